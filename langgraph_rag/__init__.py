@@ -1,0 +1,1 @@
+"""Multi-hop question answering as LangGraph state machines."""

@@ -1,0 +1,47 @@
+"""Typed errors: each message says what was expected and what came."""
+
+
+class RagError(Exception):
+    """Base of every error this package raises on purpose."""
+
+
+class DocumentError(RagError):
+    """A document or a file of documents cannot be taken as it is."""
+
+
+class DuplicateIdError(DocumentError):
+    """One passage id stands for two different texts."""
+
+
+class KnowledgeBaseError(RagError):
+    """A knowledge base cannot be opened or used as asked."""
+
+
+class EmbeddingsMismatchError(KnowledgeBaseError):
+    """A knowledge base was made with another embedding model."""
+
+
+class EmptyKnowledgeBaseError(KnowledgeBaseError):
+    """A question was asked of a knowledge base that holds nothing."""
+
+
+class QuestionError(RagError):
+    """A question is empty or too long."""
+
+
+class ModelOutputError(RagError):
+    """A model's replies stayed unusable after every repair."""
+
+
+class UnknownNameError(RagError, ValueError):
+    """A method, model, search or other named choice does not exist."""
+
+    def __init__(self, kind: str, given: object, known: list[str]) -> None:
+        super().__init__(f"unknown {kind} {given!r}: expected one of {', '.join(known)}")
+
+
+class MissingExtraError(RagError, ImportError):
+    """An optional package is needed and not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs an optional package: pip install 'langgraph-rag[{extra}]'")

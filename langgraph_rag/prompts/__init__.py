@@ -1,0 +1,1 @@
+"""Prompts: what each paper asks a model, in our own words, with the type of the reply."""

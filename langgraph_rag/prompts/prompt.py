@@ -1,0 +1,57 @@
+"""A prompt is text plus the type of its reply."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from pydantic import BaseModel, ConfigDict
+
+METADATA_KEY = "langgraph_rag"
+
+
+class PromptReply(BaseModel):
+    """Base of all reply types: unknown fields are ignored, known ones are checked."""
+
+    model_config = ConfigDict(extra="ignore", str_strip_whitespace=True)
+
+
+Reply = TypeVar("Reply", bound=PromptReply)
+Show = Callable[[Any], str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prompt(Generic[Reply]):
+    """One question to a model.
+
+    `instructions` (with examples) never change, so that servers can reuse their computation; `request` holds the
+    values, in the order in which they change from call to call. `show` turns a value that is not a string into text.
+    """
+
+    name: str
+    instructions: str
+    request: str
+    reply: type[Reply]
+    show: Mapping[str, Show] = field(default_factory=dict)
+
+    def render(self, **values: Any) -> list[BaseMessage]:
+        """Return the messages; name and values ride along as metadata that no provider sends."""
+        shown = {name: self.show[name](value) if name in self.show else str(value) for name, value in values.items()}
+        return [
+            SystemMessage(self.instructions),
+            HumanMessage(
+                self.request.format(**shown),
+                response_metadata={METADATA_KEY: {"prompt": self.name, "values": values}},
+            ),
+        ]
+
+
+def triple_lines(triples: list[list[str]]) -> str:
+    """Show triples as one JSON list per line."""
+    return "\n".join(json.dumps(triple, ensure_ascii=False) for triple in triples) or "(none)"
+
+
+def name_list(names: list[str]) -> str:
+    """Show names as one JSON list."""
+    return json.dumps(names, ensure_ascii=False)

@@ -1,0 +1,88 @@
+"""Plain, JSON-like data: what the knowledge base stores, what graph states hold, what callers receive."""
+
+from typing_extensions import NotRequired, TypedDict
+
+
+class Passage(TypedDict):
+    """A unit of retrieval: some 50 to 250 words with the title of what they are about."""
+
+    id: str
+    title: str
+    text: str
+    source: NotRequired[str]
+
+
+class ScoredPassage(TypedDict):
+    """A passage id with its score; higher is better, and only comparable within one list."""
+
+    id: str
+    score: float
+
+
+class FoundPassage(Passage):
+    """A passage returned by a search."""
+
+    score: float
+
+
+class Source(TypedDict):
+    """Where a triple comes from: a passage and the positions of the sentences in it that say so."""
+
+    passage_id: str
+    sentences: list[int]
+
+
+class Triple(TypedDict):
+    """A fact with all its sources. `triple` is `[head, relation, tail]` in its surface form."""
+
+    triple: list[str]
+    sources: list[Source]
+
+
+class Evidence(TypedDict):
+    """One piece of evidence: the fact, the sentence and passage that state it, the step (1, 2, ...) that found it."""
+
+    triple: list[str]
+    sentence: str
+    passage_id: str
+    title: str
+    step: int
+
+
+class TraceStep(TypedDict):
+    """What one retrieval round asked, thought, kept, and wanted to know next (empty: nothing)."""
+
+    step: int
+    query: str
+    thought: str
+    core_triples: list[list[str]]
+    next_question: str
+
+
+class Usage(TypedDict):
+    """What a run cost; `seconds` is the time spent inside nodes, summed over them."""
+
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    seconds: float
+    repairs: int
+    dropped: int
+
+
+def no_usage() -> Usage:
+    """Return a usage of zeros."""
+    return Usage(calls=0, input_tokens=0, output_tokens=0, seconds=0.0, repairs=0, dropped=0)
+
+
+def add_usage(left: Usage, right: Usage) -> Usage:
+    """Sum two usages field by field (a LangGraph reducer; `left` is empty before the first update)."""
+    left = left or no_usage()
+    return Usage(
+        calls=left["calls"] + right["calls"],
+        input_tokens=left["input_tokens"] + right["input_tokens"],
+        output_tokens=left["output_tokens"] + right["output_tokens"],
+        seconds=round(left["seconds"] + right["seconds"], 4),
+        repairs=left["repairs"] + right["repairs"],
+        dropped=left["dropped"] + right["dropped"],
+    )

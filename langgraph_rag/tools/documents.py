@@ -1,0 +1,67 @@
+"""Take documents in every accepted form and make passages of them."""
+
+from collections.abc import Iterable, Mapping
+
+from langchain_core.documents import Document
+from langchain_text_splitters import RecursiveCharacterTextSplitter
+
+from langgraph_rag.errors import DocumentError, DuplicateIdError
+from langgraph_rag.records import Passage
+from langgraph_rag.tools.record_store import content_hash
+
+WORDS_PER_PASSAGE = 200
+AnyDocument = Document | Mapping[str, object]
+
+_splitter = RecursiveCharacterTextSplitter(
+    chunk_size=WORDS_PER_PASSAGE, chunk_overlap=0, length_function=lambda text: len(text.split()),
+    separators=["\n\n", "\n", ". ", " ", ""], keep_separator="end",
+)  # fmt: skip
+
+
+def to_passages(documents: Iterable[AnyDocument]) -> list[Passage]:
+    """Make passages of documents; the same passage given twice counts once.
+
+    A document with an id is one passage and is kept whole. One without is split at about 200 words, keeping title and
+    source, and its passages get the hash of their content as id.
+
+    Raises:
+        DocumentError: when a document has no text or is of another kind.
+        DuplicateIdError: when one id comes with two different texts.
+    """
+    passages: dict[str, Passage] = {}
+    for number, document in enumerate(documents, start=1):
+        for passage in _passages(document, number):
+            known = passages.setdefault(passage["id"], passage)
+            if (known["title"], known["text"]) != (passage["title"], passage["text"]):
+                raise DuplicateIdError(f"document {number}: id {passage['id']!r} was already given with another text")
+    return list(passages.values())
+
+
+def _passages(document: AnyDocument, number: int) -> Iterable[Passage]:
+    if isinstance(document, Document):
+        fields: Mapping[str, object] = {**document.metadata, "id": document.id, "text": document.page_content}
+    elif isinstance(document, Mapping):
+        fields = document
+    else:
+        raise DocumentError(
+            f"document {number}: expected a LangChain Document or a dict with text (and id, title), "
+            f"got {type(document).__name__}"
+        )
+    text, title, source = (_string(fields, name, number) for name in ("text", "title", "source"))
+    if not text:
+        raise DocumentError(f"document {number} ({fields.get('id') or title or source or 'no id'}): it has no text")
+    id_ = str(fields["id"]) if fields.get("id") not in (None, "") else ""
+    for part in [text] if id_ else _splitter.split_text(text):
+        passage = Passage(id=id_ or content_hash(title, part), title=title, text=part.strip())
+        if source:
+            passage["source"] = source
+        yield passage
+
+
+def _string(fields: Mapping[str, object], name: str, number: int) -> str:
+    value = fields.get(name)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise DocumentError(f"document {number}: {name} must be a string, got {type(value).__name__}")
+    return value.strip()

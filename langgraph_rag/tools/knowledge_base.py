@@ -1,0 +1,417 @@
+"""The knowledge base: one object, one folder; records are the truth, vectors and graphs are derived from them."""
+
+import asyncio
+import threading
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from langchain_core.embeddings import Embeddings
+from tqdm.auto import tqdm
+from typing_extensions import TypedDict
+
+from langgraph_rag.background import run_in_background
+from langgraph_rag.context import Search
+from langgraph_rag.errors import (
+    DuplicateIdError,
+    EmbeddingsMismatchError,
+    EmptyKnowledgeBaseError,
+    KnowledgeBaseError,
+    UnknownNameError,
+)
+from langgraph_rag.matching import triple_text
+from langgraph_rag.records import FoundPassage, Passage, ScoredPassage, Triple
+from langgraph_rag.tools.coalescer import Coalescer
+from langgraph_rag.tools.documents import AnyDocument, to_passages
+from langgraph_rag.tools.embeddings import MiniLMEmbeddings, name_of
+from langgraph_rag.tools.extraction import RuleExtractor, TripleExtractor, supporting_sentences
+from langgraph_rag.tools.fusion import fuse
+from langgraph_rag.tools.record_store import FORMAT, Fact, Record, RecordStore, content_hash, vector_id
+from langgraph_rag.tools.text import text_pipeline
+from langgraph_rag.tools.triple_graph import TripleGraph
+from langgraph_rag.tools.vector_index import Matrix, VectorIndex
+
+SEARCHES: dict[Search, str] = {
+    "dense": "by meaning (embeddings)",
+    "bm25": "by words (BM25)",
+    "hybrid": "both, fused by reciprocal rank",
+}
+_BATCH = 64  # passages embedded and stored together: what a kill can cost
+_FUSED_DEPTH = 50  # places of each ranking that reciprocal rank fusion looks at
+_REMEMBERED_QUERIES = 1_024
+_PROBE = "Which embedder made this knowledge base?"
+
+
+class Added(TypedDict):
+    """What `add` did, in passages; `failed` ones have no triples yet and are read again by the next `add`."""
+
+    added: int
+    unchanged: int
+    without_triples: int
+    failed: int
+
+
+class Info(TypedDict):
+    """What a knowledge base holds and how it was made."""
+
+    path: str
+    passages: int
+    sentences: int
+    phrases: int
+    triples: int
+    passages_without_triples: int
+    passages_to_extract: int
+    triple_vectors: int
+    embeddings: str
+    extractor: str
+    text_pipeline: str
+    format: int
+
+
+class KnowledgeBase:
+    """Passages with their vectors, sentences, phrases and triples, in one folder. Open one with `open`."""
+
+    def __init__(
+        self, path: Path, records: RecordStore, vectors: VectorIndex, embeddings: Embeddings, extractor: TripleExtractor
+    ) -> None:
+        self.path, self.extractor = path, extractor
+        self._records, self._vectors, self._embeddings = records, vectors, embeddings
+        self._writing = threading.Lock()
+        self._graph: TripleGraph | None = None
+        self._query_vectors: OrderedDict[str, Matrix] = OrderedDict()
+        self._searches = Coalescer(self._search_many)
+        self._rankings = Coalescer(self._rank_many)
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        embeddings: Embeddings | None = None,
+        *,
+        extractor: TripleExtractor | None = None,
+        create: bool = True,
+    ) -> "KnowledgeBase":
+        """Open the knowledge base in a folder, making an empty one where there is none.
+
+        Args:
+            path: the folder; nothing outside it is written.
+            embeddings: any LangChain embedder; all-MiniLM-L6-v2 by default. It must be the one the folder was made
+                with.
+            extractor: reads triples out of passages; rules by default.
+            create: whether a missing folder is made.
+
+        Raises:
+            KnowledgeBaseError: when the folder is missing and not to be made, holds something else, or a newer format.
+            EmbeddingsMismatchError: when the folder was made with another embedder.
+        """
+        path = Path(path)
+        if not (path / "records.sqlite").exists():
+            if not create:
+                raise KnowledgeBaseError(f"there is no knowledge base in {path}: make one with `langgraph-rag index`")
+            if path.exists() and (not path.is_dir() or any(path.iterdir())):
+                raise KnowledgeBaseError(f"{path} is not a knowledge base and not an empty folder")
+            path.mkdir(parents=True, exist_ok=True)
+        records = RecordStore(path / "records.sqlite")
+        kb = cls(
+            path, records, VectorIndex(path / "chroma"), embeddings or MiniLMEmbeddings(), extractor or RuleExtractor()
+        )
+        kb._check_embeddings()
+        kb._remove_orphans()
+        return kb
+
+    def close(self) -> None:
+        """Finish what is under way and release the files."""
+        self._searches.close()
+        self._rankings.close()
+        self._records.close()
+
+    def __enter__(self) -> "KnowledgeBase":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- writing -----------------------------------------------------------------------------------------------------
+    def add(self, documents: Iterable[AnyDocument], *, progress: bool = True) -> Added:
+        """Add documents: LangChain `Document`s or dicts with `text` and, if you like, `id`, `title` and `source`.
+
+        What is already there is skipped, so an interrupted call is finished by calling again.
+
+        Raises:
+            DocumentError: when a document is empty or not a document; nothing is stored then.
+            DuplicateIdError: when an id is given or stored with another text; nothing is stored then.
+        """
+        passages = to_passages(documents)
+        with self._writing:
+            new = self._new(passages)
+            self._store(new, progress=progress)
+            failed = run_in_background(self._extract(self._records.unextracted(self.extractor.version), progress))
+        ids = [passage["id"] for passage in passages]
+        stated = {source["passage_id"] for triple in self._stored_triples(ids) for source in triple["sources"]}
+        return Added(
+            added=len(new),
+            unchanged=len(passages) - len(new),
+            without_triples=len(passages) - len(stated) - failed,
+            failed=failed,
+        )
+
+    def delete(self, ids: Sequence[str]) -> int:
+        """Remove passages with every sentence, phrase, triple and vector that came from them alone.
+
+        Returns:
+            How many of the ids were there.
+        """
+        with self._writing:
+            present = list(self._records.hashes(ids))
+            unused = self._records.delete(present)
+            self._vectors.delete(present, unused)
+            if self._graph is not None:
+                self._graph.remove_passages(present)
+        return len(present)
+
+    def embed_triples(self, *, progress: bool = True) -> int:
+        """Embed all triples now instead of when a question first meets them; return how many were embedded."""
+        ids = self._records.ids()
+        batches = range(0, len(ids), _BATCH)
+        embedded = 0
+        for start in tqdm(batches, desc="embedding triples", unit="batch", disable=not progress):
+            texts = {
+                vector_id(entry["triple"]): triple_text(entry["triple"])
+                for entry in self._stored_triples(ids[start : start + _BATCH])
+            }
+            embedded += len(texts) - len(self._vectors.triples(list(texts)))
+            self._triple_vectors(texts)
+        return embedded
+
+    # --- reading -----------------------------------------------------------------------------------------------------
+    def search(self, query: str, k: int = 10, *, by: Search = "dense") -> list[FoundPassage]:
+        """Return the k best passages for a query, best first; `by` is "dense", "bm25" or "hybrid"."""
+        return self._found(self._searches.submit(_checked(query, k, by)).result())
+
+    def triples(self, passage_ids: Sequence[str]) -> list[Triple]:
+        """Return the triples of passages with their sources; passages not read yet are read now."""
+        return run_in_background(self.atriples(passage_ids))
+
+    def passages(self, ids: Sequence[str]) -> list[Record]:
+        """Return passages with their sentences and phrases, in the order of the ids; unknown ids are left out."""
+        return self._records.passages(ids)
+
+    @property
+    def graph(self) -> TripleGraph:
+        """The graph of all triples, built when first asked for and kept in step afterwards."""
+        if self._graph is None:
+            self._graph = TripleGraph(self._stored_triples(self._records.ids()))
+        return self._graph
+
+    def info(self) -> Info:
+        """Return what the knowledge base holds and how it was made."""
+        counts = self._records.counts(self.extractor.version)
+        return Info(
+            path=str(self.path),
+            **counts,  # type: ignore[typeddict-item]
+            triple_vectors=self._vectors.triple_count(),
+            embeddings=self._records.meta("embeddings") or name_of(self._embeddings),
+            extractor=self.extractor.version,
+            text_pipeline=text_pipeline().name,
+            format=FORMAT,
+        )
+
+    # --- the same for coroutines: concurrent callers share batches -----------------------------------------------------
+    async def asearch(self, query: str, k: int = 10, *, by: Search = "dense") -> list[ScoredPassage]:
+        """Return ids and scores of the k best passages, best first.
+
+        Raises:
+            EmptyKnowledgeBaseError: when the knowledge base holds nothing.
+        """
+        return await self._searches.ask(_checked(query, k, by))
+
+    async def atriples(self, passage_ids: Sequence[str], extractor: TripleExtractor | None = None) -> list[Triple]:
+        """Return the triples of passages as read by an extractor; what it has not read yet is read now and kept."""
+        extractor = extractor or self.extractor
+        unread = await asyncio.to_thread(self._records.unextracted, extractor.version, passage_ids)
+        if unread:
+            await self._extract(unread, progress=False, extractor=extractor)
+        return await asyncio.to_thread(self._records.triples, passage_ids, extractor.version)
+
+    async def apassages(self, ids: Sequence[str]) -> list[Record]:
+        """Return passages with their sentences and phrases, in the order of the ids; unknown ids are left out."""
+        return await asyncio.to_thread(self._records.passages, ids)
+
+    async def rank(self, query: str, triples: Sequence[Sequence[str]]) -> list[float]:
+        """Return the cosine of each triple (as "head relation tail") with a query."""
+        return await self._rankings.ask((query, [list(triple) for triple in triples]))
+
+    # --- how -----------------------------------------------------------------------------------------------------------
+    def _new(self, passages: list[Passage]) -> list[Passage]:
+        stored = self._records.hashes([passage["id"] for passage in passages])
+        new = []
+        for passage in passages:
+            known = stored.get(passage["id"])
+            if known is None:
+                new.append(passage)
+            elif known != content_hash(passage["title"], passage["text"]):
+                raise DuplicateIdError(
+                    f"id {passage['id']!r} is already stored with another text: delete it first to replace it"
+                )
+        return new
+
+    def _store(self, passages: list[Passage], *, progress: bool) -> None:
+        """Vectors go first, records after them: a kill in between leaves only vectors, which are found and removed."""
+        if passages and self._records.meta("embeddings") is None:
+            self._records.set_meta("embeddings_probe", ",".join(map(str, self._embed([_PROBE])[0])))
+            self._records.set_meta("embeddings", name_of(self._embeddings))
+        with tqdm(total=len(passages), desc="indexing", unit="passage", disable=not progress or not passages) as bar:
+            for start in range(0, len(passages), _BATCH):
+                batch = passages[start : start + _BATCH]
+                analyses = text_pipeline().analyse([passage["text"] for passage in batch])
+                records = [
+                    Record(**passage, **analysis, hash=content_hash(passage["title"], passage["text"]))  # type: ignore[typeddict-item]
+                    for passage, analysis in zip(batch, analyses, strict=True)
+                ]
+                self._vectors.put([r["id"] for r in records], self._embed([_embedded_text(r) for r in records]))
+                self._records.insert(records)
+                bar.update(len(batch))
+
+    async def _extract(
+        self, passages: Sequence[Passage], progress: bool, extractor: TripleExtractor | None = None
+    ) -> int:
+        """Read triples out of passages, storing each reading as it comes; return how many passages failed."""
+        extractor = extractor or self.extractor
+        done = 0
+        with tqdm(
+            total=len(passages), desc="extracting triples", unit="passage", disable=not progress or not passages
+        ) as bar:
+            async for ids in self._readings(extractor, passages):
+                done += len(ids)
+                bar.update(len(ids))
+                if self._graph is not None and extractor is self.extractor:
+                    self._graph.add(self._stored_triples(ids))
+        return len(passages) - done
+
+    async def _readings(self, extractor: TripleExtractor, passages: Sequence[Passage]) -> AsyncIterator[list[str]]:
+        for start in range(0, len(passages), _BATCH * 8):
+            async for readings in extractor.extract(passages[start : start + _BATCH * 8]):
+                await asyncio.to_thread(self._save, extractor.version, readings)
+                yield [id_ for id_, _ in readings]
+
+    def _save(self, version: str, readings: list[tuple[str, list[list[str]]]]) -> None:
+        records = self._records.passages([id_ for id_, _ in readings])
+        sentences = {record["id"]: (record["title"], record["sentences"]) for record in records}
+        self._records.save_facts(
+            version,
+            [
+                (id_, [Fact(triple=t, sentences=supporting_sentences(t, *sentences[id_])) for t in triples])
+                for id_, triples in readings
+                if id_ in sentences  # deleted meanwhile
+            ],
+        )
+
+    def _stored_triples(self, ids: Sequence[str]) -> list[Triple]:
+        return self._records.triples(ids, self.extractor.version)
+
+    def _search_many(self, requests: list[tuple[str, int, Search]]) -> list[list[ScoredPassage]]:
+        if self._records.count() == 0:
+            raise EmptyKnowledgeBaseError(f"the knowledge base in {self.path} is empty: add documents first")
+        dense: dict[str, list[ScoredPassage]] = {}
+        meant = list(dict.fromkeys(query for query, _, by in requests if by != "bm25"))
+        if meant:
+            depth = max(k if by == "dense" else max(k, _FUSED_DEPTH) for _, k, by in requests if by != "bm25")
+            for query, found in zip(meant, self._vectors.search(self._embed_queries(meant), depth), strict=True):
+                dense[query] = [ScoredPassage(id=id_, score=score) for id_, score in found]
+        return [self._one_search(query, k, by, dense) for query, k, by in requests]
+
+    def _one_search(
+        self, query: str, k: int, by: Search, dense: dict[str, list[ScoredPassage]]
+    ) -> list[ScoredPassage]:
+        if by == "dense":
+            return dense[query][:k]
+        words = self._records.bm25(query, k if by == "bm25" else max(k, _FUSED_DEPTH))
+        return words if by == "bm25" else fuse([dense[query], words], k)
+
+    def _rank_many(self, requests: list[tuple[str, list[list[str]]]]) -> list[list[float]]:
+        texts = {vector_id(triple): triple_text(triple) for _, triples in requests for triple in triples}
+        vectors = self._triple_vectors(texts)
+        queries = self._embed_queries([query for query, _ in requests])
+        return [
+            [float(query @ vectors[vector_id(triple)]) for triple in triples]
+            for query, (_, triples) in zip(queries, requests, strict=True)
+        ]
+
+    def _triple_vectors(self, texts: dict[str, str]) -> dict[str, Matrix]:
+        known = self._vectors.triples(list(texts))
+        missing = [id_ for id_ in texts if id_ not in known]
+        if missing:
+            vectors = self._embed([texts[id_] for id_ in missing])
+            self._vectors.put_triples(missing, vectors)
+            known.update(zip(missing, vectors, strict=True))
+        return known
+
+    def _embed(self, texts: list[str]) -> Matrix:
+        return _unit(np.asarray(self._embeddings.embed_documents(texts), dtype=np.float32))
+
+    def _embed_queries(self, queries: list[str]) -> Matrix:
+        """Embed queries, in one batch where the embedder treats them like documents; the last ones are remembered."""
+        new = [query for query in dict.fromkeys(queries) if query not in self._query_vectors]
+        if new:
+            if isinstance(self._embeddings, MiniLMEmbeddings):
+                vectors = self._embed(new)
+            else:
+                vectors = _unit(np.asarray([self._embeddings.embed_query(q) for q in new], dtype=np.float32))
+            self._query_vectors.update(zip(new, vectors, strict=True))
+        found = np.stack([self._query_vectors[query] for query in queries])
+        while len(self._query_vectors) > _REMEMBERED_QUERIES:
+            self._query_vectors.popitem(last=False)
+        return found
+
+    def _found(self, scored: list[ScoredPassage]) -> list[FoundPassage]:
+        records = {record["id"]: record for record in self._records.passages([passage["id"] for passage in scored])}
+        return [
+            FoundPassage(id=s["id"], title=records[s["id"]]["title"], text=records[s["id"]]["text"], score=s["score"])
+            for s in scored
+            if s["id"] in records
+        ]
+
+    def _check_embeddings(self) -> None:
+        """Compare by name, and where the names differ by what the embedder makes of one sentence."""
+        made_with, given = self._records.meta("embeddings"), name_of(self._embeddings)
+        if made_with is None or made_with == given:
+            return
+        stored = np.array([float(x) for x in (self._records.meta("embeddings_probe") or "").split(",")])
+        probe = self._embed([_PROBE])[0]
+        if stored.shape != probe.shape or float(stored @ probe) < 0.99:
+            self.close()
+            raise EmbeddingsMismatchError(
+                f"{self.path} was made with embedder {made_with!r} ({stored.size} dimensions), opened with {given!r} "
+                f"({probe.size} dimensions): open it with the same embedder or index the documents again"
+            )
+
+    def _remove_orphans(self) -> None:
+        """Bring the vectors back in step with the records after a kill, or after the vectors were lost."""
+        if self._vectors.count() == self._records.count():
+            return
+        recorded, indexed = self._records.ids(), set(self._vectors.ids())
+        self._vectors.delete(list(indexed.difference(recorded)))
+        lost = [id_ for id_ in recorded if id_ not in indexed]
+        for start in range(0, len(lost), _BATCH):
+            records = self._records.passages(lost[start : start + _BATCH])
+            self._vectors.put([r["id"] for r in records], self._embed([_embedded_text(r) for r in records]))
+
+
+def _checked(query: str, k: int, by: Search) -> tuple[str, int, Search]:
+    if by not in SEARCHES:
+        raise UnknownNameError("search", by, list(SEARCHES))
+    if k < 1:
+        raise ValueError(f"k must be at least 1, got {k}")
+    return query, k, by
+
+
+def _embedded_text(record: Record) -> str:
+    return f"{record['title']}\n{record['text']}" if record["title"] else record["text"]
+
+
+def _unit(vectors: Matrix) -> Matrix:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit: Matrix = vectors / np.maximum(lengths, 1e-12)
+    return unit

@@ -1,0 +1,245 @@
+"""The truth of a knowledge base: passages, sentences, phrases and triples in one SQLite file, with BM25 by FTS5."""
+
+import hashlib
+import json
+import re
+import sqlite3
+import threading
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NotRequired, TypedDict
+
+from spacy.lang.en.stop_words import STOP_WORDS
+
+from langgraph_rag.errors import KnowledgeBaseError
+from langgraph_rag.matching import triple_key, triple_text
+from langgraph_rag.records import Passage, ScoredPassage, Source, Triple
+
+FORMAT = 1
+_SCHEMA = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE passages (
+    number INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL, source TEXT,
+    hash TEXT NOT NULL, sentences TEXT NOT NULL, phrases TEXT NOT NULL);
+CREATE TABLE extractions (
+    passage INTEGER NOT NULL REFERENCES passages(number) ON DELETE CASCADE, extractor TEXT NOT NULL,
+    PRIMARY KEY (passage, extractor)) WITHOUT ROWID;
+CREATE TABLE triples (
+    passage INTEGER NOT NULL REFERENCES passages(number) ON DELETE CASCADE, extractor TEXT NOT NULL,
+    position INTEGER NOT NULL, head TEXT NOT NULL, relation TEXT NOT NULL, tail TEXT NOT NULL,
+    sentences TEXT NOT NULL, vector TEXT NOT NULL, PRIMARY KEY (passage, extractor, position)) WITHOUT ROWID;
+CREATE INDEX triples_by_vector ON triples (vector);
+CREATE VIRTUAL TABLE words USING fts5(
+    title, text, content='passages', content_rowid='number', tokenize='porter unicode61 remove_diacritics 2');
+CREATE TRIGGER words_in AFTER INSERT ON passages BEGIN
+    INSERT INTO words (rowid, title, text) VALUES (new.number, new.title, new.text); END;
+CREATE TRIGGER words_out AFTER DELETE ON passages BEGIN
+    INSERT INTO words (words, rowid, title, text) VALUES ('delete', old.number, old.title, old.text); END;
+"""
+_WORD = re.compile(r"\w+")
+
+
+class Record(TypedDict):
+    """A passage as stored: with the hash of its content, its sentences in order, and its phrases."""
+
+    id: str
+    title: str
+    text: str
+    source: NotRequired[str]
+    hash: str
+    sentences: list[str]
+    phrases: list[str]
+
+
+class Fact(TypedDict):
+    """A triple of one passage with the positions of the sentences that state it."""
+
+    triple: list[str]
+    sentences: list[int]
+
+
+def content_hash(title: str, text: str) -> str:
+    """Return the hash under which two passages count as the same text."""
+    return hashlib.sha256(f"{title}\n{text}".encode()).hexdigest()[:32]
+
+
+def vector_id(triple: Sequence[str]) -> str:
+    """Return the id of the vector of a triple, the same wherever the triple stands."""
+    return hashlib.sha256(triple_text(triple).encode()).hexdigest()[:24]
+
+
+class RecordStore:
+    """Passages and what was read out of them; every method is one transaction and safe to call from any thread."""
+
+    def __init__(self, path: Path) -> None:
+        self._lock = threading.RLock()
+        try:
+            self._db = sqlite3.connect(path, check_same_thread=False)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=NORMAL")
+            self._db.execute("PRAGMA foreign_keys=ON")
+            if not self._db.execute("SELECT 1 FROM sqlite_master WHERE name='meta'").fetchone():
+                self._db.executescript("BEGIN;" + _SCHEMA + f"INSERT INTO meta VALUES ('format', '{FORMAT}'); COMMIT;")
+        except sqlite3.DatabaseError as error:
+            raise KnowledgeBaseError(f"{path} is not a knowledge base of this package: {error}") from error
+        found = int(self.meta("format") or 0)
+        if found != FORMAT:
+            self.close()
+            raise KnowledgeBaseError(
+                f"{path.parent} has format {found}, this version of langgraph-rag reads format {FORMAT}: "
+                + ("update langgraph-rag" if found > FORMAT else "index the documents again")
+            )
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._db.close()
+
+    def meta(self, name: str) -> str | None:
+        """Return a property of the whole knowledge base."""
+        row = self._rows("SELECT value FROM meta WHERE name = ?", name)
+        return str(row[0][0]) if row else None
+
+    def set_meta(self, name: str, value: str) -> None:
+        """Set a property of the whole knowledge base."""
+        with self._lock, self._db:
+            self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+    # --- passages ----------------------------------------------------------------------------------------------------
+    def hashes(self, ids: Iterable[str]) -> dict[str, str]:
+        """Return the content hash of each id that is stored."""
+        return dict(self._by_ids("SELECT id, hash FROM passages WHERE id IN", list(ids)))
+
+    def insert(self, records: Sequence[Record]) -> None:
+        """Store passages, all or none."""
+        rows = [
+            (r["id"], r["title"], r["text"], r.get("source"), r["hash"], _dump(r["sentences"]), _dump(r["phrases"]))
+            for r in records
+        ]
+        with self._lock, self._db:
+            self._db.executemany(
+                "INSERT INTO passages (id, title, text, source, hash, sentences, phrases) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                rows,
+            )
+
+    def delete(self, ids: Sequence[str]) -> list[str]:
+        """Remove passages and all that came from them alone; return the ids of triple vectors nobody needs now."""
+        with self._lock, self._db:
+            doomed = [row[0] for row in self._by_ids(
+                "SELECT DISTINCT vector FROM triples JOIN passages ON number = passage WHERE id IN", ids)]  # fmt: skip
+            for chunk in _chunks(ids):
+                self._db.execute(f"DELETE FROM passages WHERE id IN ({_marks(chunk)})", chunk)
+            kept = {row[0] for row in self._by_ids("SELECT DISTINCT vector FROM triples WHERE vector IN", doomed)}
+            return [vector for vector in doomed if vector not in kept]
+
+    def passages(self, ids: Sequence[str]) -> list[Record]:
+        """Return the stored passages of the given ids, in that order; unknown ids are left out."""
+        query = "SELECT id, title, text, source, hash, sentences, phrases FROM passages WHERE id IN"
+        found = {
+            row[0]: Record(
+                id=row[0], title=row[1], text=row[2], hash=row[4],
+                sentences=json.loads(row[5]), phrases=json.loads(row[6]), **({"source": row[3]} if row[3] else {}),
+            )  # fmt: skip
+            for row in self._by_ids(query, ids)
+        }
+        return [found[id_] for id_ in dict.fromkeys(ids) if id_ in found]
+
+    def ids(self) -> list[str]:
+        """Return all passage ids in the order they were added."""
+        return [row[0] for row in self._rows("SELECT id FROM passages ORDER BY number")]
+
+    def count(self) -> int:
+        """Return the number of passages."""
+        return int(self._rows("SELECT count(*) FROM passages")[0][0])
+
+    def bm25(self, query: str, k: int) -> list[ScoredPassage]:
+        """Return the k passages that share the query's rarest words (BM25 over title and text)."""
+        words = [word for word in _WORD.findall(query.lower()) if word not in STOP_WORDS] or _WORD.findall(query)
+        if not words:
+            return []
+        match = " OR ".join(f'"{word}"' for word in dict.fromkeys(words))
+        rows = self._rows(
+            "SELECT id, -bm25(words) AS score FROM words JOIN passages ON number = words.rowid "
+            "WHERE words MATCH ? ORDER BY score DESC, id LIMIT ?",
+            match,
+            k,
+        )
+        return [ScoredPassage(id=row[0], score=row[1]) for row in rows]
+
+    # --- triples -----------------------------------------------------------------------------------------------------
+    def unextracted(self, extractor: str, ids: Sequence[str] | None = None) -> list[Passage]:
+        """Return the passages (all, or those of `ids`) that this extractor has not read yet, in order."""
+        rest = "NOT EXISTS (SELECT 1 FROM extractions WHERE passage = number AND extractor = ?)"
+        if ids is None:
+            rows = self._rows(f"SELECT id, title, text FROM passages WHERE {rest} ORDER BY number", extractor)
+        else:
+            rows = self._by_ids(f"SELECT id, title, text FROM passages WHERE {rest} AND id IN", ids, extractor)
+        return [Passage(id=row[0], title=row[1], text=row[2]) for row in rows]
+
+    def save_facts(self, extractor: str, facts: Sequence[tuple[str, Sequence[Fact]]]) -> None:
+        """Store what an extractor read out of passages (id, facts); an earlier reading is replaced."""
+        with self._lock, self._db:
+            numbers = dict(self._by_ids("SELECT id, number FROM passages WHERE id IN", [id_ for id_, _ in facts]))
+            read = [(numbers[id_], extractor) for id_, _ in facts if id_ in numbers]
+            self._db.executemany("DELETE FROM triples WHERE passage = ? AND extractor = ?", read)
+            self._db.executemany("INSERT OR REPLACE INTO extractions VALUES (?, ?)", read)
+            self._db.executemany(
+                "INSERT INTO triples VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (numbers[id_], extractor, position, *fact["triple"], _dump(fact["sentences"]),
+                     vector_id(fact["triple"]))
+                    for id_, found in facts if id_ in numbers
+                    for position, fact in enumerate(found)
+                ],  # fmt: skip
+            )
+
+    def triples(self, ids: Sequence[str], extractor: str) -> list[Triple]:
+        """Return the triples of the given passages, in the order of the ids, equal ones as one with all sources."""
+        query = (
+            "SELECT id, head, relation, tail, triples.sentences FROM triples JOIN passages ON number = passage "
+            "WHERE extractor = ? AND id IN"
+        )
+        by_passage: dict[str, list[tuple[list[str], list[int]]]] = {}
+        for id_, head, relation, tail, sentences in self._by_ids(query, ids, extractor):
+            by_passage.setdefault(id_, []).append(([head, relation, tail], json.loads(sentences)))
+        merged: dict[str, Triple] = {}
+        for id_ in dict.fromkeys(ids):
+            for triple, sentences in by_passage.get(id_, []):
+                entry = merged.setdefault(triple_key(triple), Triple(triple=triple, sources=[]))
+                entry["sources"].append(Source(passage_id=id_, sentences=sentences))
+        return list(merged.values())
+
+    def counts(self, extractor: str) -> dict[str, int]:
+        """Return how much is stored, triples as read by the given extractor."""
+        queries = {
+            "passages": "SELECT count(*) FROM passages",
+            "sentences": "SELECT coalesce(sum(json_array_length(sentences)), 0) FROM passages",
+            "phrases": "SELECT count(DISTINCT value) FROM passages, json_each(phrases)",
+        }
+        counted = {name: int(self._rows(query)[0][0]) for name, query in queries.items()}
+        counted["triples"] = int(self._rows("SELECT count(*) FROM triples WHERE extractor = ?", extractor)[0][0])
+        read = int(self._rows("SELECT count(*) FROM extractions WHERE extractor = ?", extractor)[0][0])
+        fruitful = self._rows("SELECT count(DISTINCT passage) FROM triples WHERE extractor = ?", extractor)[0][0]
+        counted["passages_without_triples"] = read - int(fruitful)
+        counted["passages_to_extract"] = counted["passages"] - read
+        return counted
+
+    # --- helpers -----------------------------------------------------------------------------------------------------
+    def _rows(self, query: str, *values: object) -> list[tuple[str, ...]]:
+        with self._lock:
+            return self._db.execute(query, values).fetchall()
+
+    def _by_ids(self, query: str, ids: Sequence[str], *values: object) -> list[tuple[str, ...]]:
+        return [row for chunk in _chunks(ids) for row in self._rows(f"{query} ({_marks(chunk)})", *values, *chunk)]
+
+
+def _chunks(items: Sequence[str], size: int = 500) -> list[list[str]]:
+    return [list(items[start : start + size]) for start in range(0, len(items), size)]
+
+
+def _marks(items: Sequence[str]) -> str:
+    return ", ".join("?" * len(items))
+
+
+def _dump(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,130 @@
+"""Triples by rules: what a sentence says of its subject, read off the words between the names in it.
+
+A weak but general extractor that needs no model: it works on any text in plain expository English.
+"""
+
+import re
+from collections.abc import Iterator
+
+from spacy.lang.en.stop_words import STOP_WORDS
+
+from langgraph_rag.tools.spans import DATE, Span, spot
+
+_PRONOUN = re.compile(r"(?:He|She|It|They|His|Her|Its|Their|This|These|Who|Both)\b")
+_DESCRIPTION = re.compile(r"(?:The|This) [a-z]+\b")
+_POSSESSIVE = re.compile(r"(?:his|her|its|their)\b", re.IGNORECASE)
+_COPULA = re.compile(r"\b(?:is|was|are|were|became|remains)\s+(?:an?|the|one of the)\s+([^,.;()]+)", re.IGNORECASE)
+_NOUN_PHRASE_END = re.compile(
+    r"\s+(?:who|which|that|by|in|on|at|from|for|of|to|with|based|located|situated|known|best|and|is|was|whose|where"
+    r"|\w+ed(?= by| in| on| at| from| for| to))\b"
+)
+_LIFE_DATES = re.compile(r"\(([^()]*\d{4}[^()]*)\)")
+_DASH = re.compile(r"\s?[–—-]\s?")
+_WORD = re.compile(r"\w+(?:['’-]\w+)*")
+_FUNCTION_WORDS = STOP_WORDS | {"also", "the", "a", "an"}
+_COUNTED = re.compile(r"(?: (?!(?:and|or|in|of|on|at|to|by|as|is|was|were|for|from|with|the)\b)[a-z]+){1,2}")
+_LINKERS = {"and", "or", ",", "&", "as", "well"}
+_DROPPED = {"the", "a", "an", "also", "who", "which", "that", "and", "or", "but", "then", "later", "he", "she", "it",
+            "they", "his", "her", "its", "their", "respectively", "subsequently"}  # fmt: skip
+_LONGEST_RELATION = 6
+
+
+def extract_triples(title: str, sentences: list[str]) -> list[list[str]]:
+    """Return the facts `[head, relation, tail]` of a passage, in reading order, without repetition."""
+    topic = topic_of(title)
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for number, sentence in enumerate(sentences):
+        for head, relation, tail in _sentence_triples(topic, sentence, first=number == 0):
+            if head and relation and tail and head.casefold() != tail.casefold():
+                found.setdefault((head.casefold(), relation.casefold(), tail.casefold()), [head, relation, tail])
+    return list(found.values())
+
+
+def topic_of(title: str) -> str:
+    """Return a title without what only tells it from others of the same name: `Mercury (planet)` -> `Mercury`."""
+    return re.sub(r"\s*\([^()]*\)\s*$", "", title).strip() or title.strip()
+
+
+def _sentence_triples(topic: str, sentence: str, *, first: bool) -> Iterator[tuple[str, str, str]]:
+    spans = spot(sentence)
+    subject, begin = _subject(topic, sentence, spans, first=first)
+    if first or subject == topic:
+        yield from _life_dates(subject, sentence)
+    if copula := _COPULA.search(sentence, begin):
+        yield subject, copula[0].split()[0].lower(), _noun_phrase(copula[1])
+    relation, position, hidden = "", begin, _parenthesised(sentence)
+    for span in spans:
+        if span.start < begin or any(start <= span.start < end for start, end in hidden):
+            continue
+        relation = _relation(sentence[position : span.start], relation)
+        position = span.end
+        if relation:
+            yield subject, relation, _counted(sentence, span) if span.kind == "number" else span.text
+
+
+def _subject(topic: str, sentence: str, spans: tuple[Span, ...], *, first: bool) -> tuple[str, int]:
+    """Return the subject and where the rest of the sentence begins; the topic stands in for anything unnamed."""
+    opening = _PRONOUN.match(sentence) or _DESCRIPTION.match(sentence)
+    if opening:
+        return topic, 0 if _POSSESSIVE.match(sentence) else opening.end()
+    if not spans or spans[0].kind != "name":
+        return topic, 0
+    name = spans[0]
+    before = sentence[: name.start].strip().lower()
+    if before not in {"", "the", "a", "an", "“", '"'}:
+        return topic, 0
+    same = _words(topic) & _words(name.text)
+    if first or same or len(spans) == 1:
+        return (topic if first or same else name.text), name.end
+    return name.text, name.end
+
+
+def _life_dates(subject: str, sentence: str) -> Iterator[tuple[str, str, str]]:
+    match = _LIFE_DATES.search(sentence[:250])
+    if not match:
+        return
+    inside = match[1]
+    dates = [found[0] for found in DATE.finditer(inside)]
+    if not dates:
+        return
+    if "born" in inside or re.search(r"\bb\.", inside):
+        yield subject, "born on", dates[0]
+    elif len(dates) >= 2 and _DASH.search(inside):
+        yield subject, "born on", dates[0]
+        yield subject, "died on", dates[-1]
+
+
+def _parenthesised(sentence: str) -> list[tuple[int, int]]:
+    return [match.span() for match in re.finditer(r"\([^()]*\)", sentence)]
+
+
+def _noun_phrase(text: str) -> str:
+    end = _NOUN_PHRASE_END.search(text)
+    return " ".join((text[: end.start()] if end else text).split()[:8])
+
+
+def _relation(between: str, previous: str) -> str:
+    """Read the relation off the text between two names; mere list punctuation repeats the previous one."""
+    text = re.sub(r"\([^()]*\)", " ", between)
+    words = _WORD.findall(text)
+    if all(word.lower() in _LINKERS for word in words):
+        return previous
+    if len(words) == 1 and words[0].lower() in _FUNCTION_WORDS and previous:
+        content = previous.split()
+        while len(content) > 1 and content[-1].lower() in _FUNCTION_WORDS:
+            content.pop()
+        return " ".join([*content, words[0].lower()])
+    kept = [word for word in words if word.lower() not in _DROPPED]
+    if not previous and all(word.lower() in _FUNCTION_WORDS for word in kept):
+        return ""
+    return " ".join(kept[-_LONGEST_RELATION:])
+
+
+def _counted(sentence: str, number: Span) -> str:
+    """Return a number with what it counts: `120 passengers`."""
+    counted = _COUNTED.match(sentence, number.end)
+    return number.text + (counted[0] if counted else "")
+
+
+def _words(text: str) -> set[str]:
+    return {word.lower() for word in _WORD.findall(text)} - _FUNCTION_WORDS

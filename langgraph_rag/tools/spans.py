@@ -1,0 +1,103 @@
+"""Spot names, quotations, dates and numbers in a sentence by the look of its words; no model."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from spacy.lang.en.stop_words import STOP_WORDS
+
+Kind = Literal["name", "date", "number"]
+
+MONTHS = "january february march april may june july august september october november december".split()
+_MONTH = "(?:" + "|".join(month.title() for month in MONTHS) + ")"
+_YEAR = r"(?:1\d{3}|20\d{2})"
+DATE = re.compile(
+    rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)?\s+{_MONTH}(?:,?\s+{_YEAR})?|{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+{_YEAR})?"
+    rf"|{_MONTH}\s+{_YEAR}|{_YEAR}s?)\b"
+)
+NUMBER = re.compile(
+    r"(?<![\w.])(?:[$€£]\s?)?\d[\d,]*(?:\.\d+)?(?:\s?(?:%|percent|million|billion|thousand|hundred))?\b"
+    r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|thousand)\b"
+)
+QUOTE = re.compile(r"[\"“«]\s?([^\"“”«»]{1,80}?)\s?[\"”»]")
+_TOKEN = re.compile(r"(?:[^\W\d_]\.)+|(?:Jr|Sr|St|Dr|Mr|Mrs|Ms|Lt|Gen|Col|Capt|Rev|Mt|Ft|No)\.|\w+(?:['’\-./&]\w+)*|\S")
+
+# Words that may stand inside a name between two capitalised ones.
+_INSIDE = frozenset("of the de la le las los du des von van der den di da del della dos y al el bin ibn af av & -".split())
+_ROMAN = re.compile(r"[IVXLC]+|\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of a text: `text[start:end]`, with what it looks like."""
+
+    start: int
+    end: int
+    text: str
+    kind: Kind
+
+
+@lru_cache(maxsize=8192)  # phrases and triples of a passage ask for the same sentences
+def spot(sentence: str) -> tuple[Span, ...]:
+    """Return the spans of a sentence in reading order, without overlaps."""
+    taken: list[Span] = []
+    for quote in QUOTE.finditer(sentence):
+        if text := quote[1].strip(" ,.;"):
+            taken.append(Span(quote.start(), quote.end(), text, "name"))
+    for match in DATE.finditer(sentence):
+        _add(taken, Span(match.start(), match.end(), match[0], "date"))
+    for name in _names(sentence):
+        _add(taken, name)
+    for match in NUMBER.finditer(sentence):
+        _add(taken, Span(match.start(), match.end(), match[0], "number"))
+    return tuple(sorted(taken, key=lambda span: span.start))
+
+
+def _add(taken: list[Span], span: Span) -> None:
+    if all(span.end <= other.start or span.start >= other.end for other in taken):
+        taken.append(span)
+
+
+def _names(sentence: str) -> Iterator[Span]:
+    tokens = list(_TOKEN.finditer(sentence))
+    position = 0
+    while position < len(tokens):
+        if not _capitalised(tokens[position][0]):
+            position += 1
+            continue
+        end = _name_end(sentence, tokens, position)
+        first = position
+        if end == position + 1 and _opens_clause(tokens, position):
+            first = end
+        while first < end and tokens[first][0].lower() in STOP_WORDS:
+            first += 1
+        if first < end:
+            start, stop = tokens[first].start(), tokens[end - 1].end()
+            yield Span(start, stop, sentence[start:stop].removesuffix("'s").removesuffix("’s"), "name")
+        position = end
+
+
+def _name_end(sentence: str, tokens: list[re.Match[str]], start: int) -> int:
+    """Return the index after the last token of the name that starts at `start`."""
+    end = start + 1
+    while True:
+        ahead = end
+        while ahead < len(tokens) and tokens[ahead][0] in _INSIDE and ahead - end < 2:
+            ahead += 1
+        if ahead == len(tokens) or DATE.match(sentence, tokens[ahead].start()):
+            return end
+        following = tokens[ahead][0]
+        if not (_capitalised(following) or (ahead == end and _ROMAN.fullmatch(following))):
+            return end
+        end = ahead + 1
+
+
+def _opens_clause(tokens: list[re.Match[str]], position: int) -> bool:
+    """Tell whether a capital is only that of a sentence's first word ("Founded in 1911 by ...", "Initially ...")."""
+    return tokens[position].start() == 0 and tokens[position][0].endswith(("ed", "ing", "ly"))
+
+
+def _capitalised(token: str) -> bool:
+    return token[0].isupper()

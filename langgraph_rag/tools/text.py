@@ -1,0 +1,71 @@
+"""Sentences and phrases of a text by spaCy: a trained pipeline where one is installed, rules where none is."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypedDict
+
+from langgraph_rag.tools.spans import spot
+
+TRAINED_PIPELINE = "en_core_web_sm"
+
+
+class Analysis(TypedDict):
+    """The sentences of a text in order, and its phrases without repetition."""
+
+    sentences: list[str]
+    phrases: list[str]
+
+
+@dataclass(frozen=True)
+class TextPipeline:
+    """A spaCy pipeline. `name` says which one is in use: `en_core_web_sm` or `rules`."""
+
+    name: str
+    nlp: Any
+
+    def analyse(self, texts: Sequence[str]) -> Iterator[Analysis]:
+        """Yield the analysis of each text, in order."""
+        for doc in self.nlp.pipe(texts):
+            yield Analysis(sentences=_sentences(doc), phrases=self._phrases(doc))
+
+    def sentences(self, text: str) -> list[str]:
+        """Return the sentences of one text."""
+        return _sentences(self.nlp(text))
+
+    def _phrases(self, doc: Any) -> list[str]:
+        if self.name == "rules":
+            found = [span.text for sentence in _sentences(doc) for span in spot(sentence)]
+        else:
+            found = [chunk.text for chunk in doc.noun_chunks] + [entity.text for entity in doc.ents]
+        return list(dict.fromkeys(phrase.strip() for phrase in found if phrase.strip()))
+
+
+def _sentences(doc: Any) -> list[str]:
+    """Join what a sentence rule splits too early: a sentence starts with a capital, a digit or a quotation mark."""
+    sentences: list[str] = []
+    for span in doc.sents:
+        text = span.text.strip()
+        if not text:
+            continue
+        if sentences and (text[0].islower() or _ABBREVIATION.search(sentences[-1])):
+            sentences[-1] += " " + text
+        else:
+            sentences.append(text)
+    return sentences
+
+
+_ABBREVIATION = re.compile(r"(?:^|[\s(])(?:[^\W\d_]|Jr|Sr|St|Dr|Mr|Mrs|Ms|Lt|Gen|Col|Capt|Rev|Mt|No|vs|c|b|d)\.$")
+
+
+@cache
+def text_pipeline() -> TextPipeline:
+    """Load the trained pipeline if it is installed, a blank one with a sentence rule otherwise."""
+    import spacy
+
+    if spacy.util.is_package(TRAINED_PIPELINE):
+        return TextPipeline(TRAINED_PIPELINE, spacy.load(TRAINED_PIPELINE))
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    return TextPipeline("rules", nlp)

@@ -1,0 +1,81 @@
+"""Vectors in Chroma: one collection for passages, one for triples; derived from the records, never the truth."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Matrix = npt.NDArray[np.float32]
+_LARGEST_WRITE = 5_000  # Chroma refuses more than 5,461 rows at once
+
+
+class VectorIndex:
+    """Cosine search over vectors in a folder of its own, with the vectors in float32."""
+
+    def __init__(self, path: Path) -> None:
+        import chromadb  # here, because importing it takes most of a second
+
+        settings = chromadb.Settings(anonymized_telemetry=False)
+        self._client = chromadb.PersistentClient(str(path), settings=settings)
+        self._passages, self._triples = self._collection("passages"), self._collection("triples")
+
+    def _collection(self, name: str) -> Any:
+        return self._client.get_or_create_collection(
+            name, configuration={"hnsw": {"space": "cosine"}}, embedding_function=None
+        )
+
+    def count(self) -> int:
+        """Return the number of passage vectors."""
+        return int(self._passages.count())
+
+    def ids(self) -> list[str]:
+        """Return the ids of all passage vectors."""
+        return list(self._passages.get(include=[])["ids"])
+
+    def put(self, ids: Sequence[str], vectors: Matrix) -> None:
+        """Store passage vectors (shape: ids x dimensions); existing ones are replaced."""
+        _upsert(self._passages, ids, vectors)
+
+    def search(self, vectors: Matrix, k: int) -> list[list[tuple[str, float]]]:
+        """Return the k nearest passages of each query vector with their cosine, best first."""
+        k = min(k, self.count())
+        if k == 0:
+            return [[] for _ in vectors]
+        found = self._passages.query(query_embeddings=vectors, n_results=k, include=["distances"])
+        return [
+            sorted(((id_, 1.0 - distance) for id_, distance in zip(ids, distances, strict=True)), key=_best_first)
+            for ids, distances in zip(found["ids"], found["distances"], strict=True)
+        ]
+
+    def delete(self, passages: Sequence[str], triples: Sequence[str] = ()) -> None:
+        """Remove vectors; unknown ids are ignored."""
+        for collection, ids in ((self._passages, passages), (self._triples, triples)):
+            for start in range(0, len(ids), _LARGEST_WRITE):
+                collection.delete(ids=list(ids[start : start + _LARGEST_WRITE]))
+
+    def put_triples(self, ids: Sequence[str], vectors: Matrix) -> None:
+        """Store triple vectors; existing ones are replaced."""
+        _upsert(self._triples, ids, vectors)
+
+    def triples(self, ids: Sequence[str]) -> dict[str, Matrix]:
+        """Return the triple vectors that are stored."""
+        if not ids:
+            return {}
+        found = self._triples.get(ids=list(ids), include=["embeddings"])
+        return dict(zip(found["ids"], np.asarray(found["embeddings"], dtype=np.float32), strict=True))
+
+    def triple_count(self) -> int:
+        """Return the number of triple vectors."""
+        return int(self._triples.count())
+
+
+def _upsert(collection: Any, ids: Sequence[str], vectors: Matrix) -> None:
+    for start in range(0, len(ids), _LARGEST_WRITE):
+        end = start + _LARGEST_WRITE
+        collection.upsert(ids=list(ids[start:end]), embeddings=vectors[start:end])
+
+
+def _best_first(scored: tuple[str, float]) -> tuple[float, str]:
+    return -scored[1], scored[0]
