@@ -12,6 +12,14 @@ class Passage(TypedDict):
     source: NotRequired[str]
 
 
+class Record(Passage):
+    """A passage as stored: with the hash of its content, its sentences in order, and its phrases."""
+
+    hash: str
+    sentences: list[str]
+    phrases: list[str]
+
+
 class ScoredPassage(TypedDict):
     """A passage id with its score; higher is better, and only comparable within one list."""
 

@@ -1,14 +1,19 @@
 """What reads triples out of passages: the contract, and the extractor that needs no model."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
-from langgraph_rag.records import Passage
+from langgraph_rag.records import Record
 from langgraph_rag.tools.rule_triples import extract_triples
-from langgraph_rag.tools.text import text_pipeline
 
 _LONGEST_TRIPLE = 60  # words
+_WORD = re.compile(r"\w+")
+
+
+Reading = tuple[str, list[list[str]]]
+"""The id of a passage and the triples `[head, relation, tail]` found in it."""
 
 
 class TripleExtractor(Protocol):
@@ -21,8 +26,8 @@ class TripleExtractor(Protocol):
     def version(self) -> str:
         """Return what the stored triples are kept under."""
 
-    def extract(self, passages: Sequence[Passage]) -> AsyncIterator[list[tuple[str, list[list[str]]]]]:
-        """Yield readings (passage id, triples) as they are done, each passage once; one that fails is left out."""
+    def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
+        """Yield readings as they are done, each passage once; one that fails is left out."""
 
 
 class RuleExtractor:
@@ -30,16 +35,11 @@ class RuleExtractor:
 
     version = "rules-1"
 
-    async def extract(self, passages: Sequence[Passage]) -> AsyncIterator[list[tuple[str, list[list[str]]]]]:
+    async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
         """Yield all readings at once."""
-        yield await asyncio.to_thread(self._read, passages)
-
-    def _read(self, passages: Sequence[Passage]) -> list[tuple[str, list[list[str]]]]:
-        analyses = text_pipeline().analyse([passage["text"] for passage in passages])
-        return [
-            (passage["id"], extract_triples(passage["title"], analysis["sentences"]))
-            for passage, analysis in zip(passages, analyses, strict=True)
-        ]
+        yield await asyncio.to_thread(
+            lambda: [(passage["id"], extract_triples(passage["title"], passage["sentences"])) for passage in passages]
+        )
 
 
 def valid_triples(triples: Sequence[Sequence[str]]) -> list[list[str]]:
@@ -52,28 +52,35 @@ def valid_triples(triples: Sequence[Sequence[str]]) -> list[list[str]]:
     return [list(parts) for parts in kept]
 
 
-def supporting_sentences(triple: Sequence[str], title: str, sentences: Sequence[str]) -> list[int]:
-    """Find the sentences that state a triple.
+def supporting_sentences(triples: Sequence[Sequence[str]], passage: Record) -> list[list[int]]:
+    """Find the sentences of a passage that state each triple.
 
-    The sentence that covers the words of head and tail, the title counting as a mention; among several the one with
-    most of the relation's words, then the first. Where no single sentence covers both, the pair that covers most.
+    That is the sentence that covers the words of head and tail, the title counting as a mention; among several the one
+    with most of the relation's words, then the first. Where no sentence covers both, it is the pair that covers most.
 
     Returns:
-        One or two positions in `sentences`, ascending; none where there are no sentences.
+        For each triple one or two positions, ascending; none where the passage has no sentences.
     """
+    sentences, title = [_words(sentence) for sentence in passage["sentences"]], _words(passage["title"])
+    return [_supporting(triple, title, sentences) for triple in triples]
+
+
+def _supporting(triple: Sequence[str], title: set[str], sentences: list[set[str]]) -> list[int]:
     if not sentences:
         return []
-    head, relation, tail = (set(_words(part)) for part in triple)
-    needed, in_title = head | tail, set(_words(title))
-    words = [set(_words(sentence)) for sentence in sentences]
-    covered = [len(needed & (found | in_title)) + len(tail & found) for found in words]
-    best = max(range(len(words)), key=lambda i: (covered[i], len(relation & words[i]), -i))
-    missing = needed - words[best] - in_title
+    head, relation, tail = (_words(part) for part in triple)
+    mentioned = (head | tail) - title
+    fits = [
+        (len(mentioned & words) + len(tail & words), len(relation & words), -position)
+        for position, words in enumerate(sentences)
+    ]
+    best = -max(fits)[2]
+    missing = mentioned - sentences[best]
     if not missing:
         return [best]
-    helper = max(range(len(words)), key=lambda i: (len(missing & words[i]), -i))
-    return sorted({best, helper}) if missing & words[helper] else [best]
+    helper = max(range(len(sentences)), key=lambda position: (len(missing & sentences[position]), -position))
+    return sorted({best, helper}) if missing & sentences[helper] else [best]
 
 
-def _words(text: str) -> list[str]:
-    return [word for word in "".join(c if c.isalnum() else " " for c in text.casefold()).split()]
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.casefold()))

@@ -3,7 +3,8 @@
 import asyncio
 import threading
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +23,13 @@ from langgraph_rag.errors import (
     UnknownNameError,
 )
 from langgraph_rag.matching import triple_text
-from langgraph_rag.records import FoundPassage, Passage, ScoredPassage, Triple
+from langgraph_rag.records import FoundPassage, Passage, Record, ScoredPassage, Triple
 from langgraph_rag.tools.coalescer import Coalescer
 from langgraph_rag.tools.documents import AnyDocument, to_passages
 from langgraph_rag.tools.embeddings import MiniLMEmbeddings, name_of
-from langgraph_rag.tools.extraction import RuleExtractor, TripleExtractor, supporting_sentences
+from langgraph_rag.tools.extraction import Reading, RuleExtractor, TripleExtractor, supporting_sentences
 from langgraph_rag.tools.fusion import fuse
-from langgraph_rag.tools.record_store import FORMAT, Fact, Record, RecordStore, content_hash, vector_id
+from langgraph_rag.tools.record_store import FORMAT, Fact, RecordStore, content_hash, vector_id
 from langgraph_rag.tools.text import text_pipeline
 from langgraph_rag.tools.triple_graph import TripleGraph
 from langgraph_rag.tools.vector_index import Matrix, VectorIndex
@@ -39,6 +40,7 @@ SEARCHES: dict[Search, str] = {
     "hybrid": "both, fused by reciprocal rank",
 }
 _BATCH = 64  # passages embedded and stored together: what a kill can cost
+_EXTRACTION_BATCH = 512  # passages whose triples are read side by side
 _FUSED_DEPTH = 50  # places of each ranking that reciprocal rank fusion looks at
 _REMEMBERED_QUERIES = 1_024
 _PROBE = "Which embedder made this knowledge base?"
@@ -125,6 +127,7 @@ class KnowledgeBase:
         """Finish what is under way and release the files."""
         self._searches.close()
         self._rankings.close()
+        self._vectors.close()
         self._records.close()
 
     def __enter__(self) -> "KnowledgeBase":
@@ -148,12 +151,10 @@ class KnowledgeBase:
             new = self._new(passages)
             self._store(new, progress=progress)
             failed = run_in_background(self._extract(self._records.unextracted(self.extractor.version), progress))
-        ids = [passage["id"] for passage in passages]
-        stated = {source["passage_id"] for triple in self._stored_triples(ids) for source in triple["sources"]}
         return Added(
             added=len(new),
             unchanged=len(passages) - len(new),
-            without_triples=len(passages) - len(stated) - failed,
+            without_triples=self._records.barren([passage["id"] for passage in passages], self.extractor.version),
             failed=failed,
         )
 
@@ -262,51 +263,50 @@ class KnowledgeBase:
         if passages and self._records.meta("embeddings") is None:
             self._records.set_meta("embeddings_probe", ",".join(map(str, self._embed([_PROBE])[0])))
             self._records.set_meta("embeddings", name_of(self._embeddings))
-        with tqdm(total=len(passages), desc="indexing", unit="passage", disable=not progress or not passages) as bar:
+        passages = sorted(passages, key=lambda passage: -len(passage["text"]))  # alike in length, a batch embeds faster
+        embedding: Future[Matrix]
+        with (
+            tqdm(total=len(passages), desc="indexing", unit="passage", disable=not progress or not passages) as bar,
+            ThreadPoolExecutor(1) as embedder,
+        ):
+            ahead: list[tuple[list[Record], Future[Matrix]]] = []
             for start in range(0, len(passages), _BATCH):
-                batch = passages[start : start + _BATCH]
-                analyses = text_pipeline().analyse([passage["text"] for passage in batch])
-                records = [
-                    Record(**passage, **analysis, hash=content_hash(passage["title"], passage["text"]))  # type: ignore[typeddict-item]
-                    for passage, analysis in zip(batch, analyses, strict=True)
-                ]
-                self._vectors.put([r["id"] for r in records], self._embed([_embedded_text(r) for r in records]))
-                self._records.insert(records)
-                bar.update(len(batch))
+                records = _analysed(passages[start : start + _BATCH])
+                embedding = embedder.submit(self._embed, [_embedded_text(record) for record in records])
+                ahead.append((records, embedding))
+                if len(ahead) > 1:
+                    self._commit(*ahead.pop(0))
+                    bar.update(_BATCH)
+            for records, embedding in ahead:
+                self._commit(records, embedding)
+                bar.update(len(records))
 
-    async def _extract(
-        self, passages: Sequence[Passage], progress: bool, extractor: TripleExtractor | None = None
-    ) -> int:
+    def _commit(self, records: list[Record], embedding: "Future[Matrix]") -> None:
+        self._vectors.put([record["id"] for record in records], embedding.result())
+        self._records.insert(records)
+
+    async def _extract(self, ids: Sequence[str], progress: bool, extractor: TripleExtractor | None = None) -> int:
         """Read triples out of passages, storing each reading as it comes; return how many passages failed."""
         extractor = extractor or self.extractor
         done = 0
-        with tqdm(
-            total=len(passages), desc="extracting triples", unit="passage", disable=not progress or not passages
-        ) as bar:
-            async for ids in self._readings(extractor, passages):
-                done += len(ids)
-                bar.update(len(ids))
-                if self._graph is not None and extractor is self.extractor:
-                    self._graph.add(self._stored_triples(ids))
-        return len(passages) - done
+        with tqdm(total=len(ids), desc="extracting triples", unit="passage", disable=not progress or not ids) as bar:
+            for start in range(0, len(ids), _EXTRACTION_BATCH):
+                records = await asyncio.to_thread(self._records.passages, ids[start : start + _EXTRACTION_BATCH])
+                by_id = {record["id"]: record for record in records}
+                async for readings in extractor.extract(records):
+                    await asyncio.to_thread(self._save, extractor, readings, by_id)
+                    done += len(readings)
+                    bar.update(len(readings))
+        return len(ids) - done
 
-    async def _readings(self, extractor: TripleExtractor, passages: Sequence[Passage]) -> AsyncIterator[list[str]]:
-        for start in range(0, len(passages), _BATCH * 8):
-            async for readings in extractor.extract(passages[start : start + _BATCH * 8]):
-                await asyncio.to_thread(self._save, extractor.version, readings)
-                yield [id_ for id_, _ in readings]
-
-    def _save(self, version: str, readings: list[tuple[str, list[list[str]]]]) -> None:
-        records = self._records.passages([id_ for id_, _ in readings])
-        sentences = {record["id"]: (record["title"], record["sentences"]) for record in records}
-        self._records.save_facts(
-            version,
-            [
-                (id_, [Fact(triple=t, sentences=supporting_sentences(t, *sentences[id_])) for t in triples])
-                for id_, triples in readings
-                if id_ in sentences  # deleted meanwhile
-            ],
-        )
+    def _save(self, extractor: TripleExtractor, readings: list[Reading], passages: dict[str, Record]) -> None:
+        facts = []
+        for id_, triples in readings:
+            places = supporting_sentences(triples, passages[id_])
+            facts.append((id_, [Fact(triple=t, sentences=s) for t, s in zip(triples, places, strict=True)]))
+        self._records.save_facts(extractor.version, facts)
+        if self._graph is not None and extractor is self.extractor:
+            self._graph.add(self._stored_triples([id_ for id_, _ in readings]))
 
     def _stored_triples(self, ids: Sequence[str]) -> list[Triple]:
         return self._records.triples(ids, self.extractor.version)
@@ -405,6 +405,14 @@ def _checked(query: str, k: int, by: Search) -> tuple[str, int, Search]:
     if k < 1:
         raise ValueError(f"k must be at least 1, got {k}")
     return query, k, by
+
+
+def _analysed(passages: list[Passage]) -> list[Record]:
+    analyses = text_pipeline().analyse([passage["text"] for passage in passages])
+    return [
+        Record(**passage, **analysis, hash=content_hash(passage["title"], passage["text"]))  # type: ignore[typeddict-item]
+        for passage, analysis in zip(passages, analyses, strict=True)
+    ]
 
 
 def _embedded_text(record: Record) -> str:

@@ -7,13 +7,13 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NotRequired, TypedDict
 
 from spacy.lang.en.stop_words import STOP_WORDS
+from typing_extensions import TypedDict
 
 from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.matching import triple_key, triple_text
-from langgraph_rag.records import Passage, ScoredPassage, Source, Triple
+from langgraph_rag.records import Record, ScoredPassage, Source, Triple
 
 FORMAT = 1
 _SCHEMA = """
@@ -37,18 +37,6 @@ CREATE TRIGGER words_out AFTER DELETE ON passages BEGIN
     INSERT INTO words (words, rowid, title, text) VALUES ('delete', old.number, old.title, old.text); END;
 """
 _WORD = re.compile(r"\w+")
-
-
-class Record(TypedDict):
-    """A passage as stored: with the hash of its content, its sentences in order, and its phrases."""
-
-    id: str
-    title: str
-    text: str
-    source: NotRequired[str]
-    hash: str
-    sentences: list[str]
-    phrases: list[str]
 
 
 class Fact(TypedDict):
@@ -167,14 +155,14 @@ class RecordStore:
         return [ScoredPassage(id=row[0], score=row[1]) for row in rows]
 
     # --- triples -----------------------------------------------------------------------------------------------------
-    def unextracted(self, extractor: str, ids: Sequence[str] | None = None) -> list[Passage]:
-        """Return the passages (all, or those of `ids`) that this extractor has not read yet, in order."""
+    def unextracted(self, extractor: str, ids: Sequence[str] | None = None) -> list[str]:
+        """Return the ids of the passages (of all, or of `ids`) that this extractor has not read yet, in order."""
         rest = "NOT EXISTS (SELECT 1 FROM extractions WHERE passage = number AND extractor = ?)"
         if ids is None:
-            rows = self._rows(f"SELECT id, title, text FROM passages WHERE {rest} ORDER BY number", extractor)
+            rows = self._rows(f"SELECT id FROM passages WHERE {rest} ORDER BY number", extractor)
         else:
-            rows = self._by_ids(f"SELECT id, title, text FROM passages WHERE {rest} AND id IN", ids, extractor)
-        return [Passage(id=row[0], title=row[1], text=row[2]) for row in rows]
+            rows = self._by_ids(f"SELECT id FROM passages WHERE {rest} AND id IN", ids, extractor)
+        return [row[0] for row in rows]
 
     def save_facts(self, extractor: str, facts: Sequence[tuple[str, Sequence[Fact]]]) -> None:
         """Store what an extractor read out of passages (id, facts); an earlier reading is replaced."""
@@ -208,6 +196,14 @@ class RecordStore:
                 entry = merged.setdefault(triple_key(triple), Triple(triple=triple, sources=[]))
                 entry["sources"].append(Source(passage_id=id_, sentences=sentences))
         return list(merged.values())
+
+    def barren(self, ids: Sequence[str], extractor: str) -> int:
+        """Return how many of the passages an extractor has read without finding a triple."""
+        query = (
+            "SELECT id FROM passages WHERE EXISTS (SELECT 1 FROM extractions WHERE passage = number AND extractor = ?) "
+            "AND NOT EXISTS (SELECT 1 FROM triples WHERE passage = number AND extractor = ?) AND id IN"
+        )
+        return len(self._by_ids(query, ids, extractor, extractor))
 
     def counts(self, extractor: str) -> dict[str, int]:
         """Return how much is stored, triples as read by the given extractor."""

@@ -26,6 +26,10 @@ class VectorIndex:
             name, configuration={"hnsw": {"space": "cosine"}}, embedding_function=None
         )
 
+    def close(self) -> None:
+        """Release the files."""
+        self._client.close()
+
     def count(self) -> int:
         """Return the number of passage vectors."""
         return int(self._passages.count())
