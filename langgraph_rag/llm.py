@@ -90,7 +90,7 @@ async def ask(llm: BaseChatModel, prompt: Prompt[Reply], **values: Any) -> Reply
             problem = str(error)
         messages = [*messages, AIMessage(text), HumanMessage(_repair_request(problem))]
     raise ModelOutputError(
-        f"prompt {prompt.name!r}: {_model_name(llm)} gave no usable reply in {1 + MAX_REPAIRS} attempts; "
+        f"prompt {prompt.name!r}: {model_name(llm)} gave no usable reply in {1 + MAX_REPAIRS} attempts; "
         f"expected a JSON object with {', '.join(prompt.reply.model_fields)}; {problem}; "
         f"the last reply starts: {text[:200]!r}"
     )
@@ -142,5 +142,6 @@ def _schema_options(llm: BaseChatModel, prompt: Prompt[Reply]) -> dict[str, Any]
     return {"response_format": {"type": "json_schema", "json_schema": schema}}
 
 
-def _model_name(llm: BaseChatModel) -> str:
+def model_name(llm: BaseChatModel) -> str:
+    """Return the name a model goes by."""
     return str(getattr(llm, "model_name", None) or getattr(llm, "model", None) or type(llm).__name__)

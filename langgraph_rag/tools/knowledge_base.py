@@ -83,6 +83,7 @@ class KnowledgeBase:
         self._writing = threading.Lock()
         self._graph: TripleGraph | None = None
         self._query_vectors: OrderedDict[str, Matrix] = OrderedDict()
+        self._embeddings_of_queries = Coalescer(self._embed_queries)
         self._searches = Coalescer(self._search_many)
         self._rankings = Coalescer(self._rank_many)
 
@@ -125,8 +126,8 @@ class KnowledgeBase:
 
     def close(self) -> None:
         """Finish what is under way and release the files."""
-        self._searches.close()
-        self._rankings.close()
+        for coalescer in (self._embeddings_of_queries, self._searches, self._rankings):
+            coalescer.close()
         self._vectors.close()
         self._records.close()
 
@@ -189,7 +190,7 @@ class KnowledgeBase:
     # --- reading -----------------------------------------------------------------------------------------------------
     def search(self, query: str, k: int = 10, *, by: Search = "dense") -> list[FoundPassage]:
         """Return the k best passages for a query, best first; `by` is "dense", "bm25" or "hybrid"."""
-        return self._found(self._searches.submit(_checked(query, k, by)).result())
+        return self._found(run_in_background(self.asearch(query, k, by=by)))
 
     def triples(self, passage_ids: Sequence[str]) -> list[Triple]:
         """Return the triples of passages with their sources; passages not read yet are read now."""
@@ -226,7 +227,19 @@ class KnowledgeBase:
         Raises:
             EmptyKnowledgeBaseError: when the knowledge base holds nothing.
         """
-        return await self._searches.ask(_checked(query, k, by))
+        if by not in SEARCHES:
+            raise UnknownNameError("search", by, list(SEARCHES))
+        if k < 1:
+            raise ValueError(f"k must be at least 1, got {k}")
+        dense, words = [], []
+        if by != "bm25":
+            vector = await self._embeddings_of_queries.ask(query)
+            dense = await self._searches.ask((vector, k if by == "dense" else max(k, _FUSED_DEPTH)))
+        if by != "dense":
+            words = await asyncio.to_thread(self._records.bm25, query, k if by == "bm25" else max(k, _FUSED_DEPTH))
+        if not dense and not words and not await asyncio.to_thread(self._records.count):
+            raise EmptyKnowledgeBaseError(f"the knowledge base in {self.path} is empty: add documents first")
+        return fuse([dense, words], k) if by == "hybrid" else dense or words
 
     async def atriples(self, passage_ids: Sequence[str], extractor: TripleExtractor | None = None) -> list[Triple]:
         """Return the triples of passages as read by an extractor; what it has not read yet is read now and kept."""
@@ -242,7 +255,13 @@ class KnowledgeBase:
 
     async def rank(self, query: str, triples: Sequence[Sequence[str]]) -> list[float]:
         """Return the cosine of each triple (as "head relation tail") with a query."""
-        return await self._rankings.ask((query, [list(triple) for triple in triples]))
+        vector = await self._embeddings_of_queries.ask(query)
+        return await self._rankings.ask((vector, [list(triple) for triple in triples]))
+
+    async def likeness(self, query: str, others: Sequence[str]) -> list[float]:
+        """Return the cosine of a query with each of some others."""
+        vector, *rest = await asyncio.gather(*map(self._embeddings_of_queries.ask, [query, *others]))
+        return [float(vector @ other) for other in rest]
 
     # --- how -----------------------------------------------------------------------------------------------------------
     def _new(self, passages: list[Passage]) -> list[Passage]:
@@ -311,33 +330,17 @@ class KnowledgeBase:
     def _stored_triples(self, ids: Sequence[str]) -> list[Triple]:
         return self._records.triples(ids, self.extractor.version)
 
-    def _search_many(self, requests: list[tuple[str, int, Search]]) -> list[list[ScoredPassage]]:
-        if self._records.count() == 0:
-            raise EmptyKnowledgeBaseError(f"the knowledge base in {self.path} is empty: add documents first")
-        dense: dict[str, list[ScoredPassage]] = {}
-        meant = list(dict.fromkeys(query for query, _, by in requests if by != "bm25"))
-        if meant:
-            depth = max(k if by == "dense" else max(k, _FUSED_DEPTH) for _, k, by in requests if by != "bm25")
-            for query, found in zip(meant, self._vectors.search(self._embed_queries(meant), depth), strict=True):
-                dense[query] = [ScoredPassage(id=id_, score=score) for id_, score in found]
-        return [self._one_search(query, k, by, dense) for query, k, by in requests]
+    def _search_many(self, requests: list[tuple[Matrix, int]]) -> list[list[ScoredPassage]]:
+        found = self._vectors.search(np.stack([vector for vector, _ in requests]), max(k for _, k in requests))
+        return [
+            [ScoredPassage(id=id_, score=score) for id_, score in passages[:k]]
+            for passages, (_, k) in zip(found, requests, strict=True)
+        ]
 
-    def _one_search(
-        self, query: str, k: int, by: Search, dense: dict[str, list[ScoredPassage]]
-    ) -> list[ScoredPassage]:
-        if by == "dense":
-            return dense[query][:k]
-        words = self._records.bm25(query, k if by == "bm25" else max(k, _FUSED_DEPTH))
-        return words if by == "bm25" else fuse([dense[query], words], k)
-
-    def _rank_many(self, requests: list[tuple[str, list[list[str]]]]) -> list[list[float]]:
+    def _rank_many(self, requests: list[tuple[Matrix, list[list[str]]]]) -> list[list[float]]:
         texts = {vector_id(triple): triple_text(triple) for _, triples in requests for triple in triples}
         vectors = self._triple_vectors(texts)
-        queries = self._embed_queries([query for query, _ in requests])
-        return [
-            [float(query @ vectors[vector_id(triple)]) for triple in triples]
-            for query, (_, triples) in zip(queries, requests, strict=True)
-        ]
+        return [[float(query @ vectors[vector_id(triple)]) for triple in triples] for query, triples in requests]
 
     def _triple_vectors(self, texts: dict[str, str]) -> dict[str, Matrix]:
         known = self._vectors.triples(list(texts))
@@ -351,7 +354,7 @@ class KnowledgeBase:
     def _embed(self, texts: list[str]) -> Matrix:
         return _unit(np.asarray(self._embeddings.embed_documents(texts), dtype=np.float32))
 
-    def _embed_queries(self, queries: list[str]) -> Matrix:
+    def _embed_queries(self, queries: list[str]) -> list[Matrix]:
         """Embed queries, in one batch where the embedder treats them like documents; the last ones are remembered."""
         new = [query for query in dict.fromkeys(queries) if query not in self._query_vectors]
         if new:
@@ -360,7 +363,7 @@ class KnowledgeBase:
             else:
                 vectors = _unit(np.asarray([self._embeddings.embed_query(q) for q in new], dtype=np.float32))
             self._query_vectors.update(zip(new, vectors, strict=True))
-        found = np.stack([self._query_vectors[query] for query in queries])
+        found = [self._query_vectors[query] for query in queries]
         while len(self._query_vectors) > _REMEMBERED_QUERIES:
             self._query_vectors.popitem(last=False)
         return found
@@ -397,14 +400,6 @@ class KnowledgeBase:
         for start in range(0, len(lost), _BATCH):
             records = self._records.passages(lost[start : start + _BATCH])
             self._vectors.put([r["id"] for r in records], self._embed([_embedded_text(r) for r in records]))
-
-
-def _checked(query: str, k: int, by: Search) -> tuple[str, int, Search]:
-    if by not in SEARCHES:
-        raise UnknownNameError("search", by, list(SEARCHES))
-    if k < 1:
-        raise ValueError(f"k must be at least 1, got {k}")
-    return query, k, by
 
 
 def _analysed(passages: list[Passage]) -> list[Record]:

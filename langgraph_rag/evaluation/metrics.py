@@ -1,0 +1,82 @@
+"""Scores of one question: answers as the official SQuAD, HotpotQA and MuSiQue scripts count them, and retrieval."""
+
+import re
+import string
+from collections import Counter
+from collections.abc import Sequence
+
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+_CLOSED_ANSWERS = {"yes", "no", "noanswer"}
+
+
+def normalise_answer(text: str) -> str:
+    """Lowercase, then take out punctuation, then articles, then superfluous spaces.
+
+    The order matters: punctuation goes without leaving a space, articles leave one.
+
+    >>> normalise_answer("The  Director-General, a.k.a. 'An Owl'")
+    'directorgeneral aka owl'
+    """
+    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+
+
+def exact_match(prediction: str, answers: Sequence[str]) -> float:
+    """Return 1.0 if the prediction is one of the gold answers once normalised, else 0.0.
+
+    Raises:
+        ValueError: when there is no gold answer.
+
+    >>> exact_match("the Halden Ferry.", ["Kell", "Halden ferry"])
+    1.0
+    """
+    return max(float(_same(prediction, answer)) for answer in _given(answers))
+
+
+def f1(prediction: str, answers: Sequence[str]) -> float:
+    """Return the harmonic mean of token precision and recall, for the gold answer that gives most.
+
+    As in HotpotQA, yes, no and noanswer are right or wrong as a whole.
+
+    Raises:
+        ValueError: when there is no gold answer.
+
+    >>> f1("Harriet Vane of Kell", ["Harriet Vane"])
+    0.6666666666666666
+    >>> f1("yes, indeed", ["yes"]), f1("no, indeed it is not", ["no"]), f1("No.", ["no"])
+    (0.6666666666666666, 0.3333333333333333, 1.0)
+    """
+    return max(_f1(prediction, answer) for answer in _given(answers))
+
+
+def contains(prediction: str, answers: Sequence[str]) -> float:
+    """Return 1.0 if the tokens of a gold answer stand side by side in the prediction, else 0.0.
+
+    Raises:
+        ValueError: when there is no gold answer.
+
+    >>> contains("It was the Halden Ferry, in 1883", ["Halden ferry"]), contains("Normandy", ["Norman"])
+    (1.0, 0.0)
+    """
+    padded = f" {normalise_answer(prediction)} "
+    return max(float(f" {normalise_answer(answer)} " in padded) for answer in _given(answers))
+
+
+def recall_at(ids: Sequence[str], gold: Sequence[str], k: int) -> float | None:
+    """Return the share of the gold ids that are among the first k ids; None where there is no gold id.
+
+    >>> recall_at(["p3", "p1", "p2"], ["p1", "p2"], 2)
+    0.5
+    """
+    wanted = set(gold)
+    return len(wanted.intersection(ids[:k])) / len(wanted) if wanted else None
+
+
+def all_at(ids: Sequence[str], gold: Sequence[str], k: int) -> float | None:
+    """Return 1.0 if every gold id is among the first k ids, else 0.0; None where there is no gold id.
+
+    >>> all_at(["p3", "p1", "p2"], ["p1", "p2"], 2), all_at(["p3", "p1", "p2"], ["p1", "p2"], 3)
+    (0.0, 1.0)
+    """
+    recall = recall_at(ids, gold, k)
+    return None if recall is None else float(recall == 1)

@@ -1,0 +1,1 @@
+"""Graphs: one published method per file."""

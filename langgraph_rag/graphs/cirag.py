@@ -1,0 +1,153 @@
+"""CIRAG: Construction-Integration Retrieval and Adaptive Generation (Wei et al. 2025).
+
+Each step retrieves passages for the current query, constructs candidate triples from them, and integrates: keeps the
+core triples and asks for what is missing. The answer comes from the smallest evidence that suffices: the core triples,
+their sentences, or their passages.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from langchain_core.language_models import BaseChatModel
+from langgraph.graph import END, START, StateGraph
+from typing_extensions import TypedDict
+
+from langgraph_rag.context import Context, context
+from langgraph_rag.errors import UnknownNameError
+from langgraph_rag.nodes.accumulate import Accumulate
+from langgraph_rag.nodes.cascade_generate import (
+    AnswerFrom,
+    Granularity,
+    gather_passages,
+    gather_sentences,
+    gather_triples,
+)
+from langgraph_rag.nodes.conclude import Conclude
+from langgraph_rag.nodes.construct import Construct, all_of_them, most_similar
+from langgraph_rag.nodes.extract_triples import ExtractTriples, ModelExtractor
+from langgraph_rag.nodes.integrate import Integrate
+from langgraph_rag.nodes.node import as_node
+from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
+from langgraph_rag.nodes.retrieve import Retrieve
+from langgraph_rag.prompts import cirag as prompts
+from langgraph_rag.records import Evidence, ScoredPassage, TraceStep, Triple, Usage, add_usage
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+
+class CiragResult(TypedDict):
+    """What a run returns; `granularity` is the evidence the answer needed, "none" for a refusal."""
+
+    answer: str
+    evidence: list[Evidence]
+    passages: list[ScoredPassage]
+    granularity: Literal["triples", "sentences", "passages", "none"]
+    trace: list[TraceStep]
+    usage: Annotated[Usage, add_usage]
+
+
+class CiragState(QuestionInput, CiragResult):
+    """What the nodes share; `query` is empty once nothing more is to be asked."""
+
+    query: str
+    step: int
+    retrieved: list[ScoredPassage]
+    first_retrieval: list[ScoredPassage]
+    candidates: list[Triple]
+    core: list[Triple]
+    history: list[prompts.HistoryStep]
+
+
+_BEGINNINGS = {"step": 0, "first_retrieval": [], "evidence": [], "history": [], "trace": [], "granularity": "none"}
+_PROMPTS = {
+    "triples": prompts.ANSWER_FROM_TRIPLES,
+    "sentences": prompts.ANSWER_FROM_SENTENCES,
+    "passages": prompts.ANSWER_FROM_PASSAGES,
+}
+_GATHER = {"triples": gather_triples, "sentences": gather_sentences, "passages": gather_passages}
+_SELECT = {"similarity": most_similar, "none": all_of_them}
+
+
+def after_construct(state: CiragState) -> Literal["integrate", "generate", "generate_without_evidence"]:
+    """Integrate if there is anything to integrate."""
+    return "integrate" if state["candidates"] else _generate(state)
+
+
+def after_accumulate(state: CiragState) -> Literal["retrieve", "generate", "generate_without_evidence"]:
+    """Go on while there is a question, a step left, and not two steps in a row without a core triple."""
+    fruitless = len(state["trace"]) > 1 and not any(step["core_triples"] for step in state["trace"][-2:])
+    goes_on = state["query"] and state["step"] < context().max_steps and not fruitless
+    return "retrieve" if goes_on else _generate(state)
+
+
+def _generate(state: CiragState) -> Literal["generate", "generate_without_evidence"]:
+    return "generate" if state["evidence"] else "generate_without_evidence"
+
+
+def after_answer(state: CiragState) -> Literal["sufficient", "insufficient"]:
+    """Stop the cascade at the first answer that is no refusal (Eq. 6)."""
+    return "insufficient" if state["granularity"] == "none" else "sufficient"
+
+
+def create_cirag(
+    llm: BaseChatModel,
+    kb: KnowledgeBase,
+    *,
+    integrator: BaseChatModel | None = None,
+    answerer: BaseChatModel | None = None,
+    ranking: Literal["similarity", "none"] = "similarity",
+    triples: Literal["offline", "online"] = "offline",
+    granularities: Sequence[Granularity] = ("triples", "sentences", "passages"),
+) -> StateGraph[CiragState, Context, QuestionInput, CiragResult]:
+    """Build CIRAG as a state machine; compile it with the checkpointer and store you like.
+
+    Args:
+        llm: the model for everything that has no model of its own.
+        kb: the knowledge base to ask.
+        integrator: the model that keeps triples and asks on, e.g. a distilled student (section 3.5).
+        answerer: the model that answers.
+        ranking: how candidates are chosen; "none" shows the integrator all triples (table 2, "w/o reranker").
+        triples: "offline" uses what was extracted when the documents were added; "online" has `llm` read each passage
+            when it is first retrieved (section 4.6).
+        granularities: the levels of the cascade, in this order (table 3 leaves some out).
+
+    Raises:
+        UnknownNameError: when an option has no such value.
+        ValueError: when there is no level of granularity, or one twice.
+    """
+    for kind, given, known in (("ranking", ranking, _SELECT), ("triples", triples, ("offline", "online"))):
+        if given not in known:
+            raise UnknownNameError(kind, given, list(known))
+    for level in granularities:
+        if level not in _PROMPTS:
+            raise UnknownNameError("granularity", level, list(_PROMPTS))
+    if not granularities or len(set(granularities)) < len(granularities):
+        raise ValueError(f"granularities must name at least one level and none twice, got {list(granularities)}")
+
+    levels = [f"answer_from_{level}" for level in granularities]
+    extractor = ModelExtractor(llm) if triples == "online" else kb.extractor
+    graph = StateGraph(CiragState, context_schema=Context, input_schema=QuestionInput, output_schema=CiragResult)
+    graph.add_node("receive_question", as_node(ReceiveQuestion(_BEGINNINGS)))
+    graph.add_node("retrieve", as_node(Retrieve(kb)))
+    graph.add_node("construct", as_node(Construct(kb, extractor, _SELECT[ranking])))
+    graph.add_node("integrate", as_node(Integrate(integrator or llm, prompts.INTEGRATE, kb)))
+    graph.add_node("accumulate", as_node(Accumulate(kb)))
+    for name, level in zip(levels, granularities, strict=True):
+        graph.add_node(name, as_node(AnswerFrom(answerer or llm, _PROMPTS[level], kb, level, _GATHER[level])))
+    graph.add_node("conclude", as_node(Conclude()))
+
+    cascade = {"generate": levels[0], "generate_without_evidence": levels[-1]}
+    graph.add_edge(START, "receive_question")
+    graph.add_edge("receive_question", "retrieve")
+    if triples == "online":
+        graph.add_node("extract_triples", as_node(ExtractTriples(kb, extractor)))
+        graph.add_edge("retrieve", "extract_triples")
+        graph.add_edge("extract_triples", "construct")
+    else:
+        graph.add_edge("retrieve", "construct")
+    graph.add_conditional_edges("construct", after_construct, {"integrate": "integrate", **cascade})
+    graph.add_edge("integrate", "accumulate")
+    graph.add_conditional_edges("accumulate", after_accumulate, {"retrieve": "retrieve", **cascade})
+    for name, following in zip(levels, [*levels[1:], "conclude"], strict=True):
+        graph.add_conditional_edges(name, after_answer, {"sufficient": "conclude", "insufficient": following})
+    graph.add_edge("conclude", END)
+    return graph

@@ -1,0 +1,83 @@
+"""CIRAG's adaptive cascaded generation (section 3.4): answer from triples, else from sentences, else from passages."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from langchain_core.language_models import BaseChatModel
+from typing_extensions import TypedDict
+
+from langgraph_rag.llm import ask
+from langgraph_rag.matching import normalise, triple_key
+from langgraph_rag.nodes.node import emit
+from langgraph_rag.prompts.cirag import Answer, TitledText
+from langgraph_rag.prompts.prompt import Prompt
+from langgraph_rag.records import Evidence, ScoredPassage
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+Granularity = Literal["triples", "sentences", "passages"]
+_REFUSALS = (
+    "unanswerable", "unknown", "not answerable", "cannot be answered", "cannot answer", "cannot be determined",
+    "i don t know", "not enough information", "insufficient information", "no answer",
+)  # fmt: skip
+
+
+def is_refusal(answer: str) -> bool:
+    """Tell whether an answer says that there is none (the sufficiency indicator of section 3.4, negated)."""
+    form = normalise(answer)
+    return not form or any(form == refusal or form.startswith(refusal + " ") for refusal in _REFUSALS)
+
+
+class GenerateInput(TypedDict):
+    """The question, the evidence, and the first retrieval for when there is none."""
+
+    question: str
+    evidence: list[Evidence]
+    first_retrieval: list[ScoredPassage]
+
+
+Gather = Callable[[KnowledgeBase, GenerateInput], Awaitable[dict[str, Any]]]
+
+
+async def gather_triples(kb: KnowledgeBase, state: GenerateInput) -> dict[str, Any]:
+    """Gather the distinct core triples (the paper's set C)."""
+    triples = {triple_key(evidence["triple"]): evidence["triple"] for evidence in state["evidence"]}
+    return {"triples": list(triples.values())}
+
+
+async def gather_sentences(kb: KnowledgeBase, state: GenerateInput) -> dict[str, Any]:
+    """Gather the supporting sentences (S), by passage and in the order of its text."""
+    supporting = {(evidence["passage_id"], evidence["sentence"]) for evidence in state["evidence"]}
+    records = await kb.apassages([evidence["passage_id"] for evidence in state["evidence"]])
+    texts = [
+        TitledText(title=r["title"], text=" ".join(s for s in r["sentences"] if (r["id"], s) in supporting))
+        for r in records
+    ]
+    return {"sentences": texts}
+
+
+async def gather_passages(kb: KnowledgeBase, state: GenerateInput) -> dict[str, Any]:
+    """Gather the supporting passages whole (D), or the first retrieval's where no triple was accepted."""
+    ids = [evidence["passage_id"] for evidence in state["evidence"]] or [p["id"] for p in state["first_retrieval"]]
+    return {"passages": [TitledText(title=r["title"], text=r["text"]) for r in await kb.apassages(ids)]}
+
+
+@dataclass(frozen=True)
+class AnswerFrom:
+    """Answer from one granularity of evidence; `granularity` stays "none" where the answer is a refusal."""
+
+    llm: BaseChatModel
+    prompt: Prompt[Answer]
+    kb: KnowledgeBase
+    granularity: Granularity
+    gather: Gather
+
+    async def __call__(self, state: GenerateInput) -> dict[str, Any]:
+        """Return the answer and, where it is one, the granularity that was enough for it."""
+        texts = await self.gather(self.kb, state)
+        reply = await ask(self.llm, self.prompt, question=state["question"], **texts)
+        sufficient = not is_refusal(reply.answer)
+        emit(
+            f"answer_from_{self.granularity}", thought=reply.thought, answer=reply.answer, sufficient=sufficient
+        )
+        return {"answer": reply.answer, "granularity": self.granularity if sufficient else "none"}

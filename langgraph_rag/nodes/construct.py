@@ -1,0 +1,55 @@
+"""CIRAG's construction phase (section 3.3): candidate triples out of the retrieved passages, with their provenance."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from typing_extensions import TypedDict
+
+from langgraph_rag.context import context
+from langgraph_rag.matching import triple_key
+from langgraph_rag.nodes.node import emit
+from langgraph_rag.records import Evidence, ScoredPassage, Triple
+from langgraph_rag.tools.extraction import TripleExtractor
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+Selection = Callable[[KnowledgeBase, str, list[Triple]], Awaitable[list[Triple]]]
+
+
+async def most_similar(kb: KnowledgeBase, query: str, triples: list[Triple]) -> list[Triple]:
+    """Select the `max_candidates` triples most similar to the query; ties keep the order of the passages."""
+    scores = await kb.rank(query, [entry["triple"] for entry in triples])
+    order = sorted(range(len(triples)), key=lambda position: -scores[position])
+    return [triples[position] for position in order[: context().max_candidates]]
+
+
+async def all_of_them(kb: KnowledgeBase, query: str, triples: list[Triple]) -> list[Triple]:
+    """Select every triple, in the order of the passages (ablation "w/o reranker")."""
+    return triples
+
+
+class ConstructInput(TypedDict):
+    """The current query, what it retrieved, and the evidence already accepted."""
+
+    query: str
+    step: int
+    retrieved: list[ScoredPassage]
+    evidence: list[Evidence]
+
+
+@dataclass(frozen=True)
+class Construct:
+    """Gather the triples of the retrieved passages, without those accepted before, and select the candidates."""
+
+    kb: KnowledgeBase
+    extractor: TripleExtractor
+    select: Selection
+
+    async def __call__(self, state: ConstructInput) -> dict[str, Any]:
+        """Return the candidates, best first, each with all its passages and sentences."""
+        triples = await self.kb.atriples([passage["id"] for passage in state["retrieved"]], self.extractor)
+        accepted = {triple_key(evidence["triple"]) for evidence in state["evidence"]}
+        fresh = [entry for entry in triples if triple_key(entry["triple"]) not in accepted]
+        candidates = await self.select(self.kb, state["query"], fresh) if fresh else []
+        emit("construct", step=state["step"], triples=len(triples), candidates=len(candidates))
+        return {"candidates": candidates}

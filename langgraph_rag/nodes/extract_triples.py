@@ -1,0 +1,69 @@
+"""Read triples out of passages with a model: entities first, then the facts between them (CIRAG, appendix A.1)."""
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from typing_extensions import TypedDict
+
+from langgraph_rag.errors import ModelOutputError
+from langgraph_rag.llm import ask, model_name
+from langgraph_rag.nodes.node import emit
+from langgraph_rag.prompts.cirag import EXTRACT_TRIPLES, FIND_ENTITIES
+from langgraph_rag.records import Record, ScoredPassage
+from langgraph_rag.tools.extraction import Reading, TripleExtractor, valid_triples
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ModelExtractor:
+    """Reads triples with a chat model, two calls per passage, passages side by side."""
+
+    llm: BaseChatModel
+
+    @cached_property
+    def version(self) -> str:
+        """Name the model and the prompts, so that a changed prompt reads passages anew."""
+        prompts = FIND_ENTITIES.instructions + EXTRACT_TRIPLES.instructions
+        return f"{model_name(self.llm)}-{hashlib.sha256(prompts.encode()).hexdigest()[:8]}"
+
+    async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
+        """Yield each passage's triples as they come; a passage the model cannot cope with is logged and left out."""
+        for task in asyncio.as_completed([asyncio.ensure_future(self._read(passage)) for passage in passages]):
+            try:
+                yield [await task]
+            except ModelOutputError as error:
+                _log.warning("a passage is left without triples for now: %s", error)
+
+    async def _read(self, passage: Record) -> Reading:
+        title, text = passage["title"], passage["text"]
+        found = await ask(self.llm, FIND_ENTITIES, title=title, text=text)
+        reply = await ask(self.llm, EXTRACT_TRIPLES, title=title, text=text, entities=found.entities)
+        return passage["id"], valid_triples(reply.triples)
+
+
+class ExtractInput(TypedDict):
+    """The passages retrieved in this step."""
+
+    retrieved: list[ScoredPassage]
+
+
+@dataclass(frozen=True)
+class ExtractTriples:
+    """Read triples out of the retrieved passages now; what was read once is kept (CIRAG, online variant, 4.6)."""
+
+    kb: KnowledgeBase
+    extractor: TripleExtractor
+
+    async def __call__(self, state: ExtractInput) -> dict[str, Any]:
+        """Leave the triples in the knowledge base, where the next node finds them."""
+        triples = await self.kb.atriples([passage["id"] for passage in state["retrieved"]], self.extractor)
+        emit("extract_triples", triples=len(triples))
+        return {}

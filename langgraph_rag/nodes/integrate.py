@@ -1,0 +1,96 @@
+"""CIRAG's integration phase (section 3.3, Eq. 1): filter the candidates, say what is missing, ask for it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from typing_extensions import TypedDict
+
+from langgraph_rag.context import context
+from langgraph_rag.llm import ask, count_dropped
+from langgraph_rag.matching import normalise, resolve, triple_text
+from langgraph_rag.nodes.node import emit
+from langgraph_rag.prompts.cirag import HistoryStep, Integration, history_text
+from langgraph_rag.prompts.prompt import Prompt
+from langgraph_rag.records import TraceStep, Triple
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+_NO_QUESTION = {"", "none", "null", "no question", "n a", "nothing"}
+_SAME_QUESTION = 0.97  # cosine
+_CHARS_PER_TOKEN = 4
+
+
+class IntegrateInput(TypedDict):
+    """The question, the current query with its candidates, and the steps before."""
+
+    question: str
+    query: str
+    step: int
+    candidates: list[Triple]
+    history: list[HistoryStep]
+    trace: list[TraceStep]
+
+
+@dataclass(frozen=True)
+class Integrate:
+    """Ask the integrator for a thought, the core triples and the next question."""
+
+    llm: BaseChatModel
+    prompt: Prompt[Integration]
+    kb: KnowledgeBase
+
+    async def __call__(self, state: IntegrateInput) -> dict[str, Any]:
+        """Return the core triples; `query` becomes the next question, empty where the search ends."""
+        shown = [entry["triple"] for entry in state["candidates"]]
+        reply = await ask(
+            self.llm,
+            self.prompt,
+            question=state["question"],
+            history=_shortened(state["history"]),
+            query=state["query"],
+            facts=shown,
+        )
+        positions, dropped = resolve([triple_text(fact) for fact in reply.facts], [triple_text(t) for t in shown])
+        count_dropped(dropped)
+        core = [shown[position] for position in positions]
+        asked = [step["query"] for step in state["history"]] + [state["query"]]
+        following = await self._unasked(reply.question or "", asked)
+        emit(
+            "integrate",
+            step=state["step"],
+            thought=reply.thought,
+            kept=core,
+            dropped=len(shown) - len(core),
+            next_question=following,
+        )
+        done = HistoryStep(query=state["query"], candidates=shown, thought=reply.thought, facts=core, question=following)
+        step = TraceStep(
+            step=state["step"],
+            query=state["query"],
+            thought=reply.thought,
+            core_triples=core,
+            next_question=following,
+        )
+        return {
+            "core": [state["candidates"][position] for position in positions],
+            "query": following,
+            "history": [*state["history"], done],
+            "trace": [*state["trace"], step],
+        }
+
+    async def _unasked(self, question: str, asked: list[str]) -> str:
+        """Return the question, or nothing where it is none or was asked before."""
+        form = normalise(question)
+        if form in _NO_QUESTION or form in map(normalise, asked):
+            return ""
+        return "" if max(await self.kb.likeness(question, asked)) >= _SAME_QUESTION else question.strip()
+
+
+def _shortened(history: list[HistoryStep]) -> list[HistoryStep]:
+    """Leave out the candidates of the oldest steps until the history fits (what was kept of them always stays)."""
+    shortened = list(history)
+    for position, step in enumerate(history):
+        if len(history_text(shortened)) <= context().max_history_tokens * _CHARS_PER_TOKEN:
+            break
+        shortened[position] = HistoryStep({**step, "candidates": []})
+    return shortened

@@ -1,0 +1,39 @@
+"""Take a question in: check it and start afresh, also on a thread that has answered one before."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph.types import Overwrite
+from typing_extensions import TypedDict
+
+from langgraph_rag.context import context
+from langgraph_rag.errors import QuestionError
+from langgraph_rag.records import no_usage
+
+
+class QuestionInput(TypedDict):
+    """What every graph is asked with."""
+
+    question: str
+
+
+@dataclass(frozen=True)
+class ReceiveQuestion:
+    """Check the question and set the state's beginnings."""
+
+    beginnings: dict[str, Any]
+
+    async def __call__(self, state: QuestionInput) -> dict[str, Any]:
+        """Return the beginnings with the stripped question as the first query.
+
+        Raises:
+            QuestionError: when the question is no string, empty, or longer than the context allows.
+        """
+        question = state.get("question")
+        if not isinstance(question, str) or not question.strip():
+            raise QuestionError(f"expected a question as a non-empty string, got {question!r}")
+        longest = context().max_question_chars
+        if len(question) > longest:
+            raise QuestionError(f"expected a question of at most {longest} characters, got {len(question)}")
+        question = question.strip()
+        return {**self.beginnings, "question": question, "query": question, "usage": Overwrite(no_usage())}

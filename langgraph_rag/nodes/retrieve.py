@@ -1,0 +1,34 @@
+"""Retrieve the passages most relevant to the current query."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from typing_extensions import TypedDict
+
+from langgraph_rag.context import context
+from langgraph_rag.nodes.node import emit
+from langgraph_rag.records import ScoredPassage
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+
+class RetrieveInput(TypedDict):
+    """The current query, and what was retrieved before the first step."""
+
+    query: str
+    step: int
+    first_retrieval: list[ScoredPassage]
+
+
+@dataclass(frozen=True)
+class Retrieve:
+    """Begin the next step with the `top_k` best passages for the query."""
+
+    kb: KnowledgeBase
+
+    async def __call__(self, state: RetrieveInput) -> dict[str, Any]:
+        """Return the passages, best first, and the number of the step they belong to."""
+        settings, step = context(), state["step"] + 1
+        found = await self.kb.asearch(state["query"], settings.top_k, by=settings.search)
+        titles = [record["title"] for record in await self.kb.apassages([passage["id"] for passage in found])]
+        emit("retrieve", step=step, query=state["query"], passages=found, titles=titles)
+        return {"step": step, "retrieved": found, "first_retrieval": state["first_retrieval"] or found}
