@@ -1,0 +1,141 @@
+"""What came of each question, kept in a folder so that a run can be stopped at any moment and taken up again."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+from typing_extensions import TypedDict
+
+from langgraph_rag.errors import RagError
+from langgraph_rag.evaluation.questions import Question
+from langgraph_rag.records import Usage
+
+
+class Outcome(TypedDict):
+    """What came of one question; one that failed has an error, and None for all that was not found out.
+
+    `recall` is keyed by the number of passages ("2", "3", "5", "10"); it and `all_at_5` are None where the question
+    names no supporting passages.
+    """
+
+    id: str
+    type: str
+    question: str
+    answers: list[str]
+    answer: str | None
+    em: float | None
+    f1: float | None
+    acc: float | None
+    recall: dict[str, float] | None
+    all_at_5: float | None
+    granularity: str | None
+    steps: int | None
+    usage: Usage | None
+    wall_seconds: float
+    error: str | None
+
+
+class Configuration(TypedDict):
+    """What answers the questions, in names: a folder holds outcomes of one configuration only."""
+
+    method: str
+    model: str
+    knowledge_base: str
+
+
+class OutcomesError(RagError):
+    """A folder of outcomes is damaged or belongs to another run."""
+
+
+_READER = TypeAdapter(Outcome)
+
+
+def read_outcomes(out: Path) -> list[Outcome]:
+    """Read the outcomes in a folder, none where there is no file; a last line cut off by a kill is left out.
+
+    Raises:
+        OutcomesError: when any other line is not an outcome.
+    """
+    path, outcomes = out / "outcomes.jsonl", []
+    lines = path.read_bytes().split(b"\n") if path.exists() else [b""]
+    for number, line in enumerate(lines, start=1):
+        try:
+            outcomes.append(_READER.validate_json(line))
+        except ValidationError as error:
+            if number < len(lines):
+                raise OutcomesError(f"{path}, line {number}: expected an outcome, got {line[:200]!r}") from error
+    return outcomes
+
+
+def resume(
+    out: Path, questions: Sequence[Question], configuration: Configuration, context: Mapping[str, Any]
+) -> list[Outcome]:
+    """Make a folder ready for a run and return the answered outcomes it holds; failed ones are taken out of it.
+
+    Raises:
+        OutcomesError: when the folder is damaged or holds outcomes of another run.
+    """
+    settings = {**configuration, "context": context}
+    outcomes = read_outcomes(out)
+    if outcomes:
+        _check_settings(out / "run.json", settings)
+        _check_questions(out, outcomes, questions)
+    out.mkdir(parents=True, exist_ok=True)
+    _replace(out / "run.json", [json.dumps(settings, indent=2, ensure_ascii=False)])
+    answered = [outcome for outcome in outcomes if outcome["error"] is None]
+    _replace(out / "outcomes.jsonl", [json.dumps(outcome, ensure_ascii=False) for outcome in answered])
+    return answered
+
+
+@contextmanager
+def keeping(out: Path) -> Iterator[Callable[[Outcome], None]]:
+    """Open a folder for adding outcomes to it, each written out at once."""
+    # Models can reply with half a surrogate pair, which is not UTF-8.
+    with (out / "outcomes.jsonl").open("a", encoding="utf-8", errors="replace", newline="\n") as file:
+
+        def keep(outcome: Outcome) -> None:
+            file.write(json.dumps(outcome, ensure_ascii=False) + "\n")
+            file.flush()
+
+        yield keep
+
+
+def _replace(path: Path, lines: Iterable[str]) -> None:
+    """Write beside the file, then move: at no moment is it missing or half written."""
+    beside = path.with_name(path.name + ".new")
+    beside.write_text("".join(line + "\n" for line in lines), encoding="utf-8", newline="\n")
+    beside.replace(path)
+
+
+def _check_settings(path: Path, settings: Mapping[str, Any]) -> None:
+    try:
+        found = _flat(json.loads(path.read_bytes()))
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise OutcomesError(f"{path}: expected the settings its outcomes were made with, got {error!r}") from error
+    expected = _flat(settings)
+    for name in {**expected, **found}:
+        if expected.get(name) != found.get(name):
+            raise OutcomesError(
+                f"{path.parent} holds outcomes of another run: expected {name} {expected.get(name)!r}, "
+                f"got {found.get(name)!r}; give another folder, or delete this one to start again"
+            )
+
+
+def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Put all settings side by side, without the one that changes no answer."""
+    flat = {**settings, **settings["context"]}
+    return {name: value for name, value in flat.items() if name not in ("context", "max_concurrency")}
+
+
+def _check_questions(out: Path, outcomes: Sequence[Outcome], questions: Sequence[Question]) -> None:
+    asked = {question["id"]: (question["question"], question["answers"]) for question in questions}
+    for outcome in outcomes:
+        expected, found = asked.get(outcome["id"], "no such question"), (outcome["question"], outcome["answers"])
+        if expected != found:
+            raise OutcomesError(
+                f"{out} holds outcomes of other questions: expected for id {outcome['id']!r} {expected}, got {found}; "
+                f"give another folder, or delete this one to start again"
+            )

@@ -1,0 +1,148 @@
+"""Ask a graph many questions, a bounded number at once, and keep what came of each the moment it is there."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NotRequired, Protocol
+
+from pydantic import TypeAdapter
+from typing_extensions import TypedDict
+
+from langgraph_rag.context import Context
+from langgraph_rag.evaluation.metrics import all_at, contains, exact_match, f1, recall_at
+from langgraph_rag.evaluation.outcomes import Configuration, Outcome, keeping, resume
+from langgraph_rag.evaluation.questions import Question
+from langgraph_rag.records import Usage
+
+RECALL_DEPTHS = (2, 3, 5, 10)
+Settings = Context | Mapping[str, Any] | None
+
+
+class Graph(Protocol):
+    """What is needed of a compiled LangGraph graph."""
+
+    def ainvoke(self, input: Any, /, *, context: Any = None) -> Awaitable[Any]:
+        """Run the graph on `{"question": ...}`."""
+
+
+class _FoundPassage(TypedDict):
+    id: str
+
+
+class _Reply(TypedDict):
+    answer: str
+    passages: list[_FoundPassage]
+    granularity: NotRequired[str | None]
+    trace: list[Any]
+    usage: Usage
+
+
+_READER = TypeAdapter(_Reply)
+
+
+async def evaluate(
+    graph: Graph,
+    questions: Sequence[Question],
+    out: Path,
+    *,
+    context: Settings = None,
+    configuration: Configuration | None = None,
+    concurrency: int = 1,
+    on_result: Callable[[Outcome], None] | None = None,
+) -> list[Outcome]:
+    """Ask each question that the folder has no answer to yet, and return all outcomes in the order of the questions.
+
+    Calling again with the same arguments goes on where a stopped run ended and asks failed questions again.
+
+    Args:
+        graph: returns `answer`, `passages` (best first), `trace`, `usage` and, if it has one, `granularity`.
+        questions: with ids that differ.
+        out: folder for `outcomes.jsonl` and `run.json`; of one run, and for one process at a time.
+        context: the graph's run-time settings.
+        configuration: names of method, model and knowledge base, so that a folder never mixes two of them.
+        concurrency: questions under way at once.
+        on_result: called with each new outcome once it is written.
+
+    Raises:
+        OutcomesError: when the folder is damaged or holds outcomes of another run.
+    """
+    if concurrency < 1:
+        raise ValueError(f"concurrency must be at least 1, got {concurrency}")
+    if len({question["id"] for question in questions}) < len(questions):
+        raise ValueError("expected questions with ids that differ, got an id twice")
+    settings = asdict(context if isinstance(context, Context) else Context(**(context or {})))
+    configuration = configuration or Configuration(method="", model="", knowledge_base="")
+    outcomes = {outcome["id"]: outcome for outcome in resume(out, questions, configuration, settings)}
+    gate = asyncio.Semaphore(concurrency)
+    with keeping(out) as keep:
+
+        async def settle(question: Question) -> None:
+            async with gate:
+                outcome = await _ask(graph, question, context)
+            keep(outcome)
+            outcomes[outcome["id"]] = outcome
+            if on_result is not None:
+                on_result(outcome)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for question in questions:
+                    if question["id"] not in outcomes:
+                        group.create_task(settle(question))
+        except ExceptionGroup as errors:  # of `keep` or `on_result`: a graph's own become outcomes
+            raise errors.exceptions[0] from None
+    return [outcomes[question["id"]] for question in questions]
+
+
+async def _ask(graph: Graph, question: Question, context: Settings) -> Outcome:
+    outcome, started = _unanswered(question), time.perf_counter()
+    try:
+        found = await graph.ainvoke({"question": question["question"]}, context=context)
+        outcome["wall_seconds"] = round(time.perf_counter() - started, 4)
+        return _scored(outcome, _READER.validate_python(found), question.get("supporting_ids", []))
+    except (Exception, asyncio.CancelledError) as error:
+        task = asyncio.current_task()
+        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+            raise  # this run is cancelled, not something inside the graph
+        outcome["wall_seconds"] = round(time.perf_counter() - started, 4)
+        return {**outcome, "error": f"{type(error).__name__}: {error}"}
+
+
+def _unanswered(question: Question) -> Outcome:
+    return Outcome(
+        id=question["id"],
+        type=question.get("type", ""),
+        question=question["question"],
+        answers=question["answers"],
+        answer=None,
+        em=None,
+        f1=None,
+        acc=None,
+        recall=None,
+        all_at_5=None,
+        granularity=None,
+        steps=None,
+        usage=None,
+        wall_seconds=0.0,
+        error=None,
+    )
+
+
+def _scored(outcome: Outcome, reply: _Reply, gold: Sequence[str]) -> Outcome:
+    answer, answers = reply["answer"], outcome["answers"]
+    ids = [passage["id"] for passage in reply["passages"]]
+    recall = {str(k): share for k in RECALL_DEPTHS if (share := recall_at(ids, gold, k)) is not None}
+    return {
+        **outcome,
+        "answer": answer,
+        "em": exact_match(answer, answers),
+        "f1": f1(answer, answers),
+        "acc": contains(answer, answers),
+        "recall": recall or None,
+        "all_at_5": all_at(ids, gold, 5),
+        "granularity": reply.get("granularity"),
+        "steps": len(reply["trace"]),
+        "usage": reply["usage"],
+    }

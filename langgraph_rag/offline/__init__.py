@@ -1,0 +1,1 @@
+"""The offline model: a weak, deterministic, general reasoner that needs no weights, key, server or download."""

@@ -1,0 +1,123 @@
+"""Questions about two things: find the same attribute of both, directly or through somebody, and compare."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from langgraph_rag.offline.facts import Fact, Judged, is_name, judge
+from langgraph_rag.offline.question import Question, is_comparing
+from langgraph_rag.offline.words import date_of, name_words, number_of, same_name, stem, stems
+
+_ROLES = frozenset(map(stem, "director author composer performer founder wife father brother producer editor screenwriter "
+                             "creator manager coach owner designer architect leader publisher actor".split()))  # fmt: skip
+_NATION_FACTS = frozenset({"birth", "nation", "place", "is", "was"})
+_DEMONYM = re.compile(r"(?:ish|an|ese|ch|i|ian|ean|ic)$")
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two things: the facts that lead to its attribute, the attribute, and what is still to be asked."""
+
+    name: str
+    facts: tuple[Fact, ...]
+    value: str
+    missing: str
+
+
+def look_up(question: Question, name: str, facts: Sequence[Fact]) -> Side:
+    """Find the attribute of one side, through the role the question names (the director of the film) if it does."""
+    roles = [word for word in question.words if word in _ROLES and not is_comparing(word)]
+    entity, chain = name, []
+    if roles and question.compared != "number":
+        step = _role_holder(name, roles, facts)
+        if step is None:
+            return Side(name, (), "", f"Who is the {_spelled(roles[0])} of {name}?")
+        entity, chain = step.other, [step.fact]
+    found = _attribute(question, entity, facts)
+    if found is None:
+        return Side(name, tuple(chain), "", _attribute_question(question, entity))
+    return Side(name, (*chain, found), found[2], "")
+
+
+def compare(question: Question, sides: Sequence[Side]) -> str:
+    """Return the name of the side the question wants, "yes" or "no", or nothing where a value is missing."""
+    one, other = sides
+    if not one.value or not other.value:
+        return ""
+    if question.asks == "yes or no":
+        return "yes" if _alike(question, one.value, other.value) else "no"
+    read = number_of if question.compared == "number" else date_of
+    a, b = read(one.value), read(other.value)
+    if a is None or b is None or a == b:
+        return ""
+    return one.name if (a < b) == question.least else other.name  # type: ignore[operator]
+
+
+def _role_holder(name: str, roles: Sequence[str], facts: Sequence[Fact]) -> Judged | None:
+    held = [
+        judged
+        for judged in judge(facts, [name], roles)
+        if judged.link >= 0.7 and is_name(judged.other) and set(roles) & set(stems(judged.fact[1]))
+    ]
+    return max(held, key=lambda judged: (judged.link, -judged.position), default=None)
+
+
+def _attribute(question: Question, entity: str, facts: Sequence[Fact]) -> Fact | None:
+    about = [(same_name(entity, fact[0]), fact) for fact in facts]
+    about = [(link, fact) for link, fact in about if link >= 0.7]
+    fitting = [(link + fit, fact) for link, fact in about if (fit := _fit(question, fact)) > 0]
+    return max(fitting, key=lambda item: item[0])[1] if fitting else None
+
+
+def _fit(question: Question, fact: Fact) -> float:
+    """Tell how well a fact states the attribute that is compared; 0 for not at all."""
+    relation = set(stems(fact[1]))
+    shared = len(relation & set(question.words))
+    if question.asks == "yes or no":
+        return _kind_fit(question, fact)
+    if question.compared == "number":
+        return 1.0 + shared if number_of(fact[2]) is not None and not date_of(fact[2]) else 0.0
+    if date_of(fact[2]) is None:
+        return 0.0
+    if question.compared == "date":
+        return 1.0 + shared + (0.5 if "release" in relation or "found" in relation else 0.0)
+    return 2.0 if question.compared in relation else 0.0
+
+
+def _kind_fit(question: Question, fact: Fact) -> float:
+    copula = fact[1] in {"is", "was", "are", "were"}
+    shared = len(set(question.words) & set(stems(" ".join(fact[1:]))))
+    if "nation" in question.words or "place" in question.words:
+        return (1.5 if copula and _nations(fact[2]) else 0.0) or (1.0 if "birth" in stems(fact[1]) and is_name(fact[2])
+                                                                  else 0.0) + 0.1 * shared  # fmt: skip
+    return (1.0 if copula else 0.0) + shared
+
+
+def _alike(question: Question, one: str, other: str) -> bool:
+    if "nation" in question.words or "place" in question.words:
+        return bool((_nations(one) or name_words(one)) & (_nations(other) or name_words(other)))
+    wanted = set(question.words)
+    if wanted:
+        return bool(wanted & set(stems(one))) and bool(wanted & set(stems(other)))
+    return bool(set(stems(one)) & set(stems(other)))
+
+
+def _nations(text: str) -> set[str]:
+    return {word.lower() for word in re.findall(r"[^\W\d_]+", text) if word[0].isupper() and _DEMONYM.search(word)}
+
+
+def _attribute_question(question: Question, entity: str) -> str:
+    if question.compared == "birth" and question.asks != "yes or no":
+        return f"When was {entity} born?"
+    if question.compared == "death" and question.asks != "yes or no":
+        return f"When did {entity} die?"
+    return f"{entity} {' '.join(_spelled(word) for word in question.words)}".strip()
+
+
+_SPELLED = {"direct": "director", "write": "author", "perform": "performer", "compos": "composer", "found": "founder",
+            "parent": "parent", "act": "actor", "nation": "nationality", "place": "location", "birth": "born",
+            "death": "died"}  # fmt: skip
+
+
+def _spelled(word: str) -> str:
+    return _SPELLED.get(word, word)

@@ -1,0 +1,110 @@
+"""Words as the offline model compares them: crude stems, families of related words, dates and numbers."""
+
+import re
+from functools import lru_cache
+
+from spacy.lang.en.stop_words import STOP_WORDS
+
+from langgraph_rag.matching import normalise
+from langgraph_rag.tools.spans import DATE, MONTHS
+
+_SUFFIXES = (
+    "ations", "ation", "ings", "ing", "ions", "ion", "ments", "ment", "ors", "or", "ers", "er", "ress", "ed", "es",
+    "ly", "s",
+)  # fmt: skip
+_FAMILIES = {
+    "birth": "born birth birthday birthplace birthdate older younger oldest youngest",
+    "death": "die died death dead deceased killed passed",
+    "spouse": "wife husband spouse married marry marriage wed wedding widow",
+    "parent": "father mother parent parents son daughter child children",
+    "sibling": "brother sister sibling siblings",
+    "write": "author wrote written writer novelist write writes penned",
+    "perform": "performer singer sang sung sing performed recorded vocalist",
+    "act": "actor actress star starring starred stars cast played plays portrayed",
+    "found": "founder founded established establish formed creator created started co-founded",
+    "lead": "leader head president chief ruler ceo chairman captain mayor",
+    "place": "located location situated lies based headquartered",
+    "release": "released release came published premiered aired debut debuted",
+    "school": "educated studied attended graduated alumnus university college school",
+    "work": "employer employed worked works work",
+    "own": "owner owned owns parent-company",
+    "nation": "country nationality national nation citizenship citizen",
+    "die_place": "buried burial",
+    "flow": "flows flow empties tributary mouth",
+    "border": "borders border borders bordering shares",
+    "inhabitants": "population inhabitants residents people",
+    "film": "film films movie movies",
+    "song": "song songs single track",
+    "band": "band group bands",
+}
+_FAMILY = {word: family for family, words in _FAMILIES.items() for word in words.split()}
+_ASKING = frozenset(
+    "who whom whose what which when where why how many much name named called known type kind year date day place time "
+    "people person same first later earlier last one two both more following".split()
+)
+_MONTH_NUMBER = {month: number for number, month in enumerate(MONTHS, start=1)}
+_NUMBER_WORDS = {word: value for value, word in enumerate(
+    "zero one two three four five six seven eight nine ten eleven twelve".split())}  # fmt: skip
+_SCALE = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9}
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    """Return the family of a word, or what is left of it without its ending."""
+    if word in _FAMILY:
+        return _FAMILY[word]
+    for suffix in _SUFFIXES:
+        if word.endswith(suffix) and len(word) - len(suffix) >= 4:
+            return _FAMILY.get(word[: -len(suffix)], word[: -len(suffix)])
+    return word
+
+
+@lru_cache(maxsize=65_536)
+def stems(text: str) -> tuple[str, ...]:
+    """Return the stems of a text's content words, in order, each once."""
+    words = (word for word in normalise(text).split() if word not in STOP_WORDS and word not in _ASKING)
+    return tuple(dict.fromkeys(stem(word) for word in words))
+
+
+@lru_cache(maxsize=65_536)
+def name_words(name: str) -> frozenset[str]:
+    """Return the words by which two names are compared."""
+    words = frozenset(normalise(name).split())
+    return words - STOP_WORDS or words
+
+
+@lru_cache(maxsize=262_144)
+def same_name(one: str, other: str) -> float:
+    """Tell how surely two names mean the same thing, from 0 to 1."""
+    a, b = name_words(one), name_words(other)
+    if not a or not b:
+        return 0.0
+    if a == b:
+        return 1.0
+    shared = len(a & b)
+    if shared == min(len(a), len(b)):
+        return 0.9 if shared > 1 else 0.7
+    return 0.6 if shared / len(a | b) >= 0.6 else 0.0
+
+
+def date_of(text: str) -> tuple[int, int, int] | None:
+    """Read the first date with a year: (year, month, day), months and days 0 where not given."""
+    for found in DATE.finditer(text):
+        words = normalise(found[0]).split()
+        year = next((int(word[:4]) for word in words if re.fullmatch(r"\d{4}s?", word)), None)
+        if year:
+            month = next((_MONTH_NUMBER[word] for word in words if word in _MONTH_NUMBER), 0)
+            day = next((int(match[1]) for word in words if (match := re.fullmatch(r"(\d{1,2})\D*", word))), 0)
+            return year, month, day
+    return None
+
+
+def number_of(text: str) -> float | None:
+    """Read the first number, in digits or words, with its scale."""
+    if found := re.search(r"\d[\d,]*(?:\.\d+)?", text):
+        value = float(found[0].replace(",", ""))
+    else:
+        value = next((float(_NUMBER_WORDS[word]) for word in normalise(text).split() if word in _NUMBER_WORDS), -1.0)
+    if value < 0:
+        return None
+    return value * next((scale for word, scale in _SCALE.items() if word in text.lower()), 1.0)
