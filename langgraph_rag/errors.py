@@ -29,6 +29,10 @@ class QuestionError(RagError):
     """A question is empty or too long."""
 
 
+class ModelCallError(RagError):
+    """A model could not be asked: no connection, a refusal by its server, a time-out."""
+
+
 class ModelOutputError(RagError):
     """A model's replies stayed unusable after every repair."""
 

@@ -17,12 +17,12 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from pydantic import ValidationError
 
 from langgraph_rag.context import context
-from langgraph_rag.errors import ModelOutputError
+from langgraph_rag.errors import ModelCallError, ModelOutputError, RagError
 from langgraph_rag.prompts.prompt import Prompt, Reply
 from langgraph_rag.records import Usage, no_usage
 
 MAX_REPAIRS = 2
-_INTERNAL = {"tags": ["langsmith:nostream"]}
+_INTERNAL_TAG = "langsmith:nostream"  # keeps a call's tokens out of the `messages` stream
 _REASONING = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
@@ -75,13 +75,14 @@ async def ask(llm: BaseChatModel, prompt: Prompt[Reply], **values: Any) -> Reply
     A reply that cannot be read is answered with what was wrong, at most twice.
 
     Raises:
+        ModelCallError: when the model could not be asked at all.
         ModelOutputError: when no reply could be read.
     """
     messages = prompt.render(**values)
     options = _schema_options(llm, prompt)
     for attempt in range(1 + MAX_REPAIRS):
         async with _gate():
-            message = await llm.ainvoke(messages, config=_INTERNAL, **options)  # type: ignore[arg-type]
+            message = await _call(llm, messages, options)
         _count_call(message, repair=attempt > 0)
         text = message.text
         try:
@@ -94,6 +95,15 @@ async def ask(llm: BaseChatModel, prompt: Prompt[Reply], **values: Any) -> Reply
         f"expected a JSON object with {', '.join(prompt.reply.model_fields)}; {problem}; "
         f"the last reply starts: {text[:200]!r}"
     )
+
+
+async def _call(llm: BaseChatModel, messages: list[BaseMessage], options: dict[str, Any]) -> AIMessage:
+    try:
+        return await llm.ainvoke(messages, config={"tags": [_INTERNAL_TAG]}, **options)
+    except RagError:
+        raise
+    except Exception as error:
+        raise ModelCallError(f"{model_name(llm)} could not be asked: {type(error).__name__}: {error}") from error
 
 
 def read_reply(text: str, reply: type[Reply]) -> Reply:

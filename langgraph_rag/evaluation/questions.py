@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.errors import RagError
 
-Text = Annotated[str, StringConstraints(pattern=r"\S")]
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
 class Question(TypedDict):

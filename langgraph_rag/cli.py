@@ -1,0 +1,200 @@
+"""The command line: `langgraph-rag index | ask | info | eval | demo`."""
+
+import asyncio
+import json
+import sys
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from tqdm.auto import tqdm
+
+from langgraph_rag.context import Context, Search
+from langgraph_rag.errors import RagError
+from langgraph_rag.evaluation.outcomes import Configuration, Outcome
+from langgraph_rag.evaluation.questions import load_questions
+from langgraph_rag.evaluation.report import markdown_table, summarise, write_report
+from langgraph_rag.evaluation.runner import evaluate
+from langgraph_rag.methods import METHODS, method
+from langgraph_rag.models import MODEL_FORMS, load_model
+from langgraph_rag.narration import narrate
+from langgraph_rag.nodes.extract_triples import ModelExtractor
+from langgraph_rag.tools.extraction import TripleExtractor
+from langgraph_rag.tools.files import READABLE, read_documents
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+app = typer.Typer(
+    help="Multi-hop question answering over your own documents.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+
+KbFolder = Annotated[Path, typer.Option("--kb", help="Folder of the knowledge base.")]
+MethodName = Annotated[str, typer.Option("--method", help=f"One of: {', '.join(METHODS)}.")]
+ModelName = Annotated[str, typer.Option("--model", help=f"One of: {'; '.join(MODEL_FORMS)}.")]
+SearchName = Annotated[Search, typer.Option("--search", help="How passages are found.")]
+TopK = Annotated[int, typer.Option("--top-k", min=1, help="Passages retrieved per query.")]
+MaxSteps = Annotated[int, typer.Option("--max-steps", min=1, help="Retrieval rounds at most.")]
+
+_DEFAULTS = Context()
+_DEMO_QUESTIONS = 5
+
+
+@app.command()
+def index(
+    sources: Annotated[list[Path], typer.Argument(help=f"Files ({', '.join(READABLE)}) or folders of such files.")],
+    kb: KbFolder,
+    model: Annotated[
+        str | None, typer.Option(help="Model that reads triples out of the passages; sentence rules by default.")
+    ] = None,
+    embed_triples: Annotated[
+        bool, typer.Option("--embed-triples", help="Embed the triples now instead of when they are first needed.")
+    ] = False,
+) -> None:
+    """Add documents to a knowledge base, making it if need be; an interrupted run goes on where it stopped."""
+    documents = read_documents(sources)
+    extractor: TripleExtractor | None = ModelExtractor(load_model(model)) if model else None
+    with KnowledgeBase.open(kb, extractor=extractor) as base:
+        added = base.add(documents)
+        if embed_triples:
+            base.embed_triples()
+        typer.echo(f"{added['added']} passages added, {added['unchanged']} were there already.")
+        for number, what in ((added["without_triples"], "gave no triples"), (added["failed"], "could not be read")):
+            if number:
+                typer.echo(f"warning: {number} passages {what}.", err=True)
+        _show(dict(base.info()))
+
+
+@app.command()
+def ask(
+    question: Annotated[str, typer.Argument(help="The question.")],
+    kb: KbFolder,
+    method_name: MethodName = "cirag",
+    model: ModelName = "offline",
+    search: SearchName = _DEFAULTS.search,
+    top_k: TopK = _DEFAULTS.top_k,
+    max_steps: MaxSteps = _DEFAULTS.max_steps,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")] = False,
+) -> None:
+    """Answer a question, showing the steps as they happen, then the answer with its evidence."""
+    context = Context(search=search, top_k=top_k, max_steps=max_steps)
+    with KnowledgeBase.open(kb, create=False) as base:
+        graph = method(method_name).create(load_model(model), base).compile()
+        result = _run(graph, question, context, show=not as_json)
+    if as_json:
+        typer.echo(json.dumps(result, ensure_ascii=False, indent=2))
+    else:
+        _show_answer(result)
+
+
+@app.command()
+def info(kb: KbFolder) -> None:
+    """Show what a knowledge base holds and how it was made."""
+    with KnowledgeBase.open(kb, create=False) as base:
+        _show(dict(base.info()))
+
+
+@app.command("eval")
+def evaluate_method(
+    kb: KbFolder,
+    questions: Annotated[Path, typer.Option(help="JSON lines with id, question, answers, supporting_ids.")],
+    out: Annotated[Path, typer.Option(help="Folder for the outcomes and the report.")],
+    method_name: MethodName = "cirag",
+    model: ModelName = "offline",
+    search: SearchName = _DEFAULTS.search,
+    top_k: TopK = _DEFAULTS.top_k,
+    max_steps: MaxSteps = _DEFAULTS.max_steps,
+    limit: Annotated[int | None, typer.Option(min=1, help="Ask only the first so many.")] = None,
+    concurrency: Annotated[int, typer.Option(min=1, help="Questions under way at once.")] = 1,
+) -> None:
+    """Ask many questions and score the answers and the passages; a stopped run goes on where it stopped."""
+    asked = load_questions(questions, limit)
+    context = Context(search=search, top_k=top_k, max_steps=max_steps)
+    with KnowledgeBase.open(kb, create=False) as base:
+        graph = method(method_name).create(load_model(model), base).compile()
+        with tqdm(total=len(asked), desc=method_name, unit="question") as bar:
+
+            def advance(outcome: Outcome) -> None:
+                bar.update()
+                if outcome["error"]:
+                    tqdm.write(f"failed: {outcome['id']}: {outcome['error']}", file=sys.stderr)
+
+            outcomes = asyncio.run(
+                evaluate(
+                    graph,
+                    asked,
+                    out,
+                    context=context,
+                    configuration=Configuration(method=method_name, model=model, knowledge_base=str(kb)),
+                    concurrency=concurrency,
+                    on_result=advance,
+                )
+            )
+            bar.update(len(asked) - bar.n)  # answered by an earlier run
+    rows = {method_name: summarise(outcomes)}
+    write_report(rows, out)
+    typer.echo(markdown_table(rows))
+    typer.echo(f"Outcomes and report are in {out}.")
+
+
+@app.command()
+def demo(kb: KbFolder = Path("demo_kb")) -> None:
+    """Index the sample corpus and answer five of its questions with the offline model, step by step."""
+    with resources.as_file(resources.files("langgraph_rag") / "sample") as folder:
+        corpus, questions = read_documents([folder / "corpus.jsonl"]), load_questions(folder / "questions.jsonl")
+    chosen = questions[:: len(questions) // _DEMO_QUESTIONS][:_DEMO_QUESTIONS]
+    right = 0
+    with KnowledgeBase.open(kb) as base:
+        base.add(corpus)
+        _show(dict(base.info()))
+        graph = method("cirag").create(load_model("offline"), base).compile()
+        for asked in chosen:
+            typer.secho(f"\n{'-' * 100}\nQuestion: {asked['question']}", bold=True)
+            result = _run(graph, asked["question"], None, show=True)
+            _show_answer(result)
+            fits = result["answer"].casefold() in [answer.casefold() for answer in asked["answers"]]
+            right += fits
+            typer.echo(f"Expected: {' / '.join(asked['answers'])} ({'right' if fits else 'wrong'})")
+    typer.echo(f"\n{right} of {len(chosen)} answers are right. Ask your own: langgraph-rag ask QUESTION --kb {kb}")
+
+
+def _run(graph: Any, question: str, context: Context | None, *, show: bool) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for mode, chunk in graph.stream({"question": question}, context=context, stream_mode=["custom", "values"]):
+        if mode == "values":
+            result = chunk
+        elif show and (line := narrate(chunk)):
+            typer.echo(line)
+    return result
+
+
+def _show_answer(result: dict[str, Any]) -> None:
+    typer.secho(f"\nAnswer: {result['answer']}", bold=True, fg="green" if result["granularity"] != "none" else "yellow")
+    for number, evidence in enumerate(result["evidence"], start=1):
+        typer.echo(f"  [{number}] {' | '.join(evidence['triple'])}")
+        typer.echo(f"      {evidence['title']} ({evidence['passage_id']}), step {evidence['step']}: {evidence['sentence']}")
+    usage = result["usage"]
+    typer.echo(
+        f"  answered from: {result['granularity']}; {usage['calls']} model calls, "
+        f"{usage['input_tokens'] + usage['output_tokens']} tokens, {usage['seconds']:.2f} s"
+    )
+
+
+def _show(properties: dict[str, Any]) -> None:
+    width = max(map(len, properties))
+    for name, value in properties.items():
+        typer.echo(f"{name.replace('_', ' '):<{width}}  {value}")
+
+
+def main() -> None:
+    """Run the command line; errors of the package end it with a message and exit code 2."""
+    try:
+        app()
+    except RagError as error:
+        typer.secho(f"error: {error}", fg="red", err=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        typer.echo("stopped; the same command goes on from here", err=True)
+        sys.exit(130)

@@ -1,0 +1,58 @@
+"""Chat models by name, for the command line and LangGraph Studio; in code, any LangChain chat model will do."""
+
+import os
+from typing import Any
+
+from langchain.chat_models import init_chat_model
+from langchain_core.language_models import BaseChatModel
+
+from langgraph_rag.errors import MissingExtraError, UnknownNameError
+from langgraph_rag.offline.model import OfflineModel
+
+MODEL_FORMS = ["offline", "vllm:MODEL", "PROVIDER:MODEL (as LangChain's init_chat_model takes it)"]
+_VLLM_URL = "http://localhost:8000/v1"
+
+
+def load_model(name: str, **options: Any) -> BaseChatModel:
+    """Load a chat model by name.
+
+    Args:
+        name: `offline`, the rule-based model that works anywhere; `vllm:MODEL`, a model served by vLLM or any other
+            OpenAI-compatible server at `VLLM_BASE_URL` (http://localhost:8000/v1) with the key `VLLM_API_KEY`; or
+            `PROVIDER:MODEL` for LangChain's `init_chat_model`, e.g. `openai:gpt-5-mini`.
+        options: passed on to the model's class.
+
+    Raises:
+        UnknownNameError: when the name has none of these forms.
+        MissingExtraError: when the package for this kind of model is not installed.
+    """
+    if name == "offline":
+        return OfflineModel(**options)
+    kind, _, model = name.partition(":")
+    if not kind or not model:
+        raise UnknownNameError("model", name, MODEL_FORMS)
+    if kind == "vllm":
+        return _served(model, **options)
+    try:
+        loaded: BaseChatModel = init_chat_model(model, model_provider=kind, **{"temperature": 0, **options})
+    except ImportError as error:
+        raise MissingExtraError(f"model {name!r} ({error})", "openai") from error
+    except ValueError as error:
+        raise UnknownNameError("model", name, MODEL_FORMS) from error
+    return loaded
+
+
+def _served(model: str, **options: Any) -> BaseChatModel:
+    try:
+        from langchain_openai import ChatOpenAI
+    except ImportError as error:
+        raise MissingExtraError("a served model", "openai") from error
+    defaults: dict[str, Any] = {
+        "base_url": os.environ.get("VLLM_BASE_URL", _VLLM_URL),
+        "api_key": os.environ.get("VLLM_API_KEY", "none"),
+        "temperature": 0,
+        "stream_usage": True,
+        "timeout": 120,
+        "max_retries": 3,
+    }
+    return ChatOpenAI(model=model, **{**defaults, **options})

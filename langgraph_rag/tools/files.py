@@ -1,0 +1,76 @@
+"""Read documents from files and folders: JSON lines, Markdown, plain text."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from langgraph_rag.errors import DocumentError
+
+_JSON_LINES, _TEXTS = {".jsonl", ".ndjson"}, {".md", ".markdown", ".txt"}
+READABLE = sorted(_JSON_LINES | _TEXTS)
+_HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*\s*$", re.MULTILINE)
+
+
+def read_documents(sources: Iterable[Path]) -> list[dict[str, object]]:
+    """Read files, and folders with all that lies in them, as dicts with `text`, `title`, `source` and maybe `id`.
+
+    A Markdown file is titled by its first heading, any other text by its file's name.
+
+    Raises:
+        DocumentError: naming the file, and the line where there is one, and what was expected there.
+    """
+    documents: list[dict[str, object]] = []
+    for source in sources:
+        files = list(_files(source))
+        if not files:
+            raise DocumentError(f"{source}: expected a folder with files ending in {', '.join(READABLE)}, found none")
+        for file in files:
+            documents += _json_lines(file) if file.suffix.lower() in _JSON_LINES else [_text(file)]
+    return documents
+
+
+def _files(source: Path) -> Iterator[Path]:
+    if source.is_dir():
+        inside = (path for path in sorted(source.rglob("*")) if path.is_file() and path.suffix.lower() in READABLE)
+        yield from (path for path in inside if not any(p.startswith(".") for p in path.relative_to(source).parts))
+    elif not source.exists():
+        raise DocumentError(f"{source}: no such file or folder")
+    elif source.suffix.lower() not in READABLE:
+        raise DocumentError(f"{source}: expected a file ending in {', '.join(READABLE)}")
+    else:
+        yield source
+
+
+def _text(file: Path) -> dict[str, object]:
+    text = _read(file)
+    if not text.strip():
+        raise DocumentError(f"{file}: the file is empty")
+    heading = _HEADING.search(text) if file.suffix.lower() != ".txt" else None
+    return {"title": heading[1] if heading else file.stem, "text": text, "source": str(file)}
+
+
+def _json_lines(file: Path) -> list[dict[str, object]]:
+    documents: list[dict[str, object]] = []
+    for number, line in enumerate(_read(file).splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            fields = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise DocumentError(f"{file}, line {number}: expected a JSON object, got {line[:80]!r} ({error})") from error
+        if not isinstance(fields, dict) or not isinstance(fields.get("text"), str) or not fields["text"].strip():
+            raise DocumentError(f"{file}, line {number}: expected an object with a text, got {line[:80]!r}")
+        documents.append({"source": str(file), **fields})
+    if not documents:
+        raise DocumentError(f"{file}: the file is empty")
+    return documents
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DocumentError(f"{file}: expected UTF-8 text, got byte {error.object[error.start]:#x} at {error.start}") from error
+    except OSError as error:
+        raise DocumentError(f"{file}: it cannot be read: {error.strerror}") from error

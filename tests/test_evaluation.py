@@ -1,0 +1,552 @@
+"""Metrics, question files, runs that can be stopped and taken up again, and reports."""
+
+import asyncio
+import doctest
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.graph import END, START, StateGraph
+from typing_extensions import TypedDict
+
+from langgraph_rag.context import Context
+from langgraph_rag.evaluation import (
+    Configuration,
+    Outcome,
+    OutcomesError,
+    Question,
+    QuestionFileError,
+    evaluate,
+    load_questions,
+    markdown_table,
+    metrics,
+    read_outcomes,
+    summarise,
+    write_report,
+)
+from langgraph_rag.evaluation.metrics import all_at, contains, exact_match, f1, normalise_answer, recall_at
+from langgraph_rag.records import Usage
+
+QUESTIONS = [
+    Question(id="q1", question="Where is Kell?", answers=["Norrland"], supporting_ids=["p1", "p2"], type="bridge"),
+    Question(id="q2", question="Who sailed?", answers=["Harriet Vane", "H. Vane"], supporting_ids=["p3"]),
+    Question(id="q3", question="Is it old?", answers=["yes"]),
+]
+ANSWERS = {"Where is Kell?": "in Norrland", "Who sailed?": "H Vane", "Is it old?": "unknown"}
+DEFAULT = Configuration(method="cirag", model="offline", knowledge_base="kb")
+
+
+def reply(answer: object, **other: object) -> dict[str, Any]:
+    usage = Usage(calls=2, input_tokens=30, output_tokens=4, seconds=0.1, repairs=0, dropped=0)
+    passages = [{"id": id_, "score": 0.5} for id_ in ("p1", "p9", "p3", "p8", "p7", "p2")]
+    return {"answer": answer, "passages": passages, "trace": [{}, {}], "usage": usage, "granularity": "triples"} | other
+
+
+class FakeGraph:
+    """Answers from a table; what it was asked and how many asked at once can be read afterwards."""
+
+    def __init__(self, answers: Mapping[str, object] = ANSWERS, *, pause: float = 0.0) -> None:
+        self.answers, self.pause = answers, pause
+        self.asked: list[str] = []
+        self.contexts: list[object] = []
+        self.running = self.most_at_once = 0
+
+    async def ainvoke(self, input: Any, /, *, context: Any = None) -> dict[str, Any]:
+        self.asked.append(input["question"])
+        self.contexts.append(context)
+        self.running += 1
+        self.most_at_once = max(self.most_at_once, self.running)
+        try:
+            await asyncio.sleep(self.pause)
+        finally:
+            self.running -= 1
+        answer = self.answers[input["question"]]
+        if isinstance(answer, BaseException):
+            raise answer
+        return reply(answer)
+
+
+def lines_of(out: Path) -> list[dict[str, Any]]:
+    """Every line of the file, also the last one, must be a whole JSON object."""
+    text = (out / "outcomes.jsonl").read_text(encoding="utf-8")
+    assert text == "" or text.endswith("\n")
+    return [json.loads(line) for line in text.split("\n")[:-1]]
+
+
+# --- metrics ---------------------------------------------------------------------------------------------------------
+def test_the_examples_in_the_docstrings_hold() -> None:
+    result = doctest.testmod(metrics)
+    assert (result.failed, result.attempted) == (0, 7)
+
+
+@pytest.mark.parametrize(
+    ("text", "normalised"),
+    [
+        ("The Halden  Ferry", "halden ferry"),
+        ("Café-Théâtre\n“L’Art”", "caféthéâtre “l’art”"),  # only ASCII punctuation goes, as in the official scripts
+        ("A-list", "alist"),  # punctuation first: no article left to find
+        ("a.the", "athe"),
+        ("theatre and another", "theatre and another"),
+        ("The", ""),
+        ("", ""),
+    ],
+)
+def test_answers_are_normalised_in_the_official_order(text: str, normalised: str) -> None:
+    assert normalise_answer(text) == normalised
+
+
+def test_exact_match_takes_any_gold_answer_and_nothing_more() -> None:
+    assert exact_match("an H. VANE", ["Harriet Vane", "H Vane"]) == 1.0
+    assert exact_match("Captain H. Vane", ["Harriet Vane", "H Vane"]) == 0.0
+    assert exact_match("", ["Vane"]) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("prediction", "answers", "score"),
+    [
+        ("Harriet Vane", ["Harriet Vane"], 1.0),
+        ("Vane Harriet", ["Harriet Vane"], 1.0),
+        ("x y", ["Harriet Vane"], 0.0),
+        ("to be to", ["to to to be"], 6 / 7),  # tokens count as often as both have them
+        ("Harriet Vane of Kell", ["nobody", "Vane", "Kell Vane"], 2 / 3),  # the best gold answer counts
+        ("yes", ["yes"], 1.0),
+        ("yes it is", ["yes"], 0.0),
+        ("no", ["no man's land"], 0.0),
+        ("noanswer", ["noanswer given"], 0.0),
+        ("Norrland, no doubt", ["Norrland"], 1 / 2),
+        ("", ["Vane"], 0.0),
+        ("Vane", ["The"], 0.0),
+        ("", ["The"], 1.0),  # as in SQuAD and MuSiQue: nothing equals nothing
+    ],
+)
+def test_f1(prediction: str, answers: list[str], score: float) -> None:
+    assert f1(prediction, answers) == pytest.approx(score)
+
+
+@pytest.mark.parametrize(
+    ("prediction", "answers", "score"),
+    [
+        ("She was Harriet Vane.", ["x", "Harriet Vane"], 1.0),
+        ("Harriet de Vane", ["Harriet Vane"], 0.0),
+        ("Normandy", ["Norman"], 0.0),
+        ("1883", ["18"], 0.0),
+        ("Vane", ["Harriet Vane"], 0.0),
+        ("Vane", ["The"], 0.0),  # an answer of which nothing is left is not found everywhere
+        ("a", ["The"], 1.0),
+    ],
+)
+def test_contains_compares_whole_tokens(prediction: str, answers: list[str], score: float) -> None:
+    assert contains(prediction, answers) == score
+
+
+@pytest.mark.parametrize("score", [exact_match, f1, contains])
+def test_an_answer_cannot_be_scored_without_gold(score: Callable[[str, list[str]], float]) -> None:
+    with pytest.raises(ValueError, match="at least one gold answer"):
+        score("Vane", [])
+
+
+def test_retrieval_counts_gold_among_the_first_k() -> None:
+    ids, gold = ["p1", "p9", "p2"], ["p2", "p1", "p5"]
+    assert [recall_at(ids, gold, k) for k in (1, 2, 3, 10)] == [1 / 3, 1 / 3, 2 / 3, 2 / 3]
+    assert [all_at(ids, gold[:2], k) for k in (2, 3, 10)] == [0.0, 1.0, 1.0]
+    assert recall_at(["p1", "p1"], ["p1", "p1", "p2"], 2) == 1 / 2
+    assert recall_at([], ["p1"], 5) == 0.0 == all_at([], ["p1"], 5)
+
+
+def test_retrieval_is_not_scored_without_gold() -> None:
+    assert recall_at(["p1"], [], 5) is None
+    assert all_at(["p1"], [], 5) is None
+
+
+# --- question files --------------------------------------------------------------------------------------------------
+GOOD = '{"id": "a", "question": "Q?", "answers": ["x"]}'
+
+
+def test_questions_are_read_with_what_is_known_of_them(tmp_path: Path) -> None:
+    path = tmp_path / "questions.jsonl"
+    full = {"id": "b", "question": "Wo\u2028?", "answers": ["y", "z"], "supporting_ids": ["p"], "type": "bridge"}
+    path.write_text(f"\ufeff{GOOD}\r\n\n{json.dumps(full | {'extra': 1}, ensure_ascii=False)}", encoding="utf-8")
+    assert load_questions(path) == [{"id": "a", "question": "Q?", "answers": ["x"]}, full]
+    assert [question["id"] for question in load_questions(str(path), limit=1)] == ["a"]
+    with pytest.raises(ValueError, match="at least 1, got 0"):
+        load_questions(path, limit=0)
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"", "got no line with text"),
+        (b"\n \n", "got no line with text"),
+        (f"{GOOD}\n\n{{'id'".encode(), "line 3: expected a JSON object.*Invalid JSON.*got {'id'"),
+        (f"{GOOD}\n[1]".encode(), r"line 2: .*should be an object; got \[1\]"),
+        (f"{GOOD}\n".encode() + b'{"id": "\xff"}', "line 2: expected UTF-8, got the byte 0xff"),
+        (b'{"question": "Q?", "answers": ["x"]}', "line 1: .*id: Field required"),
+        (b'{"id": 7, "question": "Q?", "answers": ["x"]}', "line 1: .*id: .*valid string"),
+        (b'{"id": "a", "question": " ", "answers": ["x"]}', "line 1: .*question: .*at least 1 character"),
+        (b'{"id": "a", "question": "Q?"}', "line 1: .*answers: Field required"),
+        (b'{"id": "a", "question": "Q?", "answers": "x"}', "line 1: .*answers: .*valid array"),
+        (b'{"id": "a", "question": "Q?", "answers": []}', "line 1: .*answers: .*at least 1 item"),
+        (b'{"id": "a", "question": "Q?", "answers": ["x", 3]}', "line 1: .*answers.1: .*valid string"),
+        (f"{GOOD}\n\n{GOOD}".encode(), "line 3: expected an id of its own, got 'a' as on line 1"),
+    ],
+)
+def test_a_bad_question_file_is_refused_with_place_and_reason(tmp_path: Path, content: bytes, complaint: str) -> None:
+    path = tmp_path / "questions.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(QuestionFileError, match=complaint) as caught:
+        load_questions(path, limit=1)
+    assert str(path) in str(caught.value)
+
+
+def test_a_missing_question_file_or_a_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(QuestionFileError, match=r"none\.jsonl: expected a file of questions, got No such file"):
+        load_questions(tmp_path / "none.jsonl")
+    with pytest.raises(QuestionFileError, match="expected a file of questions, got Is a directory"):
+        load_questions(tmp_path)
+
+
+# --- running ---------------------------------------------------------------------------------------------------------
+async def test_each_question_is_scored_and_kept(tmp_path: Path) -> None:
+    seen: list[str] = []
+    out = tmp_path / "runs" / "cirag"
+    outcomes = await evaluate(FakeGraph(), QUESTIONS, out, on_result=lambda outcome: seen.append(outcome["id"]))
+    first, second, third = outcomes
+    assert first.pop("wall_seconds") >= 0  # type: ignore[misc]
+    assert first == {
+        "id": "q1",
+        "type": "bridge",
+        "question": "Where is Kell?",
+        "answers": ["Norrland"],
+        "answer": "in Norrland",
+        "em": 0.0,
+        "f1": pytest.approx(2 / 3),
+        "acc": 1.0,
+        "recall": {"2": 0.5, "3": 0.5, "5": 0.5, "10": 1.0},
+        "all_at_5": 0.0,
+        "granularity": "triples",
+        "steps": 2,
+        "usage": {"calls": 2, "input_tokens": 30, "output_tokens": 4, "seconds": 0.1, "repairs": 0, "dropped": 0},
+        "error": None,
+    }
+    assert (second["em"], second["recall"], second["all_at_5"]) == (1.0, {"2": 0, "3": 1, "5": 1, "10": 1}, 1.0)
+    assert (third["em"], third["recall"], third["all_at_5"], third["type"]) == (0.0, None, None, "")
+    assert seen == ["q1", "q2", "q3"] == [line["id"] for line in lines_of(out)]
+    assert read_outcomes(out)[1:] == [second, third]
+
+
+async def test_an_outcome_is_on_disk_before_the_next_question_is_asked(tmp_path: Path) -> None:
+    on_disk: list[int] = []
+    await evaluate(FakeGraph(), QUESTIONS, tmp_path, on_result=lambda _: on_disk.append(len(lines_of(tmp_path))))
+    assert on_disk == [1, 2, 3]
+
+
+async def test_a_failure_is_no_wrong_answer(tmp_path: Path) -> None:
+    graph = FakeGraph({**ANSWERS, "Where is Kell?": RuntimeError("model is away"), "Is it old?": TimeoutError()})
+    failed, answered, late = await evaluate(graph, QUESTIONS, tmp_path)
+    assert (failed["error"], late["error"]) == ("RuntimeError: model is away", "TimeoutError: ")
+    assert {failed[name] for name in ("answer", "em", "f1", "acc", "all_at_5", "steps")} == {None}
+    assert failed["recall"] is None is failed["usage"]
+    assert answered["error"] is None
+    summary = summarise(read_outcomes(tmp_path))
+    assert (summary["questions"], summary["failures"], summary["em"], summary["recall_at_5"]) == (3, 2, 100.0, 100.0)
+
+
+@pytest.mark.parametrize(
+    ("returned", "complaint"),
+    [
+        (reply(None), "answer"),
+        ({"answer": "x", "passages": [], "trace": []}, "usage"),
+        (reply("x", passages=["p1"]), "passages"),
+        (None, "dict"),
+    ],
+)
+async def test_a_reply_of_another_shape_is_a_failure(tmp_path: Path, returned: object, complaint: str) -> None:
+    class Odd(FakeGraph):
+        async def ainvoke(self, input: Any, /, *, context: Any = None) -> Any:
+            return returned
+
+    (outcome,) = await evaluate(Odd(), QUESTIONS[:1], tmp_path)
+    assert outcome["error"] is not None
+    assert outcome["error"].startswith("ValidationError") and complaint in outcome["error"]
+    assert outcome["em"] is None
+
+
+async def test_a_cancellation_inside_the_graph_is_a_failure_too(tmp_path: Path) -> None:
+    graph = FakeGraph({**ANSWERS, "Who sailed?": asyncio.CancelledError("client closed")})
+    outcomes = await evaluate(graph, QUESTIONS, tmp_path)
+    assert [outcome["error"] for outcome in outcomes] == [None, "CancelledError: client closed", None]
+
+
+async def test_half_a_surrogate_pair_in_an_answer_does_not_stop_the_run(tmp_path: Path) -> None:
+    await evaluate(FakeGraph({**ANSWERS, "Where is Kell?": "in \ud83d"}), QUESTIONS, tmp_path)
+    assert [outcome["answer"] for outcome in read_outcomes(tmp_path)] == ["in ?", "H Vane", "unknown"]
+
+
+async def test_granularity_may_be_missing(tmp_path: Path) -> None:
+    class Plain(FakeGraph):
+        async def ainvoke(self, input: Any, /, *, context: Any = None) -> Any:
+            return {name: value for name, value in reply("yes").items() if name != "granularity"}
+
+    (outcome,) = await evaluate(Plain(), QUESTIONS[2:], tmp_path)
+    assert (outcome["granularity"], outcome["em"], outcome["error"]) == (None, 1.0, None)
+
+
+@pytest.mark.parametrize("concurrency", [1, 3])
+async def test_as_many_questions_run_at_once_as_allowed(tmp_path: Path, concurrency: int) -> None:
+    questions = [Question(id=str(n), question=f"{n}?", answers=["x"]) for n in range(9)]
+    graph = FakeGraph({f"{n}?": "x" for n in range(9)}, pause=0.005)
+    outcomes = await evaluate(graph, questions, tmp_path, concurrency=concurrency)
+    assert graph.most_at_once == concurrency
+    assert [outcome["id"] for outcome in outcomes] == [question["id"] for question in questions]
+
+
+async def test_impossible_arguments_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="at least 1, got 0"):
+        await evaluate(FakeGraph(), QUESTIONS, tmp_path, concurrency=0)
+    with pytest.raises(ValueError, match="ids that differ"):
+        await evaluate(FakeGraph(), [*QUESTIONS, QUESTIONS[0]], tmp_path)
+
+
+async def test_a_compiled_graph_is_run_with_its_context(tmp_path: Path) -> None:
+    class State(TypedDict, total=False):
+        question: str
+        answer: str
+        passages: list[Any]
+        trace: list[Any]
+        usage: Usage
+
+    async def answer(state: State, runtime: Any) -> dict[str, Any]:
+        return {**reply("yes", trace=[{}] * runtime.context.top_k)}
+
+    builder = StateGraph(State, context_schema=Context)
+    builder.add_node("answer", answer)
+    builder.add_edge(START, "answer")
+    builder.add_edge("answer", END)
+    (outcome,) = await evaluate(builder.compile(), QUESTIONS[2:], tmp_path, context={"top_k": 3})
+    assert (outcome["error"], outcome["em"], outcome["steps"]) == (None, 1.0, 3)
+
+
+# --- taking up a run -------------------------------------------------------------------------------------------------
+async def test_only_what_is_missing_or_failed_is_asked_again(tmp_path: Path) -> None:
+    await evaluate(FakeGraph({**ANSWERS, "Where is Kell?": OSError("away")}), QUESTIONS[:2], tmp_path)
+    graph, new = FakeGraph(), list[str]()
+    outcomes = await evaluate(graph, QUESTIONS, tmp_path, on_result=lambda outcome: new.append(outcome["id"]))
+    assert graph.asked == ["Where is Kell?", "Is it old?"]
+    assert new == ["q1", "q3"]
+    assert [outcome["id"] for outcome in outcomes] == ["q1", "q2", "q3"]
+    assert [line["id"] for line in lines_of(tmp_path)] == ["q2", "q1", "q3"]
+    assert all(line["error"] is None for line in lines_of(tmp_path))
+    again = FakeGraph({})
+    assert await evaluate(again, QUESTIONS, tmp_path) == outcomes
+    assert again.asked == []
+
+
+@pytest.mark.parametrize("lost", [2, 60, "é"])
+async def test_a_last_line_cut_off_by_a_kill_is_asked_again(tmp_path: Path, lost: int | str) -> None:
+    await evaluate(FakeGraph({**ANSWERS, "Who sailed?": "Élodie é"}), QUESTIONS[:2], tmp_path)
+    path = tmp_path / "outcomes.jsonl"
+    content = path.read_bytes()
+    end = len(content) - lost if isinstance(lost, int) else content.rindex(lost.encode()) + 1  # in mid character
+    path.write_bytes(content[:end])
+    assert [outcome["id"] for outcome in read_outcomes(tmp_path)] == ["q1"]
+    graph = FakeGraph()
+    await evaluate(graph, QUESTIONS, tmp_path)
+    assert graph.asked == ["Who sailed?", "Is it old?"]
+    assert [line["id"] for line in lines_of(tmp_path)] == ["q1", "q2", "q3"]
+
+
+async def test_a_whole_last_line_without_its_line_end_is_kept(tmp_path: Path) -> None:
+    await evaluate(FakeGraph(), QUESTIONS[:2], tmp_path)
+    path = tmp_path / "outcomes.jsonl"
+    path.write_bytes(path.read_bytes()[:-1])
+    graph = FakeGraph()
+    await evaluate(graph, QUESTIONS, tmp_path)
+    assert graph.asked == ["Is it old?"]
+    assert [line["id"] for line in lines_of(tmp_path)] == ["q1", "q2", "q3"]
+
+
+@pytest.mark.parametrize("damage", ["{", "", '{"id": "q1"}'])
+async def test_damage_in_the_middle_is_not_passed_over(tmp_path: Path, damage: str) -> None:
+    await evaluate(FakeGraph(), QUESTIONS, tmp_path)
+    path = tmp_path / "outcomes.jsonl"
+    first, _, third, _ = path.read_text(encoding="utf-8").split("\n")
+    path.write_text(f"{first}\n{damage}\n{third}\n", encoding="utf-8")
+    with pytest.raises(OutcomesError, match=r"outcomes\.jsonl, line 2: expected an outcome, got"):
+        await evaluate(FakeGraph(), QUESTIONS, tmp_path)
+    assert path.read_text(encoding="utf-8") == f"{first}\n{damage}\n{third}\n"
+
+
+async def test_a_cancelled_run_leaves_whole_lines_and_can_be_taken_up(tmp_path: Path) -> None:
+    class Hanging(FakeGraph):
+        async def ainvoke(self, input: Any, /, *, context: Any = None) -> dict[str, Any]:
+            if input["question"] != "Where is Kell?":
+                await asyncio.Event().wait()
+            return await super().ainvoke(input, context=context)
+
+    first_is_there = asyncio.Event()
+    run = asyncio.create_task(
+        evaluate(Hanging(), QUESTIONS, tmp_path, concurrency=2, on_result=lambda _: first_is_there.set())
+    )
+    await asyncio.wait_for(first_is_there.wait(), timeout=5)
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    assert [line["id"] for line in lines_of(tmp_path)] == ["q1"]
+    graph = FakeGraph()
+    await evaluate(graph, QUESTIONS, tmp_path)
+    assert graph.asked == ["Who sailed?", "Is it old?"]
+
+
+def test_ctrl_c_leaves_whole_lines(tmp_path: Path) -> None:
+    graph = FakeGraph({**ANSWERS, "Who sailed?": KeyboardInterrupt()})
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(evaluate(graph, QUESTIONS, tmp_path))
+    assert [line["id"] for line in lines_of(tmp_path)] == ["q1"]
+
+
+async def test_an_error_of_the_caller_stops_the_run_as_it_is(tmp_path: Path) -> None:
+    def refuse(outcome: Outcome) -> None:
+        raise LookupError(outcome["id"])
+
+    with pytest.raises(LookupError, match="q1"):
+        await evaluate(FakeGraph(), QUESTIONS, tmp_path, on_result=refuse)
+    assert [line["id"] for line in lines_of(tmp_path)] == ["q1"]
+
+
+# --- one run per folder ----------------------------------------------------------------------------------------------
+async def test_the_settings_of_a_run_are_written_beside_it(tmp_path: Path) -> None:
+    graph = FakeGraph()
+    await evaluate(graph, QUESTIONS, tmp_path, configuration=DEFAULT, context=Context(top_k=7))
+    settings = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
+    context = settings.pop("context")
+    assert settings == DEFAULT
+    assert (context["top_k"], context["max_steps"]) == (7, Context().max_steps)
+    assert graph.contexts == [Context(top_k=7)] * 3
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"configuration": {**DEFAULT, "model": "vllm:x"}}, "expected model 'vllm:x', got 'offline'"),
+        ({"configuration": {**DEFAULT, "method": "kirag"}}, "expected method 'kirag', got 'cirag'"),
+        ({"configuration": {**DEFAULT, "knowledge_base": "b"}}, "expected knowledge_base 'b', got 'kb'"),
+        ({"configuration": None}, "expected method '', got 'cirag'"),
+        ({"context": {"top_k": 3}}, "expected top_k 3, got 10"),
+    ],
+)
+async def test_runs_of_two_configurations_are_not_mixed(tmp_path: Path, change: Any, complaint: str) -> None:
+    await evaluate(FakeGraph(), QUESTIONS[:1], tmp_path, configuration=DEFAULT)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    graph = FakeGraph()
+    with pytest.raises(OutcomesError, match=f"outcomes of another run: {complaint}"):
+        await evaluate(graph, QUESTIONS, tmp_path, **{"configuration": DEFAULT, **change})
+    assert graph.asked == []
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+async def test_settings_that_change_no_answer_may_differ(tmp_path: Path) -> None:
+    await evaluate(FakeGraph(), QUESTIONS[:1], tmp_path)
+    graph = FakeGraph()
+    await evaluate(graph, QUESTIONS, tmp_path, context=Context(max_concurrency=2), concurrency=2)
+    assert sorted(graph.asked) == ["Is it old?", "Who sailed?"]
+
+
+@pytest.mark.parametrize("content", [None, "", "[]", "{}", "7"])
+async def test_outcomes_without_their_settings_are_refused(tmp_path: Path, content: str | None) -> None:
+    await evaluate(FakeGraph(), QUESTIONS[:1], tmp_path)
+    (tmp_path / "run.json").unlink()
+    if content is not None:
+        (tmp_path / "run.json").write_text(content, encoding="utf-8")
+    with pytest.raises(OutcomesError, match=r"run\.json: expected the settings"):
+        await evaluate(FakeGraph(), QUESTIONS, tmp_path)
+
+
+async def test_a_folder_of_other_questions_is_refused(tmp_path: Path) -> None:
+    await evaluate(FakeGraph(), QUESTIONS[:2], tmp_path)
+    with pytest.raises(OutcomesError, match="other questions: expected for id 'q2' no such question"):
+        await evaluate(FakeGraph(), QUESTIONS[:1], tmp_path)
+    renamed = Question(id="q1", question="Is it old?", answers=["yes"])
+    with pytest.raises(OutcomesError, match=r"for id 'q1' \('Is it old\?', .* got \('Where is Kell\?'"):
+        await evaluate(FakeGraph(), [renamed, QUESTIONS[1]], tmp_path)
+
+
+# --- reports ---------------------------------------------------------------------------------------------------------
+async def outcomes_of(answers: Mapping[str, object], out: Path) -> list[Outcome]:
+    return await evaluate(FakeGraph(answers), QUESTIONS, out)
+
+
+async def test_a_summary_counts_answered_questions(tmp_path: Path) -> None:
+    outcomes = await outcomes_of(ANSWERS, tmp_path)
+    for outcome, seconds in zip(outcomes, (1.0, 2.0, 6.0), strict=True):
+        outcome["wall_seconds"] = seconds
+    outcomes[2]["granularity"] = "passages"
+    summary = summarise(outcomes)
+    intervals = summary.pop("intervals")  # type: ignore[misc]
+    assert summary == {
+        "questions": 3,
+        "failures": 0,
+        "em": 33.3,
+        "f1": 55.6,
+        "acc": 66.7,
+        "recall_at_2": 25.0,  # of two questions: the third names no supporting passages
+        "recall_at_3": 75.0,
+        "recall_at_5": 75.0,
+        "recall_at_10": 100.0,
+        "all_at_5": 50.0,
+        "calls": 2.0,
+        "input_tokens": 30.0,
+        "output_tokens": 4.0,
+        "steps": 2.0,
+        "median_seconds": 2.0,
+        "mean_seconds": 3.0,
+        "granularities": {"triples": 66.7, "passages": 33.3},
+        "refusals": 33.3,
+    }
+    assert intervals.keys() == {"em", "f1", "acc", "recall_at_5"}
+
+
+def outcome_with(em: float) -> Outcome:
+    empty = dict.fromkeys(Outcome.__annotations__)
+    return Outcome(**{**empty, "em": em, "f1": 1.0, "acc": em, "answer": "x", "wall_seconds": 1.0})  # type: ignore[typeddict-item]
+
+
+def test_bootstrap_intervals_are_those_of_the_binomial_and_repeatable() -> None:
+    outcomes = [outcome_with(float(n < 30)) for n in range(100)]
+    intervals = summarise(outcomes)["intervals"]
+    assert intervals["em"] is not None
+    assert intervals["em"] == pytest.approx([21.0, 39.0], abs=1.0)  # 30 ± 1.96 √(30 · 70 / 100)
+    assert intervals["f1"] == [100.0, 100.0]
+    assert intervals["recall_at_5"] is None
+    assert summarise(outcomes)["intervals"] == intervals
+
+
+async def test_a_run_in_which_all_failed_has_no_scores(tmp_path: Path) -> None:
+    failing = dict.fromkeys(ANSWERS, RuntimeError("away"))
+    summary = summarise(await outcomes_of(failing, tmp_path))
+    assert (summary["questions"], summary["failures"]) == (3, 3)
+    assert summary["em"] is None is summary["mean_seconds"]
+    assert summary["intervals"]["em"] is None and summary["granularities"] == {}
+    assert "| cirag | 3 | 3 | – |" in markdown_table({"cirag": summary})
+
+
+async def test_a_table_has_one_row_per_method(tmp_path: Path) -> None:
+    summary = summarise(await outcomes_of(ANSWERS, tmp_path))
+    head, rule, *rows = markdown_table({"a|b": summary, "kirag": summary}).splitlines()
+    assert head.startswith("| Method | Questions | Failures | EM | F1 | Acc | R@2 | R@3 | R@5 | R@10 | All@5 |")
+    assert rule.count("---") == head.count("|") - 1
+    assert [row.split(" | ")[0] for row in rows] == ["| a\\|b", "| kirag"]
+    cells = dict(zip(head.split(" | "), rows[1].split(" | "), strict=True))
+    assert summary["intervals"]["em"] == [0.0, 100.0]
+    assert (cells["EM"], cells["R@10"], cells["Refusals"]) == ("33.3 (0.0–100.0)", "100.0", "33.3")
+    with pytest.raises(ValueError, match="at least one method"):
+        markdown_table({})
+
+
+async def test_a_report_is_written_for_people_and_programs(tmp_path: Path) -> None:
+    rows = {"cirag": summarise(await outcomes_of(ANSWERS, tmp_path / "run"))}
+    write_report(rows, tmp_path / "report")
+    assert json.loads((tmp_path / "report" / "report.json").read_text(encoding="utf-8")) == rows
+    text = (tmp_path / "report" / "report.md").read_text(encoding="utf-8")
+    assert text.startswith(markdown_table(rows)) and "failures are not among them" in text
