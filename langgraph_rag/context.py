@@ -18,7 +18,7 @@ class Context:
     """Triples shown to the integrator per step (CIRAG: N)."""
     max_steps: int = 4
     """Retrieval rounds at most (CIRAG: L)."""
-    search: Search = "dense"
+    search: Search = "hybrid"
     """How passages are found: by meaning, by words, or both fused."""
     max_history_tokens: int = 4_000
     """Length of the history shown to the integrator above which older candidates are left out (estimated tokens)."""

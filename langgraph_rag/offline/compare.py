@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from langgraph_rag.offline.facts import Fact, Judged, is_name, judge
+from langgraph_rag.offline.facts import Judged, judge
+from langgraph_rag.offline.paths import Fact, is_name
 from langgraph_rag.offline.question import Question, is_comparing
 from langgraph_rag.offline.words import date_of, name_words, number_of, same_name, stem, stems
 

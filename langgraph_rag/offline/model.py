@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
 from langgraph_rag.errors import RagError
-from langgraph_rag.offline.facts import Fact
+from langgraph_rag.offline.paths import Fact
 from langgraph_rag.offline.reason import conclude, integrate
 from langgraph_rag.prompts.prompt import METADATA_KEY
 from langgraph_rag.tools.rule_triples import extract_triples

@@ -40,13 +40,15 @@ _NOUN_ASKED = re.compile(r"\b(?:what|which)\s+((?:[a-z]+\s+){0,3}?[a-z]+)\b(?=\s
 class Question:
     """A question taken apart.
 
-    `names` are the things it mentions; `words` the stems of its other content words, in order; `noun` the kind of
+    `names` are the things it mentions; `words` the stems of its other content words, those nearest to a name first,
+    `spelled` as they stand in the question; `noun` the kind of
     thing asked for; `pair` the two things compared; `least` whether the smaller or earlier one is wanted.
     """
 
     asks: Asks
     names: tuple[str, ...]
     words: tuple[str, ...]
+    spelled: tuple[str, ...]
     noun: str
     pair: tuple[str, str] | None
     compared: Literal["birth", "death", "number", "date"]
@@ -59,17 +61,34 @@ def analyse(text: str) -> Question:
     pair = _pair(text)
     names = list(dict.fromkeys([*(pair or ()), *_names(text, pair)]))
     in_names = {stem(word) for name in names for word in name_words(name)}
-    words = tuple(word for word in stems(text) if word not in in_names)
+    spelled = _spelled(text, in_names, names)
+    words = tuple(spelled)
     least, most = _LEAST.search(text), _MOST.search(text)
     return Question(
         asks=_kind(text, pair),
         names=tuple(names),
         words=words,
+        spelled=tuple(spelled.values()),
         noun=_noun(text),
         pair=pair,
         compared=_compared(text),
         least=bool(least) and not (most and most.start() > least.start() and "birth" not in words),
     )
+
+
+def _spelled(text: str, in_names: set[str], names: list[str]) -> dict[str, str]:
+    """Return the content words that are not in names: spelling by stem, nearest to a name first."""
+    lowered = text.lower()
+    places = [(lowered.find(name.lower()), lowered.find(name.lower()) + len(name)) for name in names]
+    found: dict[str, tuple[int, str]] = {}
+    for match in re.finditer(r"\w+(?:['’-]\w+)*", text):
+        if any(start <= match.start() < end for start, end in places if start >= 0):
+            continue
+        for word in stems(match[0]):
+            gap = min([min(abs(match.start() - end), abs(start - match.end())) for start, end in places], default=0)
+            if word not in in_names:
+                found.setdefault(word, (gap, match[0].lower()))
+    return {word: spelling for word, (_, spelling) in sorted(found.items(), key=lambda item: item[1][0])}
 
 
 def _kind(text: str, pair: tuple[str, str] | None) -> Asks:
@@ -80,7 +99,7 @@ def _kind(text: str, pair: tuple[str, str] | None) -> Asks:
         return "which of two"
     if re.search(r"\bhow (?:many|much|old|long|tall|large|far|big|high)\b|\bpopulation\b", lowered):
         return "how many"
-    if re.search(r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|decade|century)\b|\bdate of\b", lowered):
+    if re.search(r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|decade|century)\b|\bdate of\b|\bbirthday\b", lowered):
         return "when"
     first = re.search(r"\b(?:who|whom|whose|where|what|which)\b", lowered)
     word = first[0] if first else "what"

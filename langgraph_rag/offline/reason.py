@@ -5,14 +5,15 @@ from dataclasses import dataclass
 
 from langgraph_rag.matching import normalise
 from langgraph_rag.offline.compare import compare, look_up
-from langgraph_rag.offline.facts import Fact, Judged, is_date, is_name, judge, mentions
+from langgraph_rag.offline.paths import Fact, Path, find_paths, is_date, is_name
 from langgraph_rag.offline.question import Question, analyse
-from langgraph_rag.offline.words import number_of, same_name, stems
+from langgraph_rag.offline.words import is_relation, name_words, number_of, same_name, stems
 from langgraph_rag.tools.spans import DATE, NUMBER
 
-_LINKED = 0.7
-_KEPT_PER_STEP = 5
-_SURE_ENOUGH = 0.9
+_SAME = 0.7
+_PATHS_KEPT = 3
+_SURE = 0.75
+_COVERED = 0.3
 
 
 @dataclass(frozen=True)
@@ -24,66 +25,6 @@ class Decision:
     question: str
 
 
-def integrate(text: str, candidates: Sequence[Fact], kept: Sequence[Fact], asked: Sequence[str]) -> Decision:
-    """Keep the candidates that lead from the question's names towards its answer; ask for the next link.
-
-    Args:
-        text: the question.
-        candidates: facts found in this step, best first.
-        kept: facts kept in earlier steps.
-        asked: queries so far, this step's included.
-    """
-    question = analyse(text)
-    if question.pair and question.asks in {"which of two", "yes or no"}:
-        return _integrate_pair(question, candidates, kept, asked)
-    bridges = _bridges(question, kept)
-    judged = judge(candidates, [*question.names, *bridges], question.words)
-    useful = sorted((j for j in judged if _useful(question, j)), key=lambda j: (-j.score, j.position))[:_KEPT_PER_STEP]
-    facts = [j.fact for j in useful]
-    following = _next_question(question, [*kept, *facts], asked)
-    return Decision(_thought(facts, following), facts, following)
-
-
-def _integrate_pair(
-    question: Question, candidates: Sequence[Fact], kept: Sequence[Fact], asked: Sequence[str]
-) -> Decision:
-    sides = [look_up(question, name, [*kept, *candidates]) for name in question.pair or ()]
-    used = [fact for side in sides for fact in side.facts]
-    facts = [fact for fact in candidates if fact in used]
-    unasked = [side.missing for side in sides if side.missing and normalise(side.missing) not in map(normalise, asked)]
-    following = unasked[0] if unasked else ""
-    return Decision(_thought(facts, following), facts, following)
-
-
-def _useful(question: Question, judged: Judged) -> bool:
-    if judged.link >= _LINKED:
-        return bool(judged.words) or judged.link == 1.0
-    return len(judged.words) >= max(2, (len(question.words) + 1) // 2)
-
-
-def _bridges(question: Question, facts: Sequence[Fact]) -> list[str]:
-    """Return the names that facts lead to from the question, in the order they were found."""
-    ends = (end for fact in facts for end in (fact[2], fact[0]))
-    return list(dict.fromkeys(e for e in ends if is_name(e) and not any(same_name(e, n) >= _LINKED for n in question.names)))
-
-
-def _next_question(question: Question, facts: Sequence[Fact], asked: Sequence[str]) -> str:
-    """Ask for what is open about the newest name not asked about yet; about the question's own names last."""
-    covered = {word for fact in facts for word in stems(" ".join(fact))}
-    open_words = [word for word in question.words if word not in covered] or list(question.words)
-    seen = " ".join(asked[1:])
-    for name in [*_bridges(question, facts), *question.names]:
-        if not mentions(seen, name) and not (name in question.names and any(mentions(" ".join(f), name) for f in facts)):
-            return f"{name} {' '.join(open_words)}".strip()
-    return ""
-
-
-def _thought(facts: Sequence[Fact], following: str) -> str:
-    told = "; ".join(" ".join(fact) for fact in facts)
-    known = f"These facts help: {told}." if facts else "None of the facts helps."
-    return f"{known} Still to find: {following}" if following else f"{known} Nothing more to look for."
-
-
 @dataclass(frozen=True)
 class Conclusion:
     """An answer with its reason; no answer where the facts do not give one."""
@@ -92,41 +33,101 @@ class Conclusion:
     answer: str
 
 
+def integrate(text: str, candidates: Sequence[Fact], kept: Sequence[Fact], asked: Sequence[str]) -> Decision:
+    """Keep the candidates on the best paths from the question's names; ask on where the best path ends.
+
+    Args:
+        text: the question.
+        candidates: facts found in this step, best first.
+        kept: facts kept in earlier steps.
+        asked: queries so far, this step's included.
+    """
+    question = analyse(text)
+    known = [*kept, *candidates]
+    if _is_comparison(question):
+        sides = [look_up(question, name, known) for name in question.pair or ()]
+        useful = [fact for side in sides for fact in side.facts]
+        missing = [side.missing for side in sides if side.missing]
+        following = next((q for q in missing if normalise(q) not in map(normalise, asked)), "")
+    else:
+        paths = find_paths(question.names, question.words, known, near=question.words)
+        useful = [fact for path in paths[:_PATHS_KEPT] for fact in path.facts]
+        following = "" if _answered(question, paths, known) else _next_question(question, paths, asked)
+    facts = [fact for fact in candidates if fact in useful]
+    return Decision(_thought(facts, following), facts, following)
+
+
 def conclude(text: str, facts: Sequence[Fact]) -> Conclusion:
     """Answer a question from facts, or say that they do not answer it."""
     question = analyse(text)
-    if question.pair and question.asks in {"which of two", "yes or no"}:
-        sides = [look_up(question, name, facts) for name in question.pair]
+    if _is_comparison(question):
+        sides = [look_up(question, name, facts) for name in question.pair or ()]
         if answer := compare(question, sides):
-            told = " and ".join(" ".join(fact) for side in sides for fact in side.facts)
-            return Conclusion(f"{told}. So: {answer}.", answer)
-        return Conclusion("The two cannot be compared from these facts.", "")
-    best = max(_candidates(question, facts), key=lambda candidate: candidate[0], default=None)
-    if best is None or best[0] < _SURE_ENOUGH:
-        return Conclusion("The facts do not answer the question.", "")
-    score, answer, fact = best
-    return Conclusion(f"{' '.join(fact)}.", answer)
+            told = "; ".join(" ".join(fact) for side in sides for fact in side.facts)
+            return Conclusion(f"{told}. So the answer is {answer}.", answer)
+        return Conclusion("These facts do not allow the comparison.", "")
+    paths = find_paths(question.names, question.words, facts, near=question.words)
+    best = _best_answer(question, paths, facts)
+    if best is None:
+        return Conclusion("These facts do not answer the question.", "")
+    answer, path = best
+    return Conclusion(f"{'; '.join(' '.join(fact) for fact in path.facts)}. So the answer is {answer}.", answer)
 
 
-def _candidates(question: Question, facts: Sequence[Fact]) -> list[tuple[float, str, Fact]]:
-    """Return possible answers with their scores: of the right kind, and as near to the question as their fact is."""
-    bridges = _bridges(question, facts)
-    reached = judge(facts, question.names, question.words)
-    chained = {name: 0.0 for name in bridges}
-    for judged in reached:
-        if judged.link >= _LINKED and judged.other in chained:
-            chained[judged.other] = max(chained[judged.other], judged.link + judged.weight)
-    found = []
-    for judged in reached:
-        for end in (2, 0):
-            answer = _as_answer(question, judged.fact[end])
-            if not answer or any(same_name(answer, name) >= _LINKED for name in question.names):
-                continue
-            near = max([same_name(name, judged.fact[2 - end]) for name in question.names], default=0.0)
-            far = max([same_name(n, judged.fact[2 - end]) * min(w, 1.5) for n, w in chained.items()], default=0.0)
-            score = max(near, far) + judged.weight + _kind_bonus(question, answer, judged.fact, facts)
-            found.append((score - 0.02 * (end == 0) - 0.001 * judged.position, answer, judged.fact))
-    return found
+def _is_comparison(question: Question) -> bool:
+    return question.pair is not None and question.asks in {"which of two", "yes or no"}
+
+
+def _best_answer(question: Question, paths: Sequence[Path], facts: Sequence[Fact]) -> tuple[str, Path] | None:
+    scored = [
+        (path.score + _kind_bonus(question, answer, path, facts), answer, path)
+        for path in paths
+        if (answer := _as_answer(question, path.end))
+        and not any(same_name(answer, name) >= _SAME for name in question.names)
+    ]
+    if not scored:
+        return None
+    score, answer, path = max(scored, key=lambda item: item[0])
+    return (answer, path) if score >= _SURE and _covers(question, path) else None
+
+
+def _covers(question: Question, path: Path) -> bool:
+    """Tell whether a path answers to enough of the question: to every relation in it and to a third of all words."""
+    open_words = set(question.words) - path.covered
+    return not any(map(is_relation, open_words)) and len(path.covered) >= _COVERED * len(question.words)
+
+
+def _answered(question: Question, paths: Sequence[Path], facts: Sequence[Fact]) -> bool:
+    best = _best_answer(question, paths, facts)
+    return best is not None and len(best[1].covered) >= 0.9 * len(question.words)
+
+
+def _next_question(question: Question, paths: Sequence[Path], asked: Sequence[str]) -> str:
+    """Ask for the words still open about the end of the best path not asked about yet, then about the names."""
+    seen = name_words(" ".join(asked[1:]))
+    for path in paths:
+        if is_name(path.end) and not name_words(path.end) <= seen and not _named(question, path.end):
+            return _ask_about(question, path.end, path.covered)
+    reached = name_words(" ".join(" ".join(fact) for path in paths for fact in path.facts))
+    for name in question.names:
+        if not name_words(name) <= seen | reached:
+            return _ask_about(question, name, frozenset())
+    return ""
+
+
+def _named(question: Question, name: str) -> bool:
+    return any(same_name(name, other) >= _SAME for other in question.names)
+
+
+def _ask_about(question: Question, name: str, covered: frozenset[str]) -> str:
+    open_words = [s for word, s in zip(question.words, question.spelled, strict=True) if word not in covered]
+    return f"What about {name}: {', '.join(open_words or question.spelled)}?"
+
+
+def _thought(facts: Sequence[Fact], following: str) -> str:
+    told = "; ".join(" ".join(fact) for fact in facts)
+    known = f"These facts help: {told}." if facts else "None of the facts helps."
+    return f"{known} More is needed." if following else f"{known} Nothing more is needed or to be found."
 
 
 def _as_answer(question: Question, text: str) -> str:
@@ -142,12 +143,11 @@ def _as_answer(question: Question, text: str) -> str:
     return "" if is_date(text) and question.noun not in {"year", "date"} else text
 
 
-def _kind_bonus(question: Question, answer: str, fact: Fact, facts: Sequence[Fact]) -> float:
+def _kind_bonus(question: Question, answer: str, path: Path, facts: Sequence[Fact]) -> float:
     if question.asks == "who":
         return 0.2 if len(answer.split()) > 1 else 0.0
     if not question.noun:
         return 0.0
     described = any(same_name(answer, f[0]) >= 0.9 and question.noun in stems(f[2]) for f in facts if f[1] in {"is", "was"})
-    return 0.8 if described or question.noun in stems(answer) else 0.4 if question.noun in stems(fact[1]) else 0.0
-
-
+    named = question.noun in stems(answer) or question.noun in stems(path.facts[-1][1])
+    return 0.6 if described else 0.3 if named else 0.0

@@ -38,14 +38,21 @@ _FAMILIES = {
     "band": "band group bands",
 }
 _FAMILY = {word: family for family, words in _FAMILIES.items() for word in words.split()}
+_RELATIONS = frozenset("birth death spouse parent sibling write perform found lead own direct compos produc".split())
 _ASKING = frozenset(
     "who whom whose what which when where why how many much name named called known type kind year date day place time "
     "people person same first later earlier last one two both more following".split()
 )
+_POSSESSIVE = re.compile(r"['’]s\b")
 _MONTH_NUMBER = {month: number for number, month in enumerate(MONTHS, start=1)}
 _NUMBER_WORDS = {word: value for value, word in enumerate(
     "zero one two three four five six seven eight nine ten eleven twelve".split())}  # fmt: skip
 _SCALE = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9}
+
+
+def is_relation(word: str) -> bool:
+    """Tell whether a stem names how one thing is tied to another, so that no answer may leave it out."""
+    return word in _RELATIONS
 
 
 @lru_cache(maxsize=65_536)
@@ -62,7 +69,7 @@ def stem(word: str) -> str:
 @lru_cache(maxsize=65_536)
 def stems(text: str) -> tuple[str, ...]:
     """Return the stems of a text's content words, in order, each once."""
-    words = (word for word in normalise(text).split() if word not in STOP_WORDS and word not in _ASKING)
+    words = (word for word in normalise(_POSSESSIVE.sub("", text)).split() if word not in STOP_WORDS | _ASKING)
     return tuple(dict.fromkeys(stem(word) for word in words))
 
 
@@ -70,7 +77,7 @@ def stems(text: str) -> tuple[str, ...]:
 def name_words(name: str) -> frozenset[str]:
     """Return the words by which two names are compared."""
     words = frozenset(normalise(name).split())
-    return words - STOP_WORDS or words
+    return words - STOP_WORDS - {"s"} or words
 
 
 @lru_cache(maxsize=262_144)

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -82,6 +82,7 @@ class KnowledgeBase:
         self._records, self._vectors, self._embeddings = records, vectors, embeddings
         self._writing = threading.Lock()
         self._graph: TripleGraph | None = None
+        self._graph_in_step = threading.RLock()  # held while records and graph change together
         self._query_vectors: OrderedDict[str, Matrix] = OrderedDict()
         self._embeddings_of_queries = Coalescer(self._embed_queries)
         self._searches = Coalescer(self._search_many)
@@ -167,10 +168,11 @@ class KnowledgeBase:
         """
         with self._writing:
             present = list(self._records.hashes(ids))
-            unused = self._records.delete(present)
+            with self._graph_in_step:
+                unused = self._records.delete(present)
+                if self._graph is not None:
+                    self._graph.remove_passages(present)
             self._vectors.delete(present, unused)
-            if self._graph is not None:
-                self._graph.remove_passages(present)
         return len(present)
 
     def embed_triples(self, *, progress: bool = True) -> int:
@@ -203,9 +205,10 @@ class KnowledgeBase:
     @property
     def graph(self) -> TripleGraph:
         """The graph of all triples, built when first asked for and kept in step afterwards."""
-        if self._graph is None:
-            self._graph = TripleGraph(self._stored_triples(self._records.ids()))
-        return self._graph
+        with self._graph_in_step:
+            if self._graph is None:
+                self._graph = TripleGraph(self._facts(self._records.ids()))
+            return self._graph
 
     def info(self) -> Info:
         """Return what the knowledge base holds and how it was made."""
@@ -323,12 +326,20 @@ class KnowledgeBase:
         for id_, triples in readings:
             places = supporting_sentences(triples, passages[id_])
             facts.append((id_, [Fact(triple=t, sentences=s) for t, s in zip(triples, places, strict=True)]))
-        self._records.save_facts(extractor.version, facts)
-        if self._graph is not None and extractor is self.extractor:
-            self._graph.add(self._stored_triples([id_ for id_, _ in readings]))
+        with self._graph_in_step:
+            self._records.save_facts(extractor.version, facts)
+            if self._graph is not None and extractor.version == self.extractor.version:
+                ids = [id_ for id_, _ in readings]
+                self._graph.remove_passages(ids)
+                self._graph.add(self._facts(ids))
 
     def _stored_triples(self, ids: Sequence[str]) -> list[Triple]:
         return self._records.triples(ids, self.extractor.version)
+
+    def _facts(self, ids: Sequence[str]) -> Iterator[Triple]:
+        """Yield the triples passage by passage, each as its own passage spells it."""
+        for id_ in ids:
+            yield from self._stored_triples([id_])
 
     def _search_many(self, requests: list[tuple[Matrix, int]]) -> list[list[ScoredPassage]]:
         found = self._vectors.search(np.stack([vector for vector, _ in requests]), max(k for _, k in requests))
@@ -395,7 +406,8 @@ class KnowledgeBase:
         if self._vectors.count() == self._records.count():
             return
         recorded, indexed = self._records.ids(), set(self._vectors.ids())
-        self._vectors.delete(list(indexed.difference(recorded)))
+        unused = set(self._vectors.triple_ids()).difference(self._records.vector_ids())
+        self._vectors.delete(list(indexed.difference(recorded)), list(unused))
         lost = [id_ for id_ in recorded if id_ not in indexed]
         for start in range(0, len(lost), _BATCH):
             records = self._records.passages(lost[start : start + _BATCH])

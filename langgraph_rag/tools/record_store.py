@@ -197,6 +197,10 @@ class RecordStore:
                 entry["sources"].append(Source(passage_id=id_, sentences=sentences))
         return list(merged.values())
 
+    def vector_ids(self) -> list[str]:
+        """Return the ids of the vectors of all triples, whether embedded or not."""
+        return [row[0] for row in self._rows("SELECT DISTINCT vector FROM triples")]
+
     def barren(self, ids: Sequence[str], extractor: str) -> int:
         """Return how many of the passages an extractor has read without finding a triple."""
         query = (

@@ -19,7 +19,8 @@ _NOUN_PHRASE_END = re.compile(
     r"|\w+ed(?= by| in| on| at| from| for| to))\b"
 )
 _LIFE_DATES = re.compile(r"\(([^()]*\d{4}[^()]*)\)")
-_DASH = re.compile(r"\s?[–—-]\s?")
+_DASH = re.compile(r"\s*[–—]\s*|\s+-\s+|(?<=\d)-(?=\d)")
+_BORN, _DIED = re.compile(r"\bborn\b|\bb\."), re.compile(r"\bdied\b|\bd\.")
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 _FUNCTION_WORDS = STOP_WORDS | {"also", "the", "a", "an"}
 _COUNTED = re.compile(r"(?: (?!(?:and|or|in|of|on|at|to|by|as|is|was|were|for|from|with|the)\b)[a-z]+){1,2}")
@@ -80,18 +81,24 @@ def _subject(topic: str, sentence: str, spans: tuple[Span, ...], *, first: bool)
 
 
 def _life_dates(subject: str, sentence: str) -> Iterator[tuple[str, str, str]]:
+    """Read when and where somebody was born and died from the parentheses after the name."""
     match = _LIFE_DATES.search(sentence[:250])
     if not match:
         return
     inside = match[1]
-    dates = [found[0] for found in DATE.finditer(inside)]
-    if not dates:
+    halves = _DASH.split(inside, maxsplit=1)
+    if len(halves) == 2 and DATE.search(halves[0]) and DATE.search(halves[1]):
+        events = [("born", halves[0]), ("died", halves[1])]
+    elif _BORN.search(inside):
+        events = [("born", inside)]
+    elif _DIED.search(inside):
+        events = [("died", inside)]
+    else:
         return
-    if "born" in inside or re.search(r"\bb\.", inside):
-        yield subject, "born on", dates[0]
-    elif len(dates) >= 2 and _DASH.search(inside):
-        yield subject, "born on", dates[0]
-        yield subject, "died on", dates[-1]
+    for event, text in events:
+        for span in spot(text):
+            if span.kind != "number":
+                yield subject, f"{event} {'on' if span.kind == 'date' else 'in'}", span.text
 
 
 def _parenthesised(sentence: str) -> list[tuple[int, int]]:

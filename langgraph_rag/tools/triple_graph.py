@@ -1,5 +1,6 @@
 """The triple graph: a NetworkX multigraph of entities and the facts between them, kept in step with the records."""
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 import networkx as nx
@@ -7,42 +8,60 @@ import networkx as nx
 from langgraph_rag.matching import normalise, triple_key
 from langgraph_rag.records import Triple
 
+Edge = tuple[str, str, str]
+
 
 class TripleGraph:
     """Entities as nodes (by normal form, with a `name`), facts as edges (with `triple` and `passages`).
 
-    `networkx` is the graph itself, for reading and drawing.
+    `networkx` is the graph itself, for reading and drawing. An entity's name is its most frequent spelling, a fact is
+    spelled as in its first passage, so that removing passages leaves no spelling of theirs behind.
     """
 
     def __init__(self, triples: Iterable[Triple] = ()) -> None:
         self.networkx = nx.MultiDiGraph()
-        self._by_passage: dict[str, set[tuple[str, str, str]]] = {}
+        self._by_passage: dict[str, dict[Edge, list[str]]] = {}
+        self._spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self.add(triples)
 
     def add(self, triples: Iterable[Triple]) -> None:
         """Add facts; a fact already there gains the new sources."""
         for entry in triples:
-            head, tail = normalise(entry["triple"][0]), normalise(entry["triple"][2])
-            edge = (head, tail, triple_key(entry["triple"]))
-            if not self.networkx.has_edge(*edge):
-                self.networkx.add_node(head, name=self.networkx.nodes.get(head, {}).get("name", entry["triple"][0]))
-                self.networkx.add_node(tail, name=self.networkx.nodes.get(tail, {}).get("name", entry["triple"][2]))
-                self.networkx.add_edge(*edge, triple=entry["triple"], passages=[])
-            passages = self.networkx.edges[edge]["passages"]
+            triple = entry["triple"]
+            edge = (normalise(triple[0]), normalise(triple[2]), triple_key(triple))
             for source in entry["sources"]:
-                if source["passage_id"] not in passages:
-                    passages.append(source["passage_id"])
-                self._by_passage.setdefault(source["passage_id"], set()).add(edge)
+                facts = self._by_passage.setdefault(source["passage_id"], {})
+                if edge in facts:
+                    continue
+                facts[edge] = triple
+                if not self.networkx.has_edge(*edge):
+                    self.networkx.add_edge(*edge, triple=triple, passages=[])
+                self.networkx.edges[edge]["passages"].append(source["passage_id"])
+                self._count_spellings(edge, triple, 1)
 
     def remove_passages(self, ids: Iterable[str]) -> None:
         """Remove passages, the facts only they state, and the entities only those facts name."""
         for id_ in ids:
-            for edge in self._by_passage.pop(id_, set()):
-                passages = self.networkx.edges[edge]["passages"]
-                passages.remove(id_)
-                if not passages:
+            for edge, triple in self._by_passage.pop(id_, {}).items():
+                fact = self.networkx.edges[edge]
+                fact["passages"].remove(id_)
+                if fact["passages"]:
+                    fact["triple"] = self._by_passage[fact["passages"][0]][edge]
+                else:
                     self.networkx.remove_edge(*edge)
-                    self.networkx.remove_nodes_from([n for n in edge[:2] if not self.networkx.degree(n)])
+                self._count_spellings(edge, triple, -1)
+
+    def _count_spellings(self, edge: Edge, triple: list[str], change: int) -> None:
+        for node, spelling in ((edge[0], triple[0]), (edge[1], triple[2])):
+            spellings = self._spellings[node]
+            spellings[spelling] += change
+            if not spellings[spelling]:
+                del spellings[spelling]
+            if spellings:
+                self.networkx.nodes[node]["name"] = min(spellings, key=lambda name: (-spellings[name], name))
+            else:
+                del self._spellings[node]
+                self.networkx.remove_node(node)
 
     def neighbours(self, entity: str) -> list[list[str]]:
         """Return the facts that name an entity as head or tail, in the order they were added."""

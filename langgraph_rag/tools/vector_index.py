@@ -54,8 +54,8 @@ class VectorIndex:
         ]
 
     def delete(self, passages: Sequence[str], triples: Sequence[str] = ()) -> None:
-        """Remove vectors; unknown ids are ignored."""
-        for collection, ids in ((self._passages, passages), (self._triples, triples)):
+        """Remove vectors, those of passages last: while they are there, a kill in between can be noticed."""
+        for collection, ids in ((self._triples, triples), (self._passages, passages)):
             for start in range(0, len(ids), _LARGEST_WRITE):
                 collection.delete(ids=list(ids[start : start + _LARGEST_WRITE]))
 
@@ -69,6 +69,10 @@ class VectorIndex:
             return {}
         found = self._triples.get(ids=list(ids), include=["embeddings"])
         return dict(zip(found["ids"], np.asarray(found["embeddings"], dtype=np.float32), strict=True))
+
+    def triple_ids(self) -> list[str]:
+        """Return the ids of all triple vectors."""
+        return list(self._triples.get(include=[])["ids"])
 
     def triple_count(self) -> int:
         """Return the number of triple vectors."""

@@ -1,0 +1,99 @@
+"""Follow facts from the names in a question towards what it asks for: paths, scored by the words they answer to."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from langgraph_rag.offline.words import same_name, stems
+from langgraph_rag.tools.spans import DATE, NUMBER
+
+Fact = Sequence[str]
+
+_LINKED = 0.7
+_BEAM = 32
+_LONGEST = 4
+_HOP_COST = 0.15
+_LEAP_COST = 1.0  # to begin with a fact that fits the words but names nothing the question names
+
+
+@dataclass(frozen=True)
+class Path:
+    """A chain of facts from a name to `end`.
+
+    `covered` are the stems of the question that the facts answer to; `score` weighs them by rarity, less a cost per
+    fact.
+    """
+
+    facts: tuple[Fact, ...]
+    start: str
+    end: str
+    covered: frozenset[str]
+    score: float
+
+
+def find_paths(names: Sequence[str], words: Sequence[str], facts: Sequence[Fact], *, near: Sequence[str]) -> list[Path]:
+    """Return the best paths from the names, best first.
+
+    Args:
+        names: where paths may begin.
+        words: the stems to answer to.
+        facts: what paths are made of.
+        near: the stems in the order in which they are expected along a path.
+    """
+    wanted = frozenset(words)
+    found = [wanted.intersection(stems(" ".join(fact))) for fact in facts]
+    rarity = _rarity(found, words)
+    order = {word: 1 / (1 + 0.1 * place) for place, word in enumerate(near)}
+    beam = [Path((), name, name, frozenset(), 0.0) for name in names]
+    paths: dict[tuple[str, ...], Path] = {}
+    for depth in range(_LONGEST):
+        grown = []
+        for path in beam:
+            for fact, matched in zip(facts, found, strict=True):
+                grown += _extended(path, fact, matched, rarity, order if depth == 0 else {})
+        if depth == 0:
+            grown += [p for fact, m in zip(facts, found, strict=True) if len(m) > 1 for p in _leaps(fact, m, rarity)]
+        beam = sorted(grown, key=lambda path: -path.score)[:_BEAM]
+        for path in beam:
+            paths.setdefault((path.end, *(part for fact in path.facts for part in fact)), path)
+    return sorted(paths.values(), key=lambda path: -path.score)
+
+
+def _rarity(found: Sequence[frozenset[str]], words: Sequence[str]) -> dict[str, float]:
+    often = Counter(word for matched in found for word in matched)
+    most = math.log(2 + len(found))
+    return {word: math.log(1 + (1 + len(found)) / (1 + often[word])) / most for word in words}
+
+
+def _extended(
+    path: Path, fact: Fact, matched: frozenset[str], rarity: dict[str, float], order: dict[str, float]
+) -> list[Path]:
+    if fact in path.facts:
+        return []
+    extended = []
+    for near_end, far_end in ((0, 2), (2, 0)):
+        link = same_name(path.end, fact[near_end])
+        if link < _LINKED or same_name(path.start, fact[far_end]) >= _LINKED:
+            continue
+        fresh = matched - path.covered - frozenset(stems(fact[near_end]))
+        gain = sum(rarity[word] * order.get(word, 1.0) for word in fresh)
+        score = path.score + gain + 0.3 * (link - 1) - _HOP_COST
+        extended.append(Path((*path.facts, fact), path.start, fact[far_end], path.covered | fresh, score))
+    return extended
+
+
+def _leaps(fact: Fact, matched: frozenset[str], rarity: dict[str, float]) -> list[Path]:
+    score = sum(rarity[word] for word in matched) - _HOP_COST - _LEAP_COST
+    return [Path((fact,), "", fact[end], matched, score) for end in (0, 2)]
+
+
+def is_date(text: str) -> bool:
+    """Tell whether a text is a date and nothing else."""
+    return DATE.fullmatch(text.strip()) is not None
+
+
+def is_name(text: str) -> bool:
+    """Tell whether a text looks like the name of something: capitalised, neither date nor number."""
+    text = text.strip()
+    return bool(text) and text[0].isupper() and not is_date(text) and not NUMBER.fullmatch(text)

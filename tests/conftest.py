@@ -1,0 +1,79 @@
+"""A small knowledge base of eight documents about two film directors, two films, a producer, two places and a bird."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fakes import ArithmeticEmbeddings
+
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+DOCUMENTS = [
+    {
+        "id": "vint",
+        "title": "Orla Vint",
+        "text": "Orla Vint (born 12 March 1931) was a film director. She directed The Salt Road in 1968. "
+        "Vint was born in Pellworth.",
+    },
+    {
+        "id": "salt-road",
+        "title": "The Salt Road",
+        "text": "The Salt Road is a 1968 drama film directed by Orla Vint. It was produced by Casper Holm. "
+        "The film was shot in Pellworth.",
+    },
+    {
+        "id": "pellworth",
+        "title": "Pellworth",
+        "text": "Pellworth is a harbour town in Norland. The town was founded in 1644.",
+        "source": "gazetteer.txt",
+    },
+    {
+        "id": "holm",
+        "title": "Casper Holm",
+        "text": "Casper Holm (3 May 1929 – 8 July 1999) was a film producer. "
+        "He produced The Salt Road and Winter Tide.",
+    },
+    {
+        "id": "winter-tide",
+        "title": "Winter Tide",
+        "text": "Winter Tide is a 1971 film directed by Ines Barrow. It was produced by Casper Holm.",
+    },
+    {
+        "id": "barrow",
+        "title": "Ines Barrow",
+        "text": "Ines Barrow (born 2 June 1940) is a film director from Skellby. She studied in Pellworth.",
+    },
+    {
+        "id": "skellby",
+        "title": "Skellby",
+        "text": "Skellby is a village in Norland. It is known for its lighthouse, built in 1802.",
+    },
+    {
+        "id": "heron",
+        "title": "Grey heron",
+        "text": "Herons stand still in shallow water. They wait for fish.",
+    },
+]
+
+
+@pytest.fixture
+def documents() -> list[dict[str, str]]:
+    return [dict(document) for document in DOCUMENTS]
+
+
+@pytest.fixture
+def embeddings() -> ArithmeticEmbeddings:
+    return ArithmeticEmbeddings()
+
+
+@pytest.fixture
+def empty_kb(tmp_path: Path, embeddings: ArithmeticEmbeddings) -> Iterator[KnowledgeBase]:
+    with KnowledgeBase.open(tmp_path / "kb", embeddings) as kb:
+        yield kb
+
+
+@pytest.fixture
+def kb(empty_kb: KnowledgeBase, documents: list[dict[str, str]]) -> KnowledgeBase:
+    """Hold the eight documents."""
+    empty_kb.add(documents, progress=False)
+    return empty_kb

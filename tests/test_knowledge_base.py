@@ -1,0 +1,473 @@
+"""The knowledge base: what goes in comes out, found in three ways, and leaves without a trace."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from fakes import ArithmeticEmbeddings, contents, vectors
+from langchain_core.documents import Document
+
+from langgraph_rag.records import Record
+from langgraph_rag.tools.embeddings import MiniLMEmbeddings
+from langgraph_rag.tools.extraction import Reading, RuleExtractor
+from langgraph_rag.tools.knowledge_base import SEARCHES, KnowledgeBase
+
+Documents = list[dict[str, str]]
+
+
+# --- adding ----------------------------------------------------------------------------------------------------------
+def test_added_passages_come_back_in_the_order_asked_for(kb: KnowledgeBase) -> None:
+    found = kb.passages(["skellby", "nobody", "heron"])
+
+    assert [record["id"] for record in found] == ["skellby", "heron"]
+    assert found[1]["sentences"] == ["Herons stand still in shallow water.", "They wait for fish."]
+
+
+def test_add_says_what_it_did(empty_kb: KnowledgeBase, documents: Documents) -> None:
+    first = empty_kb.add(documents[:3], progress=False)
+    second = empty_kb.add(documents, progress=False)
+
+    assert first == {"added": 3, "unchanged": 0, "without_triples": 0, "failed": 0}
+    assert second == {"added": 5, "unchanged": 3, "without_triples": 1, "failed": 0}  # rules find nothing about herons
+
+
+def test_adding_twice_changes_nothing(
+    kb: KnowledgeBase, documents: Documents, embeddings: ArithmeticEmbeddings
+) -> None:
+    before, embedded = contents(kb), len(embeddings.embedded)
+
+    kb.add(documents, progress=False)
+
+    assert contents(kb) == before
+    assert len(embeddings.embedded) == embedded
+
+
+def test_the_same_passage_given_twice_counts_once(empty_kb: KnowledgeBase, documents: Documents) -> None:
+    assert empty_kb.add([documents[0], documents[0]], progress=False)["added"] == 1
+
+
+def test_adding_nothing_is_fine(empty_kb: KnowledgeBase) -> None:
+    assert empty_kb.add([], progress=False)["added"] == 0
+
+
+def test_langchain_documents_and_dicts_are_taken_alike(tmp_path: Path) -> None:
+    given = {"id": "a", "title": "Kestrel", "text": "Kestrels hover.", "source": "birds.txt"}
+    document = Document("Kestrels hover.", id="a", metadata={"title": "Kestrel", "source": "birds.txt", "page": 3})
+    with (
+        KnowledgeBase.open(tmp_path / "one", ArithmeticEmbeddings()) as one,
+        KnowledgeBase.open(tmp_path / "other", ArithmeticEmbeddings()) as other,
+    ):
+        one.add([given], progress=False)
+        other.add([document], progress=False)
+
+        assert one.passages(["a"]) == other.passages(["a"])
+        assert one.passages(["a"])[0]["source"] == "birds.txt"
+
+
+@pytest.mark.parametrize("document", [{"text": "Kestrels hover."}, Document("Kestrels hover.")])
+def test_a_document_without_id_is_known_by_its_content(
+    empty_kb: KnowledgeBase, document: Document | dict[str, str]
+) -> None:
+    empty_kb.add([document], progress=False)
+    again = empty_kb.add([document], progress=False)
+
+    assert again["unchanged"] == 1
+    assert empty_kb.search("kestrels")[0]["text"] == "Kestrels hover."
+
+
+def test_a_long_text_without_id_is_split_and_keeps_title_and_source(empty_kb: KnowledgeBase) -> None:
+    text = " ".join(f"The heron number {n} stood in the shallow water of the pond." for n in range(60))
+
+    empty_kb.add([{"title": "Herons", "text": text, "source": "pond.txt"}], progress=False)
+    parts = empty_kb.passages(empty_kb._records.ids())
+
+    assert len(parts) == 4
+    assert all(len(part["text"].split()) <= 200 for part in parts)
+    assert all(part["text"].endswith(".") for part in parts)
+    assert {(part["title"], part["source"]) for part in parts} == {("Herons", "pond.txt")}
+    assert sorted(" ".join(part["text"] for part in parts).split()) == sorted(text.split())
+
+
+def test_a_long_text_with_an_id_is_kept_whole(empty_kb: KnowledgeBase) -> None:
+    text = "Herons stand still. " * 200
+
+    empty_kb.add([{"id": "herons", "text": text}], progress=False)
+
+    assert empty_kb.passages(["herons"])[0]["text"] == text.strip()
+
+
+def test_info_counts_what_is_there(kb: KnowledgeBase) -> None:
+    info = kb.info()
+
+    assert (info["passages"], info["sentences"]) == (8, 18)
+    assert info["triples"] == sum(len(t["sources"]) for t in kb.triples(kb._records.ids()))
+    assert (info["passages_without_triples"], info["passages_to_extract"]) == (1, 0)
+    assert (info["embeddings"], info["extractor"], info["triple_vectors"]) == ("arithmetic", "rules-1", 0)
+
+
+def test_reopening_finds_everything_and_embeds_nothing(
+    kb: KnowledgeBase, embeddings: ArithmeticEmbeddings, tmp_path: Path
+) -> None:
+    kb.embed_triples(progress=False)
+    before, embedded = contents(kb), len(embeddings.embedded)
+    kb.close()
+
+    with KnowledgeBase.open(tmp_path / "kb", embeddings, create=False) as reopened:
+        assert contents(reopened) == before
+    assert len(embeddings.embedded) == embedded
+
+
+def test_an_embedder_that_only_changed_its_name_opens_the_knowledge_base(kb: KnowledgeBase, tmp_path: Path) -> None:
+    kb.close()
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(model_name="arithmetic-v2")) as reopened:
+        assert reopened.search("Pellworth")[0]["id"] == "pellworth"
+
+
+# --- searching -------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("by", ["dense", "bm25", "hybrid"])
+def test_each_search_finds_the_passage_that_shares_the_words(kb: KnowledgeBase, by: str) -> None:
+    found = kb.search("a village known for its lighthouse", 3, by=by)  # type: ignore[arg-type]
+
+    assert found[0]["id"] == "skellby"
+    assert found[0]["title"] == "Skellby"
+    assert len(found) <= 3
+    assert [p["score"] for p in found] == sorted((p["score"] for p in found), reverse=True)
+
+
+def test_dense_search_ranks_by_cosine(kb: KnowledgeBase, embeddings: ArithmeticEmbeddings) -> None:
+    found = kb.search("Pellworth harbour", 8)
+
+    query = embeddings.embed_query("Pellworth harbour")
+    cosine = {id_: sum(a * b for a, b in zip(query, v, strict=True)) for id_, v in vectors(kb)["passages"].items()}
+    assert [p["id"] for p in found] == sorted(cosine, key=lambda id_: (-round(cosine[id_], 5), id_))
+    assert found[0]["score"] == pytest.approx(cosine[found[0]["id"]], abs=1e-5)
+
+
+def test_more_passages_than_there_are_may_be_asked_for(kb: KnowledgeBase) -> None:
+    assert len(kb.search("film", 1000)) == 8
+
+
+@pytest.mark.parametrize("query", ['"unbalanced', "AND OR NOT", "film*", "a:b", "(", "ü", "'; DROP TABLE passages"])
+def test_bm25_takes_any_query_as_words(kb: KnowledgeBase, query: str) -> None:
+    assert all(passage["score"] > 0 for passage in kb.search(query, by="bm25"))
+
+
+def test_bm25_knows_word_forms_and_accents(kb: KnowledgeBase) -> None:
+    assert [p["id"] for p in kb.search("villages", by="bm25")] == ["skellby"]
+    assert [p["id"] for p in kb.search("Skéllby", by="bm25")][0] == "skellby"
+
+
+def test_bm25_finds_nothing_where_no_word_is_shared(kb: KnowledgeBase) -> None:
+    assert kb.search("quantum chromodynamics", by="bm25") == []
+
+
+def test_hybrid_is_reciprocal_rank_fusion_of_the_two(kb: KnowledgeBase) -> None:
+    query = "film director from Skellby"
+    expected: dict[str, float] = {}
+    for ranking in (kb.search(query, 50, by="dense"), kb.search(query, 50, by="bm25")):
+        for place, passage in enumerate(ranking, start=1):
+            expected[passage["id"]] = expected.get(passage["id"], 0) + 1 / (60 + place)
+
+    found = {p["id"]: p["score"] for p in kb.search(query, 8, by="hybrid")}
+
+    assert found == pytest.approx(expected)
+    assert list(found) == sorted(expected, key=lambda id_: (-expected[id_], id_))
+
+
+# --- triples ---------------------------------------------------------------------------------------------------------
+def test_triples_name_the_passage_and_sentence_that_state_them(kb: KnowledgeBase) -> None:
+    triples = {tuple(entry["triple"]): entry["sources"] for entry in kb.triples(["skellby", "pellworth"])}
+
+    assert triples["Skellby", "is village in", "Norland"] == [{"passage_id": "skellby", "sentences": [0]}]
+    assert triples["Pellworth", "was founded in", "1644"] == [{"passage_id": "pellworth", "sentences": [1]}]
+
+
+def test_a_fact_of_two_passages_is_one_triple_with_two_sources(empty_kb: KnowledgeBase) -> None:
+    text = "Skellby is a village in Norland."
+    empty_kb.add([{"id": "a", "title": "Skellby", "text": text}, {"id": "b", "title": "SKELLBY", "text": text}])
+
+    (triple,) = [t for t in empty_kb.triples(["a", "b"]) if t["triple"][2] == "Norland"]
+
+    assert [source["passage_id"] for source in triple["sources"]] == ["a", "b"]
+
+
+class Lazy:
+    """Reads nothing while documents are added, then like the rules; counts what it reads."""
+
+    version = "lazy"
+
+    def __init__(self) -> None:
+        self.read: list[str] = []
+        self.asleep = True
+
+    async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
+        if not self.asleep:
+            self.read += [passage["id"] for passage in passages]
+            async for readings in RuleExtractor().extract(passages):
+                yield readings
+
+
+def test_passages_not_read_yet_are_read_when_their_triples_are_asked_for(tmp_path: Path, documents: Documents) -> None:
+    extractor = Lazy()
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=extractor) as kb:
+        assert kb.add(documents, progress=False)["failed"] == 8
+        assert kb.info()["passages_to_extract"] == 8
+        extractor.asleep = False
+
+        first = kb.triples(["skellby", "heron"])
+
+        assert ["Skellby", "is village in", "Norland"] in [entry["triple"] for entry in first]
+        assert kb.triples(["skellby", "heron"]) == first
+        assert sorted(extractor.read) == ["heron", "skellby"]  # once each, also where nothing was found
+        assert kb.info()["passages_to_extract"] == 6
+
+
+def test_another_extractor_reads_anew_and_leaves_the_first_reading(kb: KnowledgeBase) -> None:
+    before = contents(kb)
+    other = Lazy()
+    other.asleep = False
+
+    asyncio.run(kb.atriples(["skellby"], other))
+
+    assert other.read == ["skellby"]
+    assert contents(kb) == before
+
+
+def test_embed_triples_embeds_each_text_once(kb: KnowledgeBase, embeddings: ArithmeticEmbeddings) -> None:
+    texts = {" ".join(entry["triple"]) for entry in kb.triples(kb._records.ids())}
+    before = len(embeddings.embedded)
+
+    assert kb.embed_triples(progress=False) == len(texts)
+    assert sorted(embeddings.embedded[before:]) == sorted(texts)
+    assert kb.info()["triple_vectors"] == len(texts)
+    assert kb.embed_triples(progress=False) == 0
+
+
+async def test_rank_gives_the_cosine_of_each_triple_and_keeps_its_vector(
+    kb: KnowledgeBase, embeddings: ArithmeticEmbeddings
+) -> None:
+    triples = [["Skellby", "is", "village"], ["Casper Holm", "died on", "8 July 1999"]]
+
+    near, far = await kb.rank("is Skellby a village", triples)
+    await kb.rank("when did Casper Holm die", triples)
+
+    assert near == pytest.approx(3 / 12**0.5, abs=1e-4)
+    assert far == pytest.approx(0, abs=1e-4)
+    assert [text for text in embeddings.embedded if text == "Skellby is village"] == ["Skellby is village"]
+
+
+async def test_likeness_is_the_cosine_with_each_of_the_others(kb: KnowledgeBase) -> None:
+    assert await kb.likeness("grey heron", ["heron grey", "village"]) == pytest.approx([1, 0], abs=1e-4)
+
+
+def test_the_graph_joins_facts_of_different_passages(kb: KnowledgeBase) -> None:
+    facts = kb.graph.neighbours("casper holm")
+
+    assert ["Casper Holm", "produced", "Winter Tide"] in facts
+    assert ["The Salt Road", "was produced by", "Casper Holm"] in facts
+    assert kb.graph.neighbours("Nobody") == []
+
+
+def test_the_graph_keeps_in_step_with_adding_and_deleting(
+    empty_kb: KnowledgeBase, documents: Documents, tmp_path: Path
+) -> None:
+    graph = empty_kb.graph
+    empty_kb.add(documents[:5], progress=False)
+    empty_kb.add(documents, progress=False)
+    empty_kb.delete(["vint", "holm"])
+    in_step = contents(empty_kb)
+    empty_kb.close()
+
+    assert len(graph.networkx) > 0
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings()) as reopened:
+        assert contents(reopened) == in_step  # there the graph is built from the records
+
+
+# --- deleting and updating -------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("look_first", [True, False], ids=["with the graph in use", "with the graph unused"])
+def test_after_deleting_it_is_as_if_the_passages_had_never_been_there(
+    kb: KnowledgeBase, documents: Documents, tmp_path: Path, look_first: bool
+) -> None:
+    kb.add([{"id": "twin", "title": "SKELLBY", "text": "Skellby is a village in Norland. Gulls nest there."}])
+    kb.embed_triples(progress=False)
+    if look_first:
+        assert len(kb.graph.networkx) > 0
+
+    assert kb.delete(["skellby", "nobody", "vint"]) == 2
+
+    kb.embed_triples(progress=False)  # a spelling only the deleted passage had embedded
+    others = [document for document in documents if document["id"] not in {"skellby", "vint"}]
+    with KnowledgeBase.open(tmp_path / "fresh", ArithmeticEmbeddings()) as fresh:
+        fresh.add(others, progress=False)
+        fresh.add([{"id": "twin", "title": "SKELLBY", "text": "Skellby is a village in Norland. Gulls nest there."}])
+        fresh.embed_triples(progress=False)
+        assert contents(kb) == contents(fresh)
+        assert vectors(kb) == vectors(fresh)
+        for by in SEARCHES:
+            for query in ("film director born in Pellworth", "village in Norland", "Skellby lighthouse"):
+                found, expected = kb.search(query, by=by), fresh.search(query, by=by)
+                assert [p["id"] for p in found] == [p["id"] for p in expected]
+                assert [p["score"] for p in found] == pytest.approx([p["score"] for p in expected])
+
+
+def test_a_fact_stated_elsewhere_outlives_a_deleted_passage(empty_kb: KnowledgeBase) -> None:
+    text = "Skellby is a village in Norland."
+    empty_kb.add(
+        [{"id": "a", "title": "Skellby", "text": text}, {"id": "b", "title": "Skellby", "text": text + " Yes."}]
+    )
+    assert len(empty_kb.graph.neighbours("Skellby")) == 2
+    empty_kb.embed_triples(progress=False)
+
+    empty_kb.delete(["a"])
+
+    assert len(empty_kb.graph.neighbours("Skellby")) == 2
+    assert empty_kb.info()["triple_vectors"] == 2
+    assert {source["passage_id"] for t in empty_kb.triples(["a", "b"]) for source in t["sources"]} == {"b"}
+
+
+def test_what_is_left_of_a_merged_fact_is_spelled_as_the_remaining_passage_spells_it(empty_kb: KnowledgeBase) -> None:
+    empty_kb.add([{"id": "a", "title": "SKELLBY", "text": "SKELLBY is a village in NORLAND."}])
+    empty_kb.add([{"id": "b", "title": "Skellby", "text": "Skellby is a village in Norland."}])
+    assert len(empty_kb.graph.neighbours("Skellby")) == 2
+
+    empty_kb.delete(["a"])
+
+    assert ["Skellby", "is village in", "Norland"] in empty_kb.graph.neighbours("Skellby")
+    assert empty_kb.graph.networkx.nodes["norland"]["name"] == "Norland"
+
+
+def test_deleting_everything_leaves_nothing(kb: KnowledgeBase) -> None:
+    kb.embed_triples(progress=False)
+
+    assert kb.delete([*kb._records.ids(), "heron"]) == 8
+
+    info = kb.info()
+    assert (info["passages"], info["sentences"], info["phrases"], info["triples"], info["triple_vectors"]) == (0,) * 5
+    assert vectors(kb) == {"passages": {}, "triples": {}}
+    assert len(kb.graph.networkx) == 0
+
+
+def test_updating_is_deleting_and_adding(kb: KnowledgeBase) -> None:
+    kb.delete(["skellby"])
+    kb.add([{"id": "skellby", "title": "Skellby", "text": "Skellby is a ruin in Norland."}], progress=False)
+
+    assert kb.passages(["skellby"])[0]["text"] == "Skellby is a ruin in Norland."
+    assert ["Skellby", "is", "ruin"] in kb.graph.neighbours("Skellby")
+    assert ["Skellby", "is", "village"] not in kb.graph.neighbours("Skellby")
+    assert kb.search("lighthouse", by="bm25") == []
+
+
+# --- side by side ----------------------------------------------------------------------------------------------------
+def test_two_knowledge_bases_do_not_see_each_other(tmp_path: Path, documents: Documents) -> None:
+    with (
+        KnowledgeBase.open(tmp_path / "one", ArithmeticEmbeddings()) as one,
+        KnowledgeBase.open(tmp_path / "other", ArithmeticEmbeddings(dimensions=32)) as other,
+    ):
+        one.add(documents[:4], progress=False)
+        other.add(documents[4:], progress=False)
+        one.delete(["skellby"])
+
+        assert {p["id"] for p in one.search("film", 10)} == {"vint", "salt-road", "pellworth", "holm"}
+        assert {p["id"] for p in other.search("film", 10)} == {"winter-tide", "barrow", "skellby", "heron"}
+
+
+def test_one_folder_opened_twice_outlives_the_closing_of_one(
+    kb: KnowledgeBase, tmp_path: Path, embeddings: ArithmeticEmbeddings
+) -> None:
+    KnowledgeBase.open(tmp_path / "kb", embeddings).close()
+
+    assert kb.search("Pellworth")[0]["id"] == "pellworth"
+
+
+def test_nothing_is_written_outside_the_folder(kb: KnowledgeBase, tmp_path: Path) -> None:
+    kb.search("Pellworth")
+    assert [path.name for path in tmp_path.iterdir()] == ["kb"]
+
+
+def test_searching_from_inside_an_event_loop_works(kb: KnowledgeBase) -> None:
+    async def notebook_cell() -> str:
+        return kb.search("Pellworth")[0]["id"]
+
+    assert asyncio.run(notebook_cell()) == "pellworth"
+
+
+class HeldBackEmbeddings(MiniLMEmbeddings):
+    """Embeds queries like documents, the first batch only once it is let go."""
+
+    model_name = "held back"
+
+    def __init__(self) -> None:
+        self.inner = ArithmeticEmbeddings()
+        self.go = threading.Event()
+        self.go.set()
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        assert self.go.wait(10)
+        return self.inner.embed_documents(texts)
+
+
+async def test_searches_at_the_same_moment_share_a_batch(tmp_path: Path, documents: Documents) -> None:
+    embeddings = HeldBackEmbeddings()
+    with KnowledgeBase.open(tmp_path / "kb", embeddings) as kb:
+        await asyncio.to_thread(kb.add, documents, progress=False)
+        embeddings.inner.batches.clear()
+        embeddings.go.clear()
+        queries = [f"{word} {n}" for n in range(10) for word in ("Pellworth", "Skellby")]
+
+        searches = asyncio.gather(*(kb.asearch(query, 1 + n % 3) for n, query in enumerate(queries)))
+        await asyncio.sleep(0)  # all have asked
+        embeddings.go.set()
+        found = await searches
+
+        assert [len(passages) for passages in found] == [1 + n % 3 for n in range(20)]
+        assert found[0][0]["id"] == "pellworth"
+        assert found[1][0]["id"] == "skellby"
+        assert len(embeddings.inner.batches) <= 2
+        assert embeddings.inner.embedded == queries
+
+
+async def test_a_query_asked_again_is_not_embedded_again(kb: KnowledgeBase, embeddings: ArithmeticEmbeddings) -> None:
+    before = len(embeddings.embedded)
+
+    await asyncio.gather(*(kb.asearch("who directed Winter Tide") for _ in range(10)))
+
+    assert embeddings.embedded[before:] == ["who directed Winter Tide"]
+
+
+def test_several_threads_at_once_see_and_leave_a_sound_knowledge_base(
+    kb: KnowledgeBase, documents: Documents, tmp_path: Path
+) -> None:
+    more = [{"id": f"n{n}", "title": f"Isle {n}", "text": f"Isle {n} is an island in Norland."} for n in range(24)]
+
+    def write(part: int) -> None:
+        kb.add(more[part::3], progress=False)
+
+    def read(part: int) -> None:
+        for _ in range(5):
+            assert kb.search("a harbour town", 1)[0]["id"] == "pellworth"
+            assert kb.triples(["skellby"])
+            assert kb.graph.neighbours("Skellby")
+
+    def churn(part: int) -> None:
+        for _ in range(3):
+            kb.delete(["heron"])
+            kb.add(documents, progress=False)
+
+    jobs: list[tuple[Callable[[int], None], int]] = [
+        (write, 0),
+        (write, 1),
+        (write, 2),
+        (read, 0),
+        (read, 1),
+        (churn, 0),
+    ]
+    with ThreadPoolExecutor(len(jobs)) as pool:
+        for future in [pool.submit(job, part) for job, part in jobs]:
+            future.result()
+
+    with KnowledgeBase.open(tmp_path / "calm", ArithmeticEmbeddings()) as calm:
+        calm.add([*documents, *more], progress=False)
+        assert contents(kb) == contents(calm)
