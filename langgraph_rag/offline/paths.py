@@ -1,6 +1,7 @@
 """Follow facts from the names in a question towards what it asks for: paths, scored by the words they answer to."""
 
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from langgraph_rag.tools.spans import DATE, NUMBER
 
 Fact = Sequence[str]
 
+DEMONYM = re.compile(r"[^\W\d_](?:ish|[ai]an|ese|[fn]ch|tch)$")
 _LINKED = 0.7
 _BEAM = 32
 _LONGEST = 4
@@ -32,19 +34,18 @@ class Path:
     score: float
 
 
-def find_paths(names: Sequence[str], words: Sequence[str], facts: Sequence[Fact], *, near: Sequence[str]) -> list[Path]:
+def find_paths(names: Sequence[str], words: Sequence[str], facts: Sequence[Fact]) -> list[Path]:
     """Return the best paths from the names, best first.
 
     Args:
         names: where paths may begin.
-        words: the stems to answer to.
+        words: the stems to answer to, in the order in which they are expected along a path.
         facts: what paths are made of.
-        near: the stems in the order in which they are expected along a path.
     """
     wanted = frozenset(words)
     found = [wanted.intersection(stems(" ".join(fact))) for fact in facts]
     rarity = _rarity(found, words)
-    order = {word: 1 / (1 + 0.1 * place) for place, word in enumerate(near)}
+    order = {word: 1 / (1 + 0.1 * place) for place, word in enumerate(words)}
     beam = [Path((), name, name, frozenset(), 0.0) for name in names]
     paths: dict[tuple[str, ...], Path] = {}
     for depth in range(_LONGEST):
@@ -94,6 +95,8 @@ def is_date(text: str) -> bool:
 
 
 def is_name(text: str) -> bool:
-    """Tell whether a text looks like the name of something: capitalised, neither date nor number."""
+    """Tell whether a text looks like the name of something: capitalised, no date, no number, no "Norwegian"."""
     text = text.strip()
-    return bool(text) and text[0].isupper() and not is_date(text) and not NUMBER.fullmatch(text)
+    if not text or not text[0].isupper() or is_date(text) or NUMBER.fullmatch(text):
+        return False
+    return " " in text or not DEMONYM.search(text)

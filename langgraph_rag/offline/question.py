@@ -87,7 +87,7 @@ def _spelled(text: str, in_names: set[str], names: list[str]) -> dict[str, str]:
         for word in stems(match[0]):
             gap = min([min(abs(match.start() - end), abs(start - match.end())) for start, end in places], default=0)
             if word not in in_names:
-                found.setdefault(word, (gap, match[0].lower()))
+                found.setdefault(word, (gap, re.sub(r"['’]s$", "", match[0].lower())))
     return {word: spelling for word, (_, spelling) in sorted(found.items(), key=lambda item: item[1][0])}
 
 

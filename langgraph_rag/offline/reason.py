@@ -8,7 +8,7 @@ from langgraph_rag.offline.compare import compare, look_up
 from langgraph_rag.offline.paths import Fact, Path, find_paths, is_date, is_name
 from langgraph_rag.offline.question import Question, analyse
 from langgraph_rag.offline.words import is_relation, name_words, number_of, same_name, stems
-from langgraph_rag.tools.spans import DATE, NUMBER
+from langgraph_rag.tools.spans import DATE, NUMBER, spot
 
 _SAME = 0.7
 _PATHS_KEPT = 3
@@ -50,11 +50,20 @@ def integrate(text: str, candidates: Sequence[Fact], kept: Sequence[Fact], asked
         missing = [side.missing for side in sides if side.missing]
         following = next((q for q in missing if normalise(q) not in map(normalise, asked)), "")
     else:
-        paths = find_paths(question.names, question.words, known, near=question.words)
+        paths = find_paths(question.names, question.words, known)
+        if len(asked) > 1:
+            paths = [path for path in paths if path.start]
         useful = [fact for path in paths[:_PATHS_KEPT] for fact in path.facts]
+        useful += _identities(asked[1:], candidates)
         following = "" if _answered(question, paths, known) else _next_question(question, paths, asked)
     facts = [fact for fact in candidates if fact in useful]
     return Decision(_thought(facts, following), facts, following)
+
+
+def _identities(asked: Sequence[str], candidates: Sequence[Fact]) -> list[Fact]:
+    """Return a fact about the very thing the last query asked about, so that its passage counts as found."""
+    names = [span.text for query in asked[-1:] for span in spot(query) if span.kind == "name"]
+    return [fact for fact in candidates if any(same_name(name, fact[0]) == 1.0 for name in names)][:1]
 
 
 def conclude(text: str, facts: Sequence[Fact]) -> Conclusion:
@@ -66,7 +75,7 @@ def conclude(text: str, facts: Sequence[Fact]) -> Conclusion:
             told = "; ".join(" ".join(fact) for side in sides for fact in side.facts)
             return Conclusion(f"{told}. So the answer is {answer}.", answer)
         return Conclusion("These facts do not allow the comparison.", "")
-    paths = find_paths(question.names, question.words, facts, near=question.words)
+    paths = find_paths(question.names, question.words, facts)
     best = _best_answer(question, paths, facts)
     if best is None:
         return Conclusion("These facts do not answer the question.", "")

@@ -60,7 +60,7 @@ class RecordStore:
     """Passages and what was read out of them; every method is one transaction and safe to call from any thread."""
 
     def __init__(self, path: Path) -> None:
-        self._lock = threading.RLock()
+        self._path, self._lock = path, threading.RLock()
         try:
             self._db = sqlite3.connect(path, check_same_thread=False)
             self._db.execute("PRAGMA journal_mode=WAL")
@@ -226,8 +226,11 @@ class RecordStore:
 
     # --- helpers -----------------------------------------------------------------------------------------------------
     def _rows(self, query: str, *values: object) -> list[tuple[str, ...]]:
-        with self._lock:
-            return self._db.execute(query, values).fetchall()
+        try:
+            with self._lock:
+                return self._db.execute(query, values).fetchall()
+        except sqlite3.DatabaseError as error:
+            raise KnowledgeBaseError(f"{self._path} cannot be read: {error}") from error
 
     def _by_ids(self, query: str, ids: Sequence[str], *values: object) -> list[tuple[str, ...]]:
         return [row for chunk in _chunks(ids) for row in self._rows(f"{query} ({_marks(chunk)})", *values, *chunk)]

@@ -1,5 +1,6 @@
 """The triple graph: a NetworkX multigraph of entities and the facts between them, kept in step with the records."""
 
+import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
@@ -20,36 +21,39 @@ class TripleGraph:
 
     def __init__(self, triples: Iterable[Triple] = ()) -> None:
         self.networkx = nx.MultiDiGraph()
+        self._lock = threading.Lock()
         self._by_passage: dict[str, dict[Edge, list[str]]] = {}
         self._spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self.add(triples)
 
     def add(self, triples: Iterable[Triple]) -> None:
         """Add facts; a fact already there gains the new sources."""
-        for entry in triples:
-            triple = entry["triple"]
-            edge = (normalise(triple[0]), normalise(triple[2]), triple_key(triple))
-            for source in entry["sources"]:
-                facts = self._by_passage.setdefault(source["passage_id"], {})
-                if edge in facts:
-                    continue
-                facts[edge] = triple
-                if not self.networkx.has_edge(*edge):
-                    self.networkx.add_edge(*edge, triple=triple, passages=[])
-                self.networkx.edges[edge]["passages"].append(source["passage_id"])
-                self._count_spellings(edge, triple, 1)
+        with self._lock:
+            for entry in triples:
+                triple = entry["triple"]
+                edge = (normalise(triple[0]), normalise(triple[2]), triple_key(triple))
+                for source in entry["sources"]:
+                    facts = self._by_passage.setdefault(source["passage_id"], {})
+                    if edge in facts:
+                        continue
+                    facts[edge] = triple
+                    if not self.networkx.has_edge(*edge):
+                        self.networkx.add_edge(*edge, triple=triple, passages=[])
+                    self.networkx.edges[edge]["passages"].append(source["passage_id"])
+                    self._count_spellings(edge, triple, 1)
 
     def remove_passages(self, ids: Iterable[str]) -> None:
         """Remove passages, the facts only they state, and the entities only those facts name."""
-        for id_ in ids:
-            for edge, triple in self._by_passage.pop(id_, {}).items():
-                fact = self.networkx.edges[edge]
-                fact["passages"].remove(id_)
-                if fact["passages"]:
-                    fact["triple"] = self._by_passage[fact["passages"][0]][edge]
-                else:
-                    self.networkx.remove_edge(*edge)
-                self._count_spellings(edge, triple, -1)
+        with self._lock:
+            for id_ in ids:
+                for edge, triple in self._by_passage.pop(id_, {}).items():
+                    fact = self.networkx.edges[edge]
+                    fact["passages"].remove(id_)
+                    if fact["passages"]:
+                        fact["triple"] = self._by_passage[fact["passages"][0]][edge]
+                    else:
+                        self.networkx.remove_edge(*edge)
+                    self._count_spellings(edge, triple, -1)
 
     def _count_spellings(self, edge: Edge, triple: list[str], change: int) -> None:
         for node, spelling in ((edge[0], triple[0]), (edge[1], triple[2])):
@@ -66,7 +70,8 @@ class TripleGraph:
     def neighbours(self, entity: str) -> list[list[str]]:
         """Return the facts that name an entity as head or tail, in the order they were added."""
         node = normalise(entity)
-        if node not in self.networkx:
-            return []
-        edges = [*self.networkx.out_edges(node, data=True), *self.networkx.in_edges(node, data=True)]
-        return [data["triple"] for _, _, data in edges]
+        with self._lock:
+            if node not in self.networkx:
+                return []
+            edges = [*self.networkx.out_edges(node, data=True), *self.networkx.in_edges(node, data=True)]
+            return [data["triple"] for _, _, data in edges]

@@ -1,0 +1,235 @@
+"""Bad input: each is refused with a typed error that says what was expected and what came, and nothing is stored."""
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes import ArithmeticEmbeddings, contents, vectors
+from langchain_core.documents import Document
+
+from langgraph_rag.errors import (
+    DocumentError,
+    DuplicateIdError,
+    EmbeddingsMismatchError,
+    EmptyKnowledgeBaseError,
+    KnowledgeBaseError,
+    RagError,
+    UnknownNameError,
+)
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+GOOD = {"id": "good", "text": "A good document."}
+
+
+# --- documents -------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("bad", "says"),
+    [
+        ({"id": "b", "text": ""}, "document 2 (b): it has no text"),
+        ({"id": "b", "text": " \n\t "}, "document 2 (b): it has no text"),
+        ({"title": "Only a title"}, "document 2 (Only a title): it has no text"),
+        ({"text": None, "source": "a.txt"}, "document 2 (a.txt): it has no text"),
+        ({}, "document 2 (no id): it has no text"),
+        (Document("", id="b"), "document 2 (b): it has no text"),
+        ({"id": "b", "text": 7}, "document 2: text must be a string, got int"),
+        ({"id": "b", "text": "x", "title": ["x"]}, "document 2: title must be a string, got list"),
+        (Document("x", metadata={"source": 3}), "document 2: source must be a string, got int"),
+        (
+            "just a string",
+            "document 2: expected a LangChain Document or a dict with text (and id, title), got str",
+        ),
+        (None, "document 2: expected a LangChain Document or a dict with text (and id, title), got NoneType"),
+        (["a"], "document 2: expected a LangChain Document or a dict with text (and id, title), got list"),
+    ],
+)
+def test_a_bad_document_is_named_and_nothing_is_stored(empty_kb: KnowledgeBase, bad: Any, says: str) -> None:
+    with pytest.raises(DocumentError, match=re.escape(says)):
+        empty_kb.add([GOOD, bad], progress=False)
+
+    assert empty_kb.info()["passages"] == 0
+
+
+def test_one_id_for_two_texts_in_one_call_is_refused(empty_kb: KnowledgeBase) -> None:
+    with pytest.raises(DuplicateIdError, match="document 2: id 'good' was already given with another text"):
+        empty_kb.add([GOOD, {"id": "good", "text": "Another text."}], progress=False)
+
+    assert empty_kb.info()["passages"] == 0
+
+
+def test_one_id_for_two_titles_is_refused(empty_kb: KnowledgeBase) -> None:
+    with pytest.raises(DuplicateIdError, match="document 2: id 'good'"):
+        empty_kb.add([GOOD, {**GOOD, "title": "A title"}], progress=False)
+
+
+def test_a_stored_id_for_another_text_is_refused_and_nothing_of_that_call_is_stored(kb: KnowledgeBase) -> None:
+    before = contents(kb)
+
+    with pytest.raises(DuplicateIdError, match="id 'heron' is already stored with another text: delete it first"):
+        kb.add([GOOD, {"id": "heron", "text": "Herons fly."}], progress=False)
+
+    assert contents(kb) == before
+    assert "good" not in vectors(kb)["passages"]
+
+
+def test_an_embedder_that_fails_leaves_what_was_stored_before_and_add_can_be_repeated(
+    kb: KnowledgeBase, embeddings: ArithmeticEmbeddings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = contents(kb)
+    with monkeypatch.context() as patch:
+        patch.setattr(embeddings, "embed_documents", lambda texts: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            kb.add([GOOD], progress=False)
+    assert contents(kb) == before
+
+    assert kb.add([GOOD], progress=False)["added"] == 1
+
+
+# --- folders ---------------------------------------------------------------------------------------------------------
+def test_a_missing_knowledge_base_that_is_not_to_be_made_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(KnowledgeBaseError, match=f"no knowledge base in {tmp_path / 'none'}"):
+        KnowledgeBase.open(tmp_path / "none", ArithmeticEmbeddings(), create=False)
+
+    assert not (tmp_path / "none").exists()
+
+
+def _folder_of_something_else(path: Path) -> None:
+    path.mkdir()
+    (path / "holiday.jpg").write_bytes(b"...")
+
+
+def _file(path: Path) -> None:
+    path.write_text("a file")
+
+
+@pytest.mark.parametrize("make", [_folder_of_something_else, _file])
+def test_what_is_something_else_is_left_alone(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    make(tmp_path / "kb")
+    before = sorted(tmp_path.rglob("*"))
+
+    with pytest.raises(KnowledgeBaseError, match=f"{tmp_path / 'kb'} is not a knowledge base and not an empty folder"):
+        KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings())
+
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_an_empty_folder_becomes_a_knowledge_base(tmp_path: Path) -> None:
+    with KnowledgeBase.open(tmp_path, ArithmeticEmbeddings()) as kb:
+        assert kb.info()["passages"] == 0
+
+
+@pytest.mark.parametrize("content", [b"this is not sqlite at all" * 50, b"SQLite format 3\0" + b"\xff" * 2000])
+def test_corrupt_records_are_refused_by_name(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "records.sqlite").write_bytes(content)
+
+    with pytest.raises(KnowledgeBaseError, match=r"records\.sqlite is not a knowledge base of this package: .+"):
+        KnowledgeBase.open(tmp_path, ArithmeticEmbeddings())
+
+
+@pytest.mark.parametrize("page", [1, 2, 3])
+def test_records_with_a_damaged_page_are_refused_by_name(kb: KnowledgeBase, page: int) -> None:
+    kb.close()
+    file, size = kb.path / "records.sqlite", 4096
+    content = file.read_bytes()
+    file.write_bytes(content[: page * size] + b"\xaa" * size + content[(page + 1) * size :])
+
+    with pytest.raises(KnowledgeBaseError, match=r"records\.sqlite cannot be read: .+"):
+        KnowledgeBase.open(kb.path, ArithmeticEmbeddings()).search("film")
+
+
+def test_a_knowledge_base_of_a_newer_format_asks_for_an_update(kb: KnowledgeBase) -> None:
+    kb._records.set_meta("format", "99")
+    kb.close()
+
+    with pytest.raises(KnowledgeBaseError, match="has format 99, .* reads format 1: update langgraph-rag"):
+        KnowledgeBase.open(kb.path, ArithmeticEmbeddings())
+
+
+def test_a_knowledge_base_of_an_older_format_asks_to_be_made_again(kb: KnowledgeBase) -> None:
+    kb._records.set_meta("format", "0")
+    kb.close()
+
+    with pytest.raises(KnowledgeBaseError, match="has format 0, .* reads format 1: index the documents again"):
+        KnowledgeBase.open(kb.path, ArithmeticEmbeddings())
+
+
+class OtherEmbeddings(ArithmeticEmbeddings):
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [list(reversed(vector)) for vector in super().embed_documents(texts)]
+
+
+@pytest.mark.parametrize(
+    ("other", "dimensions"),
+    [(ArithmeticEmbeddings("other", dimensions=32), 32), (OtherEmbeddings("other"), 64)],
+    ids=["of other length", "of other direction"],
+)
+def test_another_embedder_is_refused_and_both_are_named(
+    kb: KnowledgeBase, other: ArithmeticEmbeddings, dimensions: int
+) -> None:
+    kb.close()
+
+    says = rf"made with embedder 'arithmetic' \(64 dimensions\), opened with 'other' \({dimensions} dimensions\)"
+    with pytest.raises(EmbeddingsMismatchError, match=says):
+        KnowledgeBase.open(kb.path, other)
+
+
+# --- searches --------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("by", ["dense", "bm25", "hybrid"])
+def test_searching_an_empty_knowledge_base_says_to_add_documents(empty_kb: KnowledgeBase, by: Any) -> None:
+    with pytest.raises(EmptyKnowledgeBaseError, match=f"{empty_kb.path} is empty: add documents first"):
+        empty_kb.search("anything", by=by)
+
+
+def test_an_unknown_search_is_refused_with_the_known_ones(kb: KnowledgeBase) -> None:
+    with pytest.raises(UnknownNameError, match="unknown search 'telepathy': expected one of dense, bm25, hybrid"):
+        kb.search("anything", by="telepathy")  # type: ignore[arg-type]
+
+
+def test_fewer_than_one_passage_cannot_be_asked_for(kb: KnowledgeBase) -> None:
+    with pytest.raises(ValueError, match="k must be at least 1, got 0"):
+        kb.search("anything", 0)
+
+
+@pytest.mark.parametrize("error", [DocumentError, DuplicateIdError, EmbeddingsMismatchError, UnknownNameError])
+def test_every_error_can_be_caught_as_one(error: type[Exception]) -> None:
+    assert issubclass(error, RagError)
+
+
+# --- damage that is repaired on opening ------------------------------------------------------------------------------
+def test_lost_vectors_are_made_again_on_opening(kb: KnowledgeBase, embeddings: ArithmeticEmbeddings) -> None:
+    kept, asked = vectors(kb), kb.search("a village with a lighthouse", 3)
+    kb.close()
+    shutil.rmtree(kb.path / "chroma")
+
+    with KnowledgeBase.open(kb.path, embeddings) as repaired:
+        assert vectors(repaired) == kept
+        assert [p["id"] for p in repaired.search("a village with a lighthouse", 3)] == [p["id"] for p in asked]
+
+
+def test_vectors_without_records_are_removed_on_opening(kb: KnowledgeBase, embeddings: ArithmeticEmbeddings) -> None:
+    kept = contents(kb)
+    kb._vectors.put(["orphan"], kb._embed(["stored just before a kill"]))
+    kb.close()
+
+    with KnowledgeBase.open(kb.path, embeddings) as repaired:
+        assert contents(repaired) == kept
+        assert "orphan" not in [passage["id"] for passage in repaired.search("stored just before a kill", 10)]
+
+
+def test_a_deletion_cut_short_is_finished_on_opening(
+    kb: KnowledgeBase, embeddings: ArithmeticEmbeddings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb.embed_triples(progress=False)
+    monkeypatch.setattr(kb._vectors, "delete", lambda *ids: 1 / 0)  # the kill
+    with pytest.raises(ZeroDivisionError):
+        kb.delete(["skellby"])
+    kb.close()
+
+    with KnowledgeBase.open(kb.path, embeddings) as repaired:
+        repaired.embed_triples(progress=False)
+        assert "skellby" not in vectors(repaired)["passages"]
+        texts = [" ".join(entry["triple"]) for entry in repaired.triples(repaired._records.ids())]
+        assert len(vectors(repaired)["triples"]) == len(texts)
+        assert not any("Skellby is" in text for text in texts)
