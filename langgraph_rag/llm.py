@@ -24,6 +24,7 @@ from langgraph_rag.records import Usage, no_usage
 MAX_REPAIRS = 2
 _INTERNAL_TAG = "langsmith:nostream"  # keeps a call's tokens out of the `messages` stream
 _REASONING = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_REASONING_END = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)  # some chat templates open the tag
 
 
 # --- usage -----------------------------------------------------------------------------------------------------------
@@ -89,7 +90,7 @@ async def ask(llm: BaseChatModel, prompt: Prompt[Reply], **values: Any) -> Reply
             return read_reply(text, prompt.reply)
         except ValueError as error:
             problem = str(error)
-        messages = [*messages, AIMessage(text), HumanMessage(_repair_request(problem))]
+        messages = [*messages, AIMessage(text or "(empty)"), HumanMessage(_repair_request(problem))]
     raise ModelOutputError(
         f"prompt {prompt.name!r}: {model_name(llm)} gave no usable reply in {1 + MAX_REPAIRS} attempts; "
         f"expected a JSON object with {', '.join(prompt.reply.model_fields)}; {problem}; "
@@ -113,7 +114,7 @@ def read_reply(text: str, reply: type[Reply]) -> Reply:
         ValueError: saying what is wrong with the text, in words a model can act on.
     """
     problem = "it contains no JSON object"
-    for found in _objects(_REASONING.sub("", text)):
+    for found in _objects(_REASONING_END.split(_REASONING.sub("", text))[-1]):
         try:
             return reply.model_validate(found)
         except ValidationError as error:
@@ -129,13 +130,13 @@ def _objects(text: str) -> Iterator[object]:
         try:
             found, position = decoder.raw_decode(text, position)
             yield found
-        except json.JSONDecodeError:
+        except (json.JSONDecodeError, RecursionError):
             position += 1
     start, end = text.find("{"), text.rfind("}")
     if 0 <= start < end:
         try:
             yield ast.literal_eval(text[start : end + 1])
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             return
 
 

@@ -105,7 +105,7 @@ def test_info_counts_what_is_there(kb: KnowledgeBase) -> None:
     assert (info["passages"], info["sentences"]) == (8, 18)
     assert info["triples"] == sum(len(t["sources"]) for t in kb.triples(kb._records.ids()))
     assert (info["passages_without_triples"], info["passages_to_extract"]) == (1, 0)
-    assert (info["embeddings"], info["extractor"], info["triple_vectors"]) == ("arithmetic", "rules-1", 0)
+    assert (info["embeddings"], info["extractor"], info["triple_vectors"]) == ("arithmetic", RuleExtractor.version, 0)
 
 
 def test_reopening_finds_everything_and_embeds_nothing(

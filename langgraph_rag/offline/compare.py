@@ -11,7 +11,9 @@ from langgraph_rag.offline.words import date_of, name_words, number_of, same_nam
 
 _ROLES = frozenset(map(stem, "director author composer performer founder wife father brother producer editor screenwriter "
                              "creator manager coach owner designer architect leader publisher actor".split()))  # fmt: skip
-_NATION_FACTS = frozenset({"birth", "nation", "place", "is", "was"})
+_COPULA = frozenset({"is", "was", "are", "were"})
+_PLACE = frozenset(map(stem, "island town city village state county province district region continent located place".split()))
+_NESTED = 4
 _DEMONYM = re.compile(r"(?:ish|an|ese|ch|i|ian|ean|ic)$")
 
 
@@ -34,10 +36,35 @@ def look_up(question: Question, name: str, facts: Sequence[Fact]) -> Side:
         if step is None:
             return Side(name, (), "", f"Who is the {_spelled(roles[0])} of {name}?")
         entity, chain = step.other, [step.fact]
+    if question.asks == "yes or no" and question.same and _PLACE & {question.noun, *question.words}:
+        return _containing(question, name, entity, chain, facts)
     found = _attribute(question, entity, facts)
     if found is None:
         return Side(name, tuple(chain), "", _attribute_question(question, entity))
     return Side(name, (*chain, found), found[2], "")
+
+
+def _containing(question: Question, name: str, entity: str, chain: list[Fact], facts: Sequence[Fact]) -> Side:
+    """Go from a thing to where it lies, and on from there, until the place is of the kind asked for."""
+    place = entity
+    for _ in range(_NESTED):
+        kind = next((fact for fact in facts if _is_a(fact, place, question.noun)), None)
+        if place != entity and kind:
+            return Side(name, (*chain, kind), place, "")
+        inside = next((f for f in facts if f not in chain and same_name(place, f[0]) >= 0.9 and _locates(f)), None)
+        if inside is None:
+            break
+        chain.append(inside)
+        place = inside[2]
+    return Side(name, tuple(chain), "", f"In which {question.noun or 'place'} is {place}?")
+
+
+def _is_a(fact: Fact, name: str, noun: str) -> bool:
+    return fact[1] in _COPULA and same_name(name, fact[0]) >= 0.9 and (not noun or noun in stems(fact[2]))
+
+
+def _locates(fact: Fact) -> bool:
+    return is_name(fact[2]) and fact[1].split()[-1] in {"in", "on", "at", "of"} and fact[1].split()[0] in _COPULA
 
 
 def compare(question: Question, sides: Sequence[Side]) -> str:
@@ -86,7 +113,7 @@ def _fit(question: Question, fact: Fact) -> float:
 
 
 def _kind_fit(question: Question, fact: Fact) -> float:
-    copula = fact[1] in {"is", "was", "are", "were"}
+    copula = fact[1] in _COPULA
     shared = len(set(question.words) & set(stems(" ".join(fact[1:]))))
     if "nation" in question.words or "place" in question.words:
         return (1.5 if copula and _nations(fact[2]) else 0.0) or (1.0 if "birth" in stems(fact[1]) and is_name(fact[2])
@@ -97,8 +124,10 @@ def _kind_fit(question: Question, fact: Fact) -> float:
 def _alike(question: Question, one: str, other: str) -> bool:
     if "nation" in question.words or "place" in question.words:
         return bool((_nations(one) or name_words(one)) & (_nations(other) or name_words(other)))
+    if same_name(one, other) >= 0.9:
+        return True
     wanted = set(question.words)
-    if wanted:
+    if wanted and not question.same:
         return bool(wanted & set(stems(one))) and bool(wanted & set(stems(other)))
     return bool(set(stems(one)) & set(stems(other)))
 

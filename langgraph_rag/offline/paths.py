@@ -16,6 +16,8 @@ _LINKED = 0.7
 _BEAM = 32
 _LONGEST = 4
 _HOP_COST = 0.15
+_IDLE_COST = 0.3  # of a fact that answers to no word
+_BACKWARDS_COST = 0.1  # of entering a fact by its tail: many things are said to be in one town
 _LEAP_COST = 1.0  # to begin with a fact that fits the words but names nothing the question names
 
 
@@ -24,7 +26,7 @@ class Path:
     """A chain of facts from a name to `end`.
 
     `covered` are the stems of the question that the facts answer to; `score` weighs them by rarity, less a cost per
-    fact.
+    fact; `earned` says whether the last fact answers to a word that the ones before it do not.
     """
 
     facts: tuple[Fact, ...]
@@ -32,6 +34,7 @@ class Path:
     end: str
     covered: frozenset[str]
     score: float
+    earned: bool = True
 
 
 def find_paths(names: Sequence[str], words: Sequence[str], facts: Sequence[Fact]) -> list[Path]:
@@ -79,8 +82,9 @@ def _extended(
             continue
         fresh = matched - path.covered - frozenset(stems(fact[near_end]))
         gain = sum(rarity[word] * order.get(word, 1.0) for word in fresh)
-        score = path.score + gain + 0.3 * (link - 1) - _HOP_COST
-        extended.append(Path((*path.facts, fact), path.start, fact[far_end], path.covered | fresh, score))
+        cost = _HOP_COST + (0 if fresh else _IDLE_COST) + (_BACKWARDS_COST if near_end else 0)
+        score = path.score + gain + 0.3 * (link - 1) - cost
+        extended.append(Path((*path.facts, fact), path.start, fact[far_end], path.covered | fresh, score, bool(fresh)))
     return extended
 
 

@@ -36,13 +36,18 @@ _NOUN_ASKED = re.compile(r"\b(?:what|which)\s+((?:[a-z]+\s+){0,3}?[a-z]+)\b(?=\s
                          r"that|who|whose|in|of|on|at|by|from|where|with|the|[A-Z]))", re.IGNORECASE)  # fmt: skip
 
 
+_SHARED = re.compile(r"\bsame\s+([a-z]+)")
+_COUNTED = re.compile(r"\bhow many\s+((?:[a-z]+\s+){0,2}?[a-z]+)\b(?=\s+(?:is|was|are|were|did|does|do|has|had|have|in|of|there))",
+                      re.IGNORECASE)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Question:
     """A question taken apart.
 
     `names` are the things it mentions; `words` the stems of its other content words, those nearest to a name first,
     `spelled` as they stand in the question; `noun` the kind of
-    thing asked for; `pair` the two things compared; `least` whether the smaller or earlier one is wanted.
+    thing asked for; `pair` the two things compared; `least` whether the smaller or earlier one is wanted, `same` whether both must share what is asked.
     """
 
     asks: Asks
@@ -53,6 +58,7 @@ class Question:
     pair: tuple[str, str] | None
     compared: Literal["birth", "death", "number", "date"]
     least: bool
+    same: bool
 
 
 @lru_cache(maxsize=1024)
@@ -72,6 +78,7 @@ def analyse(text: str) -> Question:
         noun=_noun(text),
         pair=pair,
         compared=_compared(text),
+        same=re.search(r"\bsame\b", text) is not None,
         least=bool(least) and not (most and most.start() > least.start() and "birth" not in words),
     )
 
@@ -137,7 +144,7 @@ def _names(text: str, pair: tuple[str, str] | None) -> list[str]:
 
 
 def _noun(text: str) -> str:
-    found = _NOUN_ASKED.search(text)
+    found = _COUNTED.search(text) or _SHARED.search(text) or _NOUN_ASKED.search(text)
     return stem(found[1].lower().split()[-1]) if found else ""
 
 

@@ -13,6 +13,7 @@ from langgraph_rag.tools.spans import DATE, NUMBER, spot
 _SAME = 0.7
 _PATHS_KEPT = 3
 _SURE = 0.75
+_COPULA = {"is", "was", "are", "were"}
 _COVERED = 0.3
 
 
@@ -91,7 +92,8 @@ def _best_answer(question: Question, paths: Sequence[Path], facts: Sequence[Fact
     scored = [
         (path.score + _kind_bonus(question, answer, path, facts), answer, path)
         for path in paths
-        if (answer := _as_answer(question, path.end))
+        if path.earned
+        and (answer := _as_answer(question, _answer_end(question, path)))
         and not any(same_name(answer, name) >= _SAME for name in question.names)
     ]
     if not scored:
@@ -104,6 +106,12 @@ def _covers(question: Question, path: Path) -> bool:
     """Tell whether a path answers to enough of the question: to every relation in it and to a third of all words."""
     open_words = set(question.words) - path.covered
     return not any(map(is_relation, open_words)) and len(path.covered) >= _COVERED * len(question.words)
+
+
+def _answer_end(question: Question, path: Path) -> str:
+    """Return where a path ends; one that ends by saying that a thing is of the kind asked for ends at the thing."""
+    head, relation, tail = path.facts[-1]
+    return head if relation in _COPULA and tail == path.end and question.noun in stems(tail) else path.end
 
 
 def _answered(question: Question, paths: Sequence[Path], facts: Sequence[Fact]) -> bool:
@@ -153,10 +161,14 @@ def _as_answer(question: Question, text: str) -> str:
 
 
 def _kind_bonus(question: Question, answer: str, path: Path, facts: Sequence[Fact]) -> float:
+    """Weigh whether an answer is the kind of thing asked for: what is said to be one, is called one, or counts them."""
     if question.asks == "who":
         return 0.2 if len(answer.split()) > 1 else 0.0
     if not question.noun:
         return 0.0
-    described = any(same_name(answer, f[0]) >= 0.9 and question.noun in stems(f[2]) for f in facts if f[1] in {"is", "was"})
+    if question.asks == "how many":
+        return 0.5 if question.noun in stems(path.end) else -0.2
+    if any(same_name(answer, fact[0]) >= 0.9 and question.noun in stems(fact[2]) for fact in facts if fact[1] in _COPULA):
+        return 0.6
     named = question.noun in stems(answer) or question.noun in stems(path.facts[-1][1])
-    return 0.6 if described else 0.3 if named else 0.0
+    return 0.3 if named else 0.0 if is_name(answer) or question.asks == "when" else -0.4

@@ -8,16 +8,19 @@ from collections.abc import Iterator
 
 from spacy.lang.en.stop_words import STOP_WORDS
 
+from langgraph_rag.matching import normalise
 from langgraph_rag.tools.spans import DATE, Span, spot
 
 _PRONOUN = re.compile(r"(?:He|She|It|They|His|Her|Its|Their|This|These|Who|Both)\b")
-_DESCRIPTION = re.compile(r"(?:The|This) [a-z]+\b")
+_DESCRIPTION = re.compile(r"(?:The|This) [a-z]+\b(?! of\b)")
 _POSSESSIVE = re.compile(r"(?:his|her|its|their)\b", re.IGNORECASE)
 _COPULA = re.compile(r"\b(?:is|was|are|were|became|remains)\s+(?:an?|the|one of the)\s+([^,.;()]+)", re.IGNORECASE)
 _NOUN_PHRASE_END = re.compile(
-    r"\s+(?:who|which|that|by|in|on|at|from|for|of|to|with|based|located|situated|known|best|and|is|was|whose|where"
+    r"\s+(?:who|which|that|by|in|on|at|from|for|of|to|with|based|located|situated|known|best|is|was|whose|where"
     r"|\w+ed(?= by| in| on| at| from| for| to))\b"
 )
+_OF_TOPIC = re.compile(r"(?:The|This) [a-z]+ of\b")
+_ACT = re.compile(r"\s+((?:[a-z]+\s+){0,3}[a-z]+)")
 _LIFE_DATES = re.compile(r"\(([^()]*\d{4}[^()]*)\)")
 _DASH = re.compile(r"\s*[–—]\s*|\s+-\s+|(?<=\d)-(?=\d)")
 _BORN, _DIED = re.compile(r"\bborn\b|\bb\."), re.compile(r"\bdied\b|\bd\.")
@@ -51,16 +54,19 @@ def _sentence_triples(topic: str, sentence: str, *, first: bool) -> Iterator[tup
     subject, begin = _subject(topic, sentence, spans, first=first)
     if first or subject == topic:
         yield from _life_dates(subject, sentence)
-    if copula := _COPULA.search(sentence, begin):
+    if (copula := _COPULA.search(sentence, begin)) and not _OF_TOPIC.match(sentence):
         yield subject, copula[0].split()[0].lower(), _noun_phrase(copula[1])
+    if subject != topic and normalise(topic) not in normalise(sentence) and (act := _ACT.match(sentence, begin)):
+        yield subject, " ".join(act[1].split()[:_LONGEST_RELATION]), topic
     relation, position, hidden = "", begin, _parenthesised(sentence)
     for span in spans:
         if span.start < begin or any(start <= span.start < end for start, end in hidden):
             continue
         relation = _relation(sentence[position : span.start], relation)
-        position = span.end
+        tail = _counted(sentence, span) if span.kind == "number" else span.text
+        position = span.start + len(tail) if span.kind == "number" else span.end
         if relation:
-            yield subject, relation, _counted(sentence, span) if span.kind == "number" else span.text
+            yield subject, relation, tail
 
 
 def _subject(topic: str, sentence: str, spans: tuple[Span, ...], *, first: bool) -> tuple[str, int]:

@@ -18,7 +18,7 @@ DATE = re.compile(
     rf"|{_MONTH}\s+{_YEAR}|{_YEAR}s?)\b"
 )
 NUMBER = re.compile(
-    r"(?<![\w.])(?:[$€£]\s?)?\d[\d,]*(?:\.\d+)?(?:\s?(?:%|percent|million|billion|thousand|hundred))?\b"
+    r"(?<![\w.])(?:[$€£]\s?)?\d[\d,]*(?:\.\d+)?(?:\s?%|(?:\s?(?:percent|million|billion|thousand|hundred))?\b)"
     r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|thousand)\b"
 )
 QUOTE = re.compile(r"[\"“«]\s?([^\"“”«»]{1,80}?)\s?[\"”»]")
@@ -26,6 +26,7 @@ _TOKEN = re.compile(r"(?:[^\W\d_]\.)+|(?:Jr|Sr|St|Dr|Mr|Mrs|Ms|Lt|Gen|Col|Capt|R
 
 # Words that may stand inside a name between two capitalised ones.
 _INSIDE = frozenset("of the de la le las los du des von van der den di da del della dos y al el bin ibn af av & -".split())
+_PREPOSITIONS = frozenset("in on at by from to with as into under over for after before between".split())
 _ROMAN = re.compile(r"[IVXLC]+|\d+")
 
 
@@ -69,8 +70,8 @@ def _names(sentence: str) -> Iterator[Span]:
             continue
         end = _name_end(sentence, tokens, position)
         first = position
-        if end == position + 1 and _opens_clause(tokens, position):
-            first = end
+        if _opens_clause(tokens, position) and (end == position + 1 or tokens[position + 1][0] == "the"):
+            first = position + 1
         while first < end and tokens[first][0].lower() in STOP_WORDS:
             first += 1
         if first < end:
@@ -96,7 +97,10 @@ def _name_end(sentence: str, tokens: list[re.Match[str]], start: int) -> int:
 
 def _opens_clause(tokens: list[re.Match[str]], position: int) -> bool:
     """Tell whether a capital is only that of a sentence's first word ("Founded in 1911 by ...", "Initially ...")."""
-    return tokens[position].start() == 0 and tokens[position][0].endswith(("ed", "ing", "ly"))
+    if tokens[position].start() > 0:
+        return False
+    following = tokens[position + 1][0] if position + 1 < len(tokens) else ""
+    return tokens[position][0].endswith(("ed", "ing", "ly")) or following in _PREPOSITIONS
 
 
 def _capitalised(token: str) -> bool:

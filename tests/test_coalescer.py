@@ -1,0 +1,149 @@
+"""Callers that ask at the same moment share a batch; each gets its own answer, or its own error."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import pytest
+
+from langgraph_rag.tools.coalescer import Coalescer
+
+
+class Doubling:
+    """Doubles numbers and keeps the batches; a batch begun while `go` is cleared waits for it."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[int]] = []
+        self.go, self.begun = threading.Event(), threading.Event()
+        self.go.set()
+
+    def __call__(self, numbers: list[int]) -> list[int]:
+        self.batches.append(numbers)
+        self.begun.set()
+        assert self.go.wait(10)
+        if 13 in numbers:
+            raise ValueError("13 cannot be doubled")
+        return [2 * number for number in numbers]
+
+
+@pytest.fixture
+def work() -> Doubling:
+    return Doubling()
+
+
+@pytest.fixture
+def coalescer(work: Doubling) -> Iterator[Coalescer[int, int]]:
+    coalescer = Coalescer(work, largest=4)
+    yield coalescer
+    work.go.set()
+    coalescer.close()
+
+
+def busy_with(coalescer: Coalescer[int, int], work: Doubling, request: int) -> "Future[int]":
+    """Have the worker begin a batch of one request that it cannot finish yet."""
+    work.go.clear()
+    work.begun.clear()
+    future = coalescer.submit(request)
+    assert work.begun.wait(10)
+    return future
+
+
+def test_one_request_is_answered_without_waiting_for_company(coalescer: Coalescer[int, int]) -> None:
+    assert coalescer.submit(21).result(10) == 42
+
+
+def test_what_gathers_while_a_batch_is_worked_on_is_the_next_batch(
+    coalescer: Coalescer[int, int], work: Doubling
+) -> None:
+    first = busy_with(coalescer, work, 1)
+    others = [coalescer.submit(number) for number in (2, 3, 4)]
+    work.go.set()
+
+    assert [future.result(10) for future in (first, *others)] == [2, 4, 6, 8]
+    assert work.batches == [[1], [2, 3, 4]]
+
+
+def test_a_batch_is_never_larger_than_allowed(coalescer: Coalescer[int, int], work: Doubling) -> None:
+    busy_with(coalescer, work, 0)
+    futures = [coalescer.submit(number) for number in range(1, 11)]
+    work.go.set()
+
+    assert [future.result(10) for future in futures] == [2 * number for number in range(1, 11)]
+    assert work.batches == [[0], [1, 2, 3, 4], [5, 6, 7, 8], [9, 10]]
+
+
+def test_an_error_reaches_everyone_in_its_batch_and_nobody_else(coalescer: Coalescer[int, int], work: Doubling) -> None:
+    first = busy_with(coalescer, work, 1)
+    unlucky = [coalescer.submit(13), coalescer.submit(2)]
+    work.go.set()
+
+    assert first.result(10) == 2
+    for future in unlucky:
+        with pytest.raises(ValueError, match="13 cannot be doubled"):
+            future.result(10)
+    assert coalescer.submit(3).result(10) == 6
+
+
+def test_a_request_called_off_in_time_is_not_worked_on(coalescer: Coalescer[int, int], work: Doubling) -> None:
+    busy_with(coalescer, work, 1)
+    unwanted, wanted = coalescer.submit(2), coalescer.submit(3)
+    assert unwanted.cancel()
+    work.go.set()
+
+    assert wanted.result(10) == 6
+    assert work.batches == [[1], [3]]
+
+
+async def test_asking_does_not_block_the_event_loop(coalescer: Coalescer[int, int], work: Doubling) -> None:
+    work.go.clear()
+    asking = asyncio.gather(coalescer.ask(1), coalescer.ask(2))
+    await asyncio.sleep(0)
+
+    work.go.set()  # only reached because the loop runs on while the worker waits
+
+    assert tuple(await asking) == (2, 4)
+
+
+async def test_a_coroutine_called_off_leaves_the_others_their_answers(
+    coalescer: Coalescer[int, int], work: Doubling
+) -> None:
+    busy_with(coalescer, work, 0)
+    unwanted, wanted = asyncio.ensure_future(coalescer.ask(1)), asyncio.ensure_future(coalescer.ask(2))
+    await asyncio.sleep(0)
+    unwanted.cancel()
+    await asyncio.sleep(0)
+    work.go.set()
+
+    assert await wanted == 4
+    assert unwanted.cancelled()
+
+
+def test_many_threads_each_get_their_own_answer(coalescer: Coalescer[int, int], work: Doubling) -> None:
+    numbers = range(100, 400)
+    with ThreadPoolExecutor(16) as pool:
+        answers = list(pool.map(lambda number: coalescer.submit(number).result(10), numbers))
+
+    assert answers == [2 * number for number in numbers]
+    assert sorted(number for batch in work.batches for number in batch) == list(numbers)
+
+
+def test_closing_finishes_what_waits(work: Doubling) -> None:
+    coalescer = Coalescer(work, largest=2)
+    busy_with(coalescer, work, 1)
+    waiting = [coalescer.submit(number) for number in (2, 3, 4)]
+    work.go.set()
+
+    coalescer.close()
+
+    assert [future.result(0) for future in waiting] == [4, 6, 8]
+
+
+def test_closing_twice_or_unused_is_fine_and_it_can_be_used_again(work: Doubling) -> None:
+    coalescer = Coalescer(work)
+    coalescer.close()
+    assert coalescer.submit(1).result(10) == 2
+    coalescer.close()
+    coalescer.close()
+    assert coalescer.submit(2).result(10) == 4
+    coalescer.close()

@@ -1,0 +1,216 @@
+"""Reading triples: what is kept of a model's replies, which sentences support it, and what happens on failure."""
+
+import json
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes import ArithmeticEmbeddings, ScriptedModel
+
+from langgraph_rag.errors import ModelCallError
+from langgraph_rag.nodes.extract_triples import ModelExtractor
+from langgraph_rag.prompts import cirag as prompts
+from langgraph_rag.records import Record
+from langgraph_rag.tools.extraction import RuleExtractor, supporting_sentences, valid_triples
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+
+def record(id_: str, *sentences: str, title: str = "Halden Mill") -> Record:
+    return Record(id=id_, title=title, text=" ".join(sentences), hash="", sentences=list(sentences), phrases=[])
+
+
+# --- what is kept ----------------------------------------------------------------------------------------------------
+def test_triples_of_three_non_empty_parts_are_kept_once_and_trimmed() -> None:
+    given = [
+        [" Mill ", "in", "Kell"],
+        ["Mill", "in", "Kell"],
+        ["Mill", "in"],
+        ["a", "b", "c", "d"],
+        ["Mill", " ", "Kell"],
+        [],
+    ]
+
+    assert valid_triples(given) == [["Mill", "in", "Kell"]]
+
+
+def test_a_triple_of_more_than_sixty_words_is_not_kept() -> None:
+    longest = ["Mill", "in", " ".join(["word"] * 58)]
+
+    assert valid_triples([longest, ["Mill", "in", " ".join(["word"] * 59)]]) == [longest]
+
+
+# --- which sentences say so ------------------------------------------------------------------------------------------
+MILL = record(
+    "mill",
+    "The mill stands in Kell.",
+    "It was built by Ada Renk in 1911.",
+    "Ada Renk sold it in 1920.",
+    "The buyer was Casper Holm.",
+)
+
+
+@pytest.mark.parametrize(
+    ("triple", "positions"),
+    [
+        (["Halden Mill", "stands in", "Kell"], [0]),
+        (["Halden Mill", "built by", "Ada Renk"], [1]),  # sentence 2 has the names too, this one the relation
+        (["Ada Renk", "sold", "1920"], [2]),
+        (["Halden Mill", "linked to", "Ada Renk"], [1]),  # equally good: the first
+        (["Casper Holm", "bought from", "Ada Renk"], [1, 3]),  # no sentence has both
+        (["halden mill", "BUILT", "ADA RENK"], [1]),
+    ],
+)
+def test_the_sentences_that_state_a_triple(triple: list[str], positions: list[int]) -> None:
+    assert supporting_sentences([triple], MILL) == [positions]
+
+
+def test_each_triple_has_its_sentences_and_a_passage_without_any_has_none() -> None:
+    triples = [["Mill", "in", "Kell"], ["Mill", "by", "Renk"]]
+
+    assert supporting_sentences(triples, MILL) == [[0], [1]]
+    assert supporting_sentences(triples, record("empty")) == [[], []]
+
+
+async def test_the_rules_read_each_passage_once() -> None:
+    readings = [reading async for batch in RuleExtractor().extract([MILL, record("none")]) for reading in batch]
+
+    assert [id_ for id_, _ in readings] == ["mill", "none"]
+    assert ["Halden Mill", "stands in", "Kell"] in readings[0][1]
+    assert readings[1][1] == []
+
+
+# --- with a model ----------------------------------------------------------------------------------------------------
+Documents = list[dict[str, str]]
+
+
+class Reader:
+    """Finds the title and one thing about it; has trouble with some titles for a while."""
+
+    def __init__(self, *trouble: str) -> None:
+        self.trouble = set(trouble)
+
+    def __call__(self, prompt: str, values: Mapping[str, Any]) -> str:
+        title = values["title"]
+        if title in self.trouble:
+            return "I would rather not."
+        if prompt == "find_entities":
+            return json.dumps({"entities": [title, "Kell"]})
+        assert values["entities"] == [title, "Kell"]
+        return json.dumps({"triples": [[title, "is near", "Kell"], [title, "", "Kell"], ["too", "short"]]})
+
+
+async def test_a_passage_takes_two_calls_the_second_with_the_entities_of_the_first() -> None:
+    model = ScriptedModel.of(Reader())
+
+    readings = [reading async for batch in ModelExtractor(model).extract([MILL]) for reading in batch]
+
+    assert readings == [("mill", [["Halden Mill", "is near", "Kell"]])]
+    assert model.prompts() == ["find_entities", "extract_triples"]
+    assert '["Halden Mill", "Kell"]' in model.received[1][-1].text
+
+
+def test_add_reads_every_passage_with_the_model_and_again_only_what_is_new(
+    tmp_path: Path, documents: Documents
+) -> None:
+    model = ScriptedModel.of(Reader())
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=ModelExtractor(model)) as kb:
+        kb.add(documents[:6], progress=False)
+        assert len(model.received) == 12
+
+        kb.add(documents, progress=False)
+
+        assert len(model.received) == 16
+        assert kb.triples(["heron"])[0]["triple"] == ["Grey heron", "is near", "Kell"]
+
+
+def test_a_passage_the_model_fails_on_is_counted_told_of_and_read_again_by_the_next_add(
+    tmp_path: Path, documents: Documents, caplog: pytest.LogCaptureFixture
+) -> None:
+    reader = Reader("Skellby", "Pellworth")
+    model = ScriptedModel.of(reader)
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=ModelExtractor(model)) as kb:
+        with caplog.at_level(logging.WARNING):
+            assert kb.add(documents, progress=False)["failed"] == 2
+        assert kb.info()["passages_to_extract"] == 2
+        assert caplog.text.count("a passage is left without triples for now: prompt 'find_entities': scripted") == 2
+
+        reader.trouble, model.received[:] = set(), []
+        assert kb.add(documents, progress=False)["failed"] == 0
+
+        assert len(model.received) == 4  # two calls for each of the two
+        assert kb.triples(["skellby"])[0]["triple"] == ["Skellby", "is near", "Kell"]
+
+
+def test_a_passage_without_facts_is_counted_and_not_read_again(tmp_path: Path, documents: Documents) -> None:
+    model = ScriptedModel.of(lambda prompt, values: '{"entities": [], "triples": []}')
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=ModelExtractor(model)) as kb:
+        assert kb.add(documents, progress=False)["without_triples"] == 8
+        assert kb.add(documents, progress=False)["without_triples"] == 8
+        assert kb.info()["passages_without_triples"] == 8
+    assert len(model.received) == 16
+
+
+def test_when_the_model_is_out_of_reach_add_fails_and_goes_on_where_it_was(
+    tmp_path: Path, documents: Documents
+) -> None:
+    read, reachable, asked = Reader(), 3, list[str]()
+
+    def script(prompt: str, values: Mapping[str, Any]) -> str | Exception:
+        nonlocal reachable
+        asked.append(values["title"])
+        if prompt == "extract_triples":
+            reachable -= 1
+        return read(prompt, values) if reachable >= 0 else OSError("no route to host")
+
+    model = ScriptedModel.of(script)
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=ModelExtractor(model)) as kb:
+        with pytest.raises(ModelCallError, match="scripted could not be asked: OSError: no route to host"):
+            kb.add(documents, progress=False)
+        titles = {document["id"]: document["title"] for document in documents}
+        unread = kb._records.unextracted(kb.extractor.version)
+        read_before = {title for id_, title in titles.items() if id_ not in unread}
+        assert read_before
+
+        reachable, asked[:] = 1000, []
+        assert kb.add(documents, progress=False)["failed"] == 0
+        assert kb.info()["passages_to_extract"] == 0
+        assert not read_before.intersection(asked)
+
+
+# --- versions --------------------------------------------------------------------------------------------------------
+def test_the_version_names_the_model_and_changes_with_it() -> None:
+    one, other = (ModelExtractor(ScriptedModel.of([], model_name=name)).version for name in ("small", "large"))
+
+    assert one.startswith("small-")
+    assert one.split("-")[1] == other.split("-")[1]
+    assert one != other
+
+
+@pytest.mark.parametrize("prompt", ["FIND_ENTITIES", "EXTRACT_TRIPLES"])
+def test_the_version_changes_with_each_prompt(monkeypatch: pytest.MonkeyPatch, prompt: str) -> None:
+    before = ModelExtractor(ScriptedModel.of([])).version
+    changed = getattr(prompts, prompt)
+    changed = type(changed)(**{**vars(changed), "instructions": changed.instructions + " Please."})
+    monkeypatch.setattr(f"langgraph_rag.nodes.extract_triples.{prompt}", changed)
+
+    assert ModelExtractor(ScriptedModel.of([])).version != before
+
+
+def test_another_version_reads_all_passages_anew_and_sees_only_its_own_triples(
+    tmp_path: Path, documents: Documents
+) -> None:
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings()) as kb:
+        kb.add(documents, progress=False)
+        by_rules = kb.triples(["skellby"])
+    model = ScriptedModel.of(Reader())
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=ModelExtractor(model)) as kb:
+        assert kb.info()["passages_to_extract"] == 8
+        assert kb.add(documents, progress=False)["added"] == 0
+        assert [entry["triple"] for entry in kb.triples(["skellby"])] == [["Skellby", "is near", "Kell"]]
+        assert kb.graph.neighbours("Orla Vint") == [["Orla Vint", "is near", "Kell"]]
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings()) as kb:
+        assert kb.triples(["skellby"]) == by_rules
+        kb.delete(["skellby"])
+        assert kb.triples(["skellby"]) == []

@@ -1,0 +1,136 @@
+"""Indexing survives `kill -9` at any moment: run again, it ends as if never disturbed, and repeats next to nothing.
+
+This file is also the program that is killed: `python test_killed_indexing.py FOLDER LOG`.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from fakes import ArithmeticEmbeddings, contents, vectors
+
+from langgraph_rag.records import Record
+from langgraph_rag.tools.extraction import Reading, RuleExtractor
+from langgraph_rag.tools.knowledge_base import _BATCH, KnowledgeBase
+from langgraph_rag.tools.record_store import RecordStore
+
+PASSAGES = 300
+DOCUMENTS = [
+    {
+        "id": f"isle-{n}",
+        "title": f"Isle {n}",
+        "text": f"Isle {n} is an island in Norland. " + f"Its lighthouse was built in {1500 + n}. " * (1 + n % 7),
+    }
+    for n in range(PASSAGES)
+]
+TITLES = {f"Isle {n}": f"isle-{n}" for n in range(PASSAGES)}
+IDS = frozenset(TITLES.values())
+
+
+class Log:
+    """Appends a line per piece of work, such that it outlives the process."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = os.open(path, os.O_APPEND | os.O_CREAT | os.O_WRONLY)
+
+    def write(self, kind: str, what: str) -> None:
+        os.write(self._file, f"{kind}\t{what}\n".encode())
+
+
+class LoggedEmbeddings(ArithmeticEmbeddings):
+    """Logs each text and takes its time, so that a kill also comes in the middle of a batch."""
+
+    def __init__(self, log: Log) -> None:
+        super().__init__()
+        self._log = log
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        for text in texts:
+            time.sleep(0.002)
+            self._log.write("embedded", TITLES.get(text.split("\n")[0], "probe"))
+        return super().embed_documents(texts)
+
+
+class LoggedExtractor(RuleExtractor):
+    """Logs each passage before it is handed over."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+
+    async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
+        for passage in passages:
+            async for readings in super().extract([passage]):
+                self._log.write("extracted", passage["id"])
+                yield readings
+
+
+def index(folder: Path, log: Log) -> None:
+    with KnowledgeBase.open(folder, LoggedEmbeddings(log), extractor=LoggedExtractor(log)) as kb:
+        kb.add(DOCUMENTS, progress=False)
+
+
+def start(folder: Path, log: Path) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen([sys.executable, __file__, str(folder), str(log)])
+
+
+def done(log: Path, kind: str) -> list[str]:
+    """Return the passages a log tells of, a line cut short by the kill left out."""
+    lines = log.read_text().splitlines() if log.exists() else []
+    return [what for what in (line.removeprefix(f"{kind}\t") for line in lines if line.startswith(kind)) if what in IDS]
+
+
+def kill_once(folder: Path, log: Path, kind: str, number: int) -> None:
+    """Index until the log tells of so many pieces of work, then kill."""
+    process = start(folder, log)
+    deadline = time.monotonic() + 60
+    while len(done(log, kind)) < number:
+        assert process.poll() is None, "indexing ended before it could be killed"
+        assert time.monotonic() < deadline, "indexing hangs"
+        time.sleep(0.002)
+    process.kill()
+    process.wait()
+
+
+def recorded(folder: Path) -> tuple[set[str], set[str]]:
+    """Return the passages stored, and those whose triples are."""
+    records = RecordStore(folder / "records.sqlite")
+    stored = set(records.ids())
+    unread = set(records.unextracted(RuleExtractor.version))
+    records.close()
+    return stored, stored - unread
+
+
+def test_indexing_killed_three_times_ends_as_if_never_disturbed(tmp_path: Path) -> None:
+    folder, safe = tmp_path / "killed", [(set[str](), set[str]())]
+    logs = [tmp_path / f"run{n}.log" for n in range(4)]
+    for log, (kind, number) in zip(logs, [("embedded", 40), ("embedded", 150), ("extracted", 100)], strict=False):
+        kill_once(folder, log, kind, number)
+        safe.append(recorded(folder))
+    index(folder, Log(logs[-1]))
+    index(tmp_path / "calm", Log(tmp_path / "calm.log"))
+
+    # what was recorded when killed is not done again, and all but what was in hand was recorded
+    for log, (stored, read) in zip(logs, safe, strict=True):
+        assert not stored.intersection(done(log, "embedded"))
+        assert not read.intersection(done(log, "extracted"))
+    for log, (stored, read) in zip(logs, safe[1:], strict=False):
+        assert len(set(done(log, "embedded")) - stored) <= 2 * _BATCH
+        assert len(set(done(log, "extracted")) - read) <= 1
+
+    with (
+        KnowledgeBase.open(folder, ArithmeticEmbeddings()) as killed,
+        KnowledgeBase.open(tmp_path / "calm", ArithmeticEmbeddings()) as calm,
+    ):
+        assert killed.info()["passages"] == PASSAGES
+        assert contents(killed) == contents(calm)
+        undisturbed = vectors(calm)["passages"]
+        for id_, vector in vectors(killed)["passages"].items():
+            assert np.allclose(vector, undisturbed[id_])
+
+
+if __name__ == "__main__":
+    index(Path(sys.argv[1]), Log(Path(sys.argv[2])))

@@ -1,0 +1,88 @@
+"""Two spellings of one thing count as one; what a model says is only used where it points at something it was shown."""
+
+import pytest
+
+from langgraph_rag.matching import normalise, resolve, triple_key, triple_text
+
+GIVEN = [
+    "Orla Vint directed The Salt Road",
+    "The Salt Road was released in 1968",
+    "The Salt Road was released in 1969",
+    "Skellby is a village in Norland",
+]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The Salt Road", "the salt  road"),
+        ("“The Salt-Road”", "The Salt Road"),
+        ("STRASSE", "Straße"),
+        ("ﬁlm", "film"),
+        ("Zoë", "Zoe\u0308"),
+        ("snake_case", "snake case"),
+        ("  J. R. Holm, Jr. ", "J R Holm Jr"),
+        ("１９６８", "1968"),
+    ],
+)
+def test_spellings_that_count_as_one(one: str, other: str) -> None:
+    assert normalise(one) == normalise(other)
+
+
+@pytest.mark.parametrize(("one", "other"), [("Zoë", "Zoe"), ("1968", "1969"), ("Kell", "Kelly"), ("no man", "noman")])
+def test_spellings_that_do_not(one: str, other: str) -> None:
+    assert normalise(one) != normalise(other)
+
+
+def test_a_text_without_words_has_an_empty_normal_form() -> None:
+    assert normalise(" —!? ") == ""
+
+
+def test_the_key_of_a_triple_ignores_spelling_but_not_which_part_is_which() -> None:
+    assert triple_key(["The Salt Road", "directed by", "Orla Vint"]) == triple_key(
+        ["the salt road", "Directed-by", "ORLA VINT"]
+    )
+    assert triple_key(["a b", "c", "d"]) != triple_key(["a", "b c", "d"])
+    assert triple_key(["a", "b", "c"]) != triple_key(["c", "b", "a"])
+
+
+def test_a_triple_is_embedded_as_words() -> None:
+    assert triple_text(["Orla Vint", "directed", "The Salt Road"]) == "Orla Vint directed The Salt Road"
+
+
+def test_equal_items_are_found_whatever_their_spelling() -> None:
+    assert resolve(["SKELLBY is a village, in Norland!", "Orla Vint directed The Salt Road"], GIVEN) == ([3, 0], 0)
+
+
+def test_an_equal_item_wins_over_a_similar_one_before_it() -> None:
+    assert resolve(["Vint directed it"], ["Vint directed its", "Vint directed it"]) == ([1], 0)
+
+
+def test_a_similar_item_is_found() -> None:
+    assert resolve(["Skellby is village in Norland"], GIVEN) == ([3], 0)
+
+
+def test_a_similar_item_with_other_numbers_is_not_meant() -> None:
+    assert resolve(["Salt Road was released in 1969"], GIVEN) == ([2], 0)
+    assert resolve(["The Salt Road was released in 1970"], GIVEN) == ([], 1)
+    assert resolve(["The Salt Road was released in"], GIVEN) == ([], 1)
+
+
+def test_what_matches_nothing_is_dropped_and_counted() -> None:
+    assert resolve(["Herons wait for fish", "", "Skellby is a village in Norland", "Nobody"], GIVEN) == ([3], 3)
+
+
+def test_an_item_returned_twice_is_meant_once_and_not_dropped() -> None:
+    assert resolve([GIVEN[1], GIVEN[0], GIVEN[1].upper()], GIVEN) == ([1, 0], 0)
+
+
+def test_how_similar_is_similar_enough_can_be_set() -> None:
+    returned = ["Skellby is a large fishing village in Norland"]
+
+    assert resolve(returned, GIVEN) == ([], 1)
+    assert resolve(returned, GIVEN, cutoff=0.7) == ([3], 0)
+
+
+def test_nothing_returned_or_nothing_given() -> None:
+    assert resolve([], GIVEN) == ([], 0)
+    assert resolve(["anything"], []) == ([], 1)

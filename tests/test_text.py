@@ -1,0 +1,225 @@
+"""Sentences, phrases, spans and rule triples: what is read off a text without any model, and off a spaCy parse."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+import spacy
+from spacy.tokens import Doc
+
+from langgraph_rag.tools.rule_triples import extract_triples, topic_of
+from langgraph_rag.tools.spans import spot
+from langgraph_rag.tools.text import TextPipeline, text_pipeline
+
+
+@pytest.fixture
+def rules() -> TextPipeline:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    return TextPipeline("rules", nlp)
+
+
+# --- sentences and phrases by rules ----------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("Herons stand still. They wait.", ["Herons stand still.", "They wait."]),
+        ("Dr. Renk met J. R. Holm. They left.", ["Dr. Renk met J. R. Holm.", "They left."]),
+        ("She lived at St. Malo. He did not.", ["She lived at St. Malo.", "He did not."]),
+        ("It cost $3.5 million. 1,200 came.", ["It cost $3.5 million.", "1,200 came."]),
+        ("Who came? nobody knows! The end", ["Who came? nobody knows!", "The end"]),
+        ("no full stop", ["no full stop"]),
+        (" \n ", []),
+    ],
+)
+def test_sentences(rules: TextPipeline, text: str, sentences: list[str]) -> None:
+    assert rules.sentences(text) == sentences
+
+
+def test_texts_are_analysed_in_order_with_each_phrase_once(rules: TextPipeline) -> None:
+    first, second = rules.analyse(["Ada Renk met Casper Holm in 1911. Ada Renk left.", "Herons wait."])
+
+    assert first["sentences"] == ["Ada Renk met Casper Holm in 1911.", "Ada Renk left."]
+    assert first["phrases"] == ["Ada Renk", "Casper Holm", "1911"]
+    assert second == {"sentences": ["Herons wait."], "phrases": ["Herons"]}
+
+
+def test_the_pipeline_in_use_says_its_name() -> None:
+    expected = "en_core_web_sm" if spacy.util.is_package("en_core_web_sm") else "rules"
+    assert text_pipeline().name == expected
+    assert text_pipeline() is text_pipeline()
+
+
+# --- sentences and phrases by a trained pipeline ---------------------------------------------------------------------
+class ParsedByHand:
+    """Stands in for a trained spaCy pipeline: hands out one document parsed by hand."""
+
+    def __init__(self) -> None:
+        self.doc = Doc(
+            spacy.blank("en").vocab,
+            words=["The", "old", "ferry", "linked", "Orsby", "in", "1911", ".", "It", "sank", "."],
+            spaces=[True, True, True, True, True, True, False, True, True, False, False],
+            pos=["DET", "ADJ", "NOUN", "VERB", "PROPN", "ADP", "NUM", "PUNCT", "PRON", "VERB", "PUNCT"],
+            deps=["det", "amod", "nsubj", "ROOT", "dobj", "prep", "pobj", "punct", "nsubj", "ROOT", "punct"],
+            heads=[2, 2, 3, 3, 3, 3, 5, 3, 9, 9, 9],
+            ents=["O", "O", "O", "O", "B-GPE", "O", "B-DATE", "O", "O", "O", "O"],
+        )
+
+    def __call__(self, text: str) -> Doc:
+        return self.doc
+
+    def pipe(self, texts: Sequence[str]) -> Iterator[Any]:
+        return (self.doc for _ in texts)
+
+
+def test_a_trained_pipeline_gives_noun_chunks_and_entities_each_once() -> None:
+    pipeline = TextPipeline("en_core_web_sm", ParsedByHand())
+
+    (analysis,) = pipeline.analyse(["The old ferry linked Orsby in 1911. It sank."])
+
+    assert analysis["sentences"] == ["The old ferry linked Orsby in 1911.", "It sank."]
+    assert analysis["phrases"] == ["The old ferry", "Orsby", "It", "1911"]
+
+
+def test_rules_do_not_look_at_the_parse() -> None:
+    (analysis,) = TextPipeline("rules", ParsedByHand()).analyse(["..."])
+
+    assert analysis["phrases"] == ["Orsby", "1911"]
+
+
+# --- spans -----------------------------------------------------------------------------------------------------------
+def found(sentence: str, kind: str) -> list[str]:
+    return [span.text for span in spot(sentence) if span.kind == kind]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "names"),
+    [
+        ("It was built by Brandt & Sons for Ada Renk.", ["Brandt & Sons", "Ada Renk"]),
+        ("He met Leonardo da Vinci and Ludwig van Beethoven.", ["Leonardo da Vinci", "Ludwig van Beethoven"]),
+        ("She sailed to the Isle of Kell.", ["Isle of Kell"]),
+        ("Elizabeth II saw Apollo 11.", ["Elizabeth II", "Apollo 11"]),
+        ("Then Ada Renk's boat sank.", ["Ada Renk"]),
+        ("The ferry left.", []),
+        ("Founded in Orsby, it grew.", ["Orsby"]),
+        ("Initially the Tolmar Company failed.", ["Tolmar Company"]),
+        ("During the Long War she wrote.", ["Long War"]),
+        ("He moved to St. Malo with J. R. Holm.", ["St. Malo", "J. R. Holm"]),
+        ("the sea was calm", []),
+    ],
+)
+def test_names(sentence: str, names: list[str]) -> None:
+    assert found(sentence, "name") == names
+
+
+@pytest.mark.parametrize("quoted", ['"A Quiet Sea"', "“A Quiet Sea”", "«A Quiet Sea»", '"A Quiet Sea,"'])
+def test_quotations_are_names(quoted: str) -> None:
+    assert found(f"In 1911 she wrote {quoted} and left.", "name") == ["A Quiet Sea"]
+
+
+def test_dates_inside_a_quotation_belong_to_it() -> None:
+    assert [(span.text, span.kind) for span in spot('She wrote "Winter 1911" in 1912.')] == [
+        ("Winter 1911", "name"),
+        ("1912", "date"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "date",
+    [
+        "4 May 1911",
+        "4th May, 1911",
+        "May 4, 1911",
+        "May 4",
+        "21st June",
+        "May 1911",
+        "1911",
+        "1990s",
+        "December 31 2001",
+    ],
+)
+def test_dates(date: str) -> None:
+    assert found(f"It opened on {date} and closed.", "date") == [date]
+
+
+def test_may_alone_is_not_a_date() -> None:
+    assert found("It may rain, and 3000 ships may come.", "date") == []
+
+
+@pytest.mark.parametrize("number", ["7", "4,200", "3.14", "$3.5 million", "20%", "20 percent", "two", "£ 40"])
+def test_numbers(number: str) -> None:
+    assert found(f"it has {number} of them, or so.", "number") == [number]
+
+
+def test_a_number_inside_a_word_is_none() -> None:
+    assert found("the v2.0 of model x86", "number") == []
+
+
+def test_spans_tell_where_they_are_in_reading_order_without_overlap() -> None:
+    sentence = 'On 4 May 1911 Ada Renk sold 120 boats called "Tide 7" to Brandt & Sons.'
+    spans = spot(sentence)
+
+    assert [span.text for span in spans] == ["4 May 1911", "Ada Renk", "120", "Tide 7", "Brandt & Sons"]
+    assert all(span.text in sentence[span.start : span.end] for span in spans)
+    assert all(one.end <= other.start for one, other in zip(spans, spans[1:], strict=False))
+
+
+# --- rule triples ----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("sentence", "triple"),
+    [
+        ("Ada Renk married Casper Holm.", ["Ada Renk", "married", "Casper Holm"]),
+        ("She designed the Tolmar Bridge.", ["Ada Renk", "designed", "Tolmar Bridge"]),
+        ("The architect was born in Kell.", ["Ada Renk", "was born in", "Kell"]),
+        ("Ada Renk is an architect from Kell.", ["Ada Renk", "is", "architect"]),
+        ("Ada Renk (born 4 May 1911) is an architect.", ["Ada Renk", "born on", "4 May 1911"]),
+        ("Ada Renk (4 May 1911 – 2 June 1980) was a judge.", ["Ada Renk", "died on", "2 June 1980"]),
+        ("She employed 120 workers.", ["Ada Renk", "employed", "120 workers"]),
+        ("She lived in Kell and Orsby.", ["Ada Renk", "lived in", "Orsby"]),
+        ("Her father taught in Kell.", ["Ada Renk", "father taught in", "Kell"]),
+    ],
+)
+def test_a_sentence_states_a_fact_of_the_topic(sentence: str, triple: list[str]) -> None:
+    assert triple in extract_triples("Ada Renk", [sentence])
+
+
+def test_a_sentence_about_somebody_else_states_a_fact_of_theirs() -> None:
+    triples = extract_triples(
+        "Ada Renk", ["Ada Renk lived in Kell.", "Casper Holm founded the Tolmar Company in 1950."]
+    )
+
+    assert ["Casper Holm", "founded", "Tolmar Company"] in triples
+    assert ["Casper Holm", "founded in", "1950"] in triples
+    assert not any("Tolmar" in triple[2] for triple in triples if triple[0] == "Ada Renk")
+
+
+def test_a_fact_said_twice_is_one_triple() -> None:
+    assert extract_triples("Ada Renk", ["Ada Renk lived in Kell.", "She lived in Kell."]) == [
+        ["Ada Renk", "lived in", "Kell"]
+    ]
+
+
+def test_what_only_tells_a_title_from_others_is_not_part_of_the_name() -> None:
+    assert topic_of("Mercury (ship)") == "Mercury"
+    assert topic_of("(untitled)") == "(untitled)"
+    assert ["Mercury", "sailed to", "Kell"] in extract_triples("Mercury (ship)", ["It sailed to Kell."])
+
+
+def test_sentences_without_facts_and_passages_without_sentences_give_none() -> None:
+    assert extract_triples("Grey heron", ["they wait for fish", "?!", ""]) == []
+    assert extract_triples("Grey heron", []) == []
+    assert extract_triples("", ["It sank in Kell."]) == []
+
+
+def test_no_triple_lacks_a_part_or_says_something_of_itself() -> None:
+    sentences = [
+        "Ada Renk, Ada Renk and Kell.",
+        "Kell (Orsby) 1911, 1912; 1913.",
+        '"Tide" "Tide" was a film (1911) by Ada Renk.',
+        "Ada Renk was Ada Renk.",
+    ]
+    triples = extract_triples("Ada Renk", sentences)
+
+    assert triples
+    assert all(all(part.strip() for part in triple) and len(triple) == 3 for triple in triples)
+    assert all(triple[0].casefold() != triple[2].casefold() for triple in triples)
