@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 # The CPU build of torch first: whatever asks for torch later is content with it and brings no GPU packages along.
 TORCH ?= torch==2.13.0
-EXTRAS := minilm,openai,studio
+EXTRAS := minilm,openai,studio,dev
 
 .PHONY: help demo test lint format types docs bench clean
 
@@ -16,7 +16,7 @@ help:
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet $(TORCH)
-	$(BIN)/pip install --quiet --editable '.[$(EXTRAS)]' --group dev
+	$(BIN)/pip install --quiet --editable '.[$(EXTRAS)]'
 	touch $@
 
 demo: $(VENV)/installed

@@ -174,7 +174,9 @@ def _show_answer(result: dict[str, Any]) -> None:
     typer.secho(f"\nAnswer: {result['answer']}", bold=True, fg="green" if result["granularity"] != "none" else "yellow")
     for number, evidence in enumerate(result["evidence"], start=1):
         typer.echo(f"  [{number}] {' | '.join(evidence['triple'])}")
-        typer.echo(f"      {evidence['title']} ({evidence['passage_id']}), step {evidence['step']}: {evidence['sentence']}")
+        typer.echo(
+            f"      {evidence['title']} ({evidence['passage_id']}), step {evidence['step']}: {evidence['sentence']}"
+        )
     usage = result["usage"]
     typer.echo(
         f"  answered from: {result['granularity']}; {usage['calls']} model calls, "

@@ -5,7 +5,7 @@ core triples and asks for what is missing. The answer comes from the smallest ev
 their sentences, or their passages.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Annotated, Literal
 
 from langchain_core.language_models import BaseChatModel
@@ -135,7 +135,7 @@ def create_cirag(
         graph.add_node(name, as_node(AnswerFrom(answerer or llm, _PROMPTS[level], kb, level, _GATHER[level])))
     graph.add_node("conclude", as_node(Conclude()))
 
-    cascade = {"generate": levels[0], "generate_without_evidence": levels[-1]}
+    cascade: dict[Hashable, str] = {"generate": levels[0], "generate_without_evidence": levels[-1]}
     graph.add_edge(START, "receive_question")
     graph.add_edge("receive_question", "retrieve")
     if triples == "online":

@@ -77,7 +77,5 @@ class AnswerFrom:
         texts = await self.gather(self.kb, state)
         reply = await ask(self.llm, self.prompt, question=state["question"], **texts)
         sufficient = not is_refusal(reply.answer)
-        emit(
-            f"answer_from_{self.granularity}", thought=reply.thought, answer=reply.answer, sufficient=sufficient
-        )
+        emit(f"answer_from_{self.granularity}", thought=reply.thought, answer=reply.answer, sufficient=sufficient)
         return {"answer": reply.answer, "granularity": self.granularity if sufficient else "none"}

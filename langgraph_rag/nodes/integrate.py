@@ -63,7 +63,9 @@ class Integrate:
             dropped=len(shown) - len(core),
             next_question=following,
         )
-        done = HistoryStep(query=state["query"], candidates=shown, thought=reply.thought, facts=core, question=following)
+        done = HistoryStep(
+            query=state["query"], candidates=shown, thought=reply.thought, facts=core, question=following
+        )
         step = TraceStep(
             step=state["step"],
             query=state["query"],

@@ -4,15 +4,21 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from langgraph_rag.offline.facts import Judged, judge
 from langgraph_rag.offline.paths import Fact, is_name
 from langgraph_rag.offline.question import Question, is_comparing
 from langgraph_rag.offline.words import date_of, name_words, number_of, same_name, stem, stems
 
-_ROLES = frozenset(map(stem, "director author composer performer founder wife father brother producer editor screenwriter "
-                             "creator manager coach owner designer architect leader publisher actor".split()))  # fmt: skip
+_ROLES = frozenset(
+    stem(word)
+    for word in "director author composer performer founder wife father brother producer editor screenwriter creator "
+    "manager coach owner designer architect leader publisher actor".split()
+)
+_ORIGIN = frozenset({"nation", "place"})
+_SAME = 0.7
 _COPULA = frozenset({"is", "was", "are", "were"})
-_PLACE = frozenset(map(stem, "island town city village state county province district region continent located place".split()))
+_PLACE = frozenset(
+    map(stem, "island town city village state county province district region continent located place".split())
+)
 _NESTED = 4
 _DEMONYM = re.compile(r"(?:ish|an|ese|ch|i|ian|ean|ic)$")
 
@@ -35,7 +41,7 @@ def look_up(question: Question, name: str, facts: Sequence[Fact]) -> Side:
         step = _role_holder(name, roles, facts)
         if step is None:
             return Side(name, (), "", f"Who is the {_spelled(roles[0])} of {name}?")
-        entity, chain = step.other, [step.fact]
+        entity, chain = step[2], [step]
     if question.asks == "yes or no" and question.same and _PLACE & {question.noun, *question.words}:
         return _containing(question, name, entity, chain, facts)
     found = _attribute(question, entity, facts)
@@ -81,19 +87,19 @@ def compare(question: Question, sides: Sequence[Side]) -> str:
     return one.name if (a < b) == question.least else other.name  # type: ignore[operator]
 
 
-def _role_holder(name: str, roles: Sequence[str], facts: Sequence[Fact]) -> Judged | None:
-    held = [
-        judged
-        for judged in judge(facts, [name], roles)
-        if judged.link >= 0.7 and is_name(judged.other) and set(roles) & set(stems(judged.fact[1]))
-    ]
-    return max(held, key=lambda judged: (judged.link, -judged.position), default=None)
+def _role_holder(name: str, roles: Sequence[str], facts: Sequence[Fact]) -> Fact | None:
+    """Return the fact that names who is the director, author, ... of a thing."""
+    held = [fact for fact in facts if is_name(fact[2]) and set(roles) & set(stems(fact[1])) and _about(name, fact)]
+    return max(held, key=lambda fact: same_name(name, fact[0]), default=None)
+
+
+def _about(name: str, fact: Fact) -> bool:
+    return same_name(name, fact[0]) >= _SAME
 
 
 def _attribute(question: Question, entity: str, facts: Sequence[Fact]) -> Fact | None:
-    about = [(same_name(entity, fact[0]), fact) for fact in facts]
-    about = [(link, fact) for link, fact in about if link >= 0.7]
-    fitting = [(link + fit, fact) for link, fact in about if (fit := _fit(question, fact)) > 0]
+    fitting = [(fit + same_name(entity, fact[0]), fact) for fact in facts if _about(entity, fact)
+               if (fit := _fit(question, fact))]  # fmt: skip
     return max(fitting, key=lambda item: item[0])[1] if fitting else None
 
 
@@ -113,16 +119,17 @@ def _fit(question: Question, fact: Fact) -> float:
 
 
 def _kind_fit(question: Question, fact: Fact) -> float:
-    copula = fact[1] in _COPULA
+    """Tell how well a fact says what kind of thing its head is, or where from."""
     shared = len(set(question.words) & set(stems(" ".join(fact[1:]))))
-    if "nation" in question.words or "place" in question.words:
-        return (1.5 if copula and _nations(fact[2]) else 0.0) or (1.0 if "birth" in stems(fact[1]) and is_name(fact[2])
-                                                                  else 0.0) + 0.1 * shared  # fmt: skip
-    return (1.0 if copula else 0.0) + shared
+    if not _ORIGIN & set(question.words):
+        return shared + (1.0 if fact[1] in _COPULA else 0.0)
+    if fact[1] in _COPULA and _nations(fact[2]):
+        return 1.5 + 0.1 * shared
+    return 1.0 + 0.1 * shared if "birth" in stems(fact[1]) and is_name(fact[2]) else 0.0
 
 
 def _alike(question: Question, one: str, other: str) -> bool:
-    if "nation" in question.words or "place" in question.words:
+    if _ORIGIN & set(question.words):
         return bool((_nations(one) or name_words(one)) & (_nations(other) or name_words(other)))
     if same_name(one, other) >= 0.9:
         return True

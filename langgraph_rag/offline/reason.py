@@ -45,7 +45,7 @@ def integrate(text: str, candidates: Sequence[Fact], kept: Sequence[Fact], asked
     """
     question = analyse(text)
     known = [*kept, *candidates]
-    if _is_comparison(question):
+    if question.compares:
         sides = [look_up(question, name, known) for name in question.pair or ()]
         useful = [fact for side in sides for fact in side.facts]
         missing = [side.missing for side in sides if side.missing]
@@ -70,7 +70,7 @@ def _identities(asked: Sequence[str], candidates: Sequence[Fact]) -> list[Fact]:
 def conclude(text: str, facts: Sequence[Fact]) -> Conclusion:
     """Answer a question from facts, or say that they do not answer it."""
     question = analyse(text)
-    if _is_comparison(question):
+    if question.compares:
         sides = [look_up(question, name, facts) for name in question.pair or ()]
         if answer := compare(question, sides):
             told = "; ".join(" ".join(fact) for side in sides for fact in side.facts)
@@ -82,10 +82,6 @@ def conclude(text: str, facts: Sequence[Fact]) -> Conclusion:
         return Conclusion("These facts do not answer the question.", "")
     answer, path = best
     return Conclusion(f"{'; '.join(' '.join(fact) for fact in path.facts)}. So the answer is {answer}.", answer)
-
-
-def _is_comparison(question: Question) -> bool:
-    return question.pair is not None and question.asks in {"which of two", "yes or no"}
 
 
 def _best_answer(question: Question, paths: Sequence[Path], facts: Sequence[Fact]) -> tuple[str, Path] | None:
@@ -168,7 +164,9 @@ def _kind_bonus(question: Question, answer: str, path: Path, facts: Sequence[Fac
         return 0.0
     if question.asks == "how many":
         return 0.5 if question.noun in stems(path.end) else -0.2
-    if any(same_name(answer, fact[0]) >= 0.9 and question.noun in stems(fact[2]) for fact in facts if fact[1] in _COPULA):
+    if any(
+        same_name(answer, fact[0]) >= 0.9 and question.noun in stems(fact[2]) for fact in facts if fact[1] in _COPULA
+    ):
         return 0.6
     named = question.noun in stems(answer) or question.noun in stems(path.facts[-1][1])
     return 0.3 if named else 0.0 if is_name(answer) or question.asks == "when" else -0.4

@@ -58,7 +58,9 @@ def _json_lines(file: Path) -> list[dict[str, object]]:
         try:
             fields = json.loads(line)
         except json.JSONDecodeError as error:
-            raise DocumentError(f"{file}, line {number}: expected a JSON object, got {line[:80]!r} ({error})") from error
+            raise DocumentError(
+                f"{file}, line {number}: expected a JSON object, got {line[:80]!r} ({error})"
+            ) from error
         if not isinstance(fields, dict) or not isinstance(fields.get("text"), str) or not fields["text"].strip():
             raise DocumentError(f"{file}, line {number}: expected an object with a text, got {line[:80]!r}")
         documents.append({"source": str(file), **fields})
@@ -71,6 +73,8 @@ def _read(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DocumentError(f"{file}: expected UTF-8 text, got byte {error.object[error.start]:#x} at {error.start}") from error
+        raise DocumentError(
+            f"{file}: expected UTF-8 text, got byte {error.object[error.start]:#x} at {error.start}"
+        ) from error
     except OSError as error:
         raise DocumentError(f"{file}: it cannot be read: {error.strerror}") from error

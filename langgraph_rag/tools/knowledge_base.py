@@ -6,7 +6,6 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
@@ -215,7 +214,12 @@ class KnowledgeBase:
         counts = self._records.counts(self.extractor.version)
         return Info(
             path=str(self.path),
-            **counts,  # type: ignore[typeddict-item]
+            passages=counts["passages"],
+            sentences=counts["sentences"],
+            phrases=counts["phrases"],
+            triples=counts["triples"],
+            passages_without_triples=counts["passages_without_triples"],
+            passages_to_extract=counts["passages_to_extract"],
             triple_vectors=self._vectors.triple_count(),
             embeddings=self._records.meta("embeddings") or name_of(self._embeddings),
             extractor=self.extractor.version,
@@ -223,7 +227,7 @@ class KnowledgeBase:
             format=FORMAT,
         )
 
-    # --- the same for coroutines: concurrent callers share batches -----------------------------------------------------
+    # --- the same for coroutines: concurrent callers share batches ---------------------------------------------------
     async def asearch(self, query: str, k: int = 10, *, by: Search = "dense") -> list[ScoredPassage]:
         """Return ids and scores of the k best passages, best first.
 
@@ -266,7 +270,7 @@ class KnowledgeBase:
         vector, *rest = await asyncio.gather(*map(self._embeddings_of_queries.ask, [query, *others]))
         return [float(vector @ other) for other in rest]
 
-    # --- how -----------------------------------------------------------------------------------------------------------
+    # --- how ---------------------------------------------------------------------------------------------------------
     def _new(self, passages: list[Passage]) -> list[Passage]:
         stored = self._records.hashes([passage["id"] for passage in passages])
         new = []
@@ -417,7 +421,7 @@ class KnowledgeBase:
 def _analysed(passages: list[Passage]) -> list[Record]:
     analyses = text_pipeline().analyse([passage["text"] for passage in passages])
     return [
-        Record(**passage, **analysis, hash=content_hash(passage["title"], passage["text"]))  # type: ignore[typeddict-item]
+        Record(**passage, **analysis, hash=content_hash(passage["title"], passage["text"]))
         for passage, analysis in zip(passages, analyses, strict=True)
     ]
 

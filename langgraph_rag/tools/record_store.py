@@ -7,6 +7,7 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from spacy.lang.en.stop_words import STOP_WORDS
 from typing_extensions import TypedDict
@@ -123,13 +124,7 @@ class RecordStore:
     def passages(self, ids: Sequence[str]) -> list[Record]:
         """Return the stored passages of the given ids, in that order; unknown ids are left out."""
         query = "SELECT id, title, text, source, hash, sentences, phrases FROM passages WHERE id IN"
-        found = {
-            row[0]: Record(
-                id=row[0], title=row[1], text=row[2], hash=row[4],
-                sentences=json.loads(row[5]), phrases=json.loads(row[6]), **({"source": row[3]} if row[3] else {}),
-            )  # fmt: skip
-            for row in self._by_ids(query, ids)
-        }
+        found = {row[0]: _record(row) for row in self._by_ids(query, ids)}
         return [found[id_] for id_ in dict.fromkeys(ids) if id_ in found]
 
     def ids(self) -> list[str]:
@@ -174,9 +169,16 @@ class RecordStore:
             self._db.executemany(
                 "INSERT INTO triples VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 [
-                    (numbers[id_], extractor, position, *fact["triple"], _dump(fact["sentences"]),
-                     vector_id(fact["triple"]))
-                    for id_, found in facts if id_ in numbers
+                    (
+                        numbers[id_],
+                        extractor,
+                        position,
+                        *fact["triple"],
+                        _dump(fact["sentences"]),
+                        vector_id(fact["triple"]),
+                    )
+                    for id_, found in facts
+                    if id_ in numbers
                     for position, fact in enumerate(found)
                 ],  # fmt: skip
             )
@@ -225,15 +227,25 @@ class RecordStore:
         return counted
 
     # --- helpers -----------------------------------------------------------------------------------------------------
-    def _rows(self, query: str, *values: object) -> list[tuple[str, ...]]:
+    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         try:
             with self._lock:
                 return self._db.execute(query, values).fetchall()
         except sqlite3.DatabaseError as error:
             raise KnowledgeBaseError(f"{self._path} cannot be read: {error}") from error
 
-    def _by_ids(self, query: str, ids: Sequence[str], *values: object) -> list[tuple[str, ...]]:
+    def _by_ids(self, query: str, ids: Sequence[str], *values: object) -> list[tuple[Any, ...]]:
         return [row for chunk in _chunks(ids) for row in self._rows(f"{query} ({_marks(chunk)})", *values, *chunk)]
+
+
+def _record(row: tuple[Any, ...]) -> Record:
+    id_, title, text, source, hash_, sentences, phrases = row
+    record = Record(
+        id=id_, title=title, text=text, hash=hash_, sentences=json.loads(sentences), phrases=json.loads(phrases)
+    )
+    if source:
+        record["source"] = source
+    return record
 
 
 def _chunks(items: Sequence[str], size: int = 500) -> list[list[str]]:

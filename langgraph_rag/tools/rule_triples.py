@@ -140,4 +140,4 @@ def _counted(sentence: str, number: Span) -> str:
 
 
 def _words(text: str) -> set[str]:
-    return {word.lower() for word in _WORD.findall(text)} - _FUNCTION_WORDS
+    return {str(word).lower() for word in _WORD.findall(text)}.difference(_FUNCTION_WORDS)

@@ -25,7 +25,9 @@ QUOTE = re.compile(r"[\"“«]\s?([^\"“”«»]{1,80}?)\s?[\"”»]")
 _TOKEN = re.compile(r"(?:[^\W\d_]\.)+|(?:Jr|Sr|St|Dr|Mr|Mrs|Ms|Lt|Gen|Col|Capt|Rev|Mt|Ft|No)\.|\w+(?:['’\-./&]\w+)*|\S")
 
 # Words that may stand inside a name between two capitalised ones.
-_INSIDE = frozenset("of the de la le las los du des von van der den di da del della dos y al el bin ibn af av & -".split())
+_INSIDE = frozenset(
+    "of the de la le las los du des von van der den di da del della dos y al el bin ibn af av & -".split()
+)
 _PREPOSITIONS = frozenset("in on at by from to with as into under over for after before between".split())
 _ROMAN = re.compile(r"[IVXLC]+|\d+")
 

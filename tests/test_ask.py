@@ -1,0 +1,300 @@
+"""`ask`: reads what models really write, tells them what was wrong, counts what it cost, and never lets go too many."""
+
+import asyncio
+import re
+from typing import Any
+
+import pytest
+from fakes import ScriptedModel
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.outputs import ChatResult
+from langchain_openai import ChatOpenAI
+from langgraph.graph import END, START, StateGraph
+from pydantic import SecretStr
+from typing_extensions import TypedDict
+
+from langgraph_rag.background import run_in_background
+from langgraph_rag.context import Context
+from langgraph_rag.errors import ModelCallError, ModelOutputError
+from langgraph_rag.llm import ask, count_dropped, metered, model_name, read_reply
+from langgraph_rag.prompts.prompt import METADATA_KEY, Prompt, PromptReply
+
+
+class City(PromptReply):
+    name: str
+    inhabitants: int
+    twins: list[list[str]] = []
+
+
+CITY = Prompt(
+    name="city",
+    instructions='Say which city it is. Reply with {"name": ..., "inhabitants": ...}',
+    request="Text: {text}\nLimits: {limits}",
+    reply=City,
+    show={"limits": lambda limits: " to ".join(map(str, limits))},
+)
+GOOD = '{"name": "Kell", "inhabitants": 4200}'
+KELL = City(name="Kell", inhabitants=4200)
+
+
+async def ask_city(model: Any) -> City:
+    return await ask(model, CITY, text="Kell {is} a city.", limits=[1, 9])
+
+
+# --- reading replies -------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "text",
+    [
+        GOOD,
+        f"\n\n  {GOOD}\n",
+        f"```json\n{GOOD}\n```",
+        f"Sure! Here it is:\n{GOOD}\nLet me know {{if}} you need more :-}}",
+        f'<think>Maybe {{"name": "Orsby", "inhabitants": 1}}? No.</think>{GOOD}',
+        f"<THINKING>a\nb</THINKING>\n\n<reasoning>c</reasoning>{GOOD}",
+        f'Maybe {{"name": "Orsby", "inhabitants": 1}}? No.\n</think>\n\n{GOOD}',
+        "{'name': 'Kell', 'inhabitants': 4200}",
+        "Reply: {'name': 'Kell', 'inhabitants': 4200, 'twins': []}",
+        '{{"name": "Kell", "inhabitants": 4200}}',
+        '{"reply" {"name": "Kell", "inhabitants": 4200}}',
+        f'{{"name": "Kell"}} is too little, so {GOOD}',
+        '{"name": "  Kell ", "inhabitants": "4200", "mood": {"is": ["good"]}}',
+        '{"name": "Kell", "inhabitants": 4200, "twins": []} {"name": "Orsby", "inhabitants": 1}',
+    ],
+)
+def test_the_object_is_found_in_whatever_surrounds_it(text: str) -> None:
+    assert read_reply(text, City) == KELL
+
+
+def test_nested_braces_and_raw_line_breaks_in_strings_are_read() -> None:
+    text = '{"name": "Kell {the \n old}", "inhabitants": 1, "twins": [["}{", "is", "a face"]]}'
+
+    assert read_reply(text, City) == City(name="Kell {the \n old}", inhabitants=1, twins=[["}{", "is", "a face"]])
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "it contains no JSON object"),
+        ("Kell, with 4200 inhabitants", "it contains no JSON object"),
+        ('["Kell", 4200]', "it contains no JSON object"),
+        ('{"name": "Kell", "inhabit', "it contains no JSON object"),
+        ('<think>It is {"name": "Kell", "inhabitants": 4200}', "it contains no JSON object"),
+        ('{"name": "Kell"}', "field 'inhabitants': Field required"),
+        ('{"name": "Kell", "inhabitants": "many"}', "field 'inhabitants': Input should be a valid integer"),
+        ('{"name": "K", "inhabitants": 1, "twins": [["a", 2]]}', "field 'twins.0.1': Input should be a valid string"),
+        ('{{"city": "Kell"}}', "field 'name': Field required"),
+        ("{[1]: 2}", "it contains no JSON object"),
+        ('{"twins": ' + "[" * 5000, "it contains no JSON object"),
+        ('{"twins":' * 3000, "it contains no JSON object"),
+    ],
+)
+def test_what_cannot_be_read_is_explained(text: str, problem: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(problem)}"):
+        read_reply(text, City)
+
+
+# --- asking ----------------------------------------------------------------------------------------------------------
+async def test_instructions_come_first_and_values_last() -> None:
+    model = ScriptedModel.of([GOOD])
+
+    assert await ask_city(model) == KELL
+
+    (messages,) = model.received
+    assert messages[0] == SystemMessage(CITY.instructions)
+    assert messages[1].text == "Text: Kell {is} a city.\nLimits: 1 to 9"
+
+
+def test_the_prompts_name_and_values_ride_along_with_the_request() -> None:
+    instructions, request = CITY.render(text="Kell", limits=[1, 9])
+
+    assert request.response_metadata == {METADATA_KEY: {"prompt": "city", "values": {"text": "Kell", "limits": [1, 9]}}}
+    assert instructions.response_metadata == {}
+
+
+def test_ask_serves_synchronous_code() -> None:
+    assert run_in_background(ask_city(ScriptedModel.of([GOOD]))) == KELL
+
+
+async def test_a_bad_reply_is_sent_back_with_what_was_wrong() -> None:
+    bad = '{"name": "Kell", "inhabitants": "many"}'
+    model = ScriptedModel.of([bad, "", GOOD])
+
+    assert await ask_city(model) == KELL
+
+    first, second, third = model.received
+    assert second[:2] == third[:2] == first
+    assert isinstance(second[2], AIMessage)
+    assert second[2].text == bad
+    assert isinstance(second[3], HumanMessage)
+    assert "field 'inhabitants': Input should be a valid integer" in second[3].text
+    assert third[:4] == second
+    assert third[4].text  # providers refuse empty messages
+    assert "it contains no JSON object" in third[5].text
+
+
+async def test_after_three_bad_replies_the_error_names_prompt_model_and_reply() -> None:
+    model = ScriptedModel.of(["no", "never", "I would rather not. " * 100], model_name="bartleby")
+
+    with pytest.raises(ModelOutputError) as raised:
+        await ask_city(model)
+
+    said = str(raised.value)
+    assert "prompt 'city': bartleby gave no usable reply in 3 attempts" in said
+    assert "expected a JSON object with name, inhabitants, twins; it contains no JSON object" in said
+    assert "the last reply starts: 'I would rather not. I would" in said
+    assert len(said) < 500
+    assert len(model.received) == 3
+
+
+async def test_a_model_that_cannot_be_asked_is_not_asked_again() -> None:
+    model = ScriptedModel.of([TimeoutError("after 120 s"), GOOD])
+
+    with pytest.raises(ModelCallError, match="scripted could not be asked: TimeoutError: after 120 s"):
+        await ask_city(model)
+
+    assert len(model.received) == 1
+
+
+def test_a_model_goes_by_its_own_name_or_that_of_its_class() -> None:
+    assert model_name(ScriptedModel.of([], model_name="small")) == "small"
+    assert model_name(ScriptedModel.of([], model_name="")) == "ScriptedModel"
+
+
+# --- what it costs ---------------------------------------------------------------------------------------------------
+async def test_calls_tokens_and_repairs_are_counted() -> None:
+    model = ScriptedModel.of(["bad", GOOD, GOOD])
+    with metered() as usage:
+        await asyncio.gather(ask_city(model), ask_city(model))
+        count_dropped(2)
+
+    assert usage == {
+        "calls": 3,
+        "input_tokens": 30,
+        "output_tokens": 15,
+        "seconds": 0.0,
+        "repairs": 1,
+        "dropped": 2,
+    }
+
+
+async def test_calls_of_a_failed_ask_are_counted_too() -> None:
+    with metered() as usage, pytest.raises(ModelOutputError):
+        await ask_city(ScriptedModel.of(["no"] * 3))
+
+    assert (usage["calls"], usage["repairs"], usage["output_tokens"]) == (3, 2, 15)
+
+
+async def test_two_runs_side_by_side_do_not_pay_for_each_other() -> None:
+    async def run(number: int) -> int:
+        with metered() as usage:
+            for _ in range(number):
+                await ask_city(ScriptedModel.of([GOOD]))
+        return usage["calls"]
+
+    assert tuple(await asyncio.gather(run(1), run(3))) == (1, 3)
+
+
+async def test_outside_a_meter_nothing_is_counted_and_nothing_fails() -> None:
+    count_dropped(1)
+    assert await ask_city(ScriptedModel.of([GOOD])) == KELL
+
+
+# --- how many at once ------------------------------------------------------------------------------------------------
+class CrowdedModel(ScriptedModel):
+    """Notes how many calls are under way at once; each stays for a while, so that all that may come do come."""
+
+    under_way: int = 0
+    most: int = 0
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        self.under_way += 1
+        self.most = max(self.most, self.under_way)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        self.under_way -= 1
+        return self._generate(messages)
+
+
+class Asked(TypedDict):
+    times: int
+
+
+@pytest.mark.parametrize("limit", [1, 3])
+async def test_the_limit_holds_over_all_runs_together(limit: int) -> None:
+    model = CrowdedModel.of(lambda prompt, values: GOOD)
+
+    async def node(state: Asked) -> Asked:
+        await asyncio.gather(*(ask_city(model) for _ in range(state["times"])))
+        return state
+
+    builder = StateGraph(Asked, context_schema=Context)
+    builder.add_node("node", node)
+    builder.add_edge(START, "node")
+    builder.add_edge("node", END)
+    graph = builder.compile()
+
+    await asyncio.gather(*(graph.ainvoke({"times": 6}, context=Context(max_concurrency=limit)) for _ in range(2)))
+
+    assert isinstance(model, CrowdedModel)
+    assert model.most == limit
+    assert len(model.received) == 12
+
+
+async def test_a_failed_call_gives_its_place_back() -> None:
+    model = ScriptedModel.of(lambda prompt, values: OSError("no route"))
+    outcomes = await asyncio.gather(*(ask_city(model) for _ in range(70)), return_exceptions=True)
+
+    assert len(outcomes) == 70
+    assert all(isinstance(outcome, ModelCallError) for outcome in outcomes)
+    assert await ask_city(ScriptedModel.of([GOOD])) == KELL
+
+
+# --- what goes over the wire -----------------------------------------------------------------------------------------
+@pytest.mark.filterwarnings("ignore:A test tried to use socket")  # ChatOpenAI looks for socket options
+async def test_a_chat_openai_is_asked_for_json_by_schema(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[dict[str, Any]] = []
+
+    async def ainvoke(self: ChatOpenAI, messages: list[BaseMessage], **options: Any) -> AIMessage:
+        asked.append(options)
+        return AIMessage(GOOD)
+
+    monkeypatch.setattr(ChatOpenAI, "ainvoke", ainvoke)
+
+    assert await ask_city(ChatOpenAI(model="small", api_key=SecretStr("fake"))) == KELL
+
+    form = asked[0]["response_format"]
+    assert (form["type"], form["json_schema"]["name"]) == ("json_schema", "city")
+    assert set(form["json_schema"]["schema"]["properties"]) == {"name", "inhabitants", "twins"}
+    assert "tools" not in asked[0]
+
+
+async def test_other_models_are_asked_without_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[dict[str, Any]] = []
+
+    async def ainvoke(self: ScriptedModel, messages: list[BaseMessage], **options: Any) -> AIMessage:
+        asked.append(options)
+        return AIMessage(GOOD)
+
+    monkeypatch.setattr(ScriptedModel, "ainvoke", ainvoke)
+
+    await ask_city(ScriptedModel.of([]))
+
+    assert asked == [{"config": {"tags": ["langsmith:nostream"]}}]
+
+
+@pytest.mark.filterwarnings("ignore:A test tried to use socket")  # ChatOpenAI looks for socket options
+def test_the_metadata_is_not_sent() -> None:
+    llm = ChatOpenAI(model="small", api_key=SecretStr("fake"))
+
+    sent = llm._get_request_payload(CITY.render(text="a secret place", limits=[1, 9]))
+
+    assert [message["role"] for message in sent["messages"]] == ["system", "user"]
+    assert METADATA_KEY not in str(sent)
+    assert str(sent).count("a secret place") == 1
