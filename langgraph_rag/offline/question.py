@@ -31,8 +31,8 @@ _LEAST = _words(
     "older oldest elder earlier earliest first before smaller smallest fewer fewest less lower shorter shortest"
 )
 _MOST = _words(
-    "younger youngest later latest last recent recently after newer larger largest bigger more most higher highest longer "
-    "longest taller tallest greater"
+    "younger youngest later latest last recent recently after newer larger largest bigger more most higher highest "
+    "longer longest taller tallest greater"
 )
 _COMPARED: tuple[tuple[Compared, re.Pattern[str]], ...] = (
     ("birth", _words("born birth older younger oldest youngest elder")),
