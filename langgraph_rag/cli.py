@@ -20,6 +20,7 @@ from langgraph_rag.methods import METHODS, method
 from langgraph_rag.models import MODEL_FORMS, load_model
 from langgraph_rag.narration import narrate
 from langgraph_rag.nodes.extract_triples import ModelExtractor
+from langgraph_rag.tools.documents import to_passages
 from langgraph_rag.tools.extraction import TripleExtractor
 from langgraph_rag.tools.files import READABLE, read_documents
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
@@ -54,7 +55,7 @@ def index(
     ] = False,
 ) -> None:
     """Add documents to a knowledge base, making it if need be; an interrupted run goes on where it stopped."""
-    documents = read_documents(sources)
+    documents = to_passages(read_documents(sources))  # before the folder is made: bad documents leave nothing behind
     extractor: TripleExtractor | None = ModelExtractor(load_model(model)) if model else None
     with KnowledgeBase.open(kb, extractor=extractor) as base:
         added = base.add(documents)
@@ -162,7 +163,10 @@ def demo(kb: KbFolder = Path("demo_kb")) -> None:
 
 def _run(graph: Any, question: str, context: Context | None, *, show: bool) -> dict[str, Any]:
     result: dict[str, Any] = {}
-    for mode, chunk in graph.stream({"question": question}, context=context, stream_mode=["custom", "values"]):
+    modes = ["custom", "values"]
+    for mode, chunk in graph.stream(
+        {"question": question}, context=context, stream_mode=modes, output_keys=graph.output_channels
+    ):
         if mode == "values":
             result = chunk
         elif show and (line := narrate(chunk)):

@@ -6,7 +6,11 @@ from pathlib import Path
 import pytest
 from fakes import ArithmeticEmbeddings
 
+import langgraph_rag
+from langgraph_rag.tools.files import read_documents
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+SAMPLE = Path(langgraph_rag.__file__).parent / "sample"
 
 DOCUMENTS = [
     {
@@ -77,3 +81,18 @@ def kb(empty_kb: KnowledgeBase, documents: list[dict[str, str]]) -> KnowledgeBas
     """Hold the eight documents."""
     empty_kb.add(documents, progress=False)
     return empty_kb
+
+
+@pytest.fixture(scope="session")
+def sample_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Hold the sample corpus, made with the default embedder; to write to it, copy it."""
+    folder = tmp_path_factory.mktemp("sample") / "kb"
+    with KnowledgeBase.open(folder) as kb:
+        kb.add(read_documents([SAMPLE / "corpus.jsonl"]), progress=False)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def sample_kb(sample_folder: Path) -> Iterator[KnowledgeBase]:
+    with KnowledgeBase.open(sample_folder) as kb:
+        yield kb

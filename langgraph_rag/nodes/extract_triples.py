@@ -36,11 +36,17 @@ class ModelExtractor:
 
     async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
         """Yield each passage's triples as they come; a passage the model cannot cope with is logged and left out."""
-        for task in asyncio.as_completed([asyncio.ensure_future(self._read(passage)) for passage in passages]):
-            try:
-                yield [await task]
-            except ModelOutputError as error:
-                _log.warning("a passage is left without triples for now: %s", error)
+        tasks = [asyncio.ensure_future(self._read(passage)) for passage in passages]
+        try:
+            for task in asyncio.as_completed(tasks):
+                try:
+                    yield [await task]
+                except ModelOutputError as error:
+                    _log.warning("a passage is left without triples for now: %s", error)
+        finally:  # one error that is not about a passage ends all: nobody would read the rest
+            for running in tasks:
+                running.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _read(self, passage: Record) -> Reading:
         title, text = passage["title"], passage["text"]

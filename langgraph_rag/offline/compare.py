@@ -44,10 +44,25 @@ def look_up(question: Question, name: str, facts: Sequence[Fact]) -> Side:
         entity, chain = step[2], [step]
     if question.asks == "yes or no" and question.same and _PLACE & {question.noun, *question.words}:
         return _containing(question, name, entity, chain, facts)
+    if question.compared == "age":
+        return _age(name, facts)
     found = _attribute(question, entity, facts)
     if found is None:
         return Side(name, tuple(chain), "", _attribute_question(question, entity))
     return Side(name, (*chain, found), found[2], "")
+
+
+def _age(name: str, facts: Sequence[Fact]) -> Side:
+    """Work out how long somebody lived, in years."""
+    life: list[Fact] = []
+    for event in ("birth", "death"):
+        dated = (fact for fact in facts if _about(name, fact) and event in stems(fact[1]) and date_of(fact[2]))
+        if (fact := next(dated, None)) is None:
+            return Side(name, tuple(life), "", f"When was {name} born and when did {name} die?")
+        life.append(fact)
+    born, died = (date_of(fact[2]) or (0, 0, 0) for fact in life)
+    years = died[0] - born[0] - (died[1:] < born[1:])
+    return Side(name, tuple(life), f"{years} years", "")
 
 
 def _containing(question: Question, name: str, entity: str, chain: list[Fact], facts: Sequence[Fact]) -> Side:
@@ -80,7 +95,7 @@ def compare(question: Question, sides: Sequence[Side]) -> str:
         return ""
     if question.asks == "yes or no":
         return "yes" if _alike(question, one.value, other.value) else "no"
-    read = number_of if question.compared == "number" else date_of
+    read = number_of if question.compared in {"number", "age"} else date_of
     a, b = read(one.value), read(other.value)
     if a is None or b is None or a == b:
         return ""

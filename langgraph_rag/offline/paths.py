@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from langgraph_rag.offline.words import same_name, stems
-from langgraph_rag.tools.spans import DATE, NUMBER
+from langgraph_rag.tools.spans import DATE, NAME_CONNECTORS, NUMBER
 
 Fact = Sequence[str]
 
@@ -99,8 +99,10 @@ def is_date(text: str) -> bool:
 
 
 def is_name(text: str) -> bool:
-    """Tell whether a text looks like the name of something: capitalised, no date, no number, no "Norwegian"."""
+    """Tell whether a text looks like the name of something: capitalised, no date, no number, no "Norwegian band"."""
     text = text.strip()
     if not text or not text[0].isupper() or is_date(text) or NUMBER.fullmatch(text):
         return False
-    return " " in text or not DEMONYM.search(text)
+    words = text.split()
+    described = len(words) < 6 and any(word.islower() and word not in NAME_CONNECTORS for word in words)
+    return not described and (len(words) > 1 or not DEMONYM.search(text))

@@ -1,7 +1,7 @@
 """What a question asks: its kind, the names in it, its content words, and what it compares."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
@@ -9,7 +9,7 @@ from langgraph_rag.offline.words import name_words, stem, stems
 from langgraph_rag.tools.spans import spot
 
 Asks = Literal["who", "when", "where", "how many", "yes or no", "which of two", "what"]
-Compared = Literal["birth", "death", "number", "date"]
+Compared = Literal["birth", "death", "age", "number", "date"]
 
 
 def _words(text: str) -> re.Pattern[str]:
@@ -35,8 +35,10 @@ _MOST = _words(
     "longer longest taller tallest greater"
 )
 _COMPARED: tuple[tuple[Compared, re.Pattern[str]], ...] = (
+    ("age", re.compile(r"\blive[ds]? (?:longer|shorter)\b", re.IGNORECASE)),
     ("birth", _words("born birth older younger oldest youngest elder")),
     ("death", _words("die died death dead")),
+    ("date", _words("released recently earlier later earliest latest founded established started opened published")),
     ("number", _words("larger bigger smaller taller higher lower population members inhabitants area length more fewer "
                       "longer shorter longest")),
 )  # fmt: skip
@@ -79,10 +81,18 @@ class Question:
         """Tell whether the question is about two things and one attribute of both."""
         return self.pair is not None and self.asks in {"which of two", "yes or no"}
 
+    def with_names(self, names: tuple[str, ...]) -> "Question":
+        """Return the question with other names, and without the words that are part of them."""
+        inside = {stem(word) for name in names for word in name_words(name)}
+        kept = [(word, s) for word, s in zip(self.words, self.spelled, strict=True) if word not in inside]
+        words, spelled = tuple(word for word, _ in kept), tuple(s for _, s in kept)
+        return replace(self, names=names, words=words, spelled=spelled)
+
 
 @lru_cache(maxsize=1024)
 def analyse(text: str) -> Question:
-    """Take a question apart."""
+    """Take a question apart; what stands in parentheses only tells things of one name apart."""
+    text = re.sub(r"\s*\([^()]*\)", "", text)
     pair = _pair(text)
     names = list(dict.fromkeys([*(pair or ()), *_names(text, pair)]))
     spelled = _spelled(text, names)

@@ -51,6 +51,7 @@ def integrate(text: str, candidates: Sequence[Fact], kept: Sequence[Fact], asked
         missing = [side.missing for side in sides if side.missing]
         following = next((q for q in missing if normalise(q) not in map(normalise, asked)), "")
     else:
+        question = with_mentions(question, text, known)
         paths = find_paths(question.names, question.words, known)
         if len(asked) > 1:
             paths = [path for path in paths if path.start]
@@ -76,12 +77,26 @@ def conclude(text: str, facts: Sequence[Fact]) -> Conclusion:
             told = "; ".join(" ".join(fact) for side in sides for fact in side.facts)
             return Conclusion(f"{told}. So the answer is {answer}.", answer)
         return Conclusion("These facts do not allow the comparison.", "")
+    question = with_mentions(question, text, facts)
     paths = find_paths(question.names, question.words, facts)
     best = _best_answer(question, paths, facts)
     if best is None:
         return Conclusion("These facts do not answer the question.", "")
     answer, path = best
     return Conclusion(f"{'; '.join(' '.join(fact) for fact in path.facts)}. So the answer is {answer}.", answer)
+
+
+def with_mentions(question: Question, text: str, facts: Sequence[Fact]) -> Question:
+    """Add to the names of a question what the facts know by a name that stands in it, however it is capitalised."""
+    asked = f" {normalise(text)} "
+    ends = {normalise(end): end for fact in facts for end in (fact[0], fact[2])}
+    found = [end for form, end in ends.items() if len(form) > 3 and f" {form} " in asked and is_name(end)]
+    found = [
+        name for name in found if not any(name != other and normalise(name) in normalise(other) for other in found)
+    ]
+    inside = name_words(" ".join(found))
+    names = (*found, *(name for name in question.names if not name_words(name) <= inside))
+    return question.with_names(names)
 
 
 def _best_answer(question: Question, paths: Sequence[Path], facts: Sequence[Fact]) -> tuple[str, Path] | None:

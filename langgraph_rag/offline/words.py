@@ -69,7 +69,11 @@ def stem(word: str) -> str:
 @lru_cache(maxsize=65_536)
 def stems(text: str) -> tuple[str, ...]:
     """Return the stems of a text's content words, in order, each once."""
-    words = (word for word in normalise(_POSSESSIVE.sub("", text)).split() if word not in STOP_WORDS | _ASKING)
+    words = (
+        word
+        for word in normalise(_POSSESSIVE.sub("", text)).split()
+        if len(word) > 1 and word not in STOP_WORDS | _ASKING
+    )
     return tuple(dict.fromkeys(stem(word) for word in words))
 
 

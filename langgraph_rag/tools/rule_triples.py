@@ -25,7 +25,7 @@ _LIFE_DATES = re.compile(r"\(([^()]*\d{4}[^()]*)\)")
 _DASH = re.compile(r"\s*[–—]\s*|\s+-\s+|(?<=\d)-(?=\d)")
 _BORN, _DIED = re.compile(r"\bborn\b|\bb\."), re.compile(r"\bdied\b|\bd\.")
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
-_FUNCTION_WORDS = STOP_WORDS | {"also", "the", "a", "an"}
+_FUNCTION_WORDS = STOP_WORDS - {"has", "had", "have"} | {"also"}
 _COUNTED = re.compile(r"(?: (?!(?:and|or|in|of|on|at|to|by|as|is|was|were|for|from|with|the)\b)[a-z]+){1,2}")
 _LINKERS = {"and", "or", ",", "&", "as", "well"}
 _DROPPED = {"the", "a", "an", "also", "who", "which", "that", "and", "or", "but", "then", "later", "he", "she", "it",
@@ -102,8 +102,10 @@ def _life_dates(subject: str, sentence: str) -> Iterator[tuple[str, str, str]]:
     else:
         return
     for event, text in events:
+        dates = [span.start for span in spot(text) if span.kind == "date"]
         for span in spot(text):
-            if span.kind != "number":
+            named = dates and span.kind == "name" and span.start < dates[0]  # "born John Smith, 3 May 1900"
+            if span.kind != "number" and not named:
                 yield subject, f"{event} {'on' if span.kind == 'date' else 'in'}", span.text
 
 

@@ -25,10 +25,12 @@ QUOTE = re.compile(r"[\"“«]\s?([^\"“”«»]{1,80}?)\s?[\"”»]")
 _TOKEN = re.compile(r"(?:[^\W\d_]\.)+|(?:Jr|Sr|St|Dr|Mr|Mrs|Ms|Lt|Gen|Col|Capt|Rev|Mt|Ft|No)\.|\w+(?:['’\-./&]\w+)*|\S")
 
 # Words that may stand inside a name between two capitalised ones.
-_INSIDE = frozenset(
+NAME_CONNECTORS = frozenset(
     "of the de la le las los du des von van der den di da del della dos y al el bin ibn af av & -".split()
 )
-_PREPOSITIONS = frozenset("in on at by from to with as into under over for after before between".split())
+_CLAUSE_WORDS = frozenset(
+    "in on at by from to with as into under over for after before between the a an its his her their this".split()
+)
 _ROMAN = re.compile(r"[IVXLC]+|\d+")
 
 
@@ -87,7 +89,7 @@ def _name_end(sentence: str, tokens: list[re.Match[str]], start: int) -> int:
     end = start + 1
     while True:
         ahead = end
-        while ahead < len(tokens) and tokens[ahead][0] in _INSIDE and ahead - end < 2:
+        while ahead < len(tokens) and tokens[ahead][0] in NAME_CONNECTORS and ahead - end < 2:
             ahead += 1
         if ahead == len(tokens) or DATE.match(sentence, tokens[ahead].start()):
             return end
@@ -102,7 +104,7 @@ def _opens_clause(tokens: list[re.Match[str]], position: int) -> bool:
     if tokens[position].start() > 0:
         return False
     following = tokens[position + 1][0] if position + 1 < len(tokens) else ""
-    return tokens[position][0].endswith(("ed", "ing", "ly")) or following in _PREPOSITIONS
+    return tokens[position][0].endswith(("ed", "ing", "ly")) or following in _CLAUSE_WORDS
 
 
 def _capitalised(token: str) -> bool:

@@ -43,17 +43,21 @@ class TextPipeline:
 
 
 def _sentences(doc: Any) -> list[str]:
-    """Join what a sentence rule splits too early: a sentence starts with a capital, a digit or a quotation mark."""
+    """Join what a sentence rule splits too early: before a small letter, after an abbreviation, within parentheses."""
     sentences: list[str] = []
     for span in doc.sents:
         text = span.text.strip()
         if not text:
             continue
-        if sentences and (text[0].islower() or _ABBREVIATION.search(sentences[-1])):
+        if sentences and (text[0].islower() or _unfinished(sentences[-1])):
             sentences[-1] += " " + text
         else:
             sentences.append(text)
     return sentences
+
+
+def _unfinished(sentence: str) -> bool:
+    return _ABBREVIATION.search(sentence) is not None or sentence.count("(") > sentence.count(")")
 
 
 _ABBREVIATION = re.compile(r"(?:^|[\s(])(?:[^\W\d_]|Jr|Sr|St|Dr|Mr|Mrs|Ms|Lt|Gen|Col|Capt|Rev|Mt|No|vs|c|b|d)\.$")

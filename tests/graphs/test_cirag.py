@@ -1,0 +1,582 @@
+"""CIRAG on scripted models: the case study of its paper (appendix D, table 7), its cascade, its stops, its options."""
+
+import itertools
+import json
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes import ArithmeticEmbeddings, ScriptedModel
+from pydantic import TypeAdapter
+
+from langgraph_rag.errors import (
+    EmptyKnowledgeBaseError,
+    ModelCallError,
+    ModelOutputError,
+    QuestionError,
+    UnknownNameError,
+)
+from langgraph_rag.graphs.cirag import CiragResult, create_cirag
+from langgraph_rag.records import Record
+from langgraph_rag.tools.extraction import Reading
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+QUESTION = "Which film has the director who is older, God's Gift To Women or Aldri Annet Enn Bråk?"
+BIRTHS = "What are the birth years of Michael Curtiz and Edith Carlmar?"
+GIFT = ["God's Gift to Women", "directed by", "Michael Curtiz"]
+GIFT_IS = ["God's Gift to Women", "is a", "romantic musical comedy film"]
+BRAK = ["Aldri annet enn bråk", "directed by", "Edith Carlmar"]
+CURTIZ = ["Michael Curtiz", "born on", "December 24, 1886"]
+CARLMAR = ["Edith Carlmar", "born on", "15 November 1911"]
+STARTED = ["Edith Carlmar", "started", "Carlmar Film A/S"]
+DOCUMENTS = [
+    {
+        "id": "gift",
+        "title": "God's Gift to Women",
+        "text": "God's Gift to Women is a romantic musical comedy film from 1931. Its director was Michael Curtiz.",
+    },
+    {
+        "id": "brak",
+        "title": "Aldri annet enn bråk",
+        "text": "Aldri annet enn bråk is a Norwegian film of 1954. Edith Carlmar directed it.",
+    },
+    {
+        "id": "milne",
+        "title": "Dan Milne",
+        "text": "Dan Milne is a British actor and film director. He works in theatre too.",
+    },
+    {
+        "id": "carlmar",
+        "title": "Edith Carlmar",
+        "text": "Edith Carlmar was born on 15 November 1911 and died on 17 May 2003. She started Carlmar Film A/S.",
+    },
+    {
+        "id": "curtiz",
+        "title": "Michael Curtiz",
+        "text": "Michael Curtiz was born on December 24, 1886 in Budapest. He made God's Gift to Women in Hollywood.",
+    },
+]
+TRIPLES = {
+    "gift": [GIFT, GIFT_IS],
+    "brak": [BRAK],
+    "milne": [["Dan Milne", "is a", "British actor"]],
+    "carlmar": [STARTED, CARLMAR],
+    "curtiz": [CURTIZ, ["michael curtiz", "born in", "Budapest"]],
+}
+PAPERS_STEPS = {"top_k": 3, "search": "dense"}
+
+
+class TableExtractor:
+    """Reads each passage's triples off a table."""
+
+    version = "table"
+
+    def __init__(self, triples: Mapping[str, list[list[str]]]) -> None:
+        self.triples = triples
+
+    async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
+        yield [(passage["id"], self.triples.get(passage["id"], [])) for passage in passages]
+
+
+@pytest.fixture
+def films(tmp_path: Path) -> Iterator[KnowledgeBase]:
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=TableExtractor(TRIPLES)) as kb:
+        kb.add(DOCUMENTS, progress=False)
+        yield kb
+
+
+def keep(*facts: list[str], ask: str | None = None, thought: str = "Hm.") -> str:
+    """Write an integrator's reply."""
+    return json.dumps({"thought": thought, "facts": facts, "question": ask})
+
+
+def say(answer: str) -> str:
+    """Write an answerer's reply."""
+    return json.dumps({"thought": "So it is.", "answer": answer})
+
+
+def values(model: ScriptedModel, prompt: str) -> list[dict[str, Any]]:
+    """Return the values of each request with a prompt."""
+    asked = [messages[1].response_metadata["langgraph_rag"] for messages in model.received]
+    return [request["values"] for request in asked if request["prompt"] == prompt]
+
+
+def run(kb: KnowledgeBase, script: Any, context: Mapping[str, Any] | None = None, **options: Any) -> dict[str, Any]:
+    return visit(kb, ScriptedModel.of(script), context, **options)[1]
+
+
+def visit(
+    kb: KnowledgeBase, model: ScriptedModel, context: Mapping[str, Any] | None = None, **options: Any
+) -> tuple[list[str], dict[str, Any]]:
+    """Return the nodes in the order they ran, and the result."""
+    graph: Any = create_cirag(model, kb, **options).compile()
+    nodes: list[str] = []
+    result: dict[str, Any] = {}
+    modes = ["updates", "values"]
+    for mode, chunk in graph.stream(
+        {"question": QUESTION}, context=context, stream_mode=modes, output_keys=graph.output_channels
+    ):
+        if mode == "updates":
+            nodes += chunk
+        else:
+            result = chunk
+    return nodes, result
+
+
+# --- the paper's case study ------------------------------------------------------------------------------------------
+CASE_STUDY = [
+    keep(
+        ["god s gift to women", "directed by", "michael curtiz"],
+        ["aldri annet enn br k", "directed by", "edith carlmar"],
+        ask=BIRTHS,
+        thought="Curtiz directed the one film and Carlmar the other; their birth years are missing.",
+    ),
+    keep(
+        ["edith carlmar", "born on", "15 november 1911"],
+        ["michael curtiz", "born on", "december 24 1886"],
+        ask="<no question>",
+        thought="Curtiz is older than Carlmar.",
+    ),
+    say("God's Gift To Women"),
+]
+
+
+def test_the_case_study_takes_the_papers_two_steps_to_the_papers_answer(films: KnowledgeBase) -> None:
+    nodes, result = visit(films, ScriptedModel.of(CASE_STUDY), PAPERS_STEPS)
+
+    step = ["retrieve", "construct", "integrate", "accumulate"]
+    assert nodes == ["receive_question", *step, *step, "answer_from_triples", "conclude"]
+    assert result["answer"] == "God's Gift To Women"
+    assert result["granularity"] == "triples"
+    assert [(round_["query"], round_["core_triples"]) for round_ in result["trace"]] == [
+        (QUESTION, [GIFT, BRAK]),
+        (BIRTHS, [CARLMAR, CURTIZ]),
+    ]
+
+
+def test_the_case_studys_answer_carries_each_fact_with_its_sentence(films: KnowledgeBase) -> None:
+    result = run(films, CASE_STUDY, PAPERS_STEPS)
+
+    assert [tuple(entry.values()) for entry in result["evidence"]] == [
+        (GIFT, "Its director was Michael Curtiz.", "gift", "God's Gift to Women", 1),
+        (BRAK, "Edith Carlmar directed it.", "brak", "Aldri annet enn bråk", 1),
+        (CARLMAR, "Edith Carlmar was born on 15 November 1911 and died on 17 May 2003.", "carlmar", "Edith Carlmar", 2),
+        (CURTIZ, "Michael Curtiz was born on December 24, 1886 in Budapest.", "curtiz", "Michael Curtiz", 2),
+    ]
+
+
+def test_the_answer_is_asked_from_the_cumulative_triples(films: KnowledgeBase) -> None:
+    model = ScriptedModel.of(CASE_STUDY)
+
+    visit(films, model, PAPERS_STEPS)
+
+    assert values(model, "answer_from_triples") == [{"question": QUESTION, "triples": [GIFT, BRAK, CARLMAR, CURTIZ]}]
+
+
+def test_the_result_is_of_the_declared_types(films: KnowledgeBase) -> None:
+    result = run(films, CASE_STUDY, PAPERS_STEPS)
+
+    TypeAdapter(CiragResult).validate_python(result, strict=True)
+    assert set(result) == set(CiragResult.__annotations__)
+
+
+# --- the cascade -----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("answers", "granularity", "answer"),
+    [
+        (["1931"], "triples", "1931"),
+        (["unanswerable", "1931"], "sentences", "1931"),
+        (["Unanswerable.", "Not enough information in them.", "1931"], "passages", "1931"),
+        (["", "  ", "cannot be determined"], "none", "cannot be determined"),
+    ],
+)
+def test_a_refusal_leads_to_the_next_level_and_an_answer_ends_the_cascade(
+    films: KnowledgeBase, answers: list[str], granularity: str, answer: str
+) -> None:
+    nodes, result = visit(films, ScriptedModel.of([keep(GIFT), *map(say, answers)]))
+
+    levels = ["answer_from_triples", "answer_from_sentences", "answer_from_passages"][: len(answers)]
+    assert nodes[nodes.index("accumulate") + 1 :] == [*levels, "conclude"]
+    assert (result["granularity"], result["answer"]) == (granularity, answer)
+
+
+def test_an_answer_that_only_sounds_like_a_refusal_is_an_answer(films: KnowledgeBase) -> None:
+    assert run(films, [keep(GIFT), say("Unknownville")])["granularity"] == "triples"
+
+
+def test_each_level_is_shown_the_evidence_in_its_own_grain(films: KnowledgeBase) -> None:
+    model = ScriptedModel.of([keep(BRAK, CARLMAR), say("unknown"), say("unknown"), say("no answer")])
+
+    visit(films, model)
+
+    assert values(model, "answer_from_triples")[0]["triples"] == [BRAK, CARLMAR]
+    assert values(model, "answer_from_sentences")[0]["sentences"] == [
+        {"title": "Aldri annet enn bråk", "text": "Edith Carlmar directed it."},
+        {"title": "Edith Carlmar", "text": "Edith Carlmar was born on 15 November 1911 and died on 17 May 2003."},
+    ]
+    assert values(model, "answer_from_passages")[0]["passages"] == [
+        {"title": DOCUMENTS[1]["title"], "text": DOCUMENTS[1]["text"]},
+        {"title": DOCUMENTS[3]["title"], "text": DOCUMENTS[3]["text"]},
+    ]
+
+
+def test_without_candidates_in_the_first_step_the_first_passages_are_read(tmp_path: Path) -> None:
+    model = ScriptedModel.of([say("God's Gift To Women")])
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=TableExtractor({})) as kb:
+        kb.add(DOCUMENTS, progress=False)
+        nodes, result = visit(kb, model, {"top_k": 2, "search": "dense"})
+
+    assert nodes == ["receive_question", "retrieve", "construct", "answer_from_passages", "conclude"]
+    assert sorted(text["title"] for text in values(model, "answer_from_passages")[0]["passages"]) == [
+        "Aldri annet enn bråk",
+        "God's Gift to Women",
+    ]
+    assert (result["granularity"], result["evidence"], result["trace"]) == ("passages", [], [])
+
+
+def test_without_candidates_in_a_later_step_the_evidence_so_far_answers(films: KnowledgeBase) -> None:
+    everything = [triple for triples in TRIPLES.values() for triple in triples]
+
+    nodes, result = visit(films, ScriptedModel.of([keep(*everything, ask=BIRTHS), say("1886")]))
+
+    assert nodes[5:] == ["retrieve", "construct", "answer_from_triples", "conclude"]
+    assert result["answer"] == "1886"
+
+
+def test_where_nothing_was_kept_only_the_passages_of_the_first_retrieval_are_read(films: KnowledgeBase) -> None:
+    model = ScriptedModel.of([keep(ask=BIRTHS), keep(), say("1886")])
+
+    nodes, _ = visit(films, model, {"top_k": 2, "search": "dense"})
+
+    assert nodes[-2:] == ["answer_from_passages", "conclude"]
+    assert {text["title"] for text in values(model, "answer_from_passages")[0]["passages"]} == {
+        "Aldri annet enn bråk",
+        "God's Gift to Women",
+    }
+
+
+# --- stops -----------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "question",
+    [
+        None,
+        "",
+        "  ",
+        "none",
+        "None.",
+        "<no question>",
+        "N/A",
+        QUESTION,
+        f"  {QUESTION.upper()}!",
+        "Aldri Annet Enn Bråk or God's Gift To Women: which film has the director who is older?",
+    ],
+)
+def test_the_search_ends_when_nothing_new_is_asked(films: KnowledgeBase, question: str | None) -> None:
+    result = run(films, [keep(GIFT, ask=question), say("1931")])
+
+    assert [(step["query"], step["next_question"]) for step in result["trace"]] == [(QUESTION, "")]
+
+
+def test_a_question_of_an_earlier_step_ends_the_search_too(films: KnowledgeBase) -> None:
+    result = run(films, [keep(GIFT, ask=BIRTHS), keep(CURTIZ, ask=QUESTION), say("1886")])
+
+    assert [step["next_question"] for step in result["trace"]] == [BIRTHS, ""]
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_the_search_ends_after_max_steps(films: KnowledgeBase, most: int) -> None:
+    asks = [f"What happened in {place}?" for place in ("Oslo", "Budapest", "Hollywood", "London")]
+    facts = [GIFT, BRAK, CURTIZ, CARLMAR]
+    script = [keep(fact, ask=ask) for fact, ask in zip(facts[:most], asks, strict=False)]
+
+    nodes, result = visit(films, ScriptedModel.of([*script, say("Oslo")]), {"max_steps": most})
+
+    assert nodes.count("retrieve") == most
+    assert [step["step"] for step in result["trace"]] == list(range(1, most + 1))
+
+
+def test_two_steps_in_a_row_that_keep_nothing_end_the_search(films: KnowledgeBase) -> None:
+    script = [keep(ask=BIRTHS), keep(GIFT, ask="Who?"), keep(ask="When?"), keep(ask="Where?"), say("1886")]
+
+    result = run(films, script, {"max_steps": 9})
+
+    assert [step["core_triples"] for step in result["trace"]] == [[], [GIFT], [], []]
+
+
+# --- facts -----------------------------------------------------------------------------------------------------------
+def test_a_fact_that_was_not_shown_is_dropped_and_counted(films: KnowledgeBase) -> None:
+    invented = ["Edith Carlmar", "married", "Otto Carlmar"]
+    another_year = ["Edith Carlmar", "born on", "15 November 1912"]
+
+    result = run(films, [keep(invented, CARLMAR, another_year), say("1911")])
+
+    assert result["trace"][0]["core_triples"] == [CARLMAR]
+    assert result["usage"]["dropped"] == 2
+
+
+def test_kept_triples_are_not_shown_again_but_rejected_ones_are(films: KnowledgeBase) -> None:
+    model = ScriptedModel.of([keep(GIFT, BRAK, ask=BIRTHS), keep(), say("1886")])
+
+    visit(films, model)
+
+    first, second = (request["facts"] for request in values(model, "integrate"))
+    assert GIFT in first
+    assert BRAK in first
+    assert sorted(second) == sorted(fact for fact in first if fact not in (GIFT, BRAK))
+
+
+def test_a_triple_stated_by_two_passages_brings_evidence_from_both(tmp_path: Path) -> None:
+    spelled_otherwise = ["God’s gift to women", "Directed by", "Michael CURTIZ"]
+    extractor = TableExtractor({"gift": [GIFT], "curtiz": [spelled_otherwise]})
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=extractor) as kb:
+        kb.add(DOCUMENTS, progress=False)
+        model = ScriptedModel.of([keep(GIFT), say("Michael Curtiz")])
+        _, result = visit(kb, model)
+
+    assert len(values(model, "integrate")[0]["facts"]) == 1
+    assert len(values(model, "answer_from_triples")[0]["triples"]) == 1
+    assert {(entry["passage_id"], entry["sentence"]) for entry in result["evidence"]} == {
+        ("gift", "Its director was Michael Curtiz."),
+        ("curtiz", "He made God's Gift to Women in Hollywood."),
+    }
+
+
+def test_a_passage_deleted_while_the_question_runs_is_no_evidence(films: KnowledgeBase) -> None:
+    def delete_then_keep(prompt: str, shown: Mapping[str, Any]) -> str:
+        films.delete(["gift"])
+        return keep(GIFT, BRAK) if prompt == "integrate" else say("1954")
+
+    result = run(films, delete_then_keep)
+
+    assert [entry["passage_id"] for entry in result["evidence"]] == ["brak"]
+
+
+# --- history ---------------------------------------------------------------------------------------------------------
+def test_the_integrator_sees_what_earlier_steps_were_shown_thought_and_kept(films: KnowledgeBase) -> None:
+    model = ScriptedModel.of(CASE_STUDY)
+
+    visit(films, model, PAPERS_STEPS)
+
+    first, second = values(model, "integrate")
+    thought = json.loads(CASE_STUDY[0])["thought"]
+    assert first["history"] == []
+    assert second["history"] == [
+        {"query": QUESTION, "candidates": first["facts"], "thought": thought, "facts": [GIFT, BRAK], "question": BIRTHS}
+    ]
+    assert (second["question"], second["query"]) == (QUESTION, BIRTHS)
+
+
+def test_a_history_over_budget_loses_its_oldest_candidates_first_and_nothing_else(films: KnowledgeBase) -> None:
+    script = [keep(GIFT, ask=BIRTHS), keep(BRAK, ask="Who was born in Budapest?"), keep(), say("1886")]
+    whole, short, shortest = (ScriptedModel.of(script) for _ in range(3))
+
+    visit(films, whole)
+    visit(films, short, {"max_history_tokens": 200})
+    visit(films, shortest, {"max_history_tokens": 1})
+
+    histories = [values(model, "integrate")[2]["history"] for model in (whole, short, shortest)]
+    shown = [[bool(step["candidates"]) for step in history] for history in histories]
+    assert shown == [[True, True], [False, True], [False, False]]
+    assert [[step | {"candidates": []} for step in history] for history in histories] == [histories[2]] * 3
+
+
+# --- options ---------------------------------------------------------------------------------------------------------
+def shape(**options: Any) -> tuple[set[str], set[tuple[str, str]]]:
+    """Return the nodes and edges of a graph built with some options."""
+    kb: Any = type("NoKnowledgeBase", (), {"extractor": TableExtractor({})})()
+    drawn = create_cirag(ScriptedModel.of([]), kb, **options).compile().get_graph()
+    return set(drawn.nodes), {(edge.source, edge.target) for edge in drawn.edges}
+
+
+def test_ranking_and_models_leave_the_graph_as_it_is() -> None:
+    assert shape(ranking="none") == shape()
+    assert shape(integrator=ScriptedModel.of([]), answerer=ScriptedModel.of([])) == shape()
+
+
+def test_without_ranking_the_integrator_is_shown_every_triple(films: KnowledgeBase) -> None:
+    ranked, unranked = (ScriptedModel.of([keep(GIFT), say("1931")]) for _ in range(2))
+
+    visit(films, ranked, {"max_candidates": 2})
+    visit(films, unranked, {"max_candidates": 2}, ranking="none")
+
+    assert len(values(ranked, "integrate")[0]["facts"]) == 2
+    assert len(values(unranked, "integrate")[0]["facts"]) == sum(map(len, TRIPLES.values()))
+
+
+def test_ranking_puts_the_triples_most_like_the_query_first(films: KnowledgeBase) -> None:
+    model = ScriptedModel.of([keep(GIFT, ask="What did Edith Carlmar start, Carlmar Film A/S?"), keep(), say("1931")])
+
+    visit(films, model)
+
+    assert values(model, "integrate")[1]["facts"][0] == STARTED
+
+
+def test_online_triples_put_one_node_between_retrieval_and_construction() -> None:
+    nodes, edges = shape()
+
+    online_nodes, online_edges = shape(triples="online")
+
+    assert online_nodes == nodes | {"extract_triples"}
+    between = {("retrieve", "extract_triples"), ("extract_triples", "construct")}
+    assert online_edges == edges - {("retrieve", "construct")} | between
+
+
+def test_online_each_passage_is_read_once_when_it_is_first_retrieved(films: KnowledgeBase) -> None:
+    def reads(prompt: str, shown: Mapping[str, Any]) -> str:
+        if prompt == "find_entities":
+            return json.dumps({"entities": [shown["title"]]})
+        if prompt == "extract_triples":
+            return json.dumps({"triples": [[shown["title"], "is", "a title"]]})
+        return keep(["Edith Carlmar", "is", "a title"]) if prompt == "integrate" else say("Carlmar")
+
+    model = ScriptedModel.of(reads)
+    first, again = run(films, reads, triples="online"), visit(films, model, triples="online")[1]
+
+    assert first["usage"]["calls"] == 2 * len(DOCUMENTS) + 2
+    assert model.prompts() == ["integrate", "answer_from_triples"]
+    assert again["evidence"] == first["evidence"] != []
+
+
+LEVELS = ("triples", "sentences", "passages")
+
+
+@pytest.mark.parametrize("levels", [levels for n in (1, 2, 3) for levels in itertools.permutations(LEVELS, n)])
+def test_the_cascade_has_the_levels_asked_for_in_their_order(levels: tuple[str, ...]) -> None:
+    nodes, edges = shape(granularities=levels)
+    names = [f"answer_from_{level}" for level in levels]
+
+    assert {node for node in nodes if node.startswith("answer_from_")} == set(names)
+    assert {edge for edge in edges if edge[0] in names} == {
+        *itertools.pairwise([*names, "conclude"]),
+        *((name, "conclude") for name in names),
+    }
+    assert {target for source, target in edges if source == "construct"} == {"integrate", names[0], names[-1]}
+    assert {edge for edge in shape()[1] if "answer_from_" not in "".join(edge)} <= edges
+
+
+@pytest.mark.parametrize("levels", [("triples",), ("sentences",), ("passages",), ("passages", "triples")])
+def test_a_shorter_cascade_asks_only_its_own_levels(films: KnowledgeBase, levels: tuple[str, ...]) -> None:
+    model = ScriptedModel.of([keep(GIFT), *[say("unanswerable")] * len(levels)])
+
+    _, result = visit(films, model, granularities=levels)
+
+    assert model.prompts() == ["integrate", *(f"answer_from_{level}" for level in levels)]
+    assert result["granularity"] == "none"
+
+
+def test_integrator_and_answerer_are_asked_their_own_prompts_only(films: KnowledgeBase) -> None:
+    llm, integrator, answerer = ScriptedModel.of([]), ScriptedModel.of([keep(GIFT)]), ScriptedModel.of([say("1931")])
+
+    _, result = visit(films, llm, integrator=integrator, answerer=answerer)
+
+    assert llm.prompts() == []
+    assert integrator.prompts() == ["integrate"]
+    assert answerer.prompts() == ["answer_from_triples"]
+    assert result["usage"]["calls"] == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"ranking": "best"}, "unknown ranking 'best': expected one of similarity, none"),
+        ({"triples": "later"}, "unknown triples 'later': expected one of offline, online"),
+        ({"granularities": ["triples", "words"]}, "unknown granularity 'words': expected one of triples, sentences,"),
+    ],
+)
+def test_unknown_options_are_refused_with_the_known_ones(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UnknownNameError, match=message):
+        shape(**options)
+
+
+@pytest.mark.parametrize("levels", [[], ["triples", "triples"]])
+def test_a_cascade_needs_a_level_and_none_twice(levels: list[str]) -> None:
+    with pytest.raises(ValueError, match="at least one level and none twice, got"):
+        shape(granularities=levels)
+
+
+# --- errors ----------------------------------------------------------------------------------------------------------
+BAD_QUESTIONS = ["", " \n\t", None, 42, ["Who?"], {"q": "Who?"}, "why " * 5_000]
+
+
+@pytest.mark.parametrize("question", BAD_QUESTIONS)
+async def test_a_question_that_is_none_is_refused_before_anything_is_asked(films: KnowledgeBase, question: Any) -> None:
+    model = ScriptedModel.of([])
+    graph = create_cirag(model, films).compile()
+
+    with pytest.raises(QuestionError, match="expected a question"):
+        graph.invoke({"question": question})
+    with pytest.raises(QuestionError, match="expected a question"):
+        await graph.ainvoke({"question": question})
+    assert model.received == []
+
+
+def test_the_longest_question_is_a_matter_of_the_context(films: KnowledgeBase) -> None:
+    with pytest.raises(QuestionError, match=f"at most 10 characters, got {len(QUESTION)}"):
+        run(films, [], {"max_question_chars": 10})
+
+
+async def test_an_empty_knowledge_base_is_said_to_be_empty(empty_kb: KnowledgeBase) -> None:
+    graph = create_cirag(ScriptedModel.of([]), empty_kb).compile()
+
+    with pytest.raises(EmptyKnowledgeBaseError, match="add documents first"):
+        graph.invoke({"question": QUESTION})
+    with pytest.raises(EmptyKnowledgeBaseError, match="add documents first"):
+        await graph.ainvoke({"question": QUESTION})
+
+
+async def test_a_model_that_keeps_talking_garbage_is_an_error_that_names_it(films: KnowledgeBase) -> None:
+    model = ScriptedModel.of(["Nice films!", "{}", "I said: nice films!"] * 2, model_name="chatterbox")
+    graph = create_cirag(model, films).compile()
+    message = "prompt 'integrate': chatterbox gave no usable reply in 3 attempts.*I said: nice films!"
+
+    with pytest.raises(ModelOutputError, match=message):
+        graph.invoke({"question": QUESTION})
+    with pytest.raises(ModelOutputError, match=message):
+        await graph.ainvoke({"question": QUESTION})
+    assert model.prompts() == ["integrate"] * 6
+
+
+def test_a_model_that_cannot_be_reached_is_an_error(films: KnowledgeBase) -> None:
+    with pytest.raises(ModelCallError, match="scripted could not be asked: ConnectionError: no route"):
+        run(films, [ConnectionError("no route")])
+
+
+@pytest.mark.parametrize(
+    ("context", "error"),
+    [({"max_steps": 0}, ValueError), ({"top_k": "ten"}, ValueError), ({"max_hops": 2}, TypeError)],
+)
+def test_a_context_that_makes_no_sense_is_refused(
+    films: KnowledgeBase, context: dict[str, Any], error: type[Exception]
+) -> None:
+    with pytest.raises(error, match=next(iter(context))):
+        run(films, [], context)
+
+
+# --- passages and usage ----------------------------------------------------------------------------------------------
+def test_the_passages_of_the_evidence_come_first_and_the_first_retrieval_fills_up(films: KnowledgeBase) -> None:
+    first = [passage["id"] for passage in films.search(QUESTION, by="hybrid")]
+
+    result = run(films, [keep(CURTIZ, CARLMAR), say("1886")])
+
+    rest = [id_ for id_ in first if id_ not in ("curtiz", "carlmar")]
+    assert [passage["id"] for passage in result["passages"]] == ["curtiz", "carlmar", *rest]
+    assert [passage["score"] for passage in result["passages"]] == [1, 1 / 2, 1 / 3, 1 / 4, 1 / 5]
+
+
+def test_with_the_default_context_there_are_ten_passages_if_the_knowledge_base_has_them(kb: KnowledgeBase) -> None:
+    isles = [{"id": f"isle-{n}", "title": f"Isle {n}", "text": f"Isle {n} is an island."} for n in range(6)]
+    kb.add(isles, progress=False)
+
+    result = run(kb, lambda prompt, _: keep() if prompt == "integrate" else say("1644"))
+
+    assert len({passage["id"] for passage in result["passages"]}) == len(result["passages"]) == 10
+
+
+def test_calls_tokens_and_repairs_are_counted_over_the_whole_run(films: KnowledgeBase) -> None:
+    result = run(films, ["Let me think.", *CASE_STUDY], PAPERS_STEPS)
+
+    counted = result["usage"]
+    assert (counted["calls"], counted["repairs"], counted["dropped"]) == (4, 1, 0)
+    assert (counted["input_tokens"], counted["output_tokens"]) == (40, 20)
+    assert counted["seconds"] > 0

@@ -1,0 +1,225 @@
+"""What every method promises whoever embeds it in LangGraph; runs on the sample corpus with the offline model."""
+
+import asyncio
+import json
+import logging
+from operator import add
+from typing import Annotated, Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.graph import END, START, StateGraph
+from typing_extensions import TypedDict
+
+from langgraph_rag.methods import METHODS
+from langgraph_rag.models import load_model
+from langgraph_rag.records import Usage, add_usage
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+SCHOOL = {"question": "Did Nessa Palliver and Sunniva Lockhaven go to the same school?"}
+LATER = {"question": "Who died later, Ilse Tarrant or Tobin Grell?"}
+QUICK = {"max_steps": 2}
+MODES = ["custom", "values"]
+NAMES = ["answer", "evidence", "passages", "granularity", "trace", "usage"]
+
+
+@pytest.fixture(params=sorted(METHODS))
+def builder(request: pytest.FixtureRequest, sample_kb: KnowledgeBase) -> Any:
+    return METHODS[request.param].create(load_model("offline"), sample_kb)
+
+
+@pytest.fixture
+def graph(builder: Any) -> Any:
+    return builder.compile()
+
+
+def told(result: dict[str, Any]) -> dict[str, Any]:
+    """Return a result without what differs from run to run, and without inner state."""
+    found = {name: result[name] for name in NAMES}
+    return found | {"usage": found["usage"] | {"seconds": 0}}
+
+
+# --- ways to run -----------------------------------------------------------------------------------------------------
+async def test_every_way_to_run_gives_the_same_result(graph: Any) -> None:
+    expected = told(await graph.ainvoke(SCHOOL, context=QUICK))
+
+    assert expected["answer"] == "yes"
+    assert told(graph.invoke(SCHOOL, context=QUICK)) == expected
+    assert told(list(graph.stream(SCHOOL, context=QUICK, stream_mode="values"))[-1]) == expected
+    assert told([chunk async for chunk in graph.astream(SCHOOL, context=QUICK, stream_mode="values")][-1]) == expected
+    assert [told(result) for result in graph.batch([SCHOOL, SCHOOL], context=QUICK)] == [expected] * 2
+    assert [told(result) for result in await graph.abatch([SCHOOL, SCHOOL], context=QUICK)] == [expected] * 2
+
+
+async def test_different_questions_asked_at_once_do_not_mix(graph: Any) -> None:
+    alone = [told(await graph.ainvoke(asked, context=QUICK)) for asked in (SCHOOL, LATER)]
+
+    assert [told(result) for result in graph.batch([SCHOOL, LATER] * 3, context=QUICK)] == alone * 3
+    assert [told(result) for result in await graph.abatch([SCHOOL, LATER] * 3, context=QUICK)] == alone * 3
+
+
+async def test_the_result_is_the_declared_output_and_nothing_else(graph: Any) -> None:
+    assert set(graph.invoke(SCHOOL)) == set(await graph.ainvoke(SCHOOL)) == set(NAMES)
+
+
+def test_the_schemas_studio_shows_are_there(graph: Any) -> None:
+    assert graph.get_input_jsonschema()["required"] == ["question"]
+    assert set(graph.get_output_jsonschema()["properties"]) == set(NAMES)
+    assert {"top_k", "max_steps", "search"} <= set(graph.get_context_jsonschema()["properties"])
+
+
+# --- inside event loops ----------------------------------------------------------------------------------------------
+async def test_invoke_works_in_a_thread_beside_a_running_loop(graph: Any) -> None:
+    beside, within = await asyncio.gather(
+        asyncio.to_thread(graph.invoke, SCHOOL, context=QUICK), graph.ainvoke(SCHOOL, context=QUICK)
+    )
+
+    assert told(beside) == told(within)
+
+
+async def test_invoke_works_in_the_thread_of_a_running_loop_as_in_a_notebook(graph: Any) -> None:
+    assert asyncio.get_running_loop().is_running()
+    assert graph.invoke(SCHOOL, context=QUICK)["answer"] == "yes"
+
+
+def test_one_graph_serves_several_event_loops_one_after_the_other(graph: Any) -> None:
+    answers = [asyncio.run(graph.ainvoke(SCHOOL, context=QUICK))["answer"] for _ in range(2)]
+
+    assert answers == ["yes", "yes"]
+
+
+# --- events ----------------------------------------------------------------------------------------------------------
+async def test_the_same_custom_events_arrive_in_both_modes(graph: Any) -> None:
+    events = list(graph.stream(SCHOOL, context=QUICK, stream_mode="custom"))
+
+    assert [event async for event in graph.astream(SCHOOL, context=QUICK, stream_mode="custom")] == events
+    assert {event["v"] for event in events} == {1}
+    assert {event["node"] for event in events} <= set(graph.get_graph().nodes)
+    assert {event["node"] for event in events} >= {"retrieve", "conclude"}
+    assert json.loads(json.dumps(events)) == events
+
+
+async def test_no_tokens_of_internal_calls_are_streamed(graph: Any) -> None:
+    assert list(graph.stream(SCHOOL, context=QUICK, stream_mode="messages")) == []
+    assert [part async for part in graph.astream(SCHOOL, context=QUICK, stream_mode="messages")] == []
+
+
+# --- threads and checkpoints -----------------------------------------------------------------------------------------
+async def test_a_thread_answers_a_second_question_as_if_it_were_the_first(builder: Any) -> None:
+    alone = [told(await builder.compile().ainvoke(asked, context=QUICK)) for asked in (SCHOOL, LATER)]
+    graph, thread = builder.compile(checkpointer=InMemorySaver()), {"configurable": {"thread_id": "1"}}
+
+    in_a_row = [told(graph.invoke(asked, thread, context=QUICK)) for asked in (SCHOOL, LATER)]
+    in_another = {"configurable": {"thread_id": "2"}}
+
+    assert in_a_row == alone
+    assert [told(await graph.ainvoke(asked, in_another, context=QUICK)) for asked in (LATER, SCHOOL)] == alone[::-1]
+
+
+def test_a_run_survives_strict_checkpoints_with_a_stop_before_every_node(
+    builder: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    strict = InMemorySaver(serde=JsonPlusSerializer(allowed_msgpack_modules=None))
+    graph, thread = builder.compile(checkpointer=strict, interrupt_before="*"), {"configurable": {"thread_id": "1"}}
+
+    with caplog.at_level(logging.WARNING, "langgraph"):
+        graph.invoke(SCHOOL, thread, context=QUICK)
+        while graph.get_state(thread).next:
+            graph.invoke(None, thread, context=QUICK)
+        history = list(graph.get_state_history(thread))
+
+    assert told(graph.get_state(thread).values) == told(builder.compile().invoke(SCHOOL, context=QUICK))
+    assert len(history) > len(graph.get_graph().nodes) / 2
+    assert caplog.messages == []
+
+
+def test_checkpoints_hold_plain_json(builder: Any) -> None:
+    graph, thread = builder.compile(checkpointer=InMemorySaver()), {"configurable": {"thread_id": "1"}}
+
+    graph.invoke(SCHOOL, thread, context=QUICK)
+
+    for snapshot in graph.get_state_history(thread):
+        assert json.loads(json.dumps(snapshot.values)) == snapshot.values
+
+
+# --- inside other graphs ---------------------------------------------------------------------------------------------
+class Desk(TypedDict):
+    """A parent with keys of its own."""
+
+    asked: str
+    replies: Annotated[list[str], add]
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+async def test_a_node_of_another_graph_can_call_it_with_mapped_keys(graph: Any, awaited: bool) -> None:
+    def reply(state: Desk) -> dict[str, Any]:
+        return {"replies": [graph.invoke({"question": state["asked"]}, context=QUICK)["answer"]]}
+
+    async def areply(state: Desk) -> dict[str, Any]:
+        result = await graph.ainvoke({"question": state["asked"]}, context=QUICK)
+        return {"replies": [result["answer"]]}
+
+    parent: Any = StateGraph(Desk)
+    parent.add_node("reply", areply if awaited else reply)
+    parent.add_edge(START, "reply")
+    parent.add_edge("reply", END)
+    asked = {"asked": SCHOOL["question"], "replies": ["hello"]}
+
+    assert await parent.compile().ainvoke(asked) == {"asked": SCHOOL["question"], "replies": ["hello", "yes"]}
+    if not awaited:
+        assert parent.compile().invoke(asked)["replies"] == ["hello", "yes"]
+
+
+class Talk(TypedDict):
+    """A parent that shares only the question and the answer."""
+
+    question: str
+    answer: str
+    mood: str
+
+
+class Bill(Talk):
+    """A parent that also sums up costs."""
+
+    usage: Annotated[Usage, add_usage]
+
+
+def around(graph: Any, state: Any) -> Any:
+    """Put a graph between two nodes of a parent; the second asks it anew."""
+    parent = StateGraph(state)
+    parent.add_node("rag", graph)
+    parent.add_node("ask_more", lambda _: dict(LATER, mood="curious"))
+    parent.add_node("rag_again", graph)
+    parent.add_edge(START, "rag")
+    parent.add_edge("rag", "ask_more")
+    parent.add_edge("ask_more", "rag_again")
+    parent.add_edge("rag_again", END)
+    return parent.compile(checkpointer=InMemorySaver())
+
+
+async def test_it_can_be_added_as_a_node_that_shares_question_and_answer(graph: Any) -> None:
+    parent = around(graph, Talk)
+    threads = [{"configurable": {"thread_id": name}} for name in "ab"]
+    asked = SCHOOL | {"mood": "calm"}
+
+    expected = LATER | {"answer": graph.invoke(LATER)["answer"], "mood": "curious"}
+    assert parent.invoke(asked, threads[0]) == expected
+    assert await parent.ainvoke(asked, threads[1]) == expected
+
+
+def test_as_a_node_its_events_and_updates_can_be_streamed_from_the_parent(graph: Any) -> None:
+    parent, thread = around(graph, Talk), {"configurable": {"thread_id": "1"}}
+
+    chunks = list(parent.stream(SCHOOL, thread, stream_mode=["custom", "updates"], subgraphs=True))
+
+    assert {path[0].split(":")[0] for path, _, _ in chunks if path} == {"rag", "rag_again"}
+    assert {chunk["node"] for _, mode, chunk in chunks if mode == "custom"} >= {"retrieve", "conclude"}
+
+
+def test_a_parent_that_sums_usage_gets_each_run_once(graph: Any) -> None:
+    parent, thread = around(graph, Bill), {"configurable": {"thread_id": "1"}}
+
+    calls = parent.invoke(SCHOOL, thread)["usage"]["calls"]
+
+    assert calls == sum(graph.invoke(asked)["usage"]["calls"] for asked in (SCHOOL, LATER))
