@@ -21,7 +21,7 @@ from langgraph_rag.prompts.prompt import Prompt, Reply
 from langgraph_rag.records import Usage, no_usage
 
 MAX_REPAIRS = 2
-_INTERNAL_TAG = "langsmith:nostream"  # keeps a call's tokens out of the `messages` stream
+_INTERNAL_TAGS = ["nostream", "langsmith:nostream"]  # keep a call out of LangGraph's `messages` stream, out of chat UIs
 _REASONING = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _REASONING_END = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)  # some chat templates open the tag
 
@@ -99,7 +99,7 @@ async def ask(llm: BaseChatModel, prompt: Prompt[Reply], **values: Any) -> Reply
 
 async def _call(llm: BaseChatModel, messages: list[BaseMessage], options: dict[str, Any]) -> AIMessage:
     try:
-        return await llm.ainvoke(messages, config={"tags": [_INTERNAL_TAG]}, **options)
+        return await llm.ainvoke(messages, config={"tags": _INTERNAL_TAGS}, **options)
     except RagError:
         raise
     except Exception as error:

@@ -286,7 +286,7 @@ async def test_other_models_are_asked_without_options(monkeypatch: pytest.Monkey
 
     await ask_city(ScriptedModel.of([]))
 
-    assert asked == [{"config": {"tags": ["langsmith:nostream"]}}]
+    assert asked == [{"config": {"tags": ["nostream", "langsmith:nostream"]}}]
 
 
 @pytest.mark.filterwarnings("ignore:A test tried to use socket")  # ChatOpenAI looks for socket options

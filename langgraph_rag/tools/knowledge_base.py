@@ -83,6 +83,8 @@ class KnowledgeBase:
         self._graph: TripleGraph | None = None
         self._graph_in_step = threading.RLock()  # held while records and graph change together
         self._query_vectors: OrderedDict[str, Matrix] = OrderedDict()
+        self._reading: dict[tuple[str, str], Future[None]] = {}
+        self._reading_lock = threading.Lock()
         self._embeddings_of_queries = Coalescer(self._embed_queries)
         self._searches = Coalescer(self._search_many)
         self._rankings = Coalescer(self._rank_many)
@@ -253,7 +255,7 @@ class KnowledgeBase:
         extractor = extractor or self.extractor
         unread = await asyncio.to_thread(self._records.unextracted, extractor.version, passage_ids)
         if unread:
-            await self._extract(unread, progress=False, extractor=extractor)
+            await self._extract_once(unread, extractor)
         return await asyncio.to_thread(self._records.triples, passage_ids, extractor.version)
 
     async def apassages(self, ids: Sequence[str]) -> list[Record]:
@@ -324,6 +326,27 @@ class KnowledgeBase:
                     done += len(readings)
                     bar.update(len(readings))
         return len(ids) - done
+
+    async def _extract_once(self, ids: Sequence[str], extractor: TripleExtractor) -> None:
+        """Read passages that nobody else is reading, and wait for those that somebody is: models are dear."""
+        reading: Future[None] = Future()
+        others, mine = [], []
+        with self._reading_lock:
+            for key in ((extractor.version, id_) for id_ in ids):
+                if key in self._reading:
+                    others.append(self._reading[key])
+                else:
+                    self._reading[key] = reading
+                    mine.append(key)
+        try:
+            if mine:
+                await self._extract([id_ for _, id_ in mine], progress=False, extractor=extractor)
+        finally:
+            with self._reading_lock:
+                for key in mine:
+                    del self._reading[key]
+            reading.set_result(None)
+        await asyncio.gather(*map(asyncio.wrap_future, dict.fromkeys(others)))
 
     def _save(self, extractor: TripleExtractor, readings: list[Reading], passages: dict[str, Record]) -> None:
         facts = []

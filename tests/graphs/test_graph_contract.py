@@ -7,13 +7,15 @@ from operator import add
 from typing import Annotated, Any
 
 import pytest
+from langchain_core.outputs import ChatResult
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
+from langgraph_rag.errors import ModelCallError
 from langgraph_rag.methods import METHODS
-from langgraph_rag.models import load_model
+from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.records import Usage, add_usage
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -26,7 +28,7 @@ NAMES = ["answer", "evidence", "passages", "granularity", "trace", "usage"]
 
 @pytest.fixture(params=sorted(METHODS))
 def builder(request: pytest.FixtureRequest, sample_kb: KnowledgeBase) -> Any:
-    return METHODS[request.param].create(load_model("offline"), sample_kb)
+    return METHODS[request.param].create(OfflineModel(), sample_kb)
 
 
 @pytest.fixture
@@ -132,6 +134,30 @@ def test_a_run_survives_strict_checkpoints_with_a_stop_before_every_node(
     assert told(graph.get_state(thread).values) == told(builder.compile().invoke(SCHOOL, context=QUICK))
     assert len(history) > len(graph.get_graph().nodes) / 2
     assert caplog.messages == []
+
+
+class StumblingModel(OfflineModel):
+    """Breaks down at its second call, once."""
+
+    calls: int = 0
+
+    def _generate(self, *messages: Any, **options: Any) -> ChatResult:
+        self.calls += 1
+        if self.calls == 2:
+            raise ConnectionError("the line is dead")
+        return super()._generate(*messages, **options)
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_a_run_that_failed_goes_on_where_it_failed(name: str, sample_kb: KnowledgeBase) -> None:
+    stumbling = METHODS[name].create(StumblingModel(), sample_kb).compile(checkpointer=InMemorySaver())
+    thread = {"configurable": {"thread_id": "1"}}
+
+    with pytest.raises(ModelCallError, match="the line is dead"):
+        stumbling.invoke(SCHOOL, thread, context=QUICK)
+    resumed = stumbling.invoke(None, thread, context=QUICK)
+
+    assert told(resumed) == told(METHODS[name].create(OfflineModel(), sample_kb).compile().invoke(SCHOOL, context=QUICK))
 
 
 def test_checkpoints_hold_plain_json(builder: Any) -> None:

@@ -1,0 +1,98 @@
+"""The sample corpus is sound, and CIRAG with the offline model and the default embedder answers most of its questions."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import SAMPLE
+
+from langgraph_rag.evaluation.outcomes import Outcome
+from langgraph_rag.evaluation.questions import load_questions
+from langgraph_rag.evaluation.runner import evaluate
+from langgraph_rag.methods import METHODS
+from langgraph_rag.models import load_model
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+
+def lines(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (SAMPLE / name).read_text(encoding="utf-8").splitlines()]
+
+
+CORPUS = {passage["id"]: passage for passage in lines("corpus.jsonl")}
+QUESTIONS = lines("questions.jsonl")
+
+
+class Recorder:
+    """Passes questions on to a graph and keeps the results."""
+
+    def __init__(self, graph: Any) -> None:
+        self.graph = graph
+        self.results: list[dict[str, Any]] = []
+
+    async def ainvoke(self, input: Any, /, *, context: Any = None) -> Any:
+        self.results.append(await self.graph.ainvoke(input, context=context))
+        return self.results[-1]
+
+
+# --- the corpus ------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", ["corpus.jsonl", "questions.jsonl"])
+def test_ids_are_unique(name: str) -> None:
+    ids = [line["id"] for line in lines(name)]
+
+    assert len(set(ids)) == len(ids)
+
+
+def test_titles_and_texts_are_unique_and_not_empty() -> None:
+    for field in ("title", "text"):
+        values = [passage[field].strip() for passage in CORPUS.values()]
+        assert all(values)
+        assert len(set(values)) == len(values)
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question["id"])
+def test_supporting_sentences_stand_word_for_word_in_the_supporting_passages(question: dict[str, Any]) -> None:
+    texts = [CORPUS[id_]["text"] for id_ in question["supporting_ids"]]
+
+    assert all(any(sentence in text for text in texts) for sentence in question["supporting_sentences"])
+    assert all(any(sentence in text for sentence in question["supporting_sentences"]) for text in texts)
+
+
+def test_every_passage_gives_triples(sample_kb: KnowledgeBase) -> None:
+    assert sample_kb.info()["passages"] == len(CORPUS)
+    assert sample_kb.info()["passages_without_triples"] == 0
+
+
+# --- the questions ---------------------------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def cirag(sample_kb: KnowledgeBase) -> Recorder:
+    return Recorder(METHODS["cirag"].create(load_model("offline"), sample_kb).compile())
+
+
+@pytest.fixture
+async def outcomes(cirag: Recorder, tmp_path_factory: pytest.TempPathFactory) -> Sequence[Outcome]:
+    cirag.results.clear()
+    return await evaluate(cirag, load_questions(SAMPLE / "questions.jsonl"), tmp_path_factory.mktemp("out"))
+
+
+async def test_the_offline_model_answers_most_questions_and_fails_at_none(
+    cirag: Recorder, outcomes: Sequence[Outcome], sample_kb: KnowledgeBase
+) -> None:
+    assert [outcome["error"] for outcome in outcomes] == [None] * 12
+    assert sum(outcome["em"] or 0 for outcome in outcomes) >= 8
+    for result in cirag.results:
+        assert_well_founded(result, sample_kb)
+
+
+def assert_well_founded(result: dict[str, Any], kb: KnowledgeBase) -> None:
+    ids = [passage["id"] for passage in result["passages"]]
+    assert len(ids) >= 10
+    assert set(ids) <= set(CORPUS)
+    for entry in result["evidence"]:
+        passage = CORPUS[entry["passage_id"]]
+        assert entry["sentence"] in passage["text"]
+        assert entry["title"] == passage["title"]
+        assert 1 <= entry["step"] <= len(result["trace"])
+        assert entry["triple"] in result["trace"][entry["step"] - 1]["core_triples"]
+        assert entry["triple"] in [stored["triple"] for stored in kb.triples([entry["passage_id"]])]
