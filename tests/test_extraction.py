@@ -1,5 +1,6 @@
 """Reading triples: what is kept of a model's replies, which sentences support it, and what happens on failure."""
 
+import asyncio
 import json
 import logging
 from collections.abc import Mapping
@@ -210,3 +211,15 @@ def test_another_version_reads_all_passages_anew_and_sees_only_its_own_triples(
         assert kb.triples(["skellby"]) == by_rules
         kb.delete(["skellby"])
         assert kb.triples(["skellby"]) == []
+
+
+async def test_two_callers_at_once_have_a_passage_read_once(tmp_path: Path, documents: Documents) -> None:
+    model = ScriptedModel.of(Reader())
+    extractor = ModelExtractor(model)
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings()) as kb:
+        kb.add(documents, progress=False)
+        ids = [document["id"] for document in documents]
+        one, other = await asyncio.gather(kb.atriples(ids, extractor), kb.atriples(ids, extractor))
+
+    assert one == other != []
+    assert len(model.received) == 2 * len(documents)

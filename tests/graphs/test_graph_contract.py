@@ -157,7 +157,9 @@ def test_a_run_that_failed_goes_on_where_it_failed(name: str, sample_kb: Knowled
         stumbling.invoke(SCHOOL, thread, context=QUICK)
     resumed = stumbling.invoke(None, thread, context=QUICK)
 
-    assert told(resumed) == told(METHODS[name].create(OfflineModel(), sample_kb).compile().invoke(SCHOOL, context=QUICK))
+    assert told(resumed) == told(
+        METHODS[name].create(OfflineModel(), sample_kb).compile().invoke(SCHOOL, context=QUICK)
+    )
 
 
 def test_checkpoints_hold_plain_json(builder: Any) -> None:

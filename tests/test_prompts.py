@@ -1,0 +1,126 @@
+"""What the models read: every prompt, rendered for one question, beside the text it should be.
+
+`UPDATE_SNAPSHOTS=1 pytest tests/test_prompts.py` writes the texts anew; read the difference before you commit it.
+"""
+
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import langgraph_rag.prompts
+from langgraph_rag.llm import read_reply
+from langgraph_rag.prompts import cirag
+from langgraph_rag.prompts.cirag import HistoryStep, TitledText
+from langgraph_rag.prompts.prompt import Prompt
+
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+QUESTION = "Whom did the director of Nine Tides marry?"
+NINE_TIDES = TitledText(
+    title="Nine Tides",
+    text='Nine Tides is a 1954 drama film directed by Ilse Tarrant. Its working title was "Ebb {1}".',
+)
+TARRANT = TitledText(
+    title="Ilse Tarrant",
+    text="Ilse Tarrant (3 March 1912 – 9 June 1984) was a Tharnish film director born in Port Ellowin. "
+    "On 4 June 1938 she married the composer Corwen Ashlade.",
+)
+DIRECTED = ["Nine Tides", "directed by", "Ilse Tarrant"]
+MARRIED = ["Ilse Tarrant", "married", "Corwen Ashlade"]
+BORN = ["Ilse Tarrant", "born in", "Port Ellowin"]
+HISTORY = [
+    HistoryStep(
+        query=QUESTION,
+        candidates=[DIRECTED, ["Nine Tides", "is", '1954 drama film, first named "Ebb"']],
+        thought="Ilse Tarrant directed the film. Whom she married is missing.",
+        facts=[DIRECTED],
+        question="Whom did Ilse Tarrant marry?",
+    ),
+    HistoryStep(
+        query="Whom did Ilse Tarrant marry?",
+        candidates=[],
+        thought="None of them tells.",
+        facts=[],
+        question="Who was the husband of Ilse Tarrant?",
+    ),
+]
+CASES: dict[str, tuple[Prompt[Any], dict[str, Any]]] = {
+    "cirag.find_entities": (cirag.FIND_ENTITIES, dict(NINE_TIDES)),
+    "cirag.extract_triples": (
+        cirag.EXTRACT_TRIPLES,
+        {**NINE_TIDES, "entities": ["Nine Tides", "1954", "Ilse Tarrant", 'Ebb "{1}"', "Brontë"]},
+    ),
+    "cirag.integrate": (
+        cirag.INTEGRATE,
+        {
+            "question": QUESTION,
+            "history": HISTORY,
+            "query": "Who was the husband of Ilse Tarrant?",
+            "facts": [BORN, MARRIED],
+        },
+    ),
+    "cirag.answer_from_triples": (
+        cirag.ANSWER_FROM_TRIPLES,
+        {"question": QUESTION, "triples": [DIRECTED, MARRIED]},
+    ),
+    "cirag.answer_from_sentences": (
+        cirag.ANSWER_FROM_SENTENCES,
+        {"question": QUESTION, "sentences": [NINE_TIDES, TARRANT]},
+    ),
+    "cirag.answer_from_passages": (
+        cirag.ANSWER_FROM_PASSAGES,
+        {"question": QUESTION, "passages": [NINE_TIDES, TARRANT]},
+    ),
+}
+
+
+def rendered(name: str) -> str:
+    prompt, values = CASES[name]
+    return "\n\n".join(f"--- {message.type} ---\n{message.text}" for message in prompt.render(**values)) + "\n"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_prompt_reads_as_its_snapshot(name: str) -> None:
+    file = SNAPSHOTS / f"{name}.txt"
+    if os.environ.get("UPDATE_SNAPSHOTS"):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(rendered(name), encoding="utf-8", newline="\n")
+
+    assert rendered(name) == file.read_text(encoding="utf-8")
+
+
+def test_every_prompt_has_a_snapshot_and_every_snapshot_a_prompt() -> None:
+    folder = Path(langgraph_rag.prompts.__file__).parent
+    modules = [import_module(f"langgraph_rag.prompts.{file.stem}") for file in folder.glob("[a-z]*.py")]
+    prompts = {id(value): value for module in modules for value in vars(module).values() if isinstance(value, Prompt)}
+
+    assert sorted(prompts) == sorted(id(prompt) for prompt, _ in CASES.values())
+    assert {file.stem for file in SNAPSHOTS.iterdir()} == set(CASES)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_instructions_do_not_depend_on_the_values_so_that_servers_can_reuse_them(name: str) -> None:
+    prompt, values = CASES[name]
+    nothing: dict[str, Any] = {key: [] if key in prompt.show else "" for key in values}
+
+    assert prompt.render(**values)[0] == prompt.render(**nothing)[0]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_replies_shown_as_examples_are_replies_the_prompt_accepts(name: str) -> None:
+    prompt, _ = CASES[name]
+    examples = prompt.instructions.split("\nReply: ")[1:]
+
+    assert examples
+    for example in examples:
+        assert set(read_reply(example, prompt.reply).model_dump()) == set(prompt.reply.model_fields)
+
+
+def test_where_there_is_nothing_to_show_the_prompt_says_so() -> None:
+    _, request = cirag.INTEGRATE.render(question=QUESTION, history=[], query=QUESTION, facts=[])
+
+    assert request.text.split("\n\n")[1] == "(this is the first step)"
+    assert request.text.endswith("Candidate facts:\n(none)")
+    assert cirag.ANSWER_FROM_PASSAGES.render(question=QUESTION, passages=[])[1].text.startswith("(none)\n")
