@@ -1,16 +1,25 @@
-"""What the benchmarks share: reading the data, percentiles, the printed table, the file of results."""
+"""What the benchmarks share: reading the data, timing on a machine shared with others, the table, the results file.
+
+Other processes lengthen what is timed, also its processor time, because threads that wait for each other keep spinning.
+So each round notes what they used meanwhile. Rounds are told apart by that alone, never by what came out of them; all
+are written down, and the figures come from the quiet ones.
+"""
 
 import json
 import math
 import os
 import platform
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Generic, TypeVar
 
 from langgraph_rag.evaluation.questions import load_questions
 from langgraph_rag.tools.files import read_documents
@@ -18,7 +27,78 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 Figures = Mapping[str, object]
 RESULTS = Path(__file__).parent / "results"
+_QUIET = 0.05  # of the machine's processor time: more used by others, and a round is not quiet
+_PATIENCE = 90  # seconds to wait for a quiet moment
+_CORES = os.cpu_count() or 1
 _PACKAGES = ["torch", "sentence-transformers", "chromadb", "langgraph", "langchain-core"]
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Round(Generic[T]):
+    """What one round measured, and the share of the machine that other processes used meanwhile."""
+
+    measured: T
+    others: float
+
+    @property
+    def quiet(self) -> bool:
+        """Tell whether other processes left the machine alone."""
+        return self.others <= _QUIET
+
+
+def rounds(measure: Callable[[], T], wanted: int) -> list[Round[T]]:
+    """Measure until so many rounds were quiet, three times as often at most."""
+    done: list[Round[T]] = []
+    while sum(r.quiet for r in done) < wanted and len(done) < 3 * wanted:
+        _wait_for_quiet()
+        started, busy = time.perf_counter(), _others()
+        measured = measure()
+        share = (_others() - busy) / (time.perf_counter() - started) / _CORES
+        done.append(Round(measured, round(max(share, 0.0), 3)))
+        print(f"round {len(done)}: others {done[-1].others:.1%}", file=sys.stderr)
+    return done
+
+
+def quiet(done: Sequence[Round[T]]) -> list[T]:
+    """Return what the quiet rounds measured, or all where none was quiet."""
+    return [r.measured for r in done if r.quiet] or [r.measured for r in done]
+
+
+def counted(done: Sequence[Round[T]]) -> str:
+    """Say how many rounds the figures come from."""
+    calm = sum(r.quiet for r in done)
+    return f"{calm} of {len(done)}" if calm else f"none of {len(done)}: figures are of disturbed rounds"
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Return the seconds a piece of work takes."""
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def _wait_for_quiet() -> None:
+    for _ in range(_PATIENCE):
+        busy = _others()
+        time.sleep(1)
+        if (_others() - busy) / _CORES <= _QUIET:
+            return
+
+
+def _others() -> float:
+    """Return the processor seconds used so far by all but this process and those it has started and awaited.
+
+    Zero where the system does not tell: every round counts as quiet then.
+    """
+    statistics_file = Path("/proc/stat")
+    if not statistics_file.exists():
+        return 0.0
+    ticks = [int(field) for field in statistics_file.read_text(encoding="utf-8").split("\n", 1)[0].split()[1:9]]
+    idle, waiting = ticks[3], ticks[4]
+    return (sum(ticks) - idle - waiting) / os.sysconf("SC_CLK_TCK") - sum(os.times()[:4])
 
 
 def corpus(data: Path, limit: int | None = None) -> list[dict[str, str]]:

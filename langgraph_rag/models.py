@@ -6,7 +6,7 @@ from typing import Any
 from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
 
-from langgraph_rag.errors import MissingExtraError, UnknownNameError
+from langgraph_rag.errors import MissingExtraError, ModelCallError, UnknownNameError
 from langgraph_rag.offline.model import OfflineModel
 
 MODEL_FORMS = ["offline", "vllm:MODEL", "PROVIDER:MODEL (as LangChain's init_chat_model takes it)"]
@@ -24,7 +24,8 @@ def load_model(name: str, **options: Any) -> BaseChatModel:
 
     Raises:
         UnknownNameError: when the name has none of these forms.
-        MissingExtraError: when the package for this kind of model is not installed.
+        MissingExtraError: when the package for served models is not installed.
+        ModelCallError: when a provider's model cannot be set up: its package or its key is missing.
     """
     if name == "offline":
         return OfflineModel(**options)
@@ -35,10 +36,10 @@ def load_model(name: str, **options: Any) -> BaseChatModel:
         return _served(model, **options)
     try:
         loaded: BaseChatModel = init_chat_model(model, model_provider=kind, **{"temperature": 0, **options})
-    except ImportError as error:
-        raise MissingExtraError(f"model {name!r} ({error})", "openai") from error
-    except ValueError as error:
-        raise UnknownNameError("model", name, MODEL_FORMS) from error
+    except Exception as error:
+        if type(error) is ValueError:  # how init_chat_model refuses a provider it does not know
+            raise UnknownNameError("model", name, MODEL_FORMS) from error
+        raise ModelCallError(f"model {name!r} cannot be set up: {error}") from error
     return loaded
 
 

@@ -1,6 +1,6 @@
 """Plain, JSON-like data: what the knowledge base stores, what graph states hold, what callers receive."""
 
-from typing import NotRequired
+from typing import Annotated, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -96,3 +96,17 @@ def add_usage(left: Usage, right: Usage) -> Usage:
         repairs=left["repairs"] + right["repairs"],
         dropped=left["dropped"] + right["dropped"],
     )
+
+
+class Result(TypedDict):
+    """What every method returns.
+
+    `evidence` lists the facts behind the answer, `passages` the passages of the run, best first, `trace` what each
+    step did, and `usage` what it cost.
+    """
+
+    answer: str
+    evidence: list[Evidence]
+    passages: list[ScoredPassage]
+    trace: list[TraceStep]
+    usage: Annotated[Usage, add_usage]

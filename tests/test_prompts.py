@@ -12,8 +12,9 @@ import pytest
 
 import langgraph_rag.prompts
 from langgraph_rag.llm import read_reply
-from langgraph_rag.prompts import cirag
-from langgraph_rag.prompts.cirag import HistoryStep, TitledText
+from langgraph_rag.prompts import answering, cirag
+from langgraph_rag.prompts.answering import TitledText
+from langgraph_rag.prompts.cirag import HistoryStep
 from langgraph_rag.prompts.prompt import Prompt
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
@@ -62,15 +63,15 @@ CASES: dict[str, tuple[Prompt[Any], dict[str, Any]]] = {
         },
     ),
     "cirag.answer_from_triples": (
-        cirag.ANSWER_FROM_TRIPLES,
+        answering.ANSWER_FROM_TRIPLES,
         {"question": QUESTION, "triples": [DIRECTED, MARRIED]},
     ),
     "cirag.answer_from_sentences": (
-        cirag.ANSWER_FROM_SENTENCES,
+        answering.ANSWER_FROM_SENTENCES,
         {"question": QUESTION, "sentences": [NINE_TIDES, TARRANT]},
     ),
     "cirag.answer_from_passages": (
-        cirag.ANSWER_FROM_PASSAGES,
+        answering.ANSWER_FROM_PASSAGES,
         {"question": QUESTION, "passages": [NINE_TIDES, TARRANT]},
     ),
 }
@@ -123,4 +124,4 @@ def test_where_there_is_nothing_to_show_the_prompt_says_so() -> None:
 
     assert request.text.split("\n\n")[1] == "(this is the first step)"
     assert request.text.endswith("Candidate facts:\n(none)")
-    assert cirag.ANSWER_FROM_PASSAGES.render(question=QUESTION, passages=[])[1].text.startswith("(none)\n")
+    assert answering.ANSWER_FROM_PASSAGES.render(question=QUESTION, passages=[])[1].text.startswith("(none)\n")

@@ -6,11 +6,10 @@ their sentences, or their passages.
 """
 
 from collections.abc import Hashable, Sequence
-from typing import Annotated, Literal
+from typing import Literal
 
 from langchain_core.language_models import BaseChatModel
 from langgraph.graph import END, START, StateGraph
-from typing_extensions import TypedDict
 
 from langgraph_rag.context import Context, context
 from langgraph_rag.errors import UnknownNameError
@@ -29,20 +28,16 @@ from langgraph_rag.nodes.integrate import Integrate
 from langgraph_rag.nodes.node import as_node
 from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
 from langgraph_rag.nodes.retrieve import Retrieve
+from langgraph_rag.prompts import answering
 from langgraph_rag.prompts import cirag as prompts
-from langgraph_rag.records import Evidence, ScoredPassage, TraceStep, Triple, Usage, add_usage
+from langgraph_rag.records import Result, ScoredPassage, Triple
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
-class CiragResult(TypedDict):
+class CiragResult(Result):
     """What a run returns; `granularity` is the evidence the answer needed, "none" for a refusal."""
 
-    answer: str
-    evidence: list[Evidence]
-    passages: list[ScoredPassage]
     granularity: Literal["triples", "sentences", "passages", "none"]
-    trace: list[TraceStep]
-    usage: Annotated[Usage, add_usage]
 
 
 class CiragState(QuestionInput, CiragResult):
@@ -59,9 +54,9 @@ class CiragState(QuestionInput, CiragResult):
 
 _BEGINNINGS = {"step": 0, "first_retrieval": [], "evidence": [], "history": [], "trace": [], "granularity": "none"}
 _PROMPTS = {
-    "triples": prompts.ANSWER_FROM_TRIPLES,
-    "sentences": prompts.ANSWER_FROM_SENTENCES,
-    "passages": prompts.ANSWER_FROM_PASSAGES,
+    "triples": answering.ANSWER_FROM_TRIPLES,
+    "sentences": answering.ANSWER_FROM_SENTENCES,
+    "passages": answering.ANSWER_FROM_PASSAGES,
 }
 _GATHER = {"triples": gather_triples, "sentences": gather_sentences, "passages": gather_passages}
 _SELECT = {"similarity": most_similar, "none": all_of_them}

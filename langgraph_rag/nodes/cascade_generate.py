@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from langgraph_rag.llm import ask
 from langgraph_rag.matching import normalise, triple_key
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.prompts.cirag import Answer, TitledText
+from langgraph_rag.prompts.answering import Answer, TitledText
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Evidence, ScoredPassage
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
@@ -50,7 +50,7 @@ async def gather_sentences(kb: KnowledgeBase, state: GenerateInput) -> dict[str,
     supporting = {(evidence["passage_id"], evidence["sentence"]) for evidence in state["evidence"]}
     records = await kb.apassages([evidence["passage_id"] for evidence in state["evidence"]])
     texts = [
-        TitledText(title=r["title"], text=" ".join(s for s in r["sentences"] if (r["id"], s) in supporting))
+        TitledText(title=r["title"], text="\n".join(s for s in r["sentences"] if (r["id"], s) in supporting))
         for r in records
     ]
     return {"sentences": texts}

@@ -1,8 +1,8 @@
-"""Prompts of CIRAG (Wei et al. 2025): extraction (appendix A.1), integration (A.2), adaptive generation (A.3)."""
+"""Prompts of CIRAG (Wei et al. 2025): extraction (appendix A.1) and integration (A.2)."""
 
 from typing_extensions import TypedDict
 
-from langgraph_rag.prompts.prompt import Prompt, PromptReply, name_list, triple_lines
+from langgraph_rag.prompts.prompt import Prompt, PromptReply, TripleReply, name_list, triple_lines
 
 
 class HistoryStep(TypedDict):
@@ -15,13 +15,6 @@ class HistoryStep(TypedDict):
     question: str
 
 
-class TitledText(TypedDict):
-    """A text under the title of the document it comes from."""
-
-    title: str
-    text: str
-
-
 class Entities(PromptReply):
     """The named entities of a passage."""
 
@@ -31,22 +24,15 @@ class Entities(PromptReply):
 class Triples(PromptReply):
     """The facts of a passage, each `[head, relation, tail]`."""
 
-    triples: list[list[str]]
+    triples: list[TripleReply]
 
 
 class Integration(PromptReply):
-    """What one round of integration concludes; an empty question ends the search."""
+    """What one round of integration concludes; no question ends the search."""
 
     thought: str
-    facts: list[list[str]]
-    question: str | None = None
-
-
-class Answer(PromptReply):
-    """An answer with the reasoning that led to it, or a refusal."""
-
-    thought: str
-    answer: str
+    facts: list[TripleReply]
+    question: str | None
 
 
 def history_text(history: list[HistoryStep]) -> str:
@@ -61,11 +47,6 @@ def history_text(history: list[HistoryStep]) -> str:
         lines += [f"Thought: {step['thought']}", "Kept facts:", triple_lines(step["facts"])]
         rounds.append("\n".join(lines))
     return "\n\n".join(rounds)
-
-
-def titled_texts(texts: list[TitledText]) -> str:
-    """Show texts under their titles, separated by blank lines."""
-    return "\n\n".join(f"Title: {text['title']}\n{text['text']}" for text in texts) or "(none)"
 
 
 FIND_ENTITIES = Prompt(
@@ -117,30 +98,55 @@ INTEGRATE = Prompt(
     name="integrate",
     instructions="""\
 You collect facts, step by step, until a question can be answered. In each step you see the original question, the \
-earlier steps, the current query, and candidate facts that were found for it, each a triple [head, relation, tail].
-1. thought: say briefly which candidates help with the original question, given what was kept in earlier steps, and \
-whether all kept facts together now answer it. If not, say what is still missing. Use only the facts shown.
-2. facts: copy the candidates that help, unchanged. Keep every line of reasoning that is still possible, not only the \
-likeliest. If none helps, return an empty list.
+earlier steps, the current query, and candidate facts that were found for it, the likeliest first. Each fact is a \
+triple [head, relation, tail]. The facts were extracted automatically and some are clipped or garbled: read them with \
+care, and ask again where one only suggests what you need. Facts kept in earlier steps still count; they are not \
+listed again among the candidates.
+1. thought: say briefly which candidates help with the original question, and whether all kept facts together now \
+answer it. If not, say what is missing. Use only the facts shown.
+2. facts: copy the current candidates that help, unchanged. Where it is still open which of several names is meant, \
+keep the facts about each; leave out facts about names that nothing connects with the question. If none helps, return \
+an empty list.
 3. question: if something is missing, ask for it in one short question that can be searched for on its own: put the \
-names found so far in place of descriptions, and do not repeat an earlier query. If the kept facts are enough, return \
-null.
+names found so far in place of descriptions; if an earlier link is uncertain, ask about that link first; neither \
+repeat nor reword an earlier query. Return null if the kept facts are enough, and also if what is missing was asked \
+for, was not found, and no other line is open.
 
 Reply with one JSON object and nothing else:
 {"thought": "...", "facts": [["head", "relation", "tail"], ...], "question": "..." or null}
 
-Example
+Example of a first step
 Question: In which country was the architect of the Tolmar Bridge born?
 
 (this is the first step)
 
 Current query: In which country was the architect of the Tolmar Bridge born?
 Candidate facts:
-["Tolmar Bridge", "spans", "River Ister"]
 ["Tolmar Bridge", "designed by", "Ada Renk"]
+["Tolmar Bridge", "spans", "River Ister"]
 ["Tolmar", "is", "market town"]
 Reply: {"thought": "The bridge was designed by Ada Renk. Where she was born is not given yet.", "facts": \
-[["Tolmar Bridge", "designed by", "Ada Renk"]], "question": "In which country was Ada Renk born?"}""",
+[["Tolmar Bridge", "designed by", "Ada Renk"]], "question": "In which country was Ada Renk born?"}
+
+Example of a later step
+Question: In which country was the architect of the Tolmar Bridge born?
+
+Step 1
+Query: In which country was the architect of the Tolmar Bridge born?
+Candidate facts:
+["Tolmar Bridge", "designed by", "Ada Renk"]
+["Tolmar Bridge", "spans", "River Ister"]
+["Tolmar", "is", "market town"]
+Thought: The bridge was designed by Ada Renk. Where she was born is not given yet.
+Kept facts:
+["Tolmar Bridge", "designed by", "Ada Renk"]
+
+Current query: In which country was Ada Renk born?
+Candidate facts:
+["Ada Renk", "born in", "Kell, Norrland"]
+["Ada Renk", "married", "Jon Ister"]
+Reply: {"thought": "Ada Renk, who designed the bridge, was born in Kell in Norrland. That answers the question.", \
+"facts": [["Ada Renk", "born in", "Kell, Norrland"]], "question": null}""",
     request="""\
 Question: {question}
 
@@ -151,73 +157,4 @@ Candidate facts:
 {facts}""",
     reply=Integration,
     show={"facts": triple_lines, "history": history_text},
-)
-
-_ANSWER = """\
-You answer a question from {what} and from nothing else.
-- thought: reason step by step, naming the {items} you use.
-- answer: the answer alone, as short as possible: a name, a date, a number, yes or no; no sentence, no explanation. If \
-the {items} do not contain what is needed, the answer is exactly: unanswerable
-
-Reply with one JSON object and nothing else:
-{{"thought": "...", "answer": "..."}}
-
-Example
-{example}
-Question: Which country does the island that the Halden Ferry serves belong to?
-Reply: {{"thought": "The Halden Ferry serves the island of Kell. Kell belongs to Norrland.", "answer": "Norrland"}}
-
-Example
-{example}
-Question: Who is the captain of the Halden Ferry?
-Reply: {{"thought": "The {items} tell where the Halden Ferry goes but not who its captain is.", "answer": \
-"unanswerable"}}"""
-
-ANSWER_FROM_TRIPLES = Prompt(
-    name="answer_from_triples",
-    instructions=_ANSWER.format(
-        what="facts given as triples [head, relation, tail]",
-        items="facts",
-        example="""\
-Facts:
-["Halden Ferry", "links Orsby with", "Kell"]
-["Kell", "is an island of", "Norrland"]""",
-    ),
-    request="Facts:\n{triples}\n\nQuestion: {question}",
-    reply=Answer,
-    show={"triples": triple_lines},
-)
-
-ANSWER_FROM_SENTENCES = Prompt(
-    name="answer_from_sentences",
-    instructions=_ANSWER.format(
-        what="sentences, each under the title of the document it is taken from",
-        items="sentences",
-        example="""\
-Title: Halden Ferry
-It links Orsby with Kell.
-
-Title: Kell
-Kell is an island off the coast of Norrland, to which it belongs.""",
-    ),
-    request="{sentences}\n\nQuestion: {question}",
-    reply=Answer,
-    show={"sentences": titled_texts},
-)
-
-ANSWER_FROM_PASSAGES = Prompt(
-    name="answer_from_passages",
-    instructions=_ANSWER.format(
-        what="passages, each under its title",
-        items="passages",
-        example="""\
-Title: Halden Ferry
-The Halden Ferry has run since 1911. It links Orsby with Kell and carries 120 passengers.
-
-Title: Kell
-Kell is an island known for its lighthouse. It lies off the coast of Norrland, to which it belongs.""",
-    ),
-    request="{passages}\n\nQuestion: {question}",
-    reply=Answer,
-    show={"passages": titled_texts},
 )

@@ -3,10 +3,10 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, WithJsonSchema
 
 METADATA_KEY = "langgraph_rag"
 
@@ -16,6 +16,12 @@ class PromptReply(BaseModel):
 
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=True)
 
+
+TripleReply = Annotated[
+    list[str],
+    WithJsonSchema({"type": "array", "items": {"type": "string"}, "minItems": 3, "maxItems": 3}),
+]
+"""A triple as a model writes it: asked for with three parts, and checked only when it is used."""
 
 Reply = TypeVar("Reply", bound=PromptReply)
 Show = Callable[[Any], str]

@@ -1,0 +1,171 @@
+"""Ask 64 questions at once through CIRAG with a scripted model: against the slowest alone, and in processor time.
+
+python benchmarks/concurrency.py DATA
+"""
+
+import argparse
+import asyncio
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypedDict
+
+from measuring import Round, counted, indexed, questions, quiet, report, rounds, verdict
+from scripted import ScriptedModel
+
+from langgraph_rag import KnowledgeBase, create_cirag
+
+WALL_GOAL, PROCESSOR_GOAL = 1.3, 0.040
+_AT_ONCE = 64
+_CALLS = {
+    "embedder batches": ("_embeddings", "embed_documents"),
+    "Chroma searches": ("_vectors", "search"),
+    "Chroma reads of triple vectors": ("_vectors", "triples"),
+    "passage reads": ("_records", "passages"),
+    "triple reads": ("_records", "triples"),
+    "BM25 searches": ("_records", "bm25"),
+}
+
+
+class Run(TypedDict):
+    """What asking some questions at once took: seconds per question, model calls of each, calls to the parts."""
+
+    wall: float
+    processor: float
+    model_calls: list[int]
+    part_calls: dict[str, int]
+
+
+class Measured(TypedDict):
+    """One round: the sample alone, all at once, and all at once with a model that takes no time."""
+
+    alone: list[float]
+    chain: int
+    together: Run
+    immediate: Run
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path, help="folder with corpus.jsonl and questions.jsonl (more than 64)")
+    parser.add_argument("--rounds", type=int, default=5, help="quiet rounds")
+    parser.add_argument("--sample", type=int, default=8, help="questions also asked alone")
+    parser.add_argument("--seconds", type=float, default=0.5, help="what the model takes for a reply")
+    parser.add_argument("--kb", type=Path, help="folder to keep the index in for the next run")
+    arguments = parser.parse_args()
+    every = questions(arguments.data)
+    asked, others = every[:_AT_ONCE], every[_AT_ONCE:]
+    if len(asked) < _AT_ONCE or not others:
+        parser.error(f"expected more than {_AT_ONCE} questions, got {len(every)}")
+
+    with indexed(arguments.data, arguments.kb) as kb:
+        with KnowledgeBase.open(kb) as base:
+            base.embed_triples()
+        _run(kb, others, 0.0)
+        done = rounds(lambda: _measure(kb, asked, arguments.sample, arguments.seconds), arguments.rounds)
+
+    calm = quiet(done)
+    ratio = statistics.median(_ratio(one) for one in calm)
+    floor = statistics.median(one["together"]["wall"] / (one["chain"] * arguments.seconds) for one in calm)
+    processor = statistics.median(one["together"]["processor"] for one in calm)
+    immediate = statistics.median(one["immediate"]["processor"] for one in calm)
+    calls = calm[0]["together"]["part_calls"]
+    report(
+        "concurrency",
+        arguments.data,
+        {
+            "questions": len(asked),
+            "model_seconds": arguments.seconds,
+            "ratio": round(ratio, 3),
+            "ratio_to_model_seconds_of_the_longest_chain": round(floor, 3),
+            "processor_ms_per_question": round(processor * 1000, 1),
+            "processor_ms_per_question_without_waiting": round(immediate * 1000, 1),
+            "rounds": [_written(one) for one in done],
+        },
+        [
+            ("figure", "value", "goal"),
+            ("64 at once / slowest alone", f"{ratio:.2f}", f"at most {WALL_GOAL}: {verdict(ratio <= WALL_GOAL)}"),
+            ("64 at once / model seconds of the longest chain", f"{floor:.2f}", ""),
+            ("slowest alone, seconds", f"{statistics.median(max(one['alone']) for one in calm):.2f}", ""),
+            ("64 at once, seconds", f"{statistics.median(one['together']['wall'] for one in calm):.2f}", ""),
+            (
+                "processor time per question, ms",
+                f"{processor * 1000:.1f}",
+                f"under {PROCESSOR_GOAL * 1000:.0f}: {verdict(processor < PROCESSOR_GOAL)}",
+            ),
+            ("the same, model without waiting, ms", f"{immediate * 1000:.1f}", ""),
+            ("model calls", str(sum(calm[0]["together"]["model_calls"])), ""),
+            *((name, str(number), "") for name, number in calls.items()),
+            ("quiet rounds", counted(done), ""),
+        ],
+    )
+
+
+def _measure(kb: Path, asked: list[str], sample: int, seconds: float) -> Measured:
+    """Ask a sample alone, then all at once; each time the knowledge base is opened anew, so no query is remembered."""
+    alone = [_run(kb, [question], seconds) for question in asked[:: len(asked) // sample][:sample]]
+    together, immediate = _run(kb, asked, seconds), _run(kb, asked, 0.0)
+    chain = max(max(run["model_calls"]) for run in alone)
+    if chain < max(together["model_calls"]):
+        raise SystemExit("the sample holds none of the questions with most model calls: take a larger --sample")
+    return Measured(alone=[run["wall"] for run in alone], chain=chain, together=together, immediate=immediate)
+
+
+def _run(kb: Path, asked: list[str], seconds: float) -> Run:
+    with KnowledgeBase.open(kb) as base:
+        base.search("Which one is older?")  # what is loaded at the first search is not part of a question
+        base.triples([])
+        graph = create_cirag(ScriptedModel(seconds=seconds), base).compile()
+        calls = _count_calls(base)
+
+        async def ask_all() -> list[dict[str, Any]]:
+            return list(await asyncio.gather(*(graph.ainvoke({"question": question}) for question in asked)))
+
+        started, used = time.perf_counter(), time.process_time()
+        results = asyncio.run(ask_all())
+        wall, processor = time.perf_counter() - started, (time.process_time() - used) / len(asked)
+    return Run(
+        wall=wall, processor=processor, model_calls=[one["usage"]["calls"] for one in results], part_calls=dict(calls)
+    )
+
+
+def _count_calls(base: KnowledgeBase) -> dict[str, int]:
+    """Count from now on how often the parts of a knowledge base are called."""
+    calls = dict.fromkeys(_CALLS, 0)
+
+    def counting(name: str, work: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*values: Any) -> Any:
+            calls[name] += 1
+            return work(*values)
+
+        return call
+
+    for name, (part, method) in _CALLS.items():
+        owner = getattr(base, part)
+        setattr(owner, method, counting(name, getattr(owner, method)))
+    return calls
+
+
+def _ratio(measured: Measured) -> float:
+    return measured["together"]["wall"] / max(measured["alone"])
+
+
+def _written(one: Round[Measured]) -> dict[str, object]:
+    measured = one.measured
+    return {
+        "ratio": round(_ratio(measured), 3),
+        "alone": [round(value, 3) for value in measured["alone"]],
+        "model_calls_in_the_longest_chain": measured["chain"],
+        **{
+            name: {"wall": round(run["wall"], 3), "processor_ms_per_question": round(run["processor"] * 1000, 1)}
+            for name, run in (("together", measured["together"]), ("immediate", measured["immediate"]))
+        },
+        "part_calls": measured["together"]["part_calls"],
+        "others": one.others,
+    }
+
+
+if __name__ == "__main__":
+    main()
