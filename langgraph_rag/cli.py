@@ -1,10 +1,12 @@
-"""The command line: `langgraph-rag index | ask | info | eval | demo`."""
+"""The command line: `langgraph-rag index | ask | info | methods | eval | demo`."""
 
 import asyncio
+import inspect
 import json
 import sys
 from importlib import resources
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import typer
@@ -13,12 +15,14 @@ from tqdm.auto import tqdm
 from langgraph_rag.context import Context, Search
 from langgraph_rag.errors import RagError
 from langgraph_rag.evaluation.outcomes import Configuration, Outcome
-from langgraph_rag.evaluation.questions import load_questions
-from langgraph_rag.evaluation.report import markdown_table, summarise, write_report
+from langgraph_rag.evaluation.pictures import draw_comparison
+from langgraph_rag.evaluation.questions import Question, load_questions
+from langgraph_rag.evaluation.report import Summary, markdown_table, summarise, write_report
 from langgraph_rag.evaluation.runner import evaluate
-from langgraph_rag.methods import METHODS, method
+from langgraph_rag.methods import METHODS, create, named
 from langgraph_rag.models import MODEL_FORMS, load_model
 from langgraph_rag.narration import narrate
+from langgraph_rag.nodes.cascade_generate import is_refusal
 from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.tools.documents import to_passages
 from langgraph_rag.tools.extraction import TripleExtractor
@@ -37,7 +41,9 @@ MethodName = Annotated[str, typer.Option("--method", help=f"One of: {', '.join(M
 ModelName = Annotated[str, typer.Option("--model", help=f"One of: {'; '.join(MODEL_FORMS)}.")]
 SearchName = Annotated[Search, typer.Option("--search", help="How passages are found.")]
 TopK = Annotated[int, typer.Option("--top-k", min=1, help="Passages retrieved per query.")]
-MaxSteps = Annotated[int, typer.Option("--max-steps", min=1, help="Retrieval rounds at most.")]
+MaxSteps = Annotated[
+    int | None, typer.Option("--max-steps", min=1, help="Rounds at most; as many as in the method's paper by default.")
+]
 
 _DEFAULTS = Context()
 _DEMO_QUESTIONS = 5
@@ -76,13 +82,13 @@ def ask(
     model: ModelName = "offline",
     search: SearchName = _DEFAULTS.search,
     top_k: TopK = _DEFAULTS.top_k,
-    max_steps: MaxSteps = _DEFAULTS.max_steps,
+    max_steps: MaxSteps = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")] = False,
 ) -> None:
     """Answer a question, showing the steps as they happen, then the answer with its evidence."""
     context = Context(search=search, top_k=top_k, max_steps=max_steps)
     with KnowledgeBase.open(kb, create=False) as base:
-        graph = method(method_name).create(load_model(model), base).compile()
+        graph = create(method_name, load_model(model), base).compile()
         result = _run(graph, question, context, show=not as_json)
     if as_json:
         typer.echo(json.dumps(result, ensure_ascii=False, indent=2))
@@ -97,12 +103,33 @@ def info(kb: KbFolder) -> None:
         _show(dict(base.info()))
 
 
+@app.command("methods")
+def show_methods() -> None:
+    """List the methods with their papers, nodes, options and ablations."""
+    with TemporaryDirectory() as folder, KnowledgeBase.open(folder) as base:
+        for name, method in METHODS.items():
+            graph = create(name, load_model("offline"), base)
+            options = list(inspect.signature(method.create).parameters)[2:]
+            typer.secho(name, bold=True)
+            _show(
+                {
+                    "paper": method.paper,
+                    "nodes": ", ".join(graph.nodes),
+                    "options": ", ".join(options) or "none",
+                    "ablations": ", ".join(method.ablations) or "none",
+                },
+                indent=2,
+            )
+
+
 @app.command("eval")
-def evaluate_method(
+def evaluate_methods(
     kb: KbFolder,
     questions: Annotated[Path, typer.Option(help="JSON lines with id, question, answers, supporting_ids.")],
     out: Annotated[Path, typer.Option(help="Folder for the outcomes and the report.")],
-    method_name: MethodName = "cirag",
+    method_names: Annotated[
+        str, typer.Option("--method", help="Methods, separated by commas; all; or ablations, which is all with theirs.")
+    ] = "cirag",
     model: ModelName = "offline",
     search: SearchName = _DEFAULTS.search,
     top_k: TopK = _DEFAULTS.top_k,
@@ -111,33 +138,45 @@ def evaluate_method(
     concurrency: Annotated[int, typer.Option(min=1, help="Questions under way at once.")] = 1,
 ) -> None:
     """Ask many questions and score the answers and the passages; a stopped run goes on where it stopped."""
-    asked = load_questions(questions, limit)
+    asked, names = load_questions(questions, limit), named(method_names)
     context = Context(search=search, top_k=top_k, max_steps=max_steps)
+    rows: dict[str, Summary] = {}
     with KnowledgeBase.open(kb, create=False) as base:
-        graph = method(method_name).create(load_model(model), base).compile()
-        with tqdm(total=len(asked), desc=method_name, unit="question") as bar:
-
-            def advance(outcome: Outcome) -> None:
-                bar.update()
-                if outcome["error"]:
-                    tqdm.write(f"failed: {outcome['id']}: {outcome['error']}", file=sys.stderr)
-
-            outcomes = asyncio.run(
-                evaluate(
-                    graph,
-                    asked,
-                    out,
-                    context=context,
-                    configuration=Configuration(method=method_name, model=model, knowledge_base=str(kb)),
-                    concurrency=concurrency,
-                    on_result=advance,
-                )
-            )
-            bar.update(len(asked) - bar.n)  # answered by an earlier run
-    rows = {method_name: summarise(outcomes)}
+        llm = load_model(model)
+        for name in names:
+            configuration = Configuration(method=name, model=model, knowledge_base=str(kb))
+            graph, folder = create(name, llm, base).compile(), out if len(names) == 1 else out / name
+            rows[name] = summarise(_evaluate(graph, asked, folder, context, configuration, concurrency))
     write_report(rows, out)
+    if len(names) > 1:
+        draw_comparison(rows, out)
     typer.echo(markdown_table(rows))
     typer.echo(f"Outcomes and report are in {out}.")
+
+
+def _evaluate(
+    graph: Any, asked: list[Question], out: Path, context: Context, configuration: Configuration, concurrency: int
+) -> list[Outcome]:
+    with tqdm(total=len(asked), desc=configuration["method"], unit="question") as bar:
+
+        def advance(outcome: Outcome) -> None:
+            bar.update()
+            if outcome["error"]:
+                tqdm.write(f"failed: {outcome['id']}: {outcome['error']}", file=sys.stderr)
+
+        outcomes = asyncio.run(
+            evaluate(
+                graph,
+                asked,
+                out,
+                context=context,
+                configuration=configuration,
+                concurrency=concurrency,
+                on_result=advance,
+            )
+        )
+        bar.update(len(asked) - bar.n)  # answered by an earlier run
+    return outcomes
 
 
 @app.command()
@@ -150,7 +189,7 @@ def demo(kb: KbFolder = Path("demo_kb")) -> None:
     with KnowledgeBase.open(kb) as base:
         base.add(corpus)
         _show(dict(base.info()))
-        graph = method("cirag").create(load_model("offline"), base).compile()
+        graph = create("cirag", load_model("offline"), base).compile()
         for asked in chosen:
             typer.secho(f"\n{'-' * 100}\nQuestion: {asked['question']}", bold=True)
             result = _run(graph, asked["question"], None, show=True)
@@ -175,23 +214,24 @@ def _run(graph: Any, question: str, context: Context | None, *, show: bool) -> d
 
 
 def _show_answer(result: dict[str, Any]) -> None:
-    typer.secho(f"\nAnswer: {result['answer']}", bold=True, fg="green" if result["granularity"] != "none" else "yellow")
+    typer.secho(f"\nAnswer: {result['answer']}", bold=True, fg="yellow" if is_refusal(result["answer"]) else "green")
     for number, evidence in enumerate(result["evidence"], start=1):
-        typer.echo(f"  [{number}] {' | '.join(evidence['triple'])}")
+        typer.echo(f"  [{number}] {' | '.join(evidence['triple']) or evidence['title']}")
         typer.echo(
             f"      {evidence['title']} ({evidence['passage_id']}), step {evidence['step']}: {evidence['sentence']}"
         )
     usage = result["usage"]
+    answered_from = f"  answered from: {result['granularity']}; " if "granularity" in result else "  "
     typer.echo(
-        f"  answered from: {result['granularity']}; {usage['calls']} model calls, "
+        f"{answered_from}{usage['calls']} model calls, "
         f"{usage['input_tokens'] + usage['output_tokens']} tokens, {usage['seconds']:.2f} s"
     )
 
 
-def _show(properties: dict[str, Any]) -> None:
+def _show(properties: dict[str, Any], indent: int = 0) -> None:
     width = max(map(len, properties))
     for name, value in properties.items():
-        typer.echo(f"{name.replace('_', ' '):<{width}}  {value}")
+        typer.echo(f"{' ' * indent}{name.replace('_', ' '):<{width}}  {value}")
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """Run-time settings: the numbers and names a caller may change per run (`graph.invoke(..., context={...})`)."""
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field, fields
+from typing import Literal, overload
 
 from langgraph.runtime import get_runtime
 
@@ -10,14 +10,16 @@ Search = Literal["dense", "bm25", "hybrid"]
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
-    """Settings of one run; every field has the default of the method's paper."""
+    """Settings of one run; None stands for what the paper of the method that runs has."""
 
     top_k: int = 10
-    """Passages retrieved per query (CIRAG: K)."""
-    max_candidates: int = 30
-    """Triples shown to the integrator per step (CIRAG: N)."""
-    max_steps: int = 4
-    """Retrieval rounds at most (CIRAG: L)."""
+    """Passages retrieved per query (CIRAG: K, KiRAG: K0)."""
+    max_candidates: int | None = None
+    """Triples shown to the model per step (CIRAG: N = 30, KiRAG: N = 20)."""
+    max_steps: int | None = None
+    """Rounds at most (CIRAG: L = 4, KiRAG: L = 5)."""
+    read_k: int | None = None
+    """Passages the reader answers from, the best first (KiRAG: 3, MGranRAG: 5)."""
     search: Search = "hybrid"
     """How passages are found: by meaning, by words, or both fused."""
     max_history_tokens: int = 4_000
@@ -28,16 +30,34 @@ class Context:
     """Model calls under way at once, over all runs in this process that share this number."""
 
     def __post_init__(self) -> None:
-        for name in ("top_k", "max_candidates", "max_steps", "max_question_chars", "max_concurrency"):
+        for name in ("top_k", "max_candidates", "max_steps", "read_k", "max_question_chars", "max_concurrency"):
             value = getattr(self, name)
-            if not isinstance(value, int) or value < 1:
+            if value is not None and (not isinstance(value, int) or value < 1):
                 raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
 
 
-def context() -> Context:
-    """Return the settings of the run this is called in, or the defaults where the caller gave none."""
+@dataclass(frozen=True, kw_only=True)
+class Settings(Context):
+    """The settings a method's paper has, for what its caller leaves open; each graph module holds one."""
+
+    max_steps: int = field()
+
+
+@overload
+def context() -> Context: ...
+@overload
+def context(defaults: Settings) -> Settings: ...
+def context(defaults: Settings | None = None) -> Context:
+    """Return the settings of the run this is called in, with a method's defaults for what the caller left open."""
     try:
-        given = get_runtime(Context).context
+        given = get_runtime(Context).context or Context()
     except RuntimeError:  # outside a graph, e.g. while indexing
-        return Context()
-    return given or Context()
+        given = Context()
+    if defaults is None:
+        return given
+    return Settings(
+        **{
+            name: value if (value := getattr(given, name)) is not None else getattr(defaults, name)
+            for name in (f.name for f in fields(Settings))
+        }
+    )

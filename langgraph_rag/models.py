@@ -1,7 +1,9 @@
 """Chat models by name, for the command line and LangGraph Studio; in code, any LangChain chat model will do."""
 
+import asyncio
 import os
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
@@ -34,8 +36,11 @@ def load_model(name: str, **options: Any) -> BaseChatModel:
         raise UnknownNameError("model", name, MODEL_FORMS)
     if kind == "vllm":
         return _served(model, **options)
+    defaults: dict[str, Any] = {"temperature": 0}
     try:
-        loaded: BaseChatModel = init_chat_model(model, model_provider=kind, **{"temperature": 0, **options})
+        if kind == "openai":
+            defaults["http_async_client"] = _client_per_loop()
+        loaded: BaseChatModel = init_chat_model(model, model_provider=kind, **{**defaults, **options})
     except Exception as error:
         if type(error) is ValueError:  # how init_chat_model refuses a provider it does not know
             raise UnknownNameError("model", name, MODEL_FORMS) from error
@@ -55,5 +60,25 @@ def _served(model: str, **options: Any) -> BaseChatModel:
         "stream_usage": True,
         "timeout": 120,
         "max_retries": 3,
+        "http_async_client": _client_per_loop(),
     }
     return ChatOpenAI(model=model, **{**defaults, **options})
+
+
+def _client_per_loop() -> Any:
+    """Return an HTTP client with connections of its own for each event loop; no other loop could use them.
+
+    `invoke` and `ainvoke` run on different loops, and so do two calls of `asyncio.run`.
+    """
+    from openai import DefaultAsyncHttpxClient
+
+    clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
+
+    class ClientPerLoop(DefaultAsyncHttpxClient):
+        async def send(self, request: Any, **options: Any) -> Any:
+            loop = asyncio.get_running_loop()
+            if loop not in clients:
+                clients[loop] = DefaultAsyncHttpxClient()
+            return await clients[loop].send(request, **options)
+
+    return ClientPerLoop()

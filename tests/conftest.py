@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import pytest_socket
 from fakes import ArithmeticEmbeddings
 
 import langgraph_rag
@@ -96,3 +97,10 @@ def sample_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def sample_kb(sample_folder: Path) -> Iterator[KnowledgeBase]:
     with KnowledgeBase.open(sample_folder) as kb:
         yield kb
+
+
+@pytest.fixture
+def localhost() -> None:
+    """Let a test speak to servers on this machine, and to no other."""
+    pytest_socket.enable_socket()
+    pytest_socket.socket_allow_hosts(["127.0.0.1", "localhost"], allow_unix_socket=True)

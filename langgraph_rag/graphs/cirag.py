@@ -11,7 +11,7 @@ from typing import Literal
 from langchain_core.language_models import BaseChatModel
 from langgraph.graph import END, START, StateGraph
 
-from langgraph_rag.context import Context, context
+from langgraph_rag.context import Context, Settings, context
 from langgraph_rag.errors import UnknownNameError
 from langgraph_rag.nodes.accumulate import Accumulate
 from langgraph_rag.nodes.cascade_generate import (
@@ -52,6 +52,7 @@ class CiragState(QuestionInput, CiragResult):
     history: list[prompts.HistoryStep]
 
 
+DEFAULTS = Settings(max_candidates=30, max_steps=4)
 _BEGINNINGS = {"step": 0, "first_retrieval": [], "evidence": [], "history": [], "trace": [], "granularity": "none"}
 _PROMPTS = {
     "triples": answering.ANSWER_FROM_TRIPLES,
@@ -70,7 +71,7 @@ def after_construct(state: CiragState) -> Literal["integrate", "generate", "gene
 def after_accumulate(state: CiragState) -> Literal["retrieve", "generate", "generate_without_evidence"]:
     """Go on while there is a question, a step left, and not two steps in a row without a core triple."""
     fruitless = len(state["trace"]) > 1 and not any(step["core_triples"] for step in state["trace"][-2:])
-    goes_on = state["query"] and state["step"] < context().max_steps and not fruitless
+    goes_on = state["query"] and state["step"] < context(DEFAULTS).max_steps and not fruitless
     return "retrieve" if goes_on else _generate(state)
 
 
@@ -123,7 +124,7 @@ def create_cirag(
     graph = StateGraph(CiragState, context_schema=Context, input_schema=QuestionInput, output_schema=CiragResult)
     graph.add_node("receive_question", as_node(ReceiveQuestion(_BEGINNINGS)))
     graph.add_node("retrieve", as_node(Retrieve(kb)))
-    graph.add_node("construct", as_node(Construct(kb, extractor, _SELECT[ranking])))
+    graph.add_node("construct", as_node(Construct(kb, extractor, _SELECT[ranking], DEFAULTS)))
     graph.add_node("integrate", as_node(Integrate(integrator or llm, prompts.INTEGRATE, kb)))
     graph.add_node("accumulate", as_node(Accumulate(kb)))
     for name, level in zip(levels, granularities, strict=True):

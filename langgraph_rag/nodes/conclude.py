@@ -1,7 +1,8 @@
 """Round a run off: the passages behind the answer, best first, filled up from the first retrieval."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -15,15 +16,27 @@ class ConcludeInput(TypedDict):
     answer: str
     evidence: list[Evidence]
     first_retrieval: list[ScoredPassage]
+    ranking: NotRequired[list[ScoredPassage]]
+
+
+def evidence_first(state: ConcludeInput) -> list[str]:
+    """List the passages of the evidence, in the order it was found."""
+    return [evidence["passage_id"] for evidence in state["evidence"]]
+
+
+def as_ranked(state: ConcludeInput) -> list[str]:
+    """List the passages as the method ranked them in `ranking`."""
+    return [passage["id"] for passage in state.get("ranking", [])]
 
 
 @dataclass(frozen=True)
 class Conclude:
-    """List the passages the method gathered, in the order it found them, then the rest of the first retrieval."""
+    """List the passages the method gathered, in its own order, then the rest of the first retrieval."""
+
+    gathered: Callable[[ConcludeInput], list[str]] = evidence_first
 
     async def __call__(self, state: ConcludeInput) -> dict[str, Any]:
         """Return passages whose scores fall by place: 1, 1/2, 1/3, ..."""
-        gathered = [evidence["passage_id"] for evidence in state["evidence"]]
-        ranked = dict.fromkeys(gathered + [passage["id"] for passage in state["first_retrieval"]])
+        ranked = dict.fromkeys(self.gathered(state) + [passage["id"] for passage in state["first_retrieval"]])
         emit("conclude", answer=state["answer"], evidence=state["evidence"])
         return {"passages": [ScoredPassage(id=id_, score=1 / place) for place, id_ in enumerate(ranked, start=1)]}

@@ -6,24 +6,24 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from langgraph_rag.context import context
+from langgraph_rag.context import Settings, context
 from langgraph_rag.matching import triple_key
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.records import Evidence, ScoredPassage, Triple
 from langgraph_rag.tools.extraction import TripleExtractor
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
-Selection = Callable[[KnowledgeBase, str, list[Triple]], Awaitable[list[Triple]]]
+Selection = Callable[[KnowledgeBase, str, list[Triple], int | None], Awaitable[list[Triple]]]
 
 
-async def most_similar(kb: KnowledgeBase, query: str, triples: list[Triple]) -> list[Triple]:
-    """Select the `max_candidates` triples most similar to the query; ties keep the order of the passages."""
+async def most_similar(kb: KnowledgeBase, query: str, triples: list[Triple], most: int | None) -> list[Triple]:
+    """Select the `most` triples most similar to the query; ties keep the order of the passages."""
     scores = await kb.rank(query, [entry["triple"] for entry in triples])
     order = sorted(range(len(triples)), key=lambda position: -scores[position])
-    return [triples[position] for position in order[: context().max_candidates]]
+    return [triples[position] for position in order[:most]]
 
 
-async def all_of_them(kb: KnowledgeBase, query: str, triples: list[Triple]) -> list[Triple]:
+async def all_of_them(kb: KnowledgeBase, query: str, triples: list[Triple], most: int | None) -> list[Triple]:
     """Select every triple, in the order of the passages (ablation "w/o reranker")."""
     return triples
 
@@ -44,12 +44,14 @@ class Construct:
     kb: KnowledgeBase
     extractor: TripleExtractor
     select: Selection
+    defaults: Settings
 
     async def __call__(self, state: ConstructInput) -> dict[str, Any]:
         """Return the candidates, best first, each with all its passages and sentences."""
         triples = await self.kb.atriples([passage["id"] for passage in state["retrieved"]], self.extractor)
         accepted = {triple_key(evidence["triple"]) for evidence in state["evidence"]}
         fresh = [entry for entry in triples if triple_key(entry["triple"]) not in accepted]
-        candidates = await self.select(self.kb, state["query"], fresh) if fresh else []
+        most = context(self.defaults).max_candidates
+        candidates = await self.select(self.kb, state["query"], fresh, most) if fresh else []
         emit("construct", step=state["step"], triples=len(triples), candidates=len(candidates))
         return {"candidates": candidates}

@@ -135,11 +135,11 @@ def _next_question(question: Question, paths: Sequence[Path], asked: Sequence[st
     seen = name_words(" ".join(asked[1:]))
     for path in paths:
         if is_name(path.end) and not name_words(path.end) <= seen and not _named(question, path.end):
-            return _ask_about(question, path.end, path.covered)
+            return ask_about(question, path.end, path.covered)
     reached = name_words(" ".join(" ".join(fact) for path in paths for fact in path.facts))
     for name in question.names:
         if not name_words(name) <= seen | reached:
-            return _ask_about(question, name, frozenset())
+            return ask_about(question, name, frozenset())
     return ""
 
 
@@ -147,7 +147,8 @@ def _named(question: Question, name: str) -> bool:
     return any(same_name(name, other) >= _SAME for other in question.names)
 
 
-def _ask_about(question: Question, name: str, covered: frozenset[str]) -> str:
+def ask_about(question: Question, name: str, covered: frozenset[str]) -> str:
+    """Ask about a name with the words of a question that are not covered yet."""
     open_words = [s for word, s in zip(question.words, question.spelled, strict=True) if word not in covered]
     return f"What about {name}: {', '.join(open_words or question.spelled)}?"
 

@@ -11,7 +11,7 @@ from langchain_core.embeddings import Embeddings
 from langgraph_rag.errors import MissingExtraError, RagError
 
 _MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-_BATCH = 16  # small batches of similar length are faster on CPUs than large mixed ones
+_WORDS_PER_BATCH = 2_000  # passages go 16 at a time, triples by the hundred: more wastes padding, fewer wastes calls
 _PROBE = ["A short sentence of a dozen words with which to time the number formats."] * 16
 
 
@@ -22,8 +22,10 @@ class MiniLMEmbeddings(Embeddings):
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Embed texts; shape: texts x 384."""
+        longest = max((len(text.split()) for text in texts), default=1)
+        batch = min(128, max(16, _WORDS_PER_BATCH // max(1, longest)))
         vectors: list[list[float]] = _model().encode(
-            texts, batch_size=_BATCH, show_progress_bar=False, normalize_embeddings=True
+            texts, batch_size=batch, show_progress_bar=False, normalize_embeddings=True
         )
         return vectors
 

@@ -26,8 +26,10 @@ from langgraph_rag.records import FoundPassage, Passage, Record, ScoredPassage, 
 from langgraph_rag.tools.coalescer import Coalescer
 from langgraph_rag.tools.documents import AnyDocument, to_passages
 from langgraph_rag.tools.embeddings import MiniLMEmbeddings, name_of
+from langgraph_rag.tools.entity_graph import EntityGraph
 from langgraph_rag.tools.extraction import Reading, RuleExtractor, TripleExtractor, supporting_sentences
 from langgraph_rag.tools.fusion import fuse
+from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
 from langgraph_rag.tools.record_store import FORMAT, Fact, RecordStore, content_hash, vector_id
 from langgraph_rag.tools.text import text_pipeline
 from langgraph_rag.tools.triple_graph import TripleGraph
@@ -82,12 +84,16 @@ class KnowledgeBase:
         self._writing = threading.Lock()
         self._graph: TripleGraph | None = None
         self._graph_in_step = threading.RLock()  # held while records and graph change together
+        self._entities: tuple[int, EntityGraph] | None = None
+        self._hierarchy: tuple[int, HierarchyGraph] | None = None
+        self._hierarchy_lock = threading.Lock()
         self._query_vectors: OrderedDict[str, Matrix] = OrderedDict()
         self._reading: dict[tuple[str, str], Future[None]] = {}
         self._reading_lock = threading.Lock()
         self._embeddings_of_queries = Coalescer(self._embed_queries)
         self._searches = Coalescer(self._search_many)
         self._rankings = Coalescer(self._rank_many)
+        self._passage_rankings = Coalescer(self._rank_passages_many)
 
     @classmethod
     def open(
@@ -128,7 +134,7 @@ class KnowledgeBase:
 
     def close(self) -> None:
         """Finish what is under way and release the files."""
-        for coalescer in (self._embeddings_of_queries, self._searches, self._rankings):
+        for coalescer in (self._embeddings_of_queries, self._searches, self._rankings, self._passage_rankings):
             coalescer.close()
         self._vectors.close()
         self._records.close()
@@ -211,6 +217,24 @@ class KnowledgeBase:
                 self._graph = TripleGraph(self._facts(self._records.ids()))
             return self._graph
 
+    @property
+    def entities(self) -> EntityGraph:
+        """The graph of all entities to walk on, built when first asked for after facts came or went."""
+        with self._graph_in_step:
+            edition = self.graph.edition
+            if self._entities is None or self._entities[0] != edition:
+                self._entities = edition, EntityGraph.of(self.graph.links())
+            return self._entities[1]
+
+    @property
+    def hierarchy(self) -> HierarchyGraph:
+        """The graph of passages, sentences and phrases, built when first asked for after passages came or went."""
+        with self._hierarchy_lock:
+            edition = self._records.edition
+            if self._hierarchy is None or self._hierarchy[0] != edition:
+                self._hierarchy = edition, HierarchyGraph.of(self._records.passages(self._records.ids()))
+            return self._hierarchy[1]
+
     def info(self) -> Info:
         """Return what the knowledge base holds and how it was made."""
         counts = self._records.counts(self.extractor.version)
@@ -262,10 +286,23 @@ class KnowledgeBase:
         """Return passages with their sentences and phrases, in the order of the ids; unknown ids are left out."""
         return await asyncio.to_thread(self._records.passages, ids)
 
+    async def ahierarchy(self) -> HierarchyGraph:
+        """Return the graph of passages, sentences and phrases, ready to walk on."""
+        return await asyncio.to_thread(lambda: self.hierarchy.ready())
+
+    async def asearch_graph(self, texts: Sequence[str], k: int = 10) -> list[ScoredPassage]:
+        """Return the k passages nearest to the entities that texts name, by personalized PageRank over the triples."""
+        return await asyncio.to_thread(self._search_graph, texts, k)
+
     async def rank(self, query: str, triples: Sequence[Sequence[str]]) -> list[float]:
         """Return the cosine of each triple (as "head relation tail") with a query."""
         vector = await self._embeddings_of_queries.ask(query)
         return await self._rankings.ask((vector, [list(triple) for triple in triples]))
+
+    async def rank_passages(self, query: str, ids: Sequence[str]) -> dict[str, float]:
+        """Return the cosine of passages with a query by their stored vectors; unknown ids are left out."""
+        vector = await self._embeddings_of_queries.ask(query)
+        return await self._passage_rankings.ask((vector, list(ids)))
 
     async def likeness(self, query: str, others: Sequence[str]) -> list[float]:
         """Return the cosine of a query with each of some others."""
@@ -360,6 +397,10 @@ class KnowledgeBase:
                 self._graph.remove_passages(ids)
                 self._graph.add(self._facts(ids))
 
+    def _search_graph(self, texts: Sequence[str], k: int) -> list[ScoredPassage]:
+        graph = self.entities
+        return graph.rank([node for text in texts for node in graph.link(text)], k)
+
     def _stored_triples(self, ids: Sequence[str]) -> list[Triple]:
         return self._records.triples(ids, self.extractor.version)
 
@@ -379,6 +420,10 @@ class KnowledgeBase:
         texts = {vector_id(triple): triple_text(triple) for _, triples in requests for triple in triples}
         vectors = self._triple_vectors(texts)
         return [[float(query @ vectors[vector_id(triple)]) for triple in triples] for query, triples in requests]
+
+    def _rank_passages_many(self, requests: list[tuple[Matrix, list[str]]]) -> list[dict[str, float]]:
+        vectors = self._vectors.passages(list({id_ for _, ids in requests for id_ in ids}))
+        return [{id_: float(query @ vectors[id_]) for id_ in ids if id_ in vectors} for query, ids in requests]
 
     def _triple_vectors(self, texts: dict[str, str]) -> dict[str, Matrix]:
         known = self._vectors.triples(list(texts))

@@ -62,6 +62,7 @@ class RecordStore:
 
     def __init__(self, path: Path) -> None:
         self._path, self._lock = path, threading.RLock()
+        self.edition = 0  # grows whenever passages come or go
         try:
             self._db = sqlite3.connect(path, check_same_thread=False)
             self._db.execute("PRAGMA journal_mode=WAL")
@@ -110,6 +111,7 @@ class RecordStore:
                 "INSERT INTO passages (id, title, text, source, hash, sentences, phrases) VALUES (?, ?, ?, ?, ?, ?, ?)",
                 rows,
             )
+            self.edition += 1
 
     def delete(self, ids: Sequence[str]) -> list[str]:
         """Remove passages and all that came from them alone; return the ids of triple vectors nobody needs now."""
@@ -118,6 +120,7 @@ class RecordStore:
                 "SELECT DISTINCT vector FROM triples JOIN passages ON number = passage WHERE id IN", ids)]  # fmt: skip
             for chunk in _chunks(ids):
                 self._db.execute(f"DELETE FROM passages WHERE id IN ({_marks(chunk)})", chunk)
+            self.edition += 1
             kept = {row[0] for row in self._by_ids("SELECT DISTINCT vector FROM triples WHERE vector IN", doomed)}
             return [vector for vector in doomed if vector not in kept]
 

@@ -21,6 +21,7 @@ class TripleGraph:
 
     def __init__(self, triples: Iterable[Triple] = ()) -> None:
         self.networkx = nx.MultiDiGraph()
+        self.edition = 0  # grows whenever facts come or go
         self._lock = threading.Lock()
         self._by_passage: dict[str, dict[Edge, list[str]]] = {}
         self._spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -29,6 +30,7 @@ class TripleGraph:
     def add(self, triples: Iterable[Triple]) -> None:
         """Add facts; a fact already there gains the new sources."""
         with self._lock:
+            self.edition += 1
             for entry in triples:
                 triple = entry["triple"]
                 edge = (normalise(triple[0]), normalise(triple[2]), triple_key(triple))
@@ -45,6 +47,7 @@ class TripleGraph:
     def remove_passages(self, ids: Iterable[str]) -> None:
         """Remove passages, the facts only they state, and the entities only those facts name."""
         with self._lock:
+            self.edition += 1
             for id_ in ids:
                 for edge, triple in self._by_passage.pop(id_, {}).items():
                     fact = self.networkx.edges[edge]
@@ -66,6 +69,11 @@ class TripleGraph:
             else:
                 del self._spellings[node]
                 self.networkx.remove_node(node)
+
+    def links(self) -> list[tuple[str, str, list[str]]]:
+        """Return each fact as the normal forms of its head and tail and the passages that state it."""
+        with self._lock:
+            return [(head, tail, list(data["passages"])) for head, tail, data in self.networkx.edges(data=True)]
 
     def neighbours(self, entity: str) -> list[list[str]]:
         """Return the facts that name an entity as head or tail, in the order they were added."""

@@ -53,6 +53,10 @@ class VectorIndex:
             for ids, distances in zip(found["ids"], found["distances"], strict=True)
         ]
 
+    def passages(self, ids: Sequence[str]) -> dict[str, Matrix]:
+        """Return the passage vectors that are stored."""
+        return _stored(self._passages, ids)
+
     def delete(self, passages: Sequence[str], triples: Sequence[str] = ()) -> None:
         """Remove vectors, those of passages last: while they are there, a kill in between can be noticed."""
         for collection, ids in ((self._triples, triples), (self._passages, passages)):
@@ -65,10 +69,7 @@ class VectorIndex:
 
     def triples(self, ids: Sequence[str]) -> dict[str, Matrix]:
         """Return the triple vectors that are stored."""
-        if not ids:
-            return {}
-        found = self._triples.get(ids=list(ids), include=["embeddings"])
-        return dict(zip(found["ids"], np.asarray(found["embeddings"], dtype=np.float32), strict=True))
+        return _stored(self._triples, ids)
 
     def triple_ids(self) -> list[str]:
         """Return the ids of all triple vectors."""
@@ -77,6 +78,13 @@ class VectorIndex:
     def triple_count(self) -> int:
         """Return the number of triple vectors."""
         return int(self._triples.count())
+
+
+def _stored(collection: Any, ids: Sequence[str]) -> dict[str, Matrix]:
+    if not ids:
+        return {}
+    found = collection.get(ids=list(ids), include=["embeddings"])
+    return dict(zip(found["ids"], np.asarray(found["embeddings"], dtype=np.float32), strict=True))
 
 
 def _upsert(collection: Any, ids: Sequence[str], vectors: Matrix) -> None:

@@ -1,0 +1,50 @@
+"""The reader: answer from the passages that a method ranked best (KiRAG, section 3.3; MGranRAG; the baselines)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from typing_extensions import TypedDict
+
+from langgraph_rag.context import Settings, context
+from langgraph_rag.llm import ask
+from langgraph_rag.nodes.cascade_generate import is_refusal
+from langgraph_rag.nodes.node import emit
+from langgraph_rag.prompts.answering import Answer, TitledText
+from langgraph_rag.prompts.prompt import Prompt
+from langgraph_rag.records import ScoredPassage
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+
+class ReadInput(TypedDict):
+    """The question, the passages found, best first, and the first retrieval for when there are none."""
+
+    question: str
+    ranking: list[ScoredPassage]
+    first_retrieval: list[ScoredPassage]
+
+
+@dataclass(frozen=True)
+class ReadPassages:
+    """Answer from the best `read_k` passages."""
+
+    llm: BaseChatModel
+    prompt: Prompt[Answer]
+    kb: KnowledgeBase
+    defaults: Settings
+
+    async def __call__(self, state: ReadInput) -> dict[str, Any]:
+        """Return the answer, and the thought that led to it for graphs that keep one."""
+        ranked = state["ranking"] or state["first_retrieval"]
+        best = ranked[: context(self.defaults).read_k]
+        records = await self.kb.apassages([passage["id"] for passage in best])
+        texts = [TitledText(title=record["title"], text=record["text"]) for record in records]
+        reply = await ask(self.llm, self.prompt, question=state["question"], passages=texts)
+        emit(
+            "read_passages",
+            titles=[record["title"] for record in records],
+            thought=reply.thought,
+            answer=reply.answer,
+            sufficient=not is_refusal(reply.answer),
+        )
+        return {"answer": reply.answer, "thought": reply.thought}

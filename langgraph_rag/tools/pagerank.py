@@ -1,0 +1,206 @@
+"""Personalized PageRank on a graph kept as flat arrays, built once and shared by all questions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Ids = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.float64]
+Seeds = Mapping[int, float]
+
+RESTART = 0.5  # beta of MGranRAG's Eq. 5; the damping factor 0.5 of both papers that walk
+EPSILON = 1e-6  # residue per edge that is not worth passing on
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Edges grouped by the node they leave: of all nodes (`nodes` is None), or of a few, whose ids are sorted."""
+
+    nodes: Ids | None
+    starts: Ids
+    targets: Ids
+    weights: Numbers | None
+    strengths: Numbers
+
+    def of(self, nodes: Ids) -> tuple[Ids, Ids]:
+        """Return which of the nodes have a row here (as positions) and the numbers of those rows."""
+        if self.nodes is None:
+            here = np.flatnonzero(nodes < self.strengths.size)
+            return here, nodes[here]
+        rows = np.searchsorted(self.nodes, nodes)
+        rows[rows == self.nodes.size] = 0
+        here = np.flatnonzero(self.nodes[rows] == nodes) if self.nodes.size else np.empty(0, np.int64)
+        return here, rows[here]
+
+
+@dataclass(frozen=True)
+class PageRankGraph:
+    """An undirected graph whose nodes are the numbers below `size`.
+
+    Weights are kept in units of the mean weight of the shared edges, so that `epsilon` means the same in each graph.
+    """
+
+    size: int
+    _rows: tuple[_Rows, ...]
+    _unit: float
+
+    @classmethod
+    def from_edges(
+        cls, size: int, sources: npt.ArrayLike, targets: npt.ArrayLike, weights: npt.ArrayLike | None = None
+    ) -> "PageRankGraph":
+        """Make a graph out of edges, each given once; weights are positive, an edge given twice has their sum.
+
+        Raises:
+            ValueError: when an edge names a node that is not there or has no positive weight.
+        """
+        ends, lengths = _both_ways(size, sources, targets, weights)
+        unit = float(lengths.mean()) if lengths is not None and lengths.size else 1.0
+        return cls(size, (_grouped(*ends, None if lengths is None else lengths / unit, size),), unit)
+
+    def with_edges(
+        self, sources: npt.ArrayLike, targets: npt.ArrayLike, weights: npt.ArrayLike | None = None, *, nodes: int = 0
+    ) -> "PageRankGraph":
+        """Return this graph with a few more edges and so many more nodes; the arrays of this one are shared, unchanged.
+
+        New nodes have the numbers from `size` on. Edges without weights weigh 1.
+
+        Raises:
+            ValueError: when an edge names a node that is not there or has no positive weight.
+        """
+        size = self.size + nodes
+        ends, lengths = _both_ways(size, sources, targets, weights)
+        lengths = (np.ones(ends[0].size) if lengths is None else lengths) / self._unit
+        return replace(self, size=size, _rows=(*self._rows, _grouped(*ends, lengths, None)))
+
+    def degree(self, nodes: npt.ArrayLike) -> Ids:
+        """Return the number of edges of each node."""
+        wanted = np.asarray(nodes, np.int64)
+        degrees = np.zeros(wanted.size, np.int64)
+        for rows in self._rows:
+            here, numbers = rows.of(wanted)
+            degrees[here] += rows.starts[numbers + 1] - rows.starts[numbers]
+        return degrees
+
+    def push(self, seeds: Seeds, *, restart: float = RESTART, epsilon: float = EPSILON) -> Numbers:
+        """Return the score of each node by forward push (Andersen et al. 2006), over a whole frontier at a time.
+
+        The work depends on the seeds' surroundings, not on the size of the graph. A score is too low by at most
+        epsilon times the node's strength. Seeds are normalised; a walk that meets a node without edges starts again.
+
+        Raises:
+            ValueError: when there is no seed, or one is not a node or not positive.
+        """
+        frontier, mass, whole = self._start(seeds, restart)
+        scores, residue = np.zeros(self.size), np.zeros(self.size)
+        residue[frontier] = mass
+        while frontier.size:
+            mass = residue[frontier]
+            residue[frontier] = 0.0
+            scores[frontier] += restart * mass
+            reached = self._pass_on(frontier, (1 - restart) * mass, residue)
+            due = reached[residue[reached] > epsilon * self._strengths(reached)]
+            frontier = np.unique(due)
+        return scores / whole
+
+    def exact(self, seeds: Seeds, *, restart: float = RESTART, tolerance: float = 1e-12) -> Numbers:
+        """Return the same scores by power iteration over the whole graph: slow, for checking `push`.
+
+        Raises:
+            ValueError: when there is no seed, or one is not a node or not positive.
+        """
+        nodes, mass, whole = self._start(seeds, restart)
+        strengths = self._strengths(np.arange(self.size))
+        share = np.divide(1 - restart, strengths, out=np.zeros(self.size), where=strengths > 0)
+        matrix, seeded = self._matrix(), np.zeros(self.size)
+        seeded[nodes] = mass
+        walking, scores = seeded, restart * seeded
+        while walking.sum() > tolerance:
+            walking = matrix @ (walking * share)
+            scores += restart * walking
+        return scores / whole
+
+    def _start(self, seeds: Seeds, restart: float) -> tuple[Ids, Numbers, float]:
+        """Return the seeds, their normalised weights, and what the scores sum to before lost walks start again."""
+        nodes = np.fromiter(seeds.keys(), np.int64, len(seeds))
+        mass = np.fromiter(seeds.values(), np.float64, len(seeds))
+        if not nodes.size or nodes.min() < 0 or nodes.max() >= self.size or not mass.min() > 0:
+            raise ValueError(f"expected seeds among {self.size} nodes, each with a positive weight; got {_few(seeds)}")
+        mass = mass / mass.sum()
+        lost = float(mass[self.degree(nodes) == 0].sum()) * (1 - restart)
+        return nodes, mass, 1 - lost
+
+    def _strengths(self, nodes: Ids) -> Numbers:
+        if len(self._rows) == 1:
+            return self._rows[0].strengths[nodes]
+        strengths = np.zeros(nodes.size)
+        for rows in self._rows:
+            here, numbers = rows.of(nodes)
+            strengths[here] += rows.strengths[numbers]
+        return strengths
+
+    def _pass_on(self, frontier: Ids, mass: Numbers, residue: Numbers) -> Ids:
+        """Spread the mass of the frontier over its neighbours' residue; return the neighbours, some repeatedly."""
+        strengths = self._strengths(frontier)
+        per_weight = np.divide(mass, strengths, out=np.zeros(mass.size), where=strengths > 0)
+        reached = [np.empty(0, np.int64)]
+        for rows in self._rows:
+            here, numbers = rows.of(frontier)
+            starts = rows.starts[numbers]
+            counts = rows.starts[numbers + 1] - starts
+            edges = np.repeat(starts - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+            flow = np.repeat(per_weight[here], counts)
+            targets = rows.targets[edges]
+            np.add.at(residue, targets, flow if rows.weights is None else flow * rows.weights[edges])
+            reached.append(targets)
+        return np.concatenate(reached)
+
+    def _matrix(self) -> Any:
+        from scipy.sparse import csr_array
+
+        matrix = csr_array((self.size, self.size))
+        for rows in self._rows:
+            nodes = np.arange(rows.strengths.size) if rows.nodes is None else rows.nodes
+            sources = np.repeat(nodes, np.diff(rows.starts))
+            weights = np.ones(rows.targets.size) if rows.weights is None else rows.weights
+            matrix = matrix + csr_array((weights, (rows.targets, sources)), shape=(self.size, self.size))
+        return matrix
+
+
+def _both_ways(
+    size: int, sources: npt.ArrayLike, targets: npt.ArrayLike, weights: npt.ArrayLike | None
+) -> tuple[tuple[Ids, Ids], Numbers | None]:
+    """Return each edge in both directions; an edge from a node to itself once."""
+    one, other = np.asarray(sources, np.int64).ravel(), np.asarray(targets, np.int64).ravel()
+    if one.size and not (min(one.min(), other.min()) >= 0 and max(one.max(), other.max()) < size):
+        raise ValueError(f"expected edges between nodes 0 to {size - 1}")
+    there = one != other
+    ends = np.concatenate([one, other[there]]), np.concatenate([other, one[there]])
+    if weights is None:
+        return ends, None
+    lengths = np.asarray(weights, np.float64).ravel()
+    if lengths.size and not lengths.min() > 0:
+        raise ValueError(f"expected positive weights of edges, got {lengths.min()}")
+    return ends, np.concatenate([lengths, lengths[there]])
+
+
+def _grouped(sources: Ids, targets: Ids, weights: Numbers | None, size: int | None) -> _Rows:
+    """Group edges by their source: one row for each of `size` nodes, or one for each source if `size` is None."""
+    order = np.argsort(sources, kind="stable")
+    nodes: Ids | None = None
+    if size is None:
+        nodes, counts = np.unique(sources, return_counts=True)
+    else:
+        counts = np.bincount(sources, minlength=size)
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    if weights is None:
+        return _Rows(nodes, starts, targets[order], None, counts.astype(np.float64))
+    rows = np.repeat(np.arange(counts.size), counts)
+    strengths: Numbers = np.bincount(rows, weights[order], minlength=counts.size).astype(np.float64)
+    return _Rows(nodes, starts, targets[order], weights[order], strengths)
+
+
+def _few(seeds: Seeds) -> str:
+    return ", ".join(f"{node}: {weight}" for node, weight in list(seeds.items())[:3]) or "none"

@@ -1,0 +1,55 @@
+"""Order retrieved documents by how well they fit a query: any LangChain document compressor does, one needs no model."""
+
+from collections.abc import Sequence
+
+from langchain_core.callbacks import Callbacks
+from langchain_core.documents import BaseDocumentCompressor, Document
+from pydantic import ConfigDict
+
+from langgraph_rag.background import run_in_background
+from langgraph_rag.records import Record
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+
+class EmbeddingReranker(BaseDocumentCompressor):
+    """Orders passages of a knowledge base by their stored vectors: nothing but the query is embedded."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    kb: KnowledgeBase
+
+    def compress_documents(
+        self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
+    ) -> Sequence[Document]:
+        """Return the documents, best first; those the knowledge base does not hold are left out."""
+        return run_in_background(self.acompress_documents(documents, query, callbacks))
+
+    async def acompress_documents(
+        self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
+    ) -> Sequence[Document]:
+        """Do the same for coroutines: those who ask at the same moment share batches."""
+        scores = await self.kb.rank_passages(query, [str(document.id) for document in documents])
+        known = [document for document in documents if document.id in scores]
+        return sorted(known, key=lambda document: (-scores[str(document.id)], str(document.id)))
+
+
+async def rerank(
+    reranker: BaseDocumentCompressor, query: str, records: Sequence[Record], *, most: int, least: int
+) -> list[str]:
+    """Return the ids of the `most` records a reranker finds best, best first.
+
+    A reranker may filter; where it leaves fewer than `least`, the first of the others follow in their given order.
+    """
+    documents = [
+        Document(
+            id=record["id"],
+            page_content=f"{record['title']}\n{record['text']}" if record["title"] else record["text"],
+            metadata={"id": record["id"], "title": record["title"]},
+        )
+        for record in records
+    ]
+    kept = await reranker.acompress_documents(documents, query) if documents else []
+    given = [record["id"] for record in records]
+    best = list(dict.fromkeys(id_ for document in kept if (id_ := document.metadata.get("id")) in given))
+    others = [id_ for id_ in given if id_ not in best]
+    return [*best, *others[: max(0, least - len(best))]][:most]

@@ -1,0 +1,331 @@
+"""The command line: what it does with good input, and what it says to bad input."""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import DOCUMENTS, SAMPLE
+from fakes import ArithmeticEmbeddings
+from typer.testing import CliRunner, Result
+
+from langgraph_rag.cli import app, main
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+QUESTION = "Who was born first, Orla Vint or Ines Barrow?"
+LONG = "why " * 5_000
+
+
+@pytest.fixture(autouse=True)
+def arithmetic_instead_of_minilm(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("langgraph_rag.tools.knowledge_base.MiniLMEmbeddings", ArithmeticEmbeddings)
+
+
+@pytest.fixture
+def folder(kb: KnowledgeBase) -> Path:
+    """Hold a knowledge base of the eight documents, closed."""
+    kb.close()
+    return kb.path
+
+
+def run(*arguments: object) -> Result:
+    """Run a command that is expected to go well."""
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def refuse(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    """Run a command that is expected to be refused and return what it says, in one line."""
+    monkeypatch.setattr(sys, "argv", ["langgraph-rag", *map(str, arguments)])
+    with pytest.raises(SystemExit) as exit_:
+        main()
+    printed = capsys.readouterr()
+    assert exit_.value.code == 2
+    assert printed.out == ""
+    assert "Traceback" not in printed.err
+    return " ".join(printed.err.split())
+
+
+def write(folder: Path, files: dict[str, str | bytes]) -> Path:
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    return folder
+
+
+def lines(dicts: Sequence[dict[str, Any]]) -> str:
+    return "".join(json.dumps(fields) + "\n" for fields in dicts)
+
+
+# --- index and info --------------------------------------------------------------------------------------------------
+def test_files_and_folders_of_every_kind_are_indexed_and_the_second_time_nothing_changes(tmp_path: Path) -> None:
+    docs = write(
+        tmp_path / "docs",
+        {
+            "films.jsonl": "\n" + lines(DOCUMENTS[:2]) + "\n",
+            "deep/er/pellworth.md": "\ufeffA word first.\n\n# Pellworth #\n\nPellworth is a harbour town in Norland.",
+            "heron.txt": "Herons stand still in shallow water.",
+            "picture.png": b"\x89PNG",
+            ".hidden/secret.txt": "Not to be read.",
+        },
+    )
+    single = write(tmp_path, {"skellby.MD": "Skellby is a village in Norland."}) / "skellby.MD"
+
+    first = run("index", docs, single, "--kb", tmp_path / "kb")
+    second = run("index", docs, single, "--kb", tmp_path / "kb")
+
+    assert first.stdout.startswith("5 passages added, 0 were there already.\n")
+    assert second.stdout.startswith("0 passages added, 5 were there already.\n")
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        stored = {passage["title"]: passage for passage in kb.passages([p["id"] for p in kb.search("Norland", 9)])}
+    assert set(stored) == {"Orla Vint", "The Salt Road", "Pellworth", "heron", "skellby"}
+    assert stored["Pellworth"].get("source") == str(docs / "deep/er/pellworth.md")
+
+
+def test_passages_without_triples_are_told(tmp_path: Path) -> None:
+    source = write(tmp_path, {"heron.txt": "Still. Waiting."}) / "heron.txt"
+
+    assert "warning: 1 passages gave no triples." in run("index", source, "--kb", tmp_path / "kb").stderr
+
+
+def test_triples_can_be_read_by_a_model_and_embedded_at_once(tmp_path: Path) -> None:
+    source = write(tmp_path, {"films.jsonl": lines(DOCUMENTS)}) / "films.jsonl"
+
+    run("index", source, "--kb", tmp_path / "kb", "--model", "offline", "--embed-triples")
+
+    shown = run("index", source, "--kb", tmp_path / "kb", "--model", "offline").stdout
+    properties = dict(line.rsplit("  ", 1) for line in shown.splitlines()[1:])
+    numbers = {name.strip(): value.strip() for name, value in properties.items()}
+    assert numbers["extractor"].startswith("offline-")
+    assert int(numbers["triple vectors"]) == int(numbers["triples"]) > 0
+
+
+def test_info_shows_what_the_knowledge_base_holds(folder: Path) -> None:
+    shown = run("info", "--kb", folder).stdout
+
+    for name, value in (("path", folder), ("passages", 8), ("embeddings", "arithmetic"), ("text pipeline", "")):
+        assert any(line.startswith(f"{name} ") and line.endswith(str(value)) for line in shown.splitlines())
+
+
+# --- ask -------------------------------------------------------------------------------------------------------------
+def test_ask_tells_the_steps_and_then_the_answer_with_its_evidence(folder: Path) -> None:
+    shown = run("ask", QUESTION, "--kb", folder).stdout
+
+    steps, _, answer = shown.partition("\nAnswer: ")
+    assert steps.startswith(f"Step 1: {QUESTION}\n  found     ")
+    assert "  kept      Orla Vint | born on | 12 March 1931" in steps
+    assert "Answering from triples: Orla Vint" in steps
+    assert answer.startswith("Orla Vint\n  [1] ")
+    assert "      Orla Vint (vint), step 1: Orla Vint (born 12 March 1931) was a film director." in answer
+    assert "  answered from: triples; 2 model calls, " in answer
+
+
+def test_asked_for_json_it_prints_the_result_as_json_and_nothing_else(folder: Path) -> None:
+    printed = run("ask", QUESTION, "--kb", folder, "--json", "--search", "bm25", "--top-k", 3, "--max-steps", 1)
+
+    result = json.loads(printed.stdout)
+    assert set(result) == {"answer", "evidence", "passages", "granularity", "trace", "usage"}
+    assert result["answer"] == "Orla Vint"
+    assert len(result["passages"]) == 3
+    assert len(result["trace"]) == 1
+
+
+# --- eval ------------------------------------------------------------------------------------------------------------
+def test_eval_scores_the_first_questions_and_a_second_run_asks_only_the_rest(tmp_path: Path) -> None:
+    common = ["--kb", tmp_path / "kb", "--questions", SAMPLE / "questions.jsonl", "--out", tmp_path / "out"]
+    run("index", SAMPLE / "corpus.jsonl", "--kb", tmp_path / "kb")
+
+    first = run("eval", *common, "--limit", 2)
+    kept = (tmp_path / "out/outcomes.jsonl").read_text()
+    second = run("eval", *common, "--limit", 3, "--concurrency", 2)
+
+    outcomes = (tmp_path / "out/outcomes.jsonl").read_text()
+    assert [json.loads(line)["id"] for line in outcomes.splitlines()] == ["q01", "q02", "q03"]
+    assert outcomes.startswith(kept)
+    assert "| cirag | 2 | 0 |" in first.stdout
+    assert "| cirag | 3 | 0 |" in second.stdout
+    assert json.loads((tmp_path / "out/report.json").read_text())["cirag"]["questions"] == 3
+    assert (tmp_path / "out/report.md").read_text().splitlines()[:3] == second.stdout.splitlines()[:3]
+
+
+# --- bad input -------------------------------------------------------------------------------------------------------
+BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
+    "a missing file": ({}, "docs/missing.txt", ["docs/missing.txt: no such file or folder"]),
+    "a missing folder": ({}, "docs", ["docs: no such file or folder"]),
+    "another encoding": (
+        {"a.txt": "Bråk".encode("latin-1")},
+        "docs/a.txt",
+        ["a.txt: expected UTF-8 text, got byte 0xe5"],
+    ),
+    "an empty file": ({"a.md": " \n"}, "docs/a.md", ["a.md: the file is empty"]),
+    "an empty file of lines": ({"a.jsonl": "\n\n"}, "docs/a.jsonl", ["a.jsonl: the file is empty"]),
+    "a line without a text": (
+        {"a.jsonl": '{"text": "Kell."}\n\n{"id": "b", "title": "Kell"}\n'},
+        "docs/a.jsonl",
+        ["a.jsonl, line 3: expected an object with a text", '{"id": "b", "title": "Kell"}'],
+    ),
+    "a line with an empty text": ({"a.jsonl": '{"text": " "}'}, "docs/a.jsonl", ["a.jsonl, line 1", "with a text"]),
+    "a line that is a list": ({"a.jsonl": '["Kell"]'}, "docs/a.jsonl", ["a.jsonl, line 1", '["Kell"]']),
+    "a broken line": (
+        {"a.jsonl": '{"text": "Kell."}\n{"text": "Kell'},
+        "docs/a.jsonl",
+        ["a.jsonl, line 2: expected a JSON object, got", '{"text": "Kell'],
+    ),
+    "a file of an unknown kind": (
+        {"a.pdf": "%PDF"},
+        "docs/a.pdf",
+        ["a.pdf: expected a file ending in", ".jsonl", ".md"],
+    ),
+    "a folder with nothing to read": (
+        {"a.pdf": "%PDF"},
+        "docs",
+        ["docs: expected a folder with files ending in", "none"],
+    ),
+    "one id with two texts": (
+        {"a.jsonl": lines([{"id": "kell", "text": "An island."}, {"id": "kell", "text": "A rock."}])},
+        "docs",
+        ["document 3: id 'kell' was already given with another text"],
+    ),
+    "a title that is a number": (
+        {"a.jsonl": '{"text": "Kell.", "title": 7}'},
+        "docs",
+        ["title must be a string, got int"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD_SOURCES)
+def test_bad_documents_are_refused_and_leave_nothing_behind(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files, source, fragments = BAD_SOURCES[case]
+    write(tmp_path / "docs", files)
+    good = write(tmp_path, {"good.txt": "Orsby is a town."}) / "good.txt"
+
+    said = refuse(monkeypatch, capsys, "index", good, tmp_path / source, "--kb", tmp_path / "kb")
+
+    assert said.startswith("error: ")
+    assert all(fragment in said for fragment in fragments)
+    assert not (tmp_path / "kb").exists()
+
+
+def test_bad_documents_leave_a_knowledge_base_as_it_was(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    changed = lines([{"id": "new", "text": "Kell."}, {"id": "vint", "text": "Somebody else."}])
+    source = write(tmp_path, {"a.jsonl": changed}) / "a.jsonl"
+    before = run("info", "--kb", folder).stdout
+
+    said = refuse(monkeypatch, capsys, "index", source, "--kb", folder)
+
+    assert "id 'vint' is already stored with another text: delete it first to replace it" in said
+    assert run("info", "--kb", folder).stdout == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fragment"),
+    [
+        (["ask", QUESTION, "--method", "crag"], "unknown method 'crag': expected one of cirag"),
+        (
+            ["ask", QUESTION, "--model", "gpt"],
+            "unknown model 'gpt': expected one of offline, vllm:MODEL, PROVIDER:MODEL",
+        ),
+        (["ask", QUESTION, "--model", "openai:gpt"], "model 'openai:gpt' cannot be set up: "),
+        (["ask", ""], "expected a question as a non-empty string, got ''"),
+        (["ask", " \t "], "expected a question as a non-empty string"),
+        (["ask", LONG], f"expected a question of at most 4000 characters, got {len(LONG)}"),
+        (["ask", QUESTION, "--search", "psychic"], "Invalid value for '--search'"),
+        (["ask", QUESTION, "--top-k", "0"], "Invalid value for '--top-k'"),
+        (["ask", QUESTION, "--max-steps", "many"], "Invalid value for '--max-steps'"),
+        (["ask"], "Missing argument"),
+        (["eval", "--questions", "nowhere.jsonl", "--out", "out"], "nowhere.jsonl: expected a file of questions"),
+        (["eval", "--questions", ".", "--out", "out", "--method", "crag"], "expected a file of questions"),
+        (["answer", QUESTION], "No such command 'answer'"),
+    ],
+)
+def test_bad_requests_are_refused_with_what_was_expected(
+    arguments: list[str],
+    fragment: str,
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+    said = refuse(monkeypatch, capsys, *arguments, "--kb", folder)
+
+    assert fragment in said
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_bad_model_for_reading_triples_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = write(tmp_path, {"a.txt": "Kell is an island."}) / "a.txt"
+
+    said = refuse(monkeypatch, capsys, "index", source, "--kb", tmp_path / "kb", "--model", "gpt")
+
+    assert "unknown model 'gpt'" in said
+    assert not (tmp_path / "kb").exists()
+
+
+COMMANDS: list[list[object]] = [
+    ["ask", QUESTION],
+    ["info"],
+    ["eval", "--questions", SAMPLE / "questions.jsonl", "--out", "out"],
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_a_missing_knowledge_base_is_not_made_but_told(
+    command: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    said = refuse(monkeypatch, capsys, *command, "--kb", "nowhere")
+
+    assert said == "error: there is no knowledge base in nowhere: make one with `langgraph-rag index`"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_of_something_else_is_not_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path, {"home/letter.txt": "Dear Kell,"})
+
+    said = refuse(monkeypatch, capsys, "index", tmp_path / "home", "--kb", tmp_path / "home")
+
+    assert "home is not a knowledge base and not an empty folder" in said
+    assert [path.name for path in (tmp_path / "home").iterdir()] == ["letter.txt"]
+
+
+def test_an_empty_knowledge_base_is_told(
+    empty_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    empty_kb.close()
+
+    said = refuse(monkeypatch, capsys, "ask", QUESTION, "--kb", empty_kb.path)
+
+    assert said == f"error: the knowledge base in {empty_kb.path} is empty: add documents first"
+
+
+def test_ctrl_c_ends_it_with_a_word_and_its_own_exit_code(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(KnowledgeBase, "info", interrupt)
+    monkeypatch.setattr(sys, "argv", ["langgraph-rag", "info", "--kb", str(folder)])
+
+    with pytest.raises(SystemExit) as exit_:
+        main()
+
+    assert exit_.value.code == 130
+    assert "Traceback" not in capsys.readouterr().err

@@ -1,0 +1,254 @@
+"""Models by name: what a name becomes, and what a served model is really sent."""
+
+import asyncio
+import json
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+from langchain_core.messages import HumanMessage
+from langchain_openai import ChatOpenAI
+
+from langgraph_rag.background import run_in_background
+from langgraph_rag.errors import MissingExtraError, ModelCallError, ModelOutputError, RagError, UnknownNameError
+from langgraph_rag.llm import ask, metered
+from langgraph_rag.models import load_model
+from langgraph_rag.offline.model import OfflineModel
+from langgraph_rag.prompts.answering import ANSWER_FROM_TRIPLES, Answer
+
+pytestmark = pytest.mark.filterwarnings("ignore:A test tried to use socket")  # ChatOpenAI looks for socket options
+
+TRIPLES = [["Nine Tides", "directed by", "Ilse Tarrant"]]
+QUESTION = "Who directed Nine Tides?"
+TARRANT = Answer(thought="The fact says so.", answer="Ilse Tarrant")
+
+
+def who(model: Any) -> Any:
+    return ask(model, ANSWER_FROM_TRIPLES, question=QUESTION, triples=TRIPLES)
+
+
+# --- names -----------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", ["", "ofline", "offline:", ":", ":x", "vllm:", "vllm", "openai:", "unheard-of:x"])
+def test_a_name_of_no_known_form_is_refused_with_the_forms(name: str) -> None:
+    with pytest.raises(
+        UnknownNameError, match=f"unknown model '{name}': expected one of offline, vllm:MODEL, PROVIDER"
+    ):
+        load_model(name)
+
+
+def test_a_provider_whose_package_is_missing_is_named_with_the_package_to_install() -> None:
+    with pytest.raises(RagError, match="pip install langchain-anthropic`"):
+        load_model("anthropic:claude")
+
+
+def test_a_provider_without_its_key_is_an_error_of_this_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+    with pytest.raises(ModelCallError, match="model 'openai:gpt' cannot be set up: .*OPENAI_API_KEY"):
+        load_model("openai:gpt")
+
+
+def test_a_missing_package_for_served_models_is_named_by_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "langchain_openai", None)
+
+    with pytest.raises(MissingExtraError, match=r"pip install 'langgraph-rag\[openai\]'"):
+        load_model("vllm:small")
+
+
+def test_a_providers_model_is_made_deterministic_unless_told_otherwise() -> None:
+    cold, warm = (load_model("openai:gpt-4.1", api_key="k", **options) for options in ({}, {"temperature": 0.7}))
+
+    assert isinstance(cold, ChatOpenAI)
+    assert isinstance(warm, ChatOpenAI)
+    assert (cold.model_name, cold.temperature, warm.temperature) == ("gpt-4.1", 0, 0.7)
+
+
+def test_a_served_model_is_looked_for_where_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VLLM_BASE_URL", "http://gpu:9/v1")
+    monkeypatch.setenv("VLLM_API_KEY", "secret")
+
+    model = load_model("vllm:org/model:8b")
+
+    assert isinstance(model, ChatOpenAI)
+    assert (model.model_name, model.openai_api_base) == ("org/model:8b", "http://gpu:9/v1")
+    assert model._get_request_payload([HumanMessage("?")])["temperature"] == 0
+    assert model.root_async_client.api_key == "secret"
+    assert "secret" not in repr(model)
+
+
+def test_without_environment_a_served_model_is_looked_for_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("VLLM_BASE_URL", raising=False)
+    monkeypatch.delenv("VLLM_API_KEY", raising=False)
+
+    model = load_model("vllm:small", max_retries=7)
+
+    assert isinstance(model, ChatOpenAI)
+    assert (model.openai_api_base, model.max_retries) == ("http://localhost:8000/v1", 7)
+
+
+# --- the offline model -----------------------------------------------------------------------------------------------
+async def test_the_offline_model_answers_the_packages_prompts() -> None:
+    model = load_model("offline")
+    died = [["Ilse Tarrant", "died", "9 June 1984"], ["Tobin Grell", "died", "18 April 1983"]]
+
+    reply = await ask(model, ANSWER_FROM_TRIPLES, question="Who died later, Ilse Tarrant or Tobin Grell?", triples=died)
+
+    assert isinstance(model, OfflineModel)
+    assert reply.answer == "Ilse Tarrant"
+
+
+async def test_the_offline_model_says_that_it_does_not_take_free_text() -> None:
+    message = "the offline model answers only the prompts of this package .*not free text: use another model"
+
+    with pytest.raises(RagError, match=message):
+        load_model("offline").invoke("Hello!")
+    with pytest.raises(RagError, match=message):
+        await load_model("offline").ainvoke("Hello!")
+
+
+# --- a served model --------------------------------------------------------------------------------------------------
+class Handler(BaseHTTPRequestHandler):
+    server: "Server"
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        self.server.keys.append(self.headers["Authorization"])
+        self.server.sent.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        self.server.waits_for.wait()
+        content = json.dumps(completion(self.server.reply)).encode()
+        self.send_response(self.server.status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None: ...
+
+
+class Server(ThreadingHTTPServer):
+    """An OpenAI-compatible server: keeps what it is sent and replies with what it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.status, self.reply = 200, TARRANT.model_dump_json()
+        self.waits_for = threading.Event()
+        self.waits_for.set()
+        self.keys: list[str] = []
+        self.sent: list[dict[str, Any]] = []
+
+    def model(self, **options: Any) -> Any:
+        url = f"http://127.0.0.1:{self.server_port}/v1"
+        return load_model("vllm:small", **{"base_url": url, "max_retries": 0, **options})
+
+
+def completion(text: str) -> dict[str, Any]:
+    return {
+        "id": "1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "small",
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 111, "completion_tokens": 22, "total_tokens": 133},
+    }
+
+
+@contextmanager
+def serving() -> Iterator[Server]:
+    with Server() as server:
+        thread = threading.Thread(target=server.serve_forever, args=[0.01])
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.waits_for.set()
+            server.shutdown()
+            thread.join()
+
+
+@pytest.fixture
+def server(localhost: None) -> Iterator[Server]:
+    with serving() as server:
+        yield server
+
+
+@pytest.mark.localhost
+async def test_a_served_model_is_asked_by_schema_and_sent_nothing_but_the_text(server: Server) -> None:
+    assert await who(server.model(api_key="secret")) == TARRANT
+
+    instructions, request = ANSWER_FROM_TRIPLES.render(question=QUESTION, triples=TRIPLES)
+    (body,) = server.sent
+    assert body == {
+        "model": "small",
+        "temperature": 0,
+        "stream": False,
+        "messages": [
+            {"role": "system", "content": instructions.text},
+            {"role": "user", "content": request.text},
+        ],
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {"name": "answer_from_triples", "schema": Answer.model_json_schema()},
+        },
+    }
+    assert server.keys == ["Bearer secret"]
+
+
+@pytest.mark.localhost
+async def test_the_servers_own_count_of_tokens_is_what_is_counted(server: Server) -> None:
+    with metered() as usage:
+        await who(server.model())
+        await who(server.model())
+
+    assert (usage["calls"], usage["input_tokens"], usage["output_tokens"]) == (2, 222, 44)
+
+
+@pytest.mark.localhost
+async def test_a_served_models_bad_replies_go_back_to_it(server: Server) -> None:
+    server.reply = "I would say: Ilse Tarrant."
+
+    with pytest.raises(ModelOutputError, match="small gave no usable reply in 3 attempts"):
+        await who(server.model())
+
+    roles = [[message["role"] for message in body["messages"]] for body in server.sent]
+    assert roles[2] == ["system", "user", "assistant", "user", "assistant", "user"]
+    assert all("response_format" in body for body in server.sent)
+
+
+@pytest.mark.localhost
+def test_one_served_model_works_from_several_event_loops(server: Server) -> None:
+    model = server.model()
+
+    assert [asyncio.run(who(model)) for _ in range(2)] == [TARRANT, TARRANT]
+    assert [run_in_background(who(model)) for _ in range(2)] == [TARRANT, TARRANT]
+
+
+@pytest.mark.localhost
+@pytest.mark.parametrize("status", [400, 401, 404, 500])
+async def test_a_refusal_by_the_server_is_an_error_that_names_model_and_status(server: Server, status: int) -> None:
+    server.status = status
+
+    with pytest.raises(ModelCallError, match=f"small could not be asked: .*{status}"):
+        await who(server.model())
+    assert len(server.sent) == 1
+
+
+@pytest.mark.localhost
+async def test_a_server_that_never_replies_is_given_up(server: Server) -> None:
+    server.waits_for.clear()
+
+    with pytest.raises(ModelCallError, match="small could not be asked: .*[Tt]ime"):
+        await who(server.model(timeout=0.2))
+
+
+@pytest.mark.localhost
+async def test_a_server_that_is_gone_is_an_error_at_once(localhost: None) -> None:
+    with serving() as gone:
+        model = gone.model(timeout=5)
+
+    with pytest.raises(ModelCallError, match="small could not be asked: .*[Cc]onnection"):
+        await who(model)

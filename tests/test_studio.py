@@ -1,0 +1,154 @@
+"""`langgraph dev` serves what `langgraph.json` names: schemas, streamed steps, answers, no blocking calls."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_socket
+from langgraph_sdk import get_client
+
+REPOSITORY = Path(__file__).parent.parent
+QUESTION = "Did Nessa Palliver and Sunniva Lockhaven go to the same school?"
+PATIENCE = 120  # seconds for the server to come up
+
+
+def leftovers() -> list[Path]:
+    return sorted(REPOSITORY.glob(".langgraph_api/**/*"))
+
+
+LEFT_BY_OTHERS = leftovers()
+
+pytestmark = [pytest.mark.localhost, pytest.mark.usefixtures("localhost")]
+
+
+@pytest.fixture(scope="module")
+def place(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Hold a working directory as a user has it: the configuration, the package, a knowledge base."""
+    place = tmp_path_factory.mktemp("studio")
+    shutil.copy(REPOSITORY / "langgraph.json", place)
+    (place / "langgraph_rag").symlink_to(REPOSITORY / "langgraph_rag")
+    shutil.copytree(sample_folder, place / "kb")
+    return place
+
+
+@pytest.fixture(scope="module")
+def url(place: Path) -> Iterator[str]:
+    """Start the server, and kill it and all its children at the end."""
+    pytest_socket.enable_socket()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    url = f"http://127.0.0.1:{port}"
+    quiet = {"LANGGRAPH_CLI_NO_ANALYTICS": "1", "LANGSMITH_TRACING": "false", "LANGCHAIN_TRACING_V2": "false"}
+    command = ["-m", "langgraph_cli", "dev", "--no-browser", "--no-reload", "--host", "127.0.0.1", "--port", str(port)]
+    with (place / "log.txt").open("wb") as log:
+        server = subprocess.Popen(
+            [sys.executable, *command],
+            cwd=place,
+            env={**os.environ, **quiet, "LANGGRAPH_RAG_KB": "kb", "LANGGRAPH_RAG_MODEL": "offline"},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            wait_for(f"{url}/ok", server, place / "log.txt")
+            yield url
+        finally:
+            os.killpg(server.pid, signal.SIGKILL)
+            server.wait()
+
+
+def wait_for(url: str, server: "subprocess.Popen[bytes]", log: Path) -> None:
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until and server.poll() is None:
+        try:
+            with urllib.request.urlopen(url, timeout=1):
+                return
+        except OSError:
+            time.sleep(0.2)
+    pytest.fail(f"the server did not come up:\n{log.read_text()[-3000:]}")
+
+
+@pytest.fixture
+def client(url: str) -> Any:
+    return get_client(url=url, api_key=None)
+
+
+async def stream(client: Any, question: str, thread: str | None = None, **options: Any) -> list[Any]:
+    modes = ["updates", "custom", "values"]
+    run = client.runs.stream(thread, "cirag", input={"question": question}, stream_mode=modes, **options)
+    return [part async for part in run]
+
+
+async def test_the_schemas_a_user_interface_needs_are_there(client: Any) -> None:
+    (assistant,) = await client.assistants.search()
+
+    schemas = await client.assistants.get_schemas(assistant["assistant_id"])
+
+    assert assistant["graph_id"] == "cirag"
+    assert set(schemas["input_schema"]["properties"]) == {"question"}
+    assert {"answer", "evidence", "passages", "trace", "usage"} <= set(schemas["output_schema"]["properties"])
+    assert {"top_k", "max_steps", "search"} <= set(schemas["context_schema"]["properties"])
+
+
+async def test_a_question_is_answered_step_by_step(client: Any) -> None:
+    parts = await stream(client, QUESTION, context={"max_steps": 2})
+
+    nodes = [node for part in parts if part.event == "updates" for node in part.data]
+    events = [part.data for part in parts if part.event == "custom"]
+    assert [part.data for part in parts if part.event == "error"] == []
+    assert nodes[:4] == ["receive_question", "retrieve", "construct", "integrate"]
+    assert nodes[-1] == "conclude"
+    assert {"retrieve", "integrate", "conclude"} <= {event["node"] for event in events} <= set(nodes)
+    assert {event["v"] for event in events} == {1}
+    assert parts[-1].data["answer"] == "yes"
+
+
+async def test_the_context_reaches_the_run(client: Any) -> None:
+    far = "Into which strait does the river that runs through the birthplace of Corwen Ashlade flow?"
+
+    parts = await stream(client, far, context={"max_steps": 1, "top_k": 3})
+
+    assert len(parts[-1].data["trace"]) == 1
+    assert [len(part.data["passages"]) for part in parts if part.event == "custom" and "passages" in part.data] == [3]
+
+
+async def test_a_thread_takes_two_questions_and_keeps_them_apart(client: Any) -> None:
+    thread = (await client.threads.create())["thread_id"]
+
+    await stream(client, "Who died later, Ilse Tarrant or Tobin Grell?", thread)
+    again = await stream(client, QUESTION, thread)
+
+    alone = await stream(client, QUESTION)
+    assert again[-1].data["evidence"] == alone[-1].data["evidence"] != []
+    assert (await client.threads.get_state(thread))["values"]["answer"] == "yes"
+
+
+async def test_a_bad_question_is_an_error_of_the_run_by_name(client: Any) -> None:
+    parts = await stream(client, "  ")
+
+    assert (parts[-1].event, parts[-1].data["error"]) == ("error", "QuestionError")
+
+
+async def test_nothing_blocks_the_server(client: Any, place: Path) -> None:
+    await stream(client, QUESTION)
+
+    log = (place / "log.txt").read_text()
+    assert "Starting background run" in log
+    assert "Blocking" not in log
+
+
+async def test_the_server_writes_where_it_was_started_and_not_into_the_repository(client: Any, place: Path) -> None:
+    await stream(client, QUESTION)
+
+    assert (place / ".langgraph_api").is_dir()
+    assert leftovers() == LEFT_BY_OTHERS
