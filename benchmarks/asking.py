@@ -13,6 +13,7 @@ from typing import TypedDict
 from measuring import Round, counted, indexed, questions, quiet, report, rounds, seconds, timed, verdict
 
 from langgraph_rag import KnowledgeBase, create_cirag, load_model
+from langgraph_rag.tools.embeddings import MiniLMEmbeddings
 
 GOAL = 0.5
 
@@ -34,11 +35,14 @@ def main() -> None:
     parser.add_argument("--kb", type=Path, help="folder to keep the index in for the next run")
     arguments = parser.parse_args()
     asked = questions(arguments.data, arguments.limit)
+    minilm = MiniLMEmbeddings()
 
-    with TemporaryDirectory() as temporary, indexed(arguments.data, arguments.kb) as original:
-        _ask(_copy(original, Path(temporary) / "warm-up"), asked[:3])
+    with TemporaryDirectory() as temporary, indexed(arguments.data, arguments.kb, minilm) as original:
+        _ask(_copy(original, Path(temporary) / "warm-up"), minilm, asked[:3])
         number = count()
-        done = rounds(lambda: _passes(_copy(original, Path(temporary) / str(next(number))), asked), arguments.rounds)
+        done = rounds(
+            lambda: _passes(_copy(original, Path(temporary) / str(next(number))), minilm, asked), arguments.rounds
+        )
 
     cold = seconds([value for one in quiet(done) for value in one["cold"]])
     warm = seconds([value for one in quiet(done) for value in one["warm"]])
@@ -63,16 +67,16 @@ def main() -> None:
     )
 
 
-def _passes(kb: Path, asked: list[str]) -> Passes:
+def _passes(kb: Path, minilm: MiniLMEmbeddings, asked: list[str]) -> Passes:
     """Ask everything twice; opening anew in between forgets the queries' vectors and leaves the triples' ones."""
-    cold = _ask(kb, asked)
-    with KnowledgeBase.open(kb) as base:
+    cold = _ask(kb, minilm, asked)
+    with KnowledgeBase.open(kb, minilm) as base:
         embedded = base.info()["triple_vectors"]
-    return Passes(cold=cold, warm=_ask(kb, asked), triples_embedded=embedded)
+    return Passes(cold=cold, warm=_ask(kb, minilm, asked), triples_embedded=embedded)
 
 
-def _ask(kb: Path, asked: list[str]) -> list[float]:
-    with KnowledgeBase.open(kb) as base:
+def _ask(kb: Path, minilm: MiniLMEmbeddings, asked: list[str]) -> list[float]:
+    with KnowledgeBase.open(kb, minilm) as base:
         graph = create_cirag(load_model("offline"), base).compile()
         return [timed(lambda question=question: graph.invoke({"question": question})) for question in asked]  # type: ignore[misc]
 

@@ -15,17 +15,27 @@ from measuring import Round, counted, indexed, questions, quiet, report, rounds,
 from scripted import ScriptedModel
 
 from langgraph_rag import KnowledgeBase, create_cirag
+from langgraph_rag.tools.embeddings import MiniLMEmbeddings
 
 WALL_GOAL, PROCESSOR_GOAL = 1.3, 0.040
 _AT_ONCE = 64
 _CALLS = {
-    "embedder batches": ("_embeddings", "embed_documents"),
     "Chroma searches": ("_vectors", "search"),
     "Chroma reads of triple vectors": ("_vectors", "triples"),
     "passage reads": ("_records", "passages"),
     "triple reads": ("_records", "triples"),
     "BM25 searches": ("_records", "bm25"),
 }
+
+
+class CountedMiniLM(MiniLMEmbeddings):
+    """Counts the batches it embeds, whether of queries or of triples."""
+
+    batches = 0
+
+    def _encode(self, texts: list[str]) -> list[list[float]]:
+        self.batches += 1
+        return super()._encode(texts)
 
 
 class Run(TypedDict):
@@ -60,11 +70,12 @@ def main() -> None:
     if len(asked) < _AT_ONCE or not others:
         parser.error(f"expected more than {_AT_ONCE} questions, got {len(every)}")
 
-    with indexed(arguments.data, arguments.kb) as kb:
-        with KnowledgeBase.open(kb) as base:
+    minilm = CountedMiniLM()
+    with indexed(arguments.data, arguments.kb, minilm) as kb:
+        with KnowledgeBase.open(kb, minilm) as base:
             base.embed_triples()
-        _run(kb, others, 0.0)
-        done = rounds(lambda: _measure(kb, asked, arguments.sample, arguments.seconds), arguments.rounds)
+        _run(kb, minilm, others, 0.0)
+        done = rounds(lambda: _measure(kb, minilm, asked, arguments.sample, arguments.seconds), arguments.rounds)
 
     calm = quiet(done)
     ratio = statistics.median(_ratio(one) for one in calm)
@@ -103,22 +114,22 @@ def main() -> None:
     )
 
 
-def _measure(kb: Path, asked: list[str], sample: int, seconds: float) -> Measured:
+def _measure(kb: Path, minilm: CountedMiniLM, asked: list[str], sample: int, seconds: float) -> Measured:
     """Ask a sample alone, then all at once; each time the knowledge base is opened anew, so no query is remembered."""
-    alone = [_run(kb, [question], seconds) for question in asked[:: len(asked) // sample][:sample]]
-    together, immediate = _run(kb, asked, seconds), _run(kb, asked, 0.0)
+    alone = [_run(kb, minilm, [question], seconds) for question in asked[:: len(asked) // sample][:sample]]
+    together, immediate = _run(kb, minilm, asked, seconds), _run(kb, minilm, asked, 0.0)
     chain = max(max(run["model_calls"]) for run in alone)
     if chain < max(together["model_calls"]):
         raise SystemExit("the sample holds none of the questions with most model calls: take a larger --sample")
     return Measured(alone=[run["wall"] for run in alone], chain=chain, together=together, immediate=immediate)
 
 
-def _run(kb: Path, asked: list[str], seconds: float) -> Run:
-    with KnowledgeBase.open(kb) as base:
+def _run(kb: Path, minilm: CountedMiniLM, asked: list[str], seconds: float) -> Run:
+    with KnowledgeBase.open(kb, minilm) as base:
         base.search("Which one is older?")  # what is loaded at the first search is not part of a question
         base.triples([])
         graph = create_cirag(ScriptedModel(seconds=seconds), base).compile()
-        calls = _count_calls(base)
+        calls, batches = _count_calls(base), minilm.batches
 
         async def ask_all() -> list[dict[str, Any]]:
             return list(await asyncio.gather(*(graph.ainvoke({"question": question}) for question in asked)))
@@ -127,7 +138,10 @@ def _run(kb: Path, asked: list[str], seconds: float) -> Run:
         results = asyncio.run(ask_all())
         wall, processor = time.perf_counter() - started, (time.process_time() - used) / len(asked)
     return Run(
-        wall=wall, processor=processor, model_calls=[one["usage"]["calls"] for one in results], part_calls=dict(calls)
+        wall=wall,
+        processor=processor,
+        model_calls=[one["usage"]["calls"] for one in results],
+        part_calls={"embedder batches": minilm.batches - batches, **calls},
     )
 
 

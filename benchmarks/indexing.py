@@ -51,16 +51,16 @@ def main() -> None:
     texts = [f"{document['title']}\n{document['text']}" for document in documents]
     minilm = MiniLMEmbeddings()
     minilm.embed_documents(texts)
-    chosen = _chosen()
+    chosen = _chosen(minilm)
 
     with TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        _index(documents[:64], folder / "warm-up")
+        _index(minilm, documents[:64], folder / "warm-up")
         number = count()
         pairs = rounds(lambda: _pair(minilm, texts, documents, folder, next(number)), arguments.pairs)
         openings = rounds(lambda: _opening(folder / "0"), 5)
     throughputs = rounds(lambda: _throughput(minilm, texts[:: max(1, len(texts) // _SAMPLE)]), arguments.pairs)
-    choices = Counter(_name(embedder._fastest_format(embedder._model())) for _ in range(_PROBES))
+    choices = Counter(_name(embedder._fastest_format(minilm._model())) for _ in range(_PROBES))
 
     ratio = statistics.median(_ratio(pair) for pair in quiet(pairs))
     speed = {side: len(documents) / seconds for side, seconds in _medians(pairs).items()}
@@ -100,13 +100,13 @@ def _pair(
     """Time both sides, every other time in the other order."""
     sides: dict[str, Callable[[], object]] = {
         "embedding": lambda: minilm.embed_documents(texts),
-        "indexing": lambda: _index(documents, folder / str(number)),
+        "indexing": lambda: _index(minilm, documents, folder / str(number)),
     }
     return {side: timed(sides[side]) for side in sorted(sides, reverse=number % 2 == 1)}
 
 
-def _index(documents: list[dict[str, str]], folder: Path) -> None:
-    with KnowledgeBase.open(folder) as kb:
+def _index(minilm: MiniLMEmbeddings, documents: list[dict[str, str]], folder: Path) -> None:
+    with KnowledgeBase.open(folder, minilm) as kb:
         kb.add(documents, progress=False)
 
 
@@ -119,7 +119,7 @@ def _opening(folder: Path) -> Seconds:
 
 def _throughput(minilm: MiniLMEmbeddings, texts: list[str]) -> Seconds:
     """Embed the same passages in both formats; the model is left in the format it was in."""
-    model, before, speeds = embedder._model(), _chosen(), {}
+    model, before, speeds = minilm._model(), _chosen(minilm), {}
     for name, number_format in _FORMATS.items():
         model.to(number_format)
         minilm.embed_documents(texts[:16])
@@ -128,8 +128,8 @@ def _throughput(minilm: MiniLMEmbeddings, texts: list[str]) -> Seconds:
     return speeds
 
 
-def _chosen() -> str:
-    return _name(next(embedder._model().parameters()).dtype)
+def _chosen(minilm: MiniLMEmbeddings) -> str:
+    return _name(next(minilm._model().parameters()).dtype)
 
 
 def _name(number_format: Any) -> str:

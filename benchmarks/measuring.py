@@ -21,6 +21,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Generic, TypeVar
 
+from langchain_core.embeddings import Embeddings
+
 from langgraph_rag.evaluation.questions import load_questions
 from langgraph_rag.tools.files import read_documents
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
@@ -113,11 +115,11 @@ def questions(data: Path, limit: int | None = None) -> list[str]:
 
 
 @contextmanager
-def indexed(data: Path, kept: Path | None) -> Iterator[Path]:
+def indexed(data: Path, kept: Path | None, embeddings: Embeddings) -> Iterator[Path]:
     """Yield the folder of a knowledge base that holds the corpus: a temporary one, or one kept for the next run."""
     with TemporaryDirectory() as temporary:
         folder = kept or Path(temporary) / "kb"
-        with KnowledgeBase.open(folder) as kb:
+        with KnowledgeBase.open(folder, embeddings) as kb:
             kb.add(corpus(data))
         yield folder
 

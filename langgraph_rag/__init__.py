@@ -3,6 +3,12 @@
 from langgraph_rag.context import Context
 from langgraph_rag.errors import RagError
 from langgraph_rag.graphs.cirag import create_cirag
+from langgraph_rag.graphs.dualrag import create_dualrag
+from langgraph_rag.graphs.ircot import create_ircot
+from langgraph_rag.graphs.kirag import create_kirag
+from langgraph_rag.graphs.mgranrag import create_mgranrag
+from langgraph_rag.graphs.native_rag import create_native_rag
+from langgraph_rag.graphs.par_rag import create_par_rag
 from langgraph_rag.models import load_model
 from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.tools.embeddings import load_embeddings
@@ -14,6 +20,12 @@ __all__ = [
     "ModelExtractor",
     "RagError",
     "create_cirag",
+    "create_dualrag",
+    "create_ircot",
+    "create_kirag",
+    "create_mgranrag",
+    "create_native_rag",
+    "create_par_rag",
     "load_embeddings",
     "load_model",
 ]

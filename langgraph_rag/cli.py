@@ -148,9 +148,9 @@ def evaluate_methods(
             graph, folder = create(name, llm, base).compile(), out if len(names) == 1 else out / name
             rows[name] = summarise(_evaluate(graph, asked, folder, context, configuration, concurrency))
     write_report(rows, out)
+    typer.echo(markdown_table(rows))
     if len(names) > 1:
         draw_comparison(rows, out)
-    typer.echo(markdown_table(rows))
     typer.echo(f"Outcomes and report are in {out}.")
 
 

@@ -13,13 +13,19 @@ class Context:
     """Settings of one run; None stands for what the paper of the method that runs has."""
 
     top_k: int = 10
-    """Passages retrieved per query (CIRAG: K, KiRAG: K0)."""
+    """Passages retrieved per query (CIRAG: K, KiRAG: K0), or kept per entity (DualRAG)."""
+    recall_k: int = 50
+    """Passages recalled per query, of which reranking keeps `top_k` for each entity (DualRAG)."""
     max_candidates: int | None = None
     """Triples shown to the model per step (CIRAG: N = 30, KiRAG: N = 20)."""
     max_steps: int | None = None
     """Rounds at most (CIRAG: L = 4, KiRAG: L = 5)."""
     read_k: int | None = None
     """Passages the reader answers from, the best first (KiRAG: 3, MGranRAG: 5)."""
+    similar_k: int = 200
+    """Passages that weigh as much as they are similar to the augmented query (MGranRAG, Eq. 2)."""
+    max_reading_tokens: int = 6_000
+    """Length of the passages read in one call for evidence; more are read in several (MGranRAG; estimated tokens)."""
     search: Search = "hybrid"
     """How passages are found: by meaning, by words, or both fused."""
     max_history_tokens: int = 4_000
@@ -30,7 +36,9 @@ class Context:
     """Model calls under way at once, over all runs in this process that share this number."""
 
     def __post_init__(self) -> None:
-        for name in ("top_k", "max_candidates", "max_steps", "read_k", "max_question_chars", "max_concurrency"):
+        whole = """top_k recall_k max_candidates max_steps read_k max_question_chars max_concurrency similar_k
+            max_reading_tokens""".split()
+        for name in whole:
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int) or value < 1):
                 raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")

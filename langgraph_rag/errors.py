@@ -29,6 +29,10 @@ class QuestionError(RagError):
     """A question is empty or too long."""
 
 
+class PlanError(RagError):
+    """A plan edited by a person cannot be read."""
+
+
 class ModelCallError(RagError):
     """A model could not be asked: no connection, a refusal by its server, a time-out."""
 

@@ -8,6 +8,12 @@ from langchain_core.language_models import BaseChatModel
 
 from langgraph_rag.errors import UnknownNameError
 from langgraph_rag.graphs.cirag import create_cirag
+from langgraph_rag.graphs.dualrag import create_dualrag
+from langgraph_rag.graphs.ircot import create_ircot
+from langgraph_rag.graphs.kirag import create_kirag
+from langgraph_rag.graphs.mgranrag import create_mgranrag
+from langgraph_rag.graphs.native_rag import create_native_rag
+from langgraph_rag.graphs.par_rag import create_par_rag
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
@@ -24,6 +30,21 @@ class Method:
 
 
 METHODS = {
+    "native_rag": Method(create_native_rag, "Single-shot RAG: retrieve once, read (baseline)"),
+    "ircot": Method(
+        create_ircot, "Trivedi et al. 2023, Interleaving Retrieval with Chain-of-Thought Reasoning (baseline)"
+    ),
+    "kirag": Method(
+        create_kirag,
+        "Fang et al. 2025, Knowledge-Driven Iterative Retriever",
+        {
+            "without-retriever": {"retriever": "none"},
+            "without-aligner": {"aligner": "none"},
+            "without-constructor": {"constructor": "none"},
+            "documents": {"knowledge": "documents"},
+            "sentences": {"knowledge": "sentences"},
+        },
+    ),
     "cirag": Method(
         create_cirag,
         "Wei et al. 2025, Construction-Integration Retrieval and Adaptive Generation",
@@ -35,6 +56,28 @@ METHODS = {
             "only-sentences": {"granularities": ("sentences",)},
             "only-passages": {"granularities": ("passages",)},
         },
+    ),
+    "dualrag": Method(
+        create_dualrag,
+        "Anonymous ACL submission 2025, A Dual-Process Approach to Integrate Reasoning and Retrieval",
+        {
+            "without-reasoner": {"detect_gaps": False},
+            "without-entity-identifier": {"identify_entities": False},
+            "without-outline": {"keep_outline": False},
+        },
+    ),
+    "mgranrag": Method(
+        create_mgranrag,
+        "Hu et al. 2026, Iterative Multi-Granular RAG with Contextual Hierarchical Graph",
+        {
+            "graph": {"parts": "graph"},
+            "graph+decomposition": {"parts": "graph+decomposition"},
+        },
+    ),
+    "par_rag": Method(
+        create_par_rag,
+        "Zhang et al. 2025, Plan-then-Act-and-Review (Credible plan-driven RAG)",
+        {"without-plan": {"plan": False}, "without-review": {"review": False}},
     ),
 }
 

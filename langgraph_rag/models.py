@@ -3,7 +3,6 @@
 import asyncio
 import os
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
@@ -72,12 +71,14 @@ def _client_per_loop() -> Any:
     """
     from openai import DefaultAsyncHttpxClient
 
-    clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
+    clients: dict[asyncio.AbstractEventLoop, Any] = {}
 
     class ClientPerLoop(DefaultAsyncHttpxClient):
         async def send(self, request: Any, **options: Any) -> Any:
             loop = asyncio.get_running_loop()
             if loop not in clients:
+                for ended in [other for other in list(clients) if other.is_closed()]:
+                    clients.pop(ended, None)
                 clients[loop] = DefaultAsyncHttpxClient()
             return await clients[loop].send(request, **options)
 

@@ -38,8 +38,118 @@ def _answer(event: Event) -> str:
     return f"Answering from {level}: {verdict}"
 
 
+def _answer_from_outline(event: Event) -> str:
+    return f"Answering from the outline: {event['answer'] if event['sufficient'] else 'not enough'}"
+
+
+def _reason(event: Event) -> str:
+    return f"Thought: {event['thought']}"
+
+
+def _summarize(event: Event) -> str:
+    return f"  noted     {event['entity'] or '(no entity)'}: {event['summary'] or 'nothing'}"
+
+
+def _select_documents(event: Event) -> str:
+    new = ", ".join(f"{number} on {entity or 'the thought'}" for entity, number in event["new"].items())
+    return f"  to read   {new or 'nothing new'}"
+
+
+def _collect_passages(event: Event) -> str:
+    return f"  collected {len(event['titles'])} new passages"
+
+
+def _update_outline(event: Event) -> str:
+    return f"  outline   {event['added']} added, now on {', '.join(filter(None, event['entities'])) or 'nothing yet'}"
+
+
+def _identify_entities(event: Event) -> str:
+    return f"  look up   {', '.join(demand['entity'] or 'the thought itself' for demand in event['demands'])}"
+
+
+def _decompose_knowledge(event: Event) -> str:
+    return f"  weighed   {event['pieces']} pieces of knowledge"
+
+
+def _construct_chain(event: Event) -> str:
+    taken = f"\n  chain     {event['taken']}" if event["taken"] else ""
+    refused = f"\n  refused   {event['refused']}" if event.get("refused") else ""
+    return f"  thought   {event['thought'] or '(none)'}{taken}{refused}"
+
+
+def _think(event: Event) -> str:
+    return f"  thought   {event['thought']}"
+
+
+def _read_passages(event: Event) -> str:
+    verdict = event["answer"] if event["sufficient"] else "not enough"
+    return f"Answering from {', '.join(event['titles'][:5])}{', ...' if len(event['titles']) > 5 else ''}: {verdict}"
+
+
+def _plan(event: Event) -> str:
+    steps = "".join(f"\n  {number}. {step['question']}" for number, step in enumerate(event["plan"], start=1))
+    return f"Plan:{steps}"
+
+
+def _recall(event: Event) -> str:
+    return f"Step {event['step']}: {event['query']}\n  from      what was cited before"
+
+
+def _act(event: Event) -> str:
+    return f"  answer    {event['answer']}\n  cited     {', '.join(dict.fromkeys(event['cited'])) or 'nothing'}"
+
+
+def _retrieve_finely(event: Event) -> str:
+    return f"  checked   against {event['sources']} sentences"
+
+
+def _review(event: Event) -> str:
+    better = f": {event['answer']}" if event["status"] == "REVISED" else ""
+    doubt = f"\n  next      {event['new_question']}" if event["new_question"] else ""
+    return f"  review    {event['status'].lower()}{better}{doubt}"
+
+
+def _refine(event: Event) -> str:
+    return f"  next      {event['refined']}"
+
+
+def _decompose(event: Event) -> str:
+    return f"Asked in parts: {' '.join(event['subqueries']) or '(one part)'}"
+
+
+def _extract_evidence(event: Event) -> str:
+    return f"  read      {event['passages']} passages, {len(event['found'])} sentences help"
+
+
+def _calibrate(event: Event) -> str:
+    return f"  ranked    {', '.join(event['titles'][:5])}"
+
+
 _TELL = {
     "retrieve": _retrieve,
+    "decompose": _decompose,
+    "extract_evidence": _extract_evidence,
+    "calibrate": _calibrate,
+    "plan": _plan,
+    "approve_plan": _plan,
+    "recall": _recall,
+    "act": _act,
+    "retrieve_finely": _retrieve_finely,
+    "review": _review,
+    "refine": _refine,
+    "answer_from_trajectories": _answer,
+    "decompose_knowledge": _decompose_knowledge,
+    "construct_chain": _construct_chain,
+    "think": _think,
+    "read_passages": _read_passages,
+    "reason": _reason,
+    "identify_entities": _identify_entities,
+    "query_with_thought": _identify_entities,
+    "select_documents": _select_documents,
+    "summarize": _summarize,
+    "collect_passages": _collect_passages,
+    "update_outline": _update_outline,
+    "answer": _answer_from_outline,
     "extract_triples": _extract_triples,
     "construct": _construct,
     "integrate": _integrate,

@@ -49,6 +49,17 @@ class Triple(TypedDict):
     sources: list[Source]
 
 
+class Candidate(Triple):
+    """A piece of knowledge that may continue a chain of reasoning, with the score of how well it would.
+
+    `name` is what a model calls it by, `text` what is embedded; `triple` is empty for sentences and documents.
+    """
+
+    name: str
+    text: str
+    score: float
+
+
 class Evidence(TypedDict):
     """One piece of evidence: the fact, the sentence and passage that state it, the step (1, 2, ...) that found it."""
 

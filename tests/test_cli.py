@@ -12,10 +12,14 @@ from fakes import ArithmeticEmbeddings
 from typer.testing import CliRunner, Result
 
 from langgraph_rag.cli import app, main
+from langgraph_rag.methods import METHODS
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+pytestmark = pytest.mark.filterwarnings("ignore:A test tried to use socket")  # ChatOpenAI looks for socket options
 
 QUESTION = "Who was born first, Orla Vint or Ines Barrow?"
 LONG = "why " * 5_000
+CORPUS_QUESTIONS = str(SAMPLE / "questions.jsonl")
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +69,9 @@ def test_files_and_folders_of_every_kind_are_indexed_and_the_second_time_nothing
     docs = write(
         tmp_path / "docs",
         {
-            "films.jsonl": "\n" + lines(DOCUMENTS[:2]) + "\n",
+            "films.jsonl": "\r\n"
+            + lines(DOCUMENTS[:1])
+            + '{"title": "The Salt Road", "text": "Of 1968.\u2028A film."}\r\n',
             "deep/er/pellworth.md": "\ufeffA word first.\n\n# Pellworth #\n\nPellworth is a harbour town in Norland.",
             "heron.txt": "Herons stand still in shallow water.",
             "picture.png": b"\x89PNG",
@@ -135,7 +141,7 @@ def test_asked_for_json_it_prints_the_result_as_json_and_nothing_else(folder: Pa
 
 # --- eval ------------------------------------------------------------------------------------------------------------
 def test_eval_scores_the_first_questions_and_a_second_run_asks_only_the_rest(tmp_path: Path) -> None:
-    common = ["--kb", tmp_path / "kb", "--questions", SAMPLE / "questions.jsonl", "--out", tmp_path / "out"]
+    common = ["--kb", tmp_path / "kb", "--questions", CORPUS_QUESTIONS, "--out", tmp_path / "out"]
     run("index", SAMPLE / "corpus.jsonl", "--kb", tmp_path / "kb")
 
     first = run("eval", *common, "--limit", 2)
@@ -149,6 +155,26 @@ def test_eval_scores_the_first_questions_and_a_second_run_asks_only_the_rest(tmp
     assert "| cirag | 3 | 0 |" in second.stdout
     assert json.loads((tmp_path / "out/report.json").read_text())["cirag"]["questions"] == 3
     assert (tmp_path / "out/report.md").read_text().splitlines()[:3] == second.stdout.splitlines()[:3]
+
+
+def test_eval_compares_methods_side_by_side(folder: Path, tmp_path: Path) -> None:
+    question = {"id": "q", "question": QUESTION, "answers": ["Orla Vint"], "supporting_ids": ["vint", "barrow"]}
+    questions = write(tmp_path, {"questions.jsonl": lines([question])}) / "questions.jsonl"
+    names = ["cirag", "cirag/only-triples"]
+
+    run("eval", "--kb", folder, "--questions", questions, "--out", tmp_path / "out", "--method", ",".join(names))
+
+    report = json.loads((tmp_path / "out/report.json").read_text())
+    assert {name: row["em"] for name, row in report.items()} == dict.fromkeys(names, 100.0)
+    assert all((tmp_path / "out" / name / "outcomes.jsonl").exists() for name in names)
+
+
+def test_methods_lists_each_method_with_its_paper_nodes_options_and_ablations() -> None:
+    shown = run("methods").stdout
+
+    assert all(f"{name}\n  paper      {method.paper}\n  nodes " in shown for name, method in METHODS.items())
+    assert "  options    integrator, answerer, ranking, triples, granularities\n" in shown
+    assert "  ablations  without-reranker, without-passages, " in shown
 
 
 # --- bad input -------------------------------------------------------------------------------------------------------
@@ -228,7 +254,7 @@ def test_bad_documents_leave_a_knowledge_base_as_it_was(
 @pytest.mark.parametrize(
     ("arguments", "fragment"),
     [
-        (["ask", QUESTION, "--method", "crag"], "unknown method 'crag': expected one of cirag"),
+        (["ask", QUESTION, "--method", "crag"], f"unknown method 'crag': expected one of {', '.join(METHODS)}"),
         (
             ["ask", QUESTION, "--model", "gpt"],
             "unknown model 'gpt': expected one of offline, vllm:MODEL, PROVIDER:MODEL",
@@ -242,7 +268,8 @@ def test_bad_documents_leave_a_knowledge_base_as_it_was(
         (["ask", QUESTION, "--max-steps", "many"], "Invalid value for '--max-steps'"),
         (["ask"], "Missing argument"),
         (["eval", "--questions", "nowhere.jsonl", "--out", "out"], "nowhere.jsonl: expected a file of questions"),
-        (["eval", "--questions", ".", "--out", "out", "--method", "crag"], "expected a file of questions"),
+        (["eval", "--questions", CORPUS_QUESTIONS, "--out", "out", "--method", "cirag,crag"], "unknown method 'crag'"),
+        (["eval", "--questions", CORPUS_QUESTIONS, "--out", "out", "--model", "gpt"], "unknown model 'gpt'"),
         (["answer", QUESTION], "No such command 'answer'"),
     ],
 )
@@ -278,7 +305,7 @@ def test_a_bad_model_for_reading_triples_leaves_nothing_behind(
 COMMANDS: list[list[object]] = [
     ["ask", QUESTION],
     ["info"],
-    ["eval", "--questions", SAMPLE / "questions.jsonl", "--out", "out"],
+    ["eval", "--questions", CORPUS_QUESTIONS, "--out", "out"],
 ]
 
 

@@ -12,9 +12,11 @@ import pytest
 
 import langgraph_rag.prompts
 from langgraph_rag.llm import read_reply
-from langgraph_rag.prompts import answering, cirag
+from langgraph_rag.prompts import answering, cirag, dualrag, ircot, kirag, mgranrag, par_rag
 from langgraph_rag.prompts.answering import TitledText
 from langgraph_rag.prompts.cirag import HistoryStep
+from langgraph_rag.prompts.dualrag import OutlineEntry
+from langgraph_rag.prompts.par_rag import Trajectory
 from langgraph_rag.prompts.prompt import Prompt
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
@@ -47,6 +49,21 @@ HISTORY = [
         question="Who was the husband of Ilse Tarrant?",
     ),
 ]
+OUTLINE = [
+    OutlineEntry(entity="Nine Tides", fragments=["Ilse Tarrant directed it.", "It is of 1954."], read=["tides"]),
+    OutlineEntry(entity="", fragments=['"Ebb {1}" is a working title.'], read=["ebb"]),
+]
+THOUGHTS = ["Who directed Nine Tides?", "Ilse Tarrant directed it. Whom she married is missing."]
+TRAJECTORIES = [
+    Trajectory(
+        place=0,
+        question="Who directed Nine Tides?",
+        answer="Ilse Tarrant directed Nine Tides.",
+        status="PASS",
+        sources=[NINE_TIDES],
+    ),
+    Trajectory(place=1, question="Who is Ilse?", answer="unknown; {1} tells.", status="UNCONFIDENT", sources=[]),
+]
 CASES: list[tuple[Prompt[Any], dict[str, Any]]] = [
     (cirag.FIND_ENTITIES, dict(NINE_TIDES)),
     (cirag.EXTRACT_TRIPLES, {**NINE_TIDES, "entities": ["Nine Tides", "1954", "Ilse Tarrant", 'Ebb "{1}"', "Brontë"]}),
@@ -62,6 +79,66 @@ CASES: list[tuple[Prompt[Any], dict[str, Any]]] = [
     (answering.ANSWER_FROM_TRIPLES, {"question": QUESTION, "triples": [DIRECTED, MARRIED]}),
     (answering.ANSWER_FROM_SENTENCES, {"question": QUESTION, "sentences": [NINE_TIDES, TARRANT]}),
     (answering.ANSWER_FROM_PASSAGES, {"question": QUESTION, "passages": [NINE_TIDES, TARRANT]}),
+    (dualrag.REASON, {"question": QUESTION, "outline": OUTLINE, "thoughts": THOUGHTS}),
+    (dualrag.THINK_ON, {"question": QUESTION, "outline": OUTLINE, "thoughts": []}),
+    (
+        dualrag.IDENTIFY_ENTITIES,
+        {"question": QUESTION, "outline": OUTLINE, "names": ["Nine Tides"], "thoughts": THOUGHTS},
+    ),
+    (
+        dualrag.SUMMARIZE,
+        {
+            "question": QUESTION,
+            "thoughts": THOUGHTS,
+            "entity": "Ilse Tarrant",
+            "queries": ["Ilse Tarrant husband", "Whom did Ilse Tarrant marry"],
+            "documents": [TARRANT],
+        },
+    ),
+    (dualrag.ANSWER_FROM_OUTLINE, {"question": QUESTION, "outline": OUTLINE, "thoughts": THOUGHTS}),
+    (mgranrag.DECOMPOSE, {"question": QUESTION}),
+    (
+        mgranrag.EXTRACT_EVIDENCE,
+        {
+            "known": [TARRANT],
+            "passages": [
+                {"title": "Nine Tides", "first": 1, "sentences": ["Nine Tides is a film.", 'Its first title was "{1}".']},
+                {"title": "Ilse Tarrant", "first": 3, "sentences": ["She married Corwen Ashlade."]},
+            ],
+            "questions": [QUESTION, "Who directed Nine Tides?"],
+        },
+    ),
+    (par_rag.PLAN, {"question": QUESTION}),
+    (par_rag.ACT, {"question": QUESTION, "sources": [NINE_TIDES, TARRANT]}),
+    (par_rag.REVIEW, {"question": QUESTION, "answer": "Corwen Ashlade.", "sources": [NINE_TIDES, TARRANT]}),
+    (par_rag.REFINE, {"question": QUESTION, "found": TRAJECTORIES[:1], "following": QUESTION}),
+    (par_rag.ANSWER_FROM_TRAJECTORIES, {"question": QUESTION, "trajectories": TRAJECTORIES}),
+    (
+        kirag.CONSTRUCT_CHAIN,
+        {
+            "question": QUESTION,
+            "candidates": [MARRIED, BORN],
+            "chain": [DIRECTED],
+            "refused": ["Ilse Tarrant wife of Corwen Ashlade"],
+        },
+    ),
+    (
+        kirag.CONSTRUCT_CHAIN_OF_SENTENCES,
+        {
+            "question": QUESTION,
+            "candidates": ["Nine Tides: Nine Tides is a 1954 drama film directed by Ilse Tarrant."],
+            "chain": [],
+            "refused": [],
+        },
+    ),
+    (
+        kirag.CONSTRUCT_CHAIN_OF_DOCUMENTS,
+        {"question": QUESTION, "candidates": [TARRANT], "chain": [NINE_TIDES], "refused": []},
+    ),
+    (
+        ircot.NEXT_THOUGHT,
+        {"passages": [NINE_TIDES, TARRANT], "question": QUESTION, "thoughts": ["Ilse Tarrant directed Nine Tides."]},
+    ),
 ]
 each_prompt = pytest.mark.parametrize(("prompt", "values"), CASES, ids=[prompt.name for prompt, _ in CASES])
 

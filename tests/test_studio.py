@@ -16,6 +16,8 @@ import pytest
 import pytest_socket
 from langgraph_sdk import get_client
 
+from langgraph_rag.methods import METHODS
+
 REPOSITORY = Path(__file__).parent.parent
 QUESTION = "Did Nessa Palliver and Sunniva Lockhaven go to the same school?"
 PATIENCE = 120  # seconds for the server to come up
@@ -90,11 +92,12 @@ async def stream(client: Any, question: str, thread: str | None = None, **option
 
 
 async def test_the_schemas_a_user_interface_needs_are_there(client: Any) -> None:
-    (assistant,) = await client.assistants.search()
+    assistants = await client.assistants.search(limit=100)
+    (assistant,) = [found for found in assistants if found["graph_id"] == "cirag"]
 
     schemas = await client.assistants.get_schemas(assistant["assistant_id"])
 
-    assert assistant["graph_id"] == "cirag"
+    assert {found["graph_id"] for found in assistants} == set(METHODS)
     assert set(schemas["input_schema"]["properties"]) == {"question"}
     assert {"answer", "evidence", "passages", "trace", "usage"} <= set(schemas["output_schema"]["properties"])
     assert {"top_k", "max_steps", "search"} <= set(schemas["context_schema"]["properties"])

@@ -17,7 +17,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 Granularity = Literal["triples", "sentences", "passages"]
 _REFUSALS = (
-    "unanswerable", "unknown", "not answerable", "cannot be answered", "cannot answer", "cannot be determined",
+    "unanswerable", "not answerable", "cannot be answered", "cannot answer", "cannot be determined",
     "i don t know", "not enough information", "insufficient information", "no answer",
 )  # fmt: skip
 
@@ -25,7 +25,7 @@ _REFUSALS = (
 def is_refusal(answer: str) -> bool:
     """Tell whether an answer says that there is none (the sufficiency indicator of section 3.4, negated)."""
     form = normalise(answer)
-    return not form or any(form == refusal or form.startswith(refusal + " ") for refusal in _REFUSALS)
+    return form in {"", "unknown"} or any(f"{form} ".startswith(f"{refusal} ") for refusal in _REFUSALS)
 
 
 class GenerateInput(TypedDict):

@@ -1,10 +1,10 @@
 """What makes a step a LangGraph node: one coroutine that serves both sides, its cost, its events."""
 
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from langchain_core.runnables import RunnableLambda
+from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.config import get_stream_writer
 
 from langgraph_rag.background import run_in_background
@@ -16,21 +16,28 @@ State = TypeVar("State", contravariant=True)
 Update = dict[str, Any]
 
 
-def as_node(step: Callable[[State], Awaitable[Update]]) -> RunnableLambda[State, Update]:
-    """Wrap a step: `invoke` runs it on the background loop, and its cost is added to the state's `usage`."""
+class Node(Runnable[Any, Update]):
+    """A step as LangGraph runs it; unlike a `RunnableLambda` it does not inspect its function at each call."""
 
-    async def run(state: State) -> Update:
+    def __init__(self, step: Callable[[Any], Awaitable[Update]]) -> None:
+        self.step, self.name = step, type(step).__name__
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
+        """Run the step and add what it cost to the state's `usage`."""
         started = time.perf_counter()
         with metered() as usage:
-            update = await step(state)
+            update = await self.step(input)
         usage["seconds"] = time.perf_counter() - started
         return {"usage": usage, **update}
 
-    def run_sync(state: State) -> Update:
-        coroutine: Coroutine[Any, Any, Update] = run(state)
-        return run_in_background(coroutine)
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
+        """Run the step on the background loop, with the caller's context: streaming and settings reach it."""
+        return run_in_background(self.ainvoke(input, config))
 
-    return RunnableLambda(run_sync, afunc=run, name=type(step).__name__)
+
+def as_node(step: Callable[[State], Awaitable[Update]]) -> Node:
+    """Wrap a step so that it serves `invoke` and `ainvoke`."""
+    return Node(step)
 
 
 def emit(node: str, **what: object) -> None:

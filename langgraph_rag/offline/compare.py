@@ -52,6 +52,14 @@ def look_up(question: Question, name: str, facts: Sequence[Fact]) -> Side:
     return Side(name, (*chain, found), found[2], "")
 
 
+def questions_about(question: Question, name: str) -> list[str]:
+    """Return what to ask, in this order, to find the attribute of one side: who holds the role, then what of them."""
+    first, roles = look_up(question, name, ()).missing, [word for word in question.words if word in _ROLES]
+    if not first.startswith("Who is the"):
+        return [first]
+    return [first, _attribute_question(question, f"the {_spelled(roles[0])} of {name}")]
+
+
 def _age(name: str, facts: Sequence[Fact]) -> Side:
     """Work out how long somebody lived, in years."""
     life: list[Fact] = []
@@ -137,7 +145,7 @@ def _kind_fit(question: Question, fact: Fact) -> float:
     """Tell how well a fact says what kind of thing its head is, or where from."""
     shared = len(set(question.words) & set(stems(" ".join(fact[1:]))))
     if not _ORIGIN & set(question.words):
-        return shared + (1.0 if fact[1] in _COPULA else 0.0)
+        return 2 * shared + (1.0 if fact[1] in _COPULA else 0.0)
     if fact[1] in _COPULA and _nations(fact[2]):
         return 1.5 + 0.1 * shared
     return 1.0 + 0.1 * shared if "birth" in stems(fact[1]) and is_name(fact[2]) else 0.0

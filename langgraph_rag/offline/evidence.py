@@ -64,6 +64,8 @@ def find_evidence(queries: Sequence[str], known: Sequence[Sentence], read: Seque
         known: the evidence so far.
         read: the sentences to choose from.
     """
+    told = {sentence.text for sentence in known}
+    read = [sentence for sentence in read if sentence.text not in told]
     found: dict[int, Found] = {}
     for number, query in enumerate(queries):
         for sentence, facts, answers in _helping(query, known, read):

@@ -28,10 +28,11 @@ class Decision:
 
 @dataclass(frozen=True)
 class Conclusion:
-    """An answer with its reason; no answer where the facts do not give one."""
+    """An answer with its reason and the facts it rests on; no answer where the facts do not give one."""
 
     thought: str
     answer: str
+    facts: tuple[Fact, ...] = ()
 
 
 def integrate(text: str, candidates: Sequence[Fact], kept: Sequence[Fact], asked: Sequence[str]) -> Decision:
@@ -68,22 +69,24 @@ def _identities(asked: Sequence[str], candidates: Sequence[Fact]) -> list[Fact]:
     return [fact for fact in candidates if any(same_name(name, fact[0]) == 1.0 for name in names)][:1]
 
 
-def conclude(text: str, facts: Sequence[Fact]) -> Conclusion:
-    """Answer a question from facts, or say that they do not answer it."""
+def conclude(text: str, facts: Sequence[Fact], *, sure: float = _SURE) -> Conclusion:
+    """Answer a question from facts, or say that they do not answer it; `sure` is how well they have to fit."""
     question = analyse(text)
     if question.compares:
         sides = [look_up(question, name, facts) for name in question.pair or ()]
         if answer := compare(question, sides):
             told = "; ".join(" ".join(fact) for side in sides for fact in side.facts)
-            return Conclusion(f"{told}. So the answer is {answer}.", answer)
+            used = tuple(fact for side in sides for fact in side.facts)
+            return Conclusion(f"{told}. So the answer is {answer}.", answer, used)
         return Conclusion("These facts do not allow the comparison.", "")
     question = with_mentions(question, text, facts)
     paths = find_paths(question.names, question.words, facts)
-    best = _best_answer(question, paths, facts)
+    best = _best_answer(question, paths, facts, sure)
     if best is None:
         return Conclusion("These facts do not answer the question.", "")
     answer, path = best
-    return Conclusion(f"{'; '.join(' '.join(fact) for fact in path.facts)}. So the answer is {answer}.", answer)
+    told = "; ".join(" ".join(fact) for fact in path.facts)
+    return Conclusion(f"{told}. So the answer is {answer}.", answer, path.facts)
 
 
 def with_mentions(question: Question, text: str, facts: Sequence[Fact]) -> Question:
@@ -99,7 +102,9 @@ def with_mentions(question: Question, text: str, facts: Sequence[Fact]) -> Quest
     return question.with_names(names)
 
 
-def _best_answer(question: Question, paths: Sequence[Path], facts: Sequence[Fact]) -> tuple[str, Path] | None:
+def _best_answer(
+    question: Question, paths: Sequence[Path], facts: Sequence[Fact], sure: float = _SURE
+) -> tuple[str, Path] | None:
     scored = [
         (path.score + _kind_bonus(question, answer, path, facts), answer, path)
         for path in paths
@@ -110,7 +115,7 @@ def _best_answer(question: Question, paths: Sequence[Path], facts: Sequence[Fact
     if not scored:
         return None
     score, answer, path = max(scored, key=lambda item: item[0])
-    return (answer, path) if score >= _SURE and _covers(question, path) else None
+    return (answer, path) if score >= sure and _covers(question, path) else None
 
 
 def _covers(question: Question, path: Path) -> bool:

@@ -72,13 +72,13 @@ def thoughts_text(thoughts: list[str]) -> str:
 REASON = Prompt(
     name="reason",
     instructions="""\
-You work towards the answer to a question, step by step, together with an assistant who searches documents for you. You \
-see the question, what the assistant has found so far, ordered by what it is about (the name in brackets), and your own \
-reasoning so far. Write the next step of the reasoning.
+You work towards the answer to a question, step by step, together with an assistant who searches documents for you. \
+You see the question, what the assistant has found so far, ordered by what it is about (the name in brackets), and \
+your own reasoning so far. Write the next step of the reasoning.
 - Use only what was found. Do not add anything from memory, do not guess: what was not found is not known.
 - Do not repeat earlier steps; go on from them. Compare dates and numbers with care, spelling out both.
-- thought: either the steps that lead to the answer, with the answer itself, or what is known and exactly what has to be \
-looked up next. Name the people, places or works it is about; put names that were found in place of descriptions.
+- thought: either the steps that lead to the answer, with the answer itself, or what is known and exactly what has to \
+be looked up next. Name the people, places or works it is about; put names that were found in place of descriptions.
 - needs_retrieval: false if the answer is now known; true if something has to be looked up. If something was looked up \
 before and not found, say so and ask for it in another way, or for something else that leads there; if no other way is \
 left, set it to false.
@@ -108,8 +108,8 @@ The Tolmar Bridge was designed by Ada Renk.
 The Halden Ferry was founded by Jon Ister (1870-1941).
 
 Reasoning so far:
-1. To compare their ages I have to find out who designed the Tolmar Bridge, who founded the Halden Ferry, and when each \
-of them was born.
+1. To compare their ages I have to find out who designed the Tolmar Bridge, who founded the Halden Ferry, and when \
+each of them was born.
 Reply: {"thought": "The architect is Ada Renk, the founder is Jon Ister, born in 1870. When Ada Renk was born is still \
 missing.", "needs_retrieval": true}
 
@@ -127,8 +127,8 @@ The Halden Ferry was founded by Jon Ister (1870-1941).
 Ada Renk was born on 3 May 1882.
 
 Reasoning so far:
-1. To compare their ages I have to find out who designed the Tolmar Bridge, who founded the Halden Ferry, and when each \
-of them was born.
+1. To compare their ages I have to find out who designed the Tolmar Bridge, who founded the Halden Ferry, and when \
+each of them was born.
 2. The architect is Ada Renk, the founder is Jon Ister, born in 1870. When Ada Renk was born is still missing.
 Reply: {"thought": "Ada Renk was born in 1882 and Jon Ister in 1870. 1870 is earlier, so Jon Ister, the founder of the \
 Halden Ferry, is older.", "needs_retrieval": false}""",
@@ -140,8 +140,8 @@ Halden Ferry, is older.", "needs_retrieval": false}""",
 THINK_ON = Prompt(
     name="think_on",
     instructions="""\
-You reason towards the answer to a question, one sentence at a time. You see the question, what documents say about it, \
-and your sentences so far. Write the next sentence.
+You reason towards the answer to a question, one sentence at a time. You see the question, what documents say about \
+it, and your sentences so far. Write the next sentence.
 - thought: one sentence that goes one step further. Begin the last one with "So the answer is".
 - final: true if the sentence gives the answer, else false.
 
@@ -182,15 +182,15 @@ Reply: {"thought": "The question is about the architect of the Tolmar Bridge.", 
 IDENTIFY_ENTITIES = Prompt(
     name="identify_entities",
     instructions="""\
-Somebody reasons towards the answer to a question and has said what has to be looked up. You decide what to search for. \
-You see the question, what was found so far, the reasoning so far (its last step says what is missing), and the names \
-under which findings are already kept.
-1. entities: the people, places, organisations, works or events about which something is missing now, each by its name. \
-If one of them is already in the list of names, also if it is called something else there, write it exactly as in the \
-list. If what is missing belongs to something whose name is not known yet, take what it is described by ("architect of \
-the Tolmar Bridge").
-2. queries, for each entity: short texts to search documents with. Each names the entity and one thing to be found out, \
-so that it can be understood alone. One query for each thing that is missing; the same thing at most twice, in \
+Somebody reasons towards the answer to a question and has said what has to be looked up. You decide what to search \
+for. You see the question, what was found so far, the reasoning so far (its last step says what is missing), and the \
+names under which findings are already kept.
+1. entities: the people, places, organisations, works or events about which something is missing now, each by its \
+name. If one of them is already in the list of names, also if it is called something else there, write it exactly as \
+in the list. If what is missing belongs to something whose name is not known yet, take what it is described by \
+("architect of the Tolmar Bridge").
+2. queries, for each entity: short texts to search documents with. Each names the entity and one thing to be found \
+out, so that it can be understood alone. One query for each thing that is missing; the same thing at most twice, in \
 different words.
 Only what the question needs and the last step asks for; nothing that was found already. If a search was made before \
 and found nothing, search in other words. If nothing is missing, return an empty list.
@@ -207,8 +207,8 @@ Found so far:
 Names so far: []
 
 Reasoning so far:
-1. To compare their ages I have to find out who designed the Tolmar Bridge, who founded the Halden Ferry, and when each \
-of them was born.
+1. To compare their ages I have to find out who designed the Tolmar Bridge, who founded the Halden Ferry, and when \
+each of them was born.
 Reply: {"entities": [{"entity": "Tolmar Bridge", "queries": ["Tolmar Bridge architect", "Who designed the Tolmar \
 Bridge"]}, {"entity": "Halden Ferry", "queries": ["Halden Ferry founder"]}]}
 
@@ -225,8 +225,8 @@ Jon Ister founded the Halden Ferry.
 Names so far: ["Tolmar Bridge", "Halden Ferry"]
 
 Reasoning so far:
-1. To compare their ages I have to find out who designed the Tolmar Bridge, who founded the Halden Ferry, and when each \
-of them was born.
+1. To compare their ages I have to find out who designed the Tolmar Bridge, who founded the Halden Ferry, and when \
+each of them was born.
 2. The architect is Ada Renk, the founder is Jon Ister. Their birth dates are missing.
 Reply: {"entities": [{"entity": "Ada Renk", "queries": ["Ada Renk birth date", "When was Ada Renk born"]}, {"entity": \
 "Jon Ister", "queries": ["Jon Ister birth date"]}]}""",
@@ -264,8 +264,8 @@ Example
 Question: Who is older, the architect of the Tolmar Bridge or the founder of the Halden Ferry?
 
 Reasoning so far:
-1. To compare their ages I have to find out who designed the Tolmar Bridge, who founded the Halden Ferry, and when each \
-of them was born.
+1. To compare their ages I have to find out who designed the Tolmar Bridge, who founded the Halden Ferry, and when \
+each of them was born.
 
 Entity: Tolmar Bridge
 Searches: ["Tolmar Bridge architect"]
@@ -277,8 +277,8 @@ Title: Tolmar
 Tolmar is a market town of 9,000 people.
 Reply: {"summary": "The Tolmar Bridge was designed by Ada Renk."}
 
-With the same question and reasoning, the search for "Halden Ferry founder" that only found a passage about the ferry's \
-timetable gets:
+With the same question and reasoning, the search for "Halden Ferry founder" that only found a passage about the \
+ferry's timetable gets:
 Reply: {"summary": null}""",
     request="""\
 Question: {question}

@@ -10,6 +10,7 @@ from langgraph_rag.prompts.prompt import Prompt, PromptReply
 
 Action = Literal["retrieve", "answer"]
 Status = Literal["PASS", "REVISED", "UNCONFIDENT"]
+Standing = Literal["PASS", "REVISED", "UNCONFIDENT", "NOT REVIEWED"]
 
 
 class PlanStep(TypedDict):
@@ -29,7 +30,7 @@ class Trajectory(TypedDict):
     place: int
     question: str
     answer: str
-    status: Literal["PASS", "REVISED", "UNCONFIDENT", "NOT REVIEWED"]
+    status: Standing
     sources: list[TitledText]
 
 
@@ -155,9 +156,9 @@ REVIEW = Prompt(
 You check an answer to a question against numbered background sentences. They were picked automatically: some do not \
 matter here, and what is not among them is not thereby wrong.
 - status PASS: the answer is what the question asks for and the background supports it or does not contradict it.
-- status REVISED: the background shows a better answer, also where the answer was unknown. answer: the better answer in \
-one short sentence, with the numbers of the sentences it rests on in square brackets.
-- status UNCONFIDENT: a detail that is needed is missing or doubtful. question: one short question that can be searched \
+- status REVISED: the background shows a better answer, also where the answer was unknown. answer: the better one in a \
+short sentence, with the numbers of the sentences it rests on in square brackets.
+- status UNCONFIDENT: a detail that is needed is missing or doubtful. question: a short question that can be searched \
 for on its own and would settle it, worded differently from the question given.
 
 Reply with one JSON object and nothing else; answer and question are null where they do not belong to the status:

@@ -57,7 +57,7 @@ class EntityGraph:
             entities=entities,
             passages=tuple(passages),
             stated=said,
-            walk=PageRankGraph.from_edges(len(entities), *pairs, np.array(list(edges.values()), np.float64)),
+            walk=PageRankGraph.from_edges(len(entities), pairs[0], pairs[1], np.array(list(edges.values()), np.float64)),
             spread=np.bincount(said[1], minlength=len(entities)),
             by_word=by_word,
             names=tuple(entities),
@@ -94,7 +94,7 @@ class EntityGraph:
 
     def _entity(self, name: str) -> int | None:
         form = normalise(name)
-        if form in self.entities:
+        if form and form in self.entities:
             return self.entities[form]
         words = set(form.split())
         rare = [word for word in words if 0 < len(self.by_word.get(word, ())) <= _COMMON]

@@ -87,9 +87,13 @@ class HierarchyGraph:
         _ = self.walk, self.numbers, self._by_word
         return self
 
-    def phrase(self, text: str) -> int | None:
-        """Return the node of a phrase, however it is capitalised and punctuated."""
-        return self.phrases.get(normalise(text))
+    def has(self, phrase: str) -> bool:
+        """Tell whether a phrase is known, however it is capitalised and punctuated."""
+        return normalise(phrase) in self.phrases
+
+    def linked(self, sentence: int, phrase: int) -> bool:
+        """Tell whether a sentence is known to contain a phrase (both as nodes, the phrase perhaps of no node here)."""
+        return phrase in self.walk.neighbours(sentence)
 
     def similar(self, text: str, limit: int = 10) -> list[str]:
         """Return the phrases that share most words with a text and have the same numbers in it, best first."""

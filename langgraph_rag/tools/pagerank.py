@@ -84,6 +84,14 @@ class PageRankGraph:
             degrees[here] += rows.starts[numbers + 1] - rows.starts[numbers]
         return degrees
 
+    def neighbours(self, node: int) -> Ids:
+        """Return the nodes that share an edge with a node."""
+        found = [np.empty(0, np.int64)]
+        for rows in self._rows:
+            _, numbers = rows.of(np.array([node]))
+            found += [rows.targets[rows.starts[row] : rows.starts[row + 1]] for row in numbers]
+        return np.concatenate(found)
+
     def push(self, seeds: Seeds, *, restart: float = RESTART, epsilon: float = EPSILON) -> Numbers:
         """Return the score of each node by forward push (Andersen et al. 2006), over a whole frontier at a time.
 

@@ -1,4 +1,4 @@
-"""Order retrieved documents by how well they fit a query: any LangChain document compressor does, one needs no model."""
+"""Order retrieved documents by fit to a query: any LangChain document compressor does, and one that needs no model."""
 
 from collections.abc import Sequence
 

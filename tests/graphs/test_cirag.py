@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import unicodedata
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -269,6 +270,7 @@ def test_where_nothing_was_kept_only_the_passages_of_the_first_retrieval_are_rea
         "N/A",
         QUESTION,
         f"  {QUESTION.upper()}!",
+        unicodedata.normalize("NFD", QUESTION),
         "Aldri Annet Enn Bråk or God's Gift To Women: which film has the director who is older?",
     ],
 )
@@ -436,6 +438,16 @@ def test_online_each_passage_is_read_once_when_it_is_first_retrieved(films: Know
     assert first["usage"]["calls"] == 2 * len(DOCUMENTS) + 2
     assert model.prompts() == ["integrate", "answer_from_triples"]
     assert again["evidence"] == first["evidence"] != []
+
+
+def test_online_passages_are_read_by_the_model_for_everything_else(films: KnowledgeBase) -> None:
+    facts = {"find_entities": json.dumps({"entities": []}), "extract_triples": json.dumps({"triples": [GIFT]})}
+    llm = ScriptedModel.of(lambda prompt, _: facts[prompt])
+
+    integrator, answerer = ScriptedModel.of([keep(GIFT)]), ScriptedModel.of([say("1931")])
+    visit(films, llm, triples="online", integrator=integrator, answerer=answerer)
+
+    assert set(llm.prompts()) == set(facts)
 
 
 LEVELS = ("triples", "sentences", "passages")

@@ -1,0 +1,159 @@
+"""DualRAG: a dual-process approach to integrate reasoning and retrieval (anonymous ACL submission, 2025).
+
+Two processes feed each other. Reasoning-augmented querying reasons over what is known, sees what is missing, and looks
+it up entity by entity; progressive knowledge aggregation summarises what was found into an outline ordered by entity.
+The answer comes from the outline and the reasoning.
+"""
+
+from operator import add
+from typing import Annotated, Literal
+
+from langchain_core.documents import BaseDocumentCompressor
+from langchain_core.language_models import BaseChatModel
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Send
+
+from langgraph_rag.context import Context, Settings, context
+from langgraph_rag.nodes.answer_from_outline import AnswerFromOutline
+from langgraph_rag.nodes.cascade_generate import is_refusal
+from langgraph_rag.nodes.collect_passages import CollectPassages
+from langgraph_rag.nodes.conclude import Conclude, as_ranked
+from langgraph_rag.nodes.identify_entities import Demand, IdentifyEntities, QueryWithThought
+from langgraph_rag.nodes.node import as_node
+from langgraph_rag.nodes.read_passages import ReadPassages
+from langgraph_rag.nodes.reason import Reason
+from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
+from langgraph_rag.nodes.retrieve import Retrieve
+from langgraph_rag.nodes.retrieve_for_entity import EntityDemand, Found, RetrieveForEntity
+from langgraph_rag.nodes.select_documents import Reading, SelectDocuments
+from langgraph_rag.nodes.summarize import Fragment, Summarize, SummarizeInput
+from langgraph_rag.nodes.update_outline import UpdateOutline
+from langgraph_rag.prompts import answering
+from langgraph_rag.prompts import dualrag as prompts
+from langgraph_rag.records import Result, ScoredPassage
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.reranker import EmbeddingReranker
+
+
+class DualragState(QuestionInput, Result):
+    """What the nodes share; `found` and `fragments` gather what the parallel nodes of one step return."""
+
+    query: str
+    step: int
+    thoughts: list[str]
+    needs_retrieval: bool
+    demands: list[Demand]
+    found: Annotated[list[Found], add]
+    readings: list[Reading]
+    fragments: Annotated[list[Fragment], add]
+    outline: list[prompts.OutlineEntry]
+    fruitless: int
+    ranking: list[ScoredPassage]
+    first_retrieval: list[ScoredPassage]
+
+
+DEFAULTS = Settings(max_steps=5, read_k=10)
+_BEGINNINGS = {
+    "step": 0, "thoughts": [], "outline": [], "fruitless": 0, "ranking": [], "first_retrieval": [], "evidence": [],
+    "trace": [],
+}  # fmt: skip
+
+
+def after_reason(state: DualragState) -> Literal["look_up", "answer", "answer_unread"]:
+    """Look up what is missing (the flag f of Eq. 3), or answer; `answer_unread` where nothing was ever looked up."""
+    if state["needs_retrieval"]:
+        return "look_up"
+    return "answer" if state["step"] else "answer_unread"
+
+
+def for_each_entity(state: DualragState) -> list[Send]:
+    """Retrieve for all entities side by side."""
+    return [Send("retrieve", EntityDemand(**demand, step=state["step"])) for demand in state["demands"]]
+
+
+def for_each_reading(state: DualragState) -> list[Send] | Literal["update_outline"]:
+    """Summarise for all entities side by side; without anything new to read go on at once."""
+    about = {"question": state["question"], "thoughts": state["thoughts"], "step": state["step"]}
+    readings = [SummarizeInput(**about, **reading) for reading in state["readings"]]  # type: ignore[typeddict-item]
+    return [Send("summarize", reading) for reading in readings] or "update_outline"
+
+
+def after_update(state: DualragState) -> Literal["reason", "answer"]:
+    """Go on while there is a step left, and not two steps in a row that added nothing."""
+    return "reason" if state["step"] < context(DEFAULTS).max_steps and state["fruitless"] < 2 else "answer"
+
+
+def after_answer(state: DualragState) -> Literal["read_passages", "conclude"]:
+    """Read the passages themselves where the outline stayed empty and nothing was answered."""
+    return "read_passages" if not state["outline"] and is_refusal(state["answer"]) else "conclude"
+
+
+def create_dualrag(
+    llm: BaseChatModel,
+    kb: KnowledgeBase,
+    *,
+    reranker: BaseDocumentCompressor | None = None,
+    reasoner: BaseChatModel | None = None,
+    identifier: BaseChatModel | None = None,
+    summarizer: BaseChatModel | None = None,
+    answerer: BaseChatModel | None = None,
+    detect_gaps: bool = True,
+    identify_entities: bool = True,
+    keep_outline: bool = True,
+) -> StateGraph[DualragState, Context, QuestionInput, Result]:
+    """Build DualRAG as a state machine; compile it with the checkpointer and store you like.
+
+    Args:
+        llm: the model for everything that has no model of its own.
+        kb: the knowledge base to ask.
+        reranker: any LangChain document compressor, e.g. a cross-encoder; by default the knowledge base's embeddings.
+        reasoner: the model that reasons, e.g. a fine-tuned one (section 3.2).
+        identifier: the model that names entities and queries.
+        summarizer: the model that summarises documents.
+        answerer: the model that answers.
+        detect_gaps: whether the reasoner looks for what is missing; else each thought retrieves (table 3, "w/o R").
+        identify_entities: whether queries are made per entity; else the thought is the query ("w/o EI").
+        keep_outline: whether findings are summarised by entity; else the passages are kept as they are ("w/o KO").
+    """
+    thinking = reasoner or llm
+    reason = as_node(Reason(thinking, prompts.REASON) if detect_gaps else Reason(thinking, prompts.THINK_ON))
+    look_up = "identify_entities" if identify_entities else "query_with_thought"
+    querying = (
+        IdentifyEntities(identifier or llm, prompts.IDENTIFY_ENTITIES) if identify_entities else QueryWithThought()
+    )
+
+    graph = StateGraph(DualragState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
+    graph.add_node("receive_question", as_node(ReceiveQuestion(_BEGINNINGS)))
+    graph.add_node("reason", reason)
+    graph.add_node(look_up, as_node(querying))
+    graph.add_node("retrieve", as_node(RetrieveForEntity(kb, reranker or EmbeddingReranker(kb=kb))))
+    graph.add_node("update_outline", as_node(UpdateOutline()))
+    graph.add_node("retrieve_for_question", as_node(Retrieve(kb)))
+    graph.add_node("answer", as_node(AnswerFromOutline(answerer or llm, prompts.ANSWER_FROM_OUTLINE)))
+    graph.add_node(
+        "read_passages", as_node(ReadPassages(answerer or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS))
+    )
+    graph.add_node("conclude", as_node(Conclude(as_ranked)))
+
+    graph.add_edge(START, "receive_question")
+    graph.add_edge("receive_question", "reason")
+    graph.add_conditional_edges(
+        "reason", after_reason, {"look_up": look_up, "answer": "answer", "answer_unread": "retrieve_for_question"}
+    )
+    graph.add_conditional_edges(look_up, for_each_entity, ["retrieve"])
+    if keep_outline:
+        graph.add_node("select_documents", as_node(SelectDocuments()))
+        graph.add_node("summarize", as_node(Summarize(summarizer or llm, prompts.SUMMARIZE, kb)))
+        graph.add_edge("retrieve", "select_documents")
+        graph.add_conditional_edges("select_documents", for_each_reading, ["summarize", "update_outline"])
+        graph.add_edge("summarize", "update_outline")
+    else:
+        graph.add_node("collect_passages", as_node(CollectPassages(kb)))
+        graph.add_edge("retrieve", "collect_passages")
+        graph.add_edge("collect_passages", "update_outline")
+    graph.add_conditional_edges("update_outline", after_update, ["reason", "answer"])
+    graph.add_edge("retrieve_for_question", "answer")
+    graph.add_conditional_edges("answer", after_answer, ["read_passages", "conclude"])
+    graph.add_edge("read_passages", "conclude")
+    graph.add_edge("conclude", END)
+    return graph

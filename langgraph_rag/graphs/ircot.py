@@ -1,0 +1,79 @@
+"""IRCoT: interleaving retrieval with chain-of-thought reasoning (Trivedi et al. 2023), a baseline of the papers here.
+
+Retrieve with the question; then, in turn, write one sentence of reasoning from all passages found so far and retrieve
+with that sentence, until a sentence gives the answer. A reader then answers from the passages.
+"""
+
+from typing import Any, Literal
+
+from langchain_core.language_models import BaseChatModel
+from langgraph.graph import END, START, StateGraph
+
+from langgraph_rag.context import Context, Settings, context
+from langgraph_rag.nodes.conclude import Conclude, as_ranked
+from langgraph_rag.nodes.find_support import FindSupport
+from langgraph_rag.nodes.node import as_node
+from langgraph_rag.nodes.rank_passages import RankPassages
+from langgraph_rag.nodes.read_passages import ReadPassages
+from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
+from langgraph_rag.nodes.retrieve import Retrieve
+from langgraph_rag.nodes.think import Think
+from langgraph_rag.prompts import answering, ircot
+from langgraph_rag.records import Result, ScoredPassage
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+
+class IrcotState(QuestionInput, Result):
+    """What the nodes share; `query` is empty once the reasoning has come to an end."""
+
+    query: str
+    step: int
+    retrieved: list[ScoredPassage]
+    first_retrieval: list[ScoredPassage]
+    rankings: list[list[ScoredPassage]]
+    ranking: list[ScoredPassage]
+    thought: str
+    thoughts: list[str]
+
+
+DEFAULTS = Settings(max_steps=8, read_k=15)
+_BEGINNINGS: dict[str, Any] = {
+    "step": 0, "first_retrieval": [], "rankings": [], "ranking": [], "thoughts": [], "evidence": [], "trace": [],
+}  # fmt: skip
+
+
+def after_think(state: IrcotState) -> Literal["retrieve", "read_passages"]:
+    """Retrieve with the sentence until one gives the answer, repeats, or is the last allowed."""
+    goes_on = state["query"] and state["step"] < context(DEFAULTS).max_steps
+    return "retrieve" if goes_on else "read_passages"
+
+
+def create_ircot(
+    llm: BaseChatModel, kb: KnowledgeBase, *, thinker: BaseChatModel | None = None, reader: BaseChatModel | None = None
+) -> StateGraph[IrcotState, Context, QuestionInput, Result]:
+    """Build IRCoT as a state machine; compile it with the checkpointer and store you like.
+
+    Args:
+        llm: the model for everything that has no model of its own.
+        kb: the knowledge base to ask.
+        thinker: the model that reasons.
+        reader: the model that answers.
+    """
+    graph = StateGraph(IrcotState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
+    graph.add_node("receive_question", as_node(ReceiveQuestion(_BEGINNINGS)))
+    graph.add_node("retrieve", as_node(Retrieve(kb)))
+    graph.add_node("rank_passages", as_node(RankPassages()))
+    graph.add_node("think", as_node(Think(thinker or llm, ircot.NEXT_THOUGHT, kb, DEFAULTS)))
+    graph.add_node("read_passages", as_node(ReadPassages(reader or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS)))
+    graph.add_node("find_support", as_node(FindSupport(kb, DEFAULTS)))
+    graph.add_node("conclude", as_node(Conclude(as_ranked)))
+
+    graph.add_edge(START, "receive_question")
+    graph.add_edge("receive_question", "retrieve")
+    graph.add_edge("retrieve", "rank_passages")
+    graph.add_edge("rank_passages", "think")
+    graph.add_conditional_edges("think", after_think)
+    graph.add_edge("read_passages", "find_support")
+    graph.add_edge("find_support", "conclude")
+    graph.add_edge("conclude", END)
+    return graph

@@ -1,0 +1,175 @@
+"""KiRAG: Knowledge-Driven Iterative Retriever (Fang et al. 2025).
+
+Each step retrieves passages for the question with the chain of triples built so far, decomposes them into triples, has
+an aligner identify those that may continue the chain, and has a model complete the chain, of which the first triple is
+taken. The candidates of all steps rank the documents; a reader answers from the best of them.
+"""
+
+from pathlib import Path
+from typing import Any, Literal
+
+from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import BaseChatModel
+from langgraph.graph import END, START, StateGraph
+
+from langgraph_rag.context import Context, Settings, context
+from langgraph_rag.errors import UnknownNameError
+from langgraph_rag.nodes.accumulate import Accumulate
+from langgraph_rag.nodes.conclude import Conclude, as_ranked
+from langgraph_rag.nodes.construct_chain import ConstructChain, TakeBest
+from langgraph_rag.nodes.decompose_knowledge import (
+    DecomposeKnowledge,
+    as_document,
+    as_sentence,
+    as_triple,
+    into_documents,
+    into_sentences,
+    into_triples,
+)
+from langgraph_rag.nodes.identify_candidates import IdentifyCandidates, IdentifyInWholeGraph, TakeAll
+from langgraph_rag.nodes.node import as_node
+from langgraph_rag.nodes.rank_documents import RankDocuments, by_best_score, chain_first
+from langgraph_rag.nodes.read_passages import ReadPassages
+from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
+from langgraph_rag.nodes.retrieve import Retrieve
+from langgraph_rag.prompts import answering
+from langgraph_rag.prompts import kirag as prompts
+from langgraph_rag.prompts.prompt import Prompt
+from langgraph_rag.records import Candidate, Result, ScoredPassage
+from langgraph_rag.tools.aligner import Aligner, BiEncoder, OwnAligner
+from langgraph_rag.tools.embeddings import load_embeddings
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+
+class KiragState(QuestionInput, Result):
+    """What the nodes share; `query` is the question with the chain, `core` what this step added to it."""
+
+    query: str
+    step: int
+    retrieved: list[ScoredPassage]
+    first_retrieval: list[ScoredPassage]
+    knowledge: list[Candidate]
+    candidates: list[Candidate]
+    scores: dict[str, float]
+    chain: list[Candidate]
+    core: list[Candidate]
+    refused: list[str]
+    complete: bool
+    ranking: list[ScoredPassage]
+
+
+DEFAULTS = Settings(max_steps=5, max_candidates=20, read_k=3)
+_BEGINNINGS: dict[str, Any] = {
+    "step": 0, "retrieved": [], "first_retrieval": [], "knowledge": [], "candidates": [], "scores": {}, "chain": [],
+    "core": [], "refused": [], "complete": False, "evidence": [], "trace": [],
+}  # fmt: skip
+_INTO = {"triples": into_triples, "sentences": into_sentences, "documents": into_documents}
+_SHOWN = {"triples": as_triple, "sentences": as_sentence, "documents": as_document}
+_PROMPTS: dict[str, Prompt[Any]] = {
+    "triples": prompts.CONSTRUCT_CHAIN,
+    "sentences": prompts.CONSTRUCT_CHAIN_OF_SENTENCES,
+    "documents": prompts.CONSTRUCT_CHAIN_OF_DOCUMENTS,
+}
+_RANK = {"best_score": by_best_score, "chain_first": chain_first}
+
+
+def after_identify(state: KiragState) -> Literal["construct_chain", "rank_documents"]:
+    """Construct if there is anything to continue the chain with."""
+    return "construct_chain" if state["candidates"] else "rank_documents"
+
+
+def after_construct(state: KiragState) -> Literal["construct_chain", "accumulate", "rank_documents"]:
+    """Accumulate what was added; ask once more after a refusal; else the chain has ended."""
+    if state["complete"]:
+        return "rank_documents"
+    return "construct_chain" if state["refused"] else "accumulate"
+
+
+def after_accumulate(state: KiragState) -> Literal["continue", "rank_documents"]:
+    """Go on for as many steps as the paper's L."""
+    return "continue" if state["step"] < context(DEFAULTS).max_steps else "rank_documents"
+
+
+def create_kirag(
+    llm: BaseChatModel,
+    kb: KnowledgeBase,
+    *,
+    constructor: BaseChatModel | Literal["none"] | None = None,
+    reader: BaseChatModel | None = None,
+    aligner: Embeddings | str | Path | None = None,
+    retriever: Literal["passages", "none"] = "passages",
+    knowledge: Literal["triples", "sentences", "documents"] = "triples",
+    ranking: Literal["best_score", "chain_first"] = "best_score",
+) -> StateGraph[KiragState, Context, QuestionInput, Result]:
+    """Build KiRAG as a state machine; compile it with the checkpointer and store you like.
+
+    Args:
+        llm: the model for everything that has no model of its own.
+        kb: the knowledge base to ask.
+        constructor: the model that completes the chain; "none" takes the aligner's best candidate (table 4, "w/o
+            Constructor").
+        reader: the model that answers.
+        aligner: a bi-encoder or the folder of a trained one; by default the knowledge base's own embedder (table 4,
+            "w/o Training"); "none" shows the constructor all triples (table 4, "w/o Aligner").
+        retriever: "none" has the aligner search all triples of the knowledge base (table 4, "w/o Retriever").
+        knowledge: what chains are made of (table 1: KiRAG, KiRAG-Sent, KiRAG-Doc).
+        ranking: "chain_first" prefers the documents behind the chain, as the authors' public code does.
+
+    Raises:
+        UnknownNameError: when an option has no such value.
+        ValueError: when the retriever and the aligner are both left out.
+    """
+    for kind, given, known in (
+        ("retriever", retriever, ("passages", "none")),
+        ("knowledge", knowledge, _INTO),
+        ("ranking", ranking, _RANK),
+    ):
+        if given not in known:
+            raise UnknownNameError(kind, given, list(known))
+    if isinstance(constructor, str) and constructor != "none":
+        raise UnknownNameError("constructor", constructor, ["none"])
+    if retriever == "none" and aligner == "none":
+        raise ValueError("without a retriever there must be an aligner, got none of both")
+
+    graph = StateGraph(KiragState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
+    graph.add_node("receive_question", as_node(ReceiveQuestion(_BEGINNINGS)))
+    if retriever == "none":
+        scored_by = _aligner(aligner, kb, remembered=False)
+        everything = IdentifyInWholeGraph(kb, kb.extractor, _INTO[knowledge], scored_by, DEFAULTS)
+        graph.add_node("identify_candidates", as_node(everything))
+    else:
+        scored_by = _aligner(aligner, kb, remembered=knowledge == "triples")
+        graph.add_node("retrieve", as_node(Retrieve(kb)))
+        graph.add_node("decompose_knowledge", as_node(DecomposeKnowledge(kb, kb.extractor, _INTO[knowledge])))
+        identify = TakeAll() if aligner == "none" else IdentifyCandidates(scored_by, DEFAULTS)
+        graph.add_node("identify_candidates", as_node(identify))
+    if isinstance(constructor, str):
+        graph.add_node("construct_chain", as_node(TakeBest()))
+    else:
+        construct = ConstructChain(constructor or llm, _PROMPTS[knowledge], _SHOWN[knowledge])
+        graph.add_node("construct_chain", as_node(construct))
+    graph.add_node("accumulate", as_node(Accumulate(kb)))
+    graph.add_node("rank_documents", as_node(RankDocuments(_RANK[ranking])))
+    graph.add_node("read_passages", as_node(ReadPassages(reader or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS)))
+    graph.add_node("conclude", as_node(Conclude(as_ranked)))
+
+    first = "identify_candidates" if retriever == "none" else "retrieve"
+    graph.add_edge(START, "receive_question")
+    graph.add_edge("receive_question", first)
+    if retriever != "none":
+        graph.add_edge("retrieve", "decompose_knowledge")
+        graph.add_edge("decompose_knowledge", "identify_candidates")
+    graph.add_conditional_edges("identify_candidates", after_identify)
+    graph.add_conditional_edges("construct_chain", after_construct)
+    graph.add_conditional_edges("accumulate", after_accumulate, {"continue": first, "rank_documents": "rank_documents"})
+    graph.add_edge("rank_documents", "read_passages")
+    graph.add_edge("read_passages", "conclude")
+    graph.add_edge("conclude", END)
+    return graph
+
+
+def _aligner(given: Embeddings | str | Path | None, kb: KnowledgeBase, *, remembered: bool) -> Aligner:
+    """Return the aligner; the knowledge base's own one keeps the vectors of triples there where it is to."""
+    if given is None or given == "none":
+        return OwnAligner(kb) if remembered else BiEncoder(kb.embeddings)
+    return BiEncoder(load_embeddings(str(given)) if isinstance(given, str | Path) else given)

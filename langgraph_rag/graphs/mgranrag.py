@@ -1,0 +1,130 @@
+"""MGranRAG: Iterative Multi-Granular RAG with Contextual Hierarchical Graph (Hu et al. 2026).
+
+A question is decomposed. Each round reads the best passages for labelled evidence (local refinement), writes it to a
+memory, puts it into the query and onto a graph of passages, sentences and phrases, and ranks all passages anew by a
+walk on that graph (global calibration). The answer comes from the best passages of the last ranking.
+"""
+
+from typing import Literal
+
+from langchain_core.language_models import BaseChatModel
+from langgraph.graph import END, START, StateGraph
+
+from langgraph_rag.context import Context, Settings, context
+from langgraph_rag.errors import UnknownNameError
+from langgraph_rag.nodes.align_phrases import AlignPhrases
+from langgraph_rag.nodes.augment_query import AugmentQuery, with_evidence, with_subqueries
+from langgraph_rag.nodes.calibrate import Calibrate
+from langgraph_rag.nodes.conclude import Conclude, as_ranked
+from langgraph_rag.nodes.decompose import Decompose
+from langgraph_rag.nodes.extract_evidence import EvidenceUnit, ExtractEvidence
+from langgraph_rag.nodes.node import as_node
+from langgraph_rag.nodes.read_passages import ReadPassages
+from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
+from langgraph_rag.nodes.remember import Remember
+from langgraph_rag.nodes.retrieve import Retrieve
+from langgraph_rag.nodes.weigh import OFFICIAL, PAPER
+from langgraph_rag.prompts import answering
+from langgraph_rag.prompts import mgranrag as prompts
+from langgraph_rag.records import Result, ScoredPassage
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+DEFAULTS = Settings(max_steps=1, read_k=5)
+
+
+class MgranragState(QuestionInput, Result):
+    """What the nodes share; `query` is the augmented query once there is one, `seen` the passages read so far."""
+
+    query: str
+    step: int
+    subqueries: list[str]
+    retrieved: list[ScoredPassage]
+    first_retrieval: list[ScoredPassage]
+    found: list[EvidenceUnit]
+    memory: list[EvidenceUnit]
+    fresh: int
+    aligned: dict[str, str]
+    ranking: list[ScoredPassage]
+    seen: list[str]
+    unread: int
+
+
+_BEGINNINGS = {
+    "step": 0, "first_retrieval": [], "subqueries": [], "found": [], "memory": [], "fresh": 0, "aligned": {},
+    "ranking": [], "seen": [], "unread": 0, "evidence": [], "trace": [],
+}  # fmt: skip
+_WEIGHTS = {"paper": PAPER, "official": OFFICIAL}
+_PARTS = ("graph", "graph+decomposition", "graph+decomposition+evidence")
+
+
+def after_calibrate(state: MgranragState) -> Literal["extract_evidence", "read_passages"]:
+    """Begin another round while there is one left, unless the last one found nothing and would be read again."""
+    goes_on = len(state["trace"]) < context(DEFAULTS).max_steps and (state["fresh"] or state["unread"])
+    return "extract_evidence" if goes_on else "read_passages"
+
+
+def create_mgranrag(
+    llm: BaseChatModel,
+    kb: KnowledgeBase,
+    *,
+    extractor: BaseChatModel | None = None,
+    answerer: BaseChatModel | None = None,
+    weights: Literal["paper", "official"] = "paper",
+    parts: Literal["graph", "graph+decomposition", "graph+decomposition+evidence"] = "graph+decomposition+evidence",
+) -> StateGraph[MgranragState, Context, QuestionInput, Result]:
+    """Build MGranRAG as a state machine; compile it with the checkpointer and store you like.
+
+    Args:
+        llm: the model for everything that has no model of its own.
+        kb: the knowledge base to ask.
+        extractor: the model that decomposes the question and extracts evidence.
+        answerer: the model that answers.
+        weights: what nodes weigh (Eqs. 2-4): as in the paper, or as in the authors' code.
+        parts: the steps of the ablation (table 4): the graph alone (+ CHG), with query decomposition (+ QD), with
+            evidence (the whole method). Without evidence there is one round.
+
+    Raises:
+        UnknownNameError: when an option has no such value.
+    """
+    for kind, given, known in (("weights", weights, list(_WEIGHTS)), ("parts", parts, list(_PARTS))):
+        if given not in known:
+            raise UnknownNameError(kind, given, known)
+    reader = extractor or llm
+
+    graph = StateGraph(MgranragState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
+    graph.add_node("receive_question", as_node(ReceiveQuestion(_BEGINNINGS)))
+    graph.add_node("retrieve", as_node(Retrieve(kb)))
+    graph.add_node("calibrate", as_node(Calibrate(kb, _WEIGHTS[weights])))
+    graph.add_node(
+        "read_passages", as_node(ReadPassages(answerer or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS))
+    )
+    graph.add_node("conclude", as_node(Conclude(as_ranked)))
+
+    graph.add_edge(START, "receive_question")
+    if parts != "graph":
+        graph.add_node("decompose", as_node(Decompose(reader, prompts.DECOMPOSE)))
+        graph.add_edge("receive_question", "decompose")
+        graph.add_edge("decompose", "retrieve")
+    if parts == "graph":
+        graph.add_edge("receive_question", "retrieve")
+        graph.add_edge("retrieve", "calibrate")
+        graph.add_edge("calibrate", "read_passages")
+    elif parts == "graph+decomposition":
+        graph.add_node("augment_query", as_node(AugmentQuery(with_subqueries)))
+        graph.add_edge("retrieve", "augment_query")
+        graph.add_edge("augment_query", "calibrate")
+        graph.add_edge("calibrate", "read_passages")
+    else:
+        graph.add_node("extract_evidence", as_node(ExtractEvidence(reader, prompts.EXTRACT_EVIDENCE, kb)))
+        graph.add_node("remember", as_node(Remember()))
+        graph.add_node("augment_query", as_node(AugmentQuery(with_evidence)))
+        graph.add_node("align_phrases", as_node(AlignPhrases(kb)))
+        graph.add_edge("retrieve", "extract_evidence")
+        graph.add_edge("extract_evidence", "remember")
+        graph.add_edge("remember", "augment_query")
+        graph.add_edge("augment_query", "align_phrases")
+        graph.add_edge("align_phrases", "calibrate")
+        graph.add_conditional_edges("calibrate", after_calibrate, ["extract_evidence", "read_passages"])
+    graph.add_edge("read_passages", "conclude")
+    graph.add_edge("conclude", END)
+    return graph

@@ -1,0 +1,65 @@
+"""Single-shot RAG, the baseline of all papers here: retrieve once with the question, answer from what was found."""
+
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langgraph.graph import END, START, StateGraph
+
+from langgraph_rag.context import Context, Settings
+from langgraph_rag.nodes.conclude import Conclude, as_ranked
+from langgraph_rag.nodes.find_support import FindSupport
+from langgraph_rag.nodes.node import as_node
+from langgraph_rag.nodes.rank_passages import RankPassages
+from langgraph_rag.nodes.read_passages import ReadPassages
+from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
+from langgraph_rag.nodes.retrieve import Retrieve
+from langgraph_rag.prompts import answering
+from langgraph_rag.records import Result, ScoredPassage
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+
+class NativeRagState(QuestionInput, Result):
+    """What the nodes share; `thought` is the reader's."""
+
+    query: str
+    step: int
+    retrieved: list[ScoredPassage]
+    first_retrieval: list[ScoredPassage]
+    rankings: list[list[ScoredPassage]]
+    ranking: list[ScoredPassage]
+    thought: str
+    thoughts: list[str]
+
+
+DEFAULTS = Settings(max_steps=1)
+_BEGINNINGS: dict[str, Any] = {
+    "step": 0, "first_retrieval": [], "rankings": [], "ranking": [], "thoughts": [], "evidence": [], "trace": [],
+}  # fmt: skip
+
+
+def create_native_rag(
+    llm: BaseChatModel, kb: KnowledgeBase, *, reader: BaseChatModel | None = None
+) -> StateGraph[NativeRagState, Context, QuestionInput, Result]:
+    """Build single-shot RAG as a state machine; compile it with the checkpointer and store you like.
+
+    Args:
+        llm: the model.
+        kb: the knowledge base to ask.
+        reader: the model that answers, where it is another one.
+    """
+    graph = StateGraph(NativeRagState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
+    graph.add_node("receive_question", as_node(ReceiveQuestion(_BEGINNINGS)))
+    graph.add_node("retrieve", as_node(Retrieve(kb)))
+    graph.add_node("rank_passages", as_node(RankPassages()))
+    graph.add_node("read_passages", as_node(ReadPassages(reader or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS)))
+    graph.add_node("find_support", as_node(FindSupport(kb, DEFAULTS)))
+    graph.add_node("conclude", as_node(Conclude(as_ranked)))
+
+    graph.add_edge(START, "receive_question")
+    graph.add_edge("receive_question", "retrieve")
+    graph.add_edge("retrieve", "rank_passages")
+    graph.add_edge("rank_passages", "read_passages")
+    graph.add_edge("read_passages", "find_support")
+    graph.add_edge("find_support", "conclude")
+    graph.add_edge("conclude", END)
+    return graph

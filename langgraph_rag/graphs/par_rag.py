@@ -1,0 +1,148 @@
+"""PAR RAG: Plan-then-Act-and-Review (Zhang et al. 2025, "Credible plan-driven RAG method for multi-hop QA").
+
+The question is split into a plan first. Each step acts, which is to retrieve with its question and answer with
+citations, and has its answer reviewed against finer facts, which are retrieved with the answer itself. Each answer goes
+into the next question; the chain of questions, answers and sources gives the final answer.
+"""
+
+from typing import Literal
+
+from langchain_core.language_models import BaseChatModel
+from langgraph.graph import END, START, StateGraph
+
+from langgraph_rag.context import Context, Settings
+from langgraph_rag.errors import UnknownNameError
+from langgraph_rag.nodes.act import Act
+from langgraph_rag.nodes.answer_from_trajectories import AnswerFromTrajectories
+from langgraph_rag.nodes.approve_plan import ApprovePlan
+from langgraph_rag.nodes.conclude import Conclude
+from langgraph_rag.nodes.node import as_node
+from langgraph_rag.nodes.plan import MakePlan, PlanOneStep
+from langgraph_rag.nodes.recall import Recall
+from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
+from langgraph_rag.nodes.record_trajectory import RecordTrajectory, found_last, found_so_far
+from langgraph_rag.nodes.refine import Found, Refine
+from langgraph_rag.nodes.retrieve import Retrieve
+from langgraph_rag.nodes.retrieve_finely import RetrieveFinely
+from langgraph_rag.nodes.review import Review
+from langgraph_rag.prompts import par_rag as prompts
+from langgraph_rag.records import Evidence, Result, ScoredPassage
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+DEFAULTS = Settings(max_steps=6, max_candidates=15, read_k=5)
+
+
+class ParRagResult(Result):
+    """What a run returns: also the plan, and what each step of it came to."""
+
+    plan: list[prompts.PlanStep]
+    trajectories: list[prompts.Trajectory]
+
+
+class ParRagState(QuestionInput, ParRagResult):
+    """What the nodes share.
+
+    `place` is the plan's step that comes next or is under way, `step` counts retrievals. `interim`, `cited`, `status`
+    and `doubt` (a question that would settle it) belong to the answer under way; `doubting` says that its question was
+    asked because of such a doubt.
+    """
+
+    query: str
+    place: int
+    step: int
+    retrieved: list[ScoredPassage]
+    first_retrieval: list[ScoredPassage]
+    interim: str
+    cited: list[Evidence]
+    fine_sources: list[Evidence]
+    status: prompts.Standing
+    doubt: str
+    doubting: bool
+
+
+_BEGINNINGS = {
+    "place": 0, "step": 0, "first_retrieval": [], "doubting": False, "trajectories": [], "evidence": [], "trace": [],
+}  # fmt: skip
+_FOUND: dict[str, Found] = {"last": found_last, "all": found_so_far}
+
+
+def after_refine(state: ParRagState) -> Literal["retrieve", "recall"]:
+    """Retrieve, unless the step only combines what has been found."""
+    combines = state["plan"][state["place"]]["action"] == "answer"
+    return "recall" if combines and state["evidence"] else "retrieve"
+
+
+def create_par_rag(
+    llm: BaseChatModel,
+    kb: KnowledgeBase,
+    *,
+    planner: BaseChatModel | None = None,
+    reviewer: BaseChatModel | None = None,
+    plan: bool = True,
+    review: bool = True,
+    approve_plan: bool = False,
+    refine_with: Literal["last", "all"] = "last",
+) -> StateGraph[ParRagState, Context, QuestionInput, ParRagResult]:
+    """Build PAR RAG as a state machine; compile it with the checkpointer and store you like.
+
+    Args:
+        llm: the model for everything that has no model of its own.
+        kb: the knowledge base to ask.
+        planner: the model that plans.
+        reviewer: the model that reviews.
+        plan: whether there is a plan; without one the question is its only step (figure 2, "w/o Plan Module").
+        review: whether answers are reviewed (figure 2, "w/o Review Module").
+        approve_plan: whether the graph stops for a person to approve or edit the plan: it ends with an interrupt and
+            goes on with `Command(resume=True)` or `Command(resume=[...])`; needs a checkpointer.
+        refine_with: what goes into the next question, the answer of the step before (the paper) or all answers so far.
+
+    Raises:
+        UnknownNameError: when an option has no such value.
+    """
+    if refine_with not in _FOUND:
+        raise UnknownNameError("refine_with", refine_with, list(_FOUND))
+    found = _FOUND[refine_with]
+
+    def after_record(state: ParRagState) -> Literal["retrieve", "recall", "refine", "answer_from_trajectories"]:
+        """Settle a doubt first; answer after the last step that looks something up; refine if there is what with."""
+        if state["doubting"]:
+            return "retrieve"
+        if all(step["action"] == "answer" for step in state["plan"][state["place"] :]):
+            return "answer_from_trajectories"
+        return "refine" if found(state["trajectories"], state["place"]) else after_refine(state)
+
+    graph = StateGraph(ParRagState, context_schema=Context, input_schema=QuestionInput, output_schema=ParRagResult)
+    graph.add_node("receive_question", as_node(ReceiveQuestion(_BEGINNINGS)))
+    graph.add_node("plan", as_node(MakePlan(planner or llm, prompts.PLAN, DEFAULTS) if plan else PlanOneStep()))
+    graph.add_node("retrieve", as_node(Retrieve(kb)))
+    graph.add_node("recall", as_node(Recall()))
+    graph.add_node("act", as_node(Act(llm, prompts.ACT, kb, DEFAULTS)))
+    graph.add_node("record", as_node(RecordTrajectory()))
+    graph.add_node("refine", as_node(Refine(llm, prompts.REFINE, found)))
+    answer = AnswerFromTrajectories(llm, prompts.ANSWER_FROM_TRAJECTORIES)
+    graph.add_node("answer_from_trajectories", as_node(answer))
+    graph.add_node("conclude", as_node(Conclude()))
+
+    graph.add_edge(START, "receive_question")
+    graph.add_edge("receive_question", "plan")
+    if approve_plan:
+        graph.add_node("approve_plan", as_node(ApprovePlan(DEFAULTS)))
+        graph.add_edge("plan", "approve_plan")
+        graph.add_edge("approve_plan", "retrieve")
+    else:
+        graph.add_edge("plan", "retrieve")
+    graph.add_edge("retrieve", "act")
+    graph.add_edge("recall", "act")
+    if review:
+        graph.add_node("retrieve_finely", as_node(RetrieveFinely(kb, DEFAULTS)))
+        graph.add_node("review", as_node(Review(reviewer or llm, prompts.REVIEW)))
+        graph.add_edge("act", "retrieve_finely")
+        graph.add_edge("retrieve_finely", "review")
+        graph.add_edge("review", "record")
+    else:
+        graph.add_edge("act", "record")
+    graph.add_conditional_edges("record", after_record)
+    graph.add_conditional_edges("refine", after_refine)
+    graph.add_edge("answer_from_trajectories", "conclude")
+    graph.add_edge("conclude", END)
+    return graph

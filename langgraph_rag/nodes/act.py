@@ -1,0 +1,69 @@
+"""PAR RAG's action module (section 3.5): answer a step's question from numbered sources, with citations."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from typing_extensions import TypedDict
+
+from langgraph_rag.context import Settings, context
+from langgraph_rag.llm import ask
+from langgraph_rag.nodes.cascade_generate import is_refusal
+from langgraph_rag.nodes.citations import UNCITED, cited, uncited
+from langgraph_rag.nodes.node import emit
+from langgraph_rag.prompts.answering import TitledText
+from langgraph_rag.prompts.par_rag import CitedAnswer
+from langgraph_rag.prompts.prompt import Prompt
+from langgraph_rag.records import Evidence, Record, ScoredPassage
+from langgraph_rag.tools.extraction import supporting_sentences
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+
+class ActInput(TypedDict):
+    """The question of this step and the passages retrieved for it."""
+
+    query: str
+    step: int
+    retrieved: list[ScoredPassage]
+
+
+@dataclass(frozen=True)
+class Act:
+    """Answer from the first `read_k` passages; what the answer cites becomes its evidence."""
+
+    llm: BaseChatModel
+    prompt: Prompt[CitedAnswer]
+    kb: KnowledgeBase
+    defaults: Settings
+
+    async def __call__(self, state: ActInput) -> dict[str, Any]:
+        """Return the interim answer without its citations, and the sentences of the cited passages that support it."""
+        shown = [passage["id"] for passage in state["retrieved"][: context(self.defaults).read_k]]
+        passages = await self.kb.apassages(shown)
+        sources = [TitledText(title=passage["title"], text=passage["text"]) for passage in passages]
+        reply = await ask(self.llm, self.prompt, question=state["query"], sources=sources)
+        answer = uncited(reply.answer)
+        refused = is_refusal(answer)
+        positions = cited(reply.answer, len(passages), otherwise=0 if refused else UNCITED)
+        evidence = [
+            entry
+            for position in positions
+            for entry in _supporting(passages[position], state["query"], answer, state["step"])
+        ]
+        emit("act", step=state["step"], question=state["query"], answer=answer, cited=[e["title"] for e in evidence])
+        return {"interim": answer, "cited": evidence, "status": "NOT REVIEWED", "doubt": ""}
+
+
+def _supporting(passage: Record, question: str, answer: str, step: int) -> list[Evidence]:
+    """Return the sentence or two that cover the words of question and answer best."""
+    positions = supporting_sentences([[question, "", answer]], passage)[0]
+    return [
+        Evidence(
+            triple=[],
+            sentence=passage["sentences"][position],
+            passage_id=passage["id"],
+            title=passage["title"],
+            step=step,
+        )
+        for position in positions
+    ]

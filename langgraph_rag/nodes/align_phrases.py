@@ -1,0 +1,42 @@
+"""MGranRAG's phrase matching: which phrases of the graph the phrases of the evidence are."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from typing_extensions import TypedDict
+
+from langgraph_rag.nodes.extract_evidence import EvidenceUnit
+from langgraph_rag.nodes.node import emit
+from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+_SAME = 0.9  # cosine, the paper's threshold
+
+
+class AlignInput(TypedDict):
+    """The memory and the phrases aligned before."""
+
+    memory: list[EvidenceUnit]
+    aligned: dict[str, str]
+
+
+@dataclass(frozen=True)
+class AlignPhrases:
+    """Match by normal form, else with the most similar phrase that shares a word and has the same numbers."""
+
+    kb: KnowledgeBase
+
+    async def __call__(self, state: AlignInput) -> dict[str, Any]:
+        """Return the graph's phrase for each phrase of the memory; one that is new to the graph stands for itself."""
+        graph = await self.kb.ahierarchy()
+        phrases = dict.fromkeys(phrase for unit in state["memory"] for phrase in unit["phrases"])
+        aligned = {p: state["aligned"].get(p) or await self._match(graph, p) for p in phrases}
+        emit("align_phrases", phrases=list(aligned), new=[p for p, known in aligned.items() if not graph.has(known)])
+        return {"aligned": aligned}
+
+    async def _match(self, graph: HierarchyGraph, phrase: str) -> str:
+        if graph.has(phrase) or not (similar := graph.similar(phrase)):
+            return phrase
+        likeness = await self.kb.likeness(phrase, similar)
+        best = max(range(len(similar)), key=lambda position: likeness[position])
+        return similar[best] if likeness[best] >= _SAME else phrase

@@ -1,0 +1,60 @@
+"""Let a person approve or edit a plan before it is acted on."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph.types import interrupt
+from pydantic import TypeAdapter, ValidationError
+from typing_extensions import TypedDict
+
+from langgraph_rag.context import Settings, context
+from langgraph_rag.errors import PlanError
+from langgraph_rag.nodes.node import emit
+from langgraph_rag.nodes.plan import as_step, begin
+from langgraph_rag.prompts.par_rag import PlanStep, StepReply
+
+_STEPS = TypeAdapter(list[StepReply])
+_APPROVALS = (True, None, "", "approve", "approved", "yes", "ok")
+
+
+class ApproveInput(TypedDict):
+    """The question and the plan made for it."""
+
+    question: str
+    plan: list[PlanStep]
+
+
+@dataclass(frozen=True)
+class ApprovePlan:
+    """Stop with the plan as an interrupt's value; go on with what `Command(resume=...)` brings.
+
+    That is `True` for approval, or the edited plan: a list of questions or of steps like those shown.
+    """
+
+    defaults: Settings
+
+    async def __call__(self, state: ApproveInput) -> dict[str, Any]:
+        """Return the plan as approved or edited, and its first question.
+
+        Raises:
+            PlanError: when the edited plan is no list of questions or steps, empty, or too long.
+        """
+        given = interrupt({"question": state["question"], "plan": state["plan"]})
+        approved = given is None or isinstance(given, bool | str) and given in _APPROVALS
+        plan = state["plan"] if approved else self._edited(given)
+        update = begin(plan)
+        emit("approve_plan", plan=update["plan"], edited=not approved)
+        return update
+
+    def _edited(self, given: object) -> list[PlanStep]:
+        most = context(self.defaults).max_steps
+        expected = f"expected True or a plan of 1 to {most} questions or steps with a question"
+        if not isinstance(given, list) or not 1 <= len(given) <= most:
+            raise PlanError(f"{expected}, got {given!r}")
+        try:
+            steps = _STEPS.validate_python([{"question": step} if isinstance(step, str) else step for step in given])
+        except ValidationError as error:
+            raise PlanError(f"{expected}, got {given!r}") from error
+        if not all(step.question for step in steps):
+            raise PlanError(f"{expected}, got an empty question in {given!r}")
+        return [as_step(step) for step in steps]

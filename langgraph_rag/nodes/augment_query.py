@@ -1,0 +1,48 @@
+"""MGranRAG's evidence-augmented query: the question together with the best of what is known."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from typing_extensions import TypedDict
+
+from langgraph_rag.nodes.extract_evidence import EvidenceUnit, best_first
+from langgraph_rag.nodes.node import emit
+
+
+class AugmentInput(TypedDict):
+    """The questions and the memory; `trace` has one entry per round."""
+
+    question: str
+    subqueries: list[str]
+    memory: list[EvidenceUnit]
+    trace: list[Any]
+
+
+Augmentation = Callable[[AugmentInput], list[str]]
+
+
+def with_evidence(state: AugmentInput) -> list[str]:
+    """Add this round's evidence and the best of before: as many sentences as there are sub-queries, one at least."""
+    step = len(state["trace"])
+    earlier = [unit for unit in best_first(state["memory"]) if unit["step"] < step][: max(1, len(state["subqueries"]))]
+    new = [unit for unit in state["memory"] if unit["step"] == step]
+    return [f"{unit['title']}: {unit['sentence']}" for unit in best_first([*earlier, *new])]
+
+
+def with_subqueries(state: AugmentInput) -> list[str]:
+    """Add the sub-queries (ablation without evidence)."""
+    return state["subqueries"]
+
+
+@dataclass(frozen=True)
+class AugmentQuery:
+    """Put the question first: an embedder that cuts long texts then cuts the least sure evidence."""
+
+    addition: Augmentation
+
+    async def __call__(self, state: AugmentInput) -> dict[str, Any]:
+        """Return the query for the retriever."""
+        query = "\n".join([state["question"], *self.addition(state)])
+        emit("augment_query", query=query)
+        return {"query": query}

@@ -1,0 +1,68 @@
+"""MGranRAG's global structure-aware calibration (Eqs. 2-5): weigh nodes by the evidence, walk, rank the passages."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from typing_extensions import TypedDict
+
+from langgraph_rag.context import context
+from langgraph_rag.nodes.extract_evidence import EvidenceUnit
+from langgraph_rag.nodes.node import emit
+from langgraph_rag.nodes.weigh import GrownGraph, Weights, personalization
+from langgraph_rag.records import ScoredPassage
+from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.text import text_pipeline
+
+_RANKED = 50  # passages that the next round's momentum and the result see
+
+
+class CalibrateInput(TypedDict):
+    """The questions, the augmented query, the memory with its phrases, and the ranking before."""
+
+    question: str
+    query: str
+    subqueries: list[str]
+    memory: list[EvidenceUnit]
+    aligned: dict[str, str]
+    ranking: list[ScoredPassage]
+    retrieved: list[ScoredPassage]
+    seen: list[str]
+
+
+@dataclass(frozen=True)
+class Calibrate:
+    """Rank passages by personalized PageRank on the hierarchical graph, grown by what only the evidence says."""
+
+    kb: KnowledgeBase
+    weights: Weights
+
+    async def __call__(self, state: CalibrateInput) -> dict[str, Any]:
+        """Return the ranking, the best of it to be read next, and how many of these were not read yet."""
+        similar = await self.kb.asearch(state["query"], context().similar_k, by="dense")
+        graph = await self.kb.ahierarchy()
+        grown, ranking = await asyncio.to_thread(self._rank, graph, state, similar)
+        best = ranking[: context().top_k]
+        ids = [passage["id"] for passage in best]
+        titles = [record["title"] for record in await self.kb.apassages(ids)]
+        emit(
+            "calibrate",
+            passages=best,
+            titles=titles,
+            seeds=len(grown.memory),
+            new_phrases=len(grown.new),
+            new_links=len(grown.links),
+        )
+        seen = list(dict.fromkeys([*state["seen"], *(passage["id"] for passage in state["retrieved"])]))
+        return {"ranking": ranking, "retrieved": best, "seen": seen, "unread": len(set(ids).difference(seen))}
+
+    def _rank(
+        self, graph: HierarchyGraph, state: CalibrateInput, similar: Sequence[ScoredPassage]
+    ) -> tuple[GrownGraph, list[ScoredPassage]]:
+        grown = GrownGraph(graph, state["memory"], state["aligned"])
+        questions = text_pipeline().analyse([state["question"], *state["subqueries"]])
+        asked = [phrase for question in questions for phrase in question["phrases"]]
+        seeds = personalization(grown, self.weights, before=state["ranking"], similar=similar, asked=asked)
+        return grown, graph.ranking(grown.walk.push(seeds), _RANKED) if seeds else list(similar)

@@ -1,0 +1,39 @@
+"""MGranRAG's query decomposition: the atomic questions behind a question."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from typing_extensions import TypedDict
+
+from langgraph_rag.llm import ask
+from langgraph_rag.matching import normalise
+from langgraph_rag.nodes.node import emit
+from langgraph_rag.prompts.mgranrag import Decomposition
+from langgraph_rag.prompts.prompt import Prompt
+
+_MOST = 8
+
+
+class DecomposeInput(TypedDict):
+    """The question."""
+
+    question: str
+
+
+@dataclass(frozen=True)
+class Decompose:
+    """Ask for sub-queries; one that is the question itself or comes twice says nothing new."""
+
+    llm: BaseChatModel
+    prompt: Prompt[Decomposition]
+
+    async def __call__(self, state: DecomposeInput) -> dict[str, Any]:
+        """Return the sub-queries in the order given, eight at most."""
+        reply = await ask(self.llm, self.prompt, question=state["question"])
+        distinct = {normalise(subquery): subquery.strip() for subquery in reversed(reply.subqueries)}
+        for form in ("", normalise(state["question"])):
+            distinct.pop(form, None)
+        subqueries = list(reversed(distinct.values()))[:_MOST]
+        emit("decompose", thought=reply.thought, subqueries=subqueries)
+        return {"subqueries": subqueries}

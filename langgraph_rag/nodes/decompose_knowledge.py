@@ -1,0 +1,85 @@
+"""KiRAG's knowledge decomposition (section 3.2): documents become triples, or, for its variants, other units."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from typing_extensions import TypedDict
+
+from langgraph_rag.matching import triple_text
+from langgraph_rag.nodes.node import emit
+from langgraph_rag.prompts.answering import TitledText
+from langgraph_rag.records import Candidate, ScoredPassage, Source
+from langgraph_rag.tools.extraction import TripleExtractor
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+Decomposition = Callable[[KnowledgeBase, TripleExtractor, Sequence[str]], Awaitable[list[Candidate]]]
+
+
+async def into_triples(kb: KnowledgeBase, extractor: TripleExtractor, ids: Sequence[str]) -> list[Candidate]:
+    """Decompose passages into triples, each with all passages and sentences that state it."""
+    return [
+        Candidate(**entry, name=triple_text(entry["triple"]), text=f"<{'; '.join(entry['triple'])}>", score=0.0)
+        for entry in await kb.atriples(ids, extractor)
+    ]
+
+
+async def into_sentences(kb: KnowledgeBase, extractor: TripleExtractor, ids: Sequence[str]) -> list[Candidate]:
+    """Decompose passages into sentences (KiRAG-Sent), with the title for what their pronouns stand for."""
+    return [
+        _piece(f"{record['title']}: {sentence}", f"{record['title']}: {sentence}", record["id"], [position])
+        for record in await kb.apassages(ids)
+        for position, sentence in enumerate(record["sentences"])
+    ]
+
+
+async def into_documents(kb: KnowledgeBase, extractor: TripleExtractor, ids: Sequence[str]) -> list[Candidate]:
+    """Leave passages whole (KiRAG-Doc)."""
+    return [
+        _piece(
+            record["title"], f"{record['title']}\n{record['text']}", record["id"], [*range(len(record["sentences"]))]
+        )
+        for record in await kb.apassages(ids)
+    ]
+
+
+def _piece(name: str, text: str, passage_id: str, sentences: list[int]) -> Candidate:
+    source = Source(passage_id=passage_id, sentences=sentences)
+    return Candidate(triple=[], sources=[source], name=name, text=text, score=0.0)
+
+
+def as_triple(candidate: Candidate) -> list[str]:
+    """Show a triple to the constructor."""
+    return candidate["triple"]
+
+
+def as_sentence(candidate: Candidate) -> str:
+    """Show a sentence after its title."""
+    return candidate["text"]
+
+
+def as_document(candidate: Candidate) -> TitledText:
+    """Show a document under its title."""
+    return TitledText(title=candidate["name"], text=candidate["text"].removeprefix(candidate["name"] + "\n"))
+
+
+class DecomposeInput(TypedDict):
+    """The passages retrieved in this step."""
+
+    retrieved: list[ScoredPassage]
+
+
+@dataclass(frozen=True)
+class DecomposeKnowledge:
+    """Decompose the retrieved passages; triples were read when the documents were added, or are read now and kept."""
+
+    kb: KnowledgeBase
+    extractor: TripleExtractor
+    into: Decomposition
+
+    async def __call__(self, state: DecomposeInput) -> dict[str, Any]:
+        """Return the pieces of knowledge, in the order of their passages, not scored yet."""
+        ids = [passage["id"] for passage in state["retrieved"]]
+        knowledge = await self.into(self.kb, self.extractor, ids)
+        emit("decompose_knowledge", passages=len(ids), pieces=len(knowledge))
+        return {"knowledge": knowledge}

@@ -1,0 +1,161 @@
+"""MGranRAG's local evidence refinement: sentences that help, labelled for each question, with their key phrases."""
+
+import asyncio
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from typing_extensions import TypedDict
+
+from langgraph_rag.context import context
+from langgraph_rag.llm import ask, count_dropped
+from langgraph_rag.matching import normalise, resolve
+from langgraph_rag.nodes.node import emit
+from langgraph_rag.prompts.answering import TitledText
+from langgraph_rag.prompts.mgranrag import EvidenceReply, Extraction, NumberedText
+from langgraph_rag.prompts.prompt import Prompt
+from langgraph_rag.records import Record, ScoredPassage, TraceStep
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+_CHARS_PER_TOKEN = 4
+_NUMBER = re.compile(r"\D{0,3}(\d+)\D{0,2}")  # 3, "3", "[3]", "Q3"
+
+
+class EvidenceUnit(TypedDict):
+    """A sentence with its key phrases, and the numbers of the questions it fully and partly supports (0: the main)."""
+
+    passage_id: str
+    title: str
+    sentence: str
+    full: list[int]
+    partial: list[int]
+    phrases: list[str]
+    score: float
+    step: int
+
+
+class ExtractEvidenceInput(TypedDict):
+    """The questions, the passages to read, and what is known."""
+
+    question: str
+    query: str
+    subqueries: list[str]
+    retrieved: list[ScoredPassage]
+    memory: list[EvidenceUnit]
+    trace: list[TraceStep]
+
+
+@dataclass(frozen=True)
+class ExtractEvidence:
+    """Read the candidate passages; what is too long for one request is read in several at once."""
+
+    llm: BaseChatModel
+    prompt: Prompt[Extraction]
+    kb: KnowledgeBase
+
+    async def __call__(self, state: ExtractEvidenceInput) -> dict[str, Any]:
+        """Return the evidence found in this round, not scored yet, and the round for the trace."""
+        step = len(state["trace"]) + 1
+        records = await self.kb.apassages([passage["id"] for passage in state["retrieved"]])
+        parts = await asyncio.gather(*(self._read(state, step, part) for part in _parts(records)))
+        found = [unit for _, units in parts for unit in units]
+        thought = " ".join(thought for thought, _ in parts)
+        emit("extract_evidence", step=step, thought=thought, found=found, passages=len(records))
+        done = TraceStep(step=step, query=state["query"], thought=thought, core_triples=[], next_question="")
+        return {"found": found, "trace": [*state["trace"], done]}
+
+    async def _read(
+        self, state: ExtractEvidenceInput, step: int, records: Sequence[Record]
+    ) -> tuple[str, list[EvidenceUnit]]:
+        questions = [state["question"], *state["subqueries"]]
+        known = best_first(state["memory"])
+        sentences = [(record, sentence) for record in records for sentence in record["sentences"]]
+        reply = await ask(
+            self.llm,
+            self.prompt,
+            known=[TitledText(title=unit["title"], text=unit["sentence"]) for unit in known],
+            passages=_numbered(records),
+            questions=questions,
+        )
+        told = [*questions, *(unit["title"] + " " + unit["sentence"] for unit in known)]
+        told += [record["title"] + " " + record["text"] for record in records]
+        shown = f" {normalise(' '.join(told))} "
+        units = []
+        for entry in reply.evidence:
+            position = _sentence(entry.sentence, [sentence for _, sentence in sentences])
+            if position is None:
+                continue
+            record, sentence = sentences[position]
+            full, partial = _labels(entry, len(questions))
+            if full or partial:
+                units.append(
+                    EvidenceUnit(
+                        passage_id=record["id"],
+                        title=record["title"],
+                        sentence=sentence,
+                        full=full,
+                        partial=partial,
+                        phrases=_phrases(entry.phrases, shown),
+                        score=0.0,
+                        step=step,
+                    )
+                )
+        return reply.thought, units
+
+
+def best_first(memory: Iterable[EvidenceUnit]) -> list[EvidenceUnit]:
+    """Sort evidence by confidence; what is equal stays in the order in which it was found."""
+    return sorted(memory, key=lambda unit: -unit["score"])
+
+
+def _parts(records: Sequence[Record]) -> list[list[Record]]:
+    """Divide passages so that each part is short enough to be read at once; a single long passage stays whole."""
+    longest = context().max_reading_tokens * _CHARS_PER_TOKEN
+    parts: list[list[Record]] = []
+    room = 0
+    for record in records:
+        room -= len(record["text"])
+        if room < 0:
+            parts.append([])
+            room = longest - len(record["text"])
+        parts[-1].append(record)
+    return parts
+
+
+def _numbered(records: Sequence[Record]) -> list[NumberedText]:
+    texts, first = [], 1
+    for record in records:
+        texts.append(NumberedText(title=record["title"], first=first, sentences=record["sentences"]))
+        first += len(record["sentences"])
+    return texts
+
+
+def _sentence(given: int | str, sentences: Sequence[str]) -> int | None:
+    """Return the position of the sentence that is meant, by number or by wording; count one that is not there."""
+    if number := _NUMBER.fullmatch(str(given).strip()):
+        position = int(number[1]) - 1
+        if 0 <= position < len(sentences):
+            return position
+        count_dropped(1)
+        return None
+    positions, dropped = resolve([str(given)], sentences)
+    count_dropped(dropped)
+    return positions[0] if positions else None
+
+
+def _labels(entry: EvidenceReply, questions: int) -> tuple[list[int], list[int]]:
+    """Return the questions fully and partly supported; a full label outweighs a partial one."""
+    read = [[_NUMBER.fullmatch(str(label).strip()) for label in labels] for labels in (entry.full, entry.partial)]
+    full, partial = (sorted({int(m[1]) for m in found if m and int(m[1]) < questions}) for found in read)
+    count_dropped(sum(1 for found in read for m in found if not m or int(m[1]) >= questions))
+    return full, [label for label in partial if label not in full]
+
+
+def _phrases(given: Sequence[str], shown: str) -> list[str]:
+    """Keep the phrases that stand somewhere in what was shown, each once, and count the others."""
+    distinct = {form: phrase.strip() for phrase in reversed(given) if (form := normalise(phrase))}
+    kept = [phrase for form, phrase in reversed(distinct.items()) if f" {form} " in shown]
+    count_dropped(len(distinct) - len(kept))
+    return kept

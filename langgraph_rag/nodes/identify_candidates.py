@@ -1,0 +1,92 @@
+"""KiRAG's candidate knowledge identification (section 3.2): what may continue the chain, and its two ablations."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from typing_extensions import TypedDict
+
+from langgraph_rag.context import Settings, context
+from langgraph_rag.nodes.decompose_knowledge import Decomposition
+from langgraph_rag.nodes.node import emit
+from langgraph_rag.records import Candidate, ScoredPassage
+from langgraph_rag.tools.aligner import Aligner
+from langgraph_rag.tools.extraction import TripleExtractor
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+
+class IdentifyInput(TypedDict):
+    """The query (the question with its chain), what this step may use, and the best score of each passage so far."""
+
+    query: str
+    step: int
+    retrieved: list[ScoredPassage]
+    knowledge: list[Candidate]
+    chain: list[Candidate]
+    scores: dict[str, float]
+
+
+@dataclass(frozen=True)
+class IdentifyCandidates:
+    """Have the aligner score the knowledge and keep the best `max_candidates`; what is in the chain is left out."""
+
+    aligner: Aligner
+    defaults: Settings
+
+    async def __call__(self, state: IdentifyInput) -> dict[str, Any]:
+        """Return the candidates, best first, and each passage's best score over all steps."""
+        fresh = _unused(state["knowledge"], state["chain"])
+        scores = await self.aligner.score(state["query"], fresh) if fresh else []
+        return _identified(state, _best(fresh, scores, context(self.defaults).max_candidates))
+
+
+@dataclass(frozen=True)
+class IdentifyInWholeGraph:
+    """Score all knowledge there is, with no retriever before (table 4, "w/o Retriever"); meant for small corpora."""
+
+    kb: KnowledgeBase
+    extractor: TripleExtractor
+    into: Decomposition
+    aligner: Aligner
+    defaults: Settings
+
+    async def __call__(self, state: IdentifyInput) -> dict[str, Any]:
+        """Return the next step's number, its candidates, best first, and each passage's best score over all steps."""
+        step = state["step"] + 1
+        fresh = _unused(await self.into(self.kb, self.extractor, await self.kb.aids()), state["chain"])
+        scores = await self.aligner.score(state["query"], fresh) if fresh else []
+        best = _best(fresh, scores, context(self.defaults).max_candidates)
+        return {**_identified(IdentifyInput(**{**state, "step": step}), best), "step": step}
+
+
+@dataclass(frozen=True)
+class TakeAll:
+    """Take all knowledge as candidates, scored by the place of its passage (table 4, "w/o Aligner")."""
+
+    async def __call__(self, state: IdentifyInput) -> dict[str, Any]:
+        """Return the candidates in the order of their passages."""
+        fresh = _unused(state["knowledge"], state["chain"])
+        places = {passage["id"]: place for place, passage in enumerate(state["retrieved"], start=1)}
+        scores = [
+            max(1 / places.get(source["passage_id"], len(places) + 1) for source in candidate["sources"])
+            for candidate in fresh
+        ]
+        return _identified(state, _best(fresh, scores, None))
+
+
+def _unused(knowledge: list[Candidate], chain: list[Candidate]) -> list[Candidate]:
+    used = {candidate["text"].casefold() for candidate in chain}
+    return [candidate for candidate in knowledge if candidate["text"].casefold() not in used]
+
+
+def _best(knowledge: list[Candidate], scores: list[float], most: int | None) -> list[Candidate]:
+    order = sorted(range(len(knowledge)), key=lambda position: -scores[position])
+    return [Candidate(**{**knowledge[position], "score": scores[position]}) for position in order[:most]]
+
+
+def _identified(state: IdentifyInput, candidates: list[Candidate]) -> dict[str, Any]:
+    best = dict(state["scores"])
+    for candidate in candidates:
+        for source in candidate["sources"]:
+            best[source["passage_id"]] = max(candidate["score"], best.get(source["passage_id"], -1.0))
+    emit("identify_candidates", step=state["step"], query=state["query"], candidates=len(candidates))
+    return {"candidates": candidates, "scores": best, "refused": []}

@@ -1,0 +1,96 @@
+"""DualRAG's entity identifier (section 3.1.1, Eq. 5): the entities to look up, with queries for each."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langgraph.types import Overwrite
+from typing_extensions import TypedDict
+
+from langgraph_rag.llm import ask, count_dropped
+from langgraph_rag.matching import normalise
+from langgraph_rag.nodes.node import emit
+from langgraph_rag.prompts.dualrag import Demands, EntityQueries, OutlineEntry
+from langgraph_rag.prompts.prompt import Prompt
+
+_MOST_ENTITIES = 8  # per round: each costs a call
+_MOST_QUERIES = 8  # per entity
+
+
+class Demand(TypedDict):
+    """An entity and the queries about it; without a name the queries are about no entity in particular."""
+
+    entity: str
+    queries: list[str]
+
+
+class IdentifyInput(TypedDict):
+    """The question, what is known, and the reasoning with its last step."""
+
+    question: str
+    step: int
+    outline: list[OutlineEntry]
+    thoughts: list[str]
+
+
+@dataclass(frozen=True)
+class IdentifyEntities:
+    """Ask which entities to look up with which queries, and link them to those of the outline.
+
+    Where the model names none, its reasoning is the query.
+    """
+
+    llm: BaseChatModel
+    prompt: Prompt[Demands]
+
+    async def __call__(self, state: IdentifyInput) -> dict[str, Any]:
+        """Begin the next step with what it looks for."""
+        names = [entry["entity"] for entry in state["outline"] if entry["entity"]]
+        reply = await ask(
+            self.llm,
+            self.prompt,
+            question=state["question"],
+            outline=state["outline"],
+            names=names,
+            thoughts=state["thoughts"],
+        )
+        demands = _linked(reply.entities, names)
+        return _begin_step("identify_entities", state, demands[:_MOST_ENTITIES] or [_thought_as_query(state)])
+
+
+@dataclass(frozen=True)
+class QueryWithThought:
+    """Look up the reasoner's last thought as it stands (table 3, "w/o EI")."""
+
+    async def __call__(self, state: IdentifyInput) -> dict[str, Any]:
+        """Begin the next step with what it looks for."""
+        return _begin_step("query_with_thought", state, [_thought_as_query(state)])
+
+
+def _linked(entities: list[EntityQueries], names: list[str]) -> list[Demand]:
+    """Spell each entity as in the outline where it is there, and bring together what is said of one entity.
+
+    Synonyms are the model's to link, by using a name of the outline: two spellings that are merely alike (Otto I,
+    Otto II) may be two things.
+    """
+    spelling = {normalise(name): name for name in names}
+    queries: dict[str, dict[str, str]] = {}
+    for asked in entities:
+        form = normalise(asked.entity)
+        wanted = {normalise(query): query.strip() for query in asked.queries if normalise(query)}
+        if not form or not wanted:
+            count_dropped(1)
+            continue
+        spelling.setdefault(form, asked.entity)
+        queries.setdefault(form, {}).update(wanted)
+    return [Demand(entity=spelling[form], queries=[*q.values()][:_MOST_QUERIES]) for form, q in queries.items()]
+
+
+def _thought_as_query(state: IdentifyInput) -> Demand:
+    return Demand(entity="", queries=[state["thoughts"][-1] or state["question"]])
+
+
+def _begin_step(node: str, state: IdentifyInput, demands: list[Demand]) -> dict[str, Any]:
+    step = state["step"] + 1
+    emit(node, step=step, demands=demands)
+    return {"step": step, "demands": demands, "found": Overwrite([]), "fragments": Overwrite([])}

@@ -1,0 +1,43 @@
+"""KiRAG's document ranking (section 3.3): each document counts as much as the best piece of knowledge from it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from typing_extensions import TypedDict
+
+from langgraph_rag.nodes.node import emit
+from langgraph_rag.records import Evidence, ScoredPassage
+
+_BOOST = 0.5
+
+
+class RankInput(TypedDict):
+    """The best score of each passage over all steps, and what the chain holds."""
+
+    scores: dict[str, float]
+    evidence: list[Evidence]
+
+
+def by_best_score(state: RankInput) -> dict[str, float]:
+    """Score passages as the aligner did."""
+    return state["scores"]
+
+
+def chain_first(state: RankInput) -> dict[str, float]:
+    """Add 0.5 to the passages behind the chain, as the authors' public code does and the paper does not say."""
+    behind = {evidence["passage_id"] for evidence in state["evidence"]}
+    return {id_: score + (_BOOST if id_ in behind else 0.0) for id_, score in state["scores"].items()}
+
+
+@dataclass(frozen=True)
+class RankDocuments:
+    """Rank all passages that a candidate came from."""
+
+    score: Callable[[RankInput], dict[str, float]]
+
+    async def __call__(self, state: RankInput) -> dict[str, Any]:
+        """Return the passages, best first; ties keep the order in which they were found."""
+        ranked = sorted(self.score(state).items(), key=lambda item: -item[1])
+        emit("rank_documents", passages=len(ranked))
+        return {"ranking": [ScoredPassage(id=id_, score=score) for id_, score in ranked]}

@@ -1,0 +1,51 @@
+"""DualRAG's reasoner (section 3.1.1, Eq. 3): one step of reasoning, and whether it lacks knowledge."""
+
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from langchain_core.language_models import BaseChatModel
+from typing_extensions import TypedDict
+
+from langgraph_rag.llm import ask
+from langgraph_rag.nodes.node import emit
+from langgraph_rag.prompts.dualrag import NextThought, OutlineEntry, Reasoning
+from langgraph_rag.prompts.prompt import Prompt
+from langgraph_rag.records import TraceStep
+
+Step = TypeVar("Step", Reasoning, NextThought)
+
+
+class ReasonInput(TypedDict):
+    """The question, what is known, and the reasoning so far."""
+
+    question: str
+    step: int
+    outline: list[OutlineEntry]
+    thoughts: list[str]
+    trace: list[TraceStep]
+
+
+@dataclass(frozen=True)
+class Reason(Generic[Step]):
+    """Ask for the next step of reasoning; a step that needs no retrieval is the last one."""
+
+    llm: BaseChatModel
+    prompt: Prompt[Step]
+
+    async def __call__(self, state: ReasonInput) -> dict[str, Any]:
+        """Return the thoughts with the new one, and the retrieval trigger."""
+        reply = await ask(
+            self.llm,
+            self.prompt,
+            question=state["question"],
+            outline=state["outline"],
+            thoughts=state["thoughts"],
+        )
+        step = state["step"] + 1
+        emit("reason", step=step, thought=reply.thought, needs_retrieval=reply.needs_retrieval)
+        last = TraceStep(step=step, query="", thought=reply.thought, core_triples=[], next_question="")
+        return {
+            "thoughts": [*state["thoughts"], reply.thought],
+            "needs_retrieval": reply.needs_retrieval,
+            "trace": state["trace"] if reply.needs_retrieval else [*state["trace"], last],
+        }

@@ -1,0 +1,29 @@
+"""PAR RAG's step that retrieves nothing (action "answer"): its sources are what earlier steps cited."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from typing_extensions import TypedDict
+
+from langgraph_rag.nodes.node import emit
+from langgraph_rag.records import Evidence, ScoredPassage
+
+
+class RecallInput(TypedDict):
+    """The step before and the evidence so far."""
+
+    query: str
+    step: int
+    evidence: list[Evidence]
+
+
+@dataclass(frozen=True)
+class Recall:
+    """Begin the next step with the passages cited so far, in the order they were cited."""
+
+    async def __call__(self, state: RecallInput) -> dict[str, Any]:
+        """Return the passages and the number of the step they belong to."""
+        cited = dict.fromkeys(evidence["passage_id"] for evidence in state["evidence"])
+        passages = [ScoredPassage(id=id_, score=1 / place) for place, id_ in enumerate(cited, start=1)]
+        emit("recall", step=state["step"] + 1, query=state["query"], passages=passages)
+        return {"step": state["step"] + 1, "retrieved": passages}

@@ -1,0 +1,72 @@
+"""PAR RAG's trajectory chain (section 3.5): question, answer and cited sources of each step, for those that follow."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from typing_extensions import TypedDict
+
+from langgraph_rag.nodes.cascade_generate import is_refusal
+from langgraph_rag.nodes.node import emit
+from langgraph_rag.prompts.answering import TitledText
+from langgraph_rag.prompts.par_rag import PlanStep, Standing, Trajectory
+from langgraph_rag.records import Evidence, TraceStep
+
+
+class RecordInput(TypedDict):
+    """What this step came to, and the chain so far."""
+
+    plan: list[PlanStep]
+    place: int
+    query: str
+    step: int
+    interim: str
+    cited: list[Evidence]
+    status: Standing
+    doubt: str
+    evidence: list[Evidence]
+    trajectories: list[Trajectory]
+    trace: list[TraceStep]
+
+
+@dataclass(frozen=True)
+class RecordTrajectory:
+    """Add this step to the chain; go on with the new question of a review, else with the plan's next step."""
+
+    async def __call__(self, state: RecordInput) -> dict[str, Any]:
+        """Return the chain, the evidence, and what is asked next, empty where the plan is done."""
+        plan, place, doubt = state["plan"], state["place"], state["doubt"]
+        following = place if doubt else place + 1
+        query = doubt or (plan[following]["question"] if following < len(plan) else "")
+        trajectory = Trajectory(
+            place=place,
+            question=state["query"],
+            answer=state["interim"],
+            status=state["status"],
+            sources=[TitledText(title=e["title"], text=e["sentence"]) for e in state["cited"]],
+        )
+        step = TraceStep(
+            step=state["step"],
+            query=state["query"],
+            thought=f"{state['interim']} ({state['status'].lower()})",
+            core_triples=[],
+            next_question=query,
+        )
+        emit("record", step=state["step"], question=state["query"], answer=state["interim"], next_question=query)
+        return {
+            "place": following,
+            "query": query,
+            "doubting": bool(doubt),
+            "evidence": [*state["evidence"], *state["cited"]],
+            "trajectories": [*state["trajectories"], trajectory],
+            "trace": [*state["trace"], step],
+        }
+
+
+def found_last(trajectories: list[Trajectory], place: int) -> list[Trajectory]:
+    """Return what the step before found (Algorithm 1: the next question is refined with the current answer)."""
+    return [trajectory for trajectory in found_so_far(trajectories, place) if trajectory["place"] == place - 1]
+
+
+def found_so_far(trajectories: list[Trajectory], place: int) -> list[Trajectory]:
+    """Return everything found, as in the authors' later code."""
+    return [trajectory for trajectory in trajectories if not is_refusal(trajectory["answer"])]

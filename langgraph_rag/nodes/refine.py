@@ -1,0 +1,40 @@
+"""PAR RAG's refinement of the next question with what was just found (section 3.5)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from typing_extensions import TypedDict
+
+from langgraph_rag.llm import ask
+from langgraph_rag.nodes.node import emit
+from langgraph_rag.prompts.par_rag import Refined, Trajectory
+from langgraph_rag.prompts.prompt import Prompt
+
+Found = Callable[[list[Trajectory], int], list[Trajectory]]
+
+
+class RefineInput(TypedDict):
+    """The original question, the plan's next question, and what was found."""
+
+    question: str
+    query: str
+    place: int
+    trajectories: list[Trajectory]
+
+
+@dataclass(frozen=True)
+class Refine:
+    """Put what was found into the next question, in place of the words that stood for it."""
+
+    llm: BaseChatModel
+    prompt: Prompt[Refined]
+    found: Found
+
+    async def __call__(self, state: RefineInput) -> dict[str, Any]:
+        """Return the refined question as the query."""
+        found = [Trajectory({**t, "sources": []}) for t in self.found(state["trajectories"], state["place"])]
+        reply = await ask(self.llm, self.prompt, question=state["question"], found=found, following=state["query"])
+        emit("refine", planned=state["query"], refined=reply.question)
+        return {"query": reply.question or state["query"]}

@@ -1,0 +1,66 @@
+"""DualRAG's retrieval for one entity (Eqs. 6 to 8): recall for each query, bring together, rerank."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.documents import BaseDocumentCompressor
+
+from langgraph_rag.context import context
+from langgraph_rag.nodes.identify_entities import Demand
+from langgraph_rag.nodes.node import emit
+from langgraph_rag.records import ScoredPassage
+from langgraph_rag.tools.fusion import fuse
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.reranker import rerank
+
+_LEAST = 3  # passages kept, however strict the reranker
+
+
+class EntityDemand(Demand):
+    """What one of the parallel retrievals is asked for."""
+
+    step: int
+
+
+class Found(Demand):
+    """The passages for an entity, best first, and those best recalled before reranking."""
+
+    passages: list[str]
+    recalled: list[ScoredPassage]
+
+
+@dataclass(frozen=True)
+class RetrieveForEntity:
+    """Recall `recall_k` passages for each query and keep the `top_k` that a reranker finds best for the entity."""
+
+    kb: KnowledgeBase
+    reranker: BaseDocumentCompressor
+
+    async def __call__(self, demand: EntityDemand) -> dict[str, Any]:
+        """Return one finding, to be gathered with those of the other entities."""
+        settings, queries = context(), demand["queries"]
+        lists = await asyncio.gather(
+            *(self.kb.asearch(query, settings.recall_k, by=settings.search) for query in queries)
+        )
+        recalled = fuse(lists, sum(map(len, lists)))
+        records = await self.kb.apassages([passage["id"] for passage in recalled])
+        most = settings.top_k
+        best = await rerank(self.reranker, wanted(demand), records, most=most, least=min(_LEAST, most))
+        titles = {record["id"]: record["title"] for record in records}
+        emit(
+            "retrieve",
+            step=demand["step"],
+            query=wanted(demand),
+            passages=[ScoredPassage(id=id_, score=1 / place) for place, id_ in enumerate(best, start=1)],
+            titles=[titles[id_] for id_ in best],
+        )
+        return {
+            "found": [Found(entity=demand["entity"], queries=queries, passages=best, recalled=recalled[:most])],
+        }
+
+
+def wanted(demand: Demand) -> str:
+    """Return what is looked for in one text: the entity alone would favour passages that only mention it."""
+    queries = ", ".join(demand["queries"])
+    return f"{demand['entity']}: {queries}" if demand["entity"] else queries

@@ -1,0 +1,61 @@
+"""PAR RAG's review module (section 3.6): check an interim answer against fine-grained sources, and correct it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from typing_extensions import TypedDict
+
+from langgraph_rag.llm import ask
+from langgraph_rag.matching import normalise
+from langgraph_rag.nodes.cascade_generate import is_refusal
+from langgraph_rag.nodes.citations import UNCITED, cited, uncited
+from langgraph_rag.nodes.node import emit
+from langgraph_rag.prompts.answering import TitledText
+from langgraph_rag.prompts.par_rag import Reviewed, Trajectory
+from langgraph_rag.prompts.prompt import Prompt
+from langgraph_rag.records import Evidence
+
+
+class ReviewInput(TypedDict):
+    """The question and interim answer under review, the sources to check against, and what was asked before."""
+
+    query: str
+    step: int
+    interim: str
+    cited: list[Evidence]
+    fine_sources: list[Evidence]
+    doubting: bool
+    trajectories: list[Trajectory]
+
+
+@dataclass(frozen=True)
+class Review:
+    """Let an answer pass, take a better one, or ask a new question where a detail is missing (once per step)."""
+
+    llm: BaseChatModel
+    prompt: Prompt[Reviewed]
+
+    async def __call__(self, state: ReviewInput) -> dict[str, Any]:
+        """Return the status, the answer with its evidence, and the new question, empty where none is to be asked."""
+        fine = state["fine_sources"]
+        sources = [TitledText(title=evidence["title"], text=evidence["sentence"]) for evidence in fine]
+        reply = await ask(self.llm, self.prompt, question=state["query"], answer=state["interim"], sources=sources)
+        update: dict[str, Any] = {"status": reply.status, "doubt": ""}
+        better = uncited(reply.answer or "")
+        if reply.status == "REVISED" and is_refusal(better):  # nothing better came
+            update["status"] = "PASS"
+        elif reply.status == "REVISED":
+            supporting = cited(reply.answer or "", len(fine), otherwise=UNCITED)
+            update |= {"interim": better, "cited": [fine[position] for position in supporting]}
+        elif reply.status == "UNCONFIDENT" and not state["doubting"]:
+            asked = [normalise(state["query"]), *(normalise(earlier["question"]) for earlier in state["trajectories"])]
+            update["doubt"] = "" if normalise(reply.question or "") in ["", *asked] else reply.question
+        emit(
+            "review",
+            step=state["step"],
+            status=update["status"],
+            answer=update.get("interim", state["interim"]),
+            new_question=update["doubt"],
+        )
+        return update

@@ -1,0 +1,65 @@
+"""DualRAG's knowledge summariser (section 3.1.2, Eq. 9): what the documents of one entity say that helps."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from typing_extensions import TypedDict
+
+from langgraph_rag.llm import ask
+from langgraph_rag.matching import normalise
+from langgraph_rag.nodes.node import emit
+from langgraph_rag.nodes.select_documents import Reading
+from langgraph_rag.prompts.answering import TitledText
+from langgraph_rag.prompts.dualrag import Summary
+from langgraph_rag.prompts.prompt import Prompt
+from langgraph_rag.records import Evidence
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.support import supporting_evidence
+
+_NOTHING = {"", "none", "null", "n a", "nothing"}
+
+
+class Fragment(TypedDict):
+    """A piece of knowledge about an entity, the passages read for it, and the sentences it rests on."""
+
+    entity: str
+    text: str
+    read: list[str]
+    evidence: list[Evidence]
+
+
+class SummarizeInput(Reading):
+    """What one of the parallel summaries is made for."""
+
+    question: str
+    thoughts: list[str]
+    step: int
+
+
+@dataclass(frozen=True)
+class Summarize:
+    """Ask for a summary of the passages that are new to an entity; one that says nothing makes no fragment."""
+
+    llm: BaseChatModel
+    prompt: Prompt[Summary]
+    kb: KnowledgeBase
+
+    async def __call__(self, reading: SummarizeInput) -> dict[str, Any]:
+        """Return one fragment or none, to be gathered with those of the other entities."""
+        records = await self.kb.apassages(reading["passages"])
+        reply = await ask(
+            self.llm,
+            self.prompt,
+            question=reading["question"],
+            thoughts=reading["thoughts"],
+            entity=reading["entity"] or "(none in particular)",
+            queries=reading["queries"],
+            documents=[TitledText(title=record["title"], text=record["text"]) for record in records],
+        )
+        text = "" if normalise(reply.summary or "") in _NOTHING else str(reply.summary)
+        evidence = await asyncio.to_thread(supporting_evidence, text, records, reading["step"])
+        emit("summarize", step=reading["step"], entity=reading["entity"], summary=text)
+        fragment = Fragment(entity=reading["entity"], text=text, read=reading["passages"], evidence=evidence)
+        return {"fragments": [fragment] if text else []}

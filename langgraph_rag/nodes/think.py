@@ -1,0 +1,58 @@
+"""IRCoT's reasoning step (Trivedi et al. 2023): one more sentence, which is also the next query."""
+
+import asyncio
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from typing_extensions import TypedDict
+
+from langgraph_rag.context import Settings, context
+from langgraph_rag.llm import ask
+from langgraph_rag.matching import normalise
+from langgraph_rag.nodes.node import emit
+from langgraph_rag.prompts.answering import TitledText
+from langgraph_rag.prompts.ircot import Thought
+from langgraph_rag.prompts.prompt import Prompt
+from langgraph_rag.records import ScoredPassage, TraceStep
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.text import text_pipeline
+
+_CONCLUDES = re.compile(r"\banswer is\b", re.IGNORECASE)
+
+
+class ThinkInput(TypedDict):
+    """The question, all passages found so far, best first, and the sentences so far."""
+
+    question: str
+    query: str
+    step: int
+    ranking: list[ScoredPassage]
+    thoughts: list[str]
+    trace: list[TraceStep]
+
+
+@dataclass(frozen=True)
+class Think:
+    """Ask for the next sentence and take no more than one, whatever comes."""
+
+    llm: BaseChatModel
+    prompt: Prompt[Thought]
+    kb: KnowledgeBase
+    defaults: Settings
+
+    async def __call__(self, state: ThinkInput) -> dict[str, Any]:
+        """Return the sentence as the next query; `query` is empty once the reasoning has come to an end."""
+        ids = [passage["id"] for passage in state["ranking"][: context(self.defaults).read_k]]
+        texts = [TitledText(title=r["title"], text=r["text"]) for r in await self.kb.apassages(ids)]
+        reply = await ask(self.llm, self.prompt, passages=texts, question=state["question"], thoughts=state["thoughts"])
+        sentences = await asyncio.to_thread(text_pipeline().sentences, reply.sentence)
+        thought = sentences[0] if sentences else ""
+        repeats = normalise(thought) in {"", *map(normalise, state["thoughts"])}
+        following = "" if repeats or _CONCLUDES.search(thought) else thought
+        emit("think", step=state["step"], thought=thought, goes_on=bool(following))
+        step = TraceStep(
+            step=state["step"], query=state["query"], thought=thought, core_triples=[], next_question=following
+        )
+        return {"query": following, "thoughts": [*state["thoughts"], thought], "trace": [*state["trace"], step]}

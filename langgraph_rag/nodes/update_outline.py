@@ -1,0 +1,96 @@
+"""DualRAG's progressive knowledge outline (section 3.1.2, Eq. 10): merge the new fragments, entity by entity."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from typing_extensions import TypedDict
+
+from langgraph_rag.matching import normalise
+from langgraph_rag.nodes.node import emit
+from langgraph_rag.nodes.retrieve_for_entity import Found, wanted
+from langgraph_rag.nodes.summarize import Fragment
+from langgraph_rag.prompts.dualrag import OutlineEntry
+from langgraph_rag.records import Evidence, ScoredPassage, TraceStep
+from langgraph_rag.tools.fusion import fuse
+
+
+class UpdateInput(TypedDict):
+    """This step's findings and fragments, and what the steps before came to."""
+
+    step: int
+    thoughts: list[str]
+    found: list[Found]
+    fragments: list[Fragment]
+    outline: list[OutlineEntry]
+    evidence: list[Evidence]
+    ranking: list[ScoredPassage]
+    first_retrieval: list[ScoredPassage]
+    fruitless: int
+    trace: list[TraceStep]
+
+
+@dataclass(frozen=True)
+class UpdateOutline:
+    """Put each fragment under its entity, with the passages read for it.
+
+    Passages count as read only once something came of them: an entity without a fragment is read again when asked for
+    again, with other documents or another thought.
+    """
+
+    async def __call__(self, state: UpdateInput) -> dict[str, Any]:
+        """Return the outline and the evidence behind it, and count the steps in a row that added nothing."""
+        outline, added = _merged(state["outline"], state["fragments"])
+        evidence = [entry for fragment in state["fragments"] for entry in fragment["evidence"]]
+        told = {(entry["passage_id"], entry["sentence"]) for entry in state["evidence"]}
+        fresh = {(entry["passage_id"], entry["sentence"]): entry for entry in evidence}
+        emit("update_outline", step=state["step"], added=added, entities=[entry["entity"] for entry in outline])
+        step = TraceStep(
+            step=state["step"],
+            query="; ".join(wanted(found) for found in state["found"]),
+            thought=state["thoughts"][-1],
+            core_triples=[],
+            next_question="",
+        )
+        return {
+            "outline": outline,
+            "evidence": [*state["evidence"], *(entry for key, entry in fresh.items() if key not in told)],
+            "ranking": _ranked(state["ranking"], evidence, state["found"]),
+            "first_retrieval": state["first_retrieval"] or _first(state["found"]),
+            "fruitless": 0 if added else state["fruitless"] + 1,
+            "trace": [*state["trace"], step],
+        }
+
+
+def _merged(outline: list[OutlineEntry], fragments: list[Fragment]) -> tuple[list[OutlineEntry], int]:
+    """Return the union of outline and fragments (Eq. 10), and how many fragments were new."""
+    merged = {
+        entry["entity"]: OutlineEntry(
+            entity=entry["entity"], fragments=list(entry["fragments"]), read=list(entry["read"])
+        )
+        for entry in outline
+    }
+    added = 0
+    for fragment in fragments:
+        empty = OutlineEntry(entity=fragment["entity"], fragments=[], read=[])
+        entry = merged.setdefault(fragment["entity"], empty)
+        entry["read"] += [id_ for id_ in fragment["read"] if id_ not in entry["read"]]
+        if normalise(fragment["text"]) not in map(normalise, entry["fragments"]):
+            entry["fragments"].append(fragment["text"])
+            added += 1
+    return list(merged.values()), added
+
+
+def _ranked(ranking: list[ScoredPassage], evidence: list[Evidence], found: list[Found]) -> list[ScoredPassage]:
+    """Put behind the ranking the passages this step's fragments rest on, those first that were found first."""
+    support = {entry["passage_id"] for entry in evidence}
+    places = fuse([[ScoredPassage(id=id_, score=0.0) for id_ in f["passages"] if id_ in support] for f in found], 100)
+    ids = dict.fromkeys([*(passage["id"] for passage in ranking), *(passage["id"] for passage in places)])
+    return [ScoredPassage(id=id_, score=1 / place) for place, id_ in enumerate(ids, start=1)]
+
+
+def _first(found: list[Found]) -> list[ScoredPassage]:
+    """Rank all passages of the first step: those kept by the reranker, then those only recalled."""
+    kept = fuse([[ScoredPassage(id=id_, score=0.0) for id_ in f["passages"]] for f in found], 100)
+    recalled = fuse([f["recalled"] for f in found], 100)
+    ids = dict.fromkeys(passage["id"] for passage in [*kept, *recalled])
+    return [ScoredPassage(id=id_, score=1 / place) for place, id_ in enumerate(ids, start=1)]

@@ -1,0 +1,179 @@
+"""MGranRAG's personalization vector (Eqs. 2-4): what each passage, sentence and phrase of the graph weighs."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from langgraph_rag.matching import normalise
+from langgraph_rag.nodes.extract_evidence import EvidenceUnit
+from langgraph_rag.records import ScoredPassage
+from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
+from langgraph_rag.tools.pagerank import Ids, Numbers, PageRankGraph
+from langgraph_rag.tools.spans import spot
+
+Seeds = Mapping[int, float]
+
+
+# --- profiles --------------------------------------------------------------------------------------------------------
+def inverse(degrees: Ids) -> Numbers:
+    """Return 1/d (Eq. 4)."""
+    return 1.0 / np.maximum(degrees, 1)
+
+
+def hardly(degrees: Ids) -> Numbers:
+    """Return 1 + 1/(d + 1), what the authors' code does: between 1 and 1.5."""
+    return 1.0 + 1.0 / (degrees + 1)
+
+
+def sharing_one(seeds: Seeds) -> Seeds:
+    """Divide seeds by their sum, so that a granularity weighs the same however many nodes it has."""
+    total = sum(seeds.values())
+    return {node: weight / total for node, weight in seeds.items()}
+
+
+def as_they_are(seeds: Seeds) -> Seeds:
+    """Leave seeds as they are."""
+    return seeds
+
+
+@dataclass(frozen=True)
+class Weights:
+    """What Eqs. 2-4 leave to choose.
+
+    `passage`, `sentence` and `phrase` are omega 1 to 3, `decay` is alpha. `named`, `term` and `asked` are lambda: the
+    worth of a phrase that is a name or date of the evidence, of another phrase of it, and of one that stands in the
+    questions. `degree` makes common phrases light, `scale` balances the seeds of a granularity.
+    """
+
+    passage: float
+    sentence: float
+    phrase: float
+    decay: float
+    named: float
+    term: float
+    asked: float
+    degree: Callable[[Ids], Numbers]
+    scale: Callable[[Seeds], Seeds]
+
+
+PAPER = Weights(
+    passage=0.1, sentence=0.5, phrase=0.6, decay=0.1, named=1.0, term=0.5, asked=0.5, degree=inverse, scale=sharing_one
+)
+OFFICIAL = Weights(
+    passage=4.0, sentence=1.5, phrase=24.0, decay=0.01, named=1.0, term=1.0, asked=0.5, degree=hardly, scale=as_they_are
+)
+
+
+# --- the evidence in the graph ---------------------------------------------------------------------------------------
+class GrownGraph:
+    """The graph with the phrases and links that only this question's evidence knows; the shared one stays as it is.
+
+    `memory` is the evidence whose sentences are still in the graph.
+    """
+
+    def __init__(self, graph: HierarchyGraph, memory: Sequence[EvidenceUnit], aligned: Mapping[str, str]) -> None:
+        self.graph = graph
+        self.memory = [unit for unit in memory if unit["sentence"] in graph.sentences]
+        self.new: dict[str, int] = {}
+        self._aligned = aligned
+        links = dict.fromkeys((self.sentence(u), self.phrase(phrase)) for u in self.memory for phrase in u["phrases"])
+        self.links = [link for link in links if not graph.linked(*link)]
+        self.walk = self._grown()
+
+    def sentence(self, unit: EvidenceUnit) -> int:
+        """Return the node of a piece of evidence."""
+        return self.graph.sentences[unit["sentence"]]
+
+    def phrase(self, phrase: str) -> int:
+        """Return the node of a phrase, a new one where the graph has none."""
+        form = normalise(self._aligned.get(phrase, phrase))
+        if form in self.graph.phrases:
+            return self.graph.phrases[form]
+        return self.new.setdefault(form, self.graph.walk.size + len(self.new))
+
+    def _grown(self) -> PageRankGraph:
+        if not self.links:
+            return self.graph.walk
+        sources, targets = zip(*self.links, strict=True)
+        return self.graph.walk.with_edges(sources, targets, nodes=len(self.new))
+
+
+# --- Eqs. 2 to 4 -----------------------------------------------------------------------------------------------------
+def personalization(
+    grown: GrownGraph,
+    weights: Weights,
+    *,
+    before: Sequence[ScoredPassage],
+    similar: Sequence[ScoredPassage],
+    asked: Iterable[str],
+) -> dict[int, float]:
+    """Return the weight of every node that has one.
+
+    Args:
+        grown: the graph with the evidence.
+        weights: the profile.
+        before: the last round's ranking.
+        similar: passages with their similarity to the augmented query.
+        asked: the phrases of the questions.
+    """
+    seeds: defaultdict[int, float] = defaultdict(float)
+    for part in (
+        _passages(grown.graph, weights, before, similar),
+        _sentences(grown, weights),
+        _phrases(grown, weights, asked),
+    ):
+        for node, weight in part.items():
+            seeds[node] += weight
+    return dict(seeds)
+
+
+def _passages(
+    graph: HierarchyGraph, weights: Weights, before: Sequence[ScoredPassage], similar: Sequence[ScoredPassage]
+) -> Seeds:
+    """Weigh passages by the ranking before and by similarity to the augmented query (Eq. 2)."""
+    near = {graph.numbers[p["id"]]: p["score"] for p in similar if p["id"] in graph.numbers and p["score"] > 0}
+    seeds = defaultdict(float, _times(weights.passage, weights.scale(near)))
+    for passage in before:
+        if passage["id"] in graph.numbers:
+            seeds[graph.numbers[passage["id"]]] += weights.decay * passage["score"]
+    return seeds
+
+
+def _sentences(grown: GrownGraph, weights: Weights) -> Seeds:
+    """Weigh the sentences of the evidence by their confidence (Eq. 3)."""
+    seeds = _highest((grown.sentence(unit), unit["score"]) for unit in grown.memory)
+    return _times(weights.sentence, weights.scale(seeds))
+
+
+def _phrases(grown: GrownGraph, weights: Weights, asked: Iterable[str]) -> Seeds:
+    """Weigh phrases by confidence, features and degree (Eq. 4).
+
+    A phrase of several sentences has the highest of their confidences, one of the questions the highest of all.
+    """
+    sure = max((unit["score"] for unit in grown.memory), default=1.0)
+    told = _highest(
+        (grown.phrase(phrase), unit["score"] * (weights.named if spot(phrase) else weights.term))
+        for unit in grown.memory
+        for phrase in unit["phrases"]
+    )
+    forms = map(normalise, asked)
+    questioned = {grown.graph.phrases[form]: sure * weights.asked for form in forms if form in grown.graph.phrases}
+    seeds = {node: told.get(node, 0.0) + questioned.get(node, 0.0) for node in {**told, **questioned}}
+    if not seeds:
+        return {}
+    light = weights.degree(grown.walk.degree(list(seeds))).tolist()
+    weighed = {node: weight * factor for (node, weight), factor in zip(seeds.items(), light, strict=True)}
+    return _times(weights.phrase, weights.scale(weighed))
+
+
+def _highest(weighed: Iterable[tuple[int, float]]) -> dict[int, float]:
+    seeds: dict[int, float] = {}
+    for node, weight in weighed:
+        seeds[node] = max(weight, seeds.get(node, 0.0))
+    return seeds
+
+
+def _times(factor: float, seeds: Seeds) -> dict[int, float]:
+    return {node: factor * weight for node, weight in seeds.items() if weight > 0}

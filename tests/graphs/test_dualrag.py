@@ -1,0 +1,505 @@
+"""DualRAG on scripted models: the case study of its paper (appendix E, table 7), its loop, its outline, its options."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes import ArithmeticEmbeddings, ScriptedModel
+from langchain_core.callbacks import Callbacks
+from langchain_core.documents import BaseDocumentCompressor, Document
+from pydantic import TypeAdapter
+
+from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelOutputError, QuestionError
+from langgraph_rag.graphs.dualrag import create_dualrag
+from langgraph_rag.records import Result
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+QUESTION = "Which film has the director who was born later, El Extraño Viaje or Love In Pawn?"
+VIAJE, PAWN, GOMEZ, SAUNDERS = "El Extraño Viaje", "Love In Pawn", "Fernando Fernán Gómez", "Charles Saunders"
+DOCUMENTS = [
+    {
+        "id": "viaje",
+        "title": "El extraño viaje",
+        "text": "El extraño viaje is a black drama film made in Spain in 1964. Fernando Fernán Gómez directed it.",
+    },
+    {
+        "id": "pawn",
+        "title": "Love in Pawn",
+        "text": "Love in Pawn is a comedy film made in Britain in 1953. Charles Saunders directed it. "
+        "Bernard Braden plays the lead.",
+    },
+    {
+        "id": "lover",
+        "title": "A Lover in Pawn",
+        "text": "A Lover in Pawn is a silent film made in Sweden in 1920. Victor Sjöström directed it.",
+    },
+    {
+        "id": "gomez",
+        "title": "Fernando Fernán Gómez",
+        "text": "Fernando Fernán Gómez was an actor and director. His life began on 28 August 1921 and ended in 2007.",
+    },
+    {
+        "id": "saunders",
+        "title": "Charles Saunders (director)",
+        "text": "Charles Joel Saunders was a director of films. His life began on 8 April 1904 in London.",
+    },
+    {
+        "id": "alrededor",
+        "title": "La vida alrededor",
+        "text": "La vida alrededor is a comedy film made in Spain in 1959. Fernando Fernán Gómez wrote it.",
+    },
+]
+DIRECTORS = {
+    VIAJE: "El extraño viaje is a black drama film directed by Fernando Fernán Gómez.",
+    PAWN: "Love in Pawn is a comedy film directed by Charles Saunders.",
+}
+BIRTHS = {
+    GOMEZ: "Fernando Fernán Gómez: his life began on 28 August 1921.",
+    SAUNDERS: "Charles Joel Saunders: life began on 8 April 1904.",
+}
+FIRST = "To compare I need the birth years of the directors of El Extraño Viaje and Love In Pawn."
+SECOND = "I need the birth years of Fernando Fernán Gómez and of Charles Saunders."
+LAST = "Gómez was born in 1921, Saunders in 1904. 1921 is later, so it is El Extraño Viaje."
+ROUND = ["identify_entities", "retrieve", "retrieve", "select_documents", "summarize", "summarize", "update_outline"]
+
+
+@pytest.fixture
+def films(tmp_path: Path) -> Iterator[KnowledgeBase]:
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings()) as kb:
+        kb.add(DOCUMENTS, progress=False)
+        yield kb
+
+
+# --- what models say -------------------------------------------------------------------------------------------------
+def think(thought: str, *, more: bool = True) -> str:
+    return json.dumps({"thought": thought, "needs_retrieval": more})
+
+
+def look_up(**queries: list[str]) -> str:
+    return name([[entity.replace("_", " "), asked] for entity, asked in queries.items()])
+
+
+def name(entities: Sequence[Sequence[Any]]) -> str:
+    return json.dumps({"entities": [{"entity": entity, "queries": queries} for entity, queries in entities]})
+
+
+def note(summary: str | None) -> str:
+    return json.dumps({"summary": summary})
+
+
+def say(answer: str) -> str:
+    return json.dumps({"thought": "So it is.", "answer": answer})
+
+
+class Actor:
+    """Plays the parts of the method: each prompt has its own script, and summaries go by the entity's name."""
+
+    def __init__(
+        self,
+        thoughts: Sequence[str],
+        demands: Sequence[str] = (),
+        notes: Mapping[str, str | None] | Callable[[Mapping[str, Any]], str | None] = {},  # noqa: B006
+        answer: str = VIAJE,
+    ) -> None:
+        self.scripts = {
+            "reason": list(thoughts),
+            "think_on": list(thoughts),
+            "identify_entities": list(demands),
+            "answer_from_outline": [say(answer)],
+            "answer_from_passages": [say("1964")],
+        }
+        self.notes = notes if callable(notes) else lambda values: dict(notes).get(values["entity"])
+
+    def __call__(self, prompt: str, values: Mapping[str, Any]) -> str:
+        return note(self.notes(values)) if prompt == "summarize" else self.scripts[prompt].pop(0)
+
+
+def case_study() -> Actor:
+    demands = [
+        name([(VIAJE, [f"{VIAJE} director"]), (PAWN, [f"{PAWN} director", "Who directed Love In Pawn"])]),
+        name([(GOMEZ, [GOMEZ, f"{GOMEZ} birth year"]), (SAUNDERS, [f"{SAUNDERS} birth year"])]),
+    ]
+    return Actor([think(FIRST), think(SECOND), think(LAST, more=False)], demands, DIRECTORS | BIRTHS)
+
+
+def values(model: ScriptedModel, prompt: str) -> list[dict[str, Any]]:
+    asked = [messages[1].response_metadata["langgraph_rag"] for messages in model.received]
+    return [request["values"] for request in asked if request["prompt"] == prompt]
+
+
+def visit(
+    kb: KnowledgeBase, model: ScriptedModel, context: Mapping[str, Any] | None = None, **options: Any
+) -> tuple[list[str], dict[str, Any]]:
+    """Return the nodes in the order they ran, and the result."""
+    graph: Any = create_dualrag(model, kb, **options).compile()
+    nodes: list[str] = []
+    result: dict[str, Any] = {}
+    for mode, chunk in graph.stream(
+        {"question": QUESTION}, context=context, stream_mode=["updates", "values"], output_keys=graph.output_channels
+    ):
+        if mode == "updates":
+            nodes += chunk
+        else:
+            result = chunk
+    return nodes, result
+
+
+def run(kb: KnowledgeBase, actor: Any, context: Mapping[str, Any] | None = None, **options: Any) -> dict[str, Any]:
+    return visit(kb, ScriptedModel.of(actor), context, **options)[1]
+
+
+# --- the paper's case study ------------------------------------------------------------------------------------------
+def test_the_case_study_takes_the_papers_three_steps_to_the_papers_answer(films: KnowledgeBase) -> None:
+    nodes, result = visit(films, ScriptedModel.of(case_study()))
+
+    assert nodes == ["receive_question", "reason", *ROUND, "reason", *ROUND, "reason", "answer", "conclude"]
+    assert result["answer"] == VIAJE
+    assert [step["thought"] for step in result["trace"]] == [FIRST, SECOND, LAST]
+    assert [step["query"] for step in result["trace"]] == [
+        f"{VIAJE}: {VIAJE} director; {PAWN}: {PAWN} director, Who directed Love In Pawn",
+        f"{GOMEZ}: {GOMEZ}, {GOMEZ} birth year; {SAUNDERS}: {SAUNDERS} birth year",
+        "",
+    ]
+
+
+def test_the_case_studys_answer_rests_on_the_sentences_its_notes_were_made_from(films: KnowledgeBase) -> None:
+    result = run(films, case_study(), {"top_k": 2})
+
+    assert [tuple(entry.values()) for entry in result["evidence"] if entry["passage_id"] in ("gomez", "saunders")] == [
+        ([], DOCUMENTS[3]["text"].split(". ")[1], "gomez", GOMEZ, 2),
+        ([], DOCUMENTS[4]["text"].split(". ")[1], "saunders", "Charles Saunders (director)", 2),
+    ]
+    assert {(entry["passage_id"], entry["step"]) for entry in result["evidence"]} >= {("viaje", 1), ("pawn", 1)}
+    assert {passage["id"] for passage in result["passages"][:4]} == {"viaje", "pawn", "gomez", "saunders"}
+
+
+def test_reasoner_and_answer_see_outline_and_thoughts_grow(films: KnowledgeBase) -> None:
+    model = ScriptedModel.of(case_study())
+
+    visit(films, model)
+
+    def seen(prompt: str) -> list[tuple[list[str], list[str]]]:
+        return [([entry["entity"] for entry in v["outline"]], v["thoughts"]) for v in values(model, prompt)]
+
+    directors, everybody = [VIAJE, PAWN], [VIAJE, PAWN, GOMEZ, SAUNDERS]
+    assert seen("reason") == [([], []), (directors, [FIRST]), (everybody, [FIRST, SECOND])]
+    assert seen("identify_entities") == [([], [FIRST]), (directors, [FIRST, SECOND])]
+    assert seen("answer_from_outline") == [(everybody, [FIRST, SECOND, LAST])]
+
+
+def test_the_case_study_costs_ten_calls(films: KnowledgeBase) -> None:
+    assert run(films, case_study())["usage"]["calls"] == 3 + 2 + 4 + 1
+
+
+def test_the_result_is_of_the_declared_types(films: KnowledgeBase) -> None:
+    result = run(films, case_study())
+
+    TypeAdapter(Result).validate_python(result, strict=True)
+    assert set(result) == set(Result.__annotations__)
+
+
+# --- stops -----------------------------------------------------------------------------------------------------------
+def test_a_reasoner_that_needs_nothing_is_answered_from_its_thoughts(films: KnowledgeBase) -> None:
+    nodes, result = visit(films, ScriptedModel.of(Actor([think("I know it.", more=False)])))
+
+    assert nodes == ["receive_question", "reason", "retrieve_for_question", "answer", "conclude"]
+    assert (result["answer"], result["evidence"]) == (VIAJE, [])
+    assert len(result["passages"]) == len(DOCUMENTS)
+
+
+@pytest.mark.parametrize("most", [1, 2, 5])
+def test_the_search_ends_after_max_steps_and_the_last_findings_count(films: KnowledgeBase, most: int) -> None:
+    numbers = iter(range(most))
+    actor = Actor(
+        [think(f"Step {n}") for n in range(most)],
+        [look_up(**{f"Film_{n}": ["film"]}) for n in range(most)],
+        lambda _: f"This is note {next(numbers)}.",
+    )
+    model = ScriptedModel.of(actor)
+
+    nodes, _ = visit(films, model, {"max_steps": most})
+
+    assert nodes.count("reason") == nodes.count("retrieve") == most
+    assert nodes[-3:] == ["update_outline", "answer", "conclude"]
+    assert len(values(model, "answer_from_outline")[0]["outline"]) == most
+
+
+def test_five_steps_are_the_default(films: KnowledgeBase) -> None:
+    numbers = iter(range(9))
+    actor = Actor([think("More")] * 9, [look_up(Film=["film"])] * 9, lambda _: f"Note {next(numbers)}.")
+    actor.scripts["identify_entities"] = [look_up(**{f"Film_{n}": ["film"]}) for n in range(9)]
+
+    assert visit(films, ScriptedModel.of(actor))[0].count("retrieve") == 5
+
+
+def test_two_rounds_in_a_row_that_add_nothing_end_the_search(films: KnowledgeBase) -> None:
+    demands = [look_up(A=["film"]), look_up(Love_in_Pawn=["director"]), look_up(B=["film"]), look_up(C=["film"])]
+    actor = Actor([think("?")] * 9, demands, {"Love in Pawn": DIRECTORS[PAWN]})
+
+    nodes, _ = visit(films, ScriptedModel.of(actor), {"max_steps": 9})
+
+    assert nodes.count("update_outline") == 4
+    assert nodes[-3:] == ["update_outline", "answer", "conclude"]
+
+
+def test_where_nothing_was_noted_and_nothing_answered_the_passages_are_read(films: KnowledgeBase) -> None:
+    actor = Actor([think("?")] * 2, [look_up(Film=["film"])] * 2, answer="unanswerable")
+    model = ScriptedModel.of(actor)
+
+    nodes, result = visit(films, model)
+
+    assert nodes[-3:] == ["answer", "read_passages", "conclude"]
+    assert result["answer"] == "1964"
+    assert len(values(model, "answer_from_passages")[0]["passages"]) == len(DOCUMENTS)
+
+
+def test_a_refusal_with_notes_stays_one(films: KnowledgeBase) -> None:
+    actor = Actor([think("?"), think("No.", more=False)], [look_up(Film=["film"])], {"Film": "A film."}, "unanswerable")
+
+    nodes, result = visit(films, ScriptedModel.of(actor))
+
+    assert nodes[-2:] == ["answer", "conclude"]
+    assert result["answer"] == "unanswerable"
+
+
+# --- entities and queries --------------------------------------------------------------------------------------------
+def test_an_entity_of_the_outline_is_known_by_its_name_there_however_it_is_written(films: KnowledgeBase) -> None:
+    demands = [look_up(Love_in_Pawn=["director"]), name([("LOVE IN PAWN!", ["year of Love in Pawn"])])]
+    notes = iter(["Charles Saunders directed Love in Pawn.", "It is of 1953."])
+    actor = Actor([think("1"), think("2"), think("3", more=False)], demands, lambda _: next(notes))
+    model = ScriptedModel.of(actor)
+
+    visit(films, model, {"top_k": 1})
+
+    outline = values(model, "answer_from_outline")[0]["outline"]
+    assert [entry["entity"] for entry in outline] == ["Love in Pawn"]
+
+
+def test_names_that_are_only_alike_stay_apart(films: KnowledgeBase) -> None:
+    demands = [name([("Otto I", ["Otto I"]), ("Otto II", ["Otto II"])])]
+    actor = Actor([think("1"), think("2", more=False)], demands, lambda values: f"Note on {values['entity']}.")
+    model = ScriptedModel.of(actor)
+
+    visit(films, model)
+
+    assert [entry["entity"] for entry in values(model, "answer_from_outline")[0]["outline"]] == ["Otto I", "Otto II"]
+
+
+def test_an_entity_named_twice_is_looked_up_once_with_all_its_queries(films: KnowledgeBase) -> None:
+    demands = [name([("Love in Pawn", ["director", "Director!"]), ("love in pawn", ["year", "director"])])]
+    model = ScriptedModel.of(Actor([think("1"), think("2", more=False)], demands))
+
+    nodes, _ = visit(films, model)
+
+    assert nodes.count("retrieve") == 1
+    assert values(model, "summarize")[0]["queries"] == ["director", "year"]
+
+
+@pytest.mark.parametrize("demand", [name([]), name([("", ["x"]), ("Film", []), ("Film", ["", " "])])])
+def test_where_no_entity_is_named_the_thought_is_looked_up(films: KnowledgeBase, demand: str) -> None:
+    model = ScriptedModel.of(Actor([think("Who directed Love in Pawn?"), think("2", more=False)], [demand]))
+
+    _, result = visit(films, model)
+
+    assert values(model, "summarize")[0]["queries"] == ["Who directed Love in Pawn?"]
+    assert result["usage"]["dropped"] == len(json.loads(demand)["entities"])
+
+
+def test_no_more_than_eight_entities_are_looked_up_at_once(films: KnowledgeBase) -> None:
+    demand = name([(f"Film {n}", [f"film {q}" for q in range(20)]) for n in range(20)])
+    model = ScriptedModel.of(Actor([think("1"), think("2", more=False)], [demand]))
+
+    nodes, _ = visit(films, model)
+
+    assert nodes.count("retrieve") == 8
+    assert {len(request["queries"]) for request in values(model, "summarize")} == {8}
+
+
+# --- documents -------------------------------------------------------------------------------------------------------
+class LastFirst(BaseDocumentCompressor):
+    """Keeps what contains a word, last first, and remembers what it was asked."""
+
+    word: str
+    queries: list[str] = []
+
+    def compress_documents(
+        self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
+    ) -> Sequence[Document]:
+        self.queries.append(query)
+        kept = [document for document in documents if self.word in document.page_content]
+        return [Document(page_content="shortened", metadata=document.metadata) for document in reversed(kept)]
+
+
+def test_any_document_compressor_reranks_by_entity_and_queries(films: KnowledgeBase) -> None:
+    reranker = LastFirst(word="comedy")
+    demands = [name([("Films", ["film", "made in Spain"])])]
+    model = ScriptedModel.of(Actor([think("1"), think("2", more=False)], demands))
+
+    visit(films, model, reranker=reranker)
+
+    titles = [text["title"] for text in values(model, "summarize")[0]["documents"]]
+    assert reranker.queries == ["Films: film, made in Spain"]
+    assert set(titles[:2]) == {"Love in Pawn", "La vida alrededor"}
+    assert len(titles) == 3, "never fewer than three"
+
+
+@pytest.mark.parametrize("most", [1, 2, 4])
+def test_top_k_documents_are_kept_per_entity(films: KnowledgeBase, most: int) -> None:
+    model = ScriptedModel.of(Actor([think("1"), think("2", more=False)], [name([("A", ["film"]), ("B", ["Spain"])])]))
+
+    visit(films, model, {"top_k": most})
+
+    assert [len(request["documents"]) for request in values(model, "summarize")] == [most, most]
+
+
+def test_without_a_reranker_no_passage_is_embedded_again(tmp_path: Path) -> None:
+    embeddings = ArithmeticEmbeddings()
+    with KnowledgeBase.open(tmp_path / "kb", embeddings) as kb:
+        kb.add(DOCUMENTS, progress=False)
+        embeddings.batches.clear()
+        run(kb, case_study())
+
+    assert not [text for text in embeddings.embedded if len(text) > 100]
+
+
+def test_only_documents_new_to_an_entity_are_read_and_without_new_ones_nothing_is_asked(films: KnowledgeBase) -> None:
+    demands = [look_up(Film=["film"]), name([("Film", ["Spain"]), ("Spain", ["Spain"])])]
+    notes = iter(["There is a film.", "Spain makes films."])
+    model = ScriptedModel.of(Actor([think("1"), think("2"), think("3", more=False)], demands, lambda _: next(notes)))
+
+    visit(films, model)
+
+    assert [request["entity"] for request in values(model, "summarize")] == ["Film", "Spain"]
+
+
+def test_an_entity_nothing_was_noted_about_is_read_again(films: KnowledgeBase) -> None:
+    demands = [look_up(Film=["film"]), look_up(Film=["film"])]
+    notes = iter([None, "There is a film."])
+    model = ScriptedModel.of(Actor([think("1"), think("2"), think("3", more=False)], demands, lambda _: next(notes)))
+
+    visit(films, model)
+
+    first, second = values(model, "summarize")
+    assert first["documents"] == second["documents"]
+
+
+@pytest.mark.parametrize("nothing", [None, "", "  ", "None", "none.", "NULL", "N/A", "Nothing."])
+def test_a_summary_that_says_nothing_adds_nothing(films: KnowledgeBase, nothing: str | None) -> None:
+    actor = Actor([think("1"), think("2", more=False)], [look_up(Film=["film"])], {"Film": nothing})
+    model = ScriptedModel.of(actor)
+
+    visit(films, model)
+
+    assert values(model, "answer_from_outline")[0]["outline"] == []
+
+
+def test_a_summary_that_only_contains_the_word_none_is_one(films: KnowledgeBase) -> None:
+    actor = Actor([think("1"), think("2", more=False)], [look_up(Film=["film"])], {"Film": "None of them is a film."})
+    model = ScriptedModel.of(actor)
+
+    visit(films, model)
+
+    assert values(model, "answer_from_outline")[0]["outline"][0]["fragments"] == ["None of them is a film."]
+
+
+# --- ablations -------------------------------------------------------------------------------------------------------
+def test_without_the_reasoners_flag_every_thought_retrieves_until_one_is_final(films: KnowledgeBase) -> None:
+    thoughts = [json.dumps({"thought": f"Sentence {n}.", "final": n == 2}) for n in range(3)]
+    actor = Actor(thoughts, [look_up(A=["film"]), look_up(B=["film"])], lambda values: f"On {values['entity']}.")
+    model = ScriptedModel.of(actor)
+
+    nodes, result = visit(films, model, detect_gaps=False)
+
+    assert nodes.count("retrieve") == 2
+    assert "reason" not in model.prompts()
+    assert [step["thought"] for step in result["trace"]] == ["Sentence 0.", "Sentence 1.", "Sentence 2."]
+
+
+def test_without_the_entity_identifier_the_thought_is_the_query(films: KnowledgeBase) -> None:
+    actor = Actor([think(FIRST), think(LAST, more=False)], notes=lambda _: "Saunders directed Love in Pawn.")
+    model = ScriptedModel.of(actor)
+
+    nodes, result = visit(films, model, identify_entities=False)
+
+    assert nodes[2:4] == ["query_with_thought", "retrieve"]
+    assert result["trace"][0]["query"] == FIRST
+    assert [entry["entity"] for entry in values(model, "answer_from_outline")[0]["outline"]] == [""]
+
+
+def test_without_the_outline_the_passages_are_handed_on_whole_and_once(films: KnowledgeBase) -> None:
+    demands = [name([("A", ["film"]), ("B", ["film"])]), look_up(C=["director"])]
+    model = ScriptedModel.of(Actor([think("1"), think("2"), think("3", more=False)], demands))
+
+    nodes, result = visit(films, model, keep_outline=False)
+
+    (entry,) = values(model, "answer_from_outline")[0]["outline"]
+    assert sorted(entry["fragments"]) == sorted(f"{d['title']}: {d['text']}" for d in DOCUMENTS)
+    assert "summarize" not in model.prompts()
+    assert nodes.count("collect_passages") == 2
+    assert len({evidence["passage_id"] for evidence in result["evidence"]}) == len(DOCUMENTS)
+
+
+def test_each_part_can_have_a_model_of_its_own(films: KnowledgeBase) -> None:
+    play = case_study()
+    parts: dict[str, Any] = {
+        part: ScriptedModel.of(play) for part in ("reasoner", "identifier", "summarizer", "answerer")
+    }
+
+    visit(films, ScriptedModel.of([]), **parts)
+
+    assert {part: set(model.prompts()) for part, model in parts.items()} == {
+        "reasoner": {"reason"},
+        "identifier": {"identify_entities"},
+        "summarizer": {"summarize"},
+        "answerer": {"answer_from_outline"},
+    }
+
+
+# --- errors ----------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("question", ["", "  ", None, 42])
+def test_a_question_that_is_none_is_refused(films: KnowledgeBase, question: Any) -> None:
+    with pytest.raises(QuestionError):
+        create_dualrag(ScriptedModel.of([]), films).compile().invoke({"question": question})
+
+
+def test_an_empty_knowledge_base_is_said_to_be_empty(empty_kb: KnowledgeBase) -> None:
+    with pytest.raises(EmptyKnowledgeBaseError):
+        run(empty_kb, case_study())
+
+
+@pytest.mark.parametrize("prompt", ["reason", "identify_entities", "summarize", "answer_from_outline"])
+def test_a_part_that_keeps_talking_garbage_is_an_error_that_names_it(films: KnowledgeBase, prompt: str) -> None:
+    play = case_study()
+
+    def garbled(asked: str, shown: Mapping[str, Any]) -> str:
+        return "Nice films!" if asked == prompt else play(asked, shown)
+
+    with pytest.raises(ModelOutputError, match=f"prompt '{prompt}'"):
+        run(films, garbled)
+
+
+def test_a_bad_reply_is_repaired(films: KnowledgeBase) -> None:
+    play, bad = case_study(), ["Well.", '{"entities": ["Film"]}']
+
+    def stumbling(asked: str, shown: Mapping[str, Any]) -> str:
+        return bad.pop() if asked == "identify_entities" and bad else play(asked, shown)
+
+    result = run(films, stumbling)
+
+    assert result["answer"] == VIAJE
+    assert result["usage"]["repairs"] == 2
+
+
+def test_a_passage_deleted_while_the_question_runs_does_no_harm(films: KnowledgeBase) -> None:
+    play = case_study()
+
+    def deleting(asked: str, shown: Mapping[str, Any]) -> str:
+        films.delete(["pawn"])
+        return play(asked, shown)
+
+    result = run(films, deleting)
+
+    assert result["answer"] == VIAJE
+    assert "pawn" not in {entry["passage_id"] for entry in result["evidence"]}

@@ -1,0 +1,363 @@
+"""KiRAG on scripted models: the running example of its paper (figures 1 and 2), its chain, its stops, its options."""
+
+import json
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes import ArithmeticEmbeddings, ScriptedModel
+
+from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelOutputError, UnknownNameError
+from langgraph_rag.graphs.kirag import create_kirag
+from langgraph_rag.records import Record
+from langgraph_rag.tools.extraction import Reading
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+QUESTION = "According to the 2001 census, what was the population of the city in which Kirton End is located?"
+LOCATED = ["Kirton End", "location", "Boston"]
+POPULATION = ["Boston", "population in 2001 census", "35,124"]
+DOCUMENTS = [
+    {
+        "id": "kirton-end",
+        "title": "Kirton End",
+        "text": "Kirton End lies in the parish of Kirton, in the district of Boston. It is a hamlet.",
+    },
+    {
+        "id": "boston",
+        "title": "Boston, Lincolnshire",
+        "text": "Boston is a port on the east coast. The census of 2001 counted a population of 35,124 in the town.",
+    },
+    {
+        "id": "kirton",
+        "title": "Kirton, Nottinghamshire",
+        "text": "Kirton is a village. In the census of 2001 its population was 273.",
+    },
+    {"id": "ollerton", "title": "Ollerton", "text": "Ollerton is a small town. It has a mill."},
+]
+TRIPLES = {
+    "kirton-end": [LOCATED, ["Kirton End", "is", "hamlet"]],
+    "boston": [["Boston", "is", "port"], POPULATION],
+    "kirton": [["Kirton", "population in 2001 census", "273"], ["Kirton", "is", "village"]],
+    "ollerton": [["Ollerton", "is", "small town"]],
+}
+TWO = {"top_k": 2, "search": "dense"}
+STEP = ["retrieve", "decompose_knowledge", "identify_candidates", "construct_chain"]
+END = ["rank_documents", "read_passages", "conclude"]
+
+
+class TableExtractor:
+    """Reads each passage's triples off a table."""
+
+    version = "table"
+
+    def __init__(self, triples: Mapping[str, list[list[str]]]) -> None:
+        self.triples = triples
+
+    async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
+        yield [(passage["id"], self.triples.get(passage["id"], [])) for passage in passages]
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Iterator[KnowledgeBase]:
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=TableExtractor(TRIPLES)) as kb:
+        kb.add(DOCUMENTS, progress=False)
+        yield kb
+
+
+def chain(*pieces: Any, conclusion: str = "More is missing.") -> str:
+    """Write a constructor's reply."""
+    return json.dumps({"chain": pieces, "conclusion": conclusion})
+
+
+def say(answer: str) -> str:
+    """Write a reader's reply."""
+    return json.dumps({"thought": "So it is.", "answer": answer})
+
+
+ANSWERED = "So the answer is 35,124."
+CASE = [chain(LOCATED), chain(POPULATION, conclusion=ANSWERED), chain(conclusion=ANSWERED), say("35,124")]
+
+
+def values(model: ScriptedModel, prompt: str) -> list[dict[str, Any]]:
+    """Return the values of each request with a prompt."""
+    asked = [messages[1].response_metadata["langgraph_rag"] for messages in model.received]
+    return [request["values"] for request in asked if request["prompt"] == prompt]
+
+
+def visit(
+    kb: KnowledgeBase, model: ScriptedModel, context: Mapping[str, Any] | None = None, **options: Any
+) -> tuple[list[str], dict[str, Any]]:
+    """Return the nodes in the order they ran, and the result."""
+    graph: Any = create_kirag(model, kb, **options).compile()
+    nodes: list[str] = []
+    result: dict[str, Any] = {}
+    modes = ["updates", "values"]
+    for mode, chunk in graph.stream(
+        {"question": QUESTION}, context=context, stream_mode=modes, output_keys=graph.output_channels
+    ):
+        if mode == "updates":
+            nodes += chunk
+        else:
+            result = chunk
+    return nodes, result
+
+
+# --- the paper's example ---------------------------------------------------------------------------------------------
+def test_the_papers_example_goes_through_its_steps_to_its_answer(places: KnowledgeBase) -> None:
+    model = ScriptedModel.of(CASE)
+
+    nodes, result = visit(places, model, TWO)
+
+    grown = [*STEP, "accumulate"]
+    assert nodes == ["receive_question", *grown, *grown, *STEP, *END]
+    assert result["answer"] == "35,124"
+    assert [(e["triple"], e["passage_id"], e["step"]) for e in result["evidence"]] == [
+        (LOCATED, "kirton-end", 1),
+        (POPULATION, "boston", 2),
+    ]
+    assert result["evidence"][1]["sentence"].startswith("The census of 2001")
+    assert [step["core_triples"] for step in result["trace"]] == [[LOCATED], [POPULATION], []]
+    assert result["trace"][2]["thought"] == ANSWERED
+
+
+def test_the_query_of_each_step_is_the_question_with_the_chain(places: KnowledgeBase) -> None:
+    _, result = visit(places, ScriptedModel.of(CASE), TWO)
+
+    first, second, third = (step["query"] for step in result["trace"])
+    assert first == QUESTION
+    assert second.startswith(QUESTION) and second.endswith("knowledge triples: <Kirton End; location; Boston>")
+    assert third.endswith("<Kirton End; location; Boston>. <Boston; population in 2001 census; 35,124>")
+
+
+def test_only_the_first_triple_of_the_completed_chain_is_taken(places: KnowledgeBase) -> None:
+    whole = chain(LOCATED, POPULATION, conclusion=ANSWERED)
+
+    _, result = visit(places, ScriptedModel.of([whole, say("35,124")]), {"max_steps": 1})
+
+    assert [step["core_triples"] for step in result["trace"]] == [[LOCATED]]
+
+
+def test_the_constructor_sees_the_chain_and_no_triple_of_it_again(places: KnowledgeBase) -> None:
+    model = ScriptedModel.of(CASE)
+
+    visit(places, model)
+
+    first, second, _ = values(model, "construct_chain")
+    assert (first["chain"], second["chain"]) == ([], [LOCATED])
+    assert LOCATED in first["candidates"] and LOCATED not in second["candidates"]
+
+
+def test_at_most_the_papers_number_of_candidates_is_shown_best_first(places: KnowledgeBase) -> None:
+    model = ScriptedModel.of(CASE)
+
+    visit(places, model, {"max_candidates": 3})
+
+    shown = values(model, "construct_chain")[0]["candidates"]
+    assert len(shown) == 3
+    assert shown[0] in (POPULATION, ["Kirton", "population in 2001 census", "273"])
+
+
+# --- documents and reader --------------------------------------------------------------------------------------------
+def test_documents_are_ranked_by_their_best_triple_over_all_steps(places: KnowledgeBase) -> None:
+    graph: Any = create_kirag(ScriptedModel.of(CASE), places).compile()
+
+    states = list(graph.stream({"question": QUESTION}, stream_mode="values"))
+
+    scored = [(c["score"], s["passage_id"]) for v in states for c in v.get("candidates", []) for s in c["sources"]]
+    best = {id_: max(score for score, other in scored if other == id_) for _, id_ in scored}
+    assert [p["id"] for p in states[-1]["ranking"]] == sorted(best, key=lambda id_: -best[id_])
+    assert [p["id"] for p in states[-1]["passages"]][: len(best)] == [p["id"] for p in states[-1]["ranking"]]
+
+
+@pytest.mark.parametrize(("context", "most"), [({}, 3), ({"read_k": 1}, 1)])
+def test_the_reader_sees_the_best_three_documents(places: KnowledgeBase, context: dict[str, int], most: int) -> None:
+    model = ScriptedModel.of(CASE)
+
+    _, result = visit(places, model, context)
+
+    (read,) = values(model, "answer_from_passages")
+    titles = {document["id"]: document["title"] for document in DOCUMENTS}
+    assert [text["title"] for text in read["passages"]] == [titles[p["id"]] for p in result["passages"][:most]]
+
+
+def test_the_authors_code_prefers_the_documents_behind_the_chain(places: KnowledgeBase) -> None:
+    _, result = visit(places, ScriptedModel.of(CASE), ranking="chain_first")
+
+    assert {passage["id"] for passage in result["passages"][:2]} == {"kirton-end", "boston"}
+
+
+# --- stops -----------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("context", "steps"), [({}, 5), ({"max_steps": 2}, 2)])
+def test_the_search_ends_after_the_papers_number_of_steps(
+    places: KnowledgeBase, context: dict[str, int], steps: int
+) -> None:
+    def script(prompt: str, given: Mapping[str, Any]) -> str:
+        return say("35,124") if prompt == "answer_from_passages" else chain(given["candidates"][0])
+
+    nodes, result = visit(places, ScriptedModel.of(script), context)
+
+    assert nodes.count("construct_chain") == len(result["trace"]) == steps
+
+
+def test_a_chain_that_nothing_continues_ends(places: KnowledgeBase) -> None:
+    nodes, result = visit(places, ScriptedModel.of([chain(), say("unanswerable")]))
+
+    assert nodes == ["receive_question", *STEP, *END]
+    assert (result["answer"], result["evidence"]) == ("unanswerable", [])
+
+
+def test_an_invented_triple_is_refused_and_asked_for_once_more(places: KnowledgeBase) -> None:
+    invented = ["Kirton End", "part of", "Grimsby"]
+    model = ScriptedModel.of([chain(invented), *CASE])
+
+    nodes, result = visit(places, model)
+
+    assert nodes[4:6] == ["construct_chain", "construct_chain"]
+    assert [given["refused"] for given in values(model, "construct_chain")][:3] == [
+        [],
+        ["Kirton End part of Grimsby"],
+        [],
+    ]
+    assert (result["answer"], result["usage"]["dropped"]) == ("35,124", 1)
+
+
+def test_two_invented_triples_end_the_chain(places: KnowledgeBase) -> None:
+    invented = chain(["Kirton End", "part of", "Grimsby"])
+
+    nodes, result = visit(places, ScriptedModel.of([invented, invented, say("unanswerable")]))
+
+    assert nodes == ["receive_question", *STEP, "construct_chain", *END]
+    assert (result["evidence"], result["usage"]["dropped"]) == ([], 2)
+
+
+def test_without_any_triple_the_reader_gets_the_first_retrieval(tmp_path: Path) -> None:
+    with KnowledgeBase.open(tmp_path / "bare", ArithmeticEmbeddings(), extractor=TableExtractor({})) as kb:
+        kb.add(DOCUMENTS, progress=False)
+        model = ScriptedModel.of([say("35,124")])
+
+        nodes, result = visit(kb, model, {"top_k": 2})
+
+    assert nodes == ["receive_question", *STEP[:3], *END]
+    assert len(values(model, "answer_from_passages")[0]["passages"]) == len(result["passages"]) == 2
+
+
+# --- bad replies -----------------------------------------------------------------------------------------------------
+def test_a_triple_spelled_otherwise_is_found_and_a_longer_reply_is_no_problem(places: KnowledgeBase) -> None:
+    reply = "<think>hm</think>```json\n" + chain(["kirton end", "Location", "BOSTON"]) + "\n``` there you are"
+
+    _, result = visit(places, ScriptedModel.of([reply, *CASE[1:]]))
+
+    assert result["trace"][0]["core_triples"] == [LOCATED]
+
+
+def test_a_model_that_never_replies_as_asked_raises(places: KnowledgeBase) -> None:
+    with pytest.raises(ModelOutputError, match="construct_chain"):
+        visit(places, ScriptedModel.of(["no"] * 3))
+
+
+def test_an_empty_knowledge_base_says_so(tmp_path: Path) -> None:
+    with (
+        KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings()) as kb,
+        pytest.raises(EmptyKnowledgeBaseError, match="add documents"),
+    ):
+        visit(kb, ScriptedModel())
+
+
+# --- options ---------------------------------------------------------------------------------------------------------
+def test_without_constructor_the_best_candidate_continues_the_chain(places: KnowledgeBase) -> None:
+    model = ScriptedModel.of([say("35,124")])
+
+    nodes, result = visit(places, model, {"max_steps": 3}, constructor="none")
+
+    assert nodes.count("construct_chain") == 3
+    assert model.prompts() == ["answer_from_passages"]
+    assert len({tuple(step["core_triples"][0]) for step in result["trace"]}) == 3
+
+
+def test_without_aligner_all_triples_are_shown_in_the_order_of_their_passages(places: KnowledgeBase) -> None:
+    model = ScriptedModel.of(CASE)
+
+    visit(places, model, {"max_candidates": 1, "search": "dense"}, aligner="none")
+
+    found = [passage["id"] for passage in places.search(QUESTION, 10)]
+    assert values(model, "construct_chain")[0]["candidates"] == [t for id_ in found for t in TRIPLES[id_]]
+
+
+def test_without_retriever_the_aligner_searches_all_triples(places: KnowledgeBase) -> None:
+    model = ScriptedModel.of(CASE)
+
+    nodes, result = visit(places, model, {"top_k": 1}, retriever="none")
+
+    assert nodes[:4] == ["receive_question", "identify_candidates", "construct_chain", "accumulate"]
+    assert not {"retrieve", "decompose_knowledge"} & set(nodes)
+    assert len(values(model, "construct_chain")[0]["candidates"]) == sum(map(len, TRIPLES.values()))
+    assert (result["answer"], [step["step"] for step in result["trace"]]) == ("35,124", [1, 2, 3])
+
+
+def test_a_chain_of_sentences(places: KnowledgeBase) -> None:
+    where = "Kirton End: Kirton End lies in the parish of Kirton, in the district of Boston."
+    model = ScriptedModel.of([chain(where), chain(conclusion=ANSWERED), say("35,124")])
+
+    _, result = visit(places, model, knowledge="sentences")
+
+    assert model.prompts()[0] == "construct_chain_of_sentences"
+    assert [(e["triple"], e["sentence"]) for e in result["evidence"]] == [([], where.removeprefix("Kirton End: "))]
+
+
+def test_a_chain_of_documents(places: KnowledgeBase) -> None:
+    model = ScriptedModel.of([chain("Kirton End"), chain(conclusion=ANSWERED), say("35,124")])
+
+    _, result = visit(places, model, knowledge="documents")
+
+    assert {"title": "Kirton End", "text": DOCUMENTS[0]["text"]} in values(model, model.prompts()[0])[0]["candidates"]
+    assert {evidence["passage_id"] for evidence in result["evidence"]} == {"kirton-end"}
+
+
+class Trained(ArithmeticEmbeddings):
+    """Knows that a place's population is wanted once the place is known."""
+
+    def _vector(self, text: str) -> list[float]:
+        return super()._vector("35124" if "population" in text and "273" not in text else text)
+
+
+def test_a_given_aligner_scores_the_triples_and_embeds_each_once(places: KnowledgeBase) -> None:
+    aligner = Trained("trained")
+    model = ScriptedModel.of(CASE)
+
+    visit(places, model, aligner=aligner)
+
+    assert values(model, "construct_chain")[0]["candidates"][0] == POPULATION
+    triples = [text for text in aligner.embedded if text.startswith("<")]
+    assert len(triples) == len(set(triples)) == sum(map(len, TRIPLES.values()))
+
+
+def test_a_trained_aligner_is_loaded_by_its_path(places: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: list[str] = []
+    monkeypatch.setattr("langgraph_rag.graphs.kirag.load_embeddings", lambda path: loaded.append(path) or Trained())
+
+    visit(places, ScriptedModel.of(CASE), aligner=Path("models") / "aligner")
+
+    assert loaded == [str(Path("models") / "aligner")]
+
+
+def test_constructor_and_reader_can_be_models_of_their_own(places: KnowledgeBase) -> None:
+    constructor, reader = ScriptedModel.of(CASE[:-1]), ScriptedModel.of(CASE[-1:])
+
+    _, result = visit(places, ScriptedModel(), constructor=constructor, reader=reader)
+
+    assert (len(constructor.received), len(reader.received), result["answer"]) == (3, 1, "35,124")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"knowledge": "words"}, {"ranking": "best"}, {"retriever": "bm25"}, {"constructor": "any"}],
+)
+def test_unknown_options_are_named_with_the_known_ones(places: KnowledgeBase, options: dict[str, Any]) -> None:
+    with pytest.raises(UnknownNameError, match=next(iter(options))):
+        create_kirag(ScriptedModel(), places, **options)
+
+
+def test_without_retriever_and_aligner_nothing_would_choose(places: KnowledgeBase) -> None:
+    with pytest.raises(ValueError, match="there must be an aligner"):
+        create_kirag(ScriptedModel(), places, retriever="none", aligner="none")

@@ -1,0 +1,452 @@
+"""MGranRAG on scripted models: the order of its steps, its rounds and memory, its graph and weights, its options.
+
+The paper shows its case only as a drawing; documents and question are our own.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from fakes import ScriptedModel
+from pydantic import TypeAdapter
+
+from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelOutputError, QuestionError, UnknownNameError
+from langgraph_rag.graphs.mgranrag import create_mgranrag
+from langgraph_rag.nodes.extract_evidence import EvidenceUnit
+from langgraph_rag.nodes.remember import confidence
+from langgraph_rag.nodes.weigh import OFFICIAL, PAPER, GrownGraph, personalization
+from langgraph_rag.records import Result
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+QUESTION = "In which country was the director of The Salt Road born?"
+DIRECTOR = "Who directed The Salt Road?"
+SUBQUERIES = [DIRECTOR, "In which country was that person born?"]
+DIRECTED = "The Salt Road is a 1968 drama film directed by Orla Vint."
+BORN = "Vint was born in Pellworth."
+TOWN = "Pellworth is a harbour town in Norland."
+ROUND = ["extract_evidence", "remember", "augment_query", "align_phrases", "calibrate"]
+FIRST = ["receive_question", "decompose", "retrieve"]
+LAST = ["read_passages", "conclude"]
+NARROW = {"top_k": 3, "max_steps": 3, "search": "dense"}
+
+Found = Mapping[str, Any]
+EVIDENCE: dict[str, Found] = {
+    DIRECTED: {"full": [1], "partial": [0, 2], "phrases": ["Orla Vint"]},
+    BORN: {"full": [], "partial": [0, 2], "phrases": ["Pellworth"]},
+    TOWN: {"full": [0, 2], "partial": [], "phrases": ["Pellworth", "Norland"]},
+}
+
+
+class Reader:
+    """Splits the question, marks what stands in a table and has not been found yet, answers, and notes what it saw."""
+
+    def __init__(self, evidence: Mapping[str, Found] = EVIDENCE, answer: str = "Norland") -> None:
+        self.evidence, self.answer = evidence, answer
+        self.saw: list[tuple[str, Mapping[str, Any]]] = []
+
+    def __call__(self, prompt: str, values: Mapping[str, Any]) -> str:
+        self.saw.append((prompt, values))
+        if prompt == "decompose":
+            return json.dumps({"thought": "Two things.", "subqueries": SUBQUERIES})
+        if prompt == "answer_from_passages":
+            return json.dumps({"thought": "So it is.", "answer": self.answer})
+        return json.dumps({"thought": "Hm.", "evidence": self._marked(values)})
+
+    def _marked(self, values: Mapping[str, Any]) -> list[Found]:
+        known = {text["text"] for text in values["known"]}
+        shown = [
+            (number, sentence)
+            for text in values["passages"]
+            for number, sentence in enumerate(text["sentences"], start=text["first"])
+        ]
+        return [
+            {"sentence": number, **self.evidence[sentence]}
+            for number, sentence in shown
+            if sentence in self.evidence and sentence not in known
+        ]
+
+    def values(self, prompt: str) -> list[Mapping[str, Any]]:
+        """Return the values of each request with a prompt."""
+        return [values for name, values in self.saw if name == prompt]
+
+
+def visit(
+    kb: KnowledgeBase, script: Any, context: Mapping[str, Any] | None = None, **options: Any
+) -> tuple[list[str], dict[str, Any]]:
+    """Return the nodes in the order they ran, and the result."""
+    graph: Any = create_mgranrag(ScriptedModel.of(script), kb, **options).compile()
+    nodes: list[str] = []
+    result: dict[str, Any] = {}
+    for mode, chunk in graph.stream(
+        {"question": QUESTION}, context=context, stream_mode=["updates", "values"], output_keys=graph.output_channels
+    ):
+        if mode == "updates":
+            nodes += chunk
+        else:
+            result = chunk
+    return nodes, result
+
+
+def states(kb: KnowledgeBase, script: Any, context: Mapping[str, Any] | None = None, **options: Any) -> dict[str, Any]:
+    """Return the last state, inner keys included."""
+    graph: Any = create_mgranrag(ScriptedModel.of(script), kb, **options).compile()
+    return list(graph.stream({"question": QUESTION}, context=context, stream_mode="values"))[-1]  # type: ignore[no-any-return]
+
+
+def unit(sentence: str, passage: str, score: float, *phrases: str, step: int = 1) -> EvidenceUnit:
+    return EvidenceUnit(
+        passage_id=passage,
+        title="",
+        sentence=sentence,
+        full=[0],
+        partial=[],
+        phrases=list(phrases),
+        score=score,
+        step=step,
+    )
+
+
+# --- the steps -------------------------------------------------------------------------------------------------------
+def test_one_round_is_the_papers_default(kb: KnowledgeBase) -> None:
+    nodes, result = visit(kb, Reader())
+
+    assert nodes == [*FIRST, *ROUND, *LAST]
+    assert result["answer"] == "Norland"
+    assert result["usage"]["calls"] == 3
+
+
+def test_rounds_walk_to_passages_that_no_search_for_the_question_finds(kb: KnowledgeBase) -> None:
+    reader = Reader()
+    assert "pellworth" not in {passage["id"] for passage in kb.search(QUESTION, 3)}
+
+    nodes, result = visit(kb, reader, NARROW)
+
+    assert nodes[:3] == FIRST
+    assert nodes[3:-2] == ROUND * (len(nodes[3:-2]) // len(ROUND))
+    assert len(nodes[3:-2]) > len(ROUND)
+    assert [(e["sentence"], e["passage_id"], e["title"]) for e in result["evidence"]] == [
+        (DIRECTED, "salt-road", "The Salt Road"),
+        (BORN, "vint", "Orla Vint"),
+        (TOWN, "pellworth", "Pellworth"),
+    ]
+    assert {"salt-road", "vint", "pellworth"} <= {passage["id"] for passage in result["passages"][:5]}
+
+
+def test_the_result_is_of_the_declared_types(kb: KnowledgeBase) -> None:
+    result = visit(kb, Reader(), NARROW)[1]
+
+    TypeAdapter(Result).validate_python(result, strict=True)
+    assert set(result) == set(Result.__annotations__)
+    assert all(entry["triple"] == [] for entry in result["evidence"])
+    scores = [passage["score"] for passage in result["passages"]]
+    assert scores == sorted(scores, reverse=True)
+    assert [step["step"] for step in result["trace"]] == list(range(1, 1 + len(result["trace"])))
+
+
+def test_the_extractor_sees_all_questions_the_memory_and_the_best_passages(kb: KnowledgeBase) -> None:
+    reader = Reader()
+
+    visit(kb, reader, NARROW)
+
+    first, second = reader.values("extract_evidence")[:2]
+    assert first["questions"] == second["questions"] == [QUESTION, *SUBQUERIES]
+    assert first["known"] == []
+    assert {"title": "The Salt Road", "text": DIRECTED} in second["known"]
+    assert [len(values["passages"]) for values in (first, second)] == [3, 3]
+
+
+def test_sentences_are_numbered_through_all_passages(kb: KnowledgeBase) -> None:
+    reader = Reader()
+
+    visit(kb, reader)
+
+    texts = reader.values("extract_evidence")[0]["passages"]
+    following = 1
+    for text in texts:
+        assert text["first"] == following
+        following += len(text["sentences"])
+
+
+def test_long_passages_are_read_in_several_calls_side_by_side(kb: KnowledgeBase) -> None:
+    reader = Reader()
+
+    result = visit(kb, reader, {"max_reading_tokens": 60})[1]
+
+    parts = reader.values("extract_evidence")
+    assert len(parts) > 2
+    assert sum(len(values["passages"]) for values in parts) == 8
+    assert all(values["passages"][0]["first"] == 1 for values in parts)
+    assert {entry["passage_id"] for entry in result["evidence"]} == {"salt-road", "vint", "pellworth"}
+
+
+def test_the_reader_answers_from_the_five_best_passages(kb: KnowledgeBase) -> None:
+    reader = Reader()
+
+    result = visit(kb, reader)[1]
+
+    records = kb.passages([passage["id"] for passage in result["passages"][:5]])
+    assert [text["title"] for text in reader.values("answer_from_passages")[0]["passages"]] == [
+        record["title"] for record in records
+    ]
+
+
+# --- sub-queries -----------------------------------------------------------------------------------------------------
+def test_sub_queries_that_repeat_the_question_or_each_other_are_left_out(kb: KnowledgeBase) -> None:
+    reader = Reader()
+
+    def script(prompt: str, values: Mapping[str, Any]) -> str:
+        if prompt == "decompose":
+            return json.dumps({"thought": "", "subqueries": [QUESTION.upper(), " A? ", "", "B?", "a", "B?"]})
+        return reader(prompt, values)
+
+    assert states(kb, script)["subqueries"] == ["A?", "B?"]
+
+
+# --- evidence --------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("full", "partial", "subqueries", "score"),
+    [
+        ([0, 1, 2], [], 2, 2.0),
+        ([0], [1], 2, 1.25),
+        ([], [0], 2, 0.5),
+        ([1], [], 4, 0.25),
+        ([0], [], 0, 1.0),
+        ([], [], 3, 0.0),
+    ],
+)
+def test_confidence_is_the_main_label_plus_the_mean_over_all_sub_queries(
+    full: Sequence[int], partial: Sequence[int], subqueries: int, score: float
+) -> None:
+    assert confidence(full, partial, subqueries) == pytest.approx(score)
+
+
+@pytest.mark.parametrize("name", ["number", "text", "bracketed"])
+def test_a_sentence_is_meant_by_its_number_or_its_wording(kb: KnowledgeBase, name: str) -> None:
+    reader = Reader()
+
+    def script(prompt: str, values: Mapping[str, Any]) -> str:
+        if prompt != "extract_evidence":
+            return reader(prompt, values)
+        number = reader._marked(values)[0]["sentence"]
+        sentence = [s for text in values["passages"] for s in text["sentences"]][number - 1]
+        meant = {"number": str(number), "text": sentence.lower(), "bracketed": f"[{number}]"}[name]
+        return json.dumps({"thought": "", "evidence": [{"sentence": meant, "full": ["Q1"], "phrases": []}]})
+
+    (entry,) = visit(kb, script)[1]["evidence"]
+    assert entry["sentence"] in EVIDENCE
+
+
+@pytest.mark.parametrize(
+    ("reply", "dropped"),
+    [
+        ({"sentence": 999, "full": [0]}, 1),
+        ({"sentence": 0, "full": [0]}, 1),
+        ({"sentence": "Nobody ever wrote this sentence anywhere.", "full": [0]}, 1),
+        ({"sentence": 1, "full": [3], "partial": ["x"]}, 2),
+        ({"sentence": 1, "full": [], "partial": []}, 0),
+    ],
+)
+def test_evidence_that_names_nothing_shown_is_dropped_and_counted(
+    kb: KnowledgeBase, reply: Mapping[str, Any], dropped: int
+) -> None:
+    reader = Reader()
+
+    def script(prompt: str, values: Mapping[str, Any]) -> str:
+        marked = json.dumps({"thought": "", "evidence": [reply]})
+        return marked if prompt == "extract_evidence" else reader(prompt, values)
+
+    result = visit(kb, script)[1]
+
+    assert result["evidence"] == []
+    assert result["usage"]["dropped"] == dropped
+
+
+def test_phrases_that_stand_nowhere_are_dropped_and_counted(kb: KnowledgeBase) -> None:
+    evidence = {DIRECTED: {"full": [0], "phrases": ["ORLA VINT", "Orla Vint", "Zebulon Crake", "Norland", ""]}}
+
+    state = states(kb, Reader(evidence))
+
+    assert state["memory"][0]["phrases"] == ["ORLA VINT", "Norland"]
+    assert state["usage"]["dropped"] == 1
+
+
+def test_a_sentence_found_again_unites_its_labels_and_phrases(kb: KnowledgeBase) -> None:
+    reader, labels = Reader(), iter([([], [0], ["Orla Vint"]), ([0], [1], ["The Salt Road"]), ([], [2], [])])
+
+    def script(prompt: str, values: Mapping[str, Any]) -> str:
+        if prompt != "extract_evidence":
+            return reader(prompt, values)
+        shown = [s for text in values["passages"] for s in text["sentences"]]
+        full, partial, phrases = next(labels)
+        found = {"sentence": shown.index(DIRECTED) + 1, "full": full, "partial": partial, "phrases": phrases}
+        return json.dumps({"thought": "", "evidence": [found]})
+
+    state = states(kb, script, {"top_k": 8, "max_steps": 2})
+
+    (unit_,) = state["memory"]
+    assert (unit_["full"], unit_["partial"], unit_["phrases"]) == ([0], [1], ["Orla Vint", "The Salt Road"])
+    assert (unit_["score"], unit_["step"]) == (1.25, 1)
+
+
+# --- rounds ----------------------------------------------------------------------------------------------------------
+def test_rounds_end_when_one_found_nothing_and_the_same_passages_would_be_read_again(kb: KnowledgeBase) -> None:
+    nodes, result = visit(kb, Reader({}), {"top_k": 8, "max_steps": 9})
+
+    assert nodes == [*FIRST, *ROUND, *LAST]
+    assert result["evidence"] == []
+    assert len(result["passages"]) == 8
+
+
+def test_the_query_grows_by_new_evidence_and_the_best_of_before(kb: KnowledgeBase) -> None:
+    result = visit(kb, Reader(), NARROW)[1]
+
+    assert result["trace"][0]["query"] == QUESTION
+    assert result["trace"][1]["query"].startswith(f"{QUESTION}\n")
+    assert f"The Salt Road: {DIRECTED}" in result["trace"][1]["query"].split("\n")
+
+
+# --- graph and weights -----------------------------------------------------------------------------------------------
+def test_the_graph_grows_for_one_question_only(kb: KnowledgeBase) -> None:
+    graph = kb.hierarchy
+    size, edges = graph.walk.size, graph.sources.size
+    memory = [unit(BORN, "vint", 1.0, "Orla Vint", "Crake the Elder"), unit(TOWN, "pellworth", 1.0, "Pellworth")]
+
+    grown = GrownGraph(graph, memory, {})
+
+    assert list(grown.new) == ["crake the elder"]
+    assert grown.links == [
+        (graph.sentences[BORN], graph.phrases["orla vint"]),
+        (graph.sentences[BORN], grown.new["crake the elder"]),
+    ]
+    assert grown.walk.size == size + 1
+    assert (kb.hierarchy.walk.size, kb.hierarchy.sources.size) == (size, edges)
+
+
+def test_evidence_of_a_passage_deleted_meanwhile_weighs_nothing(kb: KnowledgeBase) -> None:
+    grown = GrownGraph(kb.hierarchy, [unit("It is gone.", "x", 1.0, "Orla Vint")], {})
+
+    assert (grown.memory, grown.links) == ([], [])
+    assert personalization(grown, PAPER, before=[], similar=[{"id": "x", "score": 1.0}], asked=[]) == {}
+
+
+def test_phrases_aligned_with_the_graph_are_nodes_of_it(kb: KnowledgeBase) -> None:
+    grown = GrownGraph(kb.hierarchy, [unit(TOWN, "pellworth", 1.0, "Pelworth")], {"Pelworth": "Pellworth"})
+
+    assert (grown.new, grown.links) == ({}, [])
+
+
+def test_the_papers_weights_share_each_granularity_by_equations_2_to_4(kb: KnowledgeBase) -> None:
+    graph = kb.hierarchy
+    grown = GrownGraph(graph, [unit(DIRECTED, "salt-road", 2.0, "Orla Vint"), unit(TOWN, "pellworth", 0.5)], {})
+    similar = [{"id": "vint", "score": 0.6}, {"id": "heron", "score": 0.2}, {"id": "holm", "score": -0.1}]
+    before = [{"id": "heron", "score": 0.5}]
+
+    seeds = personalization(grown, PAPER, before=before, similar=similar, asked=["Norland", "Nowhere"])  # type: ignore[arg-type]
+
+    passages, sentences, phrases = graph.numbers, graph.sentences, graph.phrases
+    vint = 2.0 / graph.walk.degree([phrases["orla vint"]])[0]
+    norland = 2.0 * 0.5 / graph.walk.degree([phrases["norland"]])[0]
+    assert seeds == pytest.approx(
+        {
+            passages["vint"]: 0.1 * 0.75,
+            passages["heron"]: 0.1 * 0.25 + 0.1 * 0.5,
+            sentences[DIRECTED]: 0.5 * 0.8,
+            sentences[TOWN]: 0.5 * 0.2,
+            phrases["orla vint"]: 0.6 * vint / (vint + norland),
+            phrases["norland"]: 0.6 * norland / (vint + norland),
+        }
+    )
+
+
+def test_the_official_weights_are_not_shared(kb: KnowledgeBase) -> None:
+    graph = kb.hierarchy
+    grown = GrownGraph(graph, [unit(TOWN, "pellworth", 2.0, "Pellworth")], {})
+
+    seeds = personalization(grown, OFFICIAL, before=[], similar=[{"id": "vint", "score": 0.5}], asked=[])
+
+    degree = graph.walk.degree([graph.phrases["pellworth"]])[0]
+    assert seeds == pytest.approx(
+        {
+            graph.numbers["vint"]: 2.0,
+            graph.sentences[TOWN]: 3.0,
+            graph.phrases["pellworth"]: 48 * (1 + 1 / (degree + 1)),
+        }
+    )
+
+
+# --- options ---------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("parts", "nodes"),
+    [
+        ("graph", ["receive_question", "retrieve", "calibrate", *LAST]),
+        ("graph+decomposition", [*FIRST, "augment_query", "calibrate", *LAST]),
+        ("graph+decomposition+evidence", [*FIRST, *ROUND, *LAST]),
+    ],
+)
+def test_parts_of_the_ablation_are_nodes(kb: KnowledgeBase, parts: str, nodes: list[str]) -> None:
+    visited, result = visit(kb, Reader(), parts=parts)
+
+    assert visited == nodes
+    assert result["answer"] == "Norland"
+    assert len(result["passages"]) == 8
+
+
+def test_without_evidence_the_sub_queries_widen_the_query(kb: KnowledgeBase) -> None:
+    assert states(kb, Reader(), parts="graph+decomposition")["query"].split("\n") == [QUESTION, *SUBQUERIES]
+    assert states(kb, Reader(), parts="graph")["query"] == QUESTION
+
+
+def test_each_task_can_have_a_model_of_its_own(kb: KnowledgeBase) -> None:
+    extractor, answerer = ScriptedModel.of(Reader()), ScriptedModel.of(Reader())
+
+    visit(kb, [], extractor=extractor, answerer=answerer)
+
+    assert extractor.prompts() == ["decompose", "extract_evidence"]
+    assert answerer.prompts() == ["answer_from_passages"]
+
+
+@pytest.mark.parametrize("option", ["weights", "parts"])
+def test_an_unknown_option_is_refused_and_the_known_ones_are_named(kb: KnowledgeBase, option: str) -> None:
+    with pytest.raises(UnknownNameError, match=f"(?s){option}.*'nonsense'.*(paper|graph)"):
+        create_mgranrag(ScriptedModel(), kb, **{option: "nonsense"})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("weights", ["paper", "official"])
+def test_both_profiles_bring_the_evidence_to_the_front(kb: KnowledgeBase, weights: str) -> None:
+    result = visit(kb, Reader(), weights=weights)[1]
+
+    assert {"salt-road", "vint", "pellworth"} <= {passage["id"] for passage in result["passages"][:5]}
+
+
+# --- errors ----------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("prompt", ["decompose", "extract_evidence", "answer_from_passages"])
+def test_a_model_without_a_usable_reply_is_an_error_that_names_the_prompt(kb: KnowledgeBase, prompt: str) -> None:
+    reader = Reader()
+
+    def script(name: str, values: Mapping[str, Any]) -> str:
+        return "I would rather not." if name == prompt else reader(name, values)
+
+    with pytest.raises(ModelOutputError, match=f"'{prompt}'"):
+        visit(kb, script)
+
+
+def test_a_bad_reply_is_asked_again(kb: KnowledgeBase) -> None:
+    reader, spoilt = Reader(), iter([True])
+
+    def script(name: str, values: Mapping[str, Any]) -> str:
+        return '{"evidence": 3}' if name == "extract_evidence" and next(spoilt, False) else reader(name, values)
+
+    result = visit(kb, script)[1]
+
+    assert result["answer"] == "Norland"
+    assert result["usage"]["repairs"] == 1
+
+
+def test_an_empty_knowledge_base_and_an_empty_question_are_refused(empty_kb: KnowledgeBase) -> None:
+    graph: Any = create_mgranrag(ScriptedModel.of(Reader()), empty_kb).compile()
+
+    with pytest.raises(EmptyKnowledgeBaseError):
+        graph.invoke({"question": QUESTION})
+    with pytest.raises(QuestionError):
+        graph.invoke({"question": "  "})

@@ -1,0 +1,442 @@
+"""PAR RAG on scripted models: the order of its Algorithm 1, its reviews, its plans and their approval, its options.
+
+The paper shows no case study; documents and question are our own.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from fakes import ScriptedModel
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+from pydantic import TypeAdapter
+
+from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelOutputError, PlanError, QuestionError, UnknownNameError
+from langgraph_rag.graphs.par_rag import ParRagResult, create_par_rag
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+QUESTION = "In which country lies the birthplace of the director of The Salt Road?"
+DIRECTOR = "Who is the director of The Salt Road?"
+BIRTHPLACE = "What is the birthplace of the director of The Salt Road?"
+BIRTHPLACE_OF_VINT = "What is the birthplace of Orla Vint?"
+COUNTRY_OF_PELLWORTH = "In which country lies Pellworth?"
+STEPS = [DIRECTOR, BIRTHPLACE, QUESTION]
+FIRST = ["receive_question", "plan"]
+STEP = ["retrieve", "act", "retrieve_finely", "review", "record"]
+LAST = ["answer_from_trajectories", "conclude"]
+
+
+# --- what models say -------------------------------------------------------------------------------------------------
+def planned(*questions: str, action: str = "Retrieve") -> str:
+    return json.dumps({"steps": [{"thought": "Hm.", "question": q, "action": action} for q in questions]})
+
+
+def said(answer: str) -> str:
+    return json.dumps({"answer": answer})
+
+
+def reviewed(status: str, *, answer: str | None = None, question: str | None = None) -> str:
+    return json.dumps({"status": status, "answer": answer, "question": question})
+
+
+def refined(question: str) -> str:
+    return json.dumps({"question": question})
+
+
+def final(answer: str) -> str:
+    return json.dumps({"thought": "So it is.", "answer": answer})
+
+
+PASS = reviewed("PASS")
+RUN = [
+    planned(*STEPS),
+    said("Orla Vint directed The Salt Road [1]."),
+    PASS,
+    refined(BIRTHPLACE_OF_VINT),
+    said("Orla Vint was born in Pellworth [1]."),
+    PASS,
+    refined(COUNTRY_OF_PELLWORTH),
+    said("Pellworth is in Norland [1]."),
+    PASS,
+    final("Norland"),
+]
+
+
+# --- how they are run ------------------------------------------------------------------------------------------------
+def values(model: ScriptedModel, prompt: str) -> list[dict[str, Any]]:
+    """Return the values of each request with a prompt."""
+    asked = [messages[1].response_metadata["langgraph_rag"] for messages in model.received]
+    return [request["values"] for request in asked if request["prompt"] == prompt]
+
+
+def visit(
+    kb: KnowledgeBase, model: ScriptedModel, context: Mapping[str, Any] | None = None, **options: Any
+) -> tuple[list[str], dict[str, Any]]:
+    """Return the nodes in the order they ran, and the result."""
+    graph: Any = create_par_rag(model, kb, **options).compile()
+    nodes: list[str] = []
+    result: dict[str, Any] = {}
+    for mode, chunk in graph.stream(
+        {"question": QUESTION},
+        context=context,
+        stream_mode=["updates", "values"],
+        output_keys=graph.output_channels,
+    ):
+        if mode == "updates":
+            nodes += chunk
+        else:
+            result = chunk
+    return nodes, result
+
+
+def run(kb: KnowledgeBase, script: Any, context: Mapping[str, Any] | None = None, **options: Any) -> dict[str, Any]:
+    return visit(kb, ScriptedModel.of(script), context, **options)[1]
+
+
+# --- Algorithm 1 -----------------------------------------------------------------------------------------------------
+def test_a_run_takes_the_steps_of_algorithm_1_and_4n_calls_at_most(kb: KnowledgeBase) -> None:
+    nodes, result = visit(kb, ScriptedModel.of(RUN))
+
+    assert nodes == [*FIRST, *STEP, "refine", *STEP, "refine", *STEP, *LAST]
+    assert result["answer"] == "Norland"
+    assert result["usage"]["calls"] == 4 * 3 - 2
+    assert [step["question"] for step in result["plan"]] == STEPS
+    assert [(step["query"], step["next_question"]) for step in result["trace"]] == [
+        (DIRECTOR, BIRTHPLACE),
+        (BIRTHPLACE_OF_VINT, QUESTION),
+        (COUNTRY_OF_PELLWORTH, ""),
+    ]
+
+
+def test_each_call_sees_what_the_paper_gives_it(kb: KnowledgeBase) -> None:
+    model = ScriptedModel.of(RUN)
+
+    visit(kb, model)
+
+    assert values(model, "plan") == [{"question": QUESTION}]
+    assert [request["question"] for request in values(model, "act")] == [
+        DIRECTOR,
+        BIRTHPLACE_OF_VINT,
+        COUNTRY_OF_PELLWORTH,
+    ]
+    assert [request["answer"] for request in values(model, "review")] == [
+        "Orla Vint directed The Salt Road.",
+        "Orla Vint was born in Pellworth.",
+        "Pellworth is in Norland.",
+    ]
+    assert [
+        (request["question"], [found["question"] for found in request["found"]], request["following"])
+        for request in values(model, "refine")
+    ] == [(QUESTION, [DIRECTOR], BIRTHPLACE), (QUESTION, [BIRTHPLACE_OF_VINT], QUESTION)]
+    chain = values(model, "answer_from_trajectories")[0]["trajectories"]
+    assert [(t["place"], t["question"], t["answer"], t["status"]) for t in chain] == [
+        (0, DIRECTOR, "Orla Vint directed The Salt Road.", "PASS"),
+        (1, BIRTHPLACE_OF_VINT, "Orla Vint was born in Pellworth.", "PASS"),
+        (2, COUNTRY_OF_PELLWORTH, "Pellworth is in Norland.", "PASS"),
+    ]
+
+
+def test_the_result_is_of_the_declared_types(kb: KnowledgeBase) -> None:
+    result = run(kb, RUN)
+
+    TypeAdapter(ParRagResult).validate_python(result, strict=True)
+    assert set(result) == set(ParRagResult.__annotations__)
+
+
+# --- citations -------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("answer", "cited", "dropped"),
+    [
+        ("Orla Vint [1].", [0], 0),
+        ("Orla Vint [3], born in Pellworth [1][3].", [2, 0], 0),
+        ("Orla Vint [1, 5]", [0, 4], 0),
+        ("Orla Vint [0][6]", [0, 1, 2], 2),
+        ("Orla Vint", [0, 1, 2], 0),
+        ("unknown", [], 0),
+        ("unknown; there is a road [2]", [1], 0),
+    ],
+)
+def test_cited_passages_are_the_evidence_from_the_first_to_the_last(
+    kb: KnowledgeBase, answer: str, cited: list[int], dropped: int
+) -> None:
+    found = [passage["id"] for passage in kb.search(DIRECTOR, 5, by="hybrid")]
+
+    result = run(kb, [planned(DIRECTOR), said(answer), PASS, final("Orla Vint")])
+
+    assert list(dict.fromkeys(e["passage_id"] for e in result["evidence"])) == [found[position] for position in cited]
+    assert result["usage"]["dropped"] == dropped
+    assert "[" not in result["trajectories"][0]["answer"]
+
+
+def test_the_evidence_is_the_sentence_that_supports_the_answer(kb: KnowledgeBase) -> None:
+    def one(prompt: str, shown: Mapping[str, Any]) -> str:
+        if prompt != "act":
+            return {"plan": planned(DIRECTOR), "review": PASS}.get(prompt) or final("Orla Vint")
+        number = [source["title"] for source in shown["sources"]].index("The Salt Road") + 1
+        return said(f"Orla Vint directed The Salt Road [{number}].")
+
+    (evidence,) = run(kb, one)["evidence"]
+
+    assert evidence == {
+        "triple": [],
+        "sentence": "The Salt Road is a 1968 drama film directed by Orla Vint.",
+        "passage_id": "salt-road",
+        "title": "The Salt Road",
+        "step": 1,
+    }
+
+
+def test_the_model_is_shown_as_many_passages_as_the_context_says(kb: KnowledgeBase) -> None:
+    models = [ScriptedModel.of([planned(DIRECTOR), said("Orla Vint [1]"), PASS, final("Orla Vint")]) for _ in range(2)]
+
+    visit(kb, models[0])
+    visit(kb, models[1], {"read_k": 2})
+
+    assert [len(values(model, "act")[0]["sources"]) for model in models] == [5, 2]
+
+
+# --- fine-grained retrieval and review -------------------------------------------------------------------------------
+def test_the_review_sees_at_most_the_allowed_sentences_the_cited_ones_first(kb: KnowledgeBase) -> None:
+    models = [ScriptedModel.of([planned(DIRECTOR), said("Orla Vint [1]"), PASS, final("Orla Vint")]) for _ in range(2)]
+
+    results = [visit(kb, models[0])[1], visit(kb, models[1], {"max_candidates": 2})[1]]
+
+    shown = [[source["text"] for source in values(model, "review")[0]["sources"]] for model in models]
+    assert len(shown[0]) == 15
+    assert len(shown[1]) == 2
+    assert shown[0][0] == shown[1][0] == results[0]["evidence"][0]["sentence"]
+
+
+def test_the_graph_leads_to_passages_that_name_what_the_answer_names(kb: KnowledgeBase) -> None:
+    model = ScriptedModel.of([planned(DIRECTOR), said("It was Casper Holm [1]"), PASS, final("Casper Holm")])
+
+    visit(kb, model, {"top_k": 2, "search": "bm25"})
+
+    assert {"Casper Holm"} <= {source["title"] for source in values(model, "review")[0]["sources"]}
+
+
+def test_a_revised_answer_takes_the_place_of_the_first_with_its_own_evidence(kb: KnowledgeBase) -> None:
+    def one(prompt: str, shown: Mapping[str, Any]) -> str:
+        if prompt == "review":
+            texts = [source["text"] for source in shown["sources"]]
+            number = texts.index("The Salt Road is a 1968 drama film directed by Orla Vint.") + 1
+            return reviewed("revised", answer=f"Orla Vint directed it [{number}].")
+        return {"plan": planned(DIRECTOR), "act": said("Casper Holm [1]")}.get(prompt) or final("Orla Vint")
+
+    result = run(kb, one)
+
+    assert [(t["answer"], t["status"]) for t in result["trajectories"]] == [("Orla Vint directed it.", "REVISED")]
+    assert [e["sentence"] for e in result["evidence"]] == ["The Salt Road is a 1968 drama film directed by Orla Vint."]
+
+
+@pytest.mark.parametrize("answer", [None, "", "unknown"])
+def test_a_revision_to_nothing_leaves_the_answer(kb: KnowledgeBase, answer: str | None) -> None:
+    revised = reviewed("REVISED", answer=answer)
+
+    result = run(kb, [planned(DIRECTOR), said("Orla Vint [1]"), revised, final("Orla Vint")])
+
+    assert [(t["answer"], t["status"]) for t in result["trajectories"]] == [("Orla Vint", "PASS")]
+
+
+def test_a_doubt_is_followed_once_and_then_kept_as_a_mark(kb: KnowledgeBase) -> None:
+    doubts = [reviewed("UNCONFIDENT", question=q) for q in ("Who made The Salt Road?", "Who shot The Salt Road?")]
+    script = [planned(DIRECTOR, BIRTHPLACE), said("Holm [1]"), doubts[0], said("Vint [1]"), doubts[1]]
+    model = ScriptedModel.of([*script, refined(BIRTHPLACE_OF_VINT), said("Pellworth [1]"), PASS, final("Pellworth")])
+
+    nodes, result = visit(kb, model)
+
+    assert nodes == [*FIRST, *STEP, *STEP, "refine", *STEP, *LAST]
+    assert [(t["place"], t["question"], t["status"]) for t in result["trajectories"]] == [
+        (0, DIRECTOR, "UNCONFIDENT"),
+        (0, "Who made The Salt Road?", "UNCONFIDENT"),
+        (1, BIRTHPLACE_OF_VINT, "PASS"),
+    ]
+    assert [t["answer"] for t in values(model, "refine")[0]["found"]] == ["Holm", "Vint"]
+    assert model.received[-1][1].text.count("(unconfirmed)") == 2
+
+
+@pytest.mark.parametrize("question", [None, "", DIRECTOR, f" {DIRECTOR.upper()} "])
+def test_a_doubt_that_asks_nothing_new_is_only_marked(kb: KnowledgeBase, question: str | None) -> None:
+    doubt = reviewed("UNCONFIDENT", question=question)
+
+    nodes, result = visit(kb, ScriptedModel.of([planned(DIRECTOR), said("Vint [1]"), doubt, final("Orla Vint")]))
+
+    assert nodes == [*FIRST, *STEP, *LAST]
+    assert [t["status"] for t in result["trajectories"]] == ["UNCONFIDENT"]
+
+
+# --- plans -----------------------------------------------------------------------------------------------------------
+def test_a_plan_that_cannot_be_read_becomes_one_step(kb: KnowledgeBase) -> None:
+    result = run(kb, ["1. Look it up.", "{}", '{"steps": 3}', said("Norland [1]"), PASS, final("Norland")])
+
+    assert result["plan"] == [{"thought": "", "question": QUESTION, "action": "retrieve"}]
+    assert result["usage"]["repairs"] == 2
+
+
+@pytest.mark.parametrize("questions", [[], ["", "  "]])
+def test_an_empty_plan_becomes_one_step(kb: KnowledgeBase, questions: list[str]) -> None:
+    result = run(kb, [planned(*questions), said("Norland [1]"), PASS, final("Norland")])
+
+    assert [step["question"] for step in result["plan"]] == [QUESTION]
+
+
+@pytest.mark.parametrize(("context", "most"), [(None, 6), ({"max_steps": 2}, 2)])
+def test_a_plan_has_no_more_steps_than_allowed(kb: KnowledgeBase, context: Mapping[str, Any] | None, most: int) -> None:
+    def long_winded(prompt: str, shown: Mapping[str, Any]) -> str:
+        replies = {"plan": planned(*(f"What is {n}?" for n in range(9))), "act": said("Vint [1]"), "review": PASS}
+        return replies.get(prompt) or (final("Vint") if prompt == "answer_from_trajectories" else refined("Who?"))
+
+    assert len(run(kb, long_winded, context)["trace"]) == most
+
+
+def test_a_last_step_that_only_answers_is_left_to_the_final_answer(kb: KnowledgeBase) -> None:
+    steps = json.loads(planned(DIRECTOR))["steps"] + json.loads(planned(QUESTION, action="Answer"))["steps"]
+    script = [json.dumps({"steps": steps}), said("Vint [1]"), PASS, final("Norland")]
+
+    assert visit(kb, ScriptedModel.of(script))[0] == [*FIRST, *STEP, *LAST]
+
+
+def test_a_step_in_between_that_only_answers_retrieves_nothing(kb: KnowledgeBase) -> None:
+    steps = [
+        *json.loads(planned(DIRECTOR))["steps"],
+        *json.loads(planned("Who is older?", action="answer"))["steps"],
+        *json.loads(planned(QUESTION))["steps"],
+    ]
+    script = [json.dumps({"steps": steps}), said("Vint [2]"), PASS, refined("Is Vint older?"), said("yes [1]"), PASS]
+    model = ScriptedModel.of([*script, refined(QUESTION), said("Norland [1]"), PASS, final("Norland")])
+
+    nodes, result = visit(kb, model)
+
+    assert nodes == [*FIRST, *STEP, "refine", "recall", *STEP[1:], "refine", *STEP, *LAST]
+    assert [source["title"] for source in values(model, "act")[1]["sources"]] == [result["evidence"][0]["title"]]
+    assert [step["step"] for step in result["trace"]] == [1, 2, 3]
+
+
+def test_a_plan_that_begins_with_an_answer_begins_with_retrieval(kb: KnowledgeBase) -> None:
+    nodes, _ = visit(kb, ScriptedModel.of([planned(QUESTION, action="answer"), said("x [1]"), PASS, final("x")]))
+
+    assert nodes == [*FIRST, *STEP, *LAST]
+
+
+def test_nothing_is_refined_with_an_answer_that_is_none(kb: KnowledgeBase) -> None:
+    script = [planned(DIRECTOR, BIRTHPLACE), said("unknown"), PASS, said("Pellworth [1]"), PASS, final("Pellworth")]
+
+    nodes, result = visit(kb, ScriptedModel.of(script))
+
+    assert nodes == [*FIRST, *STEP, *STEP, *LAST]
+    assert result["trace"][1]["query"] == BIRTHPLACE
+
+
+# --- a person approves the plan --------------------------------------------------------------------------------------
+THREAD: Any = {"configurable": {"thread_id": "1"}}
+
+
+def stopped(kb: KnowledgeBase, script: list[str]) -> tuple[Any, dict[str, Any]]:
+    """Return a graph that waits for approval, and what it shows."""
+    graph: Any = create_par_rag(ScriptedModel.of(script), kb, approve_plan=True).compile(checkpointer=InMemorySaver())
+    (shown,) = graph.invoke({"question": QUESTION}, THREAD)["__interrupt__"]
+    return graph, shown.value
+
+
+@pytest.mark.parametrize("approval", [True, "approve"])
+def test_the_graph_waits_with_the_plan_and_goes_on_when_it_is_approved(kb: KnowledgeBase, approval: object) -> None:
+    graph, shown = stopped(kb, list(RUN))
+
+    assert shown["question"] == QUESTION
+    assert [step["question"] for step in shown["plan"]] == STEPS
+    assert graph.invoke(Command(resume=approval), THREAD)["answer"] == "Norland"
+
+
+async def test_an_edited_plan_is_acted_on_instead(kb: KnowledgeBase) -> None:
+    graph: Any = create_par_rag(
+        ScriptedModel.of([RUN[0], said("Norland [1]"), PASS, refined("And?"), said("x [1]"), PASS, final("Norland")]),
+        kb,
+        approve_plan=True,
+    ).compile(checkpointer=InMemorySaver())
+    await graph.ainvoke({"question": QUESTION}, THREAD)
+
+    edited = [COUNTRY_OF_PELLWORTH, {"question": "And then?", "action": "retrieve"}]
+    result = await graph.ainvoke(Command(resume=edited), THREAD)
+
+    assert [step["question"] for step in result["plan"]] == [COUNTRY_OF_PELLWORTH, "And then?"]
+    assert [step["query"] for step in result["trace"]] == [COUNTRY_OF_PELLWORTH, "And?"]
+
+
+@pytest.mark.parametrize("edited", [[], [""], [{"action": "retrieve"}], ["Who?"] * 7, 42, False, "no", {"steps": []}])
+def test_an_edited_plan_that_is_none_is_refused(kb: KnowledgeBase, edited: object) -> None:
+    graph, _ = stopped(kb, list(RUN))
+
+    with pytest.raises(PlanError, match="expected True or a plan of 1 to 6 questions"):
+        graph.invoke(Command(resume=edited), THREAD)
+
+
+# --- options ---------------------------------------------------------------------------------------------------------
+def test_without_a_plan_the_question_is_the_only_step(kb: KnowledgeBase) -> None:
+    nodes, result = visit(kb, ScriptedModel.of([said("Norland [1]"), PASS, final("Norland")]), plan=False)
+
+    assert nodes == [*FIRST, *STEP, *LAST]
+    assert [step["query"] for step in result["trace"]] == [QUESTION]
+
+
+def test_without_review_answers_are_taken_as_they_come(kb: KnowledgeBase) -> None:
+    script = [reply for reply in RUN if reply != PASS]
+
+    nodes, result = visit(kb, ScriptedModel.of(script), review=False)
+
+    step = ["retrieve", "act", "record"]
+    assert nodes == [*FIRST, *step, "refine", *step, "refine", *step, *LAST]
+    assert {t["status"] for t in result["trajectories"]} == {"NOT REVIEWED"}
+
+
+def test_the_next_question_can_be_refined_with_all_answers(kb: KnowledgeBase) -> None:
+    model = ScriptedModel.of(RUN)
+
+    visit(kb, model, refine_with="all")
+
+    assert [len(request["found"]) for request in values(model, "refine")] == [1, 2]
+
+
+def test_planner_and_reviewer_are_asked_their_own_prompts_only(kb: KnowledgeBase) -> None:
+    planner, reviewer = ScriptedModel.of([planned(DIRECTOR)]), ScriptedModel.of([PASS])
+    llm = ScriptedModel.of([said("Orla Vint [1]"), final("Orla Vint")])
+
+    visit(kb, llm, planner=planner, reviewer=reviewer)
+
+    assert (planner.prompts(), reviewer.prompts()) == (["plan"], ["review"])
+    assert llm.prompts() == ["act", "answer_from_trajectories"]
+
+
+def test_an_unknown_option_is_refused_with_the_known_ones(kb: KnowledgeBase) -> None:
+    options: Any = {"refine_with": "some"}
+    with pytest.raises(UnknownNameError, match="unknown refine_with 'some': expected one of last, all"):
+        create_par_rag(ScriptedModel.of([]), kb, **options)
+
+
+# --- errors and passages ---------------------------------------------------------------------------------------------
+def test_a_question_that_is_none_is_refused_before_anything_is_asked(kb: KnowledgeBase) -> None:
+    model = ScriptedModel.of([])
+
+    with pytest.raises(QuestionError, match="expected a question"):
+        create_par_rag(model, kb).compile().invoke({"question": " "})
+    assert model.received == []
+
+
+def test_an_empty_knowledge_base_is_said_to_be_empty(empty_kb: KnowledgeBase) -> None:
+    with pytest.raises(EmptyKnowledgeBaseError, match="add documents first"):
+        run(empty_kb, [planned(DIRECTOR)])
+
+
+@pytest.mark.parametrize("before", range(1, 4))
+def test_a_model_that_keeps_talking_garbage_is_an_error(kb: KnowledgeBase, before: int) -> None:
+    with pytest.raises(ModelOutputError, match="gave no usable reply in 3 attempts"):
+        run(kb, [*RUN[:before], "Hm.", "{}", '{"status": "FINE"}'])
+
+
+def test_the_cited_passages_come_first_and_others_fill_up(kb: KnowledgeBase) -> None:
+    result = run(kb, RUN)
+
+    cited = list(dict.fromkeys(e["passage_id"] for e in result["evidence"]))
+    assert [passage["id"] for passage in result["passages"]][: len(cited)] == cited
+    assert len(result["passages"]) == 8

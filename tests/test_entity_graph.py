@@ -1,0 +1,69 @@
+"""PAR RAG's knowledge graph: entities are linked without a model, passages are found by a walk from them."""
+
+import pytest
+
+from langgraph_rag.tools.entity_graph import EntityGraph
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+LINKS = [
+    ("halden ferry", "kell", ["ferry"]),
+    ("kell", "norrland", ["kell", "atlas"]),
+    ("ada renk", "kell", ["renk"]),
+    ("tolmar bridge", "ada renk", ["bridge"]),
+    ("market town", "tolmar", ["tolmar"]),
+]
+
+
+@pytest.fixture
+def graph() -> EntityGraph:
+    return EntityGraph.of(LINKS)
+
+
+def linked(graph: EntityGraph, text: str) -> list[str]:
+    return [graph.names[node] for node in graph.link(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Who built the Tolmar Bridge?", ["tolmar bridge"]),
+        ("Was ADA RENK born on Kell?", ["ada renk", "kell"]),
+        ("Where does the Ferry go?", ["halden ferry"]),
+        ("which island does the halden ferry serve", ["halden ferry"]),
+        ("Is it a market town?", ["market town"]),
+        ("Who is Otto Brandt?", []),
+        ("yes", []),
+        ("?!", []),
+        ("", []),
+    ],
+)
+def test_what_a_text_names_is_linked_by_form_or_by_most_words(graph: EntityGraph, text: str, names: list[str]) -> None:
+    assert linked(graph, text) == names
+
+
+def test_passages_are_the_nearer_the_better_and_what_is_not_connected_is_not_found(graph: EntityGraph) -> None:
+    found = [passage["id"] for passage in graph.rank(graph.link("Tolmar Bridge"), 10)]
+
+    assert found[:2] == ["bridge", "renk"]
+    assert sorted(found[2:]) == ["atlas", "ferry", "kell"]
+    assert [passage["id"] for passage in graph.rank(graph.link("Tolmar Bridge"), 2)] == ["bridge", "renk"]
+
+
+def test_nothing_named_finds_nothing(graph: EntityGraph) -> None:
+    assert graph.rank([], 10) == []
+    assert EntityGraph.of([]).link("Kell") == []
+
+
+async def test_the_knowledge_base_walks_on_what_it_holds_now(kb: KnowledgeBase) -> None:
+    async def found() -> set[str]:
+        return {passage["id"] for passage in await kb.asearch_graph(["Who is Skellby's best runner?"])}
+
+    before = await found()
+    kb.add([{"id": "runner", "title": "Tilda Marsh", "text": "Tilda Marsh was born in Skellby."}], progress=False)
+    with_runner = await found()
+    kb.delete(["runner"])
+
+    assert "skellby" in before
+    assert with_runner == before | {"runner"}
+    assert await found() == before
+    assert await kb.asearch_graph(["nobody we know of"]) == []

@@ -1,0 +1,118 @@
+"""The graph of passages, sentences and phrases: what contains what, in step with the records."""
+
+from collections.abc import Sequence
+
+from langgraph_rag.records import Record
+from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+
+def record(id_: str, title: str, sentences: Sequence[str], phrases: Sequence[str]) -> Record:
+    return Record(
+        id=id_, title=title, text=" ".join(sentences), hash=id_, sentences=list(sentences), phrases=list(phrases)
+    )
+
+
+GRAPH = HierarchyGraph.of(
+    [
+        record("a", "Kell (island)", ["It lies off Norrland.", "See also: none."], ["Norrland"]),
+        record("b", "Orsby", ["Orsby faces Kell.", "See also: none."], ["Orsby", "KELL"]),
+    ]
+)
+
+
+def edges(graph: HierarchyGraph) -> set[tuple[str, str]]:
+    """Return the edges by name."""
+    drawn = graph.networkx()
+    names = {node: data["name"] for node, data in drawn.nodes(data=True)}
+    return {(names[min(edge)], names[max(edge)]) for edge in drawn.edges}
+
+
+def test_passages_contain_sentences_and_sentences_phrases() -> None:
+    assert edges(GRAPH) == {
+        ("a", "It lies off Norrland."),
+        ("a", "See also: none."),
+        ("b", "Orsby faces Kell."),
+        ("b", "See also: none."),
+        ("It lies off Norrland.", "Norrland"),
+        ("It lies off Norrland.", "Kell (island)"),
+        ("It lies off Norrland.", "Kell"),
+        ("Orsby faces Kell.", "Kell"),
+        ("Orsby faces Kell.", "Orsby"),
+    }
+
+
+def test_nodes_are_numbered_passages_first_then_sentences_then_phrases() -> None:
+    kinds = [data["kind"] for _, data in sorted(GRAPH.networkx().nodes(data=True))]
+
+    assert kinds == ["passage"] * 2 + ["sentence"] * 3 + ["phrase"] * 4
+    assert GRAPH.walk.size == len(kinds)
+
+
+def test_phrases_are_known_in_any_spelling() -> None:
+    assert GRAPH.has("kell")
+    assert GRAPH.has("KELL")
+    assert not GRAPH.has("Kel")
+
+
+def test_it_tells_whether_a_sentence_contains_a_phrase() -> None:
+    faces = GRAPH.sentences["Orsby faces Kell."]
+
+    assert GRAPH.linked(faces, GRAPH.phrases["kell"])
+    assert not GRAPH.linked(faces, GRAPH.phrases["norrland"])
+    assert not GRAPH.linked(faces, GRAPH.walk.size)
+
+
+def test_similar_phrases_share_words_and_have_the_same_numbers() -> None:
+    graph = HierarchyGraph.of([record("a", "", [], ["x"]), record("b", "Treaty 1814 of Kell", ["t"], ["Treaty 1815"])])
+
+    assert graph.similar("the treaty 1815") == []  # "Treaty 1815" stands in no sentence
+    assert graph.similar("Kell treaty of 1814") == ["Treaty 1814 of Kell"]
+    assert graph.similar("Kell treaty of 1816") == []
+
+
+def test_a_walk_from_a_phrase_ranks_the_passages_that_name_it() -> None:
+    ranking = GRAPH.ranking(GRAPH.walk.push({GRAPH.phrases["norrland"]: 1.0}), 10)
+
+    assert [passage["id"] for passage in ranking] == ["a", "b"]
+    assert [p["id"] for p in GRAPH.ranking(GRAPH.walk.push({GRAPH.phrases["orsby"]: 1.0}), 1)] == ["b"]
+
+
+def test_nothing_makes_an_empty_graph() -> None:
+    graph = HierarchyGraph.of([])
+
+    assert (graph.walk.size, graph.similar("x"), graph.networkx().number_of_nodes()) == (0, [], 0)
+
+
+# --- in the knowledge base -------------------------------------------------------------------------------------------
+def test_it_holds_every_passage_sentence_and_phrase_of_the_records(kb: KnowledgeBase) -> None:
+    graph = kb.hierarchy
+
+    assert set(graph.passages) == {record["id"] for record in kb.passages(list(graph.passages))}
+    assert len(graph.passages) == kb.info()["passages"]
+    assert set(graph.sentences) == {s for record in kb.passages(list(graph.passages)) for s in record["sentences"]}
+    assert {"The Salt Road", "Casper Holm", "Pellworth"} <= set(graph.names)
+
+
+def test_it_is_built_once_and_again_after_documents_came_or_went(kb: KnowledgeBase) -> None:
+    first = kb.hierarchy
+    assert kb.hierarchy is first
+
+    kb.add([{"id": "tarn", "title": "Lake Tarn", "text": "Lake Tarn lies near Skellby."}], progress=False)
+    grown = kb.hierarchy
+    kb.delete(["tarn"])
+
+    assert grown.has("Lake Tarn")
+    assert not first.has("Lake Tarn")
+    assert edges(kb.hierarchy) == edges(first)
+
+
+async def test_for_coroutines_it_is_built_beside_the_loop(kb: KnowledgeBase) -> None:
+    assert (await kb.ahierarchy()) is kb.hierarchy
+
+
+def test_a_walk_from_a_phrase_reaches_first_what_names_it(kb: KnowledgeBase) -> None:
+    graph = kb.hierarchy
+    best = graph.ranking(graph.walk.push({graph.phrases["casper holm"]: 1.0}), 3)
+
+    assert {passage["id"] for passage in best} == {"holm", "salt-road", "winter-tide"}

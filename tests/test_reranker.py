@@ -1,0 +1,65 @@
+"""Reranking by stored vectors, by any compressor, and what is made of those that filter or invent."""
+
+from collections.abc import Sequence
+
+import pytest
+from fakes import ArithmeticEmbeddings
+from langchain_core.callbacks import Callbacks
+from langchain_core.documents import BaseDocumentCompressor, Document
+
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.reranker import EmbeddingReranker, rerank
+
+
+class Fixed(BaseDocumentCompressor):
+    """Returns what it was made with."""
+
+    ids: list[str]
+
+    def compress_documents(
+        self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
+    ) -> Sequence[Document]:
+        return [Document(page_content="", metadata={"id": id_}) for id_ in self.ids]
+
+
+async def test_embeddings_order_as_a_dense_search_does_and_embed_only_the_query(
+    kb: KnowledgeBase, embeddings: ArithmeticEmbeddings
+) -> None:
+    query = "Who directed The Salt Road?"
+    expected = [passage["id"] for passage in kb.search(query, 8)]
+    records = await kb.apassages(sorted(expected))
+    embeddings.batches.clear()
+
+    assert await rerank(EmbeddingReranker(kb=kb), query, records, most=8, least=3) == expected
+    assert set(embeddings.embedded) <= {query}
+
+
+def test_it_can_be_used_as_any_compressor_without_an_event_loop(kb: KnowledgeBase) -> None:
+    documents = [Document(id=id_, page_content=id_) for id_ in ("heron", "salt-road", "deleted")]
+
+    ordered = EmbeddingReranker(kb=kb).compress_documents(documents, "The Salt Road")
+
+    assert [document.id for document in ordered] == ["salt-road", "heron"]
+
+
+@pytest.mark.parametrize(
+    ("returned", "expected"),
+    [
+        (["barrow", "vint"], ["barrow", "vint", "heron"]),
+        ([], ["heron", "vint", "holm"]),
+        (["barrow", "nobody", "barrow", "holm", "vint", "heron"], ["barrow", "holm", "vint", "heron"]),
+    ],
+)
+async def test_a_compressor_may_filter_but_never_below_the_least(
+    kb: KnowledgeBase, returned: list[str], expected: list[str]
+) -> None:
+    records = await kb.apassages(["heron", "vint", "holm", "barrow"])
+
+    assert await rerank(Fixed(ids=returned), "anything", records, most=4, least=3) == expected
+
+
+async def test_most_is_kept_and_nothing_of_nothing(kb: KnowledgeBase) -> None:
+    records = await kb.apassages(["heron", "vint", "holm"])
+
+    assert await rerank(Fixed(ids=["holm", "heron"]), "anything", records, most=1, least=1) == ["holm"]
+    assert await rerank(Fixed(ids=[]), "anything", [], most=4, least=3) == []
