@@ -2,8 +2,8 @@
 
 python benchmarks/pagerank.py
 
-The graphs are synthetic, with the proportions of Table 1 of MGranRAG: some four sentences to a passage, seven phrases to
-a sentence, thirteen distinct phrases for each passage, few of them common. `pip install -e .[bench]` installs igraph.
+The graphs are synthetic, with the proportions of Table 1 of MGranRAG: some four sentences to a passage, seven phrases
+to a sentence, thirteen distinct phrases for each passage, few of them common. `pip install -e .[bench]` brings igraph.
 """
 
 import argparse

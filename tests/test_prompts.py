@@ -102,7 +102,11 @@ CASES: list[tuple[Prompt[Any], dict[str, Any]]] = [
         {
             "known": [TARRANT],
             "passages": [
-                {"title": "Nine Tides", "first": 1, "sentences": ["Nine Tides is a film.", 'Its first title was "{1}".']},
+                {
+                    "title": "Nine Tides",
+                    "first": 1,
+                    "sentences": ["Nine Tides is a film.", 'Its first title was "{1}".'],
+                },
                 {"title": "Ilse Tarrant", "first": 3, "sentences": ["She married Corwen Ashlade."]},
             ],
             "questions": [QUESTION, "Who directed Nine Tides?"],

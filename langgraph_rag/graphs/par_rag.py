@@ -15,7 +15,8 @@ from langgraph_rag.errors import UnknownNameError
 from langgraph_rag.nodes.act import Act
 from langgraph_rag.nodes.answer_from_trajectories import AnswerFromTrajectories
 from langgraph_rag.nodes.approve_plan import ApprovePlan
-from langgraph_rag.nodes.conclude import Conclude
+from langgraph_rag.nodes.conclude import Conclude, evidence_by_turns
+from langgraph_rag.nodes.look_up_question import LookUpQuestion
 from langgraph_rag.nodes.node import as_node
 from langgraph_rag.nodes.plan import MakePlan, PlanOneStep
 from langgraph_rag.nodes.recall import Recall
@@ -113,6 +114,7 @@ def create_par_rag(
 
     graph = StateGraph(ParRagState, context_schema=Context, input_schema=QuestionInput, output_schema=ParRagResult)
     graph.add_node("receive_question", as_node(ReceiveQuestion(_BEGINNINGS)))
+    graph.add_node("look_up_question", as_node(LookUpQuestion(kb)))
     graph.add_node("plan", as_node(MakePlan(planner or llm, prompts.PLAN, DEFAULTS) if plan else PlanOneStep()))
     graph.add_node("retrieve", as_node(Retrieve(kb)))
     graph.add_node("recall", as_node(Recall()))
@@ -121,10 +123,11 @@ def create_par_rag(
     graph.add_node("refine", as_node(Refine(llm, prompts.REFINE, found)))
     answer = AnswerFromTrajectories(llm, prompts.ANSWER_FROM_TRAJECTORIES)
     graph.add_node("answer_from_trajectories", as_node(answer))
-    graph.add_node("conclude", as_node(Conclude()))
+    graph.add_node("conclude", as_node(Conclude(evidence_by_turns)))
 
     graph.add_edge(START, "receive_question")
-    graph.add_edge("receive_question", "plan")
+    graph.add_edge("receive_question", "look_up_question")
+    graph.add_edge("look_up_question", "plan")
     if approve_plan:
         graph.add_node("approve_plan", as_node(ApprovePlan(DEFAULTS)))
         graph.add_edge("plan", "approve_plan")

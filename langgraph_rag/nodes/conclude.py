@@ -1,7 +1,9 @@
 """Round a run off: the passages behind the answer, best first, filled up from the first retrieval."""
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
@@ -22,6 +24,14 @@ class ConcludeInput(TypedDict):
 def evidence_first(state: ConcludeInput) -> list[str]:
     """List the passages of the evidence, in the order it was found."""
     return [evidence["passage_id"] for evidence in state["evidence"]]
+
+
+def evidence_by_turns(state: ConcludeInput) -> list[str]:
+    """List the passages that each step cites first, then those that each cites second, and so on."""
+    steps: defaultdict[int, dict[str, None]] = defaultdict(dict)
+    for evidence in state["evidence"]:
+        steps[evidence["step"]][evidence["passage_id"]] = None
+    return [id_ for turn in zip_longest(*steps.values()) for id_ in turn if id_ is not None]
 
 
 def as_ranked(state: ConcludeInput) -> list[str]:

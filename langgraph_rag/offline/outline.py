@@ -15,7 +15,7 @@ from langgraph_rag.tools.text import text_pipeline
 
 _MISSING = " To be found out: "
 _SEVERAL = " | "
-_BREADTH = 2  # things looked up side by side
+_BREADTH = 3  # things looked up side by side
 _PATHS_KEPT = 3
 _LONGEST_TITLE = 100
 

@@ -100,8 +100,8 @@ by "the director"), but do not list it again.
 - full: the numbers of the questions that this sentence answers, alone or together with the evidence.
 - partial: the numbers of the questions that it only helps with: it tells a needed detail or leads to it.
 - phrases: the key phrases of the sentence, copied from it: the names, dates and terms the questions are about or \
-that lead on. Where the sentence says "he", "the film" or the like, add the name that is meant, as the title or the evidence \
-spells it.
+that lead on. Where the sentence says "he", "the film" or the like, add the name that is meant, as the title or the \
+evidence spells it.
 A sentence that only shares words with the questions is no evidence. List no sentence twice and no number that is \
 not shown. If nothing helps, evidence is an empty list.
 

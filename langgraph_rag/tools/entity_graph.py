@@ -57,7 +57,9 @@ class EntityGraph:
             entities=entities,
             passages=tuple(passages),
             stated=said,
-            walk=PageRankGraph.from_edges(len(entities), pairs[0], pairs[1], np.array(list(edges.values()), np.float64)),
+            walk=PageRankGraph.from_edges(
+                len(entities), pairs[0], pairs[1], np.array(list(edges.values()), np.float64)
+            ),
             spread=np.bincount(said[1], minlength=len(entities)),
             by_word=by_word,
             names=tuple(entities),

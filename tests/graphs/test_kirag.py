@@ -334,7 +334,12 @@ def test_a_given_aligner_scores_the_triples_and_embeds_each_once(places: Knowled
 
 def test_a_trained_aligner_is_loaded_by_its_path(places: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     loaded: list[str] = []
-    monkeypatch.setattr("langgraph_rag.graphs.kirag.load_embeddings", lambda path: loaded.append(path) or Trained())
+
+    def load(path: str) -> Trained:
+        loaded.append(path)
+        return Trained()
+
+    monkeypatch.setattr("langgraph_rag.graphs.kirag.load_embeddings", load)
 
     visit(places, ScriptedModel.of(CASE), aligner=Path("models") / "aligner")
 

@@ -23,7 +23,7 @@ BIRTHPLACE = "What is the birthplace of the director of The Salt Road?"
 BIRTHPLACE_OF_VINT = "What is the birthplace of Orla Vint?"
 COUNTRY_OF_PELLWORTH = "In which country lies Pellworth?"
 STEPS = [DIRECTOR, BIRTHPLACE, QUESTION]
-FIRST = ["receive_question", "plan"]
+FIRST = ["receive_question", "look_up_question", "plan"]
 STEP = ["retrieve", "act", "retrieve_finely", "review", "record"]
 LAST = ["answer_from_trajectories", "conclude"]
 
@@ -425,7 +425,7 @@ def test_a_question_that_is_none_is_refused_before_anything_is_asked(kb: Knowled
 
 def test_an_empty_knowledge_base_is_said_to_be_empty(empty_kb: KnowledgeBase) -> None:
     with pytest.raises(EmptyKnowledgeBaseError, match="add documents first"):
-        run(empty_kb, [planned(DIRECTOR)])
+        run(empty_kb, [])
 
 
 @pytest.mark.parametrize("before", range(1, 4))
@@ -434,9 +434,20 @@ def test_a_model_that_keeps_talking_garbage_is_an_error(kb: KnowledgeBase, befor
         run(kb, [*RUN[:before], "Hm.", "{}", '{"status": "FINE"}'])
 
 
-def test_the_cited_passages_come_first_and_others_fill_up(kb: KnowledgeBase) -> None:
+def test_what_each_step_cites_first_comes_before_what_any_cites_second(kb: KnowledgeBase) -> None:
+    first, second = ([p["id"] for p in kb.search(q, 3, by="hybrid")] for q in (DIRECTOR, BIRTHPLACE_OF_VINT))
+    script = [planned(DIRECTOR, BIRTHPLACE), said("Vint [3][2]"), PASS, refined(BIRTHPLACE_OF_VINT)]
+
+    result = run(kb, [*script, said("Pellworth [1]"), PASS, final("Pellworth")])
+
+    expected = dict.fromkeys([first[2], second[0], first[1]])
+    assert [passage["id"] for passage in result["passages"]][: len(expected)] == list(expected)
+
+
+def test_the_cited_passages_come_first_and_those_found_with_the_whole_question_fill_up(kb: KnowledgeBase) -> None:
+    found = [passage["id"] for passage in kb.search(QUESTION, by="hybrid")]
+
     result = run(kb, RUN)
 
     cited = list(dict.fromkeys(e["passage_id"] for e in result["evidence"]))
-    assert [passage["id"] for passage in result["passages"]][: len(cited)] == cited
-    assert len(result["passages"]) == 8
+    assert [passage["id"] for passage in result["passages"]] == [*cited, *(id_ for id_ in found if id_ not in cited)]

@@ -1,0 +1,23 @@
+"""Look the whole question up once: what no step cites can still be listed after what they do."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph_rag.context import context
+from langgraph_rag.nodes.node import emit
+from langgraph_rag.nodes.receive_question import QuestionInput
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+
+@dataclass(frozen=True)
+class LookUpQuestion:
+    """Retrieve with the question itself; no model is asked and none is shown the passages."""
+
+    kb: KnowledgeBase
+
+    async def __call__(self, state: QuestionInput) -> dict[str, Any]:
+        """Return the passages as the first retrieval."""
+        settings = context()
+        found = await self.kb.asearch(state["question"], settings.top_k, by=settings.search)
+        emit("look_up_question", passages=found)
+        return {"first_retrieval": found}
