@@ -69,8 +69,11 @@ def _identities(asked: Sequence[str], candidates: Sequence[Fact]) -> list[Fact]:
     return [fact for fact in candidates if any(same_name(name, fact[0]) == 1.0 for name in names)][:1]
 
 
-def conclude(text: str, facts: Sequence[Fact], *, sure: float = _SURE) -> Conclusion:
-    """Answer a question from facts, or say that they do not answer it; `sure` is how well they have to fit."""
+def conclude(text: str, facts: Sequence[Fact], *, brief: bool = False) -> Conclusion:
+    """Answer a question from facts, or say that they do not answer it.
+
+    A brief question asks for one thing: facts that answer to all its words are enough, however common these are.
+    """
     question = analyse(text)
     if question.compares:
         sides = [look_up(question, name, facts) for name in question.pair or ()]
@@ -81,7 +84,7 @@ def conclude(text: str, facts: Sequence[Fact], *, sure: float = _SURE) -> Conclu
         return Conclusion("These facts do not allow the comparison.", "")
     question = with_mentions(question, text, facts)
     paths = find_paths(question.names, question.words, facts)
-    best = _best_answer(question, paths, facts, sure)
+    best = _best_answer(question, paths, facts, brief=brief)
     if best is None:
         return Conclusion("These facts do not answer the question.", "")
     answer, path = best
@@ -103,7 +106,7 @@ def with_mentions(question: Question, text: str, facts: Sequence[Fact]) -> Quest
 
 
 def _best_answer(
-    question: Question, paths: Sequence[Path], facts: Sequence[Fact], sure: float = _SURE
+    question: Question, paths: Sequence[Path], facts: Sequence[Fact], *, brief: bool = False
 ) -> tuple[str, Path] | None:
     scored = [
         (path.score + _kind_bonus(question, answer, path, facts), answer, path)
@@ -115,7 +118,8 @@ def _best_answer(
     if not scored:
         return None
     score, answer, path = max(scored, key=lambda item: item[0])
-    return (answer, path) if score >= sure and _covers(question, path) else None
+    sure = score >= _SURE or (brief and path.covered.issuperset(question.words))
+    return (answer, path) if sure and _covers(question, path) else None
 
 
 def _covers(question: Question, path: Path) -> bool:

@@ -16,7 +16,6 @@ from langgraph_rag.tools.text import text_pipeline
 _UNKNOWN = "unknown"
 _REASON = " — "  # stands between an answer and the facts it rests on
 _MOST_CITED = 3
-_SURE = 0.3  # a step asks for one thing, and is reviewed
 _DESCRIBES = r"(?:of|who|that|which|whose|by|where|in|on|at|from|for|with)"
 _DESCRIPTION = re.compile(rf"\bthe(?: [a-z][\w-]*){{1,4}}? {_DESCRIBES}\b")
 _OWNED = re.compile(r"['’]s?(?: (?!(?:on|in|was|is|did|at|to|from|by|of|and|for|with|born|died?)\b)[a-z][\w-]*){1,3}")
@@ -69,7 +68,7 @@ def act(question: str, sources: Sequence[Source]) -> str:
     """Answer a question from sources with their numbers, or say what comes closest."""
     read = _read(sources)
     facts = [fact for fact, _ in read]
-    conclusion = conclude(question, facts, sure=_SURE)
+    conclusion = conclude(question, facts, brief=True)
     if conclusion.answer:
         return f"{conclusion.answer}{_REASON}{_told(conclusion.facts, read)}"
     closest = integrate(question, facts, [], [question]).facts[:_MOST_CITED]

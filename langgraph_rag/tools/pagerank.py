@@ -103,6 +103,7 @@ class PageRankGraph:
         """
         frontier, mass, whole = self._start(seeds, restart)
         scores, residue = np.zeros(self.size), np.zeros(self.size)
+        last = np.empty(self.size, np.int64)
         residue[frontier] = mass
         while frontier.size:
             mass = residue[frontier]
@@ -110,7 +111,9 @@ class PageRankGraph:
             scores[frontier] += restart * mass
             reached = self._pass_on(frontier, (1 - restart) * mass, residue)
             due = reached[residue[reached] > epsilon * self._strengths(reached)]
-            frontier = np.unique(due)
+            place = np.arange(due.size)
+            last[due] = place
+            frontier = due[last[due] == place]  # each node once; sorting them would take a third of all time
         return scores / whole
 
     def exact(self, seeds: Seeds, *, restart: float = RESTART, tolerance: float = 1e-12) -> Numbers:
