@@ -4,11 +4,13 @@ import difflib
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 
 _NOT_WORD = re.compile(r"[\W_]+")
 _DIGITS = re.compile(r"\d+")
 
 
+@lru_cache(maxsize=65_536)  # names and relations come again and again
 def normalise(text: str) -> str:
     """Return the form under which two spellings count as one: NFKC, case folded, punctuation as single spaces."""
     return _NOT_WORD.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()

@@ -44,6 +44,7 @@ _BATCH = 64  # passages embedded and stored together: what a kill can cost
 _EXTRACTION_BATCH = 512  # passages whose triples are read side by side
 _FUSED_DEPTH = 50  # places of each ranking that reciprocal rank fusion looks at
 _REMEMBERED_QUERIES = 1_024
+_REMEMBERED_TRIPLES = 50_000  # vectors; reading them from Chroma is what asking costs most
 _PROBE = "Which embedder made this knowledge base?"
 
 
@@ -88,6 +89,7 @@ class KnowledgeBase:
         self._hierarchy: tuple[int, HierarchyGraph] | None = None
         self._hierarchy_lock = threading.Lock()
         self._query_vectors: OrderedDict[str, Matrix] = OrderedDict()
+        self._remembered_triples: dict[str, Matrix] = {}
         self._reading: dict[tuple[str, str], Future[None]] = {}
         self._reading_lock = threading.Lock()
         self._embeddings_of_queries = Coalescer(self._embed_queries)
@@ -180,6 +182,8 @@ class KnowledgeBase:
                 if self._graph is not None:
                     self._graph.remove_passages(present)
             self._vectors.delete(present, unused)
+            for id_ in unused:
+                self._remembered_triples.pop(id_, None)
         return len(present)
 
     def embed_triples(self, *, progress: bool = True) -> int:
@@ -435,12 +439,17 @@ class KnowledgeBase:
         return [{id_: float(query @ vectors[id_]) for id_ in ids if id_ in vectors} for query, ids in requests]
 
     def _triple_vectors(self, texts: dict[str, str]) -> dict[str, Matrix]:
-        known = self._vectors.triples(list(texts))
+        remembered = self._remembered_triples
+        known = {id_: remembered[id_] for id_ in texts if id_ in remembered}
+        known |= self._vectors.triples([id_ for id_ in texts if id_ not in known])
         missing = [id_ for id_ in texts if id_ not in known]
         if missing:
             vectors = self._embed([texts[id_] for id_ in missing])
             self._vectors.put_triples(missing, vectors)
             known.update(zip(missing, vectors, strict=True))
+        if len(remembered) + len(known) > _REMEMBERED_TRIPLES:
+            remembered.clear()
+        remembered |= known
         return known
 
     def _embed(self, texts: list[str]) -> Matrix:
