@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypedDict
 
-from measuring import Round, counted, indexed, questions, quiet, report, rounds, seconds, timed, verdict
+from measuring import Round, counted, forget, indexed, questions, quiet, report, rounds, seconds, timed, verdict
 
 from langgraph_rag import KnowledgeBase, create_cirag, load_model
 from langgraph_rag.tools.embeddings import MiniLMEmbeddings
@@ -76,6 +76,7 @@ def _passes(kb: Path, minilm: MiniLMEmbeddings, asked: list[str]) -> Passes:
 
 
 def _ask(kb: Path, minilm: MiniLMEmbeddings, asked: list[str]) -> list[float]:
+    forget()
     with KnowledgeBase.open(kb, minilm) as base:
         graph = create_cirag(load_model("offline"), base).compile()
         return [timed(lambda question=question: graph.invoke({"question": question})) for question in asked]  # type: ignore[misc]

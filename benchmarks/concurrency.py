@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypedDict
 
-from measuring import Round, counted, indexed, questions, quiet, report, rounds, verdict
+from measuring import Round, counted, forget, indexed, questions, quiet, report, rounds, verdict
 from scripted import ScriptedModel
 
 from langgraph_rag import KnowledgeBase, create_cirag
@@ -74,8 +74,9 @@ def main() -> None:
     with indexed(arguments.data, arguments.kb, minilm) as kb:
         with KnowledgeBase.open(kb, minilm) as base:
             base.embed_triples()
-        _run(kb, minilm, others, 0.0)
-        done = rounds(lambda: _measure(kb, minilm, asked, arguments.sample, arguments.seconds), arguments.rounds)
+        done = rounds(
+            lambda: _measure(kb, minilm, asked, others, arguments.sample, arguments.seconds), arguments.rounds
+        )
 
     calm = quiet(done)
     ratio = statistics.median(_ratio(one) for one in calm)
@@ -114,35 +115,43 @@ def main() -> None:
     )
 
 
-def _measure(kb: Path, minilm: CountedMiniLM, asked: list[str], sample: int, seconds: float) -> Measured:
-    """Ask a sample alone, then all at once; each time the knowledge base is opened anew, so no query is remembered."""
-    alone = [_run(kb, minilm, [question], seconds) for question in asked[:: len(asked) // sample][:sample]]
-    together, immediate = _run(kb, minilm, asked, seconds), _run(kb, minilm, asked, 0.0)
+def _measure(
+    kb: Path, minilm: CountedMiniLM, asked: list[str], others: list[str], sample: int, seconds: float
+) -> Measured:
+    """Ask a sample alone, one after the other, then all at once."""
+    chosen = asked[:: len(asked) // sample][:sample]
+    alone = _runs(kb, minilm, [[question] for question in chosen], others, seconds)
+    (together,) = _runs(kb, minilm, [asked], others, seconds)
+    (immediate,) = _runs(kb, minilm, [asked], others, 0.0)
     chain = max(max(run["model_calls"]) for run in alone)
     if chain < max(together["model_calls"]):
         raise SystemExit("the sample holds none of the questions with most model calls: take a larger --sample")
     return Measured(alone=[run["wall"] for run in alone], chain=chain, together=together, immediate=immediate)
 
 
-def _run(kb: Path, minilm: CountedMiniLM, asked: list[str], seconds: float) -> Run:
+def _runs(kb: Path, minilm: CountedMiniLM, groups: list[list[str]], others: list[str], seconds: float) -> list[Run]:
+    """Ask group after group, the questions of each at once, where so far only other questions were asked."""
+    forget()
     with KnowledgeBase.open(kb, minilm) as base:
-        base.search("Which one is older?")  # what is loaded at the first search is not part of a question
-        base.triples([])
-        graph = create_cirag(ScriptedModel(seconds=seconds), base).compile()
-        calls, batches = _count_calls(base), minilm.batches
+        asyncio.run(_ask_all(base, others, 0.0))
+        return [_run(base, minilm, group, seconds) for group in groups]
 
-        async def ask_all() -> list[dict[str, Any]]:
-            return list(await asyncio.gather(*(graph.ainvoke({"question": question}) for question in asked)))
 
-        started, used = time.perf_counter(), time.process_time()
-        results = asyncio.run(ask_all())
-        wall, processor = time.perf_counter() - started, (time.process_time() - used) / len(asked)
+def _run(base: KnowledgeBase, minilm: CountedMiniLM, asked: list[str], seconds: float) -> Run:
+    calls, batches = _count_calls(base), minilm.batches
+    started, used = time.perf_counter(), time.process_time()
+    results = asyncio.run(_ask_all(base, asked, seconds))
     return Run(
-        wall=wall,
-        processor=processor,
-        model_calls=[one["usage"]["calls"] for one in results],
+        wall=time.perf_counter() - started,
+        processor=(time.process_time() - used) / len(asked),
+        model_calls=[result["usage"]["calls"] for result in results],
         part_calls={"embedder batches": minilm.batches - batches, **calls},
     )
+
+
+async def _ask_all(base: KnowledgeBase, asked: list[str], seconds: float) -> list[dict[str, Any]]:
+    graph = create_cirag(ScriptedModel(seconds=seconds), base).compile()
+    return list(await asyncio.gather(*(graph.ainvoke({"question": question}) for question in asked)))
 
 
 def _count_calls(base: KnowledgeBase) -> dict[str, int]:

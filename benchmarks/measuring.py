@@ -10,6 +10,7 @@ import math
 import os
 import platform
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,6 +25,7 @@ from typing import Generic, TypeVar
 from langchain_core.embeddings import Embeddings
 
 from langgraph_rag.evaluation.questions import load_questions
+from langgraph_rag.matching import normalise
 from langgraph_rag.tools.files import read_documents
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -73,6 +75,11 @@ def counted(done: Sequence[Round[T]]) -> str:
     """Say how many rounds the figures come from."""
     calm = sum(r.quiet for r in done)
     return f"{calm} of {len(done)}" if calm else f"none of {len(done)}: figures are of disturbed rounds"
+
+
+def forget() -> None:
+    """Empty what the package remembers in this process, so that no round profits from the one before."""
+    normalise.cache_clear()
 
 
 def timed(work: Callable[[], object]) -> float:
@@ -152,6 +159,7 @@ def report(name: str, data: Path, figures: Figures, rows: Sequence[tuple[str, st
     content = {
         "benchmark": name,
         "data": data.resolve().name,
+        "commit": _COMMIT,
         "date": date.today().isoformat(),
         "machine": _machine(),
         "figures": figures,
@@ -159,6 +167,18 @@ def report(name: str, data: Path, figures: Figures, rows: Sequence[tuple[str, st
     }
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{name}.json").write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _commit() -> str:
+    """Name the commit that was measured, with a plus where the package has been changed since."""
+    head, changes = (
+        subprocess.run(["git", *command], cwd=RESULTS.parent, capture_output=True, text=True).stdout.strip()
+        for command in (["rev-parse", "--short", "HEAD"], ["status", "--porcelain", "--", "../langgraph_rag"])
+    )
+    return f"{head}+" if changes else head
+
+
+_COMMIT = _commit()  # at the start: the code that is measured is the code that was imported
 
 
 def _machine() -> dict[str, object]:
