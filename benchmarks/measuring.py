@@ -25,7 +25,6 @@ from typing import Generic, TypeVar
 from langchain_core.embeddings import Embeddings
 
 from langgraph_rag.evaluation.questions import load_questions
-from langgraph_rag.matching import normalise
 from langgraph_rag.tools.files import read_documents
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -79,7 +78,11 @@ def counted(done: Sequence[Round[T]]) -> str:
 
 def forget() -> None:
     """Empty what the package remembers in this process, so that no round profits from the one before."""
-    normalise.cache_clear()
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == "langgraph_rag":
+            for value in vars(module).values():
+                if callable(getattr(value, "cache_clear", None)) and value.cache_parameters()["maxsize"] is not None:
+                    value.cache_clear()  # those without a limit hold what is loaded once, such as the text pipeline
 
 
 def timed(work: Callable[[], object]) -> float:
