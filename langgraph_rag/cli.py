@@ -44,6 +44,9 @@ TopK = Annotated[int, typer.Option("--top-k", min=1, help="Passages retrieved pe
 MaxSteps = Annotated[
     int | None, typer.Option("--max-steps", min=1, help="Rounds at most; as many as in the method's paper by default.")
 ]
+MaxModelCalls = Annotated[int | None, typer.Option("--max-model-calls", min=1, help="Model calls per question.")]
+MaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=1, help="Tokens per question, read and written.")]
+Deadline = Annotated[float | None, typer.Option("--deadline", help="Seconds per question.")]
 
 _DEFAULTS = Context()
 _DEMO_QUESTIONS = ("q01", "q05", "q08", "q10", "q04")  # one or two of each kind that has an answer
@@ -83,10 +86,20 @@ def ask(
     search: SearchName = _DEFAULTS.search,
     top_k: TopK = _DEFAULTS.top_k,
     max_steps: MaxSteps = None,
+    max_model_calls: MaxModelCalls = None,
+    max_tokens: MaxTokens = None,
+    deadline: Deadline = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")] = False,
 ) -> None:
     """Answer a question, showing the steps as they happen, then the answer with its evidence."""
-    context = Context(search=search, top_k=top_k, max_steps=max_steps)
+    context = Context(
+        search=search,
+        top_k=top_k,
+        max_steps=max_steps,
+        max_model_calls=max_model_calls,
+        max_tokens=max_tokens,
+        deadline_s=deadline,
+    )
     with KnowledgeBase.open(kb, create=False) as base:
         graph = create(method_name, load_model(model), base).compile()
         result = _run(graph, question, context, show=not as_json)
@@ -134,12 +147,22 @@ def evaluate_methods(
     search: SearchName = _DEFAULTS.search,
     top_k: TopK = _DEFAULTS.top_k,
     max_steps: MaxSteps = _DEFAULTS.max_steps,
+    max_model_calls: MaxModelCalls = None,
+    max_tokens: MaxTokens = None,
+    deadline: Deadline = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Ask only the first so many.")] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Questions under way at once.")] = 1,
 ) -> None:
     """Ask many questions and score the answers and the passages; a stopped run goes on where it stopped."""
     asked, names = load_questions(questions, limit), named(method_names)
-    context = Context(search=search, top_k=top_k, max_steps=max_steps)
+    context = Context(
+        search=search,
+        top_k=top_k,
+        max_steps=max_steps,
+        max_model_calls=max_model_calls,
+        max_tokens=max_tokens,
+        deadline_s=deadline,
+    )
     rows: dict[str, Summary] = {}
     with KnowledgeBase.open(kb, create=False) as base:
         llm = load_model(model)
@@ -225,6 +248,7 @@ def _show_answer(result: dict[str, Any]) -> None:
     typer.echo(
         f"{answered_from}{usage['calls']} model calls, "
         f"{usage['input_tokens'] + usage['output_tokens']} tokens, {usage['seconds']:.2f} s"
+        + (f"; stopped by {usage['stopped_by']}" if usage["stopped_by"] else "")
     )
 
 

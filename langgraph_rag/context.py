@@ -34,14 +34,22 @@ class Context:
     """Longer questions are refused."""
     max_concurrency: int = 64
     """Model calls under way at once, over all runs in this process that share this number."""
+    max_model_calls: int | None = None
+    """Model calls per question; one of them is kept for the answer. None is as many as it takes."""
+    max_tokens: int | None = None
+    """Tokens per question, read and written; a quarter is kept for the answer. A reply under way may exceed it."""
+    deadline_s: float | None = None
+    """Seconds per question; a quarter is kept for the answer, and calls that take longer are given up."""
 
     def __post_init__(self) -> None:
         whole = """top_k recall_k max_candidates max_steps read_k max_question_chars max_concurrency similar_k
-            max_reading_tokens""".split()
+            max_reading_tokens max_model_calls max_tokens""".split()
         for name in whole:
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int) or value < 1):
                 raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
+        if self.deadline_s is not None and not self.deadline_s > 0:
+            raise ValueError(f"deadline_s must be more than 0 seconds, got {self.deadline_s!r}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,5 +1,7 @@
 """Typed errors: each message says what was expected and what came."""
 
+from langgraph_rag.records import Limit
+
 
 class RagError(Exception):
     """Base of every error this package raises on purpose."""
@@ -39,6 +41,14 @@ class ModelCallError(RagError):
 
 class ModelOutputError(RagError):
     """A model's replies stayed unusable after every repair."""
+
+
+class BudgetReachedError(RagError):
+    """A question's budget leaves no room for another model call; `limit` is its name in the run-time context."""
+
+    def __init__(self, limit: Limit, value: float) -> None:
+        super().__init__(f"the budget of the question, {limit}={value}, leaves no room for another model call")
+        self.limit = limit
 
 
 class UnknownNameError(RagError, ValueError):

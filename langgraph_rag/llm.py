@@ -5,9 +5,7 @@ import asyncio
 import json
 import re
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Iterator, Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -16,54 +14,22 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from pydantic import ValidationError
 
 from langgraph_rag.context import context
-from langgraph_rag.errors import ModelCallError, ModelOutputError, RagError
+from langgraph_rag.errors import BudgetReachedError, ModelCallError, ModelOutputError, RagError
+from langgraph_rag.metering import current_meter, stop
 from langgraph_rag.prompts.prompt import Prompt, Reply
-from langgraph_rag.records import Usage, no_usage
 
 MAX_REPAIRS = 2
+_CHARS_PER_TOKEN = 4
 _INTERNAL_TAGS = ["nostream", "langsmith:nostream"]  # keep a call out of LangGraph's `messages` stream, out of chat UIs
 _REASONING = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _REASONING_END = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)  # some chat templates open the tag
-
-
-# --- usage -----------------------------------------------------------------------------------------------------------
-_meter: ContextVar[Usage | None] = ContextVar("langgraph_rag_usage", default=None)
-
-
-@contextmanager
-def metered() -> Iterator[Usage]:
-    """Collect what every `ask` and `count_dropped` inside costs, also in tasks started inside."""
-    usage = no_usage()
-    token = _meter.set(usage)
-    try:
-        yield usage
-    finally:
-        _meter.reset(token)
-
-
-def count_dropped(number: int) -> None:
-    """Count items a model returned that match nothing it was shown."""
-    if (usage := _meter.get()) is not None:
-        usage["dropped"] += number
-
-
-def _count_call(message: BaseMessage, *, repair: bool) -> None:
-    if (usage := _meter.get()) is None:
-        return
-    tokens = message.usage_metadata if isinstance(message, AIMessage) else None
-    usage["calls"] += 1
-    usage["repairs"] += repair
-    if tokens:
-        usage["input_tokens"] += tokens["input_tokens"]
-        usage["output_tokens"] += tokens["output_tokens"]
 
 
 # --- one limit for all calls under way -------------------------------------------------------------------------------
 _gates: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[int, asyncio.Semaphore]] = WeakKeyDictionary()
 
 
-def _gate() -> asyncio.Semaphore:
-    limit = context().max_concurrency
+def _gate(limit: int) -> asyncio.Semaphore:
     gates = _gates.setdefault(asyncio.get_running_loop(), {})
     return gates.setdefault(limit, asyncio.Semaphore(limit))
 
@@ -72,18 +38,29 @@ def _gate() -> asyncio.Semaphore:
 async def ask(llm: BaseChatModel, prompt: Prompt[Reply], **values: Any) -> Reply:
     """Ask a model one prompt and return its typed reply.
 
-    A reply that cannot be read is answered with what was wrong, at most twice.
+    A reply that cannot be read is answered with what was wrong, at most twice. Where the question's budget is spent,
+    the reply is the one that the prompt has for that case, and the usage says which limit it was.
 
     Raises:
         ModelCallError: when the model could not be asked at all.
         ModelOutputError: when no reply could be read.
+        BudgetReachedError: when the budget is spent and the prompt has no reply for that.
     """
+    try:
+        return await _ask(llm, prompt, values)
+    except BudgetReachedError as reached:
+        stop(reached.limit)
+        if prompt.reply.unasked is None:
+            raise
+        return prompt.reply.model_validate(prompt.reply.unasked)
+
+
+async def _ask(llm: BaseChatModel, prompt: Prompt[Reply], values: Mapping[str, Any]) -> Reply:
     messages = prompt.render(**values)
     options = _schema_options(llm, prompt)
     for attempt in range(1 + MAX_REPAIRS):
-        async with _gate():
-            message = await _call(llm, messages, options)
-        _count_call(message, repair=attempt > 0)
+        message = await _call(llm, messages, options, concluding=prompt.reply.concludes)
+        current_meter().usage["repairs"] += attempt > 0
         text = message.text
         try:
             return read_reply(text, prompt.reply)
@@ -97,7 +74,28 @@ async def ask(llm: BaseChatModel, prompt: Prompt[Reply], **values: Any) -> Reply
     )
 
 
-async def _call(llm: BaseChatModel, messages: list[BaseMessage], options: dict[str, Any]) -> AIMessage:
+async def _call(
+    llm: BaseChatModel, messages: list[BaseMessage], options: dict[str, Any], *, concluding: bool
+) -> AIMessage:
+    """Make one call within the question's budget and the limit of calls under way, and count what it cost."""
+    limits = context()
+    with current_meter().call(limits, _estimated_tokens(messages), concluding=concluding) as call:
+        try:
+            async with asyncio.timeout(call.seconds_left) as time_limit, _gate(limits.max_concurrency):
+                message = await _reply(llm, messages, options)
+        except TimeoutError:
+            if not time_limit.expired():
+                raise
+            raise BudgetReachedError("deadline_s", limits.deadline_s or 0) from None
+        call.cost = message.usage_metadata
+    return message
+
+
+def _estimated_tokens(messages: list[BaseMessage]) -> int:
+    return sum(len(message.text) for message in messages) // _CHARS_PER_TOKEN
+
+
+async def _reply(llm: BaseChatModel, messages: list[BaseMessage], options: dict[str, Any]) -> AIMessage:
     try:
         return await llm.ainvoke(messages, config={"tags": _INTERNAL_TAGS}, **options)
     except RagError:

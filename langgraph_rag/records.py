@@ -1,6 +1,6 @@
 """Plain, JSON-like data: what the knowledge base stores, what graph states hold, what callers receive."""
 
-from typing import Annotated, NotRequired
+from typing import Annotated, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -80,32 +80,48 @@ class TraceStep(TypedDict):
     next_question: str
 
 
+Limit = Literal["max_model_calls", "max_tokens", "deadline_s"]
+"""What a question may cost, by the names the run-time context has for it."""
+
+
 class Usage(TypedDict):
-    """What a run cost; `seconds` is the time spent inside nodes, summed over them."""
+    """What a question cost, and the limit that ended its search for an answer, if one did.
+
+    `seconds` is the time in which nodes ran, counted once where they ran side by side; `ended_at` is the Unix time at
+    which the last one ended.
+    """
 
     calls: int
     input_tokens: int
     output_tokens: int
     seconds: float
+    ended_at: float
     repairs: int
     dropped: int
+    stopped_by: Limit | Literal[""]
 
 
 def no_usage() -> Usage:
     """Return a usage of zeros."""
-    return Usage(calls=0, input_tokens=0, output_tokens=0, seconds=0.0, repairs=0, dropped=0)
+    return Usage(
+        calls=0, input_tokens=0, output_tokens=0, seconds=0.0, ended_at=0.0, repairs=0, dropped=0, stopped_by=""
+    )
 
 
 def add_usage(left: Usage, right: Usage) -> Usage:
-    """Sum two usages field by field (a LangGraph reducer; `left` is empty before the first update)."""
+    """Sum two usages (a LangGraph reducer; `left` is empty before the first update)."""
     left = left or no_usage()
+    began_at = right["ended_at"] - right["seconds"]
+    overlap = max(0.0, min(right["seconds"], left["ended_at"] - began_at))
     return Usage(
         calls=left["calls"] + right["calls"],
         input_tokens=left["input_tokens"] + right["input_tokens"],
         output_tokens=left["output_tokens"] + right["output_tokens"],
-        seconds=round(left["seconds"] + right["seconds"], 4),
+        seconds=round(left["seconds"] + right["seconds"] - overlap, 4),
+        ended_at=max(left["ended_at"], right["ended_at"]),
         repairs=left["repairs"] + right["repairs"],
         dropped=left["dropped"] + right["dropped"],
+        stopped_by=left["stopped_by"] or right["stopped_by"],
     )
 
 

@@ -27,7 +27,7 @@ from langgraph_rag.evaluation import (
     write_report,
 )
 from langgraph_rag.evaluation.metrics import all_at, contains, exact_match, f1, normalise_answer, recall_at
-from langgraph_rag.records import Usage
+from langgraph_rag.records import Usage, no_usage
 
 QUESTIONS = [
     Question(id="q1", question="Where is Kell?", answers=["Norrland"], supporting_ids=["p1", "p2"], type="bridge"),
@@ -39,7 +39,7 @@ DEFAULT = Configuration(method="cirag", model="offline", knowledge_base="kb")
 
 
 def reply(answer: object, **other: object) -> dict[str, Any]:
-    usage = Usage(calls=2, input_tokens=30, output_tokens=4, seconds=0.1, repairs=0, dropped=0)
+    usage = Usage(**no_usage() | {"calls": 2, "input_tokens": 30, "output_tokens": 4, "seconds": 0.1})
     passages = [{"id": id_, "score": 0.5} for id_ in ("p1", "p9", "p8", "p7", "p3", "p2")]
     return {"answer": answer, "passages": passages, "trace": [{}, {}], "usage": usage, "granularity": "triples"} | other
 
@@ -228,7 +228,7 @@ async def test_each_question_is_scored_and_kept(tmp_path: Path) -> None:
         "all_at_5": 0.0,
         "granularity": "triples",
         "steps": 2,
-        "usage": {"calls": 2, "input_tokens": 30, "output_tokens": 4, "seconds": 0.1, "repairs": 0, "dropped": 0},
+        "usage": no_usage() | {"calls": 2, "input_tokens": 30, "output_tokens": 4, "seconds": 0.1},
         "error": None,
     }
     assert (second["em"], second["recall"], second["all_at_5"]) == (1.0, {"2": 0, "3": 0, "5": 1, "10": 1}, 1.0)

@@ -15,7 +15,8 @@ from langchain_openai import ChatOpenAI
 
 from langgraph_rag.background import run_in_background
 from langgraph_rag.errors import MissingExtraError, ModelCallError, ModelOutputError, RagError, UnknownNameError
-from langgraph_rag.llm import ask, metered
+from langgraph_rag.llm import ask
+from langgraph_rag.metering import metered
 from langgraph_rag.models import load_model
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.prompts.answering import ANSWER_FROM_TRIPLES, Answer

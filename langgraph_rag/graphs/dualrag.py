@@ -14,6 +14,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Send
 
 from langgraph_rag.context import Context, Settings, context
+from langgraph_rag.metering import divided
 from langgraph_rag.nodes.answer_from_outline import AnswerFromOutline
 from langgraph_rag.nodes.cascade_generate import is_refusal
 from langgraph_rag.nodes.collect_passages import CollectPassages
@@ -26,7 +27,7 @@ from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
 from langgraph_rag.nodes.retrieve import Retrieve
 from langgraph_rag.nodes.retrieve_for_entity import EntityDemand, Found, RetrieveForEntity
 from langgraph_rag.nodes.select_documents import Reading, SelectDocuments
-from langgraph_rag.nodes.summarize import Fragment, Summarize, SummarizeInput
+from langgraph_rag.nodes.summarize import Fragment, Summarize
 from langgraph_rag.nodes.update_outline import UpdateOutline
 from langgraph_rag.prompts import answering
 from langgraph_rag.prompts import dualrag as prompts
@@ -74,8 +75,11 @@ def for_each_entity(state: DualragState) -> list[Send]:
 def for_each_reading(state: DualragState) -> list[Send] | Literal["update_outline"]:
     """Summarise for all entities side by side; without anything new to read go on at once."""
     about = {"question": state["question"], "thoughts": state["thoughts"], "step": state["step"]}
-    readings = [SummarizeInput(**about, **reading) for reading in state["readings"]]  # type: ignore[typeddict-item]
-    return [Send("summarize", reading) for reading in readings] or "update_outline"
+    budgets = divided(state["usage"], len(state["readings"]))
+    return [
+        Send("summarize", {**about, **reading, "usage": usage})
+        for reading, usage in zip(state["readings"], budgets, strict=True)
+    ] or "update_outline"
 
 
 def after_update(state: DualragState) -> Literal["reason", "answer"]:

@@ -2,7 +2,7 @@
 
 import re
 
-from langgraph_rag.llm import count_dropped
+from langgraph_rag.metering import count_dropped
 
 _CITATION = re.compile(r"\s*\[\s*(?:sources?\s*)?(\d+(?:\s*[,;]\s*\d+)*)\s*\]", re.IGNORECASE)
 UNCITED = 3

@@ -7,8 +7,9 @@ from langchain_core.language_models import BaseChatModel
 from typing_extensions import TypedDict
 
 from langgraph_rag.context import context
-from langgraph_rag.llm import ask, count_dropped
+from langgraph_rag.llm import ask
 from langgraph_rag.matching import normalise, resolve, triple_text
+from langgraph_rag.metering import count_dropped
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.cirag import HistoryStep, Integration, history_text
 from langgraph_rag.prompts.prompt import Prompt

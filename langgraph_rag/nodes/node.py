@@ -1,6 +1,5 @@
 """What makes a step a LangGraph node: one coroutine that serves both sides, its cost, its events."""
 
-import time
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
@@ -8,7 +7,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.config import get_stream_writer
 
 from langgraph_rag.background import run_in_background
-from langgraph_rag.llm import metered
+from langgraph_rag.metering import metered
 
 EVENT_VERSION = 1
 
@@ -24,10 +23,8 @@ class Node(Runnable[Any, Update]):
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
         """Run the step and add what it cost to the state's `usage`."""
-        started = time.perf_counter()
-        with metered() as usage:
+        with metered(input.get("usage")) as usage:
             update = await self.step(input)
-        usage["seconds"] = time.perf_counter() - started
         return {"usage": usage, **update}
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Update:

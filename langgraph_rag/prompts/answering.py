@@ -17,6 +17,8 @@ class Answer(PromptReply):
 
     thought: str
     answer: str
+    unasked = {"thought": "", "answer": "unknown"}
+    concludes = True
 
 
 def titled_texts(texts: list[TitledText]) -> str:

@@ -33,6 +33,7 @@ class Integration(PromptReply):
     thought: str
     facts: list[TripleReply]
     question: str | None
+    unasked = {"thought": "", "facts": [], "question": None}
 
 
 def history_text(history: list[HistoryStep]) -> str:

@@ -22,6 +22,7 @@ class Reasoning(PromptReply):
 
     thought: str
     needs_retrieval: bool
+    unasked = {"thought": "", "needs_retrieval": False}
 
 
 class NextThought(PromptReply):
@@ -29,6 +30,7 @@ class NextThought(PromptReply):
 
     thought: str
     final: bool
+    unasked = {"thought": "", "final": True}
 
     @property
     def needs_retrieval(self) -> bool:
@@ -47,12 +49,14 @@ class Demands(PromptReply):
     """What a round of retrieval is to look for (Eq. 5)."""
 
     entities: list[EntityQueries]
+    unasked = {"entities": []}
 
 
 class Summary(PromptReply):
     """What documents say that helps; nothing where they say nothing (Eq. 9)."""
 
     summary: str | None
+    unasked = {"summary": None}
 
 
 def outline_text(outline: list[OutlineEntry]) -> str:

@@ -8,6 +8,7 @@ class Thought(PromptReply):
     """The next sentence of the reasoning."""
 
     sentence: str
+    unasked = {"sentence": ""}
 
 
 def thought_lines(thoughts: list[str]) -> str:

@@ -12,6 +12,7 @@ class ChainOfTriples(PromptReply):
 
     chain: list[TripleReply]
     conclusion: str
+    unasked = {"chain": [], "conclusion": ""}
 
 
 class ChainOfTexts(PromptReply):
@@ -19,6 +20,7 @@ class ChainOfTexts(PromptReply):
 
     chain: list[str]
     conclusion: str
+    unasked = {"chain": [], "conclusion": ""}
 
 
 def text_lines(texts: list[str]) -> str:

@@ -20,6 +20,7 @@ class Decomposition(PromptReply):
 
     thought: str
     subqueries: list[str]
+    unasked = {"thought": "", "subqueries": []}
 
 
 class EvidenceReply(PromptReply):
@@ -36,6 +37,7 @@ class Extraction(PromptReply):
 
     thought: str
     evidence: list[EvidenceReply]
+    unasked = {"thought": "", "evidence": []}
 
 
 def numbered_texts(texts: list[NumberedText]) -> str:

@@ -51,12 +51,14 @@ class Plan(PromptReply):
     """The steps that lead to the answer, in order."""
 
     steps: list[StepReply]
+    unasked = {"steps": []}
 
 
 class CitedAnswer(PromptReply):
     """An answer with the numbers of its sources in square brackets."""
 
     answer: str
+    unasked = {"answer": "unknown"}
 
 
 class Reviewed(PromptReply):
@@ -65,6 +67,7 @@ class Reviewed(PromptReply):
     status: Status
     answer: str | None = None
     question: str | None = None
+    unasked = {"status": "PASS"}
 
     @field_validator("status", mode="before")
     @classmethod
@@ -76,6 +79,7 @@ class Refined(PromptReply):
     """The next question, made more precise."""
 
     question: str
+    unasked = {"question": ""}
 
 
 def numbered(sources: list[TitledText]) -> str:

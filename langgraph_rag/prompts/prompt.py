@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, ConfigDict, WithJsonSchema
@@ -12,9 +12,15 @@ METADATA_KEY = "langgraph_rag"
 
 
 class PromptReply(BaseModel):
-    """Base of all reply types: unknown fields are ignored, known ones are checked."""
+    """Base of all reply types: unknown fields are ignored, known ones are checked.
+
+    `unasked` is taken for the reply where a question's budget leaves no room to ask; without it that is an error.
+    `concludes` marks the answer to the question, for which a part of the budget is kept.
+    """
 
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=True)
+    unasked: ClassVar[Mapping[str, Any] | None] = None
+    concludes: ClassVar[bool] = False
 
 
 TripleReply = Annotated[

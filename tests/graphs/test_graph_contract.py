@@ -41,7 +41,7 @@ def told(result: dict[str, Any]) -> dict[str, Any]:
     """Return a result without what differs from run to run, and without inner state."""
     found = {name: result[name] for name in NAMES}
     own = {name: result[name] for name in OWN if name in result}
-    return found | own | {"usage": found["usage"] | {"seconds": 0}}
+    return found | own | {"usage": found["usage"] | {"seconds": 0, "ended_at": 0}}
 
 
 # --- ways to run -----------------------------------------------------------------------------------------------------

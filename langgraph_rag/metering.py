@@ -1,0 +1,128 @@
+"""What a question costs in model calls, tokens and seconds, and how much it may cost."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+from langchain_core.messages.ai import UsageMetadata
+
+from langgraph_rag.context import Context, context
+from langgraph_rag.errors import BudgetReachedError
+from langgraph_rag.records import Limit, Usage, no_usage
+
+_WORKING_SHARE = 0.75  # of tokens and time; the rest is kept for the answer
+
+
+@dataclass
+class Call:
+    """A model call: the seconds it may take (None is as many as it likes), and what it cost once it is done."""
+
+    seconds_left: float | None
+    cost: UsageMetadata | None = None
+
+
+@dataclass
+class Meter:
+    """Counts what one node costs on top of what the question cost before it.
+
+    `under_way` are the estimated tokens of prompts whose replies are still to come.
+    """
+
+    before: Usage
+    usage: Usage = field(default_factory=no_usage)
+    started: float = field(default_factory=time.monotonic)
+    under_way: int = 0
+
+    @property
+    def seconds(self) -> float:
+        """Time since the node began."""
+        return time.monotonic() - self.started
+
+    @contextmanager
+    def call(self, limits: Context, tokens: int, *, concluding: bool) -> Iterator[Call]:
+        """Count a call whose prompt has some `tokens`.
+
+        Calls that only work towards an answer stop before the budget is spent, so that the answer can still be given.
+
+        Raises:
+            BudgetReachedError: when there is no room for the call.
+        """
+        self._check_calls(limits.max_model_calls, concluding)
+        self._check_tokens(limits.max_tokens, tokens, concluding)
+        call = Call(self._seconds_left(limits.deadline_s, concluding))
+        self.usage["calls"] += 1
+        self.under_way += tokens
+        try:
+            yield call
+        finally:
+            self.under_way -= tokens
+            if call.cost is not None:
+                self.usage["input_tokens"] += call.cost["input_tokens"]
+                self.usage["output_tokens"] += call.cost["output_tokens"]
+
+    def _check_calls(self, limit: int | None, concluding: bool) -> None:
+        made = self.before["calls"] + self.usage["calls"]
+        if limit is not None and made >= (limit if concluding else limit - 1):
+            raise BudgetReachedError("max_model_calls", limit)
+
+    def _check_tokens(self, limit: int | None, tokens: int, concluding: bool) -> None:
+        parts = (self.before, self.usage)
+        spent = self.under_way + sum(usage["input_tokens"] + usage["output_tokens"] for usage in parts)
+        if limit is not None and spent + tokens > (limit if concluding else limit * _WORKING_SHARE):
+            raise BudgetReachedError("max_tokens", limit)
+
+    def _seconds_left(self, limit: float | None, concluding: bool) -> float | None:
+        if limit is None:
+            return None
+        left = (limit if concluding else limit * _WORKING_SHARE) - self.before["seconds"] - self.seconds
+        if left <= 0:
+            raise BudgetReachedError("deadline_s", limit)
+        return left
+
+
+_meter: ContextVar[Meter | None] = ContextVar("langgraph_rag_meter", default=None)
+
+
+@contextmanager
+def metered(before: Usage | None = None) -> Iterator[Usage]:
+    """Collect what everything inside costs, also in tasks started inside; `before` is what the question cost so far."""
+    meter = Meter(before or no_usage())
+    token = _meter.set(meter)
+    try:
+        yield meter.usage
+    finally:
+        _meter.reset(token)
+        meter.usage["seconds"] = meter.seconds
+        meter.usage["ended_at"] = time.time()
+
+
+def current_meter() -> Meter:
+    """Return the meter of the node this is called in; outside a node, one that nobody reads."""
+    return _meter.get() or Meter(no_usage())
+
+
+def count_dropped(number: int) -> None:
+    """Count items a model returned that match nothing it was shown."""
+    current_meter().usage["dropped"] += number
+
+
+def stop(limit: Limit) -> None:
+    """Note which limit ended the search for an answer."""
+    current_meter().usage["stopped_by"] = limit
+
+
+def divided(usage: Usage, parts: int) -> list[Usage]:
+    """Return what each of several parallel nodes counts from, so that all of them together stay within the budget."""
+    limits = context()
+    shares = [Usage(**usage) for _ in range(parts)]
+    for place, share in enumerate(shares):
+        if limits.max_model_calls is not None:
+            room = max(limits.max_model_calls - 1 - usage["calls"], 0)
+            share["calls"] = limits.max_model_calls - 1 - room // parts - (place < room % parts)
+        if limits.max_tokens is not None:
+            most = int(limits.max_tokens * _WORKING_SHARE)
+            room = max(most - usage["input_tokens"] - usage["output_tokens"], 0)
+            share["input_tokens"], share["output_tokens"] = most - room // parts, 0
+    return shares

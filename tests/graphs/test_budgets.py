@@ -1,0 +1,208 @@
+"""A question's budget of calls, tokens and seconds: whatever it is, every method ends in time with an honest answer."""
+
+import asyncio
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from fakes import ScriptedModel
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
+from langchain_core.messages import BaseMessage
+from langchain_core.outputs import ChatResult
+from langgraph.checkpoint.memory import InMemorySaver
+
+from langgraph_rag.context import Context
+from langgraph_rag.errors import BudgetReachedError
+from langgraph_rag.llm import ask
+from langgraph_rag.metering import Meter, divided, metered
+from langgraph_rag.methods import METHODS
+from langgraph_rag.nodes.cascade_generate import is_refusal
+from langgraph_rag.offline.model import OfflineModel
+from langgraph_rag.prompts.cirag import FIND_ENTITIES
+from langgraph_rag.records import Usage, add_usage, no_usage
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+LATER = {"question": "Who died later, Ilse Tarrant or Tobin Grell?"}
+
+
+class SlowModel(OfflineModel):
+    """Thinks for a while before each reply."""
+
+    seconds: float = 60.0
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        await asyncio.sleep(self.seconds)
+        return self._generate(messages)
+
+
+@pytest.fixture(params=sorted(METHODS))
+def method(request: pytest.FixtureRequest) -> Any:
+    return METHODS[request.param].create
+
+
+# --- in every graph --------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("most", [1, 3])
+async def test_no_method_makes_more_calls_than_it_may(method: Any, most: int, sample_kb: KnowledgeBase) -> None:
+    graph = method(OfflineModel(), sample_kb).compile()
+    whole = (await graph.ainvoke(LATER))["usage"]["calls"]
+
+    found = await graph.ainvoke(LATER, context={"max_model_calls": most})
+
+    assert found["answer"]
+    assert 1 <= found["usage"]["calls"] <= most
+    assert found["usage"]["stopped_by"] == ("max_model_calls" if whole > most else found["usage"]["stopped_by"])
+
+
+async def test_a_budget_that_is_large_enough_changes_nothing(method: Any, sample_kb: KnowledgeBase) -> None:
+    graph = method(OfflineModel(), sample_kb).compile()
+    large = {"max_model_calls": 1000, "max_tokens": 10_000_000, "deadline_s": 3600.0}
+
+    free, limited = await graph.ainvoke(LATER), await graph.ainvoke(LATER, context=large)
+
+    assert limited["usage"]["stopped_by"] == ""
+    assert limited["usage"]["calls"] == free["usage"]["calls"]
+    assert limited["answer"] == free["answer"]
+
+
+def test_tokens_end_the_search_for_synchronous_callers_too(method: Any, sample_kb: KnowledgeBase) -> None:
+    found = method(OfflineModel(), sample_kb).compile().invoke(LATER, context={"max_tokens": 300})
+
+    assert found["usage"]["stopped_by"] == "max_tokens"
+    assert found["usage"]["calls"] == 0
+    assert is_refusal(found["answer"])
+
+
+async def test_a_model_that_hangs_is_given_up_at_the_deadline(method: Any, sample_kb: KnowledgeBase) -> None:
+    graph = method(SlowModel(), sample_kb).compile()
+
+    found = await graph.ainvoke(LATER, context={"deadline_s": 0.4})
+
+    assert found["usage"]["stopped_by"] == "deadline_s"
+    assert is_refusal(found["answer"])
+    assert found["evidence"] == []
+
+
+async def test_a_resumed_run_counts_what_was_spent_before(method: Any, sample_kb: KnowledgeBase) -> None:
+    class StopsOnce(OfflineModel):
+        left: list[int] = [1]  # noqa: RUF012
+
+        def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+            if not self.left:
+                raise OSError("the line is dead")
+            self.left.pop()
+            return super()._generate(messages, *args, **kwargs)
+
+    broken, limits = StopsOnce(), {"max_model_calls": 2}
+    graph = method(broken, sample_kb).compile(checkpointer=InMemorySaver())
+    thread = {"configurable": {"thread_id": "1"}}
+    whole = await method(OfflineModel(), sample_kb).compile().ainvoke(LATER, context=limits)
+    try:
+        found = await graph.ainvoke(LATER, thread, context=limits)
+    except Exception:
+        broken.left[:] = range(99)
+        found = await graph.ainvoke(None, thread, context=limits)
+
+    assert found["answer"] == whole["answer"]
+    assert found["usage"]["calls"] == whole["usage"]["calls"] <= 2
+
+
+# --- the budget itself -----------------------------------------------------------------------------------------------
+LIMITS = Context(max_model_calls=3, max_tokens=1000, deadline_s=100.0)
+
+
+def test_one_call_is_kept_for_the_answer() -> None:
+    meter = Meter(no_usage() | {"calls": 1})
+    with meter.call(LIMITS, 10, concluding=False):
+        pass
+    with pytest.raises(BudgetReachedError, match="max_model_calls=3"), meter.call(LIMITS, 10, concluding=False):
+        pass
+    with meter.call(LIMITS, 10, concluding=True):
+        pass
+    with pytest.raises(BudgetReachedError, match="max_model_calls=3"), meter.call(LIMITS, 10, concluding=True):
+        pass
+
+
+def test_tokens_of_calls_under_way_count_until_their_cost_is_known() -> None:
+    meter = Meter(no_usage())
+    with meter.call(LIMITS, 700, concluding=False) as call:
+        with pytest.raises(BudgetReachedError, match="max_tokens=1000"), meter.call(LIMITS, 100, concluding=False):
+            pass
+        call.cost = {"input_tokens": 400, "output_tokens": 50, "total_tokens": 450}
+    with meter.call(LIMITS, 200, concluding=False):
+        pass
+    assert (meter.usage["calls"], meter.usage["input_tokens"], meter.usage["output_tokens"]) == (2, 400, 50)
+
+
+def test_a_quarter_of_the_time_is_kept_for_the_answer() -> None:
+    meter = Meter(no_usage() | {"seconds": 80.0})
+
+    with meter.call(LIMITS, 1, concluding=True) as call:
+        assert call.seconds_left == pytest.approx(20.0, abs=5.0)
+    with pytest.raises(BudgetReachedError, match="deadline_s=100.0"), meter.call(LIMITS, 1, concluding=False):
+        pass
+
+
+async def test_a_prompt_without_a_reply_for_that_case_raises(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("langgraph_rag.llm.context", lambda: Context(max_model_calls=1))
+
+    with metered() as usage, pytest.raises(BudgetReachedError):
+        await ask(ScriptedModel.of([]), FIND_ENTITIES, title="a", text="b")
+    assert usage["stopped_by"] == "max_model_calls"
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3, 7])
+def test_parallel_nodes_share_what_is_left(parts: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("langgraph_rag.metering.context", lambda: Context(max_model_calls=8, max_tokens=4000))
+    spent = no_usage() | {"calls": 2, "input_tokens": 900, "output_tokens": 100}
+
+    shares = divided(spent, parts)
+
+    assert sum(7 - share["calls"] for share in shares) == 5
+    assert sum(3000 - share["input_tokens"] - share["output_tokens"] for share in shares) <= 2000
+
+
+@pytest.mark.parametrize("wrong", [{"max_model_calls": 0}, {"max_tokens": 1.5}, {"deadline_s": 0}, {"deadline_s": -1}])
+def test_a_budget_of_nothing_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
+        Context(**wrong)
+
+
+# --- time ------------------------------------------------------------------------------------------------------------
+def ran(*spans: tuple[float, float]) -> Iterator[Usage]:
+    for begin, end in spans:
+        yield Usage(**no_usage() | {"seconds": end - begin, "ended_at": end})
+
+
+@pytest.mark.parametrize(
+    ("spans", "seconds"),
+    [
+        ([(10, 12), (12, 15)], 5),
+        ([(10, 12), (100, 103)], 5),  # a pause costs nothing
+        ([(10, 12), (10, 15), (10, 11)], 5),  # side by side
+        ([(10, 12), (11, 15)], 5),
+    ],
+)
+def test_time_is_counted_once_where_nodes_run_side_by_side(spans: list[tuple[float, float]], seconds: float) -> None:
+    total = no_usage()
+    for usage in ran(*spans):
+        total = add_usage(total, usage)
+
+    assert total["seconds"] == seconds
+
+
+async def test_parallel_nodes_cost_the_time_of_the_longest(sample_kb: KnowledgeBase) -> None:
+    graph = METHODS["dualrag"].create(SlowModel(seconds=0.05), sample_kb).compile()
+    started = time.time()
+
+    usage = (await graph.ainvoke(LATER))["usage"]
+
+    assert usage["seconds"] <= time.time() - started
+    assert json.loads(json.dumps(usage)) == usage
