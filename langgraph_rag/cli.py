@@ -46,7 +46,7 @@ MaxSteps = Annotated[
 ]
 MaxModelCalls = Annotated[int | None, typer.Option("--max-model-calls", min=1, help="Model calls per question.")]
 MaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=1, help="Tokens per question, read and written.")]
-Deadline = Annotated[float | None, typer.Option("--deadline", help="Seconds per question.")]
+Deadline = Annotated[float | None, typer.Option("--deadline", min=0.001, help="Seconds per question.")]
 
 _DEFAULTS = Context()
 _DEMO_QUESTIONS = ("q01", "q05", "q08", "q10", "q04")  # one or two of each kind that has an answer
