@@ -1,38 +1,44 @@
 """Run-time settings: the numbers and names a caller may change per run (`graph.invoke(..., context={...})`)."""
 
 from dataclasses import dataclass, field, fields
-from typing import Literal, overload
+from typing import Annotated, ClassVar, Literal, overload
 
 from langgraph.runtime import get_runtime
+from pydantic import ConfigDict, Field
 
 Search = Literal["dense", "bm25", "hybrid"]
+Count = Annotated[int, Field(ge=1)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
     """Settings of one run; None stands for what the paper of the method that runs has."""
 
-    top_k: int = 10
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
+        use_attribute_docstrings=True
+    )  # they show in LangGraph Studio
+
+    top_k: Count = 10
     """Passages retrieved per query (CIRAG: K, KiRAG: K0), or kept per entity (DualRAG)."""
-    recall_k: int = 50
+    recall_k: Count = 50
     """Passages recalled per query, of which reranking keeps `top_k` for each entity (DualRAG)."""
-    max_candidates: int | None = None
+    max_candidates: Count | None = None
     """Triples shown to the model per step (CIRAG: N = 30, KiRAG: N = 20), or sentences (PAR RAG: 15)."""
-    max_steps: int | None = None
+    max_steps: Count | None = None
     """Rounds at most (CIRAG: L = 4, KiRAG: L = 5), or steps of a plan (PAR RAG: 6)."""
-    read_k: int | None = None
+    read_k: Count | None = None
     """Passages the reader answers from, the best first (KiRAG: 3, MGranRAG: 5), or each step acts on (PAR RAG: 5)."""
-    similar_k: int = 200
+    similar_k: Count = 200
     """Passages that weigh as much as they are similar to the augmented query (MGranRAG, Eq. 2)."""
-    max_reading_tokens: int = 6_000
+    max_reading_tokens: Count = 6_000
     """Length of the passages read in one call for evidence; more are read in several (MGranRAG; estimated tokens)."""
     search: Search = "hybrid"
     """How passages are found: by meaning, by words, or both fused."""
-    max_history_tokens: int = 4_000
+    max_history_tokens: Count = 4_000
     """Length of the history shown to the integrator above which older candidates are left out (estimated tokens)."""
-    max_question_chars: int = 4_000
+    max_question_chars: Count = 4_000
     """Longer questions are refused."""
-    max_concurrency: int = 64
+    max_concurrency: Count = 64
     """Model calls under way at once, over all runs in this process that share this number."""
     max_model_calls: int | None = None
     """Model calls per question; one of them is kept for the answer. None is as many as it takes."""

@@ -73,7 +73,7 @@ def _decompose_knowledge(event: Event) -> str:
 
 def _construct_chain(event: Event) -> str:
     taken = f"\n  chain     {event['taken']}" if event["taken"] else ""
-    refused = f"\n  refused   {event['refused']}" if event.get("refused") else ""
+    refused = f"\n  refused   {event['refused']}" if event["refused"] else ""
     return f"  thought   {event['thought'] or '(none)'}{taken}{refused}"
 
 

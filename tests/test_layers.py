@@ -19,7 +19,7 @@ LAYERS = [
     {"nodes", "models"},
     {"graphs"},
     {PACKAGE},
-    {"methods", "narration", "evaluation", "training"},
+    {"events", "methods", "narration", "evaluation", "training"},
     {"cli", "studio"},
 ]
 HEIGHT = {unit: height for height, layer in enumerate(LAYERS) for unit in layer}

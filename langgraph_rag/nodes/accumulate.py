@@ -5,6 +5,7 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
+from langgraph_rag.nodes.node import emit
 from langgraph_rag.records import Evidence, Triple
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -43,4 +44,5 @@ class Accumulate:
             if source["passage_id"] in passages  # deleted since
             for position in source["sentences"]
         ]
+        emit("accumulate", step=state["step"], evidence=found)
         return {"evidence": [*state["evidence"], *found]}

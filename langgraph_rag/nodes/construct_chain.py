@@ -59,7 +59,14 @@ class ConstructChain:
         count_dropped(dropped)
         if dropped:
             refused = [*state["refused"], *proposed]
-            emit("construct_chain", step=state["step"], thought=reply.conclusion, taken="", refused=proposed[0])
+            emit(
+                "construct_chain",
+                step=state["step"],
+                thought=reply.conclusion,
+                taken="",
+                refused=proposed[0],
+                answered=False,
+            )
             return {"refused": refused, "complete": len(refused) >= MAX_REFUSED, "core": []}
         return _continued(state, [state["candidates"][position] for position in positions], reply.conclusion)
 
@@ -88,6 +95,7 @@ def _continued(state: ConstructChainInput, taken: list[Candidate], conclusion: s
         step=state["step"],
         thought=conclusion,
         taken=taken[0]["text"] if taken else "",
+        refused="",
         answered=not taken and ANSWER_MARK in conclusion.lower(),
     )
     return {

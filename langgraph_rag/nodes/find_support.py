@@ -39,6 +39,6 @@ class FindSupport:
         for step, thought in enumerate(thoughts, start=1):
             for evidence in await asyncio.to_thread(supporting_evidence, thought, passages, step):
                 found.setdefault((evidence["passage_id"], evidence["sentence"]), evidence)
-        emit("find_support", sentences=len(found))
+        emit("find_support", sentences=len(found), evidence=list(found.values()))
         only = TraceStep(step=1, query=state["question"], thought=state["thought"], core_triples=[], next_question="")
         return {"evidence": list(found.values()), "trace": state["trace"] or [only]}

@@ -5,6 +5,7 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
+from langgraph_rag.nodes.node import emit
 from langgraph_rag.records import ScoredPassage
 
 
@@ -30,4 +31,5 @@ class RankPassages:
             for place, passage in enumerate(ranking, start=1):
                 places[passage["id"]] = min(place, places.get(passage["id"], place))
         ranked = sorted(places.items(), key=lambda item: item[1])
+        emit("rank_passages", passages=len(ranked))
         return {"rankings": rankings, "ranking": [ScoredPassage(id=id_, score=1 / place) for id_, place in ranked]}

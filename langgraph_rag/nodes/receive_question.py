@@ -8,6 +8,7 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.context import context
 from langgraph_rag.errors import QuestionError
+from langgraph_rag.nodes.node import emit
 from langgraph_rag.records import no_usage
 
 
@@ -36,4 +37,5 @@ class ReceiveQuestion:
         if len(question) > longest:
             raise QuestionError(f"expected a question of at most {longest} characters, got {len(question)}")
         question = question.strip()
+        emit("receive_question", question=question)
         return {**self.beginnings, "question": question, "query": question, "usage": Overwrite(no_usage())}

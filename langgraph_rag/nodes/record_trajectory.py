@@ -51,7 +51,14 @@ class RecordTrajectory:
             core_triples=[],
             next_question=query,
         )
-        emit("record", step=state["step"], question=state["query"], answer=state["interim"], next_question=query)
+        emit(
+            "record",
+            step=state["step"],
+            question=state["query"],
+            answer=state["interim"],
+            next_question=query,
+            evidence=state["cited"],
+        )
         return {
             "place": following,
             "query": query,

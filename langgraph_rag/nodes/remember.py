@@ -45,7 +45,7 @@ class Remember:
             Evidence(triple=[], sentence=u["sentence"], passage_id=u["passage_id"], title=u["title"], step=u["step"])
             for u in memory.values()
         ]
-        emit("remember", fresh=fresh, known=len(memory))
+        emit("remember", fresh=fresh, known=len(memory), evidence=evidence)
         return {"memory": list(memory.values()), "fresh": fresh, "evidence": evidence}
 
 

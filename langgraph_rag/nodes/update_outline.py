@@ -43,7 +43,9 @@ class UpdateOutline:
         evidence = [entry for fragment in state["fragments"] for entry in fragment["evidence"]]
         told = {(entry["passage_id"], entry["sentence"]) for entry in state["evidence"]}
         fresh = {(entry["passage_id"], entry["sentence"]): entry for entry in evidence}
-        emit("update_outline", step=state["step"], added=added, entities=[entry["entity"] for entry in outline])
+        new = [entry for key, entry in fresh.items() if key not in told]
+        entities = [entry["entity"] for entry in outline]
+        emit("update_outline", step=state["step"], added=added, entities=entities, evidence=new)
         step = TraceStep(
             step=state["step"],
             query="; ".join(wanted(found) for found in state["found"]),
@@ -53,7 +55,7 @@ class UpdateOutline:
         )
         return {
             "outline": outline,
-            "evidence": [*state["evidence"], *(entry for key, entry in fresh.items() if key not in told)],
+            "evidence": [*state["evidence"], *new],
             "ranking": _ranked(state["ranking"], evidence, state["found"]),
             "first_retrieval": state["first_retrieval"] or _first(state["found"]),
             "fruitless": 0 if added else state["fruitless"] + 1,

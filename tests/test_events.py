@@ -1,0 +1,147 @@
+"""The events that graphs send while they run are those of the documented schema, one for each time a node has run."""
+
+import json
+import os
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from fakes import ScriptedModel
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+from pydantic import ValidationError
+
+from langgraph_rag import KnowledgeBase, ModelExtractor, create_cirag, create_par_rag
+from langgraph_rag.events import Event, check_event, event_schema
+from langgraph_rag.methods import METHODS, create, named
+from langgraph_rag.offline.model import OfflineModel
+
+DOCS = Path(__file__).parent.parent / "docs"
+KINDS = {get_args(kind.__annotations__["node"])[0]: kind for kind in get_args(get_args(Event)[0])}
+QUESTIONS = (
+    "Did Nessa Palliver and Sunniva Lockhaven go to the same school?",
+    "Into which strait does the river that runs through the birthplace of Corwen Ashlade flow?",
+)
+ANOTHER_NAME = {"retrieve_for_question": "retrieve"}
+
+
+def run(graph: Any, asked: Any, config: Any = None) -> tuple[list[Any], Counter[str]]:
+    """Return the events of a run, and how often each node ran by the name its events have."""
+    events, ran = [], Counter[str]()
+    for mode, chunk in graph.stream(asked, config, stream_mode=["custom", "updates"]):
+        if mode == "custom":
+            events.append(check_event(chunk))
+        else:
+            ran.update(ANOTHER_NAME.get(node, node) for node in chunk if node != "__interrupt__")
+    return events, ran
+
+
+@pytest.mark.parametrize("name", named("ablations"))
+def test_each_node_that_has_run_has_sent_one_event_of_the_schema(name: str, sample_kb: KnowledgeBase) -> None:
+    graph = create(name, OfflineModel(), sample_kb).compile()
+
+    for question in QUESTIONS if name in METHODS else QUESTIONS[:1]:
+        events, ran = run(graph, {"question": question})
+        assert Counter(event["node"] for event in events) == ran
+        assert events[0]["node"] == "receive_question"
+        assert events[-1]["node"] == "conclude"
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_every_node_has_a_kind_of_event(name: str, sample_kb: KnowledgeBase) -> None:
+    nodes = METHODS[name].create(OfflineModel(), sample_kb).nodes
+
+    assert {ANOTHER_NAME.get(node, node) for node in nodes} <= set(KINDS)
+
+
+def test_every_kind_is_that_of_a_node(sample_kb: KnowledgeBase) -> None:
+    graphs = [create(name, OfflineModel(), sample_kb) for name in named("ablations")]
+    graphs.append(create_cirag(OfflineModel(), sample_kb, triples="online"))
+    graphs.append(create_par_rag(OfflineModel(), sample_kb, approve_plan=True))
+
+    assert set(KINDS) <= {node for graph in graphs for node in graph.nodes}
+
+
+def test_reading_triples_on_the_way_sends_an_event(kb: KnowledgeBase) -> None:
+    llm = OfflineModel()
+    graph = create_cirag(llm, kb, triples="online").compile()
+
+    events, ran = run(graph, {"question": "Who directed The Salt Road?"})
+
+    assert Counter(event["node"] for event in events) == ran
+    assert ran["extract_triples"]
+    assert ModelExtractor(llm).version != kb.extractor.version
+
+
+def test_an_approved_plan_and_a_step_that_combines_send_events(kb: KnowledgeBase) -> None:
+    replies: dict[str, Any] = {
+        "plan": {"steps": [{"question": "Who directed The Salt Road?"}]},
+        "act": {"answer": "Orla Vint [1]"},
+        "review": {"status": "PASS"},
+        "refine": {"question": "Which is it, all in all?"},
+        "answer_from_trajectories": {"thought": "", "answer": "Orla Vint"},
+    }
+    model = ScriptedModel.of(lambda prompt, values: json.dumps(replies[prompt]))
+    graph = create_par_rag(model, kb, approve_plan=True).compile(checkpointer=InMemorySaver())
+    edited = [
+        {"question": "Who directed The Salt Road?"},
+        {"question": "Which is it?", "action": "answer"},
+        {"question": "Where was she born?"},
+    ]
+
+    run(graph, {"question": "Who made The Salt Road?"}, thread := {"configurable": {"thread_id": "1"}})
+    events, ran = run(graph, Command(resume=edited), thread)
+
+    assert Counter(event["node"] for event in events) == ran
+    assert {"approve_plan", "recall", "refine", "record"} <= set(ran)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"v": 1, "node": "dream"},
+        {"v": 2, "node": "receive_question", "question": "Who?"},
+        {"v": 1, "node": "receive_question"},
+        {"v": 1, "node": "receive_question", "question": "Who?", "mood": "calm"},
+        {"v": 1, "node": "rank_passages", "passages": "3"},
+    ],
+)
+def test_what_is_no_event_is_refused(event: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        check_event(event)
+
+
+# --- the documentation -----------------------------------------------------------------------------------------------
+def table() -> str:
+    """Return all kinds as a Markdown table."""
+    schema = event_schema()
+    rows = ["| `node` | What has happened | Fields |", "|---|---|---|"]
+    for node, kind in KINDS.items():
+        described = schema["$defs"][kind.__name__]
+        fields = {name: field for name, field in described["properties"].items() if name not in ("v", "node")}
+        told = "<br>".join(f"`{name}`: {one_line(field['description'])}" for name, field in fields.items())
+        rows.append(f"| `{node}` | {one_line(described['description'])} | {told} |")
+    return "\n".join(rows)
+
+
+def one_line(text: str) -> str:
+    return re.sub(r"\s+", " ", text)
+
+
+def test_the_documentation_lists_every_kind_with_its_fields() -> None:
+    page = DOCS / "streaming.md"
+    generated = f"<!-- events -->\n{table()}\n<!-- end of events -->"
+    if os.environ.get("UPDATE_SNAPSHOTS"):
+        pattern = r"<!-- events -->.*<!-- end of events -->"
+        page.write_text(re.sub(pattern, lambda _: generated, page.read_text(), count=1, flags=re.DOTALL))
+    assert generated in page.read_text(), "UPDATE_SNAPSHOTS=1 make test writes it anew"
+
+
+def test_the_json_schema_in_the_documentation_is_that_of_the_events() -> None:
+    page = DOCS / "events.schema.json"
+    generated = json.dumps(event_schema(), indent=2) + "\n"
+    if os.environ.get("UPDATE_SNAPSHOTS"):
+        page.write_text(generated)
+    assert page.read_text() == generated, "UPDATE_SNAPSHOTS=1 make test writes it anew"
