@@ -40,11 +40,11 @@ class Context:
     """Longer questions are refused."""
     max_concurrency: Count = 64
     """Model calls under way at once, over all runs in this process that share this number."""
-    max_model_calls: int | None = None
+    max_model_calls: Count | None = None
     """Model calls per question; one of them is kept for the answer. None is as many as it takes."""
-    max_tokens: int | None = None
+    max_tokens: Count | None = None
     """Tokens per question, read and written; a quarter is kept for the answer. A reply under way may exceed it."""
-    deadline_s: float | None = None
+    deadline_s: Annotated[float, Field(gt=0)] | None = None
     """Seconds per question; a quarter is kept for the answer, and calls that take longer are given up."""
 
     def __post_init__(self) -> None:
