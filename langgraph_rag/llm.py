@@ -4,42 +4,53 @@ import ast
 import asyncio
 import json
 import re
-import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
-from weakref import WeakKeyDictionary
 
+from langchain_core.exceptions import ContextOverflowError
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from pydantic import ValidationError
 
+from langgraph_rag.connections import is_openai, on_any_loop, unfinished_reply
 from langgraph_rag.context import context
 from langgraph_rag.errors import BudgetReachedError, ModelCallError, ModelOutputError, RagError
+from langgraph_rag.gate import Gate
 from langgraph_rag.metering import current_meter, stop
 from langgraph_rag.prompts.prompt import Prompt, Reply
 
 MAX_REPAIRS = 2
+MAX_SHORTENED = 3
 _CHARS_PER_TOKEN = 4
 _INTERNAL_TAGS = ["nostream", "langsmith:nostream"]  # keep a call out of LangGraph's `messages` stream, out of chat UIs
 _REASONING = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _REASONING_END = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)  # some chat templates open the tag
 
 
-# --- one limit for all calls under way -------------------------------------------------------------------------------
-_gates: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[int, asyncio.Semaphore]] = WeakKeyDictionary()
+_OVERFLOW = re.compile(r"maximum (context|model) length|context (length|size|window)", re.IGNORECASE)
+_CUT_OFF = {"length", "max_tokens", "MAX_TOKENS"}  # how providers say that a reply was not finished
 
 
-def _gate(limit: int) -> asyncio.Semaphore:
-    gates = _gates.setdefault(asyncio.get_running_loop(), {})
-    return gates.setdefault(limit, asyncio.Semaphore(limit))
+class _TooLongError(Exception):
+    """A prompt, or prompt and reply together, are longer than the model can take; `cause` says so to the caller."""
+
+    def __init__(self, cause: RagError) -> None:
+        self.cause = cause
+
+
+@cache
+def _gate(limit: int) -> Gate:
+    return Gate(limit)
 
 
 # --- asking ----------------------------------------------------------------------------------------------------------
 async def ask(llm: BaseChatModel, prompt: Prompt[Reply], **values: Any) -> Reply:
     """Ask a model one prompt and return its typed reply.
 
-    A reply that cannot be read is answered with what was wrong, at most twice. Where the question's budget is spent,
-    the reply is the one that the prompt has for that case, and the usage says which limit it was.
+    A reply that cannot be read is answered with what was wrong, at most twice. A prompt that is too long for the model
+    loses the last half of its list of passages or candidates, at most three times. Where the question's budget is
+    spent, the reply is the one that the prompt has for that case, and the usage says which limit it was.
 
     Raises:
         ModelCallError: when the model could not be asked at all.
@@ -56,6 +67,24 @@ async def ask(llm: BaseChatModel, prompt: Prompt[Reply], **values: Any) -> Reply
 
 
 async def _ask(llm: BaseChatModel, prompt: Prompt[Reply], values: Mapping[str, Any]) -> Reply:
+    """Ask with a shorter prompt, and count what is left out of it, where the model finds it too long."""
+    for _ in range(MAX_SHORTENED):
+        try:
+            return await _converse(llm, prompt, values)
+        except _TooLongError as error:
+            shorter = prompt.shortened(values)
+            if shorter is None:
+                raise error.cause from error.cause.__cause__
+            current_meter().usage["left_out"] += len(values[prompt.shortens]) - len(shorter[prompt.shortens])
+            values = shorter
+    try:
+        return await _converse(llm, prompt, values)
+    except _TooLongError as error:
+        raise error.cause from error.cause.__cause__
+
+
+async def _converse(llm: BaseChatModel, prompt: Prompt[Reply], values: Mapping[str, Any]) -> Reply:
+    """Ask, and answer a reply that cannot be read with what is wrong with it."""
     messages = prompt.render(**values)
     options = _schema_options(llm, prompt)
     for attempt in range(1 + MAX_REPAIRS):
@@ -66,9 +95,16 @@ async def _ask(llm: BaseChatModel, prompt: Prompt[Reply], values: Mapping[str, A
             return read_reply(text, prompt.reply)
         except ValueError as error:
             problem = str(error)
+        if _CUT_OFF & {str(value) for value in message.response_metadata.values()}:
+            problem = f"it was cut off for its length and {problem}"
+            raise _TooLongError(_output_error(llm, prompt, attempt, problem, text))
         messages = [*messages, AIMessage(text or "(empty)"), HumanMessage(_repair_request(problem))]
-    raise ModelOutputError(
-        f"prompt {prompt.name!r}: {model_name(llm)} gave no usable reply in {1 + MAX_REPAIRS} attempts; "
+    raise _output_error(llm, prompt, attempt, problem, text)
+
+
+def _output_error(llm: BaseChatModel, prompt: Prompt[Reply], attempt: int, problem: str, text: str) -> ModelOutputError:
+    return ModelOutputError(
+        f"prompt {prompt.name!r}: {model_name(llm)} gave no usable reply in {1 + attempt} attempts; "
         f"expected a JSON object with {', '.join(prompt.reply.model_fields)}; {problem}; "
         f"the last reply starts: {text[:200]!r}"
     )
@@ -97,11 +133,17 @@ def _estimated_tokens(messages: list[BaseMessage]) -> int:
 
 async def _reply(llm: BaseChatModel, messages: list[BaseMessage], options: dict[str, Any]) -> AIMessage:
     try:
-        return await llm.ainvoke(messages, config={"tags": _INTERNAL_TAGS}, **options)
+        return await on_any_loop(llm).ainvoke(messages, config={"tags": _INTERNAL_TAGS}, **options)
     except RagError:
         raise
     except Exception as error:
-        raise ModelCallError(f"{model_name(llm)} could not be asked: {type(error).__name__}: {error}") from error
+        if (cut_off := unfinished_reply(error)) is not None:
+            return cut_off
+        failed = ModelCallError(f"{model_name(llm)} could not be asked: {type(error).__name__}: {error}")
+        failed.__cause__ = error
+        if isinstance(error, ContextOverflowError) or _OVERFLOW.search(str(error)):
+            raise _TooLongError(failed) from error
+        raise failed from error
 
 
 def read_reply(text: str, reply: type[Reply]) -> Reply:
@@ -143,8 +185,7 @@ def _repair_request(problem: str) -> str:
 
 def _schema_options(llm: BaseChatModel, prompt: Prompt[Reply]) -> dict[str, Any]:
     """Ask OpenAI-compatible servers for JSON by schema; all others get the form from the prompt alone."""
-    openai = sys.modules.get("langchain_openai")
-    if openai is None or not isinstance(llm, openai.ChatOpenAI):
+    if not is_openai(llm):
         return {}
     schema = {"name": prompt.name, "schema": prompt.reply.model_json_schema()}
     return {"response_format": {"type": "json_schema", "json_schema": schema}}

@@ -1,6 +1,5 @@
 """Chat models by name, for the command line and LangGraph Studio; in code, any LangChain chat model will do."""
 
-import asyncio
 import os
 from typing import Any
 
@@ -35,11 +34,8 @@ def load_model(name: str, **options: Any) -> BaseChatModel:
         raise UnknownNameError("model", name, MODEL_FORMS)
     if kind == "vllm":
         return _served(model, **options)
-    defaults: dict[str, Any] = {"temperature": 0}
     try:
-        if kind == "openai":
-            defaults["http_async_client"] = _client_per_loop()
-        loaded: BaseChatModel = init_chat_model(model, model_provider=kind, **{**defaults, **options})
+        loaded: BaseChatModel = init_chat_model(model, model_provider=kind, **{"temperature": 0, **options})
     except Exception as error:
         if type(error) is ValueError:  # how init_chat_model refuses a provider it does not know
             raise UnknownNameError("model", name, MODEL_FORMS) from error
@@ -59,27 +55,6 @@ def _served(model: str, **options: Any) -> BaseChatModel:
         "stream_usage": True,
         "timeout": 120,
         "max_retries": 3,
-        "http_async_client": _client_per_loop(),
+        "extra_body": {"chat_template_kwargs": {"enable_thinking": False}},
     }
     return ChatOpenAI(model=model, **{**defaults, **options})
-
-
-def _client_per_loop() -> Any:
-    """Return an HTTP client with connections of its own for each event loop; no other loop could use them.
-
-    `invoke` and `ainvoke` run on different loops, and so do two calls of `asyncio.run`.
-    """
-    from openai import DefaultAsyncHttpxClient
-
-    clients: dict[asyncio.AbstractEventLoop, Any] = {}
-
-    class ClientPerLoop(DefaultAsyncHttpxClient):
-        async def send(self, request: Any, **options: Any) -> Any:
-            loop = asyncio.get_running_loop()
-            if loop not in clients:
-                for ended in [other for other in list(clients) if other.is_closed()]:
-                    clients.pop(ended, None)
-                clients[loop] = DefaultAsyncHttpxClient()
-            return await clients[loop].send(request, **options)
-
-    return ClientPerLoop()

@@ -87,8 +87,9 @@ Limit = Literal["max_model_calls", "max_tokens", "deadline_s"]
 class Usage(TypedDict):
     """What a question cost, and the limit that ended its search for an answer, if one did.
 
-    `seconds` is the time in which nodes ran, counted once where they ran side by side; `ended_at` is the Unix time at
-    which the last one ended.
+    `repairs` are replies asked for again, `dropped` items a model made up, `left_out` items that had to be left out of
+    prompts that were too long for it. `seconds` is the time in which nodes ran, counted once where they ran side by
+    side; `ended_at` is the Unix time at which the last one ended.
     """
 
     calls: int
@@ -98,13 +99,22 @@ class Usage(TypedDict):
     ended_at: float
     repairs: int
     dropped: int
+    left_out: int
     stopped_by: Limit | Literal[""]
 
 
 def no_usage() -> Usage:
     """Return a usage of zeros."""
     return Usage(
-        calls=0, input_tokens=0, output_tokens=0, seconds=0.0, ended_at=0.0, repairs=0, dropped=0, stopped_by=""
+        calls=0,
+        input_tokens=0,
+        output_tokens=0,
+        seconds=0.0,
+        ended_at=0.0,
+        repairs=0,
+        dropped=0,
+        left_out=0,
+        stopped_by="",
     )
 
 
@@ -121,6 +131,7 @@ def add_usage(left: Usage, right: Usage) -> Usage:
         ended_at=max(left["ended_at"], right["ended_at"]),
         repairs=left["repairs"] + right["repairs"],
         dropped=left["dropped"] + right["dropped"],
+        left_out=left["left_out"] + right["left_out"],
         stopped_by=left["stopped_by"] or right["stopped_by"],
     )
 

@@ -2,6 +2,8 @@
 
 import asyncio
 import re
+from asyncio import CancelledError
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from typing_extensions import TypedDict
 from langgraph_rag.background import run_in_background
 from langgraph_rag.context import Context
 from langgraph_rag.errors import ModelCallError, ModelOutputError
+from langgraph_rag.gate import Gate
 from langgraph_rag.llm import ask, model_name, read_reply
 from langgraph_rag.metering import count_dropped, metered
 from langgraph_rag.prompts.prompt import METADATA_KEY, Prompt, PromptReply
@@ -240,6 +243,43 @@ async def test_the_limit_holds_over_all_runs_together(limit: int) -> None:
     assert isinstance(model, CrowdedModel)
     assert model.most == limit
     assert len(model.received) == 12
+
+
+def test_the_limit_holds_over_event_loops() -> None:
+    gate, under_way, most = Gate(2), [0], [0]
+
+    async def enter() -> None:
+        async with gate:
+            under_way[0] += 1
+            most[0] = max(most[0], under_way[0])
+            await asyncio.sleep(0.001)
+            under_way[0] -= 1
+
+    async def all_at_once() -> None:
+        await asyncio.gather(*(enter() for _ in range(20)))
+
+    with ThreadPoolExecutor() as threads:
+        for done in [threads.submit(asyncio.run, all_at_once()) for _ in range(4)]:
+            done.result()
+    assert most[0] == 2
+
+
+async def test_who_waits_and_is_given_up_leaves_its_place_to_others() -> None:
+    gate = Gate(1)
+
+    async def enter() -> str:
+        async with gate:
+            return "in"
+
+    async with gate:
+        impatient, given = (asyncio.create_task(enter()) for _ in range(2))
+        await asyncio.sleep(0)
+        impatient.cancel()
+        await asyncio.sleep(0)
+    given.cancel()  # its place is on the way
+
+    assert [type(e) for e in await asyncio.gather(impatient, given, return_exceptions=True)] == [CancelledError] * 2
+    assert await enter() == "in"
 
 
 async def test_a_failed_call_gives_its_place_back() -> None:

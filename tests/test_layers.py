@@ -12,9 +12,10 @@ ROOT = Path(langgraph_rag.__file__).parent
 PACKAGE = "langgraph_rag"
 
 LAYERS = [
-    {"records", "matching", "background"},
+    {"records", "matching", "background", "gate"},
     {"errors", "context"},
     {"prompts", "tools", "metering"},
+    {"connections"},
     {"llm", "offline"},
     {"nodes", "models"},
     {"graphs"},

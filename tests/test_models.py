@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from langchain_core.messages import HumanMessage
 from langchain_openai import ChatOpenAI
+from openai import DefaultAsyncHttpxClient
+from pydantic import SecretStr
 
 from langgraph_rag.background import run_in_background
 from langgraph_rag.errors import MissingExtraError, ModelCallError, ModelOutputError, RagError, UnknownNameError
@@ -119,10 +121,15 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         self.server.keys.append(self.headers["Authorization"])
+        self.server.headers.append(self.headers)
         self.server.sent.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
         self.server.waits_for.wait()
-        content = json.dumps(completion(self.server.reply)).encode()
-        self.send_response(self.server.status)
+        reply: Any = (self.server.status, {}, completion(self.server.reply))
+        status, headers, body = self.server.first.pop(0) if self.server.first else reply
+        content = json.dumps(body).encode()
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
@@ -137,9 +144,11 @@ class Server(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.status, self.reply = 200, TARRANT.model_dump_json()
+        self.first: list[tuple[int, dict[str, str], dict[str, Any]]] = []  # replies before that one
         self.waits_for = threading.Event()
         self.waits_for.set()
         self.keys: list[str] = []
+        self.headers: list[Any] = []
         self.sent: list[dict[str, Any]] = []
 
     def model(self, **options: Any) -> Any:
@@ -147,13 +156,13 @@ class Server(ThreadingHTTPServer):
         return load_model("vllm:small", **{"base_url": url, "max_retries": 0, **options})
 
 
-def completion(text: str) -> dict[str, Any]:
+def completion(text: str, finish_reason: str = "stop") -> dict[str, Any]:
     return {
         "id": "1",
         "object": "chat.completion",
         "created": 1,
         "model": "small",
-        "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": finish_reason}],
         "usage": {"prompt_tokens": 111, "completion_tokens": 22, "total_tokens": 133},
     }
 
@@ -191,6 +200,7 @@ async def test_a_served_model_is_asked_by_schema_and_sent_nothing_but_the_text(s
             {"role": "system", "content": instructions.text},
             {"role": "user", "content": request.text},
         ],
+        "chat_template_kwargs": {"enable_thinking": False},
         "response_format": {
             "type": "json_schema",
             "json_schema": {"name": "answer_from_triples", "schema": Answer.model_json_schema()},
@@ -226,6 +236,91 @@ def test_one_served_model_works_from_several_event_loops(server: Server) -> None
 
     assert [asyncio.run(who(model)) for _ in range(2)] == [TARRANT, TARRANT]
     assert [run_in_background(who(model)) for _ in range(2)] == [TARRANT, TARRANT]
+
+
+@pytest.mark.localhost
+def test_a_users_own_model_works_from_several_event_loops_and_stays_as_it_was(server: Server) -> None:
+    url = f"http://127.0.0.1:{server.server_port}/v1"
+    own = ChatOpenAI(model="small", base_url=url, api_key=SecretStr("k"), default_headers={"X-Team": "maps"})
+    client = own.root_async_client
+
+    for _ in range(2):
+        assert asyncio.run(who(own)) == TARRANT
+        assert run_in_background(who(own)) == TARRANT
+    assert asyncio.run(own.ainvoke("Hello!")).text == TARRANT.model_dump_json()
+    assert own.root_async_client is client
+    assert server.headers[0]["X-Team"] == "maps"
+
+
+@pytest.mark.localhost
+async def test_a_model_with_a_client_of_its_owners_keeps_it(server: Server) -> None:
+    asked = []
+
+    async def note(request: Any) -> None:
+        asked.append(request)
+
+    async with DefaultAsyncHttpxClient(event_hooks={"request": [note]}) as client:
+        await who(server.model(http_async_client=client))
+
+    assert len(asked) == 1
+
+
+# --- prompts that are too long ---------------------------------------------------------------------------------------
+VLLM_OVERFLOW = {
+    "error": {
+        "message": "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens "
+        "(4900 in the messages, 100 in the completion). Please reduce the length of the messages or completion.",
+        "type": "BadRequestError",
+        "param": None,
+        "code": 400,
+    }
+}
+EIGHT = [[f"Film {number}", "directed by", "Ilse Tarrant"] for number in range(8)]
+
+
+def shown(server: Server) -> list[int]:
+    return [str(body["messages"][1]["content"]).count("directed by") for body in server.sent]
+
+
+@pytest.mark.localhost
+@pytest.mark.parametrize("too_long", [(400, {}, VLLM_OVERFLOW), (200, {}, completion('{"thought": "It', "length"))])
+async def test_a_prompt_that_is_too_long_is_asked_again_with_less(server: Server, too_long: Any) -> None:
+    server.first = [too_long, too_long]
+
+    with metered() as usage:
+        reply = await ask(server.model(), ANSWER_FROM_TRIPLES, question=QUESTION, triples=EIGHT)
+
+    assert reply == TARRANT
+    assert shown(server) == [8, 4, 2]
+    assert (usage["left_out"], usage["calls"], usage["repairs"]) == (6, 3, 0)
+
+
+@pytest.mark.localhost
+async def test_a_prompt_that_stays_too_long_is_an_error_of_the_call(server: Server) -> None:
+    server.first = [(400, {}, VLLM_OVERFLOW)] * 9
+
+    with pytest.raises(ModelCallError, match="small could not be asked: .*maximum context length is 4096"):
+        await ask(server.model(), ANSWER_FROM_TRIPLES, question=QUESTION, triples=EIGHT * 4)
+    assert shown(server) == [32, 16, 8, 4]
+
+
+@pytest.mark.localhost
+async def test_a_reply_that_is_cut_off_without_anything_to_leave_out_is_an_error_of_the_output(server: Server) -> None:
+    server.first = [(200, {}, completion('{"thought": "It goes on and on', "length"))]
+
+    with pytest.raises(ModelOutputError, match="it was cut off for its length and it contains no JSON object"):
+        await who(server.model())
+    assert len(server.sent) == 1
+
+
+# --- servers in trouble ----------------------------------------------------------------------------------------------
+@pytest.mark.localhost
+@pytest.mark.parametrize("status", [429, 500, 503])
+async def test_a_busy_server_is_asked_again_when_it_says(server: Server, status: int) -> None:
+    server.first = [(status, {"Retry-After": "0.05"}, {"error": {"message": "later"}})] * 2
+
+    assert await who(server.model(max_retries=2)) == TARRANT
+    assert len(server.sent) == 3
 
 
 @pytest.mark.localhost

@@ -57,6 +57,7 @@ Facts:
     ),
     request="Facts:\n{triples}\n\nQuestion: {question}",
     reply=Answer,
+    shortens="triples",
     show={"triples": triple_lines},
 )
 
@@ -75,6 +76,7 @@ Kell is an island off the coast of Norrland, to which it belongs.""",
     ),
     request="{sentences}\n\nQuestion: {question}",
     reply=Answer,
+    shortens="sentences",
     show={"sentences": titled_texts},
 )
 
@@ -92,5 +94,6 @@ Kell is an island known for its lighthouse. It lies off the coast of Norrland, t
     ),
     request="{passages}\n\nQuestion: {question}",
     reply=Answer,
+    shortens="passages",
     show={"passages": titled_texts},
 )

@@ -157,5 +157,6 @@ Current query: {query}
 Candidate facts:
 {facts}""",
     reply=Integration,
+    shortens="facts",
     show={"facts": triple_lines, "history": history_text},
 )

@@ -138,6 +138,7 @@ Reply: {"thought": "Ada Renk was born in 1882 and Jon Ister in 1870. 1870 is ear
 Halden Ferry, is older.", "needs_retrieval": false}""",
     request="Question: {question}\n\nFound so far:\n{outline}\n\nReasoning so far:\n{thoughts}",
     reply=Reasoning,
+    shortens="outline",
     show={"outline": outline_text, "thoughts": thoughts_text},
 )
 
@@ -180,6 +181,7 @@ Where nothing was found yet, say what the question is about:
 Reply: {"thought": "The question is about the architect of the Tolmar Bridge.", "final": false}""",
     request="Question: {question}\n\nFound so far:\n{outline}\n\nReasoning so far:\n{thoughts}",
     reply=NextThought,
+    shortens="outline",
     show={"outline": outline_text, "thoughts": thoughts_text},
 )
 
@@ -245,6 +247,7 @@ Names so far: {names}
 Reasoning so far:
 {thoughts}""",
     reply=Demands,
+    shortens="outline",
     show={"outline": outline_text, "names": name_list, "thoughts": thoughts_text},
 )
 
@@ -295,6 +298,7 @@ Searches: {queries}
 
 {documents}""",
     reply=Summary,
+    shortens="documents",
     show={"thoughts": thoughts_text, "queries": name_list, "documents": titled_texts},
 )
 
@@ -332,5 +336,6 @@ With the same findings, the question "When was the architect of the Tolmar Bridg
 Reply: {"thought": "It is said where Ada Renk was born, but not when.", "answer": "unanswerable"}""",
     request="Question: {question}\n\nFound:\n{outline}\n\nReasoning:\n{thoughts}",
     reply=Answer,
+    shortens="outline",
     show={"outline": outline_text, "thoughts": thoughts_text},
 )

@@ -54,5 +54,6 @@ Ada Renk was born in Kell in Norrland.
 Reply: {"sentence": "So the answer is: Norrland."}""",
     request="{passages}\n\nQuestion: {question}\nReasoning so far:\n{thoughts}",
     reply=Thought,
+    shortens="passages",
     show={"passages": titled_texts, "thoughts": thought_lines},
 )

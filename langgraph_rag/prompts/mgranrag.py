@@ -159,5 +159,6 @@ Evidence so far:
 Questions:
 {questions}""",
     reply=Extraction,
+    shortens="passages",
     show={"known": known_lines, "passages": numbered_texts, "questions": numbered_questions},
 )

@@ -151,6 +151,7 @@ With the same sources, the question "When was the Tolmar Bridge built?" gets:
 Reply: {"answer": "unknown; the Tolmar Bridge was designed by Ada Renk [2]."}""",
     request="{sources}\n\nQuestion: {question}",
     reply=CitedAnswer,
+    shortens="sources",
     show={"sources": numbered},
 )
 
@@ -183,6 +184,7 @@ With the same background, the question "In which country was Ada Renk born?" and
 Reply: {"status": "UNCONFIDENT", "answer": null, "question": "Which country does Orsby belong to?"}""",
     request="{sources}\n\nQuestion: {question}\nAnswer: {answer}",
     reply=Reviewed,
+    shortens="sources",
     show={"sources": numbered},
 )
 

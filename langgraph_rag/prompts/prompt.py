@@ -39,6 +39,8 @@ class Prompt(Generic[Reply]):
 
     `instructions` (with examples) never change, so that servers can reuse their computation; `request` holds the
     values, in the order in which they change from call to call. `show` turns a value that is not a string into text.
+    `shortens` names the value that loses the last of its items, the best being first, where a model finds the prompt
+    too long.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Prompt(Generic[Reply]):
     request: str
     reply: type[Reply]
     show: Mapping[str, Show] = field(default_factory=dict)
+    shortens: str = ""
 
     def render(self, **values: Any) -> list[BaseMessage]:
         """Return the messages; name and values ride along as metadata that no provider sends."""
@@ -57,6 +60,11 @@ class Prompt(Generic[Reply]):
                 response_metadata={METADATA_KEY: {"prompt": self.name, "values": values}},
             ),
         ]
+
+    def shortened(self, values: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the values with half of the list that may be shortened, or None where nothing may be left out."""
+        items = values.get(self.shortens, [])
+        return {**values, self.shortens: items[: len(items) // 2]} if len(items) > 1 else None
 
 
 def triple_lines(triples: list[list[str]]) -> str:

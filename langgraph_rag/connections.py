@@ -1,0 +1,68 @@
+"""Connections of OpenAI-compatible models that work on every event loop.
+
+`invoke` and `ainvoke` run on different loops, and so do two calls of `asyncio.run`; a connection works only on the loop
+that opened it, and LangChain shares one pool of connections between all models of a process.
+"""
+
+import asyncio
+import sys
+import weakref
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage
+from langchain_core.messages.ai import UsageMetadata
+
+_copies: dict[int, BaseChatModel] = {}  # by the id of the model they are made of, for as long as it lives
+
+
+def is_openai(llm: BaseChatModel) -> bool:
+    """Tell whether a model speaks to an OpenAI-compatible server, without importing what nobody uses."""
+    openai = sys.modules.get("langchain_openai")
+    return openai is not None and isinstance(llm, openai.ChatOpenAI)
+
+
+def on_any_loop(llm: BaseChatModel) -> BaseChatModel:
+    """Return the model, or a copy of it with connections of its own for each event loop.
+
+    A model whose connections its owner chose (a client or a proxy) is left as it is.
+    """
+    if not is_openai(llm) or getattr(llm, "http_async_client", None) or getattr(llm, "openai_proxy", None):
+        return llm
+    if id(llm) not in _copies:
+        client = llm.root_async_client.with_options(http_client=_client_per_loop())  # type: ignore[attr-defined]
+        _copies[id(llm)] = llm.model_copy(update={"root_async_client": client, "async_client": client.chat.completions})
+        weakref.finalize(llm, _copies.pop, id(llm), None)
+    return _copies[id(llm)]
+
+
+def unfinished_reply(error: Exception) -> AIMessage | None:
+    """Return the reply that a client of OpenAI's refuses to hand out because it was cut off, if that is the error."""
+    openai = sys.modules.get("openai")
+    if openai is None or not isinstance(error, openai.LengthFinishReasonError):
+        return None
+    choice, spent = error.completion.choices[0], error.completion.usage
+    usage = UsageMetadata(
+        input_tokens=spent.prompt_tokens if spent else 0,
+        output_tokens=spent.completion_tokens if spent else 0,
+        total_tokens=spent.total_tokens if spent else 0,
+    )
+    metadata = {"finish_reason": choice.finish_reason}
+    return AIMessage(choice.message.content or "", usage_metadata=usage, response_metadata=metadata)
+
+
+def _client_per_loop() -> Any:
+    from openai import DefaultAsyncHttpxClient
+
+    clients: dict[asyncio.AbstractEventLoop, Any] = {}
+
+    class ClientPerLoop(DefaultAsyncHttpxClient):
+        async def send(self, request: Any, **options: Any) -> Any:
+            loop = asyncio.get_running_loop()
+            if loop not in clients:
+                for ended in [other for other in list(clients) if other.is_closed()]:
+                    clients.pop(ended, None)
+                clients[loop] = DefaultAsyncHttpxClient()
+            return await clients[loop].send(request, **options)
+
+    return ClientPerLoop()
