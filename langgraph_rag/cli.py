@@ -46,6 +46,7 @@ MaxSteps = Annotated[
 ]
 MaxModelCalls = Annotated[int | None, typer.Option("--max-model-calls", min=1, help="Model calls per question.")]
 MaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=1, help="Tokens per question, read and written.")]
+Cache = Annotated[Path | None, typer.Option("--cache", help="File that keeps the model's replies.")]
 Deadline = Annotated[float | None, typer.Option("--deadline", min=0.001, help="Seconds per question.")]
 
 _DEFAULTS = Context()
@@ -89,6 +90,7 @@ def ask(
     max_model_calls: MaxModelCalls = None,
     max_tokens: MaxTokens = None,
     deadline: Deadline = None,
+    cache: Cache = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")] = False,
 ) -> None:
     """Answer a question, showing the steps as they happen, then the answer with its evidence."""
@@ -101,7 +103,7 @@ def ask(
         deadline_s=deadline,
     )
     with KnowledgeBase.open(kb, create=False) as base:
-        graph = create(method_name, load_model(model), base).compile()
+        graph = create(method_name, load_model(model, cache=cache), base).compile()
         result = _run(graph, question, context, show=not as_json)
     if as_json:
         typer.echo(json.dumps(result, ensure_ascii=False, indent=2))
@@ -150,6 +152,7 @@ def evaluate_methods(
     max_model_calls: MaxModelCalls = None,
     max_tokens: MaxTokens = None,
     deadline: Deadline = None,
+    cache: Cache = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Ask only the first so many.")] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Questions under way at once.")] = 1,
 ) -> None:
@@ -165,7 +168,7 @@ def evaluate_methods(
     )
     rows: dict[str, Summary] = {}
     with KnowledgeBase.open(kb, create=False) as base:
-        llm = load_model(model)
+        llm = load_model(model, cache=cache)
         for name in names:
             configuration = Configuration(method=name, model=model, knowledge_base=str(kb))
             graph, folder = create(name, llm, base).compile(), out if len(names) == 1 else out / name

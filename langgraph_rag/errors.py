@@ -43,6 +43,10 @@ class ModelOutputError(RagError):
     """A model's replies stayed unusable after every repair."""
 
 
+class ResponseCacheError(RagError):
+    """A file of cached replies cannot be used."""
+
+
 class BudgetReachedError(RagError):
     """A question's budget leaves no room for another model call; `limit` is its name in the run-time context."""
 

@@ -1,6 +1,7 @@
 """Chat models by name, for the command line and LangGraph Studio; in code, any LangChain chat model will do."""
 
 import os
+from pathlib import Path
 from typing import Any
 
 from langchain.chat_models import init_chat_model
@@ -8,25 +9,30 @@ from langchain_core.language_models import BaseChatModel
 
 from langgraph_rag.errors import MissingExtraError, ModelCallError, UnknownNameError
 from langgraph_rag.offline.model import OfflineModel
+from langgraph_rag.response_cache import ResponseCache
 
 MODEL_FORMS = ["offline", "vllm:MODEL", "PROVIDER:MODEL (as LangChain's init_chat_model takes it)"]
 _VLLM_URL = "http://localhost:8000/v1"
 
 
-def load_model(name: str, **options: Any) -> BaseChatModel:
+def load_model(name: str, *, cache: str | Path | None = None, **options: Any) -> BaseChatModel:
     """Load a chat model by name.
 
     Args:
         name: `offline`, the rule-based model that works anywhere; `vllm:MODEL`, a model served by vLLM or any other
             OpenAI-compatible server at `VLLM_BASE_URL` (http://localhost:8000/v1) with the key `VLLM_API_KEY`; or
             `PROVIDER:MODEL` for LangChain's `init_chat_model`, e.g. `openai:gpt-5-mini`.
+        cache: a file that keeps every reply, so that nothing is asked twice.
         options: passed on to the model's class.
 
     Raises:
         UnknownNameError: when the name has none of these forms.
         MissingExtraError: when the package for served models is not installed.
+        ResponseCacheError: when the file is no cache.
         ModelCallError: when a provider's model cannot be set up: its package or its key is missing.
     """
+    if cache is not None:
+        options["cache"] = ResponseCache(cache)
     if name == "offline":
         return OfflineModel(**options)
     kind, _, model = name.partition(":")

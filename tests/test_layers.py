@@ -14,7 +14,7 @@ PACKAGE = "langgraph_rag"
 LAYERS = [
     {"records", "matching", "background", "gate"},
     {"errors", "context"},
-    {"prompts", "tools", "metering"},
+    {"prompts", "tools", "metering", "response_cache"},
     {"connections"},
     {"llm", "offline"},
     {"nodes", "models"},

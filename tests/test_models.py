@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -63,7 +64,8 @@ def test_a_missing_package_for_served_models_is_named_by_its_extra(monkeypatch: 
 
 
 def test_a_providers_model_is_made_deterministic_unless_told_otherwise() -> None:
-    cold, warm = (load_model("openai:gpt-4.1", api_key="k", **options) for options in ({}, {"temperature": 0.7}))
+    cold = load_model("openai:gpt-4.1", api_key="k")
+    warm = load_model("openai:gpt-4.1", api_key="k", temperature=0.7)
 
     assert isinstance(cold, ChatOpenAI)
     assert isinstance(warm, ChatOpenAI)
@@ -348,3 +350,11 @@ async def test_a_server_that_is_gone_is_an_error_at_once(localhost: None) -> Non
 
     with pytest.raises(ModelCallError, match="small could not be asked: .*[Cc]onnection"):
         await who(model)
+
+
+@pytest.mark.localhost
+async def test_a_served_models_replies_can_be_kept(server: Server, tmp_path: Path) -> None:
+    for _ in range(2):
+        assert await who(server.model(cache=tmp_path / "replies.db")) == TARRANT
+
+    assert len(server.sent) == 1

@@ -1,0 +1,72 @@
+"""Replies of models kept on disk, so that nothing is asked twice; LangChain's cache interface over SQLite."""
+
+import hashlib
+import json
+import sqlite3
+import threading
+from pathlib import Path
+from typing import Any
+
+from langchain_core.caches import RETURN_VAL_TYPE, BaseCache
+from langchain_core.messages import messages_from_dict, messages_to_dict
+from langchain_core.outputs import ChatGeneration
+
+from langgraph_rag.errors import ResponseCacheError
+
+_TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"
+
+
+class ResponseCache(BaseCache):
+    """One file of replies by model, its settings and all that it was sent; each is committed the moment it is there.
+
+    Serves several threads and processes at once. A reply read from it counts in `usage` as if it had been asked for.
+
+    Raises:
+        ResponseCacheError: when the file cannot be opened, read or written as such a cache.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._lock = threading.Lock()
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(self.path, timeout=60, check_same_thread=False, isolation_level=None)
+        except (OSError, sqlite3.Error) as error:
+            raise self._unusable(error) from error
+        self._execute("PRAGMA journal_mode=WAL")
+        self._execute(_TABLE)
+
+    def lookup(self, prompt: str, llm_string: str) -> RETURN_VAL_TYPE | None:
+        """Return the reply to what was sent before, if it was."""
+        found = self._execute("SELECT reply FROM replies WHERE key = ?", _key(prompt, llm_string))
+        if not found:
+            return None
+        return [ChatGeneration(message=message) for message in messages_from_dict(json.loads(found[0][0]))]
+
+    def update(self, prompt: str, llm_string: str, return_val: RETURN_VAL_TYPE) -> None:
+        """Keep a chat model's reply."""
+        messages = [made.message for made in return_val if isinstance(made, ChatGeneration)]
+        reply = json.dumps(messages_to_dict(messages), ensure_ascii=False, default=str)
+        self._execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", _key(prompt, llm_string), reply)
+
+    def clear(self, **kwargs: Any) -> None:
+        """Forget all replies."""
+        self._execute("DELETE FROM replies")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def _execute(self, statement: str, *values: str) -> list[Any]:
+        try:
+            with self._lock:
+                return self._connection.execute(statement, values).fetchall()
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: Exception) -> ResponseCacheError:
+        return ResponseCacheError(f"expected a file of cached replies at {self.path}: {error}")
+
+
+def _key(prompt: str, llm_string: str) -> str:
+    return hashlib.sha256(f"{llm_string}\n{prompt}".encode()).hexdigest()

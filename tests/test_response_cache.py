@@ -1,0 +1,87 @@
+"""Replies kept on disk: what was answered once is not asked again, whoever asks."""
+
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes import ScriptedModel
+
+from langgraph_rag.errors import ModelCallError, ResponseCacheError
+from langgraph_rag.llm import ask
+from langgraph_rag.metering import metered
+from langgraph_rag.models import load_model
+from langgraph_rag.prompts.answering import ANSWER_FROM_TRIPLES, Answer
+from langgraph_rag.response_cache import ResponseCache
+
+GOOD = '{"thought": "The fact says so.", "answer": "Ilse Tarrant"}'
+TARRANT = Answer(thought="The fact says so.", answer="Ilse Tarrant")
+
+
+def who(model: Any, film: str = "Nine Tides") -> Any:
+    return ask(model, ANSWER_FROM_TRIPLES, question="Who directed it?", triples=[[film, "directed by", "Ilse Tarrant"]])
+
+
+def model(file: Path, *replies: Any, name: str = "small") -> ScriptedModel:
+    made = ScriptedModel.of(replies, model_name=name)
+    made.cache = ResponseCache(file)
+    return made
+
+
+async def test_a_reply_is_kept_over_processes_and_counts_as_if_asked_for(tmp_path: Path) -> None:
+    first, second = model(tmp_path / "c" / "replies.db", GOOD), model(tmp_path / "c" / "replies.db")
+
+    with metered() as asked:
+        assert await who(first) == TARRANT
+    with metered() as read:
+        assert await who(second) == TARRANT
+
+    assert (len(first.received), len(second.received)) == (1, 0)
+    assert (read["calls"], read["input_tokens"], read["output_tokens"]) == (1, 10, 5)
+    assert asked["input_tokens"] == read["input_tokens"]
+
+
+async def test_another_prompt_is_asked(tmp_path: Path) -> None:
+    asked = model(tmp_path / "replies.db", GOOD, GOOD)
+
+    await who(asked)
+    await who(asked, "Ten Tides")
+
+    assert len(asked.received) == 2
+
+
+async def test_what_was_answered_before_a_failure_is_kept(tmp_path: Path) -> None:
+    asked = model(tmp_path / "replies.db", GOOD, OSError("the line is dead"))
+
+    await who(asked)
+    with pytest.raises(ModelCallError):
+        await who(asked, "Ten Tides")
+    await who(model(tmp_path / "replies.db"))
+
+
+async def test_a_cache_is_named_when_a_model_is_loaded(tmp_path: Path) -> None:
+    for _ in range(2):
+        await who(load_model("offline", cache=tmp_path / "replies.db"))
+
+    with sqlite3.connect(tmp_path / "replies.db") as file:
+        assert file.execute("SELECT count(*) FROM replies").fetchone() == (1,)
+
+
+def test_many_threads_and_connections_write_at_once(tmp_path: Path) -> None:
+    caches = [ResponseCache(tmp_path / "replies.db") for _ in range(3)]
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda n: caches[n % 3].update(str(n), "m", []), range(60)))
+
+    assert all(caches[0].lookup(str(n), "m") == [] for n in range(60))
+    caches[1].clear()
+    assert caches[2].lookup("1", "m") is None
+
+
+def test_a_file_that_is_no_cache_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("These are my notes. " * 100)
+
+    for path in (tmp_path / "notes.txt", tmp_path, tmp_path / "notes.txt" / "below"):
+        with pytest.raises(ResponseCacheError, match=f"expected a file of cached replies at {path}: "):
+            ResponseCache(path)
+    assert (tmp_path / "notes.txt").read_text().startswith("These are my notes")
