@@ -1,13 +1,14 @@
 """Callers that ask at the same moment share a batch; each gets its own answer, or its own error."""
 
 import asyncio
+import contextvars
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from langgraph_rag.tools.coalescer import Coalescer
+from langgraph_rag.tools.coalescer import Coalescer, began
 
 
 class Doubling:
@@ -71,6 +72,22 @@ def test_a_batch_is_never_larger_than_allowed(coalescer: Coalescer[int, int], wo
 
     assert [future.result(10) for future in futures] == [2 * number for number in range(1, 11)]
     assert work.batches == [[0], [1, 2, 3, 4], [5, 6, 7, 8], [9, 10]]
+
+
+def test_the_question_that_began_first_is_served_first(coalescer: Coalescer[int, int], work: Doubling) -> None:
+    def submit(request: int, beginning: float) -> "Future[int]":
+        began.set(beginning)
+        return coalescer.submit(request)
+
+    busy_with(coalescer, work, 0)
+    futures = [
+        contextvars.copy_context().run(submit, request, beginning)
+        for request, beginning in [(1, 30.0), (2, 10.0), (3, 20.0), (4, 10.0), (5, 40.0)]
+    ]
+    work.go.set()
+
+    assert [future.result(10) for future in futures] == [2, 4, 6, 8, 10]
+    assert work.batches == [[0], [2, 4, 3, 1], [5]]
 
 
 def test_an_error_reaches_everyone_in_its_batch_and_nobody_else(coalescer: Coalescer[int, int], work: Doubling) -> None:

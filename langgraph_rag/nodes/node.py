@@ -1,5 +1,6 @@
 """What makes a step a LangGraph node: one coroutine that serves both sides, its cost, its events."""
 
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
@@ -8,6 +9,7 @@ from langgraph.config import get_stream_writer
 
 from langgraph_rag.background import run_in_background
 from langgraph_rag.metering import metered
+from langgraph_rag.tools.coalescer import began
 
 EVENT_VERSION = 1
 
@@ -23,7 +25,9 @@ class Node(Runnable[Any, Update]):
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
         """Run the step and add what it cost to the state's `usage`."""
-        with metered(input.get("usage")) as usage:
+        before = input.get("usage")
+        began.set(time.monotonic() - (before["seconds"] if before else 0.0))
+        with metered(before) as usage:
             update = await self.step(input)
         return {"usage": usage, **update}
 

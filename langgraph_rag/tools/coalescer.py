@@ -1,14 +1,35 @@
-"""Share batches between callers that ask at the same moment."""
+"""Share batches between callers that ask at the same moment, the question that began first being served first."""
 
 import asyncio
+import math
 import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from itertools import count
 from typing import Generic, TypeVar
 
 Request = TypeVar("Request")
 Result = TypeVar("Result")
+
+
+began: ContextVar[float] = ContextVar("langgraph_rag_began", default=0.0)
+"""When the question that is being worked on began; any clock will do.
+
+Without it, many questions at once would go step by step together: all of them compute, then all wait for the model. In
+turn, the first ones wait for the model while the others compute.
+"""
+_number = count()
+
+
+@dataclass(order=True)
+class _Waiting(Generic[Request, Result]):
+    began: float
+    number: int
+    request: Request | None = field(compare=False, default=None)
+    future: "Future[Result]" = field(compare=False, default_factory=Future)
 
 
 class Coalescer(Generic[Request, Result]):
@@ -19,9 +40,9 @@ class Coalescer(Generic[Request, Result]):
         largest: requests per batch at most.
     """
 
-    def __init__(self, work: Callable[[list[Request]], list[Result]], *, largest: int = 64) -> None:
+    def __init__(self, work: Callable[[list[Request]], list[Result]], *, largest: int = 8) -> None:
         self._work, self._largest = work, largest
-        self._waiting: queue.SimpleQueue[tuple[Request, Future[Result]] | None] = queue.SimpleQueue()
+        self._waiting: queue.PriorityQueue[_Waiting[Request, Result]] = queue.PriorityQueue()
         self._worker: threading.Thread | None = None
         self._lock = threading.Lock()
 
@@ -31,9 +52,9 @@ class Coalescer(Generic[Request, Result]):
             if self._worker is None:
                 self._worker = threading.Thread(target=self._serve, name="coalescer", daemon=True)
                 self._worker.start()
-        future: Future[Result] = Future()
-        self._waiting.put((request, future))
-        return future
+        waiting: _Waiting[Request, Result] = _Waiting(began.get(), next(_number), request)
+        self._waiting.put(waiting)
+        return waiting.future
 
     async def ask(self, request: Request) -> Result:
         """Put a request in the next batch and wait for its result without blocking the event loop."""
@@ -44,24 +65,24 @@ class Coalescer(Generic[Request, Result]):
         with self._lock:
             worker, self._worker = self._worker, None
         if worker is not None:
-            self._waiting.put(None)
+            self._waiting.put(_Waiting(math.inf, next(_number)))
             worker.join()
 
     def _serve(self) -> None:
-        while (first := self._waiting.get()) is not None:
-            batch, closing = [first], False
+        while (first := self._waiting.get()).request is not None:
+            batch = [first]
             while len(batch) < self._largest and not self._waiting.empty():
-                following = self._waiting.get()
-                if following is None:
-                    closing = True
-                    break
-                batch.append(following)
+                batch.append(self._waiting.get())
             self._answer(batch)
-            if closing:
+            if batch[-1].request is None:  # what closes comes last
                 return
 
-    def _answer(self, batch: list[tuple[Request, "Future[Result]"]]) -> None:
-        asked = [(request, future) for request, future in batch if future.set_running_or_notify_cancel()]
+    def _answer(self, batch: list[_Waiting[Request, Result]]) -> None:
+        asked = [
+            (waiting.request, waiting.future)
+            for waiting in batch
+            if waiting.request is not None and waiting.future.set_running_or_notify_cancel()
+        ]
         if not asked:
             return
         try:

@@ -3,9 +3,11 @@
 import asyncio
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
@@ -35,6 +37,7 @@ from langgraph_rag.tools.text import text_pipeline
 from langgraph_rag.tools.triple_graph import TripleGraph
 from langgraph_rag.tools.vector_index import Matrix, VectorIndex
 
+T = TypeVar("T")
 SEARCHES: dict[Search, str] = {
     "dense": "by meaning (embeddings)",
     "bm25": "by words (BM25)",
@@ -92,6 +95,7 @@ class KnowledgeBase:
         self._remembered_triples: dict[str, Matrix] = {}
         self._reading: dict[tuple[str, str], Future[None]] = {}
         self._reading_lock = threading.Lock()
+        self._reads: Coalescer[Callable[[], Any], Any] = Coalescer(lambda works: [work() for work in works], largest=1)
         self._embeddings_of_queries = Coalescer(self._embed_queries)
         self._searches = Coalescer(self._search_many)
         self._rankings = Coalescer(self._rank_many)
@@ -136,7 +140,9 @@ class KnowledgeBase:
 
     def close(self) -> None:
         """Finish what is under way and release the files."""
-        for coalescer in (self._embeddings_of_queries, self._searches, self._rankings, self._passage_rankings):
+        for coalescer in (
+            self._embeddings_of_queries, self._searches, self._rankings, self._passage_rankings, self._reads
+        ):  # fmt: skip
             coalescer.close()
         self._vectors.close()
         self._records.close()
@@ -273,27 +279,27 @@ class KnowledgeBase:
             raise UnknownNameError("search", by, list(SEARCHES))
         if k < 1:
             raise ValueError(f"k must be at least 1, got {k}")
-        dense, words = [], []
-        if by != "bm25":
-            vector = await self._embeddings_of_queries.ask(query)
-            dense = await self._searches.ask((vector, k if by == "dense" else max(k, _FUSED_DEPTH)))
-        if by != "dense":
-            words = await asyncio.to_thread(self._records.bm25, query, k if by == "bm25" else max(k, _FUSED_DEPTH))
-        if not dense and not words and not await asyncio.to_thread(self._records.count):
+        depth = k if by != "hybrid" else max(k, _FUSED_DEPTH)
+        dense, words = await asyncio.gather(
+            self._search_by_meaning(query, depth if by != "bm25" else 0),
+            self._search_by_words(query, depth if by != "dense" else 0),
+        )
+        if not dense and not words and not await self._read(self._records.count):
             raise EmptyKnowledgeBaseError(f"the knowledge base in {self.path} is empty: add documents first")
         return fuse([dense, words], k) if by == "hybrid" else dense or words
 
     async def atriples(self, passage_ids: Sequence[str], extractor: TripleExtractor | None = None) -> list[Triple]:
         """Return the triples of passages as read by an extractor; what it has not read yet is read now and kept."""
         extractor = extractor or self.extractor
-        unread = await asyncio.to_thread(self._records.unextracted, extractor.version, passage_ids)
+        unread, triples = await self._read(self._unread_and_triples, passage_ids, extractor.version)
         if unread:
             await self._extract_once(unread, extractor)
-        return await asyncio.to_thread(self._records.triples, passage_ids, extractor.version)
+            _, triples = await self._read(self._unread_and_triples, passage_ids, extractor.version)
+        return triples
 
     async def apassages(self, ids: Sequence[str]) -> list[Record]:
         """Return passages with their sentences and phrases, in the order of the ids; unknown ids are left out."""
-        return await asyncio.to_thread(self._records.passages, ids)
+        return await self._read(self._records.passages, ids)
 
     async def ahierarchy(self) -> HierarchyGraph:
         """Return the graph of passages, sentences and phrases, ready to walk on."""
@@ -305,24 +311,40 @@ class KnowledgeBase:
 
     async def aids(self) -> list[str]:
         """Return the ids of all passages."""
-        return await asyncio.to_thread(self._records.ids)
+        return await self._read(self._records.ids)
 
     async def rank(self, query: str, triples: Sequence[Sequence[str]]) -> list[float]:
         """Return the cosine of each triple (as "head relation tail") with a query."""
-        vector = await self._embeddings_of_queries.ask(query)
-        return await self._rankings.ask((vector, [list(triple) for triple in triples]))
+        return await self._rankings.ask((await self._vector(query), [list(triple) for triple in triples]))
 
     async def rank_passages(self, query: str, ids: Sequence[str]) -> dict[str, float]:
         """Return the cosine of passages with a query by their stored vectors; unknown ids are left out."""
-        vector = await self._embeddings_of_queries.ask(query)
-        return await self._passage_rankings.ask((vector, list(ids)))
+        return await self._passage_rankings.ask((await self._vector(query), list(ids)))
 
     async def likeness(self, query: str, others: Sequence[str]) -> list[float]:
         """Return the cosine of a query with each of some others."""
-        vector, *rest = await asyncio.gather(*map(self._embeddings_of_queries.ask, [query, *others]))
+        vector, *rest = await asyncio.gather(*map(self._vector, [query, *others]))
         return [float(vector @ other) for other in rest]
 
     # --- how ---------------------------------------------------------------------------------------------------------
+    async def _read(self, work: Callable[..., T], *values: Any) -> T:
+        """Read records in turn, without blocking the event loop."""
+        done: T = await self._reads.ask(partial(work, *values))
+        return done
+
+    async def _vector(self, query: str) -> Matrix:
+        remembered = self._query_vectors.get(query)
+        return await self._embeddings_of_queries.ask(query) if remembered is None else remembered
+
+    async def _search_by_meaning(self, query: str, k: int) -> list[ScoredPassage]:
+        return await self._searches.ask((await self._vector(query), k)) if k else []
+
+    async def _search_by_words(self, query: str, k: int) -> list[ScoredPassage]:
+        return await self._read(self._records.bm25, query, k) if k else []
+
+    def _unread_and_triples(self, ids: Sequence[str], extractor: str) -> tuple[list[str], list[Triple]]:
+        return self._records.unextracted(extractor, ids), self._records.triples(ids, extractor)
+
     def _new(self, passages: list[Passage]) -> list[Passage]:
         stored = self._records.hashes([passage["id"] for passage in passages])
         new = []
