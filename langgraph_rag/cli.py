@@ -22,8 +22,8 @@ from langgraph_rag.evaluation.runner import evaluate
 from langgraph_rag.methods import METHODS, create, named
 from langgraph_rag.models import MODEL_FORMS, load_model
 from langgraph_rag.narration import narrate
-from langgraph_rag.nodes.cascade_generate import is_refusal
 from langgraph_rag.nodes.extract_triples import ModelExtractor
+from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.documents import to_passages
 from langgraph_rag.tools.extraction import TripleExtractor
 from langgraph_rag.tools.files import READABLE, read_documents

@@ -11,6 +11,7 @@ from typing import Any
 from langchain_core.exceptions import ContextOverflowError
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
 from pydantic import ValidationError
 
 from langgraph_rag.connections import is_openai, on_any_loop, unfinished_reply
@@ -19,13 +20,13 @@ from langgraph_rag.errors import BudgetReachedError, ModelCallError, ModelOutput
 from langgraph_rag.gate import Gate
 from langgraph_rag.metering import current_meter, stop
 from langgraph_rag.prompts.prompt import Prompt, Reply
+from langgraph_rag.reasoning import without_reasoning
+from langgraph_rag.streaming import AnswerStream, listening
 
 MAX_REPAIRS = 2
 MAX_SHORTENED = 3
 _CHARS_PER_TOKEN = 4
 _INTERNAL_TAGS = ["nostream", "langsmith:nostream"]  # keep a call out of LangGraph's `messages` stream, out of chat UIs
-_REASONING = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_REASONING_END = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)  # some chat templates open the tag
 
 
 _OVERFLOW = re.compile(r"maximum (context|model) length|context (length|size|window)", re.IGNORECASE)
@@ -87,14 +88,21 @@ async def _converse(llm: BaseChatModel, prompt: Prompt[Reply], values: Mapping[s
     """Ask, and answer a reply that cannot be read with what is wrong with it."""
     messages = prompt.render(**values)
     options = _schema_options(llm, prompt)
+    shown = AnswerStream() if prompt.reply.concludes else None
     for attempt in range(1 + MAX_REPAIRS):
-        message = await _call(llm, messages, options, concluding=prompt.reply.concludes)
+        message = await _call(llm, messages, options, shown)
         current_meter().usage["repairs"] += attempt > 0
         text = message.text
         try:
-            return read_reply(text, prompt.reply)
+            reply = read_reply(text, prompt.reply)
         except ValueError as error:
             problem = str(error)
+        else:
+            if shown:
+                shown.finish(reply.answer)  # type: ignore[attr-defined]
+            return reply
+        if shown:
+            shown.begin_anew()
         if _CUT_OFF & {str(value) for value in message.response_metadata.values()}:
             problem = f"it was cut off for its length and {problem}"
             raise _TooLongError(_output_error(llm, prompt, attempt, problem, text))
@@ -111,14 +119,14 @@ def _output_error(llm: BaseChatModel, prompt: Prompt[Reply], attempt: int, probl
 
 
 async def _call(
-    llm: BaseChatModel, messages: list[BaseMessage], options: dict[str, Any], *, concluding: bool
+    llm: BaseChatModel, messages: list[BaseMessage], options: dict[str, Any], shown: AnswerStream | None
 ) -> AIMessage:
     """Make one call within the question's budget and the limit of calls under way, and count what it cost."""
     limits = context()
-    with current_meter().call(limits, _estimated_tokens(messages), concluding=concluding) as call:
+    with current_meter().call(limits, _estimated_tokens(messages), concluding=shown is not None) as call:
         try:
             async with asyncio.timeout(call.seconds_left) as time_limit, _gate(limits.max_concurrency):
-                message = await _reply(llm, messages, options)
+                message = await _reply(llm, messages, options, listening(shown))
         except TimeoutError:
             if not time_limit.expired():
                 raise
@@ -131,9 +139,11 @@ def _estimated_tokens(messages: list[BaseMessage]) -> int:
     return sum(len(message.text) for message in messages) // _CHARS_PER_TOKEN
 
 
-async def _reply(llm: BaseChatModel, messages: list[BaseMessage], options: dict[str, Any]) -> AIMessage:
+async def _reply(
+    llm: BaseChatModel, messages: list[BaseMessage], options: dict[str, Any], config: RunnableConfig
+) -> AIMessage:
     try:
-        return await on_any_loop(llm).ainvoke(messages, config={"tags": _INTERNAL_TAGS}, **options)
+        return await on_any_loop(llm).ainvoke(messages, config={"tags": _INTERNAL_TAGS, **config}, **options)
     except RagError:
         raise
     except Exception as error:
@@ -153,7 +163,7 @@ def read_reply(text: str, reply: type[Reply]) -> Reply:
         ValueError: saying what is wrong with the text, in words a model can act on.
     """
     problem = "it contains no JSON object"
-    for found in _objects(_REASONING_END.split(_REASONING.sub("", text))[-1]):
+    for found in _objects(without_reasoning(text)):
         try:
             return reply.model_validate(found)
         except ValidationError as error:

@@ -1,8 +1,10 @@
 """Plain, JSON-like data: what the knowledge base stores, what graph states hold, what callers receive."""
 
-from typing import Annotated, Literal, NotRequired
+from typing import Annotated, Literal, NotRequired, TypeVar
 
 from typing_extensions import TypedDict
+
+T = TypeVar("T")
 
 
 class Passage(TypedDict):
@@ -119,7 +121,9 @@ def no_usage() -> Usage:
 
 
 def add_usage(left: Usage, right: Usage) -> Usage:
-    """Sum two usages (a LangGraph reducer; `left` is empty before the first update)."""
+    """Sum two usages (a LangGraph reducer); one that has not begun, `no_usage()`, begins a new sum."""
+    if not right["ended_at"]:
+        return right
     left = left or no_usage()
     began_at = right["ended_at"] - right["seconds"]
     overlap = max(0.0, min(right["seconds"], left["ended_at"] - began_at))
@@ -134,6 +138,11 @@ def add_usage(left: Usage, right: Usage) -> Usage:
         left_out=left["left_out"] + right["left_out"],
         stopped_by=left["stopped_by"] or right["stopped_by"],
     )
+
+
+def gather(left: list[T], right: list[T]) -> list[T]:
+    """Join what parallel nodes return (a LangGraph reducer); an empty list begins a new one."""
+    return [*left, *right] if right else []
 
 
 class Result(TypedDict):

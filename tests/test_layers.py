@@ -12,9 +12,9 @@ ROOT = Path(langgraph_rag.__file__).parent
 PACKAGE = "langgraph_rag"
 
 LAYERS = [
-    {"records", "matching", "background", "gate"},
-    {"errors", "context"},
-    {"prompts", "tools", "metering", "response_cache"},
+    {"records", "matching", "reasoning", "background", "gate"},
+    {"errors", "context", "refusals"},
+    {"prompts", "tools", "metering", "response_cache", "streaming"},
     {"connections"},
     {"llm", "offline"},
     {"nodes", "models"},
@@ -24,7 +24,7 @@ LAYERS = [
     {"cli", "studio"},
 ]
 HEIGHT = {unit: height for height, layer in enumerate(LAYERS) for unit in layer}
-OFFLINE_MAY_IMPORT = {"records", "errors", "matching", "prompts", "tools", "offline"}
+OFFLINE_MAY_IMPORT = {"records", "errors", "matching", "refusals", "prompts", "tools", "offline"}
 
 
 def module_name(file: Path) -> str:

@@ -5,7 +5,6 @@ it up entity by entity; progressive knowledge aggregation summarises what was fo
 The answer comes from the outline and the reasoning.
 """
 
-from operator import add
 from typing import Annotated, Literal
 
 from langchain_core.documents import BaseDocumentCompressor
@@ -16,7 +15,6 @@ from langgraph.types import Send
 from langgraph_rag.context import Context, Settings, context
 from langgraph_rag.metering import divided
 from langgraph_rag.nodes.answer_from_outline import AnswerFromOutline
-from langgraph_rag.nodes.cascade_generate import is_refusal
 from langgraph_rag.nodes.collect_passages import CollectPassages
 from langgraph_rag.nodes.conclude import Conclude, as_ranked
 from langgraph_rag.nodes.identify_entities import Demand, IdentifyEntities, QueryWithThought
@@ -31,7 +29,8 @@ from langgraph_rag.nodes.summarize import Fragment, Summarize
 from langgraph_rag.nodes.update_outline import UpdateOutline
 from langgraph_rag.prompts import answering
 from langgraph_rag.prompts import dualrag as prompts
-from langgraph_rag.records import Result, ScoredPassage
+from langgraph_rag.records import Result, ScoredPassage, gather
+from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.reranker import EmbeddingReranker
 
@@ -44,9 +43,9 @@ class DualragState(QuestionInput, Result):
     thoughts: list[str]
     needs_retrieval: bool
     demands: list[Demand]
-    found: Annotated[list[Found], add]
+    found: Annotated[list[Found], gather]
     readings: list[Reading]
-    fragments: Annotated[list[Fragment], add]
+    fragments: Annotated[list[Fragment], gather]
     outline: list[prompts.OutlineEntry]
     fruitless: int
     ranking: list[ScoredPassage]

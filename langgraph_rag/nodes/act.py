@@ -8,13 +8,13 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.context import Settings, context
 from langgraph_rag.llm import ask
-from langgraph_rag.nodes.cascade_generate import is_refusal
 from langgraph_rag.nodes.citations import UNCITED, cited, uncited
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.answering import TitledText
 from langgraph_rag.prompts.par_rag import CitedAnswer
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Evidence, Record, ScoredPassage
+from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.extraction import supporting_sentences
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 

@@ -7,11 +7,11 @@ from langchain_core.language_models import BaseChatModel
 from typing_extensions import TypedDict
 
 from langgraph_rag.llm import ask
-from langgraph_rag.nodes.cascade_generate import is_refusal
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.answering import Answer
 from langgraph_rag.prompts.par_rag import Trajectory
 from langgraph_rag.prompts.prompt import Prompt
+from langgraph_rag.refusals import is_refusal
 
 
 class TrajectoriesInput(TypedDict):

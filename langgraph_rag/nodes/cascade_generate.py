@@ -8,24 +8,15 @@ from langchain_core.language_models import BaseChatModel
 from typing_extensions import TypedDict
 
 from langgraph_rag.llm import ask
-from langgraph_rag.matching import normalise, triple_key
+from langgraph_rag.matching import triple_key
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.answering import Answer, TitledText
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Evidence, ScoredPassage
+from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 Granularity = Literal["triples", "sentences", "passages"]
-_REFUSALS = (
-    "unanswerable", "not answerable", "cannot be answered", "cannot answer", "cannot be determined",
-    "i don t know", "not enough information", "insufficient information", "no answer",
-)  # fmt: skip
-
-
-def is_refusal(answer: str) -> bool:
-    """Tell whether an answer says that there is none (the sufficiency indicator of section 3.4, negated)."""
-    form = normalise(answer)
-    return form in {"", "unknown"} or any(f"{form} ".startswith(f"{refusal} ") for refusal in _REFUSALS)
 
 
 class GenerateInput(TypedDict):

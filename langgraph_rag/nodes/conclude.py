@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.records import Evidence, ScoredPassage
+from langgraph_rag.streaming import show_refusal
 
 
 class ConcludeInput(TypedDict):
@@ -48,5 +49,6 @@ class Conclude:
     async def __call__(self, state: ConcludeInput) -> dict[str, Any]:
         """Return passages whose scores fall by place: 1, 1/2, 1/3, ..."""
         ranked = dict.fromkeys(self.gathered(state) + [passage["id"] for passage in state["first_retrieval"]])
+        show_refusal(state["answer"])
         emit("conclude", answer=state["answer"], evidence=state["evidence"])
         return {"passages": [ScoredPassage(id=id_, score=1 / place) for place, id_ in enumerate(ranked, start=1)]}

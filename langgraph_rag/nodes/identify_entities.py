@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langgraph.types import Overwrite
 from typing_extensions import TypedDict
 
 from langgraph_rag.llm import ask
@@ -94,4 +93,4 @@ def _thought_as_query(state: IdentifyInput) -> Demand:
 def _begin_step(node: str, state: IdentifyInput, demands: list[Demand]) -> dict[str, Any]:
     step = state["step"] + 1
     emit(node, step=step, demands=demands)
-    return {"step": step, "demands": demands, "found": Overwrite([]), "fragments": Overwrite([])}
+    return {"step": step, "demands": demands, "found": [], "fragments": []}

@@ -8,11 +8,11 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.context import Settings, context
 from langgraph_rag.llm import ask
-from langgraph_rag.nodes.cascade_generate import is_refusal
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.answering import Answer, TitledText
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import ScoredPassage
+from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 

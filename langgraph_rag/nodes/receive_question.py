@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-from langgraph.types import Overwrite
 from typing_extensions import TypedDict
 
 from langgraph_rag.context import context
@@ -38,4 +37,4 @@ class ReceiveQuestion:
             raise QuestionError(f"expected a question of at most {longest} characters, got {len(question)}")
         question = question.strip()
         emit("receive_question", question=question)
-        return {**self.beginnings, "question": question, "query": question, "usage": Overwrite(no_usage())}
+        return {**self.beginnings, "question": question, "query": question, "usage": no_usage()}

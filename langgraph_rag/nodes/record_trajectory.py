@@ -5,11 +5,11 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from langgraph_rag.nodes.cascade_generate import is_refusal
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.answering import TitledText
 from langgraph_rag.prompts.par_rag import PlanStep, Standing, Trajectory
 from langgraph_rag.records import Evidence, TraceStep
+from langgraph_rag.refusals import is_refusal
 
 
 class RecordInput(TypedDict):

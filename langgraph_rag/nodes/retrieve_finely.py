@@ -7,9 +7,9 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from langgraph_rag.context import Settings, context
-from langgraph_rag.nodes.cascade_generate import is_refusal
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.records import Evidence, Triple
+from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.fusion import fuse
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.spans import spot

@@ -62,4 +62,4 @@ class Summarize:
         evidence = await asyncio.to_thread(supporting_evidence, text, records, reading["step"])
         emit("summarize", step=reading["step"], entity=reading["entity"], summary=text)
         fragment = Fragment(entity=reading["entity"], text=text, read=reading["passages"], evidence=evidence)
-        return {"fragments": [fragment] if text else []}
+        return {"fragments": [fragment]} if text else {}

@@ -2,17 +2,19 @@
 
 import json
 import re
-from typing import Any
+from collections.abc import AsyncIterator
+from typing import Any, cast
 
-from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 
 from langgraph_rag.errors import RagError
 from langgraph_rag.offline.skills import SKILLS
 from langgraph_rag.prompts.prompt import METADATA_KEY
 
+_PIECE = re.compile(r"\s*\S+\s*\Z|\s*\S+")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
@@ -45,3 +47,19 @@ class OfflineModel(BaseChatModel):
         sent, got = sum(len(_TOKEN.findall(message.text)) for message in messages), len(_TOKEN.findall(text))
         usage = {"input_tokens": sent, "output_tokens": got, "total_tokens": sent + got}
         return ChatResult(generations=[ChatGeneration(message=AIMessage(text, usage_metadata=usage))])
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        """Yield the reply word by word; it is made as a whole."""
+        message = cast(AIMessage, (await self._agenerate(messages)).generations[0].message)
+        for piece in _PIECE.findall(message.text):
+            chunk = ChatGenerationChunk(message=AIMessageChunk(content=piece))
+            if run_manager:
+                await run_manager.on_llm_new_token(piece, chunk=chunk)
+            yield chunk
+        yield ChatGenerationChunk(message=AIMessageChunk(content="", usage_metadata=message.usage_metadata))

@@ -18,10 +18,10 @@ from langgraph_rag.errors import BudgetReachedError
 from langgraph_rag.llm import ask
 from langgraph_rag.metering import Meter, divided, metered
 from langgraph_rag.methods import METHODS
-from langgraph_rag.nodes.cascade_generate import is_refusal
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.prompts.cirag import FIND_ENTITIES
 from langgraph_rag.records import Usage, add_usage, no_usage
+from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 LATER = {"question": "Who died later, Ilse Tarrant or Tobin Grell?"}

@@ -108,9 +108,10 @@ async def test_the_same_custom_events_arrive_in_both_modes(graph: Any) -> None:
     assert json.loads(json.dumps(events)) == events
 
 
-async def test_no_tokens_of_internal_calls_are_streamed(graph: Any) -> None:
-    assert list(graph.stream(SCHOOL, context=QUICK, stream_mode="messages")) == []
-    assert [part async for part in graph.astream(SCHOOL, context=QUICK, stream_mode="messages")] == []
+def test_the_updates_of_nodes_are_plain_json(graph: Any) -> None:
+    updates = list(graph.stream(SCHOOL, context=QUICK, stream_mode="updates"))
+
+    assert json.loads(json.dumps(updates)) == updates
 
 
 # --- threads and checkpoints -----------------------------------------------------------------------------------------

@@ -1,0 +1,115 @@
+"""The answer's text in LangGraph's `messages` stream, while the model is still writing the JSON around it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from itertools import count
+from typing import Any
+from uuid import uuid4
+
+from langchain_core.callbacks import AsyncCallbackHandler
+from langchain_core.messages import AIMessageChunk
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import merge_configs
+from langchain_core.utils.json import parse_partial_json
+from langgraph.config import get_config
+from langgraph.graph.message import push_message
+
+from langgraph_rag.reasoning import without_reasoning
+from langgraph_rag.refusals import is_refusal, may_become_refusal
+
+_FIELD = "answer"
+_message_ids: ContextVar[Iterator[str] | None] = ContextVar("langgraph_rag_message_ids", default=None)
+
+
+@contextmanager
+def streamed_as(message_id: str) -> Iterator[None]:
+    """Have the answer that is written inside streamed as pieces of the message of this id.
+
+    An answer that has to begin anew gets another one, with a prime for each time.
+    """
+    token = _message_ids.set(message_id + "'" * times for times in count())
+    try:
+        yield
+    finally:
+        _message_ids.reset(token)
+
+
+def show_refusal(answer: str) -> None:
+    """Show an answer that says that there is none: answers held it back, and no better one came."""
+    if is_refusal(answer):
+        _push(answer, _next_id())
+
+
+class AnswerStream(AsyncCallbackHandler):
+    """Shows the answer of one reply as it grows, to whoever streams `messages`; nobody else pays for it.
+
+    LangGraph has models stream only where somebody listens. What may still become a refusal is held back, so that an
+    answer from too little evidence never shows before the one that replaces it. After a reply that could not be used
+    the answer begins anew as another message.
+    """
+
+    def __init__(self) -> None:
+        self._id = self._written = self._shown = ""
+
+    async def on_llm_new_token(self, token: str | list[str | dict[str, Any]], **kwargs: Any) -> None:
+        """Show what a further piece of the reply adds to the answer."""
+        self._written += token if isinstance(token, str) else AIMessageChunk(content=token).text
+        self._show(_answer_so_far(self._written).rstrip())
+
+    def begin_anew(self) -> None:
+        """Forget the reply so far."""
+        self._id = self._written = self._shown = ""
+
+    def finish(self, answer: str) -> None:
+        """Show what is left of the answer now that the reply has been read."""
+        if not answer.startswith(self._shown):
+            self.begin_anew()
+        if not is_refusal(answer):
+            self._push_rest(answer)
+
+    def _show(self, answer: str) -> None:
+        if answer.startswith(self._shown) and not may_become_refusal(answer):
+            self._push_rest(answer)
+
+    def _push_rest(self, answer: str) -> None:
+        if rest := answer[len(self._shown) :]:
+            self._id = self._id or _next_id()
+            _push(rest, self._id)
+            self._shown = answer
+
+
+def listening(stream: AnswerStream | None) -> RunnableConfig:
+    """Return the configuration under which a model call is followed by a stream."""
+    if stream is None:
+        return {}
+    try:
+        around = get_config()
+    except RuntimeError:  # outside a graph
+        return {}
+    return {"callbacks": merge_configs({"callbacks": around.get("callbacks")}, {"callbacks": [stream]})["callbacks"]}
+
+
+def _answer_so_far(written: str) -> str:
+    """Return the part of the answer that an unfinished reply has."""
+    reply = without_reasoning(written)
+    start = reply.find("{")
+    if start < 0 or f'"{_FIELD}"' not in reply:
+        return ""
+    try:
+        found = parse_partial_json(reply[start:])
+    except ValueError:
+        return ""
+    answer = found.get(_FIELD) if isinstance(found, dict) else None
+    return answer.lstrip() if isinstance(answer, str) else ""
+
+
+def _next_id() -> str:
+    return next(_message_ids.get() or iter([str(uuid4())]))
+
+
+def _push(text: str, message_id: str) -> None:
+    try:
+        push_message(AIMessageChunk(content=text, id=message_id), state_key=None)
+    except RuntimeError:  # outside a graph
+        return

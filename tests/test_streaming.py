@@ -1,0 +1,234 @@
+"""Tokens of the answer, and nothing else, come in LangGraph's `messages` mode."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+from fakes import ScriptedModel
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
+from langchain_core.messages import AIMessageChunk, BaseMessage
+from langchain_core.outputs import ChatGenerationChunk
+from langgraph.graph import END, START, StateGraph
+from typing_extensions import TypedDict
+
+from langgraph_rag import KnowledgeBase, create_cirag, create_native_rag
+from langgraph_rag.llm import ask
+from langgraph_rag.methods import METHODS
+from langgraph_rag.offline.model import OfflineModel
+from langgraph_rag.prompts.answering import ANSWER_FROM_PASSAGES
+from langgraph_rag.refusals import is_refusal, may_become_refusal
+
+QUESTION = {"question": "Who directed The Salt Road?"}
+FACT = '["Orla Vint", "directed", "The Salt Road"]'
+
+
+class WritingModel(ScriptedModel):
+    """Writes its scripted replies a few characters at a time."""
+
+    calls_streamed: int = 0
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        self.calls_streamed += 1
+        text = self._generate(messages).generations[0].message.text
+        for start in range(0, len(text), 3):
+            chunk = ChatGenerationChunk(message=AIMessageChunk(content=text[start : start + 3]))
+            if run_manager:
+                await run_manager.on_llm_new_token(text[start : start + 3], chunk=chunk)
+            yield chunk
+
+
+def answering(*replies: str) -> Any:
+    return WritingModel.of(list(replies))
+
+
+def reply(answer: str, thought: str = "So it says.") -> str:
+    return json.dumps({"thought": thought, "answer": answer})
+
+
+async def tokens(graph: Any, asked: Any = QUESTION, **options: Any) -> list[tuple[str | None, str]]:
+    """Return the id and text of each piece streamed, once asked for in each of the two ways."""
+    awaited = [part async for part in graph.astream(asked, stream_mode="messages", **options)]
+    return [(message.id, message.text) for message, _ in awaited]
+
+
+def texts(pieces: list[tuple[str | None, str]]) -> list[str]:
+    """Return the text of each message, joined."""
+    joined: dict[str | None, str] = {}
+    for id_, text in pieces:
+        joined[id_] = joined.get(id_, "") + text
+    return list(joined.values())
+
+
+# --- the answer ------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", sorted(METHODS))
+async def test_every_method_streams_its_answer_and_nothing_else(name: str, sample_kb: KnowledgeBase) -> None:
+    graph = METHODS[name].create(OfflineModel(), sample_kb).compile()
+    for question in (
+        "Did Nessa Palliver and Sunniva Lockhaven go to the same school?",
+        "In which year was the university founded at which Alys Wendover taught?",
+    ):
+        asked = {"question": question}
+        answer = graph.invoke(asked)["answer"]
+
+        awaited = await tokens(graph, asked)
+        at_once = [(message.id, message.text) for message, _ in graph.stream(asked, stream_mode="messages")]
+
+        assert texts(awaited) == texts(at_once) == [answer]
+
+
+@pytest.mark.parametrize(
+    ("written", "answer"),
+    [
+        (reply("Orla Vint, the director of Winter Light"), "Orla Vint, the director of Winter Light"),
+        (reply('A "salt" {road}\nwith é, ü and \\'), 'A "salt" {road}\nwith é, ü and \\'),
+        (reply("Orla Vint", thought='Not "answer": "Casper Holm", but \\ {"answer": "Ines"}.'), "Orla Vint"),
+        (f"<think>{reply('Casper Holm')}</think>\n```json\n{reply('Orla Vint')}\n```", "Orla Vint"),
+        ('{"answer": "  Orla Vint of Pellworth  ", "thought": "late"}', "Orla Vint of Pellworth"),
+        ("{'thought': 'Python', 'answer': 'Orla Vint'}", "Orla Vint"),
+        (f"Sure {{thing}}: {reply('Orla Vint')}", "Orla Vint"),
+        (reply("No, Norland"), "No, Norland"),
+        (reply("Unknown Pleasures"), "Unknown Pleasures"),
+        (reply("no"), "no"),
+        (reply("unanswerable"), "unanswerable"),
+    ],
+)
+async def test_whatever_is_written_around_it_the_answer_arrives_as_it_is(
+    written: str, answer: str, kb: KnowledgeBase
+) -> None:
+    graph = create_native_rag(answering(written), kb).compile()
+
+    assert texts(await tokens(graph)) == [answer]
+
+
+async def test_tokens_come_while_the_model_is_still_writing(kb: KnowledgeBase) -> None:
+    model = answering(reply("Orla Vint, who was born in Pellworth"))
+    pieces = await tokens(create_native_rag(model, kb).compile())
+
+    assert len(pieces) > 5
+    assert len({id_ for id_, _ in pieces}) == 1
+
+
+async def test_a_model_that_cannot_stream_gives_its_answer_in_one_piece(kb: KnowledgeBase) -> None:
+    graph = create_native_rag(ScriptedModel.of([reply("Orla Vint")]), kb).compile()
+
+    assert [text for _, text in await tokens(graph)] == ["Orla Vint"]
+
+
+async def test_a_reply_that_has_to_be_repaired_is_followed_by_a_message_of_its_own(kb: KnowledgeBase) -> None:
+    model = answering('{"answer": "Orla Vint and then some, cut', reply("Orla Vint"))
+
+    said = texts(await tokens(create_native_rag(model, kb).compile()))
+
+    assert said[-1] == "Orla Vint"
+    assert len(said) == 2
+
+
+@pytest.mark.parametrize("mode", ["values", "updates", "custom"])
+async def test_without_the_messages_mode_no_model_streams(mode: str, kb: KnowledgeBase) -> None:
+    model = answering(reply("Orla Vint"), reply("Orla Vint"))
+    graph: Any = create_native_rag(model, kb).compile()
+
+    assert [chunk async for chunk in graph.astream(QUESTION, stream_mode=mode)]
+    assert (await graph.ainvoke(QUESTION))["answer"] == "Orla Vint"
+    assert model.calls_streamed == 0
+
+
+async def test_outside_a_graph_answers_are_given_as_ever() -> None:
+    found = await ask(answering(reply("Orla Vint")), ANSWER_FROM_PASSAGES, passages=[], question="Who?")
+
+    assert found.answer == "Orla Vint"
+
+
+# --- levels that do not suffice --------------------------------------------------------------------------------------
+def cascade(kb: KnowledgeBase, **answers: str) -> Any:
+    def script(prompt: str, values: Any) -> str:
+        if prompt == "integrate":
+            return f'{{"thought": "", "facts": [{FACT}], "question": null}}'
+        return reply(answers[prompt.removeprefix("answer_from_")])
+
+    return create_cirag(WritingModel.of(script), kb).compile()
+
+
+@pytest.mark.parametrize(
+    "refusal", ["unanswerable", "Unanswerable: nothing says so.", "Not enough information", "", "No answer"]
+)
+async def test_a_level_that_does_not_suffice_shows_nothing(refusal: str, kb: KnowledgeBase) -> None:
+    graph = cascade(kb, triples=refusal, sentences=refusal, passages="Orla Vint")
+
+    assert graph.invoke(QUESTION)["granularity"] == "passages"
+    assert texts(await tokens(graph)) == ["Orla Vint"]
+
+
+async def test_a_refusal_of_all_levels_is_shown_once(kb: KnowledgeBase) -> None:
+    graph = cascade(kb, triples="unanswerable", sentences="unknown", passages="cannot be determined from this")
+
+    assert texts(await tokens(graph)) == ["cannot be determined from this"]
+
+
+def test_whatever_a_refusal_begins_with_may_become_one() -> None:
+    for refusal in (
+        "Unanswerable.",
+        "I don’t know who",
+        "not enough information is given",
+        "UNKNOWN",
+        "No answer at all",
+    ):
+        assert is_refusal(refusal)
+        assert all(may_become_refusal(refusal[:end]) for end in range(len(refusal) + 1))
+    for answer in ("Union", "Norland", "yes", "Unknown Pleasures", "the unanswerable question", "Canno"):
+        assert not is_refusal(answer)
+
+
+# --- inside another graph --------------------------------------------------------------------------------------------
+class Talk(TypedDict):
+    question: str
+    answer: str
+
+
+def as_a_node(graph: Any) -> Any:
+    return graph
+
+
+def called_in_a_node(graph: Any) -> Any:
+    async def look_up(state: Talk) -> dict[str, Any]:
+        return {"answer": (await graph.ainvoke({"question": state["question"]}))["answer"]}
+
+    return look_up
+
+
+@pytest.mark.parametrize("embedded", [as_a_node, called_in_a_node])
+async def test_inside_another_graph_tokens_come_with_subgraphs(
+    embedded: Callable[[Any], Any], kb: KnowledgeBase
+) -> None:
+    replies = [reply("Orla Vint")] * 3
+    parent: Any = StateGraph(Talk)
+    parent.add_node("rag", embedded(create_native_rag(answering(*replies), kb).compile()))
+    parent.add_edge(START, "rag")
+    parent.add_edge("rag", END)
+    graph = parent.compile()
+
+    parts = [part async for part in graph.astream(QUESTION, stream_mode="messages", subgraphs=True)]
+
+    assert "".join(message.text for _, (message, _) in parts) == "Orla Vint"
+    assert {path[0].split(":")[0] for path, _ in parts} == {"rag"}
+    assert await tokens(graph) == []
+
+
+async def test_answers_asked_for_side_by_side_do_not_mix(sample_kb: KnowledgeBase) -> None:
+    graph = METHODS["cirag"].create(OfflineModel(), sample_kb).compile()
+    asked = [
+        {"question": "Did Nessa Palliver and Sunniva Lockhaven go to the same school?"},
+        {"question": "Who died later, Ilse Tarrant or Tobin Grell?"},
+    ] * 3
+
+    streamed = await asyncio.gather(*(tokens(graph, question) for question in asked))
+
+    assert [texts(pieces) for pieces in streamed] == [[graph.invoke(question)["answer"]] for question in asked]
