@@ -10,10 +10,12 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import typer
+from langchain_core.language_models import BaseChatModel
 from tqdm.auto import tqdm
 
 from langgraph_rag.context import Context, Search
 from langgraph_rag.errors import RagError
+from langgraph_rag.evaluation.judging import Judgement, judge
 from langgraph_rag.evaluation.outcomes import Configuration, Outcome
 from langgraph_rag.evaluation.pictures import draw_comparison
 from langgraph_rag.evaluation.questions import Question, load_questions
@@ -155,6 +157,9 @@ def evaluate_methods(
     cache: Cache = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Ask only the first so many.")] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Questions under way at once.")] = 1,
+    judge_name: Annotated[
+        str | None, typer.Option("--judge", help="Model that judges the answers (Acc†); none by default.")
+    ] = None,
 ) -> None:
     """Ask many questions and score the answers and the passages; a stopped run goes on where it stopped."""
     asked, names = load_questions(questions, limit), named(method_names)
@@ -169,10 +174,13 @@ def evaluate_methods(
     rows: dict[str, Summary] = {}
     with KnowledgeBase.open(kb, create=False) as base:
         llm = load_model(model, cache=cache)
+        judging = load_model(judge_name, cache=cache) if judge_name else None
         for name in names:
             configuration = Configuration(method=name, model=model, knowledge_base=str(kb))
             graph, folder = create(name, llm, base).compile(), out if len(names) == 1 else out / name
-            rows[name] = summarise(_evaluate(graph, asked, folder, context, configuration, concurrency))
+            outcomes = _evaluate(graph, asked, folder, context, configuration, concurrency)
+            judgements = _judge(judging, str(judge_name), outcomes, folder, concurrency) if judging else []
+            rows[name] = summarise(outcomes, judgements)
     write_report(rows, out)
     typer.echo(markdown_table(rows))
     if len(names) > 1:
@@ -203,6 +211,17 @@ def _evaluate(
         )
         bar.update(len(asked) - bar.n)  # answered by an earlier run
     return outcomes
+
+
+def _judge(llm: BaseChatModel, name: str, outcomes: list[Outcome], out: Path, concurrency: int) -> list[Judgement]:
+    with tqdm(desc=f"judged by {name}", unit="answer") as bar:
+
+        def advance(judgement: Judgement) -> None:
+            bar.update()
+            if judgement["error"]:
+                tqdm.write(f"judge failed: {judgement['id']}: {judgement['error']}", file=sys.stderr)
+
+        return asyncio.run(judge(llm, name, outcomes, out, concurrency=concurrency, on_result=advance))
 
 
 @app.command()

@@ -169,6 +169,15 @@ def test_eval_compares_methods_side_by_side(folder: Path, tmp_path: Path) -> Non
     assert all((tmp_path / "out" / name / "outcomes.jsonl").exists() for name in names)
 
 
+def test_eval_has_the_answers_judged(folder: Path, tmp_path: Path) -> None:
+    question = {"id": "q", "question": QUESTION, "answers": ["Orla Vint"], "supporting_ids": ["vint", "barrow"]}
+    questions = write(tmp_path, {"questions.jsonl": lines([question])}) / "questions.jsonl"
+
+    run("eval", "--kb", folder, "--questions", questions, "--out", tmp_path / "out", "--judge", "offline")
+
+    assert json.loads((tmp_path / "out/report.json").read_text())["cirag"]["acc_judged"] == 100.0
+
+
 def test_methods_lists_each_method_with_its_paper_nodes_options_and_ablations() -> None:
     shown = run("methods").stdout
 

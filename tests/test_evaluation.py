@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes import ScriptedModel
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
@@ -19,6 +20,7 @@ from langgraph_rag.evaluation import (
     Question,
     QuestionFileError,
     evaluate,
+    judge,
     load_questions,
     markdown_table,
     metrics,
@@ -504,8 +506,12 @@ async def test_a_summary_counts_answered_questions(tmp_path: Path) -> None:
         "mean_seconds": 3.0,
         "granularities": {"triples": 66.7, "passages": 33.3},
         "refusals": 33.3,
+        "acc_judged": None,
+        "judge_failures": 0,
     }
-    assert intervals.keys() == {"em", "f1", "acc", "recall_at_5"}
+    measured = summary.keys() - {"questions", "judge_failures", "median_seconds", "granularities"}
+    assert intervals.keys() == measured
+    assert intervals["mean_seconds"] == [1.0, 6.0] and intervals["calls"] == [2.0, 2.0]
 
 
 def outcome_with(em: float) -> Outcome:
@@ -521,6 +527,13 @@ def test_bootstrap_intervals_are_those_of_the_binomial_and_repeatable() -> None:
     assert intervals["f1"] == [100.0, 100.0]
     assert intervals["recall_at_5"] is None
     assert summarise(outcomes)["intervals"] == intervals
+
+
+def test_failures_have_an_interval_as_a_number_of_questions() -> None:
+    outcomes = [{**outcome_with(1.0), "error": "away" if n < 30 else None} for n in range(100)]
+    summary = summarise(outcomes)  # type: ignore[arg-type]
+    assert summary["failures"] == 30
+    assert summary["intervals"]["failures"] == pytest.approx([21.0, 39.0], abs=1.0)
 
 
 async def test_a_run_in_which_all_failed_has_no_scores(tmp_path: Path) -> None:
@@ -540,9 +553,60 @@ async def test_a_table_has_one_row_per_method(tmp_path: Path) -> None:
     assert [row.split(" | ")[0] for row in rows] == ["| a\\|b", "| kirag"]
     cells = dict(zip(head.split(" | "), rows[1].split(" | "), strict=True))
     assert summary["intervals"]["em"] == [0.0, 100.0]
-    assert (cells["EM"], cells["R@10"], cells["Refusals"]) == ("33.3 (0.0–100.0)", "100.0", "33.3")
+    assert (cells["EM"], cells["R@10"], cells["Refusals"]) == ("33.3 (0.0–100.0)", "100.0", "33.3 (0.0–100.0)")
     with pytest.raises(ValueError, match="at least one method"):
         markdown_table({})
+
+
+# --- a judge ---------------------------------------------------------------------------------------------------------
+def verdicts(*correct: bool) -> list[str]:
+    return [json.dumps({"reason": "So it is.", "correct": value}) for value in correct]
+
+
+async def test_a_judge_sees_the_question_the_accepted_answers_and_the_one_given(tmp_path: Path) -> None:
+    model = ScriptedModel.of(verdicts(True, True, False))
+    outcomes = await outcomes_of(ANSWERS, tmp_path)
+
+    judgements = await judge(model, "strict", outcomes, tmp_path)
+
+    assert [(judgement["id"], judgement["correct"]) for judgement in judgements] == [
+        ("q1", True), ("q2", True), ("q3", False),
+    ]  # fmt: skip
+    assert model.prompts() == ["judge"] * 3
+    request = model.received[1][1].text
+    assert request == "Question: Who sailed?\nAccepted answers: Harriet Vane / H. Vane\nGiven answer: H Vane"
+    summary = summarise(outcomes, judgements)
+    assert (summary["acc_judged"], summary["judge_failures"]) == (66.7, 0)
+    assert summary["intervals"]["acc_judged"] == [0.0, 100.0]
+    table = markdown_table({"judged": summary, "not judged": summarise(outcomes)})
+    assert "| Acc† | Judge failures |" in table and "| – | 0 |" in table
+
+
+async def test_failures_of_the_judge_are_counted_apart_and_asked_again(tmp_path: Path) -> None:
+    outcomes = await outcomes_of({**ANSWERS, "Who sailed?": RuntimeError("away")}, tmp_path)
+    failing = ScriptedModel.of([*verdicts(True), ConnectionError("the line is dead")])
+
+    first = await judge(failing, "strict", outcomes, tmp_path)
+    summary = summarise(outcomes, first)
+    assert (summary["acc_judged"], summary["judge_failures"], summary["failures"]) == (100.0, 1, 1)
+    assert "the line is dead" in str(first[1]["error"])
+
+    again = ScriptedModel.of(verdicts(False))
+    second = await judge(again, "strict", outcomes, tmp_path)
+    assert [judgement["correct"] for judgement in second] == [True, False]
+    assert len(again.received) == 1
+
+
+async def test_judgements_of_another_judge_or_of_another_answer_are_not_taken_over(tmp_path: Path) -> None:
+    outcomes = await outcomes_of(ANSWERS, tmp_path)
+    await judge(ScriptedModel.of(verdicts(True, True, True)), "mild", outcomes, tmp_path)
+    (tmp_path / "judgements.jsonl").open("a").write('{"id": "q1", "ju')
+
+    strict = ScriptedModel.of(verdicts(False, False, False))
+    assert [one["correct"] for one in await judge(strict, "strict", outcomes, tmp_path)] == [False] * 3
+    outcomes[0]["answer"] = "in Tharn"
+    changed = ScriptedModel.of(verdicts(True))
+    assert [one["correct"] for one in await judge(changed, "strict", outcomes, tmp_path)] == [True, False, False]
 
 
 async def test_a_report_is_written_for_people_and_programs(tmp_path: Path) -> None:

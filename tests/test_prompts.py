@@ -12,7 +12,7 @@ import pytest
 
 import langgraph_rag.prompts
 from langgraph_rag.llm import read_reply
-from langgraph_rag.prompts import answering, cirag, dualrag, ircot, kirag, mgranrag, par_rag
+from langgraph_rag.prompts import answering, cirag, dualrag, ircot, judging, kirag, mgranrag, par_rag
 from langgraph_rag.prompts.answering import TitledText
 from langgraph_rag.prompts.cirag import HistoryStep
 from langgraph_rag.prompts.dualrag import OutlineEntry
@@ -143,6 +143,7 @@ CASES: list[tuple[Prompt[Any], dict[str, Any]]] = [
         ircot.NEXT_THOUGHT,
         {"passages": [NINE_TIDES, TARRANT], "question": QUESTION, "thoughts": ["Ilse Tarrant directed Nine Tides."]},
     ),
+    (judging.JUDGE, {"question": QUESTION, "accepted": ["Corwen Ashlade", "Ashlade"], "given": "C. Ashlade"}),
 ]
 each_prompt = pytest.mark.parametrize(("prompt", "values"), CASES, ids=[prompt.name for prompt, _ in CASES])
 

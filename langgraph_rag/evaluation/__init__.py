@@ -1,5 +1,6 @@
 """Evaluation: ask a graph many questions, score what comes back, and report it."""
 
+from langgraph_rag.evaluation.judging import Judgement, judge
 from langgraph_rag.evaluation.outcomes import Configuration, Outcome, OutcomesError, read_outcomes
 from langgraph_rag.evaluation.questions import Question, QuestionFileError, load_questions
 from langgraph_rag.evaluation.report import Summary, markdown_table, summarise, write_report
@@ -7,12 +8,14 @@ from langgraph_rag.evaluation.runner import evaluate
 
 __all__ = [
     "Configuration",
+    "Judgement",
     "Outcome",
     "OutcomesError",
     "Question",
     "QuestionFileError",
     "Summary",
     "evaluate",
+    "judge",
     "load_questions",
     "markdown_table",
     "read_outcomes",

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from langgraph_rag.matching import normalise
 from langgraph_rag.offline import outline, steps
 from langgraph_rag.offline.chain import continue_chain, next_sentence
 from langgraph_rag.offline.evidence import as_reply, find_evidence, read_sentences, split
@@ -132,6 +133,13 @@ def _extract_evidence(values: Values) -> dict[str, Any]:
     return {"thought": f"These sentences help: {told}" if told else "None of them helps.", "evidence": as_reply(found)}
 
 
+def _judge(values: Values) -> dict[str, Any]:
+    """Accept an answer that holds an accepted one, and nothing subtler."""
+    given = f" {normalise(values['given'])} "
+    held = next((answer for answer in values["accepted"] if f" {normalise(answer)} " in given), None)
+    return {"reason": f"It says {held}." if held else "It says none of them.", "correct": held is not None}
+
+
 SKILLS: dict[str, Callable[[Values], dict[str, Any]]] = {
     "find_entities": _find_entities,
     "extract_triples": _extract_triples,
@@ -155,4 +163,5 @@ SKILLS: dict[str, Callable[[Values], dict[str, Any]]] = {
     "review": _review,
     "refine": _refine,
     "answer_from_trajectories": _answer_from_trajectories,
+    "judge": _judge,
 }
