@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 # The CPU build of torch first: whatever asks for torch later is content with it and brings no GPU packages along.
 TORCH ?= torch==2.13.0
-EXTRAS := minilm,openai,plots,studio,dev
+EXTRAS := minilm,openai,plots,checkpoints,studio,dev
 
 .PHONY: help demo test lint format types docs bench clean
 

@@ -1,6 +1,8 @@
 """Multi-hop question answering as LangGraph state machines over one knowledge base."""
 
+from langgraph_rag.agents import as_tool, knowledge_base_tools
 from langgraph_rag.context import Context
+from langgraph_rag.conversation import with_messages
 from langgraph_rag.errors import RagError
 from langgraph_rag.graphs.cirag import create_cirag
 from langgraph_rag.graphs.dualrag import create_dualrag
@@ -19,6 +21,7 @@ __all__ = [
     "KnowledgeBase",
     "ModelExtractor",
     "RagError",
+    "as_tool",
     "create_cirag",
     "create_dualrag",
     "create_ircot",
@@ -26,6 +29,8 @@ __all__ = [
     "create_mgranrag",
     "create_native_rag",
     "create_par_rag",
+    "knowledge_base_tools",
     "load_embeddings",
     "load_model",
+    "with_messages",
 ]

@@ -72,8 +72,10 @@ def context(defaults: Settings) -> Settings: ...
 def context(defaults: Settings | None = None) -> Context:
     """Return the settings of the run this is called in, with a method's defaults for what the caller left open."""
     try:
-        given = get_runtime(Context).context or Context()
+        given = get_runtime(Context).context
     except RuntimeError:  # outside a graph, e.g. while indexing
+        given = None
+    if not isinstance(given, Context):  # none, or that of a graph around this one
         given = Context()
     if defaults is None:
         return given

@@ -18,7 +18,7 @@ LAYERS = [
     {"connections"},
     {"llm", "offline"},
     {"nodes", "models"},
-    {"graphs"},
+    {"graphs", "agents", "conversation"},
     {PACKAGE},
     {"events", "methods", "narration", "evaluation", "training"},
     {"cli", "studio"},

@@ -1,0 +1,184 @@
+"""The methods and the knowledge base as LangChain tools, for `langchain.agents.create_agent` and other agents."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from langchain_core.tools import BaseTool, StructuredTool, ToolException
+from pydantic import BaseModel, Field
+
+from langgraph_rag.background import run_in_background
+from langgraph_rag.context import Context
+from langgraph_rag.errors import EmptyKnowledgeBaseError, QuestionError
+from langgraph_rag.records import Result, ScoredPassage
+from langgraph_rag.refusals import is_refusal
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+_MOST = 20  # results of one call: what a tool returns is read by a model
+_AROUND = 20  # passages whose facts are searched
+_DESCRIPTION = (
+    "Answer one question from the documents, also where the answer has to be put together from several of them. "
+    "Returns the answer with the sentences it rests on."
+)
+
+
+# --- a method as a tool ----------------------------------------------------------------------------------------------
+class Question(BaseModel):
+    """What the tool of a method is called with."""
+
+    question: str = Field(
+        description="A complete question that can be understood on its own: names instead of pronouns."
+    )
+
+
+def as_tool(
+    graph: Any, *, name: str = "answer_question", description: str = _DESCRIPTION, context: Context | None = None
+) -> BaseTool:
+    """Return a method's compiled graph as a LangChain tool.
+
+    Its content, which the agent's model reads, is the answer with the sentences behind it; its artifact is the whole
+    result. What the graph streams inside reaches whoever streams the agent with `subgraphs=True`. A question that is
+    refused (empty, too long) is told to the model; all other errors end the agent's run.
+
+    Args:
+        graph: a compiled graph of this package.
+        name: what the model calls the tool.
+        description: tells the model when to use it; say what the documents are about.
+        context: the settings of its runs.
+    """
+    settings = context or Context()
+
+    def answer(question: str) -> tuple[str, Result]:
+        with _told():
+            result = graph.invoke({"question": question}, context=settings)
+        return _with_sentences(result), result
+
+    async def aanswer(question: str) -> tuple[str, Result]:
+        with _told():
+            result = await graph.ainvoke({"question": question}, context=settings)
+        return _with_sentences(result), result
+
+    return StructuredTool.from_function(
+        answer,
+        aanswer,
+        name=name,
+        description=description,
+        args_schema=Question,
+        response_format="content_and_artifact",
+        handle_tool_error=True,
+    )
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Make an error that the agent's model can do something about one that is told to it."""
+    try:
+        yield
+    except (QuestionError, EmptyKnowledgeBaseError) as error:
+        raise ToolException(str(error)) from error
+
+
+def _with_sentences(result: Result) -> str:
+    if is_refusal(result["answer"]):
+        return "The documents do not answer this question."
+    said = dict.fromkeys(f"{evidence['title']}: {evidence['sentence']}" for evidence in result["evidence"])
+    return "\n".join([f"Answer: {result['answer']}", *(f"[{n}] {line}" for n, line in enumerate(said, start=1))])
+
+
+# --- the knowledge base as tools -------------------------------------------------------------------------------------
+class PassageQuery(BaseModel):
+    """What passages are searched with."""
+
+    query: str = Field(description="What to look for, in words.")
+    k: int = Field(5, ge=1, le=_MOST, description="How many passages at most.")
+
+
+class TripleQuery(BaseModel):
+    """What facts are searched with."""
+
+    query: str = Field(description="What to look for, in words.")
+    k: int = Field(10, ge=1, le=_MOST, description="How many facts at most.")
+
+
+class Entity(BaseModel):
+    """What neighbours are asked for."""
+
+    entity: str = Field(description="The name of a person, place, work or other thing.")
+
+
+class Entities(BaseModel):
+    """What the graph is walked from."""
+
+    entities: list[str] = Field(min_length=1, description="Names of persons, places, works or other things.")
+    k: int = Field(5, ge=1, le=_MOST, description="How many passages at most.")
+
+
+def knowledge_base_tools(kb: KnowledgeBase) -> list[BaseTool]:
+    """Return the tools of a knowledge base: `search_passages`, `search_triples`, `neighbours`, `passages_near`.
+
+    The content of each is text for the agent's model; the artifact is the same as plain data.
+    """
+
+    async def search_passages(query: str, k: int = 5) -> tuple[str, list[Any]]:
+        return await _shown(kb, await kb.asearch(query, k, by="hybrid"))
+
+    async def search_triples(query: str, k: int = 10) -> tuple[str, list[Any]]:
+        found = await kb.asearch(query, _AROUND, by="hybrid")
+        triples = await kb.atriples([passage["id"] for passage in found])
+        scores = await kb.rank(query, [entry["triple"] for entry in triples]) if triples else []
+        best = sorted(range(len(triples)), key=lambda position: -scores[position])[:k]
+        return _lines([triples[position]["triple"] for position in best]), [triples[position] for position in best]
+
+    async def neighbours(entity: str) -> tuple[str, list[Any]]:
+        facts = await asyncio.to_thread(_facts_about, kb, entity)
+        return _lines(facts), facts
+
+    async def passages_near(entities: list[str], k: int = 5) -> tuple[str, list[Any]]:
+        return await _shown(kb, await kb.asearch_graph(entities, k))
+
+    return [
+        _tool(search_passages, PassageQuery, "Find the passages of the documents that fit a query best."),
+        _tool(search_triples, TripleQuery, "Find single facts (head | relation | tail) that fit a query best."),
+        _tool(neighbours, Entity, "List the facts that name an entity."),
+        _tool(passages_near, Entities, "Find the passages most closely linked, by facts, to some entities together."),
+    ]
+
+
+def _tool(
+    call: Callable[..., Awaitable[tuple[str, list[Any]]]], arguments: type[BaseModel], description: str
+) -> BaseTool:
+    async def awaited(**values: Any) -> tuple[str, list[Any]]:
+        with _told():
+            return await call(**values)
+
+    def at_once(**values: Any) -> tuple[str, list[Any]]:
+        return run_in_background(awaited(**values))
+
+    return StructuredTool.from_function(
+        at_once,
+        awaited,
+        name=call.__name__,
+        description=description,
+        args_schema=arguments,
+        response_format="content_and_artifact",
+        handle_tool_error=True,
+    )
+
+
+async def _shown(kb: KnowledgeBase, found: list[ScoredPassage]) -> tuple[str, list[Any]]:
+    records = await kb.apassages([passage["id"] for passage in found])
+    text = "\n\n".join(f"{record['title']} ({record['id']})\n{record['text']}" for record in records)
+    kept = [{name: record[name] for name in ("id", "title", "text")} for record in records]
+    return text or "Nothing was found.", kept
+
+
+def _facts_about(kb: KnowledgeBase, entity: str) -> list[list[str]]:
+    graph = kb.entities
+    return kb.graph.neighbours(entity) or [
+        fact for node in graph.link(entity) for fact in kb.graph.neighbours(graph.names[node])
+    ]
+
+
+def _lines(facts: list[list[str]]) -> str:
+    return "\n".join(" | ".join(fact) for fact in facts) or "Nothing was found."

@@ -1,0 +1,43 @@
+"""The same graphs with a `messages` key, for agent-chat-ui, `useStream` and whatever else talks in messages."""
+
+from typing import Any, get_type_hints
+
+from langgraph.graph import END, START, StateGraph
+from typing_extensions import TypedDict
+
+from langgraph_rag.nodes.node import as_node
+from langgraph_rag.nodes.reply import InConversation, Reply
+from langgraph_rag.nodes.take_message import MessagesInput, TakeMessage
+
+
+def with_messages(graph: StateGraph[Any, Any, Any, Any]) -> StateGraph[Any, Any, MessagesInput, Any]:
+    """Return a method's graph with messages going in and out; compile it as you would the method's own.
+
+    The last message of a person is the question. The answer is added as an AI message, whose `additional_kwargs` have
+    the evidence, the passages and the usage; it is streamed under the id that it will have. All other keys of the
+    result are there as well. On a thread the earlier turns stay in `messages`, but each question is answered on its
+    own: "Where was she born?" is looked up as it stands.
+
+    Args:
+        graph: what a `create_*` function returned, not compiled yet.
+    """
+    messages = get_type_hints(MessagesInput, include_extras=True)
+    state = TypedDict("Conversation", {**get_type_hints(graph.state_schema, include_extras=True), **messages})  # type: ignore[misc]
+    output = TypedDict("Replied", {**get_type_hints(graph.output_schema, include_extras=True), **messages})  # type: ignore[misc]
+    talking: StateGraph[Any, Any, Any, Any] = StateGraph(
+        state, context_schema=graph.context_schema, input_schema=MessagesInput, output_schema=output
+    )
+    talking.add_node("take_message", as_node(TakeMessage()))
+    for name, node in graph.nodes.items():
+        talking.add_node(name, as_node(InConversation(node.runnable.step)))  # type: ignore[union-attr]
+    talking.add_node("reply", as_node(Reply()))
+
+    ends = {START: "take_message", END: "reply"}
+    talking.add_edge(START, "take_message")
+    for begin, end in graph.edges:
+        talking.add_edge(ends.get(begin, begin), ends.get(end, end))
+    for begin, branches in graph.branches.items():
+        for branch in branches.values():
+            talking.add_conditional_edges(begin, branch.path, branch.ends)
+    talking.add_edge("reply", END)
+    return talking

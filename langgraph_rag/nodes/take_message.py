@@ -1,0 +1,37 @@
+"""Take the question out of a conversation."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from langchain_core.messages import AnyMessage, HumanMessage
+from langgraph.graph.message import add_messages
+from typing_extensions import TypedDict
+
+from langgraph_rag.errors import QuestionError
+
+
+class MessagesInput(TypedDict):
+    """The conversation; on a thread, what is new in it."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+
+
+def last_question(messages: list[AnyMessage]) -> HumanMessage | None:
+    """Return the last message of a person."""
+    return next((message for message in reversed(messages) if isinstance(message, HumanMessage)), None)
+
+
+@dataclass(frozen=True)
+class TakeMessage:
+    """Take the last message of a person for the question; what was said before it plays no part."""
+
+    async def __call__(self, state: MessagesInput) -> dict[str, Any]:
+        """Return its text as the question.
+
+        Raises:
+            QuestionError: when there is no message of a person.
+        """
+        message = last_question(state.get("messages") or [])
+        if message is None:
+            raise QuestionError("expected messages with one of a person (type human), got none")
+        return {"question": message.text}

@@ -1,0 +1,200 @@
+"""Methods and the knowledge base as tools: what a model reads, what a program gets, what reaches whoever watches."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langgraph.checkpoint.memory import InMemorySaver
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from langgraph_rag import Context, KnowledgeBase, as_tool, create_cirag, create_native_rag, knowledge_base_tools
+from langgraph_rag.methods import METHODS
+from langgraph_rag.offline.model import OfflineModel
+
+SCHOOL = "Did Nessa Palliver and Sunniva Lockhaven go to the same school?"
+LATER = "Who died later, Ilse Tarrant or Tobin Grell?"
+
+
+class CallingModel(BaseChatModel):
+    """Calls tools as its script says, all of one entry at once, then says that it is done."""
+
+    script: list[list[tuple[str, dict[str, Any]]]] = Field(default_factory=list)
+    offered: list[str] = Field(default_factory=list)
+
+    @property
+    def _llm_type(self) -> str:
+        return "calling"
+
+    def bind_tools(self, tools: Any, **options: Any) -> Any:
+        self.offered = [tool.name for tool in tools]
+        return self
+
+    def _generate(self, messages: Any, *rest: Any, **options: Any) -> ChatResult:
+        turn = sum(isinstance(message, AIMessage) for message in messages)
+        calls = self.script[turn] if turn < len(self.script) else []
+        reply = AIMessage(
+            "" if calls else "done",
+            tool_calls=[{"name": name, "args": args, "id": f"{turn}-{n}"} for n, (name, args) in enumerate(calls)],
+        )
+        return ChatResult(generations=[ChatGeneration(message=reply)])
+
+
+def told(result: dict[str, Any]) -> list[ToolMessage]:
+    return [message for message in result["messages"] if isinstance(message, ToolMessage)]
+
+
+def agent(kb: KnowledgeBase, *script: list[tuple[str, dict[str, Any]]], **options: Any) -> Any:
+    rag = as_tool(create_cirag(OfflineModel(), kb).compile(), context=Context(max_steps=2))
+    model = CallingModel(script=list(script))
+    return create_agent(model, [rag, *knowledge_base_tools(kb)], **options)
+
+
+# --- a method as a tool ----------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", sorted(METHODS))
+async def test_every_method_can_be_a_tool(name: str, sample_kb: KnowledgeBase) -> None:
+    graph = METHODS[name].create(OfflineModel(), sample_kb).compile()
+    tool = as_tool(graph, name="ask", description="Ask.")
+    call = {"type": "tool_call", "name": "ask", "args": {"question": SCHOOL}, "id": "1"}
+
+    awaited, at_once = await tool.ainvoke(call), await asyncio.to_thread(tool.invoke, call)
+
+    assert (tool.name, tool.description, list(tool.args)) == ("ask", "Ask.", ["question"])
+    assert awaited.content == at_once.content
+    assert awaited.content.startswith(f"Answer: {awaited.artifact['answer']}\n[1] ")
+    assert set(awaited.artifact) >= {"answer", "evidence", "passages", "trace", "usage"}
+
+
+def test_what_the_documents_do_not_say_is_told_as_that(kb: KnowledgeBase) -> None:
+    tool = as_tool(create_native_rag(OfflineModel(), kb).compile())
+    call = {"type": "tool_call", "name": "answer_question", "args": {"question": "What is love?"}, "id": "1"}
+
+    assert tool.invoke(call).content == "The documents do not answer this question."
+
+
+def test_an_agent_reads_the_answer_and_keeps_the_evidence(sample_kb: KnowledgeBase) -> None:
+    result = agent(sample_kb, [("answer_question", {"question": SCHOOL})]).invoke({"messages": [HumanMessage("?")]})
+
+    (message,) = told(result)
+    assert message.text.startswith("Answer: yes\n[1] ")
+    assert {entry["title"] for entry in message.artifact["evidence"]} == {"Nessa Palliver", "Sunniva Lockhaven"}
+
+
+async def test_a_refused_question_is_told_to_the_model(kb: KnowledgeBase, empty_kb: KnowledgeBase) -> None:
+    result = await agent(kb, [("answer_question", {"question": "  "})]).ainvoke({"messages": [HumanMessage("?")]})
+
+    (message,) = told(result)
+    assert (message.status, message.text) == ("error", "expected a question as a non-empty string, got '  '")
+    assert result["messages"][-1].text == "done"
+
+
+async def test_what_happens_inside_reaches_whoever_streams_the_agent(sample_kb: KnowledgeBase) -> None:
+    asked = {"messages": [HumanMessage("?")]}
+    parts = agent(sample_kb, [("answer_question", {"question": SCHOOL})]).astream(
+        asked, stream_mode=["custom", "messages"], subgraphs=True
+    )
+
+    events, tokens = [], []
+    async for path, mode, chunk in parts:
+        if mode == "custom":
+            assert path[0].startswith("tools:")
+            events.append(chunk["node"])
+        elif path:
+            tokens.append(chunk[0].text)
+    assert (events[0], events[-1]) == ("receive_question", "conclude")
+    assert "".join(tokens) == "yes"
+
+
+async def test_questions_called_for_at_once_do_not_mix(sample_kb: KnowledgeBase) -> None:
+    calls = [("answer_question", {"question": question}) for question in (SCHOOL, LATER)]
+    asking = agent(sample_kb, calls, calls, checkpointer=InMemorySaver())
+    asked = {"messages": [HumanMessage("?")]}
+
+    awaited = await asking.ainvoke(asked, {"configurable": {"thread_id": "1"}})
+    at_once = asking.invoke(asked, {"configurable": {"thread_id": "2"}})
+
+    for result in (awaited, at_once):
+        assert [message.artifact["answer"] for message in told(result)] == ["yes", "Ilse Tarrant"] * 2
+
+
+class Mood(TypedDict):
+    """Settings of an agent that are none of ours."""
+
+    mood: str
+
+
+def test_an_agents_own_settings_are_not_taken_for_ours(sample_kb: KnowledgeBase) -> None:
+    asking = agent(sample_kb, [("answer_question", {"question": SCHOOL})], context_schema=Mood)
+
+    (message,) = told(asking.invoke({"messages": [HumanMessage("?")]}, context={"mood": "calm"}))
+
+    assert message.artifact["answer"] == "yes"
+
+
+# --- the knowledge base as tools -------------------------------------------------------------------------------------
+async def call(kb: KnowledgeBase, name: str, **args: Any) -> Any:
+    (tool,) = [tool for tool in knowledge_base_tools(kb) if tool.name == name]
+    request = {"type": "tool_call", "name": name, "args": args, "id": "1"}
+    awaited, at_once = await tool.ainvoke(request), await asyncio.to_thread(tool.invoke, request)
+    assert awaited.content == at_once.content
+    return awaited
+
+
+async def test_passages_are_searched(kb: KnowledgeBase) -> None:
+    found = await call(kb, "search_passages", query="harbour town founded", k=1)
+
+    assert (
+        found.content == "Pellworth (pellworth)\nPellworth is a harbour town in Norland. The town was founded in 1644."
+    )
+    assert [passage["id"] for passage in found.artifact] == ["pellworth"]
+
+
+async def test_triples_are_searched(kb: KnowledgeBase) -> None:
+    found = await call(kb, "search_triples", query="Casper Holm produced Winter Tide", k=2)
+
+    assert "Casper Holm | produced | Winter Tide" in found.content.splitlines()
+    assert len(found.artifact) == len(found.content.splitlines()) == 2
+    assert all(entry["sources"] for entry in found.artifact)
+
+
+@pytest.mark.parametrize("entity", ["Pellworth", "pellworth!"])
+async def test_neighbours_of_an_entity_are_the_facts_that_name_it(entity: str, kb: KnowledgeBase) -> None:
+    found = await call(kb, "neighbours", entity=entity)
+
+    assert found.artifact
+    assert all("Pellworth" in (fact[0], fact[2]) for fact in found.artifact)
+
+
+async def test_passages_near_entities_are_found_by_pagerank(kb: KnowledgeBase) -> None:
+    found = await call(kb, "passages_near", entities=["Ines Barrow", "Skellby"], k=2)
+
+    assert {passage["id"] for passage in found.artifact} <= {"barrow", "skellby", "winter-tide"}
+    assert len(found.artifact) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "args"), [("neighbours", {"entity": "Xyx"}), ("passages_near", {"entities": ["Xyx"]})]
+)
+async def test_what_is_not_there_is_told(name: str, args: dict[str, Any], kb: KnowledgeBase) -> None:
+    found = await call(kb, name, **args)
+
+    assert (found.content, found.artifact) == ("Nothing was found.", [])
+
+
+async def test_an_empty_knowledge_base_is_told_to_the_model(empty_kb: KnowledgeBase) -> None:
+    found = await call(empty_kb, "search_passages", query="anything")
+
+    assert found.status == "error"
+    assert "is empty: add documents first" in found.content
+
+
+def test_an_agent_is_offered_all_tools(kb: KnowledgeBase) -> None:
+    model = CallingModel()
+    create_agent(model, knowledge_base_tools(kb)).invoke({"messages": [HumanMessage("?")]})
+
+    assert model.offered == ["search_passages", "search_triples", "neighbours", "passages_near"]
+    assert all(tool.description and tool.args for tool in knowledge_base_tools(kb))
