@@ -3,13 +3,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 # The CPU build of torch first: whatever asks for torch later is content with it and brings no GPU packages along.
 TORCH ?= torch==2.13.0
-EXTRAS := minilm,openai,plots,checkpoints,studio,dev
+EXTRAS := chat,minilm,openai,plots,checkpoints,studio,dev
 
-.PHONY: help demo test lint format types docs bench clean
+.PHONY: help demo browser screenshots test lint format types docs bench clean
 
 help:
 	@echo "make demo    index the sample corpus and answer five questions, step by step"
 	@echo "make test    run the tests"
+	@echo "make browser install Chromium (Debian, as root), in which the chat page is tested; make screenshots for docs/images"
 	@echo "make lint    check style and types; make format puts style right"
 	@echo "make bench   run the benchmarks (minutes; needs DATA=folder with corpora, see benchmarks/README.md)"
 
@@ -21,6 +22,16 @@ $(VENV)/installed: pyproject.toml
 
 demo: $(VENV)/installed
 	$(BIN)/langgraph-rag demo --kb demo_kb
+
+# The chat page is tested in Chromium; where there is none and none can be installed, those tests are skipped.
+browser:
+	@command -v chromium >/dev/null || { \
+		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends chromium >/dev/null; \
+	} || echo "Chromium cannot be installed here: the tests of the chat page will be skipped"
+
+screenshots: browser $(VENV)/installed
+	UPDATE_SCREENSHOTS=1 $(BIN)/pytest tests/test_chat_page.py -k picture
 
 test: $(VENV)/installed
 	$(BIN)/pytest

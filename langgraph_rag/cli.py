@@ -1,4 +1,4 @@
-"""The command line: `langgraph-rag index | ask | info | methods | eval | demo`."""
+"""The command line: `langgraph-rag index | ask | chat | info | methods | eval | demo`."""
 
 import asyncio
 import inspect
@@ -10,11 +10,13 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import typer
+from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from tqdm.auto import tqdm
 
+from langgraph_rag.chat import serve
 from langgraph_rag.context import Context, Search
-from langgraph_rag.errors import RagError
+from langgraph_rag.errors import RagError, UnknownNameError
 from langgraph_rag.evaluation.judging import Judgement, judge
 from langgraph_rag.evaluation.outcomes import Configuration, Outcome
 from langgraph_rag.evaluation.pictures import draw_comparison
@@ -27,6 +29,7 @@ from langgraph_rag.narration import narrate
 from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.documents import to_passages
+from langgraph_rag.tools.embeddings import load_embeddings
 from langgraph_rag.tools.extraction import TripleExtractor
 from langgraph_rag.tools.files import READABLE, read_documents
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
@@ -42,6 +45,10 @@ KbFolder = Annotated[Path, typer.Option("--kb", help="Folder of the knowledge ba
 MethodName = Annotated[str, typer.Option("--method", help=f"One of: {', '.join(METHODS)}.")]
 ModelName = Annotated[str, typer.Option("--model", help=f"One of: {'; '.join(MODEL_FORMS)}.")]
 SearchName = Annotated[Search, typer.Option("--search", help="How passages are found.")]
+EmbeddingsName = Annotated[
+    str | None,
+    typer.Option("--embeddings", help="Embedder by name or folder; all-MiniLM-L6-v2 by default. Always the same one."),
+]
 TopK = Annotated[int, typer.Option("--top-k", min=1, help="Passages retrieved per query.")]
 MaxSteps = Annotated[
     int | None, typer.Option("--max-steps", min=1, help="Rounds at most; as many as in the method's paper by default.")
@@ -62,6 +69,7 @@ def index(
     model: Annotated[
         str | None, typer.Option(help="Model that reads triples out of the passages; sentence rules by default.")
     ] = None,
+    embeddings: EmbeddingsName = None,
     embed_triples: Annotated[
         bool, typer.Option("--embed-triples", help="Embed the triples now instead of when they are first needed.")
     ] = False,
@@ -69,7 +77,7 @@ def index(
     """Add documents to a knowledge base, making it if need be; an interrupted run goes on where it stopped."""
     documents = to_passages(read_documents(sources))  # before the folder is made: bad documents leave nothing behind
     extractor: TripleExtractor | None = ModelExtractor(load_model(model)) if model else None
-    with KnowledgeBase.open(kb, extractor=extractor) as base:
+    with KnowledgeBase.open(kb, _embedder(embeddings), extractor=extractor) as base:
         added = base.add(documents)
         if embed_triples:
             base.embed_triples()
@@ -86,6 +94,7 @@ def ask(
     kb: KbFolder,
     method_name: MethodName = "cirag",
     model: ModelName = "offline",
+    embeddings: EmbeddingsName = None,
     search: SearchName = _DEFAULTS.search,
     top_k: TopK = _DEFAULTS.top_k,
     max_steps: MaxSteps = None,
@@ -104,7 +113,7 @@ def ask(
         max_tokens=max_tokens,
         deadline_s=deadline,
     )
-    with KnowledgeBase.open(kb, create=False) as base:
+    with KnowledgeBase.open(kb, _embedder(embeddings), create=False) as base:
         graph = create(method_name, load_model(model, cache=cache), base).compile()
         result = _run(graph, question, context, show=not as_json)
     if as_json:
@@ -114,9 +123,29 @@ def ask(
 
 
 @app.command()
-def info(kb: KbFolder) -> None:
+def chat(
+    kb: KbFolder,
+    method_name: MethodName = "cirag",
+    model: ModelName = "offline",
+    embeddings: EmbeddingsName = None,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; any but the default lets others use the page.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 takes a free one.")] = 8501,
+    browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
+) -> None:
+    """Serve a chat page: ask, watch the steps, look into the evidence, add documents."""
+    if method_name not in METHODS:
+        raise UnknownNameError("method", method_name, list(METHODS))
+    load_model(model)  # a name that does not exist is told here, not in the page
+    with KnowledgeBase.open(kb, _embedder(embeddings)) as base:
+        serve(base, method=method_name, model=model, host=host, port=port, show=browser)
+
+
+@app.command()
+def info(kb: KbFolder, embeddings: EmbeddingsName = None) -> None:
     """Show what a knowledge base holds and how it was made."""
-    with KnowledgeBase.open(kb, create=False) as base:
+    with KnowledgeBase.open(kb, _embedder(embeddings), create=False) as base:
         _show(dict(base.info()))
 
 
@@ -148,6 +177,7 @@ def evaluate_methods(
         str, typer.Option("--method", help="Methods, separated by commas; all; or ablations, which is all with theirs.")
     ] = "cirag",
     model: ModelName = "offline",
+    embeddings: EmbeddingsName = None,
     search: SearchName = _DEFAULTS.search,
     top_k: TopK = _DEFAULTS.top_k,
     max_steps: MaxSteps = _DEFAULTS.max_steps,
@@ -172,7 +202,7 @@ def evaluate_methods(
         deadline_s=deadline,
     )
     rows: dict[str, Summary] = {}
-    with KnowledgeBase.open(kb, create=False) as base:
+    with KnowledgeBase.open(kb, _embedder(embeddings), create=False) as base:
         llm = load_model(model, cache=cache)
         judging = load_model(judge_name, cache=cache) if judge_name else None
         for name in names:
@@ -186,6 +216,10 @@ def evaluate_methods(
     if len(names) > 1:
         draw_comparison(rows, out)
     typer.echo(f"Outcomes and report are in {out}.")
+
+
+def _embedder(name: str | None) -> Embeddings | None:
+    return load_embeddings(name) if name else None
 
 
 def _evaluate(

@@ -62,6 +62,10 @@ class UnknownNameError(RagError, ValueError):
         super().__init__(f"unknown {kind} {given!r}: expected one of {', '.join(known)}")
 
 
+class AddressError(RagError):
+    """An address cannot be listened on: it is taken, or not this machine's."""
+
+
 class MissingExtraError(RagError, ImportError):
     """An optional package is needed and not installed."""
 

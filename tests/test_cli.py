@@ -109,6 +109,45 @@ def test_triples_can_be_read_by_a_model_and_embedded_at_once(tmp_path: Path) -> 
     assert int(numbers["triple vectors"]) == int(numbers["triples"]) > 0
 
 
+def test_the_embedder_can_be_chosen_and_must_stay_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("langgraph_rag.cli.load_embeddings", lambda name: ArithmeticEmbeddings(name, dimensions=32))
+    films, kb = write(tmp_path, {"films.jsonl": lines(DOCUMENTS[:3])}) / "films.jsonl", tmp_path / "kb"
+
+    run("index", films, "--kb", kb, "--embeddings", "small")
+
+    assert "small" in run("info", "--kb", kb, "--embeddings", "small").output
+    assert "1968" in run("ask", "When was The Salt Road made?", "--kb", kb, "--embeddings", "small").output
+    refused = refuse(monkeypatch, capsys, "info", "--kb", kb)
+    assert "made with embedder 'small' (32 dimensions)" in refused
+
+
+def test_an_embedder_that_does_not_exist_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    films = write(tmp_path, {"films.jsonl": lines(DOCUMENTS[:1])}) / "films.jsonl"
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+
+    refused = refuse(monkeypatch, capsys, "index", films, "--kb", tmp_path / "kb", "--embeddings", str(tmp_path / "no"))
+
+    assert "can neither be read nor downloaded" in refused
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [(["--method", "none"], "unknown method 'none'"), (["--model", "none"], "unknown model 'none'")],
+)
+def test_the_chat_page_refuses_names_that_do_not_exist(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    expected: str,
+) -> None:
+    assert expected in refuse(monkeypatch, capsys, "chat", "--kb", folder, *arguments)
+
+
 def test_info_shows_what_the_knowledge_base_holds(folder: Path) -> None:
     shown = run("info", "--kb", folder).stdout
 

@@ -21,6 +21,7 @@ LAYERS = [
     {"graphs", "agents", "conversation"},
     {PACKAGE},
     {"events", "methods", "narration", "evaluation", "training"},
+    {"chat"},
     {"cli", "studio"},
 ]
 HEIGHT = {unit: height for height, layer in enumerate(LAYERS) for unit in layer}

@@ -1,0 +1,72 @@
+"""Ask one question: its steps, the answer's text, its plan and its result, as they come."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+
+from langgraph_rag.context import Context
+from langgraph_rag.narration import narrate
+from langgraph_rag.prompts.par_rag import PlanStep
+
+
+@dataclass(frozen=True)
+class Told:
+    """A node has run; `text` says what it did."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Written:
+    """The next piece of the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan waits for approval: go on with `resume`."""
+
+    plan: list[PlanStep]
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The run is over."""
+
+    result: dict[str, Any]
+
+
+Happening = Told | Written | Planned | Answered
+
+
+class Asking:
+    """One question on its way through a graph, kept in memory between a plan and its approval."""
+
+    def __init__(self, graph: Any, context: Context) -> None:
+        self._graph, self._context = graph.compile(checkpointer=InMemorySaver()), context
+        self._thread: RunnableConfig = {"configurable": {"thread_id": "question"}}
+
+    def ask(self, question: str) -> AsyncIterator[Happening]:
+        """Run until the answer, or until a plan waits for approval."""
+        return self._stream({"question": question})
+
+    def resume(self, plan: list[PlanStep]) -> AsyncIterator[Happening]:
+        """Go on with the plan as it was approved or edited."""
+        return self._stream(Command(resume=plan))
+
+    async def _stream(self, given: Any) -> AsyncIterator[Happening]:
+        modes = ["custom", "messages", "updates"]
+        async for mode, chunk in self._graph.astream(given, self._thread, context=self._context, stream_mode=modes):
+            if mode == "custom" and (text := narrate(chunk)):
+                yield Told(text)
+            elif mode == "messages" and (text := chunk[0].text):
+                yield Written(text)
+            elif mode == "updates" and "__interrupt__" in chunk:
+                yield Planned(chunk["__interrupt__"][0].value["plan"])
+                return
+        yield Answered((await self._graph.aget_state(self._thread)).values)

@@ -1,0 +1,181 @@
+"""The page of one tab: header, settings, documents, the conversation and the box to ask in."""
+
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from nicegui import Event, background_tasks, events, ui
+
+from langgraph_rag.chat import uploading
+from langgraph_rag.chat.asking import Asking
+from langgraph_rag.chat.settings import Choice, SettingsForm
+from langgraph_rag.chat.turn import Turn
+from langgraph_rag.errors import RagError
+from langgraph_rag.methods import METHODS
+from langgraph_rag.models import load_model
+from langgraph_rag.tools.files import READABLE
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+ICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#3730a3"/>'
+    '<path d="M9 10h9q5 0 5 5v7M9 10v7q0 5 5 5h9" stroke="#fff" stroke-width="2.2" fill="none"/>'
+    '<circle cx="9" cy="10" r="3.4" fill="#fff"/><circle cx="23" cy="22" r="3.4" fill="#fff"/></svg>'
+)
+_STYLE = Path(__file__).with_name("chat.css")
+_SEND_ON_ENTER = "(e) => { if (!e.shiftKey && !e.isComposing) { e.preventDefault(); emit(e.target.value); } }"
+
+
+@cache
+def _model(name: str) -> BaseChatModel:
+    return load_model(name)
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What all tabs have in common."""
+
+    kb: KnowledgeBase
+    method: str
+    model: str
+    changed: Event[[]] = field(default_factory=Event)
+
+    def asking(self, choice: Choice) -> Asking:
+        """Make ready to ask one question as chosen."""
+        options = {"approve_plan": True} if choice.approve_plan else {}
+        graph = METHODS[choice.method].create(_model(choice.model), self.kb, **options)
+        return Asking(graph, choice.context)
+
+
+class ChatPage:
+    """One tab."""
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+        self._turn: Turn | None = None
+
+    def build(self) -> None:
+        """Lay the page out."""
+        ui.add_css(_STYLE)
+        ui.colors(primary="#3730a3")
+        with ui.left_drawer(value=None, bordered=True, bottom_corner=True).props("width=320 breakpoint=1023") as drawer:
+            drawer.props('role="complementary" aria-label="Settings and documents"')
+            self._documents()
+            self._settings = SettingsForm(self._shared.method, self._shared.model)
+        self._header(drawer)
+        with ui.column().classes("conversation").props("role=log aria-label=Conversation") as self._conversation:
+            self._welcome = ui.column().classes("welcome")
+        with ui.footer().classes("composer").props("role=form aria-label='Ask a question'"):
+            self._composer()
+        self._shared.changed.subscribe(self._show_knowledge_base)
+        self._show_knowledge_base()
+        ui.context.client.on_delete(self._stop)
+
+    def _header(self, drawer: ui.left_drawer) -> None:
+        with ui.header().classes("bar"):
+            _icon_button("menu", "Settings and documents").on_click(drawer.toggle)
+            ui.html("langgraph_rag", tag="h1")
+            self._counts = ui.label().classes("counts")
+            ui.space()
+            dark = _icon_button("contrast", "Switch between light and dark")
+            dark.on("click", js_handler="() => Quasar.Dark.set(!Quasar.Dark.isActive)")
+
+    # --- documents ---------------------------------------------------------------------------------------------------
+    def _documents(self) -> None:
+        ui.label("Documents").classes("section")
+        uploader = ui.upload(
+            multiple=True, auto_upload=True, on_multi_upload=self._add, on_rejected=self._refuse
+        ).classes("hidden-uploader")
+        uploader.props(f'accept="{",".join(READABLE)}"')
+        self._add_button = ui.button("Add documents", icon="upload_file").props("outline no-caps")
+        self._add_button.on("click", js_handler=f"() => getElement({uploader.id}).pickFiles()")
+        ui.label(f"Files ending in {', '.join(READABLE)}; they stay on this machine.").classes("help")
+        self._progress = ui.linear_progress(0, show_value=False).props('aria-label="Documents added"')
+        self._progress.visible = False
+        self._uploads = ui.column().classes("uploads").props("aria-live=polite")
+
+    def _refuse(self) -> None:
+        self._tell(f"A file was refused: expected files ending in {', '.join(READABLE)}.", error=True)
+
+    async def _add(self, arrived: events.MultiUploadEventArguments) -> None:
+        arrived.sender.run_method("reset")
+        self._uploads.clear()
+        self._add_button.disable()
+        for file in arrived.files:
+            await self._add_file(file)
+        self._progress.visible = False
+        self._add_button.enable()
+        self._shared.changed.emit()
+
+    async def _add_file(self, file: uploading.File) -> None:
+        self._progress.value, self._progress.visible = 0.0, True
+        new = 0
+        try:
+            passages = await uploading.read(file)
+            async for done, added in uploading.add(self._shared.kb, passages):
+                self._progress.value, new = done / len(passages), added
+        except RagError as error:
+            self._tell(str(error), error=True)
+        else:
+            known = f", {len(passages) - new} were there already" if new < len(passages) else ""
+            self._tell(f"{file.name}: {new} passages added{known}.")
+
+    def _tell(self, text: str, *, error: bool = False) -> None:
+        with self._uploads:
+            ui.label(text).classes("alert" if error else "done").props("role=alert" if error else "role=status")
+
+    def _show_knowledge_base(self) -> None:
+        info = self._shared.kb.info()
+        name = self._shared.kb.path.resolve().name
+        self._counts.text = f"{name}: {info['passages']:,} passages · {info['triples']:,} facts"
+        self._welcome.clear()
+        with self._welcome:
+            ui.html(ICON, sanitize=False).classes("logo").props("aria-hidden=true")
+            ui.html("Ask your documents" if info["passages"] else "No documents yet", tag="h2")
+            if info["passages"]:
+                text = "A question may need several facts from several documents: you will see how they are found."
+            else:
+                text = "Add documents first, then ask what they say."
+            ui.label(text)
+
+    # --- asking ------------------------------------------------------------------------------------------------------
+    def _composer(self) -> None:
+        self._box = ui.textarea(placeholder="Ask a question …").props(
+            'autogrow outlined autofocus aria-label="Question" input-style="max-height: 30vh"'
+        )
+        self._box.on("keydown.enter", lambda e: self._ask(e.args), js_handler=_SEND_ON_ENTER)
+        self._send = (
+            _icon_button("arrow_upward", "Ask")
+            .props("unelevated", remove="flat")
+            .on_click(lambda: self._ask(self._box.value))
+        )
+        self._halt = _icon_button("stop", "Stop").props("unelevated", remove="flat").on_click(self._stop)
+        self._halt.visible = False
+
+    async def _ask(self, question: Any) -> None:
+        if self._turn:
+            return
+        if not str(question or "").strip():
+            self._box.error = "The question is empty: write one first."
+            return
+        self._box.error, self._box.value = None, ""
+        self._welcome.visible = False
+        with self._conversation:
+            self._turn = Turn(str(question).strip(), self._shared.kb)
+        self._send.visible, self._halt.visible = False, True
+        background_tasks.create(self._answer(self._turn), name="answer")
+
+    async def _answer(self, turn: Turn) -> None:
+        await turn.run(lambda: self._shared.asking(self._settings.choice()))
+        self._turn = None
+        self._send.visible, self._halt.visible = True, False
+        self._box.run_method("focus")
+
+    def _stop(self) -> None:
+        if self._turn:
+            self._turn.stop()
+
+
+def _icon_button(icon: str, label: str) -> ui.button:
+    return ui.button(icon=icon).props(f'flat round aria-label="{label}"').tooltip(label)

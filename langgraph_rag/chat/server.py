@@ -1,0 +1,56 @@
+"""Serve the page: one process, one knowledge base, any number of tabs."""
+
+import socket
+import webbrowser
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import typer
+import uvicorn
+from fastapi import FastAPI
+from nicegui import ui
+
+from langgraph_rag.chat.page import ICON, ChatPage, Shared
+from langgraph_rag.errors import AddressError
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+TITLE = "langgraph_rag"
+
+
+def serve_page(kb: KnowledgeBase, *, method: str, model: str, host: str, port: int, show: bool) -> None:
+    """Serve the page until interrupted; see `langgraph_rag.chat.serve`."""
+    listening = _listen(host, port)
+    address = f"http://{_reachable(host)}:{listening.getsockname()[1]}"
+    shared = Shared(kb, method, model)
+
+    @asynccontextmanager
+    async def announced(_: FastAPI) -> AsyncIterator[None]:
+        typer.echo(f"The page of {kb.path} is at {address} (Ctrl+C stops it).")
+        if show:
+            webbrowser.open(address)
+        yield
+
+    app = FastAPI(lifespan=announced, openapi_url=None)
+    ui.page("/")(lambda: ChatPage(shared).build())
+    ui.run_with(app, title=TITLE, favicon=ICON, dark=None, language="en-US", tailwind=False, show_welcome_message=False)
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2))
+    server.run(sockets=[listening])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+        listening.listen()
+    except (OSError, OverflowError) as error:
+        listening.close()
+        raise AddressError(f"{host}:{port} cannot be listened on: {error}; choose another with --port") from error
+    return listening
+
+
+def _reachable(host: str) -> str:
+    if host in ("0.0.0.0", "::", ""):
+        return "localhost"
+    return f"[{host}]" if ":" in host else host

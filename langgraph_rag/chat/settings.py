@@ -1,0 +1,86 @@
+"""The controls for method, model and limits: one for each field of `Context`, with its own description as help."""
+
+import inspect
+from dataclasses import dataclass
+from typing import Any
+
+from nicegui import ui
+from pydantic import TypeAdapter, ValidationError
+
+from langgraph_rag.context import Context
+from langgraph_rag.errors import RagError
+from langgraph_rag.methods import METHODS
+from langgraph_rag.models import MODEL_FORMS
+
+_CONTEXT = TypeAdapter(Context)
+_FIRST = ("search", "top_k", "max_steps", "max_model_calls", "max_tokens", "deadline_s")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How a question is to be answered."""
+
+    method: str
+    model: str
+    approve_plan: bool
+    context: Context
+
+
+class SettingsForm:
+    """The controls, made where the caller's `with` stands."""
+
+    def __init__(self, method: str, model: str) -> None:
+        ui.label("How to answer").classes("section")
+        self._method = ui.select(list(METHODS), label="Method", value=method).props("outlined dense")
+        help_ = ui.label().classes("help")
+        self._approve = ui.switch("Show me the plan first")
+        self._method.on_value_change(lambda: self._show_method(help_))
+        self._show_method(help_)
+        self._model = ui.input("Model", value=model).props("outlined dense spellcheck=false")
+        ui.label(f"One of: {'; '.join(MODEL_FORMS)}.").classes("help")
+        ui.label("Limits of a question").classes("section")
+        fields = _CONTEXT.json_schema()["properties"]
+        self._fields = {name: _control(name, fields[name]) for name in _FIRST}
+        with ui.expansion("More").classes("more").props("dense"):
+            self._fields |= {name: _control(name, fields[name]) for name in fields if name not in _FIRST}
+
+    def choice(self) -> Choice:
+        """Return what is chosen.
+
+        Raises:
+            RagError: naming the fields that hold what they cannot hold.
+        """
+        given = {name: field.value for name, field in self._fields.items() if field.value is not None}
+        try:
+            context = _CONTEXT.validate_python(given)
+        except ValidationError as error:
+            wrong = "; ".join(f"{_words(str(e['loc'][0]))}: {e['msg']}" for e in error.errors())
+            raise RagError(f"a limit cannot be used: {wrong}") from error
+        return Choice(str(self._method.value), (self._model.value or "").strip(), self._asks_first(), context)
+
+    def _asks_first(self) -> bool:
+        return bool(self._approve.visible and self._approve.value)
+
+    def _show_method(self, help_: ui.label) -> None:
+        method = METHODS[str(self._method.value)]
+        help_.text = method.paper
+        self._approve.visible = "approve_plan" in inspect.signature(method.create).parameters
+
+
+def _control(name: str, schema: dict[str, Any]) -> Any:
+    if "enum" in schema:
+        control: Any = ui.select(schema["enum"], label=_words(name), value=schema["default"])
+    else:
+        whole = any(form.get("type") == "integer" for form in [schema, *schema.get("anyOf", [])])
+        control = ui.number(
+            _words(name), value=schema["default"], min=1 if whole else None, step=1 if whole else None,
+            placeholder="none" if name.startswith(("max_model", "max_tokens", "deadline")) else "as in the paper",
+        )  # fmt: skip
+        control.props("clearable" if schema["default"] is None else "")
+    control.props("outlined dense stack-label")
+    ui.label(schema["description"]).classes("help")
+    return control
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ").removesuffix(" s").capitalize()

@@ -1,0 +1,197 @@
+"""One question in the conversation: its steps as they happen, a plan to approve, the answer with its evidence."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from html import escape
+from typing import Any
+
+from nicegui import ui
+
+from langgraph_rag.chat import evidence as drawing
+from langgraph_rag.chat.asking import Answered, Asking, Happening, Planned, Told, Written
+from langgraph_rag.errors import RagError
+from langgraph_rag.nodes.cascade_generate import is_refusal
+from langgraph_rag.prompts.par_rag import PlanStep
+from langgraph_rag.records import Evidence
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+_OPEN = "(e) => { const at = e.target.closest('[data-evidence]'); if (at) emit(Number(at.dataset.evidence)); }"
+_SIZES = {"wide": {"columns": 4, "box": 212}, "narrow": {"columns": 2, "box": 168}}  # of the graph, by window
+_log = logging.getLogger(__name__)
+
+
+class Turn:
+    """A question and what became of it, drawn where the caller's `with` stands."""
+
+    def __init__(self, question: str, kb: KnowledgeBase) -> None:
+        self._question, self._kb = question, kb
+        self._task: asyncio.Task[None] | None = None
+        self._written = ""
+        with ui.element("section").classes("turn") as self._place:
+            ui.html(escape(question), sanitize=False, tag="h2").classes("question")
+            with ui.expansion(value=True).classes("steps").props("dense") as self._steps:
+                self._steps.text = "Steps"
+                self._list = ui.element("ol")
+            with ui.row().classes("working") as self._working:
+                ui.spinner(size="1.2em").props("aria-hidden=true")
+                ui.label("Working …").props("role=status")
+            self._answer = ui.label().classes("answer").props("aria-live=polite")
+            self._answer.visible = False
+        self._scroll()
+
+    async def run(self, prepare: Callable[[], Asking]) -> None:
+        """Ask, and show all that happens; every error and a stop end as a message."""
+        self._task = asyncio.create_task(self._run(prepare))
+        try:
+            await self._task
+        except asyncio.CancelledError:
+            self._say("Stopped.", "note")
+        except RagError as error:
+            self._say(str(error), "alert")
+        except Exception as error:
+            _log.exception("a question failed")
+            self._say(f"Something went wrong that should not: {type(error).__name__}: {error}", "alert")
+        finally:
+            self._working.visible = False
+
+    def stop(self) -> None:
+        """Give the question up."""
+        if self._task:
+            self._task.cancel()
+
+    async def _run(self, prepare: Callable[[], Asking]) -> None:
+        asking = await asyncio.to_thread(prepare)
+        plan = await self._show(asking.ask(self._question))
+        while plan is not None:
+            plan = await self._show(asking.resume(await self._approved(plan)))
+
+    async def _show(self, happenings: AsyncIterator[Happening]) -> list[PlanStep] | None:
+        """Show what happens; return the plan if one waits for approval."""
+        async for happening in happenings:
+            match happening:
+                case Told(text):
+                    self._show_step(text)
+                case Written(text):
+                    self._written += text
+                    self._answer.text, self._answer.visible = self._written, True
+                case Planned(plan):
+                    return plan
+                case Answered(result):
+                    self._show_result(result)
+        return None
+
+    def _show_step(self, text: str) -> None:
+        with self._list:
+            ui.html(_told(text), sanitize=False, tag="li")
+        self._scroll()
+
+    # --- the plan ----------------------------------------------------------------------------------------------------
+    async def _approved(self, plan: list[PlanStep]) -> list[PlanStep]:
+        """Let the plan be edited and return it once it is approved."""
+        approved = asyncio.Event()
+        rows: list[tuple[PlanStep, ui.textarea]] = []
+        self._working.visible = False
+        with self._place, ui.card().classes("plan") as card:
+            ui.html("The plan", tag="h3")
+            ui.label("Change, add or remove questions, then go on.").classes("help")
+            steps = ui.column().classes("plan-steps")
+            for step in plan:
+                _plan_row(steps, rows, step)
+            with ui.row():
+                ui.button("Go on with this plan", on_click=approved.set).props("no-caps unelevated")
+                added = PlanStep(thought="", question="", action="retrieve")
+                ui.button("Add a question", on_click=lambda: _plan_row(steps, rows, added)).props("no-caps flat")
+        self._scroll()
+        await approved.wait()
+        card.delete()
+        self._working.visible = True
+        edited = [PlanStep(**{**step, "question": (box.value or "").strip()}) for step, box in rows]
+        return [step for step in edited if step["question"]]
+
+    # --- the answer --------------------------------------------------------------------------------------------------
+    def _show_result(self, result: dict[str, Any]) -> None:
+        found: list[Evidence] = result["evidence"]
+        self._answer.text, self._answer.visible = result["answer"], True
+        if is_refusal(result["answer"]):
+            self._answer.classes("refusal")
+        self._steps.value = False
+        with self._place:
+            ui.label(_cost(result)).classes("cost")
+            if not found:
+                return
+            with ui.row().classes("graph-head"):
+                ui.html("How it hangs together", tag="h3")
+                ui.html(drawing.legend(found), sanitize=False)
+            for window, size in _SIZES.items():
+                self._opening(ui.html(drawing.drawn(found, **size), sanitize=False).classes(window), found)
+            ui.html("Evidence", tag="h3")
+            self._opening(ui.html(drawing.listed(found), sanitize=False), found)
+        self._scroll_to_question()
+
+    def _opening(self, drawn: ui.html, found: list[Evidence]) -> None:
+        drawn.classes("behind").on("click", lambda e: self._open(found[int(e.args)]), js_handler=_OPEN)
+
+    async def _open(self, piece: Evidence) -> None:
+        records = await self._kb.apassages([piece["passage_id"]])
+        with self._place, ui.dialog(value=True) as dialog, ui.card().classes("reading"):
+            dialog.props("aria-label=Passage").on("hide", dialog.delete)
+            with ui.row().classes("reading-head"):
+                ui.html(escape(piece["title"]), sanitize=False, tag="h3")
+                ui.button(icon="close", on_click=dialog.close).props('flat round dense aria-label="Close"')
+            if records:
+                source = records[0].get("source")
+                ui.html(drawing.passage(records[0], piece), sanitize=False)
+                ui.label(" · ".join(filter(None, [piece["passage_id"], source]))).classes("help")
+            else:
+                ui.label("The passage is no longer in the knowledge base.").classes("alert")
+
+    def _say(self, text: str, kind: str) -> None:
+        if self._place.is_deleted:
+            return
+        with self._place:
+            ui.label(text).classes(kind).props("role=alert" if kind == "alert" else "role=status")
+        self._scroll()
+
+    def _scroll(self) -> None:
+        self._place.client.run_javascript("window.scrollTo({top: document.body.scrollHeight})")
+
+    def _scroll_to_question(self) -> None:
+        self._place.client.run_javascript(f"getHtmlElement({self._place.id}).scrollIntoView({{behavior: 'smooth'}})")
+
+
+def _told(text: str) -> str:
+    """Draw a step as told in words: headings begin a line, details are indented and begin with their label."""
+    drawn = []
+    for line in text.split("\n"):
+        label, _, detail = line.strip().partition(" ")
+        if line.startswith("  ") and detail:
+            drawn.append(f"<div><span>{escape(label)}</span> {escape(detail.strip())}</div>")
+        else:
+            drawn.append(f"<strong>{escape(line)}</strong>")
+    return "".join(drawn)
+
+
+def _plan_row(steps: ui.column, rows: list[tuple[PlanStep, ui.textarea]], step: PlanStep) -> None:
+    with steps, ui.row().classes("plan-step") as line:
+        box = ui.textarea(f"Question {len(rows) + 1}", value=step["question"]).props("autogrow outlined dense")
+        row = (step, box)
+
+        def remove() -> None:
+            rows.remove(row)
+            line.delete()
+
+        ui.button(icon="delete", on_click=remove).props('flat round aria-label="Remove this question"')
+    rows.append(row)
+
+
+def _cost(result: dict[str, Any]) -> str:
+    usage = result["usage"]
+    parts = [
+        f"from {result['granularity']}" if result.get("granularity") else "",
+        f"{usage['calls']} model calls",
+        f"{usage['input_tokens'] + usage['output_tokens']:,} tokens",
+        f"{usage['seconds']:.1f} s",
+        f"stopped by {usage['stopped_by']}" if usage["stopped_by"] else "",
+    ]
+    return " · ".join(filter(None, parts))

@@ -1,0 +1,163 @@
+"""What the chat page is made of: drawn evidence, one question's course, uploaded files, controls, the command."""
+
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from langgraph_rag import Context, create_cirag, create_par_rag, load_model
+from langgraph_rag.chat import asking, evidence, serve, uploading
+from langgraph_rag.chat.asking import Answered, Asking, Planned, Told
+from langgraph_rag.errors import AddressError, DocumentError, EmptyKnowledgeBaseError, MissingExtraError
+from langgraph_rag.records import Evidence, Record
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+QUESTION = "Who was born first, Orla Vint or Ines Barrow?"
+
+
+def piece(triple: list[str], step: int = 1, sentence: str = "A sentence.", title: str = "Title") -> Evidence:
+    return Evidence(triple=triple, sentence=sentence, passage_id="p", title=title, step=step)
+
+
+async def happenings(stream: Any) -> list[asking.Happening]:
+    return [happening async for happening in stream]
+
+
+# --- evidence --------------------------------------------------------------------------------------------------------
+def test_the_graph_joins_facts_that_speak_of_one_entity() -> None:
+    drawn = evidence.drawn(
+        [piece(["Film", "directed by", "Vint"]), piece(["vint", "born in", "Pellworth"], step=2)], columns=4, box=100
+    )
+
+    assert drawn.count('class="entity"') == 3
+    assert drawn.count("data-evidence=") == 2
+    assert drawn.count("<path") == 4
+    assert drawn.count('<path class="step-1"') == 2
+
+
+def test_a_row_has_no_more_boxes_than_fit() -> None:
+    many = [piece(["Town", f"relation {number}", f"Thing {number}"]) for number in range(5)]
+
+    assert 'style="width:218px' in evidence.drawn(many, columns=2, box=100)
+
+
+def test_facts_that_lead_in_a_circle_are_drawn() -> None:
+    circle = [piece(["A", "knows", "B"]), piece(["B", "knows", "A"]), piece(["A", "is", "A"])]
+
+    assert evidence.drawn(circle, columns=4, box=100).count("data-evidence=") == 3
+
+
+def test_evidence_without_a_triple_is_drawn_as_what_a_document_says() -> None:
+    drawn = evidence.drawn([piece([], sentence="Herons wait for fish.", title="Heron")], columns=4, box=100)
+
+    assert "Herons wait for fish." in drawn
+    assert drawn.count("<path") == 1
+    assert "Heron" in evidence.listed([piece([], title="Heron")])
+
+
+def test_documents_cannot_bring_markup_into_the_page() -> None:
+    bad = '<img src=x onerror="alert(1)">'
+    given = piece([bad, bad, bad], sentence=bad, title=bad)
+    record = Record(id="p", title=bad, text=f"{bad} before. {bad}", hash="", sentences=[], phrases=[])
+
+    for drawn in (
+        evidence.drawn([given], columns=4, box=100),
+        evidence.listed([given]),
+        evidence.passage(record, given),
+        evidence.drawn([piece([], sentence=bad, title=bad)], columns=4, box=100),
+    ):
+        assert "<img" not in drawn
+        assert "&lt;img" in drawn
+
+
+def test_the_sentence_is_marked_in_its_passage() -> None:
+    record = Record(id="p", title="", text="One. Two & more. Three.", hash="", sentences=[], phrases=[])
+
+    assert "One. <mark>Two &amp; more.</mark> Three." in evidence.passage(record, piece([], sentence="Two & more."))
+    assert "<mark>" not in evidence.passage(record, piece([], sentence="Not there."))
+
+
+# --- a question ------------------------------------------------------------------------------------------------------
+async def test_steps_come_before_the_result(kb: KnowledgeBase) -> None:
+    course = await happenings(Asking(create_cirag(load_model("offline"), kb), Context(max_steps=2)).ask(QUESTION))
+
+    assert isinstance(course[0], Told)
+    assert isinstance(course[-1], Answered)
+    assert course[-1].result["answer"] == "Orla Vint"
+    assert course[-1].result["evidence"]
+
+
+async def test_a_plan_waits_and_goes_on_as_edited(kb: KnowledgeBase) -> None:
+    question = Asking(create_par_rag(load_model("offline"), kb, approve_plan=True), Context())
+
+    course = await happenings(question.ask(QUESTION))
+    assert isinstance(course[-1], Planned)
+    plan = [{**course[-1].plan[0], "question": "Where was Orla Vint born?"}]
+    rest = await happenings(question.resume(plan))  # type: ignore[arg-type]
+
+    assert isinstance(rest[-1], Answered)
+    assert [step["question"] for step in rest[-1].result["plan"]] == ["Where was Orla Vint born?"]
+
+
+async def test_an_empty_knowledge_base_is_an_error(empty_kb: KnowledgeBase) -> None:
+    with pytest.raises(EmptyKnowledgeBaseError):
+        await happenings(Asking(create_cirag(load_model("offline"), empty_kb), Context()).ask(QUESTION))
+
+
+# --- uploads ---------------------------------------------------------------------------------------------------------
+class Upload:
+    """A file as a browser sends it."""
+
+    def __init__(self, name: str, content: bytes) -> None:
+        self.name, self._content = name, content
+
+    async def save(self, path: str | Path) -> None:
+        Path(path).write_bytes(self._content)
+
+
+async def test_an_uploaded_file_is_known_by_its_own_name(empty_kb: KnowledgeBase) -> None:
+    passages = await uploading.read(Upload("../../heron.md", b"# Grey heron\n\nHerons wait for fish."))
+    progress = [done async for done in uploading.add(empty_kb, passages)]
+
+    assert [(passage["title"], passage["source"]) for passage in passages] == [("Grey heron", "heron.md")]
+    assert progress == [(1, 1)]
+    assert empty_kb.info()["passages"] == 1
+
+
+async def test_progress_comes_in_batches_and_known_passages_are_not_new(empty_kb: KnowledgeBase) -> None:
+    lines = "".join(f'{{"id": "{number}", "text": "Passage {number} of some."}}\n' for number in range(20))
+    passages = await uploading.read(Upload("some.jsonl", lines.encode()))
+
+    assert [done async for done in uploading.add(empty_kb, passages)] == [(16, 16), (20, 20)]
+    assert [done async for done in uploading.add(empty_kb, passages)] == [(16, 0), (20, 0)]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("a.txt", b""), ("a.txt", b"\xff\xfe\xff"), ("a.jsonl", b"[1]"), ("a.png", b"\x89PNG")]
+)
+async def test_a_bad_file_is_refused_by_the_name_it_came_with(name: str, content: bytes, tmp_path: Path) -> None:
+    with pytest.raises(DocumentError, match=f"^{name}[:,]"):
+        await uploading.read(Upload(name, content))
+
+
+# --- the command -----------------------------------------------------------------------------------------------------
+def test_a_port_in_use_is_told(kb: KnowledgeBase, localhost: None) -> None:
+    pytest.importorskip("nicegui")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+
+        with pytest.raises(AddressError, match=f"127.0.0.1:{port} cannot be listened on.*--port"):
+            serve(kb, method="cirag", model="offline", port=port, show=False)
+
+
+def test_without_the_extra_its_name_is_told(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("langgraph_rag.chat.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "nicegui", None)
+
+    with pytest.raises(MissingExtraError, match=r"langgraph-rag\[chat\]"):
+        serve(kb, method="cirag", model="offline", show=False)
