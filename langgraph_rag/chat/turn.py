@@ -11,9 +11,9 @@ from nicegui import ui
 from langgraph_rag.chat import evidence as drawing
 from langgraph_rag.chat.asking import Answered, Asking, Happening, Planned, Told, Written
 from langgraph_rag.errors import RagError
-from langgraph_rag.nodes.cascade_generate import is_refusal
 from langgraph_rag.prompts.par_rag import PlanStep
 from langgraph_rag.records import Evidence
+from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 _OPEN = "(e) => { const at = e.target.closest('[data-evidence]'); if (at) emit(Number(at.dataset.evidence)); }"
