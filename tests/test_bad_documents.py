@@ -210,7 +210,7 @@ def test_lost_vectors_are_made_again_on_opening(kb: KnowledgeBase, embeddings: A
 
 def test_vectors_without_records_are_removed_on_opening(kb: KnowledgeBase, embeddings: ArithmeticEmbeddings) -> None:
     kept = contents(kb)
-    kb._vectors.put(["orphan"], kb._embed(["stored just before a kill"]))
+    kb._vectors.put(["orphan"], kb._similarity.embed(["stored just before a kill"]))
     kb.close()
 
     with KnowledgeBase.open(kb.path, embeddings) as repaired:

@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
@@ -23,16 +22,16 @@ from langgraph_rag.errors import (
     KnowledgeBaseError,
     UnknownNameError,
 )
-from langgraph_rag.matching import triple_text
 from langgraph_rag.records import FoundPassage, Passage, Record, ScoredPassage, Triple
 from langgraph_rag.tools.coalescer import Coalescer
 from langgraph_rag.tools.documents import AnyDocument, to_passages
-from langgraph_rag.tools.embeddings import MiniLMEmbeddings, SentenceEmbeddings, name_of
+from langgraph_rag.tools.embeddings import MiniLMEmbeddings, name_of
 from langgraph_rag.tools.entity_graph import EntityGraph
 from langgraph_rag.tools.extraction import Reading, RuleExtractor, TripleExtractor, supporting_sentences
 from langgraph_rag.tools.fusion import fuse
 from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
-from langgraph_rag.tools.record_store import FORMAT, Fact, RecordStore, content_hash, vector_id
+from langgraph_rag.tools.record_store import FORMAT, Fact, RecordStore, content_hash
+from langgraph_rag.tools.similarity import Similarity
 from langgraph_rag.tools.text import text_pipeline
 from langgraph_rag.tools.triple_graph import TripleGraph
 from langgraph_rag.tools.vector_index import Matrix, VectorIndex
@@ -46,8 +45,6 @@ SEARCHES: dict[Search, str] = {
 _BATCH = 64  # passages embedded and stored together: what a kill can cost
 _EXTRACTION_BATCH = 512  # passages whose triples are read side by side
 _FUSED_DEPTH = 50  # places of each ranking that reciprocal rank fusion looks at
-_REMEMBERED_QUERIES = 1_024
-_REMEMBERED_TRIPLES = 50_000  # vectors; reading them from Chroma is what asking costs most
 _PROBE = "Which embedder made this knowledge base?"
 
 
@@ -91,15 +88,10 @@ class KnowledgeBase:
         self._entities: tuple[int, EntityGraph] | None = None
         self._hierarchy: tuple[int, HierarchyGraph] | None = None
         self._hierarchy_lock = threading.Lock()
-        self._query_vectors: OrderedDict[str, Matrix] = OrderedDict()
-        self._remembered_triples: dict[str, Matrix] = {}
         self._reading: dict[tuple[str, str], Future[None]] = {}
         self._reading_lock = threading.Lock()
         self._reads: Coalescer[Callable[[], Any], Any] = Coalescer(lambda works: [work() for work in works], largest=1)
-        self._embeddings_of_queries = Coalescer(self._embed_queries)
-        self._searches = Coalescer(self._search_many)
-        self._rankings = Coalescer(self._rank_many)
-        self._passage_rankings = Coalescer(self._rank_passages_many)
+        self._similarity = Similarity(embeddings, vectors)
 
     @classmethod
     def open(
@@ -140,10 +132,8 @@ class KnowledgeBase:
 
     def close(self) -> None:
         """Finish what is under way and release the files."""
-        for coalescer in (
-            self._embeddings_of_queries, self._searches, self._rankings, self._passage_rankings, self._reads
-        ):  # fmt: skip
-            coalescer.close()
+        self._similarity.close()
+        self._reads.close()
         self._vectors.close()
         self._records.close()
 
@@ -188,23 +178,17 @@ class KnowledgeBase:
                 if self._graph is not None:
                     self._graph.remove_passages(present)
             self._vectors.delete(present, unused)
-            for id_ in unused:
-                self._remembered_triples.pop(id_, None)
+            self._similarity.forget_triples(unused)
         return len(present)
 
     def embed_triples(self, *, progress: bool = True) -> int:
         """Embed all triples now instead of when a question first meets them; return how many were embedded."""
         ids = self._records.ids()
         batches = range(0, len(ids), _BATCH)
-        embedded = 0
-        for start in tqdm(batches, desc="embedding triples", unit="batch", disable=not progress):
-            texts = {
-                vector_id(entry["triple"]): triple_text(entry["triple"])
-                for entry in self._stored_triples(ids[start : start + _BATCH])
-            }
-            embedded += len(texts) - len(self._vectors.triples(list(texts)))
-            self._triple_vectors(texts)
-        return embedded
+        return sum(
+            self._similarity.embed_triples([e["triple"] for e in self._stored_triples(ids[start : start + _BATCH])])
+            for start in tqdm(batches, desc="embedding triples", unit="batch", disable=not progress)
+        )
 
     # --- reading -----------------------------------------------------------------------------------------------------
     def search(self, query: str, k: int = 10, *, by: Search = "dense") -> list[FoundPassage]:
@@ -279,14 +263,17 @@ class KnowledgeBase:
             raise UnknownNameError("search", by, list(SEARCHES))
         if k < 1:
             raise ValueError(f"k must be at least 1, got {k}")
-        depth = k if by != "hybrid" else max(k, _FUSED_DEPTH)
-        dense, words = await asyncio.gather(
-            self._search_by_meaning(query, depth if by != "bm25" else 0),
-            self._search_by_words(query, depth if by != "dense" else 0),
-        )
-        if not dense and not words and not await self._read(self._records.count):
+        if by == "dense":
+            found = await self._similarity.search(query, k)
+        elif by == "bm25":
+            found = await self._read(self._records.bm25, query, k)
+        else:
+            depth = max(k, _FUSED_DEPTH)
+            dense, words = self._similarity.search(query, depth), self._read(self._records.bm25, query, depth)
+            found = fuse(await asyncio.gather(dense, words), k)
+        if not found and not await self._read(self._records.count):
             raise EmptyKnowledgeBaseError(f"the knowledge base in {self.path} is empty: add documents first")
-        return fuse([dense, words], k) if by == "hybrid" else dense or words
+        return found
 
     async def atriples(self, passage_ids: Sequence[str], extractor: TripleExtractor | None = None) -> list[Triple]:
         """Return the triples of passages as read by an extractor; what it has not read yet is read now and kept."""
@@ -315,32 +302,21 @@ class KnowledgeBase:
 
     async def rank(self, query: str, triples: Sequence[Sequence[str]]) -> list[float]:
         """Return the cosine of each triple (as "head relation tail") with a query."""
-        return await self._rankings.ask((await self._vector(query), [list(triple) for triple in triples]))
+        return await self._similarity.rank(query, triples)
 
     async def rank_passages(self, query: str, ids: Sequence[str]) -> dict[str, float]:
         """Return the cosine of passages with a query by their stored vectors; unknown ids are left out."""
-        return await self._passage_rankings.ask((await self._vector(query), list(ids)))
+        return await self._similarity.rank_passages(query, ids)
 
     async def likeness(self, query: str, others: Sequence[str]) -> list[float]:
         """Return the cosine of a query with each of some others."""
-        vector, *rest = await asyncio.gather(*map(self._vector, [query, *others]))
-        return [float(vector @ other) for other in rest]
+        return await self._similarity.likeness(query, others)
 
     # --- how ---------------------------------------------------------------------------------------------------------
     async def _read(self, work: Callable[..., T], *values: Any) -> T:
         """Read records in turn, without blocking the event loop."""
         done: T = await self._reads.ask(partial(work, *values))
         return done
-
-    async def _vector(self, query: str) -> Matrix:
-        remembered = self._query_vectors.get(query)
-        return await self._embeddings_of_queries.ask(query) if remembered is None else remembered
-
-    async def _search_by_meaning(self, query: str, k: int) -> list[ScoredPassage]:
-        return await self._searches.ask((await self._vector(query), k)) if k else []
-
-    async def _search_by_words(self, query: str, k: int) -> list[ScoredPassage]:
-        return await self._read(self._records.bm25, query, k) if k else []
 
     def _unread_and_triples(self, ids: Sequence[str], extractor: str) -> tuple[list[str], list[Triple]]:
         return self._records.unextracted(extractor, ids), self._records.triples(ids, extractor)
@@ -361,7 +337,7 @@ class KnowledgeBase:
     def _store(self, passages: list[Passage], *, progress: bool) -> None:
         """Vectors go first, records after them: a kill in between leaves only vectors, which are found and removed."""
         if passages and self._records.meta("embeddings") is None:
-            self._records.set_meta("embeddings_probe", ",".join(map(str, self._embed([_PROBE])[0])))
+            self._records.set_meta("embeddings_probe", ",".join(map(str, self._similarity.embed([_PROBE])[0])))
             self._records.set_meta("embeddings", name_of(self._embeddings))
         passages = sorted(passages, key=lambda passage: -len(passage["text"]))  # alike in length, a batch embeds faster
         embedding: Future[Matrix]
@@ -372,7 +348,7 @@ class KnowledgeBase:
             ahead: list[tuple[list[Record], Future[Matrix]]] = []
             for start in range(0, len(passages), _BATCH):
                 records = _analysed(passages[start : start + _BATCH])
-                embedding = embedder.submit(self._embed, [_embedded_text(record) for record in records])
+                embedding = embedder.submit(self._similarity.embed, [_embedded_text(record) for record in records])
                 ahead.append((records, embedding))
                 if len(ahead) > 1:
                     self._commit(*ahead.pop(0))
@@ -444,54 +420,6 @@ class KnowledgeBase:
         for id_ in ids:
             yield from self._stored_triples([id_])
 
-    def _search_many(self, requests: list[tuple[Matrix, int]]) -> list[list[ScoredPassage]]:
-        found = self._vectors.search(np.stack([vector for vector, _ in requests]), max(k for _, k in requests))
-        return [
-            [ScoredPassage(id=id_, score=score) for id_, score in passages[:k]]
-            for passages, (_, k) in zip(found, requests, strict=True)
-        ]
-
-    def _rank_many(self, requests: list[tuple[Matrix, list[list[str]]]]) -> list[list[float]]:
-        texts = {vector_id(triple): triple_text(triple) for _, triples in requests for triple in triples}
-        vectors = self._triple_vectors(texts)
-        return [[float(query @ vectors[vector_id(triple)]) for triple in triples] for query, triples in requests]
-
-    def _rank_passages_many(self, requests: list[tuple[Matrix, list[str]]]) -> list[dict[str, float]]:
-        vectors = self._vectors.passages(list({id_ for _, ids in requests for id_ in ids}))
-        return [{id_: float(query @ vectors[id_]) for id_ in ids if id_ in vectors} for query, ids in requests]
-
-    def _triple_vectors(self, texts: dict[str, str]) -> dict[str, Matrix]:
-        remembered = self._remembered_triples
-        known = {id_: remembered[id_] for id_ in texts if id_ in remembered}
-        known |= self._vectors.triples([id_ for id_ in texts if id_ not in known])
-        missing = [id_ for id_ in texts if id_ not in known]
-        if missing:
-            vectors = self._embed([texts[id_] for id_ in missing])
-            self._vectors.put_triples(missing, vectors)
-            known.update(zip(missing, vectors, strict=True))
-        if len(remembered) + len(known) > _REMEMBERED_TRIPLES:
-            remembered.clear()
-        remembered |= known
-        return known
-
-    def _embed(self, texts: list[str]) -> Matrix:
-        return _unit(np.asarray(self._embeddings.embed_documents(texts), dtype=np.float32))
-
-    def _embed_queries(self, queries: list[str]) -> list[Matrix]:
-        """Embed queries, in one batch where the embedder can; the last ones are remembered."""
-        new = [query for query in dict.fromkeys(queries) if query not in self._query_vectors]
-        if new:
-            if isinstance(self._embeddings, SentenceEmbeddings):
-                embedded = self._embeddings.embed_queries(new)
-            else:
-                embedded = [self._embeddings.embed_query(query) for query in new]
-            vectors = _unit(np.asarray(embedded, dtype=np.float32))
-            self._query_vectors.update(zip(new, vectors, strict=True))
-        found = [self._query_vectors[query] for query in queries]
-        while len(self._query_vectors) > _REMEMBERED_QUERIES:
-            self._query_vectors.popitem(last=False)
-        return found
-
     def _found(self, scored: list[ScoredPassage]) -> list[FoundPassage]:
         records = {record["id"]: record for record in self._records.passages([passage["id"] for passage in scored])}
         return [
@@ -506,7 +434,7 @@ class KnowledgeBase:
         if made_with is None or made_with == given:
             return
         stored = np.array([float(x) for x in (self._records.meta("embeddings_probe") or "").split(",")])
-        probe = self._embed([_PROBE])[0]
+        probe = self._similarity.embed([_PROBE])[0]
         if stored.shape != probe.shape or float(stored @ probe) < 0.99:
             self.close()
             raise EmbeddingsMismatchError(
@@ -524,7 +452,7 @@ class KnowledgeBase:
         lost = [id_ for id_ in recorded if id_ not in indexed]
         for start in range(0, len(lost), _BATCH):
             records = self._records.passages(lost[start : start + _BATCH])
-            self._vectors.put([r["id"] for r in records], self._embed([_embedded_text(r) for r in records]))
+            self._vectors.put([r["id"] for r in records], self._similarity.embed([_embedded_text(r) for r in records]))
 
 
 def _analysed(passages: list[Passage]) -> list[Record]:
@@ -537,9 +465,3 @@ def _analysed(passages: list[Passage]) -> list[Record]:
 
 def _embedded_text(record: Record) -> str:
     return f"{record['title']}\n{record['text']}" if record["title"] else record["text"]
-
-
-def _unit(vectors: Matrix) -> Matrix:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit: Matrix = vectors / np.maximum(lengths, 1e-12)
-    return unit

@@ -1,0 +1,124 @@
+"""What is similar to a query: passages and triples by their vectors, concurrent queries in shared batches."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from langchain_core.embeddings import Embeddings
+
+from langgraph_rag.matching import triple_text
+from langgraph_rag.records import ScoredPassage
+from langgraph_rag.tools.coalescer import Coalescer
+from langgraph_rag.tools.embeddings import SentenceEmbeddings
+from langgraph_rag.tools.record_store import vector_id
+from langgraph_rag.tools.vector_index import Matrix, VectorIndex
+
+_REMEMBERED_QUERIES = 1_024
+_REMEMBERED_TRIPLES = 50_000  # vectors; reading them from Chroma is what asking costs most
+
+
+class Similarity:
+    """Embeds queries and compares them with stored vectors; triples are embedded when a query first meets them."""
+
+    def __init__(self, embeddings: Embeddings, vectors: VectorIndex) -> None:
+        self._embeddings, self._vectors = embeddings, vectors
+        self._remembered_queries: OrderedDict[str, Matrix] = OrderedDict()
+        self._remembered_triples: dict[str, Matrix] = {}
+        self._queries = Coalescer(self._embed_queries)
+        self._searches = Coalescer(self._search_many)
+        self._rankings = Coalescer(self._rank_many)
+        self._passage_rankings = Coalescer(self._rank_passages_many)
+
+    def close(self) -> None:
+        """Finish what is under way."""
+        for coalescer in (self._queries, self._searches, self._rankings, self._passage_rankings):
+            coalescer.close()
+
+    async def search(self, query: str, k: int) -> list[ScoredPassage]:
+        """Return the k passages nearest to a query, best first."""
+        return await self._searches.ask((await self._vector(query), k))
+
+    async def rank(self, query: str, triples: Sequence[Sequence[str]]) -> list[float]:
+        """Return the cosine of each triple (as "head relation tail") with a query."""
+        return await self._rankings.ask((await self._vector(query), [list(triple) for triple in triples]))
+
+    async def rank_passages(self, query: str, ids: Sequence[str]) -> dict[str, float]:
+        """Return the cosine of passages with a query by their stored vectors; unknown ids are left out."""
+        return await self._passage_rankings.ask((await self._vector(query), list(ids)))
+
+    async def likeness(self, query: str, others: Sequence[str]) -> list[float]:
+        """Return the cosine of a query with each of some others."""
+        vector, *rest = await asyncio.gather(*map(self._vector, [query, *others]))
+        return [float(vector @ other) for other in rest]
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        """Return the vectors of passages or triples, of unit length; shape: texts x dimensions."""
+        return _unit(np.asarray(self._embeddings.embed_documents(list(texts)), dtype=np.float32))
+
+    def embed_triples(self, triples: Sequence[Sequence[str]]) -> int:
+        """Embed and store the triples that have no vector yet; return how many these were."""
+        texts = {vector_id(triple): triple_text(triple) for triple in triples}
+        new = len(texts) - len(self._vectors.triples(list(texts)))
+        self._triple_vectors(texts)
+        return new
+
+    def forget_triples(self, ids: Sequence[str]) -> None:
+        """Forget the vectors of triples that are gone."""
+        for id_ in ids:
+            self._remembered_triples.pop(id_, None)
+
+    async def _vector(self, query: str) -> Matrix:
+        remembered = self._remembered_queries.get(query)
+        return await self._queries.ask(query) if remembered is None else remembered
+
+    def _embed_queries(self, queries: list[str]) -> list[Matrix]:
+        """Embed queries, in one batch where the embedder can; the last ones are remembered."""
+        new = [query for query in dict.fromkeys(queries) if query not in self._remembered_queries]
+        if new:
+            if isinstance(self._embeddings, SentenceEmbeddings):
+                embedded = self._embeddings.embed_queries(new)
+            else:
+                embedded = [self._embeddings.embed_query(query) for query in new]
+            vectors = _unit(np.asarray(embedded, dtype=np.float32))
+            self._remembered_queries.update(zip(new, vectors, strict=True))
+        found = [self._remembered_queries[query] for query in queries]
+        while len(self._remembered_queries) > _REMEMBERED_QUERIES:
+            self._remembered_queries.popitem(last=False)
+        return found
+
+    def _search_many(self, requests: list[tuple[Matrix, int]]) -> list[list[ScoredPassage]]:
+        found = self._vectors.search(np.stack([vector for vector, _ in requests]), max(k for _, k in requests))
+        return [
+            [ScoredPassage(id=id_, score=score) for id_, score in passages[:k]]
+            for passages, (_, k) in zip(found, requests, strict=True)
+        ]
+
+    def _rank_many(self, requests: list[tuple[Matrix, list[list[str]]]]) -> list[list[float]]:
+        texts = {vector_id(triple): triple_text(triple) for _, triples in requests for triple in triples}
+        vectors = self._triple_vectors(texts)
+        return [[float(query @ vectors[vector_id(triple)]) for triple in triples] for query, triples in requests]
+
+    def _rank_passages_many(self, requests: list[tuple[Matrix, list[str]]]) -> list[dict[str, float]]:
+        vectors = self._vectors.passages(list({id_ for _, ids in requests for id_ in ids}))
+        return [{id_: float(query @ vectors[id_]) for id_ in ids if id_ in vectors} for query, ids in requests]
+
+    def _triple_vectors(self, texts: Mapping[str, str]) -> dict[str, Matrix]:
+        remembered = self._remembered_triples
+        known = {id_: remembered[id_] for id_ in texts if id_ in remembered}
+        known |= self._vectors.triples([id_ for id_ in texts if id_ not in known])
+        missing = [id_ for id_ in texts if id_ not in known]
+        if missing:
+            vectors = self.embed([texts[id_] for id_ in missing])
+            self._vectors.put_triples(missing, vectors)
+            known.update(zip(missing, vectors, strict=True))
+        if len(remembered) + len(known) > _REMEMBERED_TRIPLES:
+            remembered.clear()
+        remembered |= known
+        return known
+
+
+def _unit(vectors: Matrix) -> Matrix:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit: Matrix = vectors / np.maximum(lengths, 1e-12)
+    return unit
