@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 # The CPU build of torch first: whatever asks for torch later is content with it and brings no GPU packages along.
 TORCH ?= torch==2.13.0
-EXTRAS := chat,minilm,openai,plots,checkpoints,studio,dev
+EXTRAS := chat,minilm,openai,transformers,plots,checkpoints,studio,dev
 
 .PHONY: help demo browser screenshots test lint format types docs bench clean
 

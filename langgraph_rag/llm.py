@@ -22,6 +22,7 @@ from langgraph_rag.metering import current_meter, stop
 from langgraph_rag.prompts.prompt import Prompt, Reply
 from langgraph_rag.reasoning import without_reasoning
 from langgraph_rag.streaming import AnswerStream, listening
+from langgraph_rag.transformers_model import TransformersModel
 
 MAX_REPAIRS = 2
 MAX_SHORTENED = 3
@@ -194,8 +195,8 @@ def _repair_request(problem: str) -> str:
 
 
 def _schema_options(llm: BaseChatModel, prompt: Prompt[Reply]) -> dict[str, Any]:
-    """Ask OpenAI-compatible servers for JSON by schema; all others get the form from the prompt alone."""
-    if not is_openai(llm):
+    """Ask models that can do so for JSON by schema; all others get the form from the prompt alone."""
+    if not (is_openai(llm) or isinstance(llm, TransformersModel)):
         return {}
     schema = {"name": prompt.name, "schema": prompt.reply.model_json_schema()}
     return {"response_format": {"type": "json_schema", "json_schema": schema}}

@@ -7,11 +7,17 @@ from typing import Any
 from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
 
-from langgraph_rag.errors import MissingExtraError, ModelCallError, UnknownNameError
+from langgraph_rag.errors import MissingExtraError, ModelCallError, RagError, UnknownNameError
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.response_cache import ResponseCache
+from langgraph_rag.transformers_model import TransformersModel
 
-MODEL_FORMS = ["offline", "vllm:MODEL", "PROVIDER:MODEL (as LangChain's init_chat_model takes it)"]
+MODEL_FORMS = [
+    "offline",
+    "vllm:MODEL",
+    "transformers:PATH_OR_NAME",
+    "PROVIDER:MODEL (as LangChain's init_chat_model takes it)",
+]
 _VLLM_URL = "http://localhost:8000/v1"
 
 
@@ -20,16 +26,17 @@ def load_model(name: str, *, cache: str | Path | None = None, **options: Any) ->
 
     Args:
         name: `offline`, the rule-based model that works anywhere; `vllm:MODEL`, a model served by vLLM or any other
-            OpenAI-compatible server at `VLLM_BASE_URL` (http://localhost:8000/v1) with the key `VLLM_API_KEY`; or
-            `PROVIDER:MODEL` for LangChain's `init_chat_model`, e.g. `openai:gpt-5-mini`.
+            OpenAI-compatible server at `VLLM_BASE_URL` (http://localhost:8000/v1) with the key `VLLM_API_KEY`;
+            `transformers:PATH_OR_NAME`, a model of Hugging Face's in this process; or `PROVIDER:MODEL` for LangChain's
+            `init_chat_model`, e.g. `openai:gpt-5-mini`.
         cache: a file that keeps every reply, so that nothing is asked twice.
         options: passed on to the model's class.
 
     Raises:
         UnknownNameError: when the name has none of these forms.
-        MissingExtraError: when the package for served models is not installed.
+        MissingExtraError: when the packages for served models or for models in this process are not installed.
         ResponseCacheError: when the file is no cache.
-        ModelCallError: when a provider's model cannot be set up: its package or its key is missing.
+        ModelCallError: when a model cannot be set up: its package, its key or its files are missing.
     """
     if cache is not None:
         options["cache"] = ResponseCache(cache)
@@ -41,7 +48,11 @@ def load_model(name: str, *, cache: str | Path | None = None, **options: Any) ->
     if kind == "vllm":
         return _served(model, **options)
     try:
+        if kind == "transformers":
+            return TransformersModel(model_name=model, **options)
         loaded: BaseChatModel = init_chat_model(model, model_provider=kind, **{"temperature": 0, **options})
+    except RagError:
+        raise
     except Exception as error:
         if type(error) is ValueError:  # how init_chat_model refuses a provider it does not know
             raise UnknownNameError("model", name, MODEL_FORMS) from error

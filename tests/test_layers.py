@@ -15,7 +15,7 @@ LAYERS = [
     {"records", "matching", "reasoning", "background", "gate"},
     {"errors", "context", "refusals"},
     {"prompts", "tools", "metering", "response_cache", "streaming"},
-    {"connections"},
+    {"connections", "transformers_model"},
     {"llm", "offline"},
     {"nodes", "models"},
     {"graphs", "agents", "conversation"},

@@ -39,7 +39,7 @@ def who(model: Any) -> Any:
 @pytest.mark.parametrize("name", ["", "ofline", "offline:", ":", ":x", "vllm:", "vllm", "openai:", "unheard-of:x"])
 def test_a_name_of_no_known_form_is_refused_with_the_forms(name: str) -> None:
     with pytest.raises(
-        UnknownNameError, match=f"unknown model '{name}': expected one of offline, vllm:MODEL, PROVIDER"
+        UnknownNameError, match=f"unknown model '{name}': expected one of offline, vllm:MODEL, .*PROVIDER"
     ):
         load_model(name)
 

@@ -12,13 +12,15 @@ METADATA_KEY = "langgraph_rag"
 
 
 class PromptReply(BaseModel):
-    """Base of all reply types: unknown fields are ignored, known ones are checked.
+    """Base of all reply types: unknown fields are not asked for and ignored, known ones are checked.
 
     `unasked` is taken for the reply where a question's budget leaves no room to ask; without it that is an error.
     `concludes` marks the answer to the question, for which a part of the budget is kept.
     """
 
-    model_config = ConfigDict(extra="ignore", str_strip_whitespace=True)
+    model_config = ConfigDict(
+        extra="ignore", str_strip_whitespace=True, json_schema_extra={"additionalProperties": False}
+    )
     unasked: ClassVar[Mapping[str, Any] | None] = None
     concludes: ClassVar[bool] = False
 

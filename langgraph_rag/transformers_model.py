@@ -1,0 +1,138 @@
+"""A language model in this process, whose replies a grammar keeps to the JSON schema that is asked for."""
+
+import asyncio
+import json
+import threading
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.exceptions import ContextOverflowError
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, convert_to_openai_messages
+from langchain_core.messages.ai import UsageMetadata
+from langchain_core.outputs import ChatGeneration, ChatResult
+from pydantic import PrivateAttr
+
+from langgraph_rag.errors import MissingExtraError
+
+_WHITESPACE = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
+
+
+class TransformersModel(BaseChatModel):
+    """A causal language model of Hugging Face's, from a folder or by its name there; greedy, one call at a time.
+
+    It takes `response_format` as OpenAI-compatible servers do. A reply has at most `max_new_tokens` tokens; one that is
+    cut off for that, or for the end of the model's context, has the `finish_reason` "length". `device` is "cuda" where
+    there is a GPU and "cpu" elsewhere, unless given.
+
+    Raises:
+        MissingExtraError: when the packages for it are not installed.
+        OSError: when there is no such model.
+    """
+
+    model_name: str
+    max_new_tokens: int = 2048
+    device: str = ""
+    _model: Any = PrivateAttr()
+    _tokenizer: Any = PrivateAttr()
+    _vocabulary: Any = PrivateAttr()
+    _one_at_a_time: threading.Lock = PrivateAttr(default_factory=threading.Lock)
+
+    def model_post_init(self, _: object) -> None:
+        """Load the model."""
+        try:
+            import torch
+            from llguidance.hf import from_tokenizer
+            from transformers import AutoModelForCausalLM, AutoTokenizer
+        except ImportError as error:
+            raise MissingExtraError("a model in this process", "transformers") from error
+        self.device = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
+        self._tokenizer = AutoTokenizer.from_pretrained(self.model_name)
+        self._model = AutoModelForCausalLM.from_pretrained(self.model_name, dtype="auto").to(self.device).eval()
+        self._vocabulary = from_tokenizer(self._tokenizer, n_vocab=self._model.config.get_text_config().vocab_size)
+
+    @property
+    def _llm_type(self) -> str:
+        return "langgraph-rag-transformers"
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return self._reply(messages, kwargs.get("response_format"), threading.Event())
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        given_up = threading.Event()
+        try:
+            return await asyncio.to_thread(self._reply, messages, kwargs.get("response_format"), given_up)
+        finally:
+            given_up.set()
+
+    def _reply(
+        self, messages: list[BaseMessage], response_format: dict[str, Any] | None, given_up: threading.Event
+    ) -> ChatResult:
+        with self._one_at_a_time:
+            prompt = self._tokens(messages)
+            read = prompt["input_ids"].shape[1]
+            longest = getattr(self._model.config.get_text_config(), "max_position_embeddings", None) or 2**31
+            if read >= longest:
+                raise ContextOverflowError(f"maximum context length is {longest} tokens, the prompt has {read}")
+            written = self._model.generate(
+                **prompt,
+                do_sample=False,
+                max_new_tokens=min(self.max_new_tokens, longest - read),
+                logits_processor=[self._grammar(response_format)] if response_format else None,
+                stopping_criteria=[lambda *_, **__: given_up.is_set()],
+                pad_token_id=self._tokenizer.pad_token_id or self._tokenizer.eos_token_id,
+            )[0, read:].tolist()
+        ended = bool(written) and written[-1] in self._vocabulary.eos_tokens
+        usage = UsageMetadata(input_tokens=read, output_tokens=len(written), total_tokens=read + len(written))
+        message = AIMessage(
+            self._tokenizer.decode(written, skip_special_tokens=True),
+            usage_metadata=usage,
+            response_metadata={"finish_reason": "stop" if ended else "length", "model_name": self.model_name},
+        )
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+    def _tokens(self, messages: list[BaseMessage]) -> Any:
+        if self._tokenizer.chat_template:
+            return self._tokenizer.apply_chat_template(
+                convert_to_openai_messages(messages),
+                add_generation_prompt=True,
+                enable_thinking=False,
+                return_dict=True,
+                return_tensors="pt",
+            ).to(self.device)
+        text = "\n\n".join(message.text for message in messages)
+        return self._tokenizer(f"{text}\n\n", return_tensors="pt", return_token_type_ids=False).to(self.device)
+
+    def _grammar(self, response_format: dict[str, Any]) -> Any:
+        """Return a step of generation that leaves only the tokens with which the reply can still become valid."""
+        import numpy as np
+        import torch
+        from llguidance import LLMatcher
+
+        schema = response_format["json_schema"]["schema"]
+        grammar = LLMatcher.grammar_from_json_schema(json.dumps(schema), defaults=_WHITESPACE)
+        matcher, taken = LLMatcher(self._vocabulary, grammar), -1
+
+        def leave_valid(tokens: Any, scores: Any) -> Any:
+            nonlocal taken
+            if taken >= 0:
+                matcher.consume_tokens(tokens[0, taken:].tolist())
+            taken = tokens.shape[1]
+            if matcher.is_error():
+                raise ValueError(f"the schema cannot be followed: {matcher.get_error()}")
+            allowed = np.unpackbits(np.frombuffer(matcher.compute_bitmask(), np.uint8), bitorder="little")
+            return scores.masked_fill(~torch.from_numpy(allowed[: scores.shape[-1]].astype(bool)), -torch.inf)
+
+        return leave_valid

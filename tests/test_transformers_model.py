@@ -1,0 +1,107 @@
+"""A model in this process: whatever its weights are, its replies follow the schema."""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_model import make_tiny_model
+
+from langgraph_rag.errors import MissingExtraError, ModelCallError, ModelOutputError
+from langgraph_rag.graphs.cirag import create_cirag
+from langgraph_rag.llm import ask
+from langgraph_rag.metering import metered
+from langgraph_rag.models import load_model
+from langgraph_rag.prompts import answering, cirag, dualrag, ircot, kirag, mgranrag, par_rag
+from langgraph_rag.prompts.prompt import Prompt
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.transformers_model import TransformersModel
+
+MODULES = (answering, cirag, dualrag, ircot, kirag, mgranrag, par_rag)
+PROMPTS = {p.name: p for module in MODULES for p in vars(module).values() if isinstance(p, Prompt)}
+TRIPLES = [["Nine Tides", "directed by", "Ilse Tarrant"]]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_tiny_model(tmp_path_factory.mktemp("model") / "tiny")
+
+
+@pytest.fixture(scope="module")
+def model(folder: Path) -> Any:
+    return load_model(f"transformers:{folder}", max_new_tokens=400)
+
+
+@pytest.mark.parametrize("name", PROMPTS)
+def test_a_reply_to_every_prompt_follows_its_schema(model: Any, name: str) -> None:
+    reply = PROMPTS[name].reply
+    form = {"type": "json_schema", "json_schema": {"name": name, "schema": reply.model_json_schema()}}
+
+    message = model.invoke("Go on.", response_format=form)
+
+    assert message.response_metadata["finish_reason"] == "stop"
+    assert set(json.loads(message.text)) <= set(reply.model_fields)
+    reply.model_validate_json(message.text)
+
+
+async def test_it_answers_through_ask_and_counts_tokens(model: Any) -> None:
+    with metered() as usage:
+        reply = await ask(model, answering.ANSWER_FROM_TRIPLES, question="Who?", triples=TRIPLES)
+
+    assert isinstance(reply, answering.Answer)
+    assert usage["input_tokens"] > 500
+    assert 0 < usage["output_tokens"] < 400
+
+
+async def test_a_whole_graph_runs_on_it(model: Any, sample_kb: KnowledgeBase) -> None:
+    found = await create_cirag(model, sample_kb).compile().ainvoke({"question": "Who died later?"})
+
+    assert found["usage"]["repairs"] == 0
+    assert found["usage"]["calls"] >= 2
+
+
+async def test_without_a_schema_it_writes_what_it_likes(model: Any) -> None:
+    assert (await model.ainvoke("Hello!")).usage_metadata["output_tokens"] > 0
+
+
+async def test_a_prompt_beyond_its_context_is_shortened_or_refused(tmp_path: Path) -> None:
+    small = load_model(f"transformers:{make_tiny_model(tmp_path, context=2600)}")
+
+    with metered() as usage:
+        await ask(small, answering.ANSWER_FROM_TRIPLES, question="Who?", triples=TRIPLES * 128)
+    assert usage["left_out"] >= 64
+
+    with pytest.raises(ModelCallError, match="maximum context length is 2600 tokens, the prompt has"):
+        await ask(small, answering.ANSWER_FROM_TRIPLES, question="Who? " * 2000, triples=TRIPLES)
+
+
+async def test_a_reply_that_does_not_fit_is_no_reply(folder: Path) -> None:
+    hasty = load_model(f"transformers:{folder}", max_new_tokens=3)
+
+    with pytest.raises(ModelOutputError, match="it was cut off for its length"):
+        await ask(hasty, answering.ANSWER_FROM_TRIPLES, question="Who?", triples=TRIPLES)
+
+
+async def test_a_call_that_is_given_up_stops_and_lets_the_next_one_in(folder: Path) -> None:
+    model = TransformersModel(model_name=str(folder), max_new_tokens=100_000)
+    model._model.generation_config.sequence_bias = None
+    model._model.generation_config.suppress_tokens = [model._tokenizer.eos_token_id]
+    endless = asyncio.create_task(model.ainvoke("Hello!"))
+    await asyncio.sleep(0.2)
+
+    endless.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await endless
+    async with asyncio.timeout(60):
+        await asyncio.to_thread(model._one_at_a_time.acquire)
+
+
+def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with pytest.raises(ModelCallError, match=f"model 'transformers:{tmp_path}' cannot be set up"):
+        load_model(f"transformers:{tmp_path}")
+    monkeypatch.setitem(sys.modules, "llguidance", None)
+    monkeypatch.setitem(sys.modules, "llguidance.hf", None)
+    with pytest.raises(MissingExtraError, match=r"langgraph-rag\[transformers\]"):
+        load_model(f"transformers:{tmp_path}")
