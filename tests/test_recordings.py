@@ -1,0 +1,125 @@
+"""What a strong model wrote when it was asked, replayed over HTTP: the prompts mean what they say."""
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from faulty_server import FaultyServer
+from record import METHODS, ask, record, sample_questions, steady_knowledge_base
+from recorded import FOLDER, RecordedServer, Recording, read, serving
+
+from langgraph_rag.errors import ModelCallError
+from langgraph_rag.evaluation.metrics import exact_match
+from langgraph_rag.prompts import cirag
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+pytestmark = [
+    pytest.mark.localhost,
+    pytest.mark.filterwarnings("ignore:A test tried to use socket"),
+    pytest.mark.usefixtures("localhost"),
+]
+FILES = sorted(FOLDER.glob("*.json"))
+
+
+@pytest.fixture(scope="module")
+def base() -> Iterator[KnowledgeBase]:
+    with steady_knowledge_base() as kb:
+        yield kb
+
+
+@pytest.mark.parametrize("file", FILES, ids=[file.stem for file in FILES])
+def test_a_recorded_conversation_still_leads_to_its_answer(file: Path, base: KnowledgeBase) -> None:
+    recording = read(file)
+    if not recording["answer"]:
+        pytest.skip("this recording is not complete: `make record` goes on with it")
+    with serving(RecordedServer(file, recording)) as server:
+        try:
+            found = ask(base, server, 60)
+        except ModelCallError:
+            pytest.fail("\n".join(server.problems))
+
+    assert found["answer"] == recording["answer"]
+    assert exact_match(found["answer"], sample_questions()[recording["id"]]["answers"]) == 1
+    assert found["usage"]["repairs"] == 0, "the model did not understand the form of a prompt"
+
+
+# --- the recorder itself ---------------------------------------------------------------------------------------------
+@pytest.fixture
+def upstream() -> Iterator[FaultyServer]:
+    with FaultyServer(0.0) as server:
+        thread = threading.Thread(target=server.serve_forever, args=[0.01])
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def new(method: str) -> Recording:
+    question = sample_questions()["q01"]["question"]
+    return Recording(method=method, id="q01", question=question, model="m", answer="", exchanges=[])
+
+
+def url(server: FaultyServer) -> str:
+    return f"http://127.0.0.1:{server.server_port}/v1"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_was_recorded_is_replayed_without_the_server(
+    method: str, base: KnowledgeBase, upstream: FaultyServer, tmp_path: Path
+) -> None:
+    file = tmp_path / "recording.json"
+    done = record(base, file, new(method), url(upstream), "k", 60)
+
+    with serving(RecordedServer(file, read(file))) as server:
+        found = ask(base, server, 60)
+
+    assert found["answer"] == done["answer"] == read(file)["answer"]
+    assert (server.problems, len(server.used)) == ([], len(done["exchanges"]))
+
+
+def test_a_stopped_recording_goes_on_and_asks_nothing_twice(
+    base: KnowledgeBase, upstream: FaultyServer, tmp_path: Path
+) -> None:
+    file = tmp_path / "recording.json"
+    whole = record(base, file, new("cirag"), url(upstream), "k", 60)
+    nobody = [{"role": "user", "content": "nobody asks this any more"}]
+    stale = Exchange(**{**whole["exchanges"][0], "messages": nobody})
+    write(file, Recording(**{**whole, "answer": "", "exchanges": [stale, whole["exchanges"][0]]}))
+    with serving(RecordedServer(file, read(file))) as server, pytest.raises(ModelCallError):
+        ask(base, server, 60)
+
+    again = record(base, file, new("cirag"), url(upstream), "k", 60)
+
+    assert again["exchanges"][0] == whole["exchanges"][0]
+    assert stale not in again["exchanges"]
+    assert again["answer"]
+
+
+def test_a_changed_prompt_is_named_with_what_changed(
+    base: KnowledgeBase, upstream: FaultyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "recording.json"
+    record(base, file, new("cirag"), url(upstream), "k", 60)
+    changed = cirag.INTEGRATE.instructions.replace(".", "!", 1)
+    monkeypatch.setitem(vars(cirag.INTEGRATE), "instructions", changed)
+
+    with serving(RecordedServer(file, read(file))) as server, pytest.raises(ModelCallError):
+        ask(base, server, 60)
+
+    (problem,) = server.problems
+    assert problem.startswith("cirag on q01: the prompt 'integrate' has changed: record it anew with `make record`")
+    assert f"+{changed.splitlines()[0]}" in problem
+
+
+def test_the_script_says_what_it_needs() -> None:
+    environment = {name: value for name, value in os.environ.items() if name not in ("VLLM_BASE_URL", "MODEL")}
+    script = str(Path(__file__).with_name("record.py"))
+
+    said = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True)
+
+    assert said.returncode == 2
+    assert "set VLLM_BASE_URL to the server's address" in said.stderr
