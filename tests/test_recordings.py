@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from faulty_server import FaultyServer
 from record import METHODS, ask, record, sample_questions, steady_knowledge_base
-from recorded import FOLDER, RecordedServer, Recording, read, serving
+from recorded import FOLDER, Exchange, RecordedServer, Recording, read, serving, write
 
 from langgraph_rag.errors import ModelCallError
 from langgraph_rag.evaluation.metrics import exact_match
