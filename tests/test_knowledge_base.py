@@ -164,12 +164,20 @@ def test_bm25_finds_nothing_where_no_word_is_shared(kb: KnowledgeBase) -> None:
     assert kb.search("quantum chromodynamics", by="bm25") == []
 
 
-def test_hybrid_is_reciprocal_rank_fusion_of_the_two(kb: KnowledgeBase) -> None:
+def test_a_word_of_the_title_counts_more_than_one_of_the_text(empty_kb: KnowledgeBase) -> None:
+    about = {"id": "about", "title": "Lanterns", "text": "They hang in rows along the harbour wall at night."}
+    mentions = {"id": "mentions", "title": "Harbours", "text": "Ferries and lanterns come at night."}
+    empty_kb.add([mentions, about], progress=False)
+
+    assert [p["id"] for p in empty_kb.search("lanterns", by="bm25")] == ["about", "mentions"]
+
+
+def test_hybrid_is_reciprocal_rank_fusion_with_a_small_constant(kb: KnowledgeBase) -> None:
     query = "film director from Skellby"
     expected: dict[str, float] = {}
     for ranking in (kb.search(query, 50, by="dense"), kb.search(query, 50, by="bm25")):
         for place, passage in enumerate(ranking, start=1):
-            expected[passage["id"]] = expected.get(passage["id"], 0) + 1 / (60 + place)
+            expected[passage["id"]] = expected.get(passage["id"], 0) + 1 / (2 + place)
 
     found = {p["id"]: p["score"] for p in kb.search(query, 8, by="hybrid")}
 

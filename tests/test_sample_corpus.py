@@ -78,7 +78,7 @@ def outcomes(cirag: Recorder, tmp_path_factory: pytest.TempPathFactory) -> list[
 
 def test_the_offline_model_fails_at_no_question_and_answers_most(outcomes: list[Outcome]) -> None:
     assert [outcome["error"] for outcome in outcomes] == [None] * 12
-    assert sum(outcome["em"] or 0 for outcome in outcomes) >= 8
+    assert sum(outcome["em"] or 0 for outcome in outcomes) > len(outcomes) / 2
 
 
 def test_every_run_names_passages_of_the_corpus(cirag: Recorder, outcomes: list[Outcome]) -> None:

@@ -8,11 +8,14 @@ from langgraph_rag.records import ScoredPassage
 RRF_K = 60
 
 
-def fuse(rankings: Sequence[Sequence[ScoredPassage]], k: int) -> list[ScoredPassage]:
-    """Merge rankings into one of the k best: each place is worth 1 / (60 + place); ties go by id."""
+def fuse(rankings: Sequence[Sequence[ScoredPassage]], k: int, *, constant: int = RRF_K) -> list[ScoredPassage]:
+    """Merge rankings into one of the k best: each place is worth 1 / (constant + place); ties go by id.
+
+    The smaller the constant, the more a high place in one ranking counts against fair places in all.
+    """
     scores: defaultdict[str, float] = defaultdict(float)
     for ranking in rankings:
         for place, passage in enumerate(ranking, start=1):
-            scores[passage["id"]] += 1 / (RRF_K + place)
+            scores[passage["id"]] += 1 / (constant + place)
     best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:k]
     return [ScoredPassage(id=id_, score=score) for id_, score in best]

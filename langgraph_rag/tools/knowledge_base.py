@@ -45,6 +45,7 @@ SEARCHES: dict[Search, str] = {
 _BATCH = 64  # passages embedded and stored together: what a kill can cost
 _EXTRACTION_BATCH = 512  # passages whose triples are read side by side
 _FUSED_DEPTH = 50  # places of each ranking that reciprocal rank fusion looks at
+_FUSED_CONSTANT = 2  # two rankings that err in different ways: what one has on top is worth a look
 _PROBE = "Which embedder made this knowledge base?"
 
 
@@ -270,7 +271,7 @@ class KnowledgeBase:
         else:
             depth = max(k, _FUSED_DEPTH)
             dense, words = self._similarity.search(query, depth), self._read(self._records.bm25, query, depth)
-            found = fuse(await asyncio.gather(dense, words), k)
+            found = fuse(await asyncio.gather(dense, words), k, constant=_FUSED_CONSTANT)
         if not found and not await self._read(self._records.count):
             raise EmptyKnowledgeBaseError(f"the knowledge base in {self.path} is empty: add documents first")
         return found
