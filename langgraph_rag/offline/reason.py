@@ -1,6 +1,6 @@
 """Reason over facts: what to keep, what to ask next, what to answer."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from langgraph_rag.matching import normalise
@@ -143,13 +143,25 @@ def _next_question(question: Question, paths: Sequence[Path], asked: Sequence[st
     """Ask for the words still open about the end of the best path not asked about yet, then about the names."""
     seen = name_words(" ".join(asked[1:]))
     for path in paths:
-        if is_name(path.end) and not name_words(path.end) <= seen and not _named(question, path.end):
-            return ask_about(question, path.end, path.covered)
+        for name, covered in _stations(path):
+            if is_name(name) and not name_words(name) <= seen and not _named(question, name):
+                return ask_about(question, name, covered)
     reached = name_words(" ".join(" ".join(fact) for path in paths for fact in path.facts))
     for name in question.names:
         if not name_words(name) <= seen | reached:
             return ask_about(question, name, frozenset())
     return ""
+
+
+def _stations(path: Path) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield what a path comes through after its first useful fact, nearest first, with the words answered to so far."""
+    covered: set[str] = set()
+    near = path.start
+    for fact in path.facts:
+        covered |= path.covered.intersection(stems(" ".join(fact)))
+        near = fact[0] if same_name(near, fact[2]) > same_name(near, fact[0]) else fact[2]
+        if covered or fact is path.facts[-1]:
+            yield near, frozenset(covered)
 
 
 def _named(question: Question, name: str) -> bool:
