@@ -15,6 +15,7 @@ from langchain_core.language_models import BaseChatModel
 from tqdm.auto import tqdm
 
 from langgraph_rag.chat import serve
+from langgraph_rag.checkpoints import checkpoints_in
 from langgraph_rag.context import Context, Search
 from langgraph_rag.errors import RagError, UnknownNameError
 from langgraph_rag.evaluation.judging import Judgement, judge
@@ -102,9 +103,17 @@ def ask(
     max_tokens: MaxTokens = None,
     deadline: Deadline = None,
     cache: Cache = None,
+    checkpoints: Annotated[
+        Path | None, typer.Option(help="File to keep the steps in (SQLite), so that a stopped question can go on.")
+    ] = None,
+    thread: Annotated[
+        str | None, typer.Option(help="Name of the question in that file; asked again, it goes on where it stopped.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")] = False,
 ) -> None:
     """Answer a question, showing the steps as they happen, then the answer with its evidence."""
+    if (checkpoints is None) != (thread is None):
+        raise typer.BadParameter("--checkpoints and --thread go together: give both or none")
     context = Context(
         search=search,
         top_k=top_k,
@@ -114,8 +123,13 @@ def ask(
         deadline_s=deadline,
     )
     with KnowledgeBase.open(kb, _embedder(embeddings), create=False) as base:
-        graph = create(method_name, load_model(model, cache=cache), base).compile()
-        result = _run(graph, question, context, show=not as_json)
+        graph = create(method_name, load_model(model, cache=cache), base)
+        if checkpoints is None or thread is None:
+            result = _run(graph.compile(), question, context, show=not as_json)
+        else:
+            with checkpoints_in(checkpoints) as saver:
+                kept = graph.compile(checkpointer=saver)
+                result = _run(kept, question, context, show=not as_json, thread=f"{method_name}/{thread}")
     if as_json:
         typer.echo(json.dumps(result, ensure_ascii=False, indent=2))
     else:
@@ -279,12 +293,20 @@ def demo(kb: KbFolder = Path("demo_kb")) -> None:
     typer.echo(f"\n{right} of {len(chosen)} answers are right. Ask your own: langgraph-rag ask QUESTION --kb {kb}")
 
 
-def _run(graph: Any, question: str, context: Context | None, *, show: bool) -> dict[str, Any]:
+def _run(
+    graph: Any, question: str, context: Context | None, *, show: bool, thread: str | None = None
+) -> dict[str, Any]:
+    asked: dict[str, str] | None = {"question": question}
+    options: dict[str, Any] = {"context": context, "stream_mode": ["custom", "values"]}
+    if thread is not None:
+        options |= {"config": {"configurable": {"thread_id": thread}}, "durability": "sync"}
+        stopped = graph.get_state(options["config"])
+        if stopped.next and stopped.values.get("question") == question.strip():
+            asked = None
+            if show:
+                typer.echo(f"Going on with {', '.join(stopped.next)}.")
     result: dict[str, Any] = {}
-    modes = ["custom", "values"]
-    for mode, chunk in graph.stream(
-        {"question": question}, context=context, stream_mode=modes, output_keys=graph.output_channels
-    ):
+    for mode, chunk in graph.stream(asked, output_keys=graph.output_channels, **options):
         if mode == "values":
             result = chunk
         elif show and (line := narrate(chunk)):

@@ -13,6 +13,7 @@ from typer.testing import CliRunner, Result
 
 from langgraph_rag.cli import app, main
 from langgraph_rag.methods import METHODS
+from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 pytestmark = pytest.mark.filterwarnings("ignore:A test tried to use socket")  # ChatOpenAI looks for socket options
@@ -179,6 +180,22 @@ def test_asked_for_json_it_prints_the_result_as_json_and_nothing_else(folder: Pa
 
 
 # --- eval ------------------------------------------------------------------------------------------------------------
+def test_a_stopped_question_goes_on_from_its_checkpoints(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["ask", "Who directed The Salt Road?", "--kb", folder, "--checkpoints", tmp_path / "runs", "--thread", "a"]
+    with monkeypatch.context() as stumbling:
+        stumbling.setattr(OfflineModel, "_generate", lambda *_, **__: 1 / 0)
+        assert "ZeroDivisionError" in refuse(stumbling, capsys, *asked, "--json")
+
+    resumed, again = run(*asked), run(*asked)
+
+    assert "Going on with integrate." in resumed.output
+    assert "Answer: Orla Vint" in resumed.output
+    assert "Going on" not in again.output
+    assert "Answer: Orla Vint" in again.output
+
+
 def test_eval_scores_the_first_questions_and_a_second_run_asks_only_the_rest(tmp_path: Path) -> None:
     common = ["--kb", tmp_path / "kb", "--questions", CORPUS_QUESTIONS, "--out", tmp_path / "out"]
     run("index", SAMPLE / "corpus.jsonl", "--kb", tmp_path / "kb")

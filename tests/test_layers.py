@@ -17,7 +17,7 @@ LAYERS = [
     {"prompts", "tools", "metering", "response_cache", "streaming"},
     {"connections", "transformers_model"},
     {"llm", "offline"},
-    {"nodes", "models"},
+    {"nodes", "models", "checkpoints"},
     {"graphs", "agents", "conversation"},
     {PACKAGE},
     {"events", "methods", "narration", "evaluation", "training"},

@@ -36,15 +36,20 @@ class ApprovePlan:
     async def __call__(self, state: ApproveInput) -> dict[str, Any]:
         """Return the plan as approved or edited, and its first question.
 
-        Raises:
-            PlanError: when the edited plan is no list of questions or steps, empty, or too long.
+        An edited plan that is no list of questions or steps, empty, or too long is asked for again, with the `problem`:
+        LangGraph keeps what a thread is resumed with, so that an error here would come back at every further try.
         """
-        given = interrupt({"question": state["question"], "plan": state["plan"]})
-        approved = given is None or isinstance(given, bool | str) and given in _APPROVALS
-        plan = state["plan"] if approved else self._edited(given)
-        update = begin(plan)
-        emit("approve_plan", plan=update["plan"], edited=not approved)
-        return update
+        asked: dict[str, Any] = {"question": state["question"], "plan": state["plan"]}
+        while True:
+            given = interrupt(asked)
+            approved = given is None or isinstance(given, bool | str) and given in _APPROVALS
+            try:
+                update = begin(state["plan"] if approved else self._edited(given))
+            except PlanError as error:
+                asked = {**asked, "problem": str(error)}
+            else:
+                emit("approve_plan", plan=update["plan"], edited=not approved)
+                return update
 
     def _edited(self, given: object) -> list[PlanStep]:
         most = context(self.defaults).max_steps

@@ -13,7 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 from pydantic import TypeAdapter
 
-from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelOutputError, PlanError, QuestionError, UnknownNameError
+from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelOutputError, QuestionError, UnknownNameError
 from langgraph_rag.graphs.par_rag import ParRagResult, create_par_rag
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -365,11 +365,14 @@ async def test_an_edited_plan_is_acted_on_instead(kb: KnowledgeBase) -> None:
 
 
 @pytest.mark.parametrize("edited", [[], [""], [{"action": "retrieve"}], ["Who?"] * 7, 42, False, "no", {"steps": []}])
-def test_an_edited_plan_that_is_none_is_refused(kb: KnowledgeBase, edited: object) -> None:
+def test_an_edited_plan_that_is_none_is_asked_for_again(kb: KnowledgeBase, edited: object) -> None:
     graph, _ = stopped(kb, list(RUN))
 
-    with pytest.raises(PlanError, match="expected True or a plan of 1 to 6 questions"):
-        graph.invoke(Command(resume=edited), THREAD)
+    again = graph.invoke(Command(resume=edited), THREAD)["__interrupt__"][0].value
+
+    assert again["problem"].startswith("expected True or a plan of 1 to 6 questions")
+    assert again["plan"]
+    assert graph.invoke(Command(resume=True), THREAD)["answer"] == "Norland"
 
 
 # --- options ---------------------------------------------------------------------------------------------------------

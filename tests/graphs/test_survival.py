@@ -1,0 +1,290 @@
+"""A run that was killed goes on where it was, on the same thread, and asks nothing twice that a finished node knows."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+import aiosqlite
+import pytest
+from fakes import ArithmeticEmbeddings, ScriptedModel
+from langchain_core.messages import BaseMessage
+from langchain_core.outputs import ChatResult
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.types import Command
+from pydantic import Field
+
+from langgraph_rag import KnowledgeBase, create_par_rag
+from langgraph_rag.checkpoints import checkpoints_in
+from langgraph_rag.methods import METHODS
+from langgraph_rag.offline.model import OfflineModel
+from langgraph_rag.prompts.prompt import METADATA_KEY
+
+THREAD: Any = {"configurable": {"thread_id": "1"}}
+QUESTIONS = (
+    "In which country was the director of The Salt Road born?",
+    "Who is older, Orla Vint or Casper Holm?",
+    "What do herons wait for?",
+    "What is the colour of the moon?",
+)
+SCRIPTS: dict[str, dict[str, Any]] = {  # for nodes that the offline model does not come to on these documents
+    "dualrag": {
+        "reason": {"thought": "I know that.", "needs_retrieval": False},
+        "answer_from_outline": {"thought": "", "answer": "unanswerable"},
+        "answer_from_passages": {"thought": "", "answer": "Pellworth"},
+    },
+    "par_rag": {
+        "plan": {
+            "steps": [
+                {"question": "Who directed The Salt Road?"},
+                {"question": "Which of them?", "action": "answer"},
+                {"question": "Where were they born?"},
+            ]
+        },
+        "act": {"answer": "Orla Vint [1]"},
+        "review": {"status": "PASS"},
+        "refine": {"question": "Where was Orla Vint born?"},
+        "answer_from_trajectories": {"thought": "", "answer": "Pellworth"},
+    },
+    "cirag": {
+        "integrate": {"thought": "", "facts": [["Orla Vint", "directed", "The Salt Road"]], "question": None},
+        "answer_from_triples": {"thought": "", "answer": "unanswerable"},
+        "answer_from_sentences": {"thought": "", "answer": "unanswerable"},
+        "answer_from_passages": {"thought": "", "answer": "Pellworth"},
+    },
+}
+
+
+class KilledError(Exception):
+    """Stands for the end of the process."""
+
+
+_inside: ContextVar[list[str] | None] = ContextVar("inside the node that is killed", default=None)
+
+
+def asked_in(messages: list[BaseMessage]) -> str:
+    (asked,) = [m.response_metadata[METADATA_KEY] for m in messages if METADATA_KEY in m.response_metadata]
+    return json.dumps(asked, sort_keys=True)
+
+
+class RememberingModel(OfflineModel):
+    """Remembers what it was asked, and what of it by the node that is to be killed."""
+
+    asked: list[str] = Field(default_factory=list)
+
+    def _generate(self, messages: list[BaseMessage], *rest: Any, **options: Any) -> ChatResult:
+        remember(self.asked, messages)
+        return super()._generate(messages, *rest, **options)
+
+
+class RememberingScript(ScriptedModel):
+    """The same for a scripted model."""
+
+    asked: list[str] = Field(default_factory=list)
+
+    def _generate(self, messages: list[BaseMessage], *rest: Any, **options: Any) -> ChatResult:
+        remember(self.asked, messages)
+        return super()._generate(messages, *rest, **options)
+
+
+def remember(asked: list[str], messages: list[BaseMessage]) -> None:
+    asked.append(asked_in(messages))
+    if (inside := _inside.get()) is not None:
+        inside.append(asked[-1])
+
+
+def model(name: str, question: str) -> Any:
+    """Return the offline model, or for the last of all questions the script of a method."""
+    if question == "scripted":
+        return RememberingScript.of(lambda prompt, values: json.dumps(SCRIPTS[name][prompt]))
+    return RememberingModel()
+
+
+def killed_at(builder: Any, node: str, when: str, inside: list[str]) -> None:
+    """Have a node die before it runs, or when it has done everything but return."""
+    step = builder.nodes[node].runnable.step
+
+    async def dying(state: Any) -> Any:
+        if when == "after":
+            token = _inside.set(inside)
+            await step(state)
+            _inside.reset(token)
+        raise KilledError(node)
+
+    builder.nodes[node].runnable.step = dying
+
+
+def told(result: dict[str, Any]) -> dict[str, Any]:
+    costs = {"calls", "input_tokens", "output_tokens"}
+    return {**result, "usage": {name: result["usage"][name] for name in costs}}
+
+
+@contextmanager
+def compiled(builder: Any, file: Path) -> Iterator[Any]:
+    """Compile with checkpoints in a file, read as strictly as can be."""
+    with checkpoints_in(file) as saver:
+        yield builder.compile(checkpointer=saver)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_killed_at_any_node_it_goes_on_and_asks_nothing_twice(
+    name: str, when: str, kb: KnowledgeBase, tmp_path: Path
+) -> None:
+    questions = [*QUESTIONS, *(["scripted"] if name in SCRIPTS else [])]
+    ways: dict[str, str] = {}
+    for question in questions:
+        for update in METHODS[name].create(model(name, question), kb).compile().stream({"question": question}):
+            ways |= {node: question for node in update if node not in ways}
+    assert set(ways) == set(METHODS[name].create(OfflineModel(), kb).nodes)
+
+    for node, question in ways.items():
+        file = tmp_path / f"{node}.sqlite"
+        steady, killed, resumed = (model(name, question) for _ in range(3))
+        expected = METHODS[name].create(steady, kb).compile().invoke({"question": question})
+        inside: list[str] = []
+        dying = METHODS[name].create(killed, kb)
+        killed_at(dying, node, when, inside)
+        with compiled(dying, file) as graph, pytest.raises(KilledError):
+            graph.invoke({"question": question}, THREAD, durability="sync")
+
+        with compiled(METHODS[name].create(resumed, kb), file) as graph:
+            result = graph.invoke(None, THREAD, durability="sync")
+
+        assert told(result) == told(expected), node
+        assert Counter(killed.asked + resumed.asked) == Counter(steady.asked + inside), node
+
+
+# --- killed for good -------------------------------------------------------------------------------------------------
+class SuicidalModel(OfflineModel):
+    """Writes down what it is asked, and kills its process at one of its calls."""
+
+    log: Path
+    at: int
+
+    def _generate(self, messages: list[BaseMessage], *rest: Any, **options: Any) -> ChatResult:
+        with self.log.open("a", encoding="utf-8") as log:
+            log.write(asked_in(messages) + "\n")
+        if len(self.log.read_text(encoding="utf-8").splitlines()) == self.at:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super()._generate(messages, *rest, **options)
+
+
+def ask_and_die(folder: Path, name: str, at: int) -> None:
+    """Is run in a process of its own."""
+    dying = SuicidalModel(log=folder / "log", at=at)
+    with (
+        KnowledgeBase.open(folder / "kb", ArithmeticEmbeddings()) as kb,
+        compiled(METHODS[name].create(dying, kb), folder / "checkpoints") as graph,
+    ):
+        graph.invoke({"question": QUESTIONS[0]}, THREAD, durability="sync")
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_a_process_killed_for_good_is_followed_by_one_that_goes_on(
+    name: str, tmp_path: Path, documents: list[dict[str, str]]
+) -> None:
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings()) as kb:
+        kb.add(documents, progress=False)
+        steady = RememberingModel()
+        expected = METHODS[name].create(steady, kb).compile().invoke({"question": QUESTIONS[0]})
+    at = min(2, len(steady.asked))
+
+    tests = Path(__file__).parent
+    code = (
+        f"from pathlib import Path; from test_survival import *; ask_and_die(Path({str(tmp_path)!r}), {name!r}, {at})"
+    )
+    paths = [str(tests), str(tests.parent), str(tests.parent.parent)]
+    killed = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)})
+    resumed = RememberingModel()
+    with (
+        KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings()) as kb,
+        compiled(METHODS[name].create(resumed, kb), tmp_path / "checkpoints") as graph,
+    ):
+        result = graph.invoke(None, THREAD, durability="sync")
+
+    log = (tmp_path / "log").read_text(encoding="utf-8").splitlines()
+    assert killed.returncode == -signal.SIGKILL
+    assert len(log) == at
+    assert told(result) == told(expected)
+    assert Counter(log[:-1] + resumed.asked) == Counter(steady.asked)
+
+
+# --- plans and forks -------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("given", "questions"),
+    [
+        (True, ["Who directed The Salt Road?", "Which of them?", "Where were they born?"]),
+        (["Where was Orla Vint born?"], ["Where was Orla Vint born?"]),
+        (
+            [{"question": "Who is Vint?", "action": "retrieve"}, "Where was she born?"],
+            ["Who is Vint?", "Where was she born?"],
+        ),
+    ],
+)
+def test_a_plan_waits_for_approval_over_the_end_of_the_process(
+    given: Any, questions: list[str], kb: KnowledgeBase, tmp_path: Path
+) -> None:
+    first, second = (model("par_rag", "scripted") for _ in range(2))
+    with compiled(create_par_rag(first, kb, approve_plan=True), tmp_path / "file") as graph:
+        stopped = graph.invoke({"question": QUESTIONS[0]}, THREAD, durability="sync")
+        assert len(stopped["__interrupt__"][0].value["plan"]) == 3
+
+    with compiled(create_par_rag(second, kb, approve_plan=True), tmp_path / "file") as graph:
+        result = graph.invoke(Command(resume=given), THREAD, durability="sync")
+
+    assert [step["question"] for step in result["plan"]] == questions
+    assert first.prompts() == ["plan"]
+    assert "plan" not in second.prompts()
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_a_run_can_be_forked_from_each_of_its_steps(name: str, kb: KnowledgeBase, tmp_path: Path) -> None:
+    llm = RememberingModel()
+    with compiled(METHODS[name].create(llm, kb), tmp_path / "file") as graph:
+        expected = graph.invoke({"question": QUESTIONS[0]}, THREAD, durability="sync")
+        earlier = [state for state in graph.get_state_history(THREAD) if state.next and state.next != ("__start__",)]
+        first, last = earlier[-1], earlier[0]
+        assert last.next == ("conclude",)
+
+        llm.asked.clear()
+        replayed = graph.invoke(None, last.config, durability="sync")
+        assert told(replayed) == told(expected)
+        assert llm.asked == []
+
+        fork = graph.update_state(last.config, {"answer": "as a person has it"})
+        assert graph.invoke(None, fork)["answer"] == "as a person has it"
+        assert told(graph.invoke(None, first.config)) == told(expected)
+
+
+def test_after_a_plan_that_cannot_be_read_the_run_waits_for_a_better_one(kb: KnowledgeBase, tmp_path: Path) -> None:
+    with compiled(create_par_rag(model("par_rag", "scripted"), kb, approve_plan=True), tmp_path / "file") as graph:
+        graph.invoke({"question": QUESTIONS[0]}, THREAD)
+        again = graph.invoke(Command(resume=[1]), THREAD)["__interrupt__"][0].value
+        result = graph.invoke(Command(resume=["Where was Orla Vint born?"]), THREAD)
+
+    assert "got [1]" in again["problem"]
+    assert [step["question"] for step in result["plan"]] == ["Where was Orla Vint born?"]
+
+
+async def test_the_asynchronous_sqlite_saver_serves_as_well(kb: KnowledgeBase, tmp_path: Path) -> None:
+    serde = JsonPlusSerializer(allowed_msgpack_modules=None)
+    dying = METHODS["cirag"].create(RememberingModel(), kb)
+    killed_at(dying, "integrate", "before", [])
+    async with aiosqlite.connect(tmp_path / "file") as connection:
+        saver = AsyncSqliteSaver(connection, serde=serde)
+        with pytest.raises(KilledError):
+            await dying.compile(checkpointer=saver).ainvoke({"question": QUESTIONS[0]}, THREAD)
+        resumed = METHODS["cirag"].create(RememberingModel(), kb).compile(checkpointer=saver)
+        result = await resumed.ainvoke(None, THREAD)
+
+    steady = METHODS["cirag"].create(RememberingModel(), kb).compile()
+    assert told(result) == told(steady.invoke({"question": QUESTIONS[0]}))
