@@ -183,7 +183,7 @@ def test_asked_for_json_it_prints_the_result_as_json_and_nothing_else(folder: Pa
 def test_a_stopped_question_goes_on_from_its_checkpoints(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = ["ask", "Who directed The Salt Road?", "--kb", folder, "--checkpoints", tmp_path / "runs", "--thread", "a"]
+    asked = ["ask", QUESTION, "--kb", folder, "--checkpoints", tmp_path / "runs", "--thread", "a"]
     with monkeypatch.context() as stumbling:
         stumbling.setattr(OfflineModel, "_generate", lambda *_, **__: 1 / 0)
         assert "ZeroDivisionError" in refuse(stumbling, capsys, *asked, "--json")
