@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from langgraph_rag.offline.paths import Fact, is_name
 from langgraph_rag.offline.question import Question, is_comparing
+from langgraph_rag.offline.reading import Key, Line, Pages
 from langgraph_rag.offline.words import date_of, name_words, number_of, same_name, stem, stems
 
 _ROLES = frozenset(
@@ -35,14 +36,14 @@ class Side:
 
 def look_up(question: Question, name: str, facts: Sequence[Fact]) -> Side:
     """Find the attribute of one side, through the role the question names (the director of the film) if it does."""
-    roles = [word for word in question.words if word in _ROLES and not is_comparing(word)]
+    roles = _roles(question)
     entity, chain = name, []
     if roles and question.compared != "number":
         step = _role_holder(name, roles, facts)
         if step is None:
             return Side(name, (), "", f"Who is the {_spelled(roles[0])} of {name}?")
         entity, chain = step[2], [step]
-    if question.asks == "yes or no" and question.same and _PLACE & {question.noun, *question.words}:
+    if question.wants == "yes or no" and question.same and _PLACE & question.kinds.union(question.words):
         return _containing(question, name, entity, chain, facts)
     if question.compared == "age":
         return _age(name, facts)
@@ -54,10 +55,47 @@ def look_up(question: Question, name: str, facts: Sequence[Fact]) -> Side:
 
 def questions_about(question: Question, name: str) -> list[str]:
     """Return what to ask, in this order, to find the attribute of one side: who holds the role, then what of them."""
-    first, roles = look_up(question, name, ()).missing, [word for word in question.words if word in _ROLES]
+    first, roles = look_up(question, name, ()).missing, _roles(question)
     if not first.startswith("Who is the"):
         return [first]
     return [first, _attribute_question(question, f"the {_spelled(roles[0])} of {name}")]
+
+
+def judge(question: Question, pages: Pages) -> tuple[str, tuple[Line, ...]]:
+    """Compare two things by what is written of each: which of them, or do both, answer to the question's words?
+
+    Returns:
+        The name of the thing, "yes" or "no", with the sentences read; nothing where one of them is written nothing of
+        or both answer equally well.
+    """
+    wanted = question.kinds.union(question.words)
+    one, other = (_best_line(name, wanted, pages) for name in question.pair or ("", ""))
+    if one is None or other is None:
+        return "", ()
+    lines, said = (one, other), [wanted & line.words for line in (one, other)]
+    if question.wants == "yes or no":
+        alike = _names_in(one) & _names_in(other) if question.same else said[0] == said[1] == wanted
+        return "yes" if alike else "no", lines
+    if question.ordered or len(said[0]) == len(said[1]):
+        return "", ()
+    return (question.pair or ("", ""))[len(said[0]) < len(said[1])], lines
+
+
+def _best_line(name: str, wanted: frozenset[str], pages: Pages) -> Line | None:
+    lines = [line for line in pages.lines if same_name(name, line.topic) >= _SAME]
+    return max(lines, key=lambda line: (len(wanted & line.words), line.opens), default=None)
+
+
+def _names_in(line: Line) -> frozenset[Key]:
+    """Return the names in a sentence that are not part of its topic."""
+    return frozenset(key for key in line.mentioned if not set(key) & name_words(line.topic))
+
+
+def _roles(question: Question) -> list[str]:
+    """Return the words for who stands behind the compared things, not for what they are themselves."""
+    return [
+        word for word in question.words if word in _ROLES - question.kinds - question.told and not is_comparing(word)
+    ]
 
 
 def _age(name: str, facts: Sequence[Fact]) -> Side:
@@ -77,7 +115,7 @@ def _containing(question: Question, name: str, entity: str, chain: list[Fact], f
     """Go from a thing to where it lies, and on from there, until the place is of the kind asked for."""
     place = entity
     for _ in range(_NESTED):
-        kind = next((fact for fact in facts if _is_a(fact, place, question.noun)), None)
+        kind = next((fact for fact in facts if _is_a(fact, place, question.kinds)), None)
         if place != entity and kind:
             return Side(name, (*chain, kind), place, "")
         inside = next((f for f in facts if f not in chain and same_name(place, f[0]) >= 0.9 and _locates(f)), None)
@@ -85,11 +123,15 @@ def _containing(question: Question, name: str, entity: str, chain: list[Fact], f
             break
         chain.append(inside)
         place = inside[2]
-    return Side(name, tuple(chain), "", f"In which {question.noun or 'place'} is {place}?")
+    return Side(name, tuple(chain), "", f"In which {' '.join(question.kinds) or 'place'} is {place}?")
 
 
-def _is_a(fact: Fact, name: str, noun: str) -> bool:
-    return fact[1] in _COPULA and same_name(name, fact[0]) >= 0.9 and (not noun or noun in stems(fact[2]))
+def _is_a(fact: Fact, name: str, kinds: frozenset[str]) -> bool:
+    return (
+        fact[1] in _COPULA
+        and same_name(name, fact[0]) >= 0.9
+        and (not kinds or bool(kinds.intersection(stems(fact[2]))))
+    )
 
 
 def _locates(fact: Fact) -> bool:
@@ -101,7 +143,7 @@ def compare(question: Question, sides: Sequence[Side]) -> str:
     one, other = sides
     if not one.value or not other.value:
         return ""
-    if question.asks == "yes or no":
+    if question.wants == "yes or no":
         return "yes" if _alike(question, one.value, other.value) else "no"
     read = number_of if question.compared in {"number", "age"} else date_of
     a, b = read(one.value), read(other.value)
@@ -130,7 +172,7 @@ def _fit(question: Question, fact: Fact) -> float:
     """Tell how well a fact states the attribute that is compared; 0 for not at all."""
     relation = set(stems(fact[1]))
     shared = len(relation & set(question.words))
-    if question.asks == "yes or no":
+    if question.wants == "yes or no":
         return _kind_fit(question, fact)
     if question.compared == "number":
         return 1.0 + shared if number_of(fact[2]) is not None and not date_of(fact[2]) else 0.0
@@ -167,9 +209,9 @@ def _nations(text: str) -> set[str]:
 
 
 def _attribute_question(question: Question, entity: str) -> str:
-    if question.compared == "birth" and question.asks != "yes or no":
+    if question.compared == "birth" and question.wants != "yes or no":
         return f"When was {entity} born?"
-    if question.compared == "death" and question.asks != "yes or no":
+    if question.compared == "death" and question.wants != "yes or no":
         return f"When did {entity} die?"
     return f"{entity} {' '.join(_spelled(word) for word in question.words)}".strip()
 

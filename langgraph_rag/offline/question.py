@@ -1,15 +1,39 @@
 """What a question asks: its kind, the names in it, its content words, and what it compares."""
 
 import re
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
+from spacy.lang.en.stop_words import STOP_WORDS
+
 from langgraph_rag.offline.words import name_words, stem, stems
 from langgraph_rag.tools.spans import spot
 
-Asks = Literal["who", "when", "where", "how many", "yes or no", "which of two", "what"]
+Wants = Literal[
+    "person", "place", "date", "year", "number", "nationality", "phrase", "thing", "yes or no", "which of two"
+]
 Compared = Literal["birth", "death", "age", "number", "date"]
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(map(stem, text.split()))
+
+
+PERSONS = _stems(
+    "actor actress architect artist author brother character coach composer child daughter director drummer engineer "
+    "emperor father founder footballer guitarist husband king leader man manager member mother musician novelist "
+    "performer person philosopher physicist player playwright poet politician president producer queen rapper "
+    "scientist screenwriter singer sister son sibling spouse wife woman writer"
+)
+PLACES = _stems(
+    "capital city continent country county district island lake location mountain place province region river state "
+    "strait street town village"
+)
+_DATES, _NUMBERS = _stems("year date day month birthday decade"), _stems("number population")
+_PHRASES = _stems("profession occupation position role genre instrument job kind type sort")
 
 
 def _words(text: str) -> re.Pattern[str]:
@@ -17,11 +41,6 @@ def _words(text: str) -> re.Pattern[str]:
 
 
 _YES_NO = re.compile(r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will)\b", re.IGNORECASE)
-_HOW_MUCH = re.compile(r"\bhow (?:many|much|old|long|tall|large|far|big|high)\b|\bpopulation\b", re.IGNORECASE)
-_WHEN = re.compile(
-    r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|decade|century)\b|\bdate of\b|\bbirthday\b", re.IGNORECASE
-)
-_WHERE = re.compile(r"\bplace of\b", re.IGNORECASE)
 _ALTERNATIVES = (
     re.compile(r"[,:]\s*(?:the\s+\w+\s+)?(?P<one>[^,:]+?),?\s+or\s+(?P<other>[^?]+?)\s*\??\s*$"),
     re.compile(r"\bbetween\s+(?P<one>.+?)\s+and\s+(?P<other>[^?]+?)\s*(?:\?|,|$)"),
@@ -35,7 +54,7 @@ _MOST = _words(
     "longer longest taller tallest greater"
 )
 _COMPARED: tuple[tuple[Compared, re.Pattern[str]], ...] = (
-    ("age", re.compile(r"\blive[ds]? (?:longer|shorter)\b", re.IGNORECASE)),
+    ("age", re.compile(r"\blive[ds]? (?:a )?(?:longer|shorter)\b", re.IGNORECASE)),
     ("birth", _words("born birth older younger oldest youngest elder")),
     ("death", _words("die died death dead")),
     ("date", _words("released recently earlier later earliest latest founded established started opened published")),
@@ -45,16 +64,17 @@ _COMPARED: tuple[tuple[Compared, re.Pattern[str]], ...] = (
 _COMPARING = frozenset(
     stem(word) for word in "older younger earlier later first recently released came longer shorter larger".split()
 )
-_NOUN = r"((?:[a-z]+\s+){0,3}?[a-z]+)\b"
-_ASKED_NOUNS = (
-    re.compile(rf"\bhow many\s+{_NOUN}(?=\s+(?:is|was|are|were|did|does|do|has|had|have|in|of|there))", re.IGNORECASE),
-    re.compile(r"\bsame\s+([a-z]+)"),
-    re.compile(
-        rf"\b(?:what|which)\s+{_NOUN}(?=\s+(?:is|was|are|were|did|does|do|has|had|that|who|whose|in|of|on|at|by|from|where"
-        r"|with|the|[A-Z]))",
-        re.IGNORECASE,
-    ),
+_ASKING = re.compile(
+    r"\b(?:how (?:many|much|old|long|tall|large|far|big|high)|what|which|whose|who|whom|when|where)\b", re.IGNORECASE
 )
+_ASKED = re.compile(
+    r"(?:['’]s| is| was| are| were)?(?: the| a| an)?(?: (?:full |first |last )?(?:names?|title) of)?"
+    r"(?: the| a| an| this| these)?((?: [\w’'-]+)*)",
+    re.IGNORECASE,
+)
+_SAME = re.compile(r"\bsame ([a-z]+)")
+_LONGEST_KIND = 4
+_LETTERS = 25  # over which nearness to the question word falls to a half
 
 
 @dataclass(frozen=True)
@@ -62,24 +82,29 @@ class Question:
     """A question taken apart.
 
     `names` are the things it mentions. `words` are the stems of its other content words, those nearest to a name first,
-    and `spelled` the same words as they stand in it. `noun` is the kind of thing asked for, `pair` the two things
-    compared, `least` whether the smaller or earlier one is wanted, `same` whether both must share what is asked.
+    and `spelled` the same words as they stand in it. `kinds` are the words for the kind of thing asked for, `nearness`
+    tells from 0 to 1 how near the question word all content words stand, `pair` the two things
+    compared, `least` whether the smaller or earlier one is wanted, `same` whether both must share what is asked,
+    `ordered` whether the two are to be put in order, `told` what is said of both ("are A and B both directors").
     """
 
-    asks: Asks
+    wants: Wants
     names: tuple[str, ...]
     words: tuple[str, ...]
     spelled: tuple[str, ...]
-    noun: str
+    kinds: frozenset[str]
+    nearness: Mapping[str, float]
     pair: tuple[str, str] | None
     compared: Compared
     least: bool
     same: bool
+    ordered: bool
+    told: frozenset[str]
 
     @property
     def compares(self) -> bool:
         """Tell whether the question is about two things and one attribute of both."""
-        return self.pair is not None and self.asks in {"which of two", "yes or no"}
+        return self.pair is not None and self.wants in {"which of two", "yes or no"}
 
     def with_names(self, names: tuple[str, ...]) -> "Question":
         """Return the question with other names, and without the words that are part of them."""
@@ -96,17 +121,22 @@ def analyse(text: str) -> Question:
     pair = _pair(text)
     names = list(dict.fromkeys([*(pair or ()), *_names(text, pair)]))
     spelled = _spelled(text, names)
+    asking = _asking(text)
+    kinds = _kinds(text, asking)
     least, most = _LEAST.search(text), _MOST.search(text)
     return Question(
-        asks=_kind(text, pair),
+        wants=_wanted(text, asking[0].lower() if asking else "what", kinds, pair),
         names=tuple(names),
         words=tuple(spelled),
         spelled=tuple(spelled.values()),
-        noun=_noun(text),
+        kinds=kinds,
+        nearness=_nearness(text, asking),
         pair=pair,
         compared=next((name for name, pattern in _COMPARED if pattern.search(text)), "date"),
         least=least is not None and (most is None or most.start() < least.start()),
-        same=re.search(r"\bsame\b", text) is not None,
+        ordered=least is not None or most is not None,
+        told=frozenset(stems(text[text.rfind(pair[1]) + len(pair[1]) :])) if pair else frozenset(),
+        same=_SAME.search(text) is not None,
     )
 
 
@@ -115,21 +145,68 @@ def is_comparing(word: str) -> bool:
     return word in _COMPARING or word in {"birth", "death", "release"}
 
 
-def _kind(text: str, pair: tuple[str, str] | None) -> Asks:
-    chooses = pair is not None and (" or " in text or "between" in text.lower())
-    if chooses:
+def _wanted(text: str, asking: str, kinds: frozenset[str], pair: tuple[str, str] | None) -> Wants:
+    if pair is not None and (" or " in text or "between" in text.lower()):
         return "which of two"
     if _YES_NO.match(text.strip()):
         return "yes or no"
-    if _HOW_MUCH.search(text):
-        return "how many"
-    if _WHEN.search(text):
-        return "when"
-    first = re.search(r"\b(?:who|whom|whose|where|what|which)\b", text, re.IGNORECASE)
-    word = first[0].lower() if first else "what"
-    if word in {"who", "whom"}:
-        return "who"
-    return "where" if word == "where" or _WHERE.search(text) else "what"
+    if asking == "when" or kinds & _DATES:
+        return "year" if "year" in kinds else "date"
+    if asking.startswith("how") or kinds & _NUMBERS:
+        return "number"
+    if asking in {"who", "whom"} or kinds & PERSONS:
+        return "person"
+    if "nationality" in text.lower().split():
+        return "nationality"
+    if asking == "where" or kinds & PLACES:
+        return "place"
+    return "phrase" if kinds & _PHRASES else "thing"
+
+
+def _asking(text: str) -> re.Match[str] | None:
+    """Find the word that asks: one that begins the question, else "what", else one before what it asks for."""
+    found = list(_ASKING.finditer(text))
+    return max(found, key=lambda match: (_asks(text, match), -match.start()), default=None)
+
+
+def _asks(text: str, match: re.Match[str]) -> int:
+    """Tell how surely a word asks and does not only join clauses."""
+    before, after = text[: match.start()].split(), text[match.end() :].split()
+    if len(before) <= 2 and not any(word[0].isupper() for word in before[1:]):
+        return 4
+    word, following = match[0].lower(), after[0].lower().strip("?") if after else ""
+    if word in {"what", "whom"} or word.startswith("how"):
+        return 3
+    if word == "which" and following not in STOP_WORDS and not following.endswith("ed"):
+        return 2
+    return 0 if following else 1
+
+
+def _kinds(text: str, asking: re.Match[str] | None) -> frozenset[str]:
+    """Return the stems of the words for the kind of thing asked for ("what Danish football club", "same island")."""
+    if same := _SAME.search(text):
+        return frozenset({stem(same[1])})
+    if asking is None or asking[0].lower() in {"who", "whom", "when", "where"}:
+        return frozenset()
+    following = _ASKED.match(text, asking.end())
+    words: list[str] = []
+    for word in following[1].lower().split() if following else ():
+        if word in STOP_WORDS or len(words) == _LONGEST_KIND or (words and word.endswith("ed")):
+            break
+        words.append(stem(re.sub(r"['’]s$", "", word)))
+        if asking[0].lower() == "which" and word.endswith(("'s", "’s")):
+            break
+    return frozenset(words)
+
+
+def _nearness(text: str, asking: re.Match[str] | None) -> dict[str, float]:
+    start, end = asking.span() if asking else (0, 0)
+    near: dict[str, float] = {}
+    for match in re.finditer(r"\w+(?:['’-]\w+)*", text):
+        value = 1 / (1 + max(match.start() - end, start - match.end(), 0) / _LETTERS)
+        for word in stems(match[0]):
+            near[word] = max(near.get(word, 0.0), value)
+    return defaultdict(float, near)
 
 
 def _pair(text: str) -> tuple[str, str] | None:
@@ -170,8 +247,3 @@ def _spelled(text: str, names: list[str]) -> dict[str, str]:
             if word not in in_names:
                 found.setdefault(word, (gap, spelling))
     return {word: spelling for word, (_, spelling) in sorted(found.items(), key=lambda item: item[1][0])}
-
-
-def _noun(text: str) -> str:
-    found = next((match for pattern in _ASKED_NOUNS if (match := pattern.search(text))), None)
-    return stem(found[1].lower().split()[-1]) if found else ""

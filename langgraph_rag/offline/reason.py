@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from langgraph_rag.matching import normalise
-from langgraph_rag.offline.compare import compare, look_up
+from langgraph_rag.offline.compare import compare, judge, look_up
 from langgraph_rag.offline.paths import Fact, Path, find_paths, is_date, is_name
 from langgraph_rag.offline.question import Question, analyse
+from langgraph_rag.offline.reading import Pages, read
 from langgraph_rag.offline.words import is_relation, name_words, number_of, same_name, stems
 from langgraph_rag.tools.spans import DATE, NUMBER, spot
 
@@ -69,11 +70,31 @@ def _identities(asked: Sequence[str], candidates: Sequence[Fact]) -> list[Fact]:
     return [fact for fact in candidates if any(same_name(name, fact[0]) == 1.0 for name in names)][:1]
 
 
-def conclude(text: str, facts: Sequence[Fact], *, brief: bool = False) -> Conclusion:
-    """Answer a question from facts, or say that they do not answer it.
+def conclude(
+    text: str, facts: Sequence[Fact], pages: Pages | None = None, *, least: float = 0.0, brief: bool = False
+) -> Conclusion:
+    """Answer a question from facts, or from the sentences they come from, or say that they do not answer it.
 
     A brief question asks for one thing: facts that answer to all its words are enough, however common these are.
     """
+    conclusion = _conclude(text, facts, brief=brief)
+    if pages is None:
+        return conclusion
+    question = analyse(text)
+    if question.compares:
+        answer, lines = (conclusion.answer, ()) if conclusion.answer else judge(question, pages)
+    else:
+        reading = read(text, pages, conclusion.answer, least=least)
+        answer, lines = (reading.answer, reading.lines) if reading else ("", ())
+    if not answer:
+        return Conclusion("What was read does not answer the question.", "")
+    if answer == conclusion.answer:
+        return conclusion
+    told = " ".join(line.text for line in lines)
+    return Conclusion(f"{told} So the answer is {answer}.", answer)
+
+
+def _conclude(text: str, facts: Sequence[Fact], *, brief: bool) -> Conclusion:
     question = analyse(text)
     if question.compares:
         sides = [look_up(question, name, facts) for name in question.pair or ()]
@@ -131,7 +152,7 @@ def _covers(question: Question, path: Path) -> bool:
 def _answer_end(question: Question, path: Path) -> str:
     """Return where a path ends; one that ends by saying that a thing is of the kind asked for ends at the thing."""
     head, relation, tail = path.facts[-1]
-    return head if relation in _COPULA and tail == path.end and question.noun in stems(tail) else path.end
+    return head if relation in _COPULA and tail == path.end and question.kinds.intersection(stems(tail)) else path.end
 
 
 def _answered(question: Question, paths: Sequence[Path], facts: Sequence[Fact]) -> bool:
@@ -182,28 +203,30 @@ def _thought(facts: Sequence[Fact], following: str) -> str:
 
 def _as_answer(question: Question, text: str) -> str:
     """Return a text as an answer of the kind asked for, or nothing where it is of another kind."""
-    if question.asks == "when":
+    if question.wants in {"date", "year"}:
         found = DATE.search(text)
         return found[0] if found else ""
-    if question.asks == "how many":
+    if question.wants == "number":
         number = NUMBER.search(text)
         return number[0] if number and number_of(number[0]) is not None and not is_date(text) else ""
-    if question.asks in {"who", "where"}:
+    if question.wants in {"person", "place"}:
         return text if is_name(text) else ""
-    return "" if is_date(text) and question.noun not in {"year", "date"} else text
+    return "" if is_date(text) else text
 
 
 def _kind_bonus(question: Question, answer: str, path: Path, facts: Sequence[Fact]) -> float:
     """Weigh whether an answer is the kind of thing asked for: what is said to be one, is called one, or counts them."""
-    if question.asks == "who":
+    if question.wants == "person":
         return 0.2 if len(answer.split()) > 1 else 0.0
-    if not question.noun:
+    if not question.kinds:
         return 0.0
-    if question.asks == "how many":
-        return 0.5 if question.noun in stems(path.end) else -0.2
+    if question.wants == "number":
+        return 0.5 if question.kinds.intersection(stems(path.end)) else -0.2
     if any(
-        same_name(answer, fact[0]) >= 0.9 and question.noun in stems(fact[2]) for fact in facts if fact[1] in _COPULA
+        same_name(answer, fact[0]) >= 0.9 and question.kinds.intersection(stems(fact[2]))
+        for fact in facts
+        if fact[1] in _COPULA
     ):
         return 0.6
-    named = question.noun in stems(answer) or question.noun in stems(path.facts[-1][1])
-    return 0.3 if named else 0.0 if is_name(answer) or question.asks == "when" else -0.4
+    named = question.kinds.intersection([*stems(answer), *stems(path.facts[-1][1])])
+    return 0.3 if named else 0.0 if is_name(answer) or question.wants in {"date", "year"} else -0.4

@@ -8,12 +8,14 @@ from langgraph_rag.offline import outline, steps
 from langgraph_rag.offline.chain import continue_chain, next_sentence
 from langgraph_rag.offline.evidence import as_reply, find_evidence, read_sentences, split
 from langgraph_rag.offline.paths import Fact
+from langgraph_rag.offline.reading import Pages
 from langgraph_rag.offline.reason import conclude, integrate
 from langgraph_rag.tools.rule_triples import extract_triples
 from langgraph_rag.tools.spans import spot
 from langgraph_rag.tools.text import text_pipeline
 
 UNANSWERABLE = "unanswerable"
+_LEAST = {"triples": 4.5, "sentences": 4.0, "passages": 2.0}  # scores below which more text should be read
 Values = Mapping[str, Any]
 
 
@@ -38,19 +40,21 @@ def _integrate(values: Values) -> dict[str, Any]:
     return {"thought": decision.thought, "facts": decision.facts, "question": decision.question or None}
 
 
-def _answer(question: str, facts: Sequence[Fact]) -> dict[str, Any]:
-    conclusion = conclude(question, facts)
+def _answer(question: str, facts: Sequence[Fact], pages: Pages, least: float) -> dict[str, Any]:
+    conclusion = conclude(question, facts, pages, least=least)
     return {"thought": conclusion.thought, "answer": conclusion.answer or UNANSWERABLE}
 
 
 def _answer_from_triples(values: Values) -> dict[str, Any]:
-    return _answer(values["question"], values["triples"])
+    facts = values["triples"]
+    return _answer(values["question"], facts, Pages([(fact[0], [" ".join(fact)]) for fact in facts]), _LEAST["triples"])
 
 
 def _answer_from_texts(values: Values) -> dict[str, Any]:
     texts = values.get("sentences") or values.get("passages") or []
-    read = (extract_triples(text["title"], text_pipeline().sentences(text["text"])) for text in texts)
-    return _answer(values["question"], [fact for facts in read for fact in facts])
+    told = [(text["title"], text_pipeline().sentences(text["text"])) for text in texts]
+    facts = [fact for title, sentences in told for fact in extract_triples(title, sentences)]
+    return _answer(values["question"], facts, Pages(told), _LEAST["sentences" if "sentences" in values else "passages"])
 
 
 def _facts_of(text: Any) -> list[Fact]:

@@ -1,0 +1,57 @@
+"""What stands in a question for a thing without being its name: "the architect of the Tolmar Bridge"."""
+
+import re
+from collections.abc import Sequence
+
+from langgraph_rag.tools.spans import Span, spot
+
+_DESCRIBES = r"(?:of|who|that|which|whose|by|where|in|on|at|from|for|with)"
+_DESCRIPTION = re.compile(rf"\bthe(?: [a-z][\w-]*){{1,4}}? {_DESCRIBES}\b")
+_OWNED = re.compile(r"['’]s?(?: (?!(?:on|in|was|is|did|at|to|from|by|of|and|for|with|born|died?)\b)[a-z][\w-]*){1,3}")
+_GOES_ON = re.compile(r"(?:,| (?:in|of|on|at|from|for|and|by)){1,2} (?:the )?(?:[a-z]+ )?")
+_RELATIVE = re.compile(r"\b(?:who|that|which|whose|where)$")
+_GOVERNED = re.compile(r"\b(?:of|by|to|from|with) $")  # a relative clause after these goes on to the end
+_ASKED_WHOLE = re.compile(r"^\W*(?:(?:who|what|which|where|when) (?:is|was|are|were) )?", re.IGNORECASE)
+_WHO = re.compile(r"\b(?:who|\w+(?:er|or|ress|ist|ect|father|mother|wife|husband|brother|sister|son|child|spouse))\b")
+
+
+def descriptions(text: str) -> list[str]:
+    """Return the descriptions in a question, innermost first; not the whole of it."""
+    names = [span for span in spot(text) if span.kind == "name"]
+    ends: dict[int, int] = {}
+    for number, name in enumerate(names):
+        if owned := _OWNED.match(text, name.start + len(name.text)):
+            ends[name.start] = owned.end()
+        end, before = _end(text, name, names[number + 1 :]), names[number - 1].end if number else 0
+        for match in reversed(list(_DESCRIPTION.finditer(text, before, name.start))):
+            if _RELATIVE.search(match[0]) and _GOVERNED.search(text[: match.start()]):
+                end = len(text)
+            ends[match.start()] = end
+    longest = len(described(text)) - 2
+    phrases = (text[start:end].strip(" ?") for start, end in sorted(ends.items(), reverse=True))
+    return [phrase for phrase in phrases if len(phrase) < longest]
+
+
+def ask_for(description: str) -> str:
+    """Return the question that asks what a description stands for."""
+    return f"{'Who' if _WHO.search(description) else 'What'} is {description}?"
+
+
+def described(question: str) -> str:
+    """Return the description in a question as `ask_for` makes it."""
+    return _ASKED_WHOLE.sub("", question).strip(" ?")
+
+
+def put_for(description: str, name: str, text: str) -> str:
+    """Put a name in the place of a description."""
+    return name.join(re.split(re.escape(description), text, flags=re.IGNORECASE))
+
+
+def _end(text: str, name: Span, following: Sequence[Span]) -> int:
+    """Return where a description ends that leads to a name: after further names that only tell more of it."""
+    end = name.end
+    for other in following:
+        if not _GOES_ON.fullmatch(text[end : other.start]):
+            break
+        end = other.end
+    return end

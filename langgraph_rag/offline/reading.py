@@ -1,0 +1,264 @@
+"""Read an answer out of sentences: the span of the kind asked for that stands closest to the question's words."""
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from spacy.lang.en.stop_words import STOP_WORDS
+
+from langgraph_rag.matching import normalise
+from langgraph_rag.offline.descriptions import ask_for, descriptions, put_for
+from langgraph_rag.offline.paths import DEMONYM, is_name
+from langgraph_rag.offline.question import PERSONS, Question, analyse
+from langgraph_rag.offline.words import name_words, same_name, stem, stems
+from langgraph_rag.tools.rule_triples import topic_of
+from langgraph_rag.tools.spans import spot
+
+_WORD = re.compile(r"\w+(?:['’-]\w+)*")
+_DEFINED = re.compile(r"\b(?:is|was|are|were)\s+(?:an?|the|one of the)\s+([^,.;()]+)")
+_APPOSED = re.compile(r"(?: \([^()]*\))?, (?:an?|the) ([^,.;()]{3,60})")
+_MODIFIERS = re.compile(r"((?:[\w-]+ ){1,4})[\"“']?$")
+_PHRASE_END = re.compile(
+    r"\s+(?:who|which|that|by|in|on|at|from|for|to|with|based|located|situated|known|best|is|was|whose|where)\b"
+)
+_PLACED = re.compile(r"\b(?:in|at|near|from|to|of) (?:the )?$", re.IGNORECASE)
+_COUNTED = re.compile(r"(?: (?!(?:and|or|in|of|on|at|to|by|as|is|was|were|for|from|with|the)\b)[a-z]+){1,3}")
+_YEAR = re.compile(r"\d{4}")
+_BREADTH = 3  # things tried in the place of a description
+_NEAR = 15  # letters over which nearness falls to a half
+_ALTERNATIVES = 8
+_EXPECTED = 2.5  # the score of an answer that was found in another way only
+_SAME = 0.7
+_NEVER = 9.0
+_CLEAR = 0.25  # of a question's weight that a sentence with its neighbour must answer to
+
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Span:
+    """A stretch of a sentence that may be an answer; `kind` as spotted, or "title" or "phrase"."""
+
+    start: int
+    end: int
+    text: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class Line:
+    """A sentence under its title, ready to be read."""
+
+    title: str
+    text: str
+    opens: bool
+
+    @cached_property
+    def topic(self) -> str:
+        """Return what the title names."""
+        return topic_of(self.title)
+
+    @cached_property
+    def keys(self) -> frozenset[Key]:
+        """Return the keys under which the topic may be mentioned: `Halden, Kell` is also `Halden`."""
+        return frozenset({_key(self.topic), _key(self.topic.split(",")[0])})
+
+    @cached_property
+    def mentioned(self) -> frozenset[Key]:
+        """Return the keys of the names in the sentence."""
+        return frozenset(_key(span.text) for span in spot(self.text) if span.kind == "name")
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Return the stems of sentence and title."""
+        return frozenset(stems(self.text)) | frozenset(stems(self.title))
+
+
+@dataclass(frozen=True)
+class Reading:
+    """An answer with its score, and the sentences it was read from: its own and the one that leads to it."""
+
+    answer: str
+    score: float
+    lines: tuple[Line, ...]
+
+
+class Pages:
+    """Sentences to be read, with what they say of each other's topics."""
+
+    def __init__(self, texts: Sequence[tuple[str, Sequence[str]]]) -> None:
+        """Take titles with their sentences."""
+        self.lines = [Line(title, text, number == 0) for title, told in texts for number, text in enumerate(told)]
+
+    @cached_property
+    def kinds(self) -> dict[Key, set[str]]:
+        """Return the words that say what kind of thing a name means: `the engineer Ada Holm`, `Ada Holm is a ...`."""
+        kinds: dict[Key, set[str]] = defaultdict(set)
+        for line in self.lines:
+            if line.opens and (defined := _DEFINED.search(line.text)):
+                for key in line.keys:
+                    kinds[key].update(stems(defined[1]))
+            for span in (span for span in spot(line.text) if span.kind == "name"):
+                kinds[_key(span.text)].update(_said_of(line.text, span.start, span.end))
+        return kinds
+
+    @cached_property
+    def linked(self) -> list[list[int]]:
+        """Return, for each sentence, those whose topic it mentions or that mention its topic."""
+        titled: dict[Key, set[int]] = defaultdict(set)
+        naming: dict[Key, set[int]] = defaultdict(set)
+        for place, line in enumerate(self.lines):
+            for key in line.keys:
+                titled[key].add(place)
+            for key in line.mentioned:
+                naming[key].add(place)
+        linked = []
+        for line in self.lines:
+            others = set().union(*(titled[key] for key in line.mentioned), *(naming[key] for key in line.keys))
+            linked.append(sorted(other for other in others if self.lines[other].title != line.title))
+        return linked
+
+
+def read(text: str, pages: Pages, expected: str = "", *, least: float = 0.0) -> Reading | None:
+    """Answer a question, what stands for a thing in it first ("the director of ..."); None where nothing matches.
+
+    Args:
+        text: the question.
+        pages: what to read.
+        expected: an answer found in another way, which counts in its favour.
+        least: the score that an answer needs; three of four answers above 5 are right, one of ten below 2.5.
+    """
+    readings = _readings(text, pages)[:_ALTERNATIVES]
+    for phrase in descriptions(text)[:1]:
+        for found in _readings(ask_for(phrase), pages)[:_BREADTH]:
+            for further in _readings(put_for(phrase, found.answer, text), pages)[:1]:
+                lines = tuple(dict.fromkeys([*found.lines, *further.lines]))
+                readings.append(Reading(further.answer, (found.score + further.score) / 2, lines))
+    if expected and not any(same_name(reading.answer, expected) >= _SAME for reading in readings):
+        readings.append(Reading(expected, _EXPECTED, ()))
+    readings = [replace(r, score=r.score + 1.0) if same_name(r.answer, expected) >= _SAME else r for r in readings]
+    best = max(readings, key=lambda reading: reading.score, default=None)
+    return best if best and best.score >= least else None
+
+
+def _readings(text: str, pages: Pages) -> list[Reading]:
+    """Return what may answer a question, each answer once, best first."""
+    question, asked = analyse(text), name_words(text)
+    weight = _weights(stems(text), pages.lines)
+    said = [line.words & weight.keys() for line in pages.lines]
+    form = f" {normalise(text)} "
+    found: dict[str, Reading] = {}
+    for place, line in enumerate(pages.lines):
+        if not said[place]:
+            continue
+        gains = [(_sum(weight, said[other] - said[place]), other) for other in pages.linked[place]]
+        gain, helper = max(gains, default=(0.0, place))
+        clear = _sum(weight, said[place]) + gain
+        if clear < _CLEAR:
+            continue
+        base = 3.3 * gain + 0.4 * _sum(weight, said[place]) + (0.5 if line.opens else 0.0)
+        hits = [(m.start(), m.end(), w) for m in _WORD.finditer(line.text) for w in stems(m[0]) if w in weight]
+        for span in _spans(line):
+            key = normalise(span.text)
+            if not key or f" {key} " in form or name_words(span.text) <= asked:
+                continue
+            score = base + _nearness(question, weight, hits, span) + _fit(question, span, line, pages)
+            if key not in found or found[key].score < score:
+                lines = (line, pages.lines[helper]) if gain else (line,)
+                found[key] = Reading(_shaped(question, span), score, lines)
+    return sorted(found.values(), key=lambda reading: -reading.score)
+
+
+def _weights(words: Sequence[str], lines: Sequence[Line]) -> dict[str, float]:
+    """Weigh the words of a question by their rarity in the sentences; the sum is 1."""
+    often = Counter(word for line in lines for word in line.words.intersection(words))
+    rarity = {word: math.log(1 + (1 + len(lines)) / (1 + often[word])) for word in words}
+    total = sum(rarity.values())
+    return {word: value / total for word, value in rarity.items()}
+
+
+def _sum(weight: dict[str, float], words: frozenset[str]) -> float:
+    return sum(weight[word] for word in sorted(words))
+
+
+def _nearness(question: Question, weight: dict[str, float], hits: Sequence[tuple[int, int, str]], span: Span) -> float:
+    """Score how near a span stands to the words of a question, those next to its question word before all."""
+    near: dict[str, float] = {}
+    for start, end, word in hits:
+        if start < span.start or end > span.end:
+            gap = max(start - span.end, span.start - end, 0)
+            near[word] = max(near.get(word, 0.0), 1 / (1 + gap / _NEAR))
+    focus = question.nearness
+    closest = max((focus[word] * value for word, value in near.items() if word in question.words), default=0.0)
+    spread = sum((0.4 + 0.4 * focus[word]) * weight[word] * value for word, value in near.items())
+    return 1.9 * closest + spread + 0.7 * sum(focus[word] * weight[word] for word in {word for _, _, word in hits})
+
+
+def _fit(question: Question, span: Span, line: Line, pages: Pages) -> float:
+    """Score whether a span is of the kind asked for."""
+    named = span.kind in {"name", "title"}
+    kinds = pages.kinds.get(_key(span.text), set()) if named else set()
+    if named and _key(span.text) in line.keys and _has_one(line, question.kinds):
+        return -_NEVER
+    demonym = named and DEMONYM.fullmatch(span.text) is not None
+    fit = -0.6 if span.kind == "title" else -0.4 if demonym and question.wants != "nationality" else 0.0
+    if question.kinds:
+        fit += 1.4 * bool(kinds & question.kinds) + 1.0 * bool(question.kinds.intersection(stems(span.text)))
+        fit -= 0.6 * (bool(kinds) and not kinds & question.kinds)
+    if span.kind == "date" or question.wants in {"date", "year"}:
+        right = span.kind == "date" and question.wants in {"date", "year"}
+        return fit + (1.2 + (question.wants == "date" and " " in span.text) if right else -2.0)
+    if question.wants == "number" or span.kind == "number":
+        counted = _COUNTED.match(line.text, span.end) if span.kind == "number" else None
+        fit += 1.0 * bool(counted and question.kinds.union(question.words).intersection(stems(counted[0])))
+        return fit + (0.7 if question.wants == span.kind else -2.0 if question.wants == "number" else -0.4)
+    placed = named and _PLACED.search(line.text[: span.start]) is not None
+    if question.wants == "person":
+        person = named and is_name(span.text) and 2 <= len(span.text.split()) <= 4 and not placed
+        return fit + (1.1 if person else -0.5) - 1.0 * (bool(kinds) and not kinds & PERSONS)
+    if question.wants == "place":
+        return fit + 1.8 * placed - 1.2 * bool(kinds & PERSONS)
+    if question.wants in {"phrase", "nationality"}:
+        return fit + (0.4 if span.kind == "phrase" or demonym else -0.4)
+    return fit - 0.8 * (span.kind == "phrase")
+
+
+def _has_one(line: Line, kinds: frozenset[str]) -> bool:
+    """Tell whether a sentence says that its topic has one of a kind ("her mother"), and so is not the one itself."""
+    owned = re.finditer(rf"\b(?:his|her|its|their|{re.escape(line.topic)}(?:['’]s)?) (\w+)", line.text, re.IGNORECASE)
+    return any(stem(match[1].lower()) in kinds for match in owned)
+
+
+def _spans(line: Line) -> Iterator[Span]:
+    """Yield what may be an answer: what is spotted in a sentence, its topic, and what it is said to be."""
+    yield Span(0, 0, line.topic, "title")
+    for span in spot(line.text):
+        yield Span(span.start, span.end, span.text, span.kind)
+    if defined := _DEFINED.search(line.text):
+        words = [word for word in _PHRASE_END.split(defined[1])[0].split() if not word[0].isupper()]
+        if words:
+            yield Span(defined.start(1), defined.end(1), " ".join(words[-3:]), "phrase")
+
+
+def _said_of(text: str, start: int, end: int) -> Iterator[str]:
+    """Yield the stems that tell what kind of thing a name in a sentence means, before or after it."""
+    if apposed := _APPOSED.match(text, end):
+        yield from stems(apposed[1])
+    if modifiers := _MODIFIERS.search(text[:start]):
+        words = modifiers[1].split()
+        last = max((place for place, word in enumerate(words) if word.lower() in STOP_WORDS), default=-1)
+        yield from stems(" ".join(words[last + 1 :]))
+
+
+def _shaped(question: Question, span: Span) -> str:
+    year = _YEAR.search(span.text) if question.wants == "year" else None
+    return year[0] if year else span.text
+
+
+def _key(name: str) -> Key:
+    """Return the first and last word of a name, by which two mentions of one thing are taken together."""
+    words = normalise(name).split()
+    return (words[0], words[-1]) if words else ("", "")
