@@ -24,7 +24,7 @@ def _stems(text: str) -> frozenset[str]:
 
 PERSONS = _stems(
     "actor actress architect artist author brother character coach composer child daughter director drummer engineer "
-    "emperor father founder footballer guitarist husband king leader man manager member mother musician novelist "
+    "emperor father founder guitarist husband king leader man manager member mother musician novelist "
     "performer person philosopher physicist player playwright poet politician president producer queen rapper "
     "scientist screenwriter singer sister son sibling spouse wife woman writer"
 )

@@ -15,7 +15,7 @@ from langgraph_rag.tools.spans import spot
 from langgraph_rag.tools.text import text_pipeline
 
 UNANSWERABLE = "unanswerable"
-_LEAST = {"triples": 4.5, "sentences": 4.0, "passages": 2.0}  # scores below which more text should be read
+_LEAST = {"triples": 4.0, "sentences": 3.0, "passages": 1.5}  # scores below which more text should be read
 Values = Mapping[str, Any]
 
 

@@ -1,0 +1,81 @@
+"""What the offline model reads out of sentences, on small invented facts."""
+
+import pytest
+
+from langgraph_rag.offline.compare import judge
+from langgraph_rag.offline.question import analyse
+from langgraph_rag.offline.reading import Pages, read
+
+PAGES = Pages(
+    [
+        (
+            "Tolmar Bridge",
+            [
+                "The Tolmar Bridge is a road bridge in Veld, 310 metres long.",
+                "It was designed by the engineer Ada Holm and opened on 4 May 1931 with 48 bronze lamps.",
+            ],
+        ),
+        (
+            "Ada Holm",
+            [
+                "Ada Holm (3 March 1890 – 1 June 1961) was a Kellish engineer and painter born in Orrick.",
+                "In 1920 she married the novelist Peder Lunt.",
+                "Her mother kept an inn.",
+            ],
+        ),
+        ("Peder Lunt", ["Peder Lunt was a Veldian novelist who wrote The Salt Road."]),
+        ("Brack", ["Brack is a folk band from Orrick, known for the album Low Water."]),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Who designed the Tolmar Bridge?", "Ada Holm"),
+        ("When did the Tolmar Bridge open?", "4 May 1931"),
+        ("In what year did the Tolmar Bridge open?", "1931"),
+        ("How many lamps does the Tolmar Bridge have?", "48"),
+        ("Where was Ada Holm born?", "Orrick"),
+        ("Which band is known for the album Low Water?", "Brack"),
+        ("What novelist did the engineer who designed the Tolmar Bridge marry?", "Peder Lunt"),
+    ],
+)
+def test_the_answer_is_the_span_of_the_kind_asked_for(question: str, answer: str) -> None:
+    reading = read(question, PAGES)
+
+    assert reading is not None
+    assert reading.answer == answer
+    assert any(answer in f"{line.title} {line.text}" for line in reading.lines)
+
+
+@pytest.mark.parametrize(
+    "question", ["Who painted the ceiling of the Quarne Palace?", "What is the boiling point of tellurium?"]
+)
+def test_nothing_is_answered_where_nothing_matches(question: str) -> None:
+    assert read(question, PAGES, least=2.0) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Are Ada Holm and Peder Lunt both painters?", "no"),
+        ("Which person was an engineer, Ada Holm or Peder Lunt?", "Ada Holm"),
+        ("Are Ada Holm and Quentin Marr both novelists?", ""),
+    ],
+)
+def test_two_things_are_compared_by_what_is_written_of_each(question: str, answer: str) -> None:
+    assert judge(analyse(question), PAGES)[0] == answer
+
+
+@pytest.mark.parametrize(
+    ("question", "wants", "kinds"),
+    [
+        ("What Kellish football club did he play for?", "thing", {"kellish", "football", "club"}),
+        ("The bridge was built by an engineer born in what city?", "place", {"city"}),
+        ("When did the band which Ada left split?", "date", set()),
+        ("The film in which she played was directed by whom?", "person", set()),
+    ],
+)
+def test_a_question_tells_what_kind_of_thing_it_wants(question: str, wants: str, kinds: set[str]) -> None:
+    assert (analyse(question).wants, analyse(question).kinds) == (wants, kinds)
