@@ -7,6 +7,7 @@ from langgraph_rag.offline.reason import conclude, integrate
 from langgraph_rag.offline.words import name_words, same_name
 
 _SAME = 0.9
+CONCLUSION = "So the answer is"
 _MISSING = "More has to be found out."
 
 

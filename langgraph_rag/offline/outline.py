@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from langgraph_rag.offline.chain import CONCLUSION, next_sentence
 from langgraph_rag.offline.compare import look_up
 from langgraph_rag.offline.evidence import Sentence, read_sentences
 from langgraph_rag.offline.paths import Fact, find_paths
@@ -37,6 +38,15 @@ def reason(values: Values) -> tuple[str, bool]:
     if missing:
         return f"Something is missing.{_MISSING}{_SEVERAL.join(missing)}", True
     return conclude(question, facts).thought, False
+
+
+def think_on(values: Values) -> tuple[str, bool]:
+    """Return the next fact towards the answer, and whether the reasoning goes on; nobody looks for what is missing."""
+    question, thoughts = values["question"], values["thoughts"]
+    thought = next_sentence(question, thoughts, _read(values["outline"]))
+    if not thought.startswith(CONCLUSION):
+        return thought, True
+    return (thought, False) if thoughts else (question, True)
 
 
 def identify(values: Values) -> list[dict[str, Any]]:

@@ -107,7 +107,7 @@ def _reason(values: Values) -> dict[str, Any]:
 
 
 def _think_on(values: Values) -> dict[str, Any]:
-    thought, goes_on = outline.reason(values)
+    thought, goes_on = outline.think_on(values)
     return {"thought": thought, "final": not goes_on}
 
 
