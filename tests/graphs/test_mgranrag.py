@@ -137,7 +137,7 @@ def test_rounds_walk_to_passages_that_no_search_for_the_question_finds(empty_kb:
         ([], BORN, "vint", "Orla Vint", 2),
         ([], TOWN, "pellworth", "Pellworth", 2),
     ]
-    assert {"salt-road", "vint", "pellworth"} <= {passage["id"] for passage in result["passages"]}
+    assert {"salt-road", "vint", "pellworth"} <= {passage["id"] for passage in result["passages"][:4]}
 
 
 def test_the_result_is_of_the_declared_types(kb: KnowledgeBase) -> None:
