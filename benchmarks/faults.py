@@ -5,6 +5,7 @@ python benchmarks/faults.py [--questions 200]
 
 import argparse
 import asyncio
+import gc
 import os
 import subprocess
 import sys
@@ -99,7 +100,8 @@ def faulty(endings: Sequence[Ending], deadline_s: float) -> dict[str, list[Endin
 
 
 def level() -> Level:
-    """Return what this process holds now."""
+    """Return what this process holds now, without what only waits to be collected."""
+    gc.collect()
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     files = len(list(Path("/proc/self/fd").iterdir()))
     return Level(memory=round(pages * os.sysconf("SC_PAGE_SIZE") / 2**20, 1), files=files)
@@ -119,12 +121,17 @@ def main() -> None:
         base.add(read_documents([sample / "corpus.jsonl"]), progress=False)
         asked = [question["question"] for question in load_questions(sample / "questions.jsonl")]
         asked = [asked[place % len(asked)] for place in range(number)]
-        levels: list[Level] = []
-        endings: list[Ending] = []
-        for start in range(0, number, 40):
-            endings += asyncio.run(ask_all(base, url, asked[start : start + 40], METHODS, DEADLINE_S))
-            levels.append(level())
+        endings, levels = asyncio.run(_ask_in_parts(base, url, asked))
     _report(sample, endings, levels)
+
+
+async def _ask_in_parts(base: KnowledgeBase, url: str, asked: Sequence[str]) -> tuple[list[Ending], list[Level]]:
+    endings: list[Ending] = []
+    levels: list[Level] = []
+    for start in range(0, len(asked), 40):
+        endings += await ask_all(base, url, asked[start : start + 40], METHODS, DEADLINE_S)
+        levels.append(level())
+    return endings, levels
 
 
 def _report(data: Path, endings: list[Ending], levels: list[Level]) -> None:
