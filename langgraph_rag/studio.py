@@ -1,11 +1,13 @@
 """What `langgraph.json` serves: each method over the knowledge base and model that the environment names.
 
-LANGGRAPH_RAG_KB is the folder of the knowledge base (./kb), LANGGRAPH_RAG_MODEL the model (offline). The graphs are
-compiled without a checkpointer: the server brings its own.
+LANGGRAPH_RAG_KB is the folder of the knowledge base (./kb), LANGGRAPH_RAG_MODEL the model (offline). Each
+method is there twice: taking a question, and taking messages (`_chat`). The graphs are compiled without a checkpointer:
+the server brings its own.
 """
 
 import os
 
+from langgraph_rag.conversation import with_messages
 from langgraph_rag.methods import METHODS
 from langgraph_rag.models import load_model
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
@@ -20,3 +22,11 @@ ircot = METHODS["ircot"].create(_llm, _kb).compile(name="IRCoT")
 dualrag = METHODS["dualrag"].create(_llm, _kb).compile(name="DualRAG")
 mgranrag = METHODS["mgranrag"].create(_llm, _kb).compile(name="MGranRAG")
 par_rag = METHODS["par_rag"].create(_llm, _kb).compile(name="PAR RAG")
+
+cirag_chat = with_messages(METHODS["cirag"].create(_llm, _kb)).compile(name="CIRAG chat")
+kirag_chat = with_messages(METHODS["kirag"].create(_llm, _kb)).compile(name="KiRAG chat")
+native_rag_chat = with_messages(METHODS["native_rag"].create(_llm, _kb)).compile(name="Native RAG chat")
+ircot_chat = with_messages(METHODS["ircot"].create(_llm, _kb)).compile(name="IRCoT chat")
+dualrag_chat = with_messages(METHODS["dualrag"].create(_llm, _kb)).compile(name="DualRAG chat")
+mgranrag_chat = with_messages(METHODS["mgranrag"].create(_llm, _kb)).compile(name="MGranRAG chat")
+par_rag_chat = with_messages(METHODS["par_rag"].create(_llm, _kb)).compile(name="PAR RAG chat")

@@ -1,6 +1,7 @@
 """`langgraph dev` serves what `langgraph.json` names: schemas, streamed steps, answers, no blocking calls."""
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -97,10 +98,55 @@ async def test_the_schemas_a_user_interface_needs_are_there(client: Any) -> None
 
     schemas = await client.assistants.get_schemas(assistant["assistant_id"])
 
-    assert {found["graph_id"] for found in assistants} == set(METHODS)
+    assert {found["graph_id"] for found in assistants} == {*METHODS, *(f"{name}_chat" for name in METHODS)}
     assert set(schemas["input_schema"]["properties"]) == {"question"}
     assert {"answer", "evidence", "passages", "trace", "usage"} <= set(schemas["output_schema"]["properties"])
     assert {"top_k", "max_steps", "search"} <= set(schemas["context_schema"]["properties"])
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+async def test_each_graph_shows_readable_steps_and_settings_with_descriptions_and_limits(
+    name: str, client: Any
+) -> None:
+    assistants = await client.assistants.search(graph_id=name)
+    graph = await client.assistants.get_graph(assistants[0]["assistant_id"])
+    settings = (await client.assistants.get_schemas(assistants[0]["assistant_id"]))["context_schema"]["properties"]
+
+    nodes = {node["id"] for node in graph["nodes"]} - {"__start__", "__end__"}
+    assert {"receive_question", "conclude"} <= nodes
+    assert all(re.fullmatch(r"[a-z]+(_[a-z]+)*", node) for node in nodes)
+    assert all(setting["description"] for setting in settings.values())
+    assert settings["top_k"]["minimum"] == 1
+    assert settings["search"]["enum"] == ["dense", "bm25", "hybrid"]
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+async def test_each_graph_answers_with_settings_events_and_tokens(name: str, client: Any) -> None:
+    modes = ["custom", "messages-tuple", "values"]
+    run = client.runs.stream(
+        None, name, input={"question": QUESTION}, stream_mode=modes, context={"top_k": 6, "max_steps": 3}
+    )
+
+    parts = [part async for part in run]
+
+    events = [part.data for part in parts if part.event == "custom"]
+    assert [part.data for part in parts if part.event == "error"] == []
+    assert (events[0]["node"], events[-1]["node"]) == ("receive_question", "conclude")
+    assert "".join(part.data[0]["content"] for part in parts if part.event == "messages") == parts[-1].data["answer"]
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+async def test_each_graph_talks_in_messages(name: str, client: Any) -> None:
+    thread = (await client.threads.create())["thread_id"]
+    for question in ("Who died later, Ilse Tarrant or Tobin Grell?", QUESTION):
+        asked = {"messages": [{"type": "human", "content": question}]}
+        await client.runs.wait(thread, f"{name}_chat", input=asked)
+
+    messages = (await client.threads.get_state(thread))["values"]["messages"]
+
+    assert [message["type"] for message in messages] == ["human", "ai"] * 2
+    assert all(message["content"] for message in messages)
+    assert {"evidence", "passages", "usage"} <= set(messages[-1]["additional_kwargs"])
 
 
 async def test_a_question_is_answered_step_by_step(client: Any) -> None:
