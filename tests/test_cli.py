@@ -322,7 +322,7 @@ def test_bad_documents_leave_a_knowledge_base_as_it_was(
         (["ask", QUESTION, "--method", "crag"], f"unknown method 'crag': expected one of {', '.join(METHODS)}"),
         (
             ["ask", QUESTION, "--model", "gpt"],
-            "unknown model 'gpt': expected one of offline, vllm:MODEL, PROVIDER:MODEL",
+            "unknown model 'gpt': expected one of offline, vllm:MODEL, transformers:PATH_OR_NAME",
         ),
         (["ask", QUESTION, "--model", "openai:gpt"], "model 'openai:gpt' cannot be set up: "),
         (["ask", ""], "expected a question as a non-empty string, got ''"),
