@@ -82,6 +82,19 @@ METHODS = {
 }
 
 
+def register(name: str, method: Method) -> None:
+    """Add a method of one's own, so that `create`, `named` and the evaluation know it by name.
+
+        register("self_ask", Method(create_self_ask, "Press et al. 2023, Self-Ask"))
+
+    Raises:
+        ValueError: when the name is taken or cannot be told from others in a list.
+    """
+    if not name.isidentifier() or name in (*METHODS, "all", "ablations"):
+        raise ValueError(f"expected a new name of letters, digits and underscores, got {name!r}")
+    METHODS[name] = method
+
+
 def create(name: str, llm: BaseChatModel, kb: KnowledgeBase) -> Any:
     """Build the graph of a method ("cirag") or of one of its ablations ("cirag/without-reranker").
 
