@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from measuring import Round, counted, forget, indexed, questions, quiet, report, rounds, verdict
-from scripted import ScriptedModel
+from scripted import ScriptedModel, hops
 
 from langgraph_rag import KnowledgeBase, create_cirag
 from langgraph_rag.tools.embeddings import MiniLMEmbeddings
@@ -118,8 +118,8 @@ def main() -> None:
 def _measure(
     kb: Path, minilm: CountedMiniLM, asked: list[str], others: list[str], sample: int, seconds: float
 ) -> Measured:
-    """Ask a sample alone, one after the other, then all at once."""
-    chosen = asked[:: len(asked) // sample][:sample]
+    """Ask those that take most calls alone, one after the other, then all at once."""
+    chosen = sorted(asked, key=hops, reverse=True)[:sample]
     alone = _runs(kb, minilm, [[question] for question in chosen], others, seconds)
     (together,) = _runs(kb, minilm, [asked], others, seconds)
     (immediate,) = _runs(kb, minilm, [asked], others, 0.0)

@@ -162,9 +162,9 @@ def report(name: str, data: Path, figures: Figures, rows: Sequence[tuple[str, st
     content = {
         "benchmark": name,
         "data": data.resolve().name,
-        "commit": _COMMIT,
+        "commit": COMMIT,
         "date": date.today().isoformat(),
-        "machine": _machine(),
+        "machine": machine(),
         "figures": figures,
         "table": [dict(zip(("figure", "value", "goal"), row, strict=True)) for row in rows],
     }
@@ -181,10 +181,11 @@ def _commit() -> str:
     return f"{head}+" if changes else head
 
 
-_COMMIT = _commit()  # at the start: the code that is measured is the code that was imported
+COMMIT = _commit()  # at the start: the code that is measured is the code that was imported
 
 
-def _machine() -> dict[str, object]:
+def machine() -> dict[str, object]:
+    """Say what the figures were measured on."""
     return {
         "cpu": _cpu("model name") or platform.processor() or platform.machine(),
         "cpu_number_formats": [flag for flag in ("avx512_bf16", "amx_bf16") if flag in _cpu("flags").split()],

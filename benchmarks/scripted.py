@@ -1,8 +1,15 @@
-"""A chat model that takes its time and answers CIRAG's prompts as a model plausibly would, without computing."""
+"""Replies as a model plausibly writes them, to each prompt of the methods, without computing: in length and in number.
+
+A reply is made from the prompt's name and the text of the request, so that the same replies come from a model in this
+process and from a server. How many steps a question takes is drawn from the question: two for six questions of ten,
+three for three, four for one, as the hops of multi-hop benchmarks are.
+"""
 
 import asyncio
 import json
-from collections.abc import Mapping
+import re
+import zlib
+from collections.abc import Callable
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
@@ -14,13 +21,18 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langgraph_rag.prompts.prompt import METADATA_KEY
 
 _KEPT = 3
+_QUESTION = re.compile(r"^(?:Q0|(?:Original q|Q)uestion): (.*)$", re.MULTILINE)
+_TITLE = re.compile(r"^Title: (.*)\n(?:\[\d+\] )?(.*?)(?:\. |$)", re.MULTILINE)
+_SOURCE = re.compile(r"^\[(\d+)\] (.*?): (.*?)(?:\. |$)", re.MULTILINE)
+_SENTENCE = re.compile(r"^\[(\d+)\] (.*)$", re.MULTILINE)
+_STEP = re.compile(r"^\d+\. ", re.MULTILINE)
 
 
 class ScriptedModel(BaseChatModel):
-    """Keeps three facts, asks one question further, refuses to answer from triples and answers from sentences."""
+    """Gives the scripted replies after a while."""
 
     model_name: str = "scripted"
-    seconds: float
+    seconds: float = 0.0
 
     @property
     def _llm_type(self) -> str:
@@ -34,9 +46,14 @@ class ScriptedModel(BaseChatModel):
         **kwargs: Any,
     ) -> ChatResult:
         asked = next(m.response_metadata[METADATA_KEY] for m in messages if METADATA_KEY in m.response_metadata)
-        usage = UsageMetadata(input_tokens=1_000, output_tokens=100, total_tokens=1_100)
-        message = AIMessage(json.dumps(_reply(asked["prompt"], asked["values"])), usage_metadata=usage)
-        return ChatResult(generations=[ChatGeneration(message=message)])
+        text = reply(asked["prompt"], messages[1].text)
+        self.note(asked["prompt"], messages[0].text, messages[1].text, text)
+        sent, written = (sum(map(len, texts)) // 4 for texts in ((m.text for m in messages), [text]))
+        usage = UsageMetadata(input_tokens=sent, output_tokens=written, total_tokens=sent + written)
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(text, usage_metadata=usage))])
+
+    def note(self, prompt: str, instructions: str, request: str, reply: str) -> None:
+        """Take note of a call; here nothing is made of it."""
 
     async def _agenerate(
         self,
@@ -49,10 +66,165 @@ class ScriptedModel(BaseChatModel):
         return self._generate(messages)
 
 
-def _reply(prompt: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    if prompt == "integrate":
-        facts = values["facts"][:_KEPT]
-        question = None if values["history"] else f"What is known about {facts[0][2]}?"
-        return {"thought": "These facts help; one more is needed to be sure.", "facts": facts, "question": question}
-    answer = "unanswerable" if prompt == "answer_from_triples" else "the first of the two"
-    return {"thought": "The evidence names both; it must be weighed.", "answer": answer}
+def reply(prompt: str, request: str) -> str:
+    """Return the JSON that answers a request made from a prompt.
+
+    Raises:
+        KeyError: when there is no script for the prompt.
+    """
+    return json.dumps(_SCRIPTS[prompt](request), ensure_ascii=False)
+
+
+def hops(question: str) -> int:
+    """Return how many facts a question takes."""
+    share = zlib.crc32(question.encode()) % 10
+    return 2 if share < 6 else 3 if share < 9 else 4
+
+
+def _hops(request: str) -> int:
+    return hops(_question(request))
+
+
+def _question(request: str) -> str:
+    found = _QUESTION.search(request)
+    return str(found[1]) if found else ""
+
+
+def _facts(text: str) -> list[list[str]]:
+    return [json.loads(line) for line in text.splitlines() if line.startswith('["')]
+
+
+def _about(request: str, number: int) -> str:
+    """Return the name of something the request shows, another one for each number."""
+    names = [title for title, _ in _TITLE.findall(request)] or [title for _, title, _ in _SOURCE.findall(request)]
+    names = names or re.findall(r"[A-Z]\w+(?: [A-Z]\w+)*", _question(request)) or ["it"]
+    return names[number % len(names)]
+
+
+def _integrate(request: str) -> dict[str, Any]:
+    facts = _facts(request.rpartition("Candidate facts:")[2])[:_KEPT]
+    step = 1 + len(re.findall(r"^Step \d+$", request, re.MULTILINE))
+    if step >= _hops(request) or not facts:
+        thought = "The kept facts and these together name what was asked for, so the question can be answered now."
+        return {"thought": thought, "facts": facts, "question": None}
+    thought = f"These facts tell what {facts[0][0]} is connected with. What is still missing is what {facts[0][2]} is."
+    return {"thought": thought, "facts": facts, "question": f"What is known about {facts[0][2]}?"}
+
+
+def _refuse(request: str) -> dict[str, Any]:
+    thought = f"The facts tell something of {_about(request, 0)}, but they do not state what the question asks for."
+    return {"thought": thought, "answer": "unanswerable"}
+
+
+def _answer(request: str) -> dict[str, Any]:
+    first, second = _about(request, 0), _about(request, 1)
+    thought = f"The question depends on {first}. It is stated that {first} goes with {second}. So it is {second}."
+    return {"thought": thought, "answer": second}
+
+
+def _construct_chain(request: str) -> dict[str, Any]:
+    listed, _, chain = request.partition("Chain so far:")
+    taken = _facts(chain)
+    left = [fact for fact in _facts(listed) if fact not in taken]
+    if len(taken) >= _hops(request) or not left:
+        return {"chain": [], "conclusion": f"So the answer is {taken[-1][2] if taken else 'not known'}."}
+    proposed = left[: _hops(request) - len(taken)]
+    return {"chain": proposed, "conclusion": f"What leads on from {proposed[-1][2]} to the answer is missing."}
+
+
+def _next_thought(request: str) -> dict[str, Any]:
+    number = len(request.rpartition("Reasoning so far:\n")[2].replace("(none yet)", "").splitlines())
+    if number >= _hops(request):
+        return {"sentence": f"So the answer is: {_about(request, number)}."}
+    return {"sentence": f"{_about(request, number)} is connected with {_about(request, number + 1)} as it was asked."}
+
+
+def _reason(request: str) -> dict[str, Any]:
+    number = len(_STEP.findall(request.rpartition("Reasoning so far:")[2]))
+    found = re.findall(r"^\[(.+)\]$", request, re.MULTILINE) or [_about(request, 0)]
+    if number < _hops(request):
+        thought = f"It is known what {found[-1]} is, but not what it is connected with; that has to be looked up next."
+        return {"thought": f"{thought} Then the two can be compared.", "needs_retrieval": True}
+    thought = (
+        f"It was found what {found[0]} is and what {found[-1]} is. Taken together this gives the answer: {found[-1]}."
+    )
+    return {"thought": thought, "needs_retrieval": False}
+
+
+def _identify_entities(request: str) -> dict[str, Any]:
+    number = len(_STEP.findall(request.rpartition("Reasoning so far:")[2]))
+    names = list(dict.fromkeys([_about(request, number), _about(request, number + 1)]))
+    asked = [{"entity": name, "queries": [f"{name} origin", f"What is {name} connected with"]} for name in names]
+    return {"entities": asked[: 1 + (number == 1)]}
+
+
+def _summarize(request: str) -> dict[str, Any]:
+    told = [sentence for _, sentence in _TITLE.findall(request)][:_KEPT]
+    return {"summary": ". ".join(told) + "."}
+
+
+def _decompose(request: str) -> dict[str, Any]:
+    question, name = _question(request), _about(request, 0)
+    thought = f"First it has to be found out what {name} is, then what it is connected with, and from that the answer."
+    asked = [f"What is {name} connected with, part {number}?" for number in range(1, _hops(request))]
+    return {"thought": thought, "subqueries": [*asked, question]}
+
+
+def _extract_evidence(request: str) -> dict[str, Any]:
+    sentences = _SENTENCE.findall(request)[:: max(1, len(_SENTENCE.findall(request)) // 5)][:5]
+    evidence = [
+        {"sentence": int(number), "full": [place] if place < 3 else [], "partial": [0], "phrases": text.split()[:3]}
+        for place, (number, text) in enumerate(sentences, start=1)
+    ]
+    thought = f"Sentence {evidence[0]['sentence']} names {_about(request, 0)}, which answers Q1 and leads to Q0. "
+    return {
+        "thought": f"{thought}The others tell what it is connected with. What is asked is now known.",
+        "evidence": evidence,
+    }
+
+
+def _plan(request: str) -> dict[str, Any]:
+    name, number = _about(request, 0), _hops(request)
+    steps = [
+        {"thought": "find what it leads to", "question": f"Who or what is {name} connected with?", "action": "retrieve"}
+        for _ in range(number - 1)
+    ]
+    return {"steps": [*steps, {"thought": "answer", "question": _question(request), "action": "retrieve"}]}
+
+
+def _act(request: str) -> dict[str, Any]:
+    number, title, text = (_SOURCE.findall(request) or [("1", "it", "nothing is known")])[0]
+    return {"answer": f"{title} is what is asked for, since {text[:80]} [{number}]."}
+
+
+def _review(request: str) -> dict[str, Any]:
+    """Pass nine of ten, doubt one: a question asked because of doubt passes."""
+    if zlib.crc32(request.encode()) % 10 == 0 and "more precisely" not in request:
+        asked = f"What is {_about(request, 0)} more precisely?"
+        return {"status": "UNCONFIDENT", "answer": None, "question": asked}
+    return {"status": "PASS", "answer": None, "question": None}
+
+
+def _refine(request: str) -> dict[str, Any]:
+    return {"question": request.rpartition("Next question: ")[2]}
+
+
+_SCRIPTS: dict[str, Callable[[str], dict[str, Any]]] = {
+    "integrate": _integrate,
+    "answer_from_triples": _refuse,
+    "answer_from_sentences": _answer,
+    "answer_from_passages": _answer,
+    "construct_chain": _construct_chain,
+    "next_thought": _next_thought,
+    "reason": _reason,
+    "identify_entities": _identify_entities,
+    "summarize": _summarize,
+    "answer_from_outline": _answer,
+    "decompose": _decompose,
+    "extract_evidence": _extract_evidence,
+    "plan": _plan,
+    "act": _act,
+    "review": _review,
+    "refine": _refine,
+    "answer_from_trajectories": _answer,
+}

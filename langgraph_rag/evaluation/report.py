@@ -19,8 +19,8 @@ _RESAMPLES, _SEED = 1_000, 0
 _NOTE = """\
 EM, F1, Acc, Acc†, R@k, All@5 and refusals are percentages of the answered questions (failures are not among them), \
 R@k and All@5 of those that name supporting passages, Acc† (a model judged) of those that the judge did not fail at. \
-Calls, tokens and steps are means per answered question; seconds are wall time per answered question, mean and median. \
-In brackets 95% bootstrap intervals.
+Calls, tokens and steps are means per answered question; seconds are wall time per answered question, mean and median; \
+in brackets are 95% bootstrap intervals.
 """
 
 
@@ -139,8 +139,8 @@ def _cells(summary: Summary, judged: bool) -> dict[str, str]:
         "All@5": shown("all_at_5"),
         "Refusals": shown("refusals"),
         "Calls": shown("calls"),
-        "Tokens in": shown("input_tokens"),
-        "Tokens out": shown("output_tokens"),
+        "Tokens in": _whole(summary["input_tokens"], summary["intervals"]["input_tokens"]),
+        "Tokens out": _whole(summary["output_tokens"], summary["intervals"]["output_tokens"]),
         "Steps": shown("steps"),
         "Seconds": f"{shown('mean_seconds')}, {_shown(summary['median_seconds'])}",
         "Answered from": ", ".join(f"{name} {share}%" for name, share in shares.items()) or "–",
@@ -151,6 +151,10 @@ def _shown(value: float | None, interval: Sequence[float] | None = None) -> str:
     if value is None:
         return "–"
     return f"{value} ({interval[0]}–{interval[1]})" if interval and interval[0] < interval[1] else str(value)
+
+
+def _whole(value: float | None, interval: Sequence[float] | None) -> str:
+    return _shown(None if value is None else round(value), interval and [round(edge) for edge in interval])
 
 
 def _known(values: Iterable[float | None]) -> list[float]:

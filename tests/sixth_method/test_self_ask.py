@@ -10,6 +10,7 @@ from fakes import ScriptedModel
 from self_ask import create_self_ask
 from self_ask_prompts import FOLLOW_UP
 
+from langgraph_rag.context import Context
 from langgraph_rag.evaluation import Question, evaluate, summarise
 from langgraph_rag.llm import read_reply
 from langgraph_rag.methods import METHODS, Method, create, named, register
@@ -36,8 +37,7 @@ def test_it_asks_follow_up_questions_until_there_is_nothing_more_to_ask(kb: Know
     graph = create_self_ask(model, kb).compile()
 
     nodes = [node for chunk in graph.stream({"question": QUESTION}, stream_mode="updates") for node in chunk]
-    asked = ScriptedModel.of(CASE)
-    result = create_self_ask(asked, kb).compile().invoke({"question": QUESTION})
+    result = create_self_ask(ScriptedModel.of(CASE), kb).compile().invoke({"question": QUESTION})
 
     look_up = ["follow_up", "retrieve", "rank_passages"]
     ends = ["follow_up", "read_passages", "find_support", "conclude"]
@@ -50,7 +50,7 @@ def test_it_asks_follow_up_questions_until_there_is_nothing_more_to_ask(kb: Know
 
 def test_the_prompt_shows_what_was_found_and_asked_and_an_example_it_would_accept(kb: KnowledgeBase) -> None:
     model = ScriptedModel.of(CASE)
-    create_self_ask(model, kb).compile().invoke({"question": QUESTION}, context={"top_k": 2})
+    create_self_ask(model, kb).compile().invoke({"question": QUESTION}, context=Context(top_k=2))
 
     first, _, third = (messages[1].text for messages in model.received[:3])
     assert first == f"(none)\n\nQuestion: {QUESTION}\nFollow-up questions so far:\n(none yet)"

@@ -1,0 +1,153 @@
+"""Ask every question of several data sets with every method and ablation, and write what came of it into the docs.
+
+python benchmarks/comparing.py ROOT
+
+ROOT holds a folder with corpus.jsonl and questions.jsonl for each data set. Each data set is a process of its own:
+the work is the processor's, and one process keeps one core busy. A stopped run goes on where it stopped.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from measuring import COMMIT, RESULTS, machine
+from results_page import DENSE, IMAGES, methods_of, results_page, write_pages
+from tqdm import tqdm
+
+from langgraph_rag.evaluation.pictures import draw_comparison
+from langgraph_rag.evaluation.questions import load_questions
+from langgraph_rag.methods import named
+
+_COMMAND = [sys.executable, "-c", "from langgraph_rag.cli import main; main()"]
+_ONE_THREAD = {"OMP_NUM_THREADS": "1"}  # torch threads of several processes would wait for each other
+
+
+def main() -> None:
+    """Run what is missing, then write the figures and the pages that show them."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("root", type=Path, help="folder with a folder for each data set")
+    parser.add_argument("--out", type=Path, default=Path("runs/comparing"), help="folder for indexes and outcomes")
+    parser.add_argument("--method", default="ablations", help="as eval takes them; all is without ablations")
+    parser.add_argument("--limit", type=int, help="ask only the first so many questions, and leave the docs alone")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at once")
+    arguments = parser.parse_args()
+    data = sorted((file.parent for file in arguments.root.glob("*/questions.jsonl")), key=_size, reverse=True)
+    if not data:
+        parser.error(f"expected folders with corpus.jsonl and questions.jsonl in {arguments.root}, got none")
+
+    out, names = arguments.out, named(arguments.method)
+    run = _begin(out)
+    evaluation = _Evaluation(data, out, arguments.limit, arguments.jobs)
+    asked = sum(len(load_questions(folder / "questions.jsonl", arguments.limit)) for folder in data)
+    phases = {
+        DENSE: ["native_rag"],
+        "methods": [name for name in names if "/" not in name],
+        "ablations": [name for name in names if "/" in name],
+    }
+    print("indexing", file=sys.stderr)
+    _at_once([_index(folder, out) for folder in data], out, arguments.jobs, lambda: None)
+    for phase, chosen in phases.items():
+        if chosen:
+            seconds = evaluation.ask(phase, chosen, asked * len(chosen))
+            run["minutes"][phase] = round(run["minutes"].get(phase, 0.0) + seconds / 60, 1)
+            _write(out / "run.json", run)
+
+    figures = {**run, "questions": asked, "data": {folder.name: _rows(out / folder.name) for folder in data}}
+    print(results_page(figures))
+    if arguments.limit is None:
+        _write(RESULTS / "comparing.json", figures)
+        for name, rows in figures["data"].items():
+            (IMAGES / name).mkdir(parents=True, exist_ok=True)
+            draw_comparison(methods_of(rows), IMAGES / name)
+        write_pages(figures)
+
+
+class _Evaluation:
+    """Asks the questions of all data sets, some data sets at once."""
+
+    def __init__(self, data: Sequence[Path], out: Path, limit: int | None, jobs: int) -> None:
+        self.data, self.out, self.jobs = data, out, jobs
+        self.limit = ["--limit", str(limit)] if limit else []
+
+    def ask(self, phase: str, names: Sequence[str], total: int) -> float:
+        """Return the seconds it took; what an earlier run has asked is not asked again."""
+        started = time.perf_counter()
+        commands = [self._command(folder, phase, names) for folder in self.data]
+        with tqdm(desc=phase, total=total, unit="question") as bar:
+            _at_once(commands, self.out, self.jobs, lambda: bar.update(self._answered(phase) - bar.n))
+        return time.perf_counter() - started
+
+    def _command(self, folder: Path, phase: str, names: Sequence[str]) -> list[str]:
+        out = self.out / folder.name
+        places = ["--kb", out / "kb", "--questions", folder / "questions.jsonl", "--out", out / phase]
+        search = ["--search", "dense"] if phase == DENSE else []
+        return [*_COMMAND, "eval", *map(str, places), "--method", ",".join(names), *self.limit, *search]
+
+    def _answered(self, phase: str) -> int:
+        return sum(file.read_bytes().count(b"\n") for file in self.out.glob(f"*/{phase}/**/outcomes.jsonl"))
+
+
+def _index(folder: Path, out: Path) -> list[str]:
+    return [*_COMMAND, "index", str(folder / "corpus.jsonl"), "--kb", str(out / folder.name / "kb")]
+
+
+def _at_once(commands: Sequence[list[str]], out: Path, jobs: int, look: Callable[[], object]) -> None:
+    """Run commands, the first ones first and so many at once, and look how far they are from time to time."""
+    waiting, running = list(commands), list[subprocess.Popen[bytes]]()
+    log = out / "log.txt"
+    with log.open("ab") as file:
+        try:
+            while waiting or running:
+                while waiting and len(running) < jobs:
+                    environment = {**_ONE_THREAD, **os.environ}
+                    running.append(subprocess.Popen(waiting.pop(0), stdout=file, stderr=file, env=environment))
+                time.sleep(0.5)
+                look()
+                if any(process.poll() for process in running):
+                    raise SystemExit(f"a command failed; what it said is at the end of {log}")
+                running = [process for process in running if process.poll() is None]
+        finally:
+            for process in running:
+                process.terminate()
+    look()
+
+
+def _begin(out: Path) -> dict[str, Any]:
+    """Return what a run is known by; a run goes on only with the code it began with."""
+    file = out / "run.json"
+    if file.exists():
+        run: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        if run["commit"] != COMMIT:
+            raise SystemExit(f"{out} holds a run of commit {run['commit']}, this is {COMMIT}: delete it to start again")
+        return run
+    run = {"commit": COMMIT, "date": date.today().isoformat(), "machine": machine(), "minutes": {}}
+    _write(file, run)
+    return run
+
+
+def _rows(out: Path) -> dict[str, Any]:
+    """Return the summaries of a data set: the dense baseline first, then each method followed by its ablations."""
+    reports = {file.parent.name: json.loads(file.read_text(encoding="utf-8")) for file in out.glob("*/report.json")}
+    dense = reports.pop(DENSE)["native_rag"]
+    found = {name: row for report in reports.values() for name, row in report.items()}
+    return {DENSE: dense, **{name: found[name] for name in named("ablations") if name in found}}
+
+
+def _write(file: Path, content: object) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _size(folder: Path) -> int:
+    return (folder / "corpus.jsonl").stat().st_size
+
+
+if __name__ == "__main__":
+    main()

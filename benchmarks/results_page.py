@@ -1,0 +1,135 @@
+"""The pages that show what `comparing.py` measured: `docs/results.md` and the table in the README."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from langgraph_rag.evaluation.report import markdown_table
+
+DOCS = Path(__file__).parent.parent / "docs"
+IMAGES = DOCS / "images" / "results"
+README = DOCS.parent / "README.md"
+DENSE = "dense"
+"""Single-shot RAG that searches by meaning alone: the retriever that everybody compares with."""
+
+Figures = Mapping[str, Any]
+Rows = Mapping[str, Any]
+_MARKS = ("<!-- results -->", "<!-- end of results -->")
+_NAMES = {"hotpotqa": "HotpotQA", "musique": "MuSiQue", "2wiki": "2WikiMultiHopQA"}
+_PICTURES = {"F1 against tokens": "quality_by_tokens", "Gold passages by depth": "recall_by_depth"}
+_PAGE = """\
+# Results
+
+All methods and their ablations on {names}, {questions} questions in all, with the offline model and all-MiniLM-L6-v2. \
+These are the figures of a rule-based model: what they show is what each method's retrieval and reasoning add over one \
+search, not what a language model makes of them.
+
+Made by `python benchmarks/comparing.py ROOT` at commit {commit} on {date}: {cores} cores ({cpu}), a process for each \
+data set. {minutes}
+
+The columns are those of `langgraph-rag eval`. EM, F1, Acc (a gold answer is contained), R@k and All@5 (gold passages \
+among the first k; all of them among the first 5) and refusals are percentages of the answered questions; calls, \
+tokens and steps are means per question; seconds are mean and median. In brackets are 95% bootstrap intervals. *dense* \
+is single-shot RAG that searches by meaning alone; the methods search by meaning and words.
+
+{sections}
+## What the ablations change
+
+Points of R@5 and F1 against the whole method, for each data set.
+
+{ablations}"""
+
+
+def results_page(figures: Figures) -> str:
+    """Return the page of results."""
+    data = _in_order(figures["data"])
+    spent = [
+        f"{minutes:.0f} minutes for the {phase}" for phase, minutes in figures["minutes"].items() if phase != DENSE
+    ]
+    return _PAGE.format(
+        names=_listed([_name(name) for name in data]),
+        questions=figures["questions"],
+        commit=figures["commit"],
+        date=figures["date"],
+        cores=figures["machine"]["cores"],
+        cpu=figures["machine"]["cpu"],
+        minutes=f"It took {_listed(spent)}." if spent else "",
+        sections="\n".join(_section(name, rows) for name, rows in data.items()),
+        ablations=_ablations(data),
+    )
+
+
+def readme_table(figures: Figures) -> str:
+    """Return the short table: for each method what it finds and answers on each data set, and what that costs."""
+    data = _in_order(figures["data"])
+    head = ["", *(f"{_name(name)} R@5 | F1" for name in data), "calls | tokens"]
+    lines = [f"| {' | '.join(head)} |", "|---|" + "---:|" * (2 * len(data) + 2)]
+    for method in methods_of(next(iter(data.values()))):
+        rows = [rows[method] for rows in data.values()]
+        cells = [_shown(row[name]) for row in rows for name in ("recall_at_5", "f1")]
+        tokens = [row["input_tokens"] + row["output_tokens"] for row in rows]
+        costs = [f"{_mean([row['calls'] for row in rows], rows):.1f}", f"{_mean(tokens, rows):,.0f}"]
+        lines.append(f"| {' | '.join([method, *cells, *costs])} |")
+    return "\n".join(lines) + "\n"
+
+
+def methods_of(rows: Rows) -> dict[str, Any]:
+    """Return the rows of the methods, without those of their ablations."""
+    return {name: row for name, row in rows.items() if "/" not in name}
+
+
+def with_table(readme: str, figures: Figures) -> str:
+    """Return the README with the table put between its marks, and where to find the rest."""
+    begin, end = _MARKS
+    text = f"{readme_table(figures)}\n[All figures](docs/results.md) with their intervals, and the ablations.\n"
+    return re.sub(f"{begin}.*?{end}", lambda _: f"{begin}\n{text}{end}", readme, flags=re.DOTALL)
+
+
+def write_pages(figures: Figures) -> None:
+    """Write the page of results, and the table into the README."""
+    (DOCS / "results.md").write_text(results_page(figures), encoding="utf-8", newline="\n")
+    README.write_text(with_table(README.read_text(encoding="utf-8"), figures), encoding="utf-8", newline="\n")
+
+
+def _section(name: str, rows: Rows) -> str:
+    shown = {title: f"images/results/{name}/{file}.png" for title, file in _PICTURES.items()}
+    pictures = "\n".join(f"![{title} on {_name(name)}]({path})" for title, path in shown.items())
+    return f"## {_name(name)}\n\n{markdown_table(rows)}\n{pictures}\n"
+
+
+def _ablations(data: Mapping[str, Rows]) -> str:
+    head = ["Ablation", *(f"{_name(name)} R@5 | F1" for name in data)]
+    lines = [f"| {' | '.join(head)} |", "|---|" + "---:|" * (2 * len(data))]
+    for ablation in (name for name in next(iter(data.values())) if "/" in name):
+        pairs = [(rows[ablation], rows[ablation.partition("/")[0]]) for rows in data.values()]
+        cells = [_difference(less[name], whole[name]) for less, whole in pairs for name in ("recall_at_5", "f1")]
+        lines.append(f"| {' | '.join([ablation, *cells])} |")
+    return "\n".join(lines) + "\n"
+
+
+def _difference(value: float | None, whole: float | None) -> str:
+    return "–" if value is None or whole is None else f"{value - whole:+.1f}"
+
+
+def _mean(values: list[float], rows: list[Any]) -> float:
+    """Return the mean over the questions of all data sets."""
+    answered = [row["questions"] - row["failures"] for row in rows]
+    return float(sum(value * number for value, number in zip(values, answered, strict=True)) / sum(answered))
+
+
+def _shown(value: float | None) -> str:
+    return "–" if value is None else str(value)
+
+
+def _in_order(data: Mapping[str, Rows]) -> dict[str, Rows]:
+    known = [name for name in _NAMES if name in data]
+    return {name: data[name] for name in [*known, *sorted(set(data) - set(known))]}
+
+
+def _name(folder: str) -> str:
+    return _NAMES.get(folder, folder)
+
+
+def _listed(items: list[str]) -> str:
+    return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
