@@ -96,7 +96,9 @@ def _facts(text: str) -> list[list[str]]:
 
 def _about(request: str, number: int) -> str:
     """Return the name of something the request shows, another one for each number."""
-    names = [title for title, _ in _TITLE.findall(request)] or [title for _, title, _ in _SOURCE.findall(request)]
+    names: list[str] = [title for title, _ in _TITLE.findall(request)] or [
+        title for _, title, _ in _SOURCE.findall(request)
+    ]
     names = names or re.findall(r"[A-Z]\w+(?: [A-Z]\w+)*", _question(request)) or ["it"]
     return names[number % len(names)]
 
