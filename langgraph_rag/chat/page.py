@@ -89,7 +89,7 @@ class ChatPage:
         ).classes("hidden-uploader")
         uploader.props(f'accept="{",".join(READABLE)}"')
         self._add_button = ui.button("Add documents", icon="upload_file").props("outline no-caps")
-        self._add_button.on("click", js_handler=f"() => getElement({uploader.id}).pickFiles()")
+        self._add_button.on("click", js_handler=f"() => getElement({uploader.id}).$refs.qRef.pickFiles()")
         ui.label(f"Files ending in {', '.join(READABLE)}; they stay on this machine.").classes("help")
         self._progress = ui.linear_progress(0, show_value=False).props('aria-label="Documents added"')
         self._progress.visible = False

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from html import escape
+from pathlib import PurePath
 from typing import Any
 
 from nicegui import ui
@@ -140,7 +141,7 @@ class Turn:
                 ui.html(escape(piece["title"]), sanitize=False, tag="h3")
                 ui.button(icon="close", on_click=dialog.close).props('flat round dense aria-label="Close"')
             if records:
-                source = records[0].get("source")
+                source = PurePath(records[0].get("source", "")).name
                 ui.html(drawing.passage(records[0], piece), sanitize=False)
                 ui.label(" · ".join(filter(None, [piece["passage_id"], source]))).classes("help")
             else:

@@ -1,0 +1,167 @@
+"""A headless Chromium, a chat page to open in it, and what a page should be for everyone."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser, Page, Playwright
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+_FLAGS = """--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
+    --disable-component-update --disable-sync --disable-dev-shm-usage""".split()
+PATIENCE = 90_000  # milliseconds; the first question loads the embedder
+_STARTED = "The page of "
+
+# The controls a keyboard reaches that have no name to read out.
+_NAMELESS = """() => [...document.querySelectorAll(
+        'button, input:not([type=file]), textarea, select, a[href], [role=button], [role=combobox], [role=switch]')]
+    .filter(control => control.offsetParent !== null && !control.closest('[aria-hidden=true]'))
+    .filter(control => ![
+        control.getAttribute('aria-label'), control.innerText,
+        ...(control.labels ? [...control.labels].map(label => label.innerText) : []),
+        document.getElementById(control.getAttribute('aria-labelledby'))?.innerText,
+    ].some(name => name && name.trim()))
+    .map(control => control.outerHTML.slice(0, 200))"""
+
+# The texts whose contrast with their background is below WCAG AA: 4.5, or 3 where they are large.
+_FAINT = """() => {
+    const canvas = new OffscreenCanvas(1, 1).getContext('2d', {willReadFrequently: true});
+    const rgba = colour => {
+        canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
+        return [...canvas.getImageData(0, 0, 1, 1).data];
+    };
+    const light = colour => colour.slice(0, 3).map(c => c / 255)
+        .map(c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+        .reduce((sum, c, place) => sum + c * [0.2126, 0.7152, 0.0722][place], 0);
+    const behind = element => {
+        for (let at = element; at; at = at.parentElement) {
+            const colour = rgba(getComputedStyle(at).backgroundColor);
+            if (colour[3] === 255) return colour;
+        }
+        return [255, 255, 255, 255];
+    };
+    const faint = [];
+    for (const element of document.querySelectorAll('body *')) {
+        const words = [...element.childNodes].some(node => node.nodeType === 3 && node.textContent.trim());
+        const shown = element.offsetParent !== null && !element.closest('[disabled], .disabled, script, style');
+        if (!words || !shown) continue;
+        const style = getComputedStyle(element), size = parseFloat(style.fontSize);
+        const [a, b] = [light(rgba(style.color)), light(behind(element))];
+        const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+        const large = size >= 24 || (size >= 18.66 && parseInt(style.fontWeight) >= 700);
+        if (contrast < (large ? 3 : 4.5))
+            faint.push(`${contrast.toFixed(2)}: ${element.className} ${element.textContent.trim().slice(0, 40)}`);
+    }
+    return faint;
+}"""
+
+
+@contextmanager
+def chromium(playwright: Playwright) -> Iterator[Browser]:
+    """Start the browser and close it at the end."""
+    browser = playwright.chromium.launch(executable_path=CHROMIUM, args=_FLAGS)
+    try:
+        yield browser
+    finally:
+        browser.close()
+
+
+@contextmanager
+def serving(kb: Path, **environment: str) -> Iterator[str]:
+    """Run `langgraph-rag chat` over a knowledge base and yield its address."""
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+    command = ["chat", "--kb", str(kb), "--port", "0", "--no-browser"]
+    server = subprocess.Popen(
+        [sys.executable, "-c", "from langgraph_rag.cli import main; main()", *command],
+        env={**inherited, "HF_HUB_OFFLINE": "1", **environment},
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert server.stdout is not None
+    try:
+        line = next((line for line in server.stdout if line.startswith(_STARTED)), "")
+        assert line, f"the server did not come up: exit code {server.wait()}"
+        yield line.split(" is at ")[1].split()[0]
+    finally:
+        if server.poll() is None:
+            os.killpg(server.pid, signal.SIGKILL)
+        server.wait()
+        server.stdout.close()
+
+
+@contextmanager
+def silent_port(*, listens: bool) -> Iterator[int]:
+    """Hold a port where nobody answers: calls wait for ever, or are refused if it does not even listen."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        if listens:
+            held.listen()
+        yield held.getsockname()[1]
+
+
+@dataclass
+class Tab:
+    """A tab with the page open, and all it asked for and complained about."""
+
+    page: Page
+    hosts: set[str] = field(default_factory=set)
+    troubles: list[str] = field(default_factory=list)
+
+    @classmethod
+    def open(cls, browser: Browser, url: str, **options: Any) -> "Tab":
+        """Open the page in a window of its own."""
+        page = browser.new_context(**{"viewport": {"width": 1280, "height": 860}, **options}).new_page()
+        page.set_default_timeout(PATIENCE)
+        tab = cls(page)
+        page.on("request", lambda request: tab.hosts.add(str(urlsplit(request.url).hostname)))
+        page.on("websocket", lambda opened: tab.hosts.add(str(urlsplit(opened.url).hostname)))
+        page.on("requestfailed", lambda request: tab.troubles.append(f"failed: {request.url}"))
+        page.on("response", lambda got: tab.troubles.append(f"{got.status}: {got.url}") if got.status >= 400 else None)
+        page.on("pageerror", lambda error: tab.troubles.append(str(error)))
+        page.on("console", lambda m: tab.troubles.append(m.text) if m.type in ("error", "warning") else None)
+        page.goto(url)
+        tab.box.wait_for()
+        return tab
+
+    @property
+    def box(self) -> Any:
+        """The box to ask in."""
+        return self.page.get_by_role("textbox", name="Question", exact=True)
+
+    def ask(self, question: str) -> None:
+        """Ask and do not wait for the answer."""
+        self.box.fill(question)
+        self.box.press("Enter")
+
+    def answer(self, place: int = 0) -> str:
+        """Wait for the answer of a question and return it."""
+        turn = self.page.locator(".turn").nth(place)
+        turn.locator(".cost").wait_for()
+        return str(turn.locator(".answer").inner_text())
+
+    def alert(self) -> str:
+        """Wait for a message of an error and return it."""
+        return str(self.page.get_by_role("alert").filter(visible=True).last.inner_text())
+
+    def choose(self, label: str, value: str) -> None:
+        """Choose from a list by its label."""
+        self.page.get_by_role("combobox", name=label).click()
+        self.page.get_by_role("option", name=value, exact=True).click()
+
+    def nameless(self) -> list[str]:
+        """Return the controls that have no name to read out."""
+        return list(self.page.evaluate(_NAMELESS))
+
+    def faint(self) -> list[str]:
+        """Return the texts that are hard to read on their background."""
+        return list(self.page.evaluate(_FAINT))

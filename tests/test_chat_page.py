@@ -1,0 +1,273 @@
+"""The chat page from end to end, in a headless Chromium, against `langgraph-rag chat` as a process of its own."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_socket
+
+pytest.importorskip("nicegui", reason="the extra chat is not installed")
+pytest.importorskip("playwright", reason="playwright is not installed")
+
+from browser import CHROMIUM, Tab, chromium, serving, silent_port
+from playwright.sync_api import Browser, expect, sync_playwright
+
+QUESTION, ANSWER = "In which town was the engineer who designed the Sarl Viaduct born?", "Anstrey"
+OTHER, OTHER_ANSWER = "Whom did the director of Nine Tides marry?", "Corwen Ashlade"
+IMAGES = Path(__file__).parent.parent / "docs" / "images"
+NARROW = {"width": 390, "height": 800}
+
+pytestmark = [
+    pytest.mark.localhost,
+    pytest.mark.usefixtures("localhost"),
+    pytest.mark.skipif(not CHROMIUM, reason="Chromium is not installed (make browser installs Debian's)"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    pytest_socket.enable_socket()
+    with sync_playwright() as playwright, chromium(playwright) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def url(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Serve the sample corpus; models of `vllm` never answer, and no server of `openai` is there."""
+    pytest_socket.enable_socket()
+    folder = tmp_path_factory.mktemp("chat") / "harbours"
+    shutil.copytree(sample_folder, folder)
+    with silent_port(listens=True) as silent, silent_port(listens=False) as dead:
+        models = {"VLLM_BASE_URL": f"http://127.0.0.1:{silent}/v1", "OPENAI_BASE_URL": f"http://127.0.0.1:{dead}/v1"}
+        with serving(folder, **models, OPENAI_API_KEY="none") as url:
+            yield url
+
+
+@pytest.fixture
+def tab(browser: Browser, url: str) -> Iterator[Tab]:
+    opened = Tab.open(browser, url)
+    yield opened
+    opened.page.context.close()
+
+
+# --- asking ----------------------------------------------------------------------------------------------------------
+def test_a_question_is_answered_with_steps_and_evidence_and_nothing_leaves_this_machine(tab: Tab) -> None:
+    tab.ask(QUESTION)
+
+    tab.page.locator(".steps li", has_text="Step 1").first.wait_for()
+    assert tab.answer() == ANSWER
+    assert "model calls" in tab.page.locator(".cost").inner_text()
+    assert tab.page.locator(".wide .entity", has_text="Anstrey").count() == 1
+    tab.page.locator(".evidence button", has_text="Matthis Orvane Born in").click()
+    reading = tab.page.get_by_role("dialog")
+    assert reading.locator("mark").inner_text().startswith("Born in Anstrey")
+    assert len(reading.locator(".passage").inner_text()) > len(reading.locator("mark").inner_text())
+    tab.page.keyboard.press("Escape")
+    reading.wait_for(state="hidden")
+    assert tab.hosts == {"127.0.0.1"}
+    assert tab.troubles == []
+
+
+def test_the_keyboard_is_enough(tab: Tab) -> None:
+    page = tab.page
+    expect(tab.box).to_be_focused()
+    page.keyboard.type(QUESTION)
+    page.keyboard.press("Shift+Enter")
+    assert "\n" in tab.box.input_value()
+    page.keyboard.press("Enter")
+    assert tab.answer() == ANSWER
+    expect(tab.box).to_be_focused()
+
+    for _ in range(60):
+        page.keyboard.press("Shift+Tab")
+        if page.evaluate("document.activeElement.dataset.evidence"):
+            break
+    page.keyboard.press("Enter")
+
+    page.get_by_role("dialog").locator("mark").wait_for()
+    page.keyboard.press("Escape")
+    page.get_by_role("dialog").wait_for(state="hidden")
+
+
+def test_method_and_limits_are_those_chosen(tab: Tab) -> None:
+    tab.choose("Method", "native_rag")
+    tab.ask(QUESTION)
+    tab.answer()
+    steps = tab.page.locator(".steps li")
+    assert steps.filter(has_text="Answering from").count() == 1
+    assert steps.filter(has_text="weighed").count() == 0
+
+    tab.choose("Method", "cirag")
+    tab.page.get_by_label("Max steps").fill("1")
+    tab.ask(QUESTION)
+    tab.answer(1)
+    steps = tab.page.locator(".turn").nth(1).locator(".steps li")
+    assert steps.filter(has_text="Step 1").count() == 1
+    assert steps.filter(has_text="Step 2").count() == 0
+
+
+def test_a_plan_waits_to_be_edited_and_approved(tab: Tab) -> None:
+    tab.choose("Method", "par_rag")
+    tab.page.get_by_role("switch", name="Show me the plan first").click()
+    tab.ask(QUESTION)
+
+    first = tab.page.locator(".plan textarea").first
+    first.fill("Who directed Nine Tides?")
+    for _ in range(tab.page.locator(".plan textarea").count() - 1):
+        tab.page.get_by_role("button", name="Remove this question").last.click()
+    expect(tab.page.locator(".plan textarea")).to_have_count(1)
+    tab.page.get_by_role("button", name="Go on with this plan").click()
+
+    tab.answer()
+    assert tab.page.locator(".steps li", has_text="Who directed Nine Tides?").count() >= 1
+    assert tab.page.locator(".plan").count() == 0
+
+
+def test_two_tabs_ask_at_once(browser: Browser, url: str) -> None:
+    one, two = Tab.open(browser, url), Tab.open(browser, url)
+    one.ask(QUESTION)
+    two.ask(OTHER)
+
+    assert (one.answer(), two.answer()) == (ANSWER, OTHER_ANSWER)
+    assert [tab.page.locator(".turn").count() for tab in (one, two)] == [1, 1]
+
+
+def test_a_question_can_be_stopped_and_another_asked(tab: Tab) -> None:
+    tab.page.get_by_label("Model", exact=True).fill("vllm:silent")
+    tab.ask(QUESTION)
+    tab.page.locator(".steps li").first.wait_for()
+
+    tab.page.get_by_role("button", name="Stop").click()
+
+    tab.page.get_by_text("Stopped.").wait_for()
+    tab.page.get_by_label("Model", exact=True).fill("offline")
+    tab.ask(QUESTION)
+    assert tab.answer(1) == ANSWER
+
+
+# --- errors ----------------------------------------------------------------------------------------------------------
+def test_an_empty_question_is_told_at_the_box(tab: Tab) -> None:
+    tab.ask("   ")
+
+    assert tab.alert() == "The question is empty: write one first."
+    assert tab.page.locator(".turn").count() == 0
+
+
+@pytest.mark.parametrize(
+    ("label", "value", "expected"),
+    [
+        ("Model", "openai:gpt", "gpt could not be asked"),
+        ("Model", "nobody", "unknown model 'nobody'"),
+        ("Top k", "2.5", "Top k: Input should be a valid integer"),
+    ],
+)
+def test_what_cannot_be_done_is_told(tab: Tab, label: str, value: str, expected: str) -> None:
+    tab.page.get_by_label(label, exact=True).fill(value)
+    tab.ask(QUESTION)
+
+    assert expected in tab.alert()
+    assert tab.page.locator(".answer:visible").count() == 0
+
+
+def test_an_empty_knowledge_base_says_so_takes_documents_and_answers(browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "heron.md").write_text("# Grey heron\n\nThe grey heron was described by Linnaeus in 1758.")
+    (tmp_path / "broken.txt").write_bytes(b"\xff\xfe\xff")
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG")
+    with serving(tmp_path / "new") as url:
+        tab, other = Tab.open(browser, url), Tab.open(browser, url)
+        tab.page.get_by_text("No documents yet").wait_for()
+        tab.ask(QUESTION)
+        assert "is empty: add documents first" in tab.alert()
+
+        for name, expected in (("broken.txt", "broken.txt: expected UTF-8"), ("picture.png", "A file was refused")):
+            tab.page.set_input_files("input[type=file]", tmp_path / name)
+            tab.page.get_by_role("alert").filter(has_text=expected).wait_for()
+        with tab.page.expect_file_chooser() as chooser:
+            tab.page.get_by_role("button", name="Add documents").click()
+        chooser.value.set_files(tmp_path / "heron.md")
+        tab.page.get_by_text("heron.md: 1 passages added.").wait_for()
+
+        for each in (tab, other):
+            each.page.get_by_text("new: 1 passages").wait_for()
+        tab.ask("Who described the grey heron?")
+        tab.answer(1)
+        assert tab.page.locator(".evidence button", has_text="Linnaeus").count() >= 1
+        assert tab.troubles == other.troubles == []
+
+
+# --- for everyone ----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_control_has_a_name_and_every_text_stands_out(browser: Browser, url: str, scheme: str) -> None:
+    tab = Tab.open(browser, url, color_scheme=scheme)
+    assert tab.page.title() == "langgraph_rag"
+    assert tab.page.locator("html").get_attribute("lang") == "en-US"
+    tab.page.get_by_text("More", exact=True).click()
+    assert (tab.nameless(), tab.faint()) == ([], [])
+
+    tab.ask(QUESTION)
+    tab.answer()
+    tab.page.locator(".steps .q-item").click()
+    tab.page.locator(".steps li").first.wait_for()
+    assert (tab.nameless(), tab.faint()) == ([], [])
+
+    tab.page.locator(".evidence button").first.click()
+    tab.page.get_by_role("dialog").locator("mark").wait_for()
+    assert (tab.nameless(), tab.faint()) == ([], [])
+    assert tab.troubles == []
+
+
+def test_light_and_dark_can_be_switched(tab: Tab) -> None:
+    before = tab.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    tab.page.get_by_role("button", name="Switch between light and dark").click()
+
+    tab.page.locator("body.body--dark").wait_for()
+    assert tab.page.evaluate("getComputedStyle(document.body).backgroundColor") != before
+
+
+def test_a_narrow_window_shows_everything_without_scrolling_sideways(browser: Browser, url: str) -> None:
+    tab = Tab.open(browser, url, viewport=NARROW)
+    assert not tab.page.get_by_text("How to answer").is_visible()
+    tab.page.get_by_role("button", name="Settings and documents").click()
+    tab.page.get_by_text("How to answer").wait_for()
+    tab.page.mouse.click(380, 400)
+    tab.page.get_by_text("How to answer").wait_for(state="hidden")
+
+    tab.ask(QUESTION)
+
+    assert tab.answer() == ANSWER
+    assert tab.page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
+    assert (tab.page.locator(".narrow").is_visible(), tab.page.locator(".wide").is_visible()) == (True, False)
+
+
+def test_each_picture_of_the_documentation_is_small(browser: Browser, url: str, tmp_path: Path) -> None:
+    """UPDATE_SCREENSHOTS=1 takes them anew."""
+    folder = IMAGES if os.environ.get("UPDATE_SCREENSHOTS") else tmp_path
+    folder.mkdir(exist_ok=True)
+    looks: dict[str, dict[str, Any]] = {
+        "chat": {},
+        "chat_dark": {"color_scheme": "dark"},
+        "chat_narrow": {"viewport": NARROW},
+    }
+    for name, options in looks.items():
+        tab = Tab.open(browser, url, **options)
+        tab.ask(QUESTION)
+        tab.answer()
+        tab.page.wait_for_function("document.querySelector('.turn').getBoundingClientRect().top < 120")
+        tab.page.wait_for_timeout(700)  # the steps fold
+        if name == "chat_dark":
+            tab.page.locator(".wide [data-evidence]").first.click()
+            tab.page.get_by_role("dialog").locator("mark").wait_for()
+            tab.page.wait_for_timeout(500)
+        tab.page.screenshot(path=folder / f"{name}.png")
+        assert (folder / f"{name}.png").stat().st_size < 200_000
+    plan = Tab.open(browser, url)
+    plan.choose("Method", "par_rag")
+    plan.page.get_by_role("switch", name="Show me the plan first").click()
+    plan.ask(QUESTION)
+    plan.page.locator(".plan textarea").first.wait_for()
+    plan.page.wait_for_timeout(500)
+    plan.page.screenshot(path=folder / "chat_plan.png")
+    assert (folder / "chat_plan.png").stat().st_size < 200_000
