@@ -481,3 +481,24 @@ def test_several_threads_at_once_see_and_leave_a_sound_knowledge_base(
     with KnowledgeBase.open(tmp_path / "calm", ArithmeticEmbeddings()) as calm:
         calm.add([*documents, *more], progress=False)
         assert contents(kb) == contents(calm)
+
+
+async def test_triples_are_found_in_the_whole_knowledge_base(kb: KnowledgeBase) -> None:
+    stored = kb.triples(kb._records.ids())
+    wanted = stored[-1]
+
+    found = await kb.asearch_triples(" ".join(wanted["triple"]), 3)
+
+    assert found[0] == wanted
+    assert len(found) == 3
+    assert kb.info()["triple_vectors"] == len(stored)
+
+
+async def test_triples_added_later_are_found_and_deleted_ones_are_not(kb: KnowledgeBase) -> None:
+    await kb.asearch_triples("where is Thornwick", 1)
+    await asyncio.to_thread(kb.add, [{"id": "new", "title": "Thornwick", "text": "Thornwick is a town in Norland."}])
+    (added, *_) = await kb.asearch_triples("Thornwick is a town in Norland", 1)
+    kb.delete(["new"])
+
+    assert added["sources"][0]["passage_id"] == "new"
+    assert "new" not in [s["passage_id"] for t in await kb.asearch_triples("Thornwick", 50) for s in t["sources"]]

@@ -19,12 +19,14 @@ from langgraph_rag.nodes.conclude import Conclude, as_ranked
 from langgraph_rag.nodes.construct_chain import ConstructChain, TakeBest
 from langgraph_rag.nodes.decompose_knowledge import (
     DecomposeKnowledge,
+    all_knowledge,
     as_document,
     as_sentence,
     as_triple,
     into_documents,
     into_sentences,
     into_triples,
+    nearest_triples,
 )
 from langgraph_rag.nodes.identify_candidates import IdentifyCandidates, IdentifyInWholeGraph, TakeAll
 from langgraph_rag.nodes.node import as_node
@@ -134,12 +136,13 @@ def create_kirag(
 
     graph = StateGraph(KiragState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
     graph.add_node("receive_question", as_node(ReceiveQuestion(_BEGINNINGS)))
+    scored_by = _aligner(aligner, kb, remembered=knowledge == "triples")
     if retriever == "none":
-        scored_by = _aligner(aligner, kb, remembered=False)
-        everything = IdentifyInWholeGraph(kb, kb.extractor, _INTO[knowledge], scored_by, DEFAULTS)
+        own = aligner is None and knowledge == "triples"
+        whole = nearest_triples if own else all_knowledge(_INTO[knowledge], kb.extractor)
+        everything = IdentifyInWholeGraph(kb, whole, scored_by, DEFAULTS)
         graph.add_node("identify_candidates", as_node(everything))
     else:
-        scored_by = _aligner(aligner, kb, remembered=knowledge == "triples")
         graph.add_node("retrieve", as_node(Retrieve(kb)))
         graph.add_node("decompose_knowledge", as_node(DecomposeKnowledge(kb, kb.extractor, _INTO[knowledge])))
         identify = TakeAll() if aligner == "none" else IdentifyCandidates(scored_by, DEFAULTS)

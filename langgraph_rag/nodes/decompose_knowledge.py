@@ -9,19 +9,17 @@ from typing_extensions import TypedDict
 from langgraph_rag.matching import triple_text
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.answering import TitledText
-from langgraph_rag.records import Candidate, ScoredPassage, Source
+from langgraph_rag.records import Candidate, ScoredPassage, Source, Triple
 from langgraph_rag.tools.extraction import TripleExtractor
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 Decomposition = Callable[[KnowledgeBase, TripleExtractor, Sequence[str]], Awaitable[list[Candidate]]]
+WholeGraph = Callable[[KnowledgeBase, str, int], Awaitable[list[Candidate]]]
 
 
 async def into_triples(kb: KnowledgeBase, extractor: TripleExtractor, ids: Sequence[str]) -> list[Candidate]:
     """Decompose passages into triples, each with all passages and sentences that state it."""
-    return [
-        Candidate(**entry, name=triple_text(entry["triple"]), text=f"<{'; '.join(entry['triple'])}>", score=0.0)
-        for entry in await kb.atriples(ids, extractor)
-    ]
+    return [_fact(entry) for entry in await kb.atriples(ids, extractor)]
 
 
 async def into_sentences(kb: KnowledgeBase, extractor: TripleExtractor, ids: Sequence[str]) -> list[Candidate]:
@@ -41,6 +39,25 @@ async def into_documents(kb: KnowledgeBase, extractor: TripleExtractor, ids: Seq
         )
         for record in await kb.apassages(ids)
     ]
+
+
+async def nearest_triples(kb: KnowledgeBase, query: str, most: int) -> list[Candidate]:
+    """Return the triples of the whole knowledge base that are nearest to a query."""
+    return [_fact(entry) for entry in await kb.asearch_triples(query, most)]
+
+
+def all_knowledge(into: Decomposition, extractor: TripleExtractor) -> WholeGraph:
+    """Return a way to have all that passages decompose into, whatever the query."""
+
+    async def decompose(kb: KnowledgeBase, query: str, most: int) -> list[Candidate]:
+        return await into(kb, extractor, await kb.aids())
+
+    return decompose
+
+
+def _fact(entry: Triple) -> Candidate:
+    text = f"<{'; '.join(entry['triple'])}>"
+    return Candidate(**entry, name=triple_text(entry["triple"]), text=text, score=0.0)
 
 
 def _piece(name: str, text: str, passage_id: str, sentences: list[int]) -> Candidate:

@@ -6,11 +6,10 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from langgraph_rag.context import Settings, context
-from langgraph_rag.nodes.decompose_knowledge import Decomposition
+from langgraph_rag.nodes.decompose_knowledge import WholeGraph
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.records import Candidate, ScoredPassage
 from langgraph_rag.tools.aligner import Aligner
-from langgraph_rag.tools.extraction import TripleExtractor
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
@@ -41,20 +40,21 @@ class IdentifyCandidates:
 
 @dataclass(frozen=True)
 class IdentifyInWholeGraph:
-    """Score all knowledge there is, with no retriever before (table 4, "w/o Retriever"); meant for small corpora."""
+    """Score the knowledge of the whole knowledge base, with no retriever before (table 4, "w/o Retriever")."""
 
     kb: KnowledgeBase
-    extractor: TripleExtractor
-    into: Decomposition
+    knowledge: WholeGraph
     aligner: Aligner
     defaults: Settings
 
     async def __call__(self, state: IdentifyInput) -> dict[str, Any]:
         """Return the next step's number, its candidates, best first, and each passage's best score over all steps."""
-        step = state["step"] + 1
-        fresh = _unused(await self.into(self.kb, self.extractor, await self.kb.aids()), state["chain"])
+        step, most = state["step"] + 1, context(self.defaults).max_candidates
+        assert most is not None, "the defaults say how many candidates there are at most"
+        knowledge = await self.knowledge(self.kb, state["query"], most + len(state["chain"]))
+        fresh = _unused(knowledge, state["chain"])
         scores = await self.aligner.score(state["query"], fresh) if fresh else []
-        best = _best(fresh, scores, context(self.defaults).max_candidates)
+        best = _best(fresh, scores, most)
         return {**_identified(IdentifyInput(**{**state, "step": step}), best), "step": step}
 
 

@@ -30,7 +30,7 @@ from langgraph_rag.tools.entity_graph import EntityGraph
 from langgraph_rag.tools.extraction import Reading, RuleExtractor, TripleExtractor, supporting_sentences
 from langgraph_rag.tools.fusion import fuse
 from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
-from langgraph_rag.tools.record_store import FORMAT, Fact, RecordStore, content_hash
+from langgraph_rag.tools.record_store import FORMAT, Fact, RecordStore, content_hash, vector_id
 from langgraph_rag.tools.similarity import Similarity
 from langgraph_rag.tools.text import text_pipeline
 from langgraph_rag.tools.triple_graph import TripleGraph
@@ -89,6 +89,8 @@ class KnowledgeBase:
         self._entities: tuple[int, EntityGraph] | None = None
         self._hierarchy: tuple[int, HierarchyGraph] | None = None
         self._hierarchy_lock = threading.Lock()
+        self._embedding_triples = threading.Lock()
+        self._triples_embedded_at: int | None = None  # the edition of the records
         self._reading: dict[tuple[str, str], Future[None]] = {}
         self._reading_lock = threading.Lock()
         self._reads: Coalescer[Callable[[], Any], Any] = Coalescer(lambda works: [work() for work in works], largest=1)
@@ -285,6 +287,14 @@ class KnowledgeBase:
             _, triples = await self._read(self._unread_and_triples, passage_ids, extractor.version)
         return triples
 
+    async def asearch_triples(self, query: str, k: int = 10) -> list[Triple]:
+        """Return the k triples nearest to a query, best first; the first call embeds all that have no vector yet."""
+        await asyncio.to_thread(self._embed_all_triples)
+        ids = await self._similarity.search_triples(query, k)
+        passages = await self._read(self._records.stating, ids, self.extractor.version)
+        by_id = {vector_id(entry["triple"]): entry for entry in await self.atriples(passages)}
+        return [by_id[id_] for id_ in ids if id_ in by_id]
+
     async def apassages(self, ids: Sequence[str]) -> list[Record]:
         """Return passages with their sentences and phrases, in the order of the ids; unknown ids are left out."""
         return await self._read(self._records.passages, ids)
@@ -408,6 +418,13 @@ class KnowledgeBase:
                 ids = [id_ for id_, _ in readings]
                 self._graph.remove_passages(ids)
                 self._graph.add(self._facts(ids))
+
+    def _embed_all_triples(self) -> None:
+        with self._embedding_triples:
+            if self._triples_embedded_at != self._records.edition:
+                edition = self._records.edition
+                self.embed_triples(progress=False)
+                self._triples_embedded_at = edition
 
     def _search_graph(self, texts: Sequence[str], k: int) -> list[ScoredPassage]:
         graph = self.entities

@@ -203,6 +203,11 @@ class RecordStore:
                 entry["sources"].append(Source(passage_id=id_, sentences=sentences))
         return list(merged.values())
 
+    def stating(self, vectors: Sequence[str], extractor: str) -> list[str]:
+        """Return the ids of the passages that state triples with these vectors."""
+        query = "SELECT DISTINCT id FROM triples JOIN passages ON number = passage WHERE extractor = ? AND triples.vector IN"
+        return [row[0] for row in self._by_ids(query, vectors, extractor)]
+
     def vector_ids(self) -> list[str]:
         """Return the ids of the vectors of all triples, whether embedded or not."""
         return [row[0] for row in self._rows("SELECT DISTINCT vector FROM triples")]

@@ -39,6 +39,12 @@ class Similarity:
         """Return the k passages nearest to a query, best first."""
         return await self._searches.ask((await self._vector(query), k))
 
+    async def search_triples(self, query: str, k: int) -> list[str]:
+        """Return the vector ids of the k embedded triples nearest to a query, best first."""
+        vector = await self._vector(query)
+        (found,) = await asyncio.to_thread(self._vectors.search_triples, vector[np.newaxis], k)
+        return [id_ for id_, _ in found]
+
     async def rank(self, query: str, triples: Sequence[Sequence[str]]) -> list[float]:
         """Return the cosine of each triple (as "head relation tail") with a query."""
         return await self._rankings.ask((await self._vector(query), [list(triple) for triple in triples]))

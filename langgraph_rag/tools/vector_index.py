@@ -44,14 +44,11 @@ class VectorIndex:
 
     def search(self, vectors: Matrix, k: int) -> list[list[tuple[str, float]]]:
         """Return the k nearest passages of each query vector with their cosine, best first."""
-        k = min(k, self.count())
-        if k == 0:
-            return [[] for _ in vectors]
-        found = self._passages.query(query_embeddings=vectors, n_results=k, include=["distances"])
-        return [
-            sorted(((id_, 1.0 - distance) for id_, distance in zip(ids, distances, strict=True)), key=_best_first)
-            for ids, distances in zip(found["ids"], found["distances"], strict=True)
-        ]
+        return _nearest(self._passages, vectors, k)
+
+    def search_triples(self, vectors: Matrix, k: int) -> list[list[tuple[str, float]]]:
+        """Return the k nearest triples of each query vector with their cosine, best first."""
+        return _nearest(self._triples, vectors, k)
 
     def passages(self, ids: Sequence[str]) -> dict[str, Matrix]:
         """Return the passage vectors that are stored."""
@@ -78,6 +75,17 @@ class VectorIndex:
     def triple_count(self) -> int:
         """Return the number of triple vectors."""
         return int(self._triples.count())
+
+
+def _nearest(collection: Any, vectors: Matrix, k: int) -> list[list[tuple[str, float]]]:
+    k = min(k, int(collection.count()))
+    if k == 0:
+        return [[] for _ in vectors]
+    found = collection.query(query_embeddings=vectors, n_results=k, include=["distances"])
+    return [
+        sorted(((id_, 1.0 - distance) for id_, distance in zip(ids, distances, strict=True)), key=_best_first)
+        for ids, distances in zip(found["ids"], found["distances"], strict=True)
+    ]
 
 
 def _stored(collection: Any, ids: Sequence[str]) -> dict[str, Matrix]:
