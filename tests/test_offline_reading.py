@@ -78,4 +78,6 @@ def test_two_things_are_compared_by_what_is_written_of_each(question: str, answe
     ],
 )
 def test_a_question_tells_what_kind_of_thing_it_wants(question: str, wants: str, kinds: set[str]) -> None:
-    assert (analyse(question).wants, analyse(question).kinds) == (wants, kinds)
+    analysed = analyse(question)
+    assert analysed.wants == wants
+    assert analysed.kinds == kinds

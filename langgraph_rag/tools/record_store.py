@@ -205,7 +205,10 @@ class RecordStore:
 
     def stating(self, vectors: Sequence[str], extractor: str) -> list[str]:
         """Return the ids of the passages that state triples with these vectors."""
-        query = "SELECT DISTINCT id FROM triples JOIN passages ON number = passage WHERE extractor = ? AND triples.vector IN"
+        query = (
+            "SELECT DISTINCT id FROM triples JOIN passages ON number = passage "
+            "WHERE extractor = ? AND triples.vector IN"
+        )
         return [row[0] for row in self._by_ids(query, vectors, extractor)]
 
     def vector_ids(self) -> list[str]:
