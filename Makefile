@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 # The CPU build of torch first: whatever asks for torch later is content with it and brings no GPU packages along.
 TORCH ?= torch==2.13.0
-EXTRAS := chat,minilm,openai,transformers,plots,checkpoints,studio,dev
+EXTRAS := chat,minilm,openai,transformers,plots,checkpoints,studio,docs,dev
 
 .PHONY: help demo browser screenshots test lint format types docs bench record clean
 
@@ -12,6 +12,7 @@ help:
 	@echo "make test    run the tests"
 	@echo "make browser install Chromium (Debian, as root), in which the chat page is tested; make screenshots for docs/images"
 	@echo "make lint    check style and types; make format puts style right"
+	@echo "make docs    build the documentation into site/"
 	@echo "make bench   run the benchmarks (minutes; needs DATA=folder with corpora, see benchmarks/README.md)"
 	@echo "make record  record anew how a served model answers (VLLM_BASE_URL, MODEL; RECORD=options of tests/record.py)"
 
@@ -49,5 +50,8 @@ format: $(VENV)/installed
 record: $(VENV)/installed
 	$(BIN)/python tests/record.py $(RECORD)
 
+docs: $(VENV)/installed
+	PYTHONPATH=docs $(BIN)/zensical build --strict
+
 clean:
-	rm -rf $(VENV) demo_kb .pytest_cache .mypy_cache .ruff_cache .langgraph_api
+	rm -rf $(VENV) demo_kb .pytest_cache .mypy_cache .ruff_cache .langgraph_api .cache site

@@ -1,32 +1,128 @@
 """What the documentation shows is what the code does."""
 
+import ast
 import importlib.util
+import inspect
 import json
-import os
 import re
+import sys
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
+import griffe
 import pytest
 from fakes import ScriptedModel
+from pages import DOCS, ROOT, check_part, table
+from pydantic import TypeAdapter
+from typer.cli import get_docs_for_click
+from typer.main import get_command
 
-from langgraph_rag import KnowledgeBase
+import langgraph_rag
+from langgraph_rag import KnowledgeBase, RagError
+from langgraph_rag.cli import app
+from langgraph_rag.context import Context
 from langgraph_rag.evaluation import Outcome, summarise
 from langgraph_rag.methods import METHODS
 
-ROOT = Path(__file__).parent.parent
+SETTINGS = TypeAdapter(Context).json_schema()["properties"]
+FOR_ALL = {"max_question_chars", "max_concurrency", "max_model_calls", "max_tokens", "deadline_s"}
+
+
+@pytest.fixture(scope="module")
+def graphs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    with KnowledgeBase.open(tmp_path_factory.mktemp("docs") / "kb") as kb:
+        yield {name: method.create(ScriptedModel(), kb) for name, method in METHODS.items()}
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_the_diagram_of_each_method_is_the_one_of_its_graph(name: str, tmp_path: Path) -> None:
-    page = ROOT / "docs" / f"{name}.md"
-    with KnowledgeBase.open(tmp_path / "kb") as kb:
-        mermaid = METHODS[name].create(ScriptedModel(), kb).compile().get_graph().draw_mermaid()
-    diagram = f"<!-- diagram -->\n```mermaid\n{mermaid.strip()}\n```\n<!-- end of diagram -->"
-    if os.environ.get("UPDATE_SNAPSHOTS"):
-        pattern = r"<!-- diagram -->(.*<!-- end of diagram -->)?"
-        page.write_text(re.sub(pattern, lambda _: diagram, page.read_text(), count=1, flags=re.DOTALL))
-    assert diagram in page.read_text(), "UPDATE_SNAPSHOTS=1 make test draws it anew"
+def test_the_diagram_of_each_method_is_the_one_of_its_graph(name: str, graphs: dict[str, Any]) -> None:
+    mermaid = graphs[name].compile().get_graph().draw_mermaid()
+    check_part(DOCS / f"{name}.md", "diagram", f"```mermaid\n{mermaid.strip()}\n```")
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_options_of_each_method_are_those_of_its_function(name: str) -> None:
+    create = METHODS[name].create
+    sections = griffe.Docstring(inspect.getdoc(create) or "").parse("google", warnings=False)
+    said = {
+        arg.name: arg.description for section in sections if section.kind.value == "parameters" for arg in section.value
+    }
+    options = list(inspect.signature(create).parameters.values())[2:]
+    rows = [[f"`{o.name}`", _values(o.annotation), f"`{_code(o.default)}`", _line(said[o.name])] for o in options]
+    check_part(DOCS / f"{name}.md", "options", table(["Option", "Values", "Default", "What it does"], rows))
+
+
+@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.ablations])
+def test_the_ablations_of_each_method_are_those_it_has(name: str) -> None:
+    rows = [
+        [f"`{name}/{ablation}`", ", ".join(f"`{option}={_code(value)}`" for option, value in options.items())]
+        for ablation, options in METHODS[name].ablations.items()
+    ]
+    check_part(DOCS / f"{name}.md", "ablations", table(["Name", "Options"], rows))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_settings_of_each_method_are_those_its_nodes_read(name: str, graphs: dict[str, Any]) -> None:
+    home = METHODS[name].create.__module__
+    modules = {home, *(type(node.runnable.step).__module__ for node in graphs[name].nodes.values())}
+    read = set().union(*map(_settings_read_in, modules)) - FOR_ALL
+    defaults = sys.modules[home].DEFAULTS
+    rows = [
+        [f"[`{setting}`](settings.md)", f"`{_code(getattr(defaults, setting))}`", _line(about["description"])]
+        for setting, about in SETTINGS.items()
+        if setting in read
+    ]
+    check_part(DOCS / f"{name}.md", "settings", table(["Setting", "Default here", "What it is"], rows))
+
+
+def test_the_page_of_settings_has_all_of_the_context() -> None:
+    rows = [
+        [f"`{setting}`", f"`{_code(about['default'])}`", _line(about["description"])]
+        for setting, about in SETTINGS.items()
+    ]
+    check_part(DOCS / "settings.md", "settings", table(["Setting", "Default", "What it is"], rows))
+
+
+def test_the_costs_on_the_first_page_are_those_that_were_measured() -> None:
+    cells = [line.strip("| ").split(" | ") for line in (DOCS / "cost.md").read_text().splitlines() if line[:1] == "|"]
+    rows = [[f"[{name}]({name}.md)", calls, tokens] for name, calls, *_, tokens in cells if name in METHODS]
+    check_part(DOCS / "index.md", "costs", table(["Method", "Calls", "Tokens"], rows))
+
+
+def test_the_page_of_the_command_line_is_its_help() -> None:
+    command = get_command(app)
+    help_text = get_docs_for_click(obj=command, ctx=command.context_class(command), name="langgraph-rag")  # type: ignore[arg-type]
+    check_part(DOCS / "command-line.md", "help", help_text.partition("\n")[2].replace("  [", " ["))
+
+
+def test_every_error_is_in_the_page_of_troubles() -> None:
+    ours = [
+        error
+        for error in _errors(RagError)
+        if error.__module__.startswith("langgraph_rag") and error.__name__[0] != "_"
+    ]
+    rows = [
+        [f"`{e.__name__}`", ", ".join(f"`{b.__name__}`" for b in e.__bases__), _line(e.__doc__ or "")] for e in ours
+    ]
+    check_part(DOCS / "troubleshooting.md", "errors", table(["Error", "Is a", "When"], rows))
+
+
+def test_every_extra_is_in_the_page_of_installation() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    rows = re.findall(r"^\| (`.*`) \|", (DOCS / "installation.md").read_text(), re.MULTILINE)
+    assert sorted(re.findall(r"`(\w+)`", " ".join(rows))) == sorted(extras)
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    shown = re.findall(r"^::: ([\w.]+)$", (DOCS / "api.md").read_text(), re.MULTILINE)
+    homes = {
+        f"{public.__module__}.{public.__name__}"
+        for name in langgraph_rag.__all__
+        if (public := getattr(langgraph_rag, name))
+    }
+    assert {home for home in homes if home not in shown and home.rpartition(".")[0] not in shown} == set()
 
 
 def test_the_pages_of_results_show_the_figures_that_were_measured() -> None:
@@ -81,3 +177,42 @@ def test_the_example_of_the_readme_gives_the_answer_it_shows(tmp_path: Path, mon
     exec(example[1], names)  # noqa: S102
     names["kb"].close()
     assert names["result"]["answer"] == re.search(r'result\["answer"\] +# "(.*)"', example[1])[1]  # type: ignore[index]
+
+
+def _errors(error: type[RagError]) -> Iterator[type[RagError]]:
+    yield error
+    for kind in error.__subclasses__():
+        yield from _errors(kind)
+
+
+def _settings_read_in(module: str) -> set[str]:
+    """Return the settings that a module reads from `context(...)`, at once or by way of `settings`."""
+    tree = ast.parse(inspect.getsource(sys.modules[module]))
+    return {
+        attribute.attr
+        for attribute in ast.walk(tree)
+        if isinstance(attribute, ast.Attribute)
+        and attribute.attr in SETTINGS
+        and ast.unparse(attribute.value).startswith(("context(", "settings"))
+    }
+
+
+def _values(annotation: Any) -> str:
+    parts = [part for part in get_args(annotation) if part is not type(None)]
+    if get_origin(annotation) is Literal:
+        return ", ".join(f"`{_code(value)}`" for value in parts)
+    if annotation is bool:
+        return "`True`, `False`"
+    if getattr(get_origin(annotation), "__name__", "") == "Sequence":
+        return f"some of {_values(parts[0])}"
+    if parts:
+        return ", ".join(map(_values, parts))
+    return f"`{annotation.__name__}`"
+
+
+def _code(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value).replace("'", '"')
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

@@ -18,7 +18,7 @@ class VectorIndex:
         import chromadb  # here, because importing it takes most of a second
 
         settings = chromadb.Settings(anonymized_telemetry=False)
-        self._client = chromadb.PersistentClient(str(path), settings=settings)
+        self._client = chromadb.PersistentClient(str(path.resolve()), settings=settings)  # it is shared by path
         self._passages, self._triples = self._collection("passages"), self._collection("triples")
 
     def _collection(self, name: str) -> Any:
