@@ -86,7 +86,9 @@ def test_the_page_of_settings_has_all_of_the_context() -> None:
 
 
 def test_the_costs_on_the_first_page_are_those_that_were_measured() -> None:
-    cells = [line.strip("| ").split(" | ") for line in (DOCS / "cost.md").read_text().splitlines() if line[:1] == "|"]
+    cells = [
+        line.strip("| ").split(" | ") for line in (DOCS / "cost.md").read_text().splitlines() if line.count(" | ") > 2
+    ]
     rows = [[f"[{name}]({name}.md)", calls, tokens] for name, calls, *_, tokens in cells if name in METHODS]
     check_part(DOCS / "index.md", "costs", table(["Method", "Calls", "Tokens"], rows))
 
