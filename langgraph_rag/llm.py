@@ -198,8 +198,13 @@ def _schema_options(llm: BaseChatModel, prompt: Prompt[Reply]) -> dict[str, Any]
     """Ask models that can do so for JSON by schema; all others get the form from the prompt alone."""
     if not (is_openai(llm) or isinstance(llm, TransformersModel)):
         return {}
-    schema = {"name": prompt.name, "schema": prompt.reply.model_json_schema()}
+    schema = {"name": prompt.name, "schema": _schema(prompt.reply)}
     return {"response_format": {"type": "json_schema", "json_schema": schema}}
+
+
+@cache
+def _schema(reply: type[Reply]) -> dict[str, Any]:
+    return reply.model_json_schema()
 
 
 def model_name(llm: BaseChatModel) -> str:

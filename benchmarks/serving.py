@@ -1,0 +1,182 @@
+"""Ask 64 questions at once with a served model, over HTTP, each method: against the slowest alone; processor time.
+
+python benchmarks/serving.py DATA
+"""
+
+import argparse
+import asyncio
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, TypedDict
+
+from langchain_core.language_models import BaseChatModel
+from measuring import Round, counted, forget, indexed, questions, quiet, report, rounds, verdict
+
+from langgraph_rag import KnowledgeBase, load_model
+from langgraph_rag.llm import ask
+from langgraph_rag.methods import METHODS, create
+from langgraph_rag.prompts.answering import ANSWER_FROM_PASSAGES
+from langgraph_rag.tools.embeddings import MiniLMEmbeddings
+
+WALL_GOAL, CALL_GOAL = 1.3, 0.020
+_AT_ONCE = 64
+_CALLS = 512  # in which the processor time of one call is measured
+_PASSAGE = {"title": "Tolmar Bridge", "text": "The Tolmar Bridge spans the River Ister at Tolmar. " * 12}
+
+
+class Measured(TypedDict):
+    """One method: seconds of all questions at once and of the slowest ones alone, processor seconds of each call."""
+
+    together: float
+    alone: list[float]
+    model_calls: int
+    processor: float
+
+
+Figures = dict[str, Measured]
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path, help="folder with corpus.jsonl and questions.jsonl (more than 64)")
+    parser.add_argument("--rounds", type=int, default=3, help="quiet rounds")
+    parser.add_argument("--sample", type=int, default=4, help="questions also asked alone, the slowest ones")
+    parser.add_argument("--seconds", type=float, default=0.5, help="what the server takes for a reply")
+    parser.add_argument("--methods", default=",".join(METHODS), help="separated by commas")
+    parser.add_argument("--kb", type=Path, help="folder to keep the index in for the next run")
+    arguments = parser.parse_args()
+    every = questions(arguments.data)
+    asked, others = every[:_AT_ONCE], every[_AT_ONCE:]
+    if len(asked) < _AT_ONCE or not others:
+        parser.error(f"expected more than {_AT_ONCE} questions, got {len(every)}")
+
+    minilm, names = MiniLMEmbeddings(), arguments.methods.split(",")
+    with indexed(arguments.data, arguments.kb, minilm) as kb:
+        with KnowledgeBase.open(kb, minilm) as base:
+            base.embed_triples()
+        with served(0.0) as url:
+            calls = rounds(lambda: processor_of_a_call(load_model("vllm:scripted", base_url=url)), arguments.rounds)
+        with served(arguments.seconds) as url:
+            llm = load_model("vllm:scripted", base_url=url)
+            done = {
+                name: rounds(partial(measure, name, llm, kb, asked, others, arguments.sample), arguments.rounds)
+                for name in names
+            }
+
+    call = statistics.median(quiet(calls))
+    report(
+        "serving",
+        arguments.data,
+        {
+            "questions": len(asked),
+            "model_seconds": arguments.seconds,
+            "processor_ms_per_call": round(call * 1000, 2),
+            "methods": {name: [{**one.measured, "others": one.others} for one in of] for name, of in done.items()},
+        },
+        [
+            ("figure", "value", "goal"),
+            ("processor time of a call, ms", f"{call * 1000:.1f}", _goal(call, CALL_GOAL, f"{CALL_GOAL * 1000:.0f}")),
+            ("quiet rounds", counted(calls), ""),
+            *(row for name, of in done.items() for row in _rows(name, of)),
+        ],
+    )
+
+
+@contextmanager
+def served(seconds: float) -> Iterator[str]:
+    """Run the server in a process of its own and yield its URL."""
+    command = [sys.executable, str(Path(__file__).with_name("scripted_server.py")), str(seconds)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield f"http://127.0.0.1:{int(process.stdout.readline())}/v1"
+        finally:
+            process.terminate()
+
+
+def processor_of_a_call(llm: BaseChatModel) -> float:
+    """Return the processor seconds of one call of many, `ask` and the HTTP client together."""
+
+    async def calls(number: int) -> None:
+        passages = [_PASSAGE] * 5
+        await asyncio.gather(
+            *(ask(llm, ANSWER_FROM_PASSAGES, question=f"Question {n}?", passages=passages) for n in range(number))
+        )
+
+    async def warm_then_timed() -> float:
+        await calls(_AT_ONCE)
+        used = time.process_time()
+        await calls(_CALLS)
+        return time.process_time() - used
+
+    return asyncio.run(warm_then_timed()) / _CALLS
+
+
+def measure(
+    name: str, llm: BaseChatModel, kb: Path, asked: Sequence[str], others: Sequence[str], sample: int
+) -> Measured:
+    """Ask all at once, then those that took longest alone, both where so far only other questions were asked."""
+    (together,) = _runs(name, llm, kb, [asked], others)
+    slowest = sorted(asked, key=lambda question: -together["seconds"][question])[:sample]
+    alone = _runs(name, llm, kb, [[question] for question in slowest], others)
+    return Measured(
+        together=round(together["wall"], 3),
+        alone=[round(run["wall"], 3) for run in alone],
+        model_calls=together["calls"],
+        processor=round(together["processor"] / together["calls"], 5),
+    )
+
+
+def _runs(
+    name: str, llm: BaseChatModel, kb: Path, groups: Sequence[Sequence[str]], others: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Ask group after group, the questions of each at once."""
+    forget()
+
+    async def all_groups() -> list[dict[str, Any]]:
+        graph = create(name, llm, base).compile()
+        await _ask_all(graph, others)
+        return [await _ask_all(graph, group) for group in groups]
+
+    with KnowledgeBase.open(kb, MiniLMEmbeddings()) as base:
+        return asyncio.run(all_groups())
+
+
+async def _ask_all(graph: Any, asked: Sequence[str]) -> dict[str, Any]:
+    started, used, seconds = time.perf_counter(), time.process_time(), {}
+
+    async def answer(question: str) -> int:
+        result = await graph.ainvoke({"question": question})
+        seconds[question] = time.perf_counter() - started
+        return int(result["usage"]["calls"])
+
+    calls = await asyncio.gather(*map(answer, asked))
+    wall, processor = time.perf_counter() - started, time.process_time() - used
+    return {"wall": wall, "processor": processor, "calls": sum(calls), "seconds": seconds}
+
+
+def _rows(name: str, of: Sequence[Round[Measured]]) -> list[tuple[str, str, str]]:
+    calm = quiet(of)
+    ratio = statistics.median(one["together"] / max(one["alone"]) for one in calm)
+    processor = statistics.median(one["processor"] for one in calm)
+    return [
+        (f"{name}: 64 at once / slowest alone", f"{ratio:.2f}", _goal(ratio, WALL_GOAL, f"{WALL_GOAL}")),
+        (f"{name}: slowest alone, seconds", f"{statistics.median(max(one['alone']) for one in calm):.2f}", ""),
+        (f"{name}: processor time per model call, searching included, ms", f"{processor * 1000:.1f}", ""),
+        (f"{name}: quiet rounds", counted(of), ""),
+    ]
+
+
+def _goal(value: float, goal: float, shown: str) -> str:
+    return f"at most {shown}: {verdict(value <= goal)}"
+
+
+if __name__ == "__main__":
+    main()
