@@ -26,11 +26,15 @@ def titled_texts(texts: list[TitledText]) -> str:
     return "\n\n".join(f"Title: {text['title']}\n{text['text']}" for text in texts) or "(none)"
 
 
+ANSWER_RULE = """\
+- answer: the answer alone, as short as possible and of the kind asked for ("which film" wants the film): a name, a \
+date, a number, yes or no; no sentence, no explanation. If what is needed is not there, the answer is exactly: \
+unanswerable"""
+
 _ANSWER = """\
 You answer a question. {given} Use nothing else: plain inferences are allowed, guesses are not.
 - thought: reason step by step, restating what you use.
-- answer: the answer alone, as short as possible: a name, a date, a number, yes or no; no sentence, no explanation. If \
-what is needed is not there, the answer is exactly: unanswerable
+{rule}
 
 Reply with one JSON object and nothing else:
 {{"thought": "...", "answer": "..."}}
@@ -47,6 +51,7 @@ Reply: {{"thought": "It is said where the Halden Ferry goes, but not who its cap
 ANSWER_FROM_TRIPLES = Prompt(
     name="answer_from_triples",
     instructions=_ANSWER.format(
+        rule=ANSWER_RULE,
         given="You are given facts as triples [head, relation, tail]. They were extracted automatically and some are "
         "clipped or garbled: read them with care.",
         items="facts",
@@ -64,6 +69,7 @@ Facts:
 ANSWER_FROM_SENTENCES = Prompt(
     name="answer_from_sentences",
     instructions=_ANSWER.format(
+        rule=ANSWER_RULE,
         given="You are given sentences under the titles of the documents they are taken from, one to a line; sentences "
         "in between may have been left out.",
         items="sentences",
@@ -83,6 +89,7 @@ Kell is an island off the coast of Norrland, to which it belongs.""",
 ANSWER_FROM_PASSAGES = Prompt(
     name="answer_from_passages",
     instructions=_ANSWER.format(
+        rule=ANSWER_RULE,
         given="You are given passages, each under the title of its document.",
         items="passages",
         example="""\

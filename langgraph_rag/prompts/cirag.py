@@ -108,10 +108,10 @@ answer it. If not, say what is missing. Use only the facts shown.
 2. facts: copy the current candidates that help, unchanged. Where it is still open which of several names is meant, \
 keep the facts about each; leave out facts about names that nothing connects with the question. If none helps, return \
 an empty list.
-3. question: if something is missing, ask for it in one short question that can be searched for on its own: put the \
-names found so far in place of descriptions; if an earlier link is uncertain, ask about that link first; neither \
-repeat nor reword an earlier query. Return null if the kept facts are enough, and also if what is missing was asked \
-for, was not found, and no other line is open.
+3. question: if something is missing, ask for it in one short question that can be searched for on its own, for one \
+thing where several are missing: put the names found so far in place of descriptions; if an earlier link is uncertain, \
+ask about that link first; neither repeat nor reword an earlier query. Return null if the kept facts are enough, and \
+also if what is missing was asked for, was not found, and no other line is open.
 
 Reply with one JSON object and nothing else:
 {"thought": "...", "facts": [["head", "relation", "tail"], ...], "question": "..." or null}

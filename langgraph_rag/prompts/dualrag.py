@@ -2,7 +2,7 @@
 
 from typing_extensions import TypedDict
 
-from langgraph_rag.prompts.answering import Answer, titled_texts
+from langgraph_rag.prompts.answering import ANSWER_RULE, Answer, titled_texts
 from langgraph_rag.prompts.prompt import Prompt, PromptReply, name_list
 
 
@@ -192,9 +192,9 @@ Somebody reasons towards the answer to a question and has said what has to be lo
 for. You see the question, what was found so far, the reasoning so far (its last step says what is missing), and the \
 names under which findings are already kept.
 1. entities: the people, places, organisations, works or events about which something is missing now, each by its \
-name. If one of them is already in the list of names, also if it is called something else there, write it exactly as \
-in the list. If what is missing belongs to something whose name is not known yet, take what it is described by \
-("architect of the Tolmar Bridge").
+name. If one of them is already in the list under another spelling of its name, write it exactly as in the list; if \
+it is there under a description only, write its name. Where a name is not known yet, search for the named thing that \
+leads to it; only where there is none, take a description ("bridge across the Ister").
 2. queries, for each entity: short texts to search documents with. Each names the entity and one thing to be found \
 out, so that it can be understood alone. One query for each thing that is missing; the same thing at most twice, in \
 different words.
@@ -257,8 +257,9 @@ SUMMARIZE = Prompt(
 Somebody reasons towards the answer to a question and searches documents for it. You read what a search has found and \
 write down what is of use. You see the question, the reasoning so far (its last step says what is missing), the entity \
 that was searched for, the searches, and the documents, each under its title.
-- summary: the statements in the documents that help with what is missing, or with the question as a whole: also those \
-that only connect one thing with another, and those about a name that the answer may depend on. Leave out the rest. \
+- summary: the statements in the documents that help with what is missing, or with the question as a whole, also \
+where they are about something else than the entity: those that connect one thing with another, and those about a name \
+that the answer depends on. Leave out the rest, also what has no stated link to the question. \
 Keep the wording of the documents where it matters, and names, dates and numbers exactly as they are written there. \
 Write full names instead of "he", "it" or "the film", so that each sentence can be understood alone. Where it is not \
 clear which of several things of the same name is meant, write down what is said of each.
@@ -310,8 +311,9 @@ and the reasoning of somebody who read it step by step. Rely on what was found; 
 was written before something was found, what was found counts. Use nothing else: plain inferences are allowed, guesses \
 are not.
 - thought: reason step by step, restating what you use.
-- answer: the answer alone, as short as possible: a name, a date, a number, yes or no; no sentence, no explanation. If \
-what is needed is not there, the answer is exactly: unanswerable
+"""
+    + ANSWER_RULE
+    + """
 
 Reply with one JSON object and nothing else:
 {"thought": "...", "answer": "..."}

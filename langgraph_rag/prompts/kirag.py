@@ -43,7 +43,8 @@ Think the whole rest of the chain through, then write:
 - chain: the {items} that continue the chain so far, in the order of the reasoning: first the one that comes next, \
 last the one that gives the answer. {copy} Do not repeat what is in the chain so far, and leave out what nothing \
 connects with the question. A question that compares two things needs what is said of both. If what is listed does \
-not lead all the way to the answer, go as far as it leads: more will be looked up from there. Return an empty list if \
+not lead all the way to the answer, go as far as it leads. Only the first one is taken now; then the list is looked up \
+anew from there. Return an empty list if \
 the chain so far is complete, or if nothing listed continues it.
 - conclusion: if the chain so far together with what you wrote gives the answer, the sentence "So the answer is ..." \
 with the answer. If not, one short sentence that says what is missing.
@@ -91,7 +92,7 @@ answer is Norrland."}}
 Example of a complete chain
 Facts:
 ["Ada Renk", "married", "Jon Ister"]
-["Norrland", "borders", "Tharn"]
+["Norrland", "borders", "Sundria"]
 
 {_QUESTION}
 Chain so far:

@@ -66,8 +66,8 @@ You split a question into the simple questions that have to be answered on the w
 - thought: say briefly step by step what has to be found out, in which order.
 - subqueries: short questions, each about one fact that a text could state. Copy names, titles and dates unchanged \
 from the question. Where a question depends on the answer of another, describe that answer in words (for instance "the \
-director of Nine Tides"). Invent no names. Two to five questions are usual; a question that asks for one fact only is \
-its own single subquery.
+founder of the Halden Ferry"). Invent no names. Two to five questions are usual, the last of which may be the question \
+itself; a question that asks for one fact only is its own single subquery.
 
 Reply with one JSON object and nothing else:
 {"thought": "...", "subqueries": ["...", "..."]}
@@ -97,13 +97,14 @@ Q1 and so on. The passages are shown under their titles with numbered sentences;
 passage. Evidence of earlier rounds is shown as well: use it to understand what the questions are about (who is meant \
 by "the director"), but do not list it again.
 1. thought: say briefly, step by step, which sentences answer or help with which question, and what is still open.
-2. evidence: one entry for each sentence that helps, the most important first, at most 12:
+2. evidence: one entry for each sentence that helps, those that answer a question first, at most 12:
 - sentence: the number of the sentence.
-- full: the numbers of the questions that this sentence answers, alone or together with the evidence.
+- full: the numbers of the questions that this sentence answers, alone or together with the evidence or another \
+sentence shown.
 - partial: the numbers of the questions that it only helps with: it tells a needed detail or leads to it.
-- phrases: the key phrases of the sentence, copied from it: the names, dates and terms the questions are about or \
-that lead on. Where the sentence says "he", "the film" or the like, add the name that is meant, as the title or the \
-evidence spells it.
+- phrases: the key phrases of the sentence, copied from it: names and dates rather than verbs, those the questions are \
+about or that lead on. Where the subject is missing or is only called "he", "the film" or the like, add the name that \
+is meant, as the title or the evidence spells it.
 A sentence that only shares words with the questions is no evidence. List no sentence twice and no number that is \
 not shown. If nothing helps, evidence is an empty list.
 
@@ -144,9 +145,8 @@ Questions:
 Q0: In which country was the architect of the Tolmar Bridge born?
 Q1: Who was the architect of the Tolmar Bridge?
 Q2: In which country was the architect of the Tolmar Bridge born?
-Reply: {"thought": "Ada Renk designed the bridge, and sentence 2 says that she was born in Kell in Norrland. Sentence \
-1 confirms that she was an architect.", "evidence": [{"sentence": 2, "full": [0, 2], "partial": [], "phrases": \
-["Ada Renk", "Kell", "Norrland"]}, {"sentence": 1, "full": [], "partial": [1], "phrases": ["Ada Renk", "architect"]}]}
+Reply: {"thought": "Ada Renk designed the bridge, and sentence 2 says that she was born in Kell in Norrland.", \
+"evidence": [{"sentence": 2, "full": [0, 2], "partial": [], "phrases": ["Ada Renk", "Kell", "Norrland"]}]}
 
 With the same questions, passages that say nothing about any of this get:
 Reply: {"thought": "None of the sentences helps.", "evidence": []}""",

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import field_validator
 from typing_extensions import TypedDict
 
-from langgraph_rag.prompts.answering import Answer, TitledText
+from langgraph_rag.prompts.answering import ANSWER_RULE, Answer, TitledText
 from langgraph_rag.prompts.prompt import Prompt, PromptReply
 
 Action = Literal["retrieve", "answer"]
@@ -104,10 +104,10 @@ PLAN = Prompt(
     instructions="""\
 You plan how to answer a question by looking things up in a collection of documents. Split it into the fewest \
 sub-questions, at most six, that are answered one after the other. A simple question is one step.
-- Begin with what the question names; a later step may build on the answers before it.
+- Begin with what can be looked up from the question alone; a later step may build on the answers before it.
 - Each sub-question asks for one thing and can be searched for on its own: repeat the names and the description \
 ("the architect of the Tolmar Bridge"), never "he", "it" or "that city".
-- A step that needs an answer comes right after the step that finds it. The answer will be put in for the description.
+- A step that needs one answer comes right after the step that finds it. The answer will be put in for the description.
 - action: "retrieve" to look something up, "answer" for a step that only compares or combines earlier answers.
 - thought: a few words on what the step is for.
 
@@ -133,9 +133,9 @@ ACT = Prompt(
     name="act",
     instructions="""\
 You answer a question from numbered sources and from nothing else. Write one short sentence that gives the answer and \
-names what it is about. Put the number of each source you use in square brackets behind what you take from it; cite at \
-least one source, and none that you do not use. If the sources do not give the answer, begin with the word unknown and \
-add, with its number, the one thing in them that comes closest, if there is any.
+names what it is about. Put the number of each source you use in square brackets behind what you take from it; where \
+several say the same, the one that says it most directly is enough. If the sources do not give the answer, begin with \
+the word unknown and add, with its number, the one thing in them that comes closest, if there is any.
 
 Reply with one JSON object and nothing else:
 {"answer": "..."}
@@ -160,10 +160,11 @@ REVIEW = Prompt(
     instructions="""\
 You check an answer to a question against numbered background sentences. They were picked automatically: some do not \
 matter here, and what is not among them is not thereby wrong.
-- status PASS: the answer is what the question asks for and the background supports it or does not contradict it.
+- status PASS: the answer is what the question asks for, and the background supports it or is silent about it.
 - status REVISED: the background shows a better answer, also where the answer was unknown. answer: the better one in a \
 short sentence, with the numbers of the sentences it rests on in square brackets.
-- status UNCONFIDENT: a detail that is needed is missing or doubtful. question: a short question that can be searched \
+- status UNCONFIDENT: something in the background casts doubt on the answer, or the answer is unknown and the \
+background shows where to look. question: a short question that can be searched \
 for on its own and would settle it, worded differently from the question given.
 
 Reply with one JSON object and nothing else; answer and question are null where they do not belong to the status:
@@ -212,12 +213,13 @@ Reply: {"question": "In which country was Ada Renk born?"}""",
 ANSWER_FROM_TRAJECTORIES = Prompt(
     name="answer_from_trajectories",
     instructions="""\
-You answer a question from questions and answers that were worked out one after the other (Q and A), each with the \
-sentences it rests on. Use nothing else: plain inferences are allowed, guesses are not. Answers marked unconfirmed may \
-be wrong.
-- thought: reason step by step, in one or two sentences.
-- answer: the answer alone, as short as possible: a name, a date, a number, yes or no; no sentence, no explanation. If \
-what is needed is not there, the answer is exactly: unanswerable
+You answer a question from questions and answers that were worked out one after the other (Q and A), each with \
+sentences found for it. Use nothing else: plain inferences are allowed, guesses are not. Use an answer that is marked \
+unconfirmed only where the sentences bear it out.
+- thought: reason step by step, briefly.
+"""
+    + ANSWER_RULE
+    + """
 
 Reply with one JSON object and nothing else:
 {"thought": "...", "answer": "..."}

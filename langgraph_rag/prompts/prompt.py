@@ -11,6 +11,12 @@ from pydantic import BaseModel, ConfigDict, WithJsonSchema
 METADATA_KEY = "langgraph_rag"
 
 
+def _plain(schema: dict[str, Any]) -> None:
+    """Close a schema, and leave the docstring out: it speaks to readers of the code."""
+    schema.pop("description", None)
+    schema["additionalProperties"] = False
+
+
 class PromptReply(BaseModel):
     """Base of all reply types: unknown fields are not asked for and ignored, known ones are checked.
 
@@ -18,9 +24,7 @@ class PromptReply(BaseModel):
     `concludes` marks the answer to the question, for which a part of the budget is kept.
     """
 
-    model_config = ConfigDict(
-        extra="ignore", str_strip_whitespace=True, json_schema_extra={"additionalProperties": False}
-    )
+    model_config = ConfigDict(extra="ignore", str_strip_whitespace=True, json_schema_extra=_plain)
     unasked: ClassVar[Mapping[str, Any] | None] = None
     concludes: ClassVar[bool] = False
 
