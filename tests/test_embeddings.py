@@ -49,6 +49,23 @@ def test_mean_and_first_token_pooling_differ(tiny: Path) -> None:
     assert not np.allclose(mean.embed_documents(["mill town"]), first.embed_documents(["mill town"]), atol=1e-2)
 
 
+def test_texts_of_any_length_keep_their_places_and_short_ones_are_not_padded_to_long_ones(tiny: Path) -> None:
+    embeddings = SentenceEmbeddings("x", str(tiny), FAMILIES["minilm"])
+    texts = ["mill " * 80, "town", "mill " * 20, "mill town", "town " * 90]
+    model, batches = embeddings._model(), list[list[str]]()
+
+    def noted(batch: list[str], **options: Any) -> Any:
+        batches.append(batch)
+        return real(batch, **options)
+
+    real, model.encode = model.encode, noted
+    together = embeddings.embed_documents(texts)
+
+    assert sorted(map(len, batches)) == [1, 2, 2] and ["town", "mill town"] in batches
+    assert np.allclose(together, [embeddings.embed_documents([text])[0] for text in texts], atol=1e-2)
+    assert embeddings.embed_documents([]) == []
+
+
 def test_vectors_have_unit_length_and_queries_go_in_one_batch(tiny: Path) -> None:
     embeddings = SentenceEmbeddings("x", str(tiny), FAMILIES["e5"])
 

@@ -3,6 +3,7 @@
 import hashlib
 import threading
 import time
+from bisect import bisect
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -14,6 +15,7 @@ from langgraph_rag.errors import MissingExtraError, RagError
 MINILM = "all-MiniLM-L6-v2"
 _MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 _WORDS_PER_BATCH = 2_000  # passages go 16 at a time, triples by the hundred: more wastes padding, fewer wastes calls
+_LENGTHS = (16, 64)  # words that tell short texts (phrases, triples, questions) from long ones (passages)
 _PROBE = ["A short sentence of a dozen words with which to time the number formats."] * 16
 
 
@@ -55,7 +57,18 @@ class SentenceEmbeddings(Embeddings):
         return self.embed_queries([text])[0]
 
     def _encode(self, texts: list[str]) -> list[list[float]]:
-        longest = max((len(text.split()) for text in texts), default=1)
+        """Encode texts of like length together: a batch is padded to its longest text."""
+        by_length: dict[int, list[int]] = {}
+        for position, text in enumerate(texts):
+            by_length.setdefault(bisect(_LENGTHS, len(text.split())), []).append(position)
+        vectors: list[list[float]] = [[] for _ in texts]
+        for positions in by_length.values():
+            for position, vector in zip(positions, self._encode_alike([texts[p] for p in positions]), strict=True):
+                vectors[position] = vector
+        return vectors
+
+    def _encode_alike(self, texts: list[str]) -> list[list[float]]:
+        longest = max(len(text.split()) for text in texts)
         batch = min(128, max(16, _WORDS_PER_BATCH // max(1, longest)))
         vectors: list[list[float]] = self._model().encode(
             texts, batch_size=batch, show_progress_bar=False, normalize_embeddings=True
