@@ -50,8 +50,8 @@ def test_the_options_of_each_method_are_those_of_its_function(name: str) -> None
         arg.name: arg.description for section in sections if section.kind.value == "parameters" for arg in section.value
     }
     options = list(inspect.signature(create).parameters.values())[2:]
-    rows = [[f"`{o.name}`", _values(o.annotation), f"`{_code(o.default)}`", _line(said[o.name])] for o in options]
-    check_part(DOCS / f"{name}.md", "options", table(["Option", "Values", "Default", "What it does"], rows))
+    rows = [[f"`{o.name}`", _line(said[o.name]), _values(o.annotation), f"`{_code(o.default)}`"] for o in options]
+    check_part(DOCS / f"{name}.md", "options", table(["Option", "What it does", "Values", "Default"], rows))
 
 
 @pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.ablations])
