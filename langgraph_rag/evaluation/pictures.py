@@ -33,16 +33,16 @@ def _quality_by_tokens(axes: Any, rows: Mapping[str, Summary]) -> None:
     for name, row in rows.items():
         if row["f1"] is None or row["input_tokens"] is None or row["output_tokens"] is None:
             continue
-        tokens, (low, high) = (
-            row["input_tokens"] + row["output_tokens"],
-            row["intervals"]["f1"] or (row["f1"], row["f1"]),
-        )
-        axes.errorbar(tokens, row["f1"], yerr=[[row["f1"] - low], [high - row["f1"]]], fmt="o", capsize=3)
-        axes.annotate(name, (tokens, row["f1"]), xytext=(6, 4), textcoords="offset points")
+        tokens = row["input_tokens"] + row["output_tokens"]
+        low, high = row["intervals"]["f1"] or (row["f1"], row["f1"])
+        error = [[row["f1"] - low], [high - row["f1"]]]
+        axes.errorbar(tokens, row["f1"], yerr=error, fmt="o", capsize=3, label=name)
     axes.set(xlabel="tokens per question", ylabel="F1 (%), 95 % interval", title="Quality against cost")
     axes.set_xlim(left=0)
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)
+    if axes.containers:
+        axes.legend()
 
 
 def _recall_by_depth(axes: Any, rows: Mapping[str, Summary]) -> None:
