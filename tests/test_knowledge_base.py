@@ -7,9 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from chromadb.errors import InternalError
 from fakes import ArithmeticEmbeddings, contents, vectors
 from langchain_core.documents import Document
 
+from langgraph_rag.background import run_in_background
+from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.records import Record
 from langgraph_rag.tools.embeddings import MiniLMEmbeddings
 from langgraph_rag.tools.extraction import Reading, RuleExtractor
@@ -502,3 +505,39 @@ async def test_triples_added_later_are_found_and_deleted_ones_are_not(kb: Knowle
 
     assert added["sources"][0]["passage_id"] == "new"
     assert "new" not in [s["passage_id"] for t in await kb.asearch_triples("Thornwick", 50) for s in t["sources"]]
+
+
+def test_only_the_one_that_opened_it_first_may_change_it(
+    kb: KnowledgeBase, embeddings: ArithmeticEmbeddings, documents: Documents
+) -> None:
+    before = contents(kb)
+    with KnowledgeBase.open(kb.path, embeddings) as second:
+        assert second.search("a village with a lighthouse", 1)
+        run_in_background(second.rank("a village", [["Skellby", "is", "a village"]]))
+        for change in (lambda: second.add(documents), lambda: second.delete(["skellby"]), second.embed_triples):
+            with pytest.raises(KnowledgeBaseError, match="opened it first"):
+                change()
+    assert contents(kb) == before
+    assert kb.delete(["skellby"]) == 1
+
+
+def test_once_it_is_closed_the_next_one_may_change_it(kb: KnowledgeBase, embeddings: ArithmeticEmbeddings) -> None:
+    kb.close()
+    with KnowledgeBase.open(kb.path, embeddings) as second:
+        assert second.delete(["skellby"]) == 1
+
+
+def test_damaged_vectors_of_triples_are_made_anew(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    def damaged(*_: object, **__: object) -> None:
+        raise InternalError("Error getting embedding")
+
+    kb.embed_triples(progress=False)
+    stored = kb.info()["triple_vectors"]
+    monkeypatch.setattr(kb._vectors._triples, "get", damaged)
+    triples = [entry["triple"] for entry in kb.triples(["skellby"])]
+
+    (score, *_) = run_in_background(kb.rank(" ".join(triples[0]), triples))
+
+    assert score == pytest.approx(1.0)
+    assert 0 < kb.info()["triple_vectors"] <= stored
+    assert kb.embed_triples(progress=False) + len(triples) == stored

@@ -4,11 +4,13 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+from filelock import FileLock, Timeout
 from langchain_core.embeddings import Embeddings
 from tqdm.auto import tqdm
 from typing_extensions import TypedDict
@@ -79,9 +81,15 @@ class KnowledgeBase:
     """Passages with their vectors, sentences, phrases and triples, in one folder. Open one with `open`."""
 
     def __init__(
-        self, path: Path, records: RecordStore, vectors: VectorIndex, embeddings: Embeddings, extractor: TripleExtractor
+        self,
+        path: Path,
+        lock: FileLock,
+        records: RecordStore,
+        vectors: VectorIndex,
+        embeddings: Embeddings,
+        extractor: TripleExtractor,
     ) -> None:
-        self.path, self.extractor = path, extractor
+        self.path, self.extractor, self._lock = path, extractor, lock
         self._records, self._vectors, self._embeddings = records, vectors, embeddings
         self._writing = threading.Lock()
         self._graph: TripleGraph | None = None
@@ -107,6 +115,8 @@ class KnowledgeBase:
     ) -> "KnowledgeBase":
         """Open the knowledge base in a folder, making an empty one where there is none.
 
+        Any number of processes may ask it; only the one that opened it first may change it.
+
         Args:
             path: the folder; nothing outside it is written.
             embeddings: any LangChain embedder; all-MiniLM-L6-v2 by default. It must be the one the folder was made
@@ -125,12 +135,15 @@ class KnowledgeBase:
             if path.exists() and (not path.is_dir() or any(path.iterdir())):
                 raise KnowledgeBaseError(f"{path} is not a knowledge base and not an empty folder")
             path.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(path / "lock", blocking=False, thread_local=False)
+        with suppress(Timeout):
+            lock.acquire()
         records = RecordStore(path / "records.sqlite")
-        kb = cls(
-            path, records, VectorIndex(path / "chroma"), embeddings or MiniLMEmbeddings(), extractor or RuleExtractor()
-        )
+        vectors = VectorIndex(path / "chroma", writable=lock.is_locked)
+        kb = cls(path, lock, records, vectors, embeddings or MiniLMEmbeddings(), extractor or RuleExtractor())
         kb._check_embeddings()
-        kb._remove_orphans()
+        if lock.is_locked:
+            kb._remove_orphans()
         return kb
 
     def close(self) -> None:
@@ -139,6 +152,7 @@ class KnowledgeBase:
         self._reads.close()
         self._vectors.close()
         self._records.close()
+        self._lock.release()
 
     def __enter__(self) -> "KnowledgeBase":
         return self
@@ -155,7 +169,9 @@ class KnowledgeBase:
         Raises:
             DocumentError: when a document is empty or not a document; nothing is stored then.
             DuplicateIdError: when an id is given or stored with another text; nothing is stored then.
+            KnowledgeBaseError: when another process has the knowledge base open to change it.
         """
+        self._check_writable()
         passages = to_passages(documents)
         with self._writing:
             new = self._new(passages)
@@ -173,7 +189,11 @@ class KnowledgeBase:
 
         Returns:
             How many of the ids were there.
+
+        Raises:
+            KnowledgeBaseError: when another process has the knowledge base open to change it.
         """
+        self._check_writable()
         with self._writing:
             present = list(self._records.hashes(ids))
             with self._graph_in_step:
@@ -185,7 +205,12 @@ class KnowledgeBase:
         return len(present)
 
     def embed_triples(self, *, progress: bool = True) -> int:
-        """Embed all triples now instead of when a question first meets them; return how many were embedded."""
+        """Embed all triples now instead of when a question first meets them; return how many were embedded.
+
+        Raises:
+            KnowledgeBaseError: when another process has the knowledge base open to change it.
+        """
+        self._check_writable()
         ids = self._records.ids()
         batches = range(0, len(ids), _BATCH)
         return sum(
@@ -288,7 +313,10 @@ class KnowledgeBase:
         return triples
 
     async def asearch_triples(self, query: str, k: int = 10) -> list[Triple]:
-        """Return the k triples nearest to a query, best first; the first call embeds all that have no vector yet."""
+        """Return the k triples nearest to a query, best first; the first call embeds all that have no vector yet.
+
+        Where another process may change the knowledge base, only those that have one already are searched.
+        """
         await asyncio.to_thread(self._embed_all_triples)
         ids = await self._similarity.search_triples(query, k)
         passages = await self._read(self._records.stating, ids, self.extractor.version)
@@ -421,7 +449,7 @@ class KnowledgeBase:
 
     def _embed_all_triples(self) -> None:
         with self._embedding_triples:
-            if self._triples_embedded_at != self._records.edition:
+            if self._lock.is_locked and self._triples_embedded_at != self._records.edition:
                 edition = self._records.edition
                 self.embed_triples(progress=False)
                 self._triples_embedded_at = edition
@@ -445,6 +473,13 @@ class KnowledgeBase:
             for s in scored
             if s["id"] in records
         ]
+
+    def _check_writable(self) -> None:
+        if not self._lock.is_locked:
+            raise KnowledgeBaseError(
+                f"{self.path} can only be asked here, because it was opened before, perhaps by another process, and "
+                "only the one that opened it first may change it: close it there"
+            )
 
     def _check_embeddings(self) -> None:
         """Compare by name, and where the names differ by what the embedder makes of one sentence."""

@@ -65,9 +65,11 @@ class Similarity:
     def embed_triples(self, triples: Sequence[Sequence[str]]) -> int:
         """Embed and store the triples that have no vector yet; return how many these were."""
         texts = {vector_id(triple): triple_text(triple) for triple in triples}
-        new = len(texts) - len(self._vectors.triples(list(texts)))
-        self._triple_vectors(texts)
-        return new
+        stored = self._vectors.triples(list(texts))
+        missing = [id_ for id_ in texts if id_ not in stored]
+        if missing:
+            self._vectors.put_triples(missing, self.embed([texts[id_] for id_ in missing]))
+        return len(missing)
 
     def forget_triples(self, ids: Sequence[str]) -> None:
         """Forget the vectors of triples that are gone."""

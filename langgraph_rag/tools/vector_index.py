@@ -1,5 +1,9 @@
-"""Vectors in Chroma: one collection for passages, one for triples; derived from the records, never the truth."""
+"""Vectors in Chroma: one collection for passages, one for triples; derived from the records, never the truth.
 
+Chroma's files bear any number of threads, but only one process that writes.
+"""
+
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -8,14 +12,22 @@ import numpy as np
 import numpy.typing as npt
 
 Matrix = npt.NDArray[np.float32]
+_log = logging.getLogger(__name__)
 _LARGEST_WRITE = 5_000  # Chroma refuses more than 5,461 rows at once
 
 
 class VectorIndex:
-    """Cosine search over vectors in a folder of its own, with the vectors in float32."""
+    """Cosine search over vectors in a folder of its own, with the vectors in float32.
 
-    def __init__(self, path: Path) -> None:
+    Args:
+        path: the folder.
+        writable: whether this process writes; otherwise triple vectors are not kept.
+    """
+
+    def __init__(self, path: Path, *, writable: bool = True) -> None:
         import chromadb  # here, because importing it takes most of a second
+
+        self._writable = writable
 
         settings = chromadb.Settings(anonymized_telemetry=False)
         self._client = chromadb.PersistentClient(str(path.resolve()), settings=settings)  # it is shared by path
@@ -61,12 +73,22 @@ class VectorIndex:
                 collection.delete(ids=list(ids[start : start + _LARGEST_WRITE]))
 
     def put_triples(self, ids: Sequence[str], vectors: Matrix) -> None:
-        """Store triple vectors; existing ones are replaced."""
-        _upsert(self._triples, ids, vectors)
+        """Store triple vectors, if this process writes; existing ones are replaced."""
+        if self._writable:
+            _upsert(self._triples, ids, vectors)
 
     def triples(self, ids: Sequence[str]) -> dict[str, Matrix]:
-        """Return the triple vectors that are stored."""
-        return _stored(self._triples, ids)
+        """Return the triple vectors that are stored; where they cannot be read, they are begun anew."""
+        from chromadb.errors import InternalError
+
+        try:
+            return _stored(self._triples, ids)
+        except InternalError as error:
+            _log.warning("the vectors of triples cannot be read and are made anew: %s", error)
+            if self._writable:
+                self._client.delete_collection(self._triples.name)
+                self._triples = self._collection("triples")
+            return {}
 
     def triple_ids(self) -> list[str]:
         """Return the ids of all triple vectors."""
