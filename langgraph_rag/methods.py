@@ -43,6 +43,7 @@ METHODS = {
             "without-constructor": {"constructor": "none"},
             "documents": {"knowledge": "documents"},
             "sentences": {"knowledge": "sentences"},
+            "chain-first": {"ranking": "chain_first"},
         },
     ),
     "cirag": Method(

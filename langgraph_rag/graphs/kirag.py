@@ -101,7 +101,7 @@ def create_kirag(
     aligner: Embeddings | str | Path | None = None,
     retriever: Literal["passages", "none"] = "passages",
     knowledge: Literal["triples", "sentences", "documents"] = "triples",
-    ranking: Literal["best_score", "chain_first"] = "chain_first",
+    ranking: Literal["best_score", "chain_first"] = "best_score",
 ) -> StateGraph[KiragState, Context, QuestionInput, Result]:
     """Build KiRAG as a state machine; compile it with the checkpointer and store you like.
 
@@ -115,8 +115,7 @@ def create_kirag(
             "w/o Training"); "none" shows the constructor all triples (table 4, "w/o Aligner").
         retriever: "none" has the aligner search all triples of the knowledge base (table 4, "w/o Retriever").
         knowledge: what chains are made of (table 1: KiRAG, KiRAG-Sent, KiRAG-Doc).
-        ranking: "chain_first" prefers the documents behind the chain, as the authors' public code does and an untrained
-            aligner needs; "best_score" is the bare score of section 3.3.
+        ranking: "chain_first" prefers the documents behind the chain, as the authors' public code does.
 
     Raises:
         UnknownNameError: when an option has no such value.

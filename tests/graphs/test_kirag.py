@@ -160,7 +160,7 @@ def test_at_most_the_papers_number_of_candidates_is_shown_best_first(places: Kno
 
 # --- documents and reader --------------------------------------------------------------------------------------------
 def test_documents_are_ranked_by_their_best_triple_over_all_steps(places: KnowledgeBase) -> None:
-    graph: Any = create_kirag(ScriptedModel.of(CASE), places, ranking="best_score").compile()
+    graph: Any = create_kirag(ScriptedModel.of(CASE), places).compile()
 
     states = list(graph.stream({"question": QUESTION}, stream_mode="values"))
 
@@ -181,8 +181,8 @@ def test_the_reader_sees_the_best_three_documents(places: KnowledgeBase, context
     assert [text["title"] for text in read["passages"]] == [titles[p["id"]] for p in result["passages"][:most]]
 
 
-def test_the_documents_behind_the_chain_come_first_as_in_the_authors_code(places: KnowledgeBase) -> None:
-    _, result = visit(places, ScriptedModel.of(CASE))
+def test_the_authors_code_prefers_the_documents_behind_the_chain(places: KnowledgeBase) -> None:
+    _, result = visit(places, ScriptedModel.of(CASE), ranking="chain_first")
 
     assert {passage["id"] for passage in result["passages"][:2]} == {"kirton-end", "boston"}
 
