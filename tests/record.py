@@ -26,8 +26,13 @@ from langgraph_rag.models import load_model
 from langgraph_rag.tools.files import read_documents
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
-METHODS = ("cirag", "kirag", "dualrag", "mgranrag", "par_rag")
-QUESTIONS = ("q01", "q05", "q08")
+QUESTIONS = {
+    "cirag": "q01,q05,q07",
+    "kirag": "q01,q04,q10",
+    "dualrag": "q01,q05,q07",
+    "mgranrag": "q01,q04,q10",
+    "par_rag": "q01,q05,q07",
+}
 _SAMPLE = Path(langgraph_rag.__file__).parent / "sample"
 
 
@@ -71,8 +76,8 @@ def record(base: KnowledgeBase, file: Path, new: Recording, upstream: str, key: 
 def main() -> int:
     """Record; return how many questions could not be answered."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--methods", default=",".join(METHODS))
-    parser.add_argument("--questions", default=",".join(QUESTIONS))
+    parser.add_argument("--methods", default=",".join(QUESTIONS))
+    parser.add_argument("--questions", help="ids, the same for each method (default: those that are kept)")
     parser.add_argument("--time-limit", type=float, default=600, help="seconds to wait for one reply")
     arguments = parser.parse_args()
     upstream, model = os.environ.get("VLLM_BASE_URL"), os.environ.get("MODEL")
@@ -81,7 +86,7 @@ def main() -> int:
     questions, failed = sample_questions(), 0
     with steady_knowledge_base() as base:
         for method in arguments.methods.split(","):
-            for id_ in arguments.questions.split(","):
+            for id_ in (arguments.questions or QUESTIONS[method]).split(","):
                 asked = questions[id_]
                 file = FOLDER / f"{method}-{id_}.json"
                 new = Recording(method=method, id=id_, question=asked["question"], model=model, answer="", exchanges=[])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from faulty_server import FaultyServer
-from record import METHODS, ask, record, sample_questions, steady_knowledge_base
+from record import QUESTIONS, ask, record, sample_questions, steady_knowledge_base
 from recorded import FOLDER, Exchange, RecordedServer, Recording, read, serving, write
 
 from langgraph_rag.errors import ModelCallError
@@ -67,7 +67,7 @@ def url(server: FaultyServer) -> str:
     return f"http://127.0.0.1:{server.server_port}/v1"
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", QUESTIONS)
 def test_what_was_recorded_is_replayed_without_the_server(
     method: str, base: KnowledgeBase, upstream: FaultyServer, tmp_path: Path
 ) -> None:
