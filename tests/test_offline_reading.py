@@ -2,31 +2,32 @@
 
 import pytest
 
+from langgraph_rag.offline.answer import conclude
 from langgraph_rag.offline.compare import judge
+from langgraph_rag.offline.pages import Line, Pages
 from langgraph_rag.offline.question import analyse
-from langgraph_rag.offline.reading import Pages, read
+from langgraph_rag.offline.reading import read
 
-PAGES = Pages(
-    [
-        (
-            "Tolmar Bridge",
-            [
-                "The Tolmar Bridge is a road bridge in Veld, 310 metres long.",
-                "It was designed by the engineer Ada Holm and opened on 4 May 1931 with 48 bronze lamps.",
-            ],
-        ),
-        (
-            "Ada Holm",
-            [
-                "Ada Holm (3 March 1890 – 1 June 1961) was a Kellish engineer and painter born in Orrick.",
-                "In 1920 she married the novelist Peder Lunt.",
-                "Her mother kept an inn.",
-            ],
-        ),
-        ("Peder Lunt", ["Peder Lunt was a Veldian novelist who wrote The Salt Road."]),
-        ("Brack", ["Brack is a folk band from Orrick, known for the album Low Water."]),
-    ]
-)
+TEXTS = [
+    (
+        "Tolmar Bridge",
+        [
+            "The Tolmar Bridge is a road bridge in Veld, 310 metres long.",
+            "It was designed by the engineer Ada Holm and opened on 4 May 1931 with 48 bronze lamps.",
+        ],
+    ),
+    (
+        "Ada Holm",
+        [
+            "Ada Holm (3 March 1890 – 1 June 1961) was a Kellish engineer and painter born in Orrick.",
+            "In 1920 she married the novelist Peder Lunt.",
+            "Her mother kept an inn.",
+        ],
+    ),
+    ("Peder Lunt", ["Peder Lunt was a Veldian novelist who wrote The Salt Road."]),
+    ("Brack", ["Brack is a folk band from Orrick, known for the album Low Water."]),
+]
+PAGES = Pages(Line(title, text, place == 0) for title, texts in TEXTS for place, text in enumerate(texts))
 
 
 @pytest.mark.parametrize(
@@ -37,6 +38,7 @@ PAGES = Pages(
         ("In what year did the Tolmar Bridge open?", "1931"),
         ("How many lamps does the Tolmar Bridge have?", "48"),
         ("Where was Ada Holm born?", "Orrick"),
+        ("When did Ada Holm die?", "1 June 1961"),
         ("Which band is known for the album Low Water?", "Brack"),
         ("What novelist did the engineer who designed the Tolmar Bridge marry?", "Peder Lunt"),
     ],
@@ -53,7 +55,7 @@ def test_the_answer_is_the_span_of_the_kind_asked_for(question: str, answer: str
     "question", ["Who painted the ceiling of the Quarne Palace?", "What is the boiling point of tellurium?"]
 )
 def test_nothing_is_answered_where_nothing_matches(question: str) -> None:
-    assert read(question, PAGES, least=2.0) is None
+    assert not conclude(question, PAGES, least=2.0)
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from langgraph_rag.offline.paths import Fact, is_name
+from langgraph_rag.offline.pages import Fact, Key, Line, Pages
+from langgraph_rag.offline.paths import is_name
 from langgraph_rag.offline.question import Question, is_comparing
-from langgraph_rag.offline.reading import Key, Line, Pages
 from langgraph_rag.offline.words import date_of, name_words, number_of, same_name, stem, stems
 
 _ROLES = frozenset(
@@ -213,6 +213,9 @@ def _attribute_question(question: Question, entity: str) -> str:
         return f"When was {entity} born?"
     if question.compared == "death" and question.wants != "yes or no":
         return f"When did {entity} die?"
+    if question.compared == "date" and question.wants != "yes or no":
+        done = next((word for word in question.spelled if word.endswith("ed")), "released")
+        return f"When was {entity} {done}?"
     return f"{entity} {' '.join(_spelled(word) for word in question.words)}".strip()
 
 

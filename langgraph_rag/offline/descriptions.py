@@ -11,7 +11,9 @@ _OWNED = re.compile(r"['’]s?(?: (?!(?:on|in|was|is|did|at|to|from|by|of|and|fo
 _GOES_ON = re.compile(r"(?:,| (?:in|of|on|at|from|for|and|by)){1,2} (?:the )?(?:[a-z]+ )?")
 _RELATIVE = re.compile(r"\b(?:who|that|which|whose|where)$")
 _GOVERNED = re.compile(r"\b(?:of|by|to|from|with) $")  # a relative clause after these goes on to the end
-_ASKED_WHOLE = re.compile(r"^\W*(?:(?:who|what|which|where|when) (?:is|was|are|were) )?", re.IGNORECASE)
+_ASKED_WHOLE = re.compile(
+    r"^\W*(?:(?:who|what|which|where|when) (?:is|was|are|were) (?:the name of )?)?", re.IGNORECASE
+)
 _WHO = re.compile(r"\b(?:who|\w+(?:er|or|ress|ist|ect|father|mother|wife|husband|brother|sister|son|child|spouse))\b")
 
 

@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from langgraph_rag.offline.pages import Fact
 from langgraph_rag.offline.words import same_name, stems
 from langgraph_rag.tools.spans import DATE, NAME_CONNECTORS, NUMBER
-
-Fact = Sequence[str]
 
 DEMONYM = re.compile(r"[^\W\d_](?:ish|[ai]an|ese|[fn]ch|tch)$")
 _LINKED = 0.7

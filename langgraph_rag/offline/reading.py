@@ -2,25 +2,18 @@
 
 import math
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-
-from spacy.lang.en.stop_words import STOP_WORDS
 
 from langgraph_rag.matching import normalise
 from langgraph_rag.offline.descriptions import ask_for, descriptions, put_for
+from langgraph_rag.offline.pages import DEFINED, Line, Pages, key_of
 from langgraph_rag.offline.paths import DEMONYM, is_name
 from langgraph_rag.offline.question import PERSONS, Question, analyse
-from langgraph_rag.offline.words import name_words, same_name, stem, stems
-from langgraph_rag.tools.rule_triples import topic_of
+from langgraph_rag.offline.words import name_words, stem, stems
 from langgraph_rag.tools.spans import spot
 
-_WORD = re.compile(r"\w+(?:['’-]\w+)*")
-_DEFINED = re.compile(r"\b(?:is|was|are|were)\s+(?:an?|the|one of the)\s+([^,.;()]+)")
-_APPOSED = re.compile(r"(?: \([^()]*\))?, (?:an?|the) ([^,.;()]{3,60})")
-_MODIFIERS = re.compile(r"((?:[\w-]+ ){1,4})[\"“']?$")
 _PHRASE_END = re.compile(
     r"\s+(?:who|which|that|by|in|on|at|from|for|to|with|based|located|situated|known|best|is|was|whose|where)\b"
 )
@@ -28,14 +21,13 @@ _PLACED = re.compile(r"\b(?:in|at|near|from|to|of) (?:the )?$", re.IGNORECASE)
 _COUNTED = re.compile(r"(?: (?!(?:and|or|in|of|on|at|to|by|as|is|was|were|for|from|with|the)\b)[a-z]+){1,3}")
 _YEAR = re.compile(r"\d{4}")
 _BREADTH = 3  # things tried in the place of a description
+_BRIDGE = 2.0  # what an answer loses that only stands for a description
+_DETOUR = 0.5  # what an answer loses that depends on what a description stands for
 _NEAR = 15  # letters over which nearness falls to a half
 _ALTERNATIVES = 8
-_EXPECTED = 2.5  # the score of an answer that was found in another way only
-_SAME = 0.7
 _NEVER = 9.0
+_SIMPLE = 2  # content words of a question that one sentence about the thing it names may answer
 _CLEAR = 0.25  # of a question's weight that a sentence with its neighbour must answer to
-
-Key = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -49,35 +41,6 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Line:
-    """A sentence under its title, ready to be read."""
-
-    title: str
-    text: str
-    opens: bool
-
-    @cached_property
-    def topic(self) -> str:
-        """Return what the title names."""
-        return topic_of(self.title)
-
-    @cached_property
-    def keys(self) -> frozenset[Key]:
-        """Return the keys under which the topic may be mentioned: `Halden, Kell` is also `Halden`."""
-        return frozenset({_key(self.topic), _key(self.topic.split(",")[0])})
-
-    @cached_property
-    def mentioned(self) -> frozenset[Key]:
-        """Return the keys of the names in the sentence."""
-        return frozenset(_key(span.text) for span in spot(self.text) if span.kind == "name")
-
-    @cached_property
-    def words(self) -> frozenset[str]:
-        """Return the stems of sentence and title."""
-        return frozenset(stems(self.text)) | frozenset(stems(self.title))
-
-
-@dataclass(frozen=True)
 class Reading:
     """An answer with its score, and the sentences it was read from: its own and the one that leads to it."""
 
@@ -86,62 +49,23 @@ class Reading:
     lines: tuple[Line, ...]
 
 
-class Pages:
-    """Sentences to be read, with what they say of each other's topics."""
+def read(text: str, pages: Pages) -> Reading | None:
+    """Answer a question, directly or with what stands for a thing in it ("the director of ...") found first.
 
-    def __init__(self, texts: Sequence[tuple[str, Sequence[str]]]) -> None:
-        """Take titles with their sentences."""
-        self.lines = [Line(title, text, number == 0) for title, told in texts for number, text in enumerate(told)]
-
-    @cached_property
-    def kinds(self) -> dict[Key, set[str]]:
-        """Return the words that say what kind of thing a name means: `the engineer Ada Holm`, `Ada Holm is a ...`."""
-        kinds: dict[Key, set[str]] = defaultdict(set)
-        for line in self.lines:
-            if line.opens and (defined := _DEFINED.search(line.text)):
-                for key in line.keys:
-                    kinds[key].update(stems(defined[1]))
-            for span in (span for span in spot(line.text) if span.kind == "name"):
-                kinds[_key(span.text)].update(_said_of(line.text, span.start, span.end))
-        return kinds
-
-    @cached_property
-    def linked(self) -> list[list[int]]:
-        """Return, for each sentence, those whose topic it mentions or that mention its topic."""
-        titled: dict[Key, set[int]] = defaultdict(set)
-        naming: dict[Key, set[int]] = defaultdict(set)
-        for place, line in enumerate(self.lines):
-            for key in line.keys:
-                titled[key].add(place)
-            for key in line.mentioned:
-                naming[key].add(place)
-        linked = []
-        for line in self.lines:
-            others = set().union(*(titled[key] for key in line.mentioned), *(naming[key] for key in line.keys))
-            linked.append(sorted(other for other in others if self.lines[other].title != line.title))
-        return linked
-
-
-def read(text: str, pages: Pages, expected: str = "", *, least: float = 0.0) -> Reading | None:
-    """Answer a question, what stands for a thing in it first ("the director of ..."); None where nothing matches.
-
-    Args:
-        text: the question.
-        pages: what to read.
-        expected: an answer found in another way, which counts in its favour.
-        least: the score that an answer needs; three of four answers above 5 are right, one of ten below 2.5.
+    Returns:
+        The best answer, None where nothing matches. Of answers with a score above 5 three of four are right, of those
+        below 2.5 one of ten.
     """
-    readings = _readings(text, pages)[:_ALTERNATIVES]
-    for phrase in descriptions(text)[:1]:
-        for found in _readings(ask_for(phrase), pages)[:_BREADTH]:
-            for further in _readings(put_for(phrase, found.answer, text), pages)[:1]:
-                lines = tuple(dict.fromkeys([*found.lines, *further.lines]))
-                readings.append(Reading(further.answer, (found.score + further.score) / 2, lines))
-    if expected and not any(same_name(reading.answer, expected) >= _SAME for reading in readings):
-        readings.append(Reading(expected, _EXPECTED, ()))
-    readings = [replace(r, score=r.score + 1.0) if same_name(r.answer, expected) >= _SAME else r for r in readings]
-    best = max(readings, key=lambda reading: reading.score, default=None)
-    return best if best and best.score >= least else None
+    direct = _readings(text, pages)[:_ALTERNATIVES]
+    phrase = next(iter(descriptions(text)), "")
+    bridges = _readings(ask_for(phrase), pages)[:_BREADTH] if phrase else []
+    if bridges:  # what a description stands for is not what is asked about it
+        direct = [replace(r, score=r.score - _BRIDGE) if r.answer == bridges[0].answer else r for r in direct]
+    for bridge in bridges:
+        for further in _readings(put_for(phrase, bridge.answer, text), pages)[:1]:
+            lines = tuple(dict.fromkeys([*bridge.lines, *further.lines]))
+            direct.append(Reading(further.answer, (bridge.score + further.score) / 2 - _DETOUR, lines))
+    return max(direct, key=lambda reading: reading.score, default=None)
 
 
 def _readings(text: str, pages: Pages) -> list[Reading]:
@@ -150,17 +74,20 @@ def _readings(text: str, pages: Pages) -> list[Reading]:
     weight = _weights(stems(text), pages.lines)
     said = [line.words & weight.keys() for line in pages.lines]
     form = f" {normalise(text)} "
+    simple = len(question.names) == 1 and len(question.words) <= _SIMPLE and not descriptions(text)
+    about = pages.about(question.names[0]) if simple else set()
+    linked, own = (1.5, 3.3) if simple else (3.3, 0.4)
     found: dict[str, Reading] = {}
     for place, line in enumerate(pages.lines):
-        if not said[place]:
+        if not said[place] or (about and place not in about):
             continue
         gains = [(_sum(weight, said[other] - said[place]), other) for other in pages.linked[place]]
         gain, helper = max(gains, default=(0.0, place))
         clear = _sum(weight, said[place]) + gain
         if clear < _CLEAR:
             continue
-        base = 3.3 * gain + 0.4 * _sum(weight, said[place]) + (0.5 if line.opens else 0.0)
-        hits = [(m.start(), m.end(), w) for m in _WORD.finditer(line.text) for w in stems(m[0]) if w in weight]
+        base = linked * gain + own * _sum(weight, said[place]) + (0.5 if line.opens else 0.0)
+        hits = [hit for hit in line.stems if hit[2] in weight]
         for span in _spans(line):
             key = normalise(span.text)
             if not key or f" {key} " in form or name_words(span.text) <= asked:
@@ -200,8 +127,8 @@ def _nearness(question: Question, weight: dict[str, float], hits: Sequence[tuple
 def _fit(question: Question, span: Span, line: Line, pages: Pages) -> float:
     """Score whether a span is of the kind asked for."""
     named = span.kind in {"name", "title"}
-    kinds = pages.kinds.get(_key(span.text), set()) if named else set()
-    if named and _key(span.text) in line.keys and _has_one(line, question.kinds):
+    kinds = pages.kinds.get(key_of(span.text), set()) if named else set()
+    if named and key_of(span.text) in line.keys and _has_one(line, question.kinds):
         return -_NEVER
     demonym = named and DEMONYM.fullmatch(span.text) is not None
     fit = -0.6 if span.kind == "title" else -0.4 if demonym and question.wants != "nationality" else 0.0
@@ -237,28 +164,12 @@ def _spans(line: Line) -> Iterator[Span]:
     yield Span(0, 0, line.topic, "title")
     for span in spot(line.text):
         yield Span(span.start, span.end, span.text, span.kind)
-    if defined := _DEFINED.search(line.text):
+    if defined := DEFINED.search(line.text):
         words = [word for word in _PHRASE_END.split(defined[1])[0].split() if not word[0].isupper()]
         if words:
             yield Span(defined.start(1), defined.end(1), " ".join(words[-3:]), "phrase")
 
 
-def _said_of(text: str, start: int, end: int) -> Iterator[str]:
-    """Yield the stems that tell what kind of thing a name in a sentence means, before or after it."""
-    if apposed := _APPOSED.match(text, end):
-        yield from stems(apposed[1])
-    if modifiers := _MODIFIERS.search(text[:start]):
-        words = modifiers[1].split()
-        last = max((place for place, word in enumerate(words) if word.lower() in STOP_WORDS), default=-1)
-        yield from stems(" ".join(words[last + 1 :]))
-
-
 def _shaped(question: Question, span: Span) -> str:
     year = _YEAR.search(span.text) if question.wants == "year" else None
     return year[0] if year else span.text
-
-
-def _key(name: str) -> Key:
-    """Return the first and last word of a name, by which two mentions of one thing are taken together."""
-    words = normalise(name).split()
-    return (words[0], words[-1]) if words else ("", "")

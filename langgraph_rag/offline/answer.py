@@ -1,0 +1,59 @@
+"""Answer a question from sentences: compare two things, or read the answer out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph_rag.offline.compare import compare, judge, look_up
+from langgraph_rag.offline.pages import Line, Pages
+from langgraph_rag.offline.question import Question, analyse
+from langgraph_rag.offline.reading import read
+
+UNANSWERABLE = "unanswerable"
+CONCLUSION = "So the answer is"
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """An answer, empty where the sentences do not give one, with the sentences it rests on."""
+
+    answer: str = ""
+    lines: Sequence[Line] = ()
+
+    def __bool__(self) -> bool:
+        """Tell whether there is an answer."""
+        return bool(self.answer)
+
+    @property
+    def thought(self) -> str:
+        """Tell how the answer came about."""
+        if not self.answer:
+            return "What was read does not answer the question."
+        return " ".join([*(line.text for line in self.lines), f"{CONCLUSION} {self.answer}."])
+
+    @property
+    def reply(self) -> Mapping[str, Any]:
+        """Return what is replied to a prompt for an answer."""
+        return {"thought": self.thought, "answer": self.answer or UNANSWERABLE}
+
+
+def conclude(text: str, pages: Pages, *, least: float) -> Conclusion:
+    """Answer a question, or say that the sentences do not answer it.
+
+    Args:
+        text: the question.
+        pages: what to read.
+        least: the score that an answer needs (`reading.read`).
+    """
+    question = analyse(text)
+    if question.compares:
+        return _compared(question, pages)
+    reading = read(text, pages)
+    return Conclusion(reading.answer, reading.lines) if reading and reading.score >= least else Conclusion()
+
+
+def _compared(question: Question, pages: Pages) -> Conclusion:
+    sides = [look_up(question, name, pages.facts) for name in question.pair or ()]
+    if answer := compare(question, sides):
+        return Conclusion(answer, pages.stating([fact for side in sides for fact in side.facts]))
+    return Conclusion(*judge(question, pages))

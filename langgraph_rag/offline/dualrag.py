@@ -1,0 +1,92 @@
+"""Reason over an outline of what was found: what is missing, what to search for, what to write down, what to answer."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langgraph_rag.offline.answer import CONCLUSION, conclude
+from langgraph_rag.offline.kirag import next_sentence
+from langgraph_rag.offline.pages import Line, Pages, lines_of
+from langgraph_rag.offline.search import integrate, leading_on
+from langgraph_rag.offline.words import same_name
+from langgraph_rag.tools.spans import spot
+
+_MISSING = " To be found out: "
+_SEVERAL = " | "
+_BREADTH = 3  # things looked up side by side
+_LONGEST_TITLE = 100
+_LEAST = 1.5
+
+Values = Mapping[str, Any]
+
+
+def reason(values: Values) -> dict[str, Any]:
+    """Write the next thought, and whether something is still to be found out."""
+    question, pages = values["question"], _read(values["outline"])
+    asked = [question, *(one for thought in values["thoughts"] for one in _missing(thought))]
+    missing: list[str] = []
+    while len(missing) < _BREADTH:
+        following = integrate(question, pages.facts, [], [*asked, *missing]).question
+        if not following:
+            break
+        missing.append(following)
+    if not missing and not values["thoughts"]:
+        missing = [question]
+    if missing:
+        return {"thought": f"Something is missing.{_MISSING}{_SEVERAL.join(missing)}", "needs_retrieval": True}
+    return {"thought": conclude(question, pages, least=_LEAST).thought, "needs_retrieval": False}
+
+
+def think_on(values: Values) -> dict[str, Any]:
+    """Write the next fact towards the answer, and whether it is the last; nobody looks for what is missing."""
+    question, thoughts = values["question"], values["thoughts"]
+    thought = next_sentence(question, thoughts, _read(values["outline"]).facts)
+    concludes = thought.startswith(CONCLUSION)
+    return {"thought": thought if thoughts or not concludes else question, "final": concludes and bool(thoughts)}
+
+
+def identify_entities(values: Values) -> dict[str, Any]:
+    """Name the things the last thought asks about, each with what to search for."""
+    entities: dict[str, list[str]] = {}
+    for wanted in _missing(values["thoughts"][-1]):
+        names = [span.text for span in spot(wanted) if span.kind == "name"]
+        if names:
+            name = next((known for known in values["names"] if same_name(known, names[0]) == 1.0), names[0])
+            entities.setdefault(name, [] if values["outline"] else [values["question"]]).extend([wanted, name])
+    found = [{"entity": name, "queries": list(dict.fromkeys(queries))} for name, queries in entities.items()]
+    return {"entities": found}
+
+
+def summarize(values: Values) -> dict[str, Any]:
+    """Pick the sentences that lead from the entity or the question's names to the answer, and those that give it."""
+    question, entity = values["question"], values["entity"]
+    pages = Pages([line for text in values["documents"] for line in lines_of(text["title"], text["text"])])
+    itself = [fact for fact in pages.facts if same_name(entity, fact[0]) == 1.0][:1]
+    useful = pages.stating([*itself, *leading_on(question, entity, pages.facts)])
+    useful += conclude(question, pages, least=_LEAST).lines
+    told: dict[str, list[str]] = {}
+    for line in (line for line in pages.lines if line in useful):
+        told.setdefault(line.title, []).append(line.text)
+    return {"summary": "\n".join(f"{title}: {' '.join(texts)}" for title, texts in told.items()) or None}
+
+
+def answer_from_outline(values: Values) -> Mapping[str, Any]:
+    """Answer a question from an outline."""
+    return conclude(values["question"], _read(values["outline"]), least=_LEAST).reply
+
+
+def _read(outline: Sequence[Mapping[str, Any]]) -> Pages:
+    """Read an outline, whose lines are "Title: sentences"."""
+    lines: list[Line] = []
+    for entry in outline:
+        for told in (told for fragment in entry["fragments"] for told in fragment.splitlines()):
+            title, colon, text = told.partition(": ")
+            lines += (
+                lines_of(title, text) if colon and len(title) <= _LONGEST_TITLE else lines_of(entry["entity"], told)
+            )
+    return Pages(lines)
+
+
+def _missing(thought: str) -> list[str]:
+    """Return what a thought of this model asks for; all of it where the thought is somebody else's."""
+    _, marker, asked = thought.partition(_MISSING)
+    return asked.split(_SEVERAL) if marker else [thought]

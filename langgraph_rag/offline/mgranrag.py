@@ -1,0 +1,69 @@
+"""Split a question into simpler ones, and find the sentences that help with each."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from langgraph_rag.matching import normalise
+from langgraph_rag.offline.answer import conclude
+from langgraph_rag.offline.compare import look_up
+from langgraph_rag.offline.pages import Fact, Line, Pages
+from langgraph_rag.offline.question import analyse
+from langgraph_rag.offline.search import ask_about, integrate
+from langgraph_rag.tools.spans import spot
+
+_SUBQUERIES = 5
+_LEAST = 3.0
+
+Values = Mapping[str, Any]
+
+
+def decompose(values: Values) -> dict[str, Any]:
+    """Ask about each name in a question, or about each side of a comparison and who stands behind it."""
+    text = values["question"]
+    question = analyse(text)
+    if question.compares:
+        subqueries = [look_up(question, name, []).missing for name in question.pair or ()]
+    else:
+        subqueries = [ask_about(question, name, frozenset()) for name in question.names][:_SUBQUERIES]
+    subqueries = [subquery for subquery in dict.fromkeys(subqueries) if normalise(subquery) != normalise(text)]
+    return {"thought": f"To be found out: {' '.join(subqueries) or text}", "subqueries": subqueries}
+
+
+def extract_evidence(values: Values) -> dict[str, Any]:
+    """Pick the sentences on the way from each question to its answer: most questions first, by number."""
+    known = [Line(text["title"], text["text"], True) for text in values["known"]]
+    told = {line.text for line in known}
+    numbered = {
+        Line(text["title"], sentence, place == 0): text["first"] + place
+        for text in values["passages"]
+        for place, sentence in enumerate(text["sentences"])
+        if sentence not in told
+    }
+    found: dict[Line, dict[str, Any]] = {}
+    for number, query in enumerate(values["questions"]):
+        for line, facts, full in _helping(query, known, list(numbered)):
+            entry = found.setdefault(line, {"sentence": numbered[line], "full": [], "partial": [], "phrases": []})
+            entry["full" if full else "partial"].append(number)
+            entry["phrases"] = list(dict.fromkeys([*entry["phrases"], *_phrases(line, facts)]))
+    order = sorted(found.values(), key=lambda e: (-2 * len(e["full"]) - len(e["partial"]), e["sentence"]))
+    thought = f"These sentences help: {'; '.join(line.text for line in found)}" if found else "None of them helps."
+    return {"thought": thought, "evidence": order}
+
+
+def _helping(query: str, known: Sequence[Line], read: Sequence[Line]) -> Iterator[tuple[Line, list[Fact], bool]]:
+    """Yield the sentences that help with a query, the facts in them that do, and whether they hold its answer."""
+    useful = integrate(query, Pages(read).facts, Pages(known).facts, [query]).facts
+    conclusion = conclude(query, Pages([*known, *read]), least=_LEAST)
+    answer = normalise(conclusion.answer)
+    for line in read:
+        facts = [fact for fact in line.facts if fact in useful]
+        if facts or line in conclusion.lines:
+            yield line, facts, bool(answer) and f" {answer} " in f" {normalise(f'{line.title} {line.text}')} "
+
+
+def _phrases(line: Line, facts: Sequence[Fact]) -> Iterator[str]:
+    """Yield the names and dates in some facts, and the title, which stands for the pronouns of its sentences."""
+    yield line.topic
+    for fact in facts:
+        for end in (fact[0], fact[2]):
+            yield from (span.text for span in spot(end) if span.kind != "number")

@@ -1,0 +1,151 @@
+"""Sentences under their titles, with the facts they state and what they say of each other's topics."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from spacy.lang.en.stop_words import STOP_WORDS
+
+from langgraph_rag.matching import normalise
+from langgraph_rag.offline.words import same_name, stems
+from langgraph_rag.tools.rule_triples import extract_triples, topic_of
+from langgraph_rag.tools.spans import spot
+from langgraph_rag.tools.text import text_pipeline
+
+_WORD = re.compile(r"\w+(?:['’-]\w+)*")
+_LIFE = re.compile(r"\([^()]*\d{4}\s*[–—-]\s*[^()]*\d{4}\)")
+DEFINED = re.compile(r"\b(?:is|was|are|were)\s+(?:an?|the|one of the)\s+([^,.;()]+)")
+_APPOSED = re.compile(r"(?: \([^()]*\))?, (?:an?|the) ([^,.;()]{3,60})")
+_MODIFIERS = re.compile(r"((?:[\w-]+ ){1,4})[\"“']?$")
+
+_SURE = 0.9
+
+Fact = Sequence[str]
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A sentence under its title; `given` is the fact that it only spells out, if it does."""
+
+    title: str
+    text: str
+    opens: bool
+    given: tuple[str, ...] = ()
+
+    @cached_property
+    def facts(self) -> list[Fact]:
+        """Return the triples that the sentence states."""
+        # An opening sentence is read in another way: what it names first is the topic.
+        return (
+            [self.given]
+            if self.given
+            else [*extract_triples(self.title, [self.text] if self.opens else ["", self.text])]
+        )
+
+    @cached_property
+    def topic(self) -> str:
+        """Return what the title names."""
+        return topic_of(self.title)
+
+    @cached_property
+    def keys(self) -> frozenset[Key]:
+        """Return the keys under which the topic may be mentioned: `Halden, Kell` is also `Halden`."""
+        return frozenset({key_of(self.topic), key_of(self.topic.split(",")[0])})
+
+    @cached_property
+    def mentioned(self) -> frozenset[Key]:
+        """Return the keys of the names in the sentence."""
+        return frozenset(key_of(span.text) for span in spot(self.text) if span.kind == "name")
+
+    @cached_property
+    def stems(self) -> list[tuple[int, int, str]]:
+        """Return the stems of the sentence with their places; dates of life stand next to "born" and "died"."""
+        found = [(m.start(), m.end(), stem) for m in _WORD.finditer(self.text) for stem in stems(m[0])]
+        if life := _LIFE.search(self.text):
+            found += [(life.start(), life.start() + 1, "birth"), (life.end() - 1, life.end(), "death")]
+        return found
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Return the stems of sentence and title."""
+        return frozenset(stem for _, _, stem in self.stems) | frozenset(stems(self.title))
+
+
+class Pages:
+    """Sentences to be read, each once."""
+
+    def __init__(self, lines: Iterable[Line]) -> None:
+        """Take the sentences in the order of their texts."""
+        self.lines = list(dict.fromkeys(lines))
+
+    @property
+    def facts(self) -> list[Fact]:
+        """Return the facts that the sentences state."""
+        return [fact for line in self.lines for fact in line.facts]
+
+    def stating(self, facts: Sequence[Fact]) -> list[Line]:
+        """Return the sentences that state one of some facts."""
+        return [line for line in self.lines if any(fact in facts for fact in line.facts)]
+
+    def about(self, name: str) -> set[int]:
+        """Return the places of the sentences that tell of something or mention it."""
+        key, lines = key_of(name), enumerate(self.lines)
+        return {place for place, line in lines if key in line.mentioned or same_name(name, line.topic) >= _SURE}
+
+    @cached_property
+    def kinds(self) -> dict[Key, set[str]]:
+        """Return the words that say what kind of thing a name means: `the engineer Ada Holm`, `Ada Holm is a ...`."""
+        kinds: dict[Key, set[str]] = defaultdict(set)
+        for line in self.lines:
+            if line.opens and (defined := DEFINED.search(line.text)):
+                for key in line.keys:
+                    kinds[key].update(stems(defined[1]))
+            for span in (span for span in spot(line.text) if span.kind == "name"):
+                kinds[key_of(span.text)].update(_said_of(line.text, span.start, span.end))
+        return kinds
+
+    @cached_property
+    def linked(self) -> list[list[int]]:
+        """Return, for each sentence, those whose topic it mentions or that mention its topic."""
+        titled: dict[Key, set[int]] = defaultdict(set)
+        naming: dict[Key, set[int]] = defaultdict(set)
+        for place, line in enumerate(self.lines):
+            for key in line.keys:
+                titled[key].add(place)
+            for key in line.mentioned:
+                naming[key].add(place)
+        linked = []
+        for line in self.lines:
+            others = set().union(*(titled[key] for key in line.mentioned), *(naming[key] for key in line.keys))
+            linked.append(sorted(other for other in others if self.lines[other].title != line.title))
+        return linked
+
+
+@lru_cache(maxsize=4_096)  # the same texts come up in several steps and prompts
+def lines_of(title: str, text: str) -> tuple[Line, ...]:
+    """Return the sentences of a text under its title."""
+    return tuple(Line(title, told, number == 0) for number, told in enumerate(text_pipeline().sentences(text)))
+
+
+def spelled_out(facts: Iterable[Fact]) -> Iterator[Line]:
+    """Write each fact as a sentence about its head."""
+    return (Line(fact[0], " ".join(fact), True, tuple(fact)) for fact in facts)
+
+
+def key_of(name: str) -> Key:
+    """Return the first and last word of a name, by which two mentions of one thing are taken together."""
+    words = normalise(name).split()
+    return (words[0], words[-1]) if words else ("", "")
+
+
+def _said_of(text: str, start: int, end: int) -> Iterator[str]:
+    """Yield the stems that tell what kind of thing a name in a sentence means, before or after it."""
+    if apposed := _APPOSED.match(text, end):
+        yield from stems(apposed[1])
+    if modifiers := _MODIFIERS.search(text[:start]):
+        words = modifiers[1].split()
+        last = max((place for place, word in enumerate(words) if word.lower() in STOP_WORDS), default=-1)
+        yield from stems(" ".join(words[last + 1 :]))

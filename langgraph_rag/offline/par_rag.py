@@ -1,0 +1,92 @@
+"""Plan, act and review: split a question from the inside out, answer with citations, check the answer."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langgraph_rag.offline.answer import conclude
+from langgraph_rag.offline.compare import questions_about
+from langgraph_rag.offline.descriptions import ask_for, described, descriptions, put_for
+from langgraph_rag.offline.pages import Line, Pages, lines_of
+from langgraph_rag.offline.question import analyse
+from langgraph_rag.offline.search import integrate
+from langgraph_rag.offline.words import name_words
+from langgraph_rag.tools.spans import spot
+
+_UNKNOWN = "unknown"
+_REASON = " — "  # stands between an answer and the sentences it rests on
+_MOST_CITED = 3
+_LEAST = 1.5
+
+Values = Mapping[str, Any]
+
+
+def plan(values: Values) -> dict[str, Any]:
+    """Plan the steps that a question needs, what it names first."""
+    text = values["question"]
+    question = analyse(text)
+    if question.compares:
+        asked = [step for name in question.pair or () for step in questions_about(question, name)]
+        steps = [*(("retrieve", step) for step in asked), ("answer", text)]
+    else:
+        steps = [("retrieve", step) for step in [*map(ask_for, descriptions(text)), text]]
+    return {"steps": [{"thought": "", "question": step, "action": action} for action, step in steps]}
+
+
+def act(values: Values) -> dict[str, Any]:
+    """Answer a question from sources with their numbers, or say what comes closest."""
+    question, sources = values["question"], values["sources"]
+    pages = _read(sources)
+    if conclusion := conclude(question, pages, least=_LEAST):
+        return {"answer": f"{conclusion.answer}{_REASON}{_told(conclusion.lines, sources)}"}
+    closest = pages.stating(integrate(question, pages.facts, [], [question]).facts)[:_MOST_CITED]
+    return {"answer": f"{_UNKNOWN}; {_told(closest, sources)}" if closest else _UNKNOWN}
+
+
+def review(values: Values) -> dict[str, Any]:
+    """Let an answer pass; answer what was not answered from better sources, or ask what would lead on."""
+    if not values["answer"].startswith(_UNKNOWN):
+        return {"status": "PASS", "answer": None, "question": None}
+    better = act(values)["answer"]
+    if not better.startswith(_UNKNOWN):
+        return {"status": "REVISED", "answer": better, "question": None}
+    following = integrate(values["question"], _read(values["sources"]).facts, [], [values["question"]]).question
+    return {"status": "UNCONFIDENT" if following else "PASS", "answer": None, "question": following or None}
+
+
+def refine(values: Values) -> dict[str, Any]:
+    """Put what was found in the place of the description that was asked about."""
+    following = values["following"]
+    for found in values["found"]:
+        name, phrase = _short(found["question"], found["answer"]), described(found["question"])
+        if name and phrase:
+            following = put_for(phrase, name, following)
+    return {"question": following}
+
+
+def answer_from_trajectories(values: Values) -> Mapping[str, Any]:
+    """Answer a question from what the steps rest on, else with what the last step found."""
+    question, trajectories = values["question"], values["trajectories"]
+    sources = [source for trajectory in trajectories for source in trajectory["sources"]]
+    conclusion = conclude(question, _read(sources), least=_LEAST)
+    last = next((t for t in reversed(trajectories) if not t["answer"].startswith(_UNKNOWN)), None)
+    if conclusion or last is None or analyse(question).compares:
+        return conclusion.reply
+    return {"thought": f"The last step found: {last['answer']}.", "answer": _short(last["question"], last["answer"])}
+
+
+def _short(asked: str, answer: str) -> str:
+    """Return the answer alone, without what it rests on: a name in it that was not in the question."""
+    if _REASON in answer:
+        return answer.split(_REASON)[0]
+    known = name_words(asked)
+    return next((span.text for span in spot(answer) if not name_words(span.text) <= known), "")
+
+
+def _read(sources: Sequence[Mapping[str, str]]) -> Pages:
+    return Pages([line for source in sources for line in lines_of(source["title"], source["text"])])
+
+
+def _told(lines: Sequence[Line], sources: Sequence[Mapping[str, str]]) -> str:
+    """Write sentences, each with the number of its source."""
+    number = {source["title"]: place for place, source in reversed(list(enumerate(sources, start=1)))}
+    return " ".join(f"{line.text} [{number[line.title]}]" for line in lines)
