@@ -3,13 +3,14 @@
 import itertools
 import json
 import unicodedata
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fakes import ArithmeticEmbeddings, ScriptedModel
 from pydantic import TypeAdapter
+from running import TableExtractor, values, visited
 
 from langgraph_rag.errors import (
     EmptyKnowledgeBaseError,
@@ -19,8 +20,6 @@ from langgraph_rag.errors import (
     UnknownNameError,
 )
 from langgraph_rag.graphs.cirag import CiragResult, create_cirag
-from langgraph_rag.records import Record
-from langgraph_rag.tools.extraction import Reading
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 QUESTION = "Which film has the director who is older, God's Gift To Women or Aldri Annet Enn Bråk?"
@@ -68,18 +67,6 @@ TRIPLES = {
 PAPERS_STEPS = {"top_k": 3, "search": "dense"}
 
 
-class TableExtractor:
-    """Reads each passage's triples off a table."""
-
-    version = "table"
-
-    def __init__(self, triples: Mapping[str, list[list[str]]]) -> None:
-        self.triples = triples
-
-    async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
-        yield [(passage["id"], self.triples.get(passage["id"], [])) for passage in passages]
-
-
 @pytest.fixture
 def films(tmp_path: Path) -> Iterator[KnowledgeBase]:
     with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=TableExtractor(TRIPLES)) as kb:
@@ -97,12 +84,6 @@ def say(answer: str) -> str:
     return json.dumps({"thought": "So it is.", "answer": answer})
 
 
-def values(model: ScriptedModel, prompt: str) -> list[dict[str, Any]]:
-    """Return the values of each request with a prompt."""
-    asked = [messages[1].response_metadata["langgraph_rag"] for messages in model.received]
-    return [request["values"] for request in asked if request["prompt"] == prompt]
-
-
 def run(kb: KnowledgeBase, script: Any, context: Mapping[str, Any] | None = None, **options: Any) -> dict[str, Any]:
     return visit(kb, ScriptedModel.of(script), context, **options)[1]
 
@@ -111,18 +92,7 @@ def visit(
     kb: KnowledgeBase, model: ScriptedModel, context: Mapping[str, Any] | None = None, **options: Any
 ) -> tuple[list[str], dict[str, Any]]:
     """Return the nodes in the order they ran, and the result."""
-    graph: Any = create_cirag(model, kb, **options).compile()
-    nodes: list[str] = []
-    result: dict[str, Any] = {}
-    modes = ["updates", "values"]
-    for mode, chunk in graph.stream(
-        {"question": QUESTION}, context=context, stream_mode=modes, output_keys=graph.output_channels
-    ):
-        if mode == "updates":
-            nodes += chunk
-        else:
-            result = chunk
-    return nodes, result
+    return visited(create_cirag(model, kb, **options), QUESTION, context)
 
 
 # --- the paper's case study ------------------------------------------------------------------------------------------

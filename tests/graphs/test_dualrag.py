@@ -10,6 +10,7 @@ from fakes import ArithmeticEmbeddings, ScriptedModel
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
 from pydantic import TypeAdapter
+from running import values, visited
 
 from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelOutputError, QuestionError
 from langgraph_rag.graphs.dualrag import create_dualrag
@@ -124,26 +125,11 @@ def case_study() -> Actor:
     return Actor([think(FIRST), think(SECOND), think(LAST, more=False)], demands, DIRECTORS | BIRTHS)
 
 
-def values(model: ScriptedModel, prompt: str) -> list[dict[str, Any]]:
-    asked = [messages[1].response_metadata["langgraph_rag"] for messages in model.received]
-    return [request["values"] for request in asked if request["prompt"] == prompt]
-
-
 def visit(
     kb: KnowledgeBase, model: ScriptedModel, context: Mapping[str, Any] | None = None, **options: Any
 ) -> tuple[list[str], dict[str, Any]]:
     """Return the nodes in the order they ran, and the result."""
-    graph: Any = create_dualrag(model, kb, **options).compile()
-    nodes: list[str] = []
-    result: dict[str, Any] = {}
-    for mode, chunk in graph.stream(
-        {"question": QUESTION}, context=context, stream_mode=["updates", "values"], output_keys=graph.output_channels
-    ):
-        if mode == "updates":
-            nodes += chunk
-        else:
-            result = chunk
-    return nodes, result
+    return visited(create_dualrag(model, kb, **options), QUESTION, context)
 
 
 def run(kb: KnowledgeBase, actor: Any, context: Mapping[str, Any] | None = None, **options: Any) -> dict[str, Any]:

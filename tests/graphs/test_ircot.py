@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from fakes import ScriptedModel
+from running import values, visited
 
 from langgraph_rag.graphs.ircot import create_ircot
 from langgraph_rag.graphs.native_rag import create_native_rag
@@ -28,27 +29,11 @@ def say(answer: str, thought: str = "So it is.") -> str:
 CASE = [think(DIRECTED), think(BORN), think(DONE), say("Pellworth")]
 
 
-def values(model: ScriptedModel, prompt: str) -> list[dict[str, Any]]:
-    asked = [messages[1].response_metadata["langgraph_rag"] for messages in model.received]
-    return [request["values"] for request in asked if request["prompt"] == prompt]
-
-
 def visit(
     create: Any, kb: KnowledgeBase, model: ScriptedModel, context: Mapping[str, Any] | None = None, **options: Any
 ) -> tuple[list[str], dict[str, Any]]:
     """Return the nodes in the order they ran, and the result."""
-    graph = create(model, kb, **options).compile()
-    nodes: list[str] = []
-    result: dict[str, Any] = {}
-    modes = ["updates", "values"]
-    for mode, chunk in graph.stream(
-        {"question": QUESTION}, context=context, stream_mode=modes, output_keys=graph.output_channels
-    ):
-        if mode == "updates":
-            nodes += chunk
-        else:
-            result = chunk
-    return nodes, result
+    return visited(create(model, kb, **options), QUESTION, context)
 
 
 def test_each_sentence_is_the_next_query_until_one_gives_the_answer(kb: KnowledgeBase) -> None:

@@ -1,17 +1,16 @@
 """KiRAG on scripted models: the running example of its paper (figures 1 and 2), its chain, its stops, its options."""
 
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fakes import ArithmeticEmbeddings, ScriptedModel
+from running import TableExtractor, values, visited
 
 from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelOutputError, UnknownNameError
 from langgraph_rag.graphs.kirag import create_kirag
-from langgraph_rag.records import Record
-from langgraph_rag.tools.extraction import Reading
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 QUESTION = "According to the 2001 census, what was the population of the city in which Kirton End is located?"
@@ -46,18 +45,6 @@ STEP = ["retrieve", "decompose_knowledge", "identify_candidates", "construct_cha
 END = ["rank_documents", "read_passages", "conclude"]
 
 
-class TableExtractor:
-    """Reads each passage's triples off a table."""
-
-    version = "table"
-
-    def __init__(self, triples: Mapping[str, list[list[str]]]) -> None:
-        self.triples = triples
-
-    async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
-        yield [(passage["id"], self.triples.get(passage["id"], [])) for passage in passages]
-
-
 @pytest.fixture
 def places(tmp_path: Path) -> Iterator[KnowledgeBase]:
     with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=TableExtractor(TRIPLES)) as kb:
@@ -79,28 +66,11 @@ ANSWERED = "So the answer is 35,124."
 CASE = [chain(LOCATED), chain(POPULATION, conclusion=ANSWERED), chain(conclusion=ANSWERED), say("35,124")]
 
 
-def values(model: ScriptedModel, prompt: str) -> list[dict[str, Any]]:
-    """Return the values of each request with a prompt."""
-    asked = [messages[1].response_metadata["langgraph_rag"] for messages in model.received]
-    return [request["values"] for request in asked if request["prompt"] == prompt]
-
-
 def visit(
     kb: KnowledgeBase, model: ScriptedModel, context: Mapping[str, Any] | None = None, **options: Any
 ) -> tuple[list[str], dict[str, Any]]:
     """Return the nodes in the order they ran, and the result."""
-    graph: Any = create_kirag(model, kb, **options).compile()
-    nodes: list[str] = []
-    result: dict[str, Any] = {}
-    modes = ["updates", "values"]
-    for mode, chunk in graph.stream(
-        {"question": QUESTION}, context=context, stream_mode=modes, output_keys=graph.output_channels
-    ):
-        if mode == "updates":
-            nodes += chunk
-        else:
-            result = chunk
-    return nodes, result
+    return visited(create_kirag(model, kb, **options), QUESTION, context)
 
 
 # --- the paper's example ---------------------------------------------------------------------------------------------

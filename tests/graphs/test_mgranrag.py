@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from fakes import ScriptedModel
 from pydantic import TypeAdapter
+from running import visited
 
 from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelOutputError, QuestionError, UnknownNameError
 from langgraph_rag.graphs.mgranrag import create_mgranrag
@@ -75,17 +76,7 @@ def visit(
     kb: KnowledgeBase, script: Any, context: Mapping[str, Any] | None = None, **options: Any
 ) -> tuple[list[str], dict[str, Any]]:
     """Return the nodes in the order they ran, and the result."""
-    graph: Any = create_mgranrag(ScriptedModel.of(script), kb, **options).compile()
-    nodes: list[str] = []
-    result: dict[str, Any] = {}
-    for mode, chunk in graph.stream(
-        {"question": QUESTION}, context=context, stream_mode=["updates", "values"], output_keys=graph.output_channels
-    ):
-        if mode == "updates":
-            nodes += chunk
-        else:
-            result = chunk
-    return nodes, result
+    return visited(create_mgranrag(ScriptedModel.of(script), kb, **options), QUESTION, context)
 
 
 def states(kb: KnowledgeBase, script: Any, context: Mapping[str, Any] | None = None, **options: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from fakes import ScriptedModel
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 from pydantic import TypeAdapter
+from running import values, visited
 
 from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelOutputError, QuestionError, UnknownNameError
 from langgraph_rag.graphs.par_rag import ParRagResult, create_par_rag
@@ -65,30 +66,11 @@ RUN = [
 
 
 # --- how they are run ------------------------------------------------------------------------------------------------
-def values(model: ScriptedModel, prompt: str) -> list[dict[str, Any]]:
-    """Return the values of each request with a prompt."""
-    asked = [messages[1].response_metadata["langgraph_rag"] for messages in model.received]
-    return [request["values"] for request in asked if request["prompt"] == prompt]
-
-
 def visit(
     kb: KnowledgeBase, model: ScriptedModel, context: Mapping[str, Any] | None = None, **options: Any
 ) -> tuple[list[str], dict[str, Any]]:
     """Return the nodes in the order they ran, and the result."""
-    graph: Any = create_par_rag(model, kb, **options).compile()
-    nodes: list[str] = []
-    result: dict[str, Any] = {}
-    for mode, chunk in graph.stream(
-        {"question": QUESTION},
-        context=context,
-        stream_mode=["updates", "values"],
-        output_keys=graph.output_channels,
-    ):
-        if mode == "updates":
-            nodes += chunk
-        else:
-            result = chunk
-    return nodes, result
+    return visited(create_par_rag(model, kb, **options), QUESTION, context)
 
 
 def run(kb: KnowledgeBase, script: Any, context: Mapping[str, Any] | None = None, **options: Any) -> dict[str, Any]:
