@@ -52,7 +52,13 @@ def test_the_answer_is_the_span_of_the_kind_asked_for(question: str, answer: str
 
 
 @pytest.mark.parametrize(
-    "question", ["Who painted the ceiling of the Quarne Palace?", "What is the boiling point of tellurium?"]
+    "question",
+    [
+        "Who painted the ceiling of the Quarne Palace?",
+        "What is the boiling point of tellurium?",
+        "When did Peder Lunt die?",
+        "What is the name of the sister of the engineer who designed the Tolmar Bridge?",
+    ],
 )
 def test_nothing_is_answered_where_nothing_matches(question: str) -> None:
     assert not conclude(question, PAGES, least=2.0)

@@ -76,9 +76,11 @@ def outcomes(cirag: Recorder, tmp_path_factory: pytest.TempPathFactory) -> list[
     return asyncio.run(evaluate(cirag, questions, tmp_path_factory.mktemp("out"), concurrency=4))
 
 
-def test_the_offline_model_fails_at_no_question_and_answers_most(outcomes: list[Outcome]) -> None:
+def test_the_offline_model_answers_nearly_all_and_refuses_what_is_not_told(outcomes: list[Outcome]) -> None:
     assert [outcome["error"] for outcome in outcomes] == [None] * 12
-    assert sum(outcome["em"] or 0 for outcome in outcomes) > len(outcomes) / 2
+    right = {outcome["id"] for outcome in outcomes if outcome["em"]}
+    assert len(right) >= 11
+    assert "q12" in right  # refused: nothing in the corpus tells it
 
 
 def test_every_run_names_passages_of_the_corpus(cirag: Recorder, outcomes: list[Outcome]) -> None:

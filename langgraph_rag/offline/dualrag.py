@@ -14,7 +14,7 @@ _MISSING = " To be found out: "
 _SEVERAL = " | "
 _BREADTH = 3  # things looked up side by side
 _LONGEST_TITLE = 100
-_LEAST = 1.5
+_LEAST = 2.5
 
 Values = Mapping[str, Any]
 

@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 from spacy.lang.en.stop_words import STOP_WORDS
 
 from langgraph_rag.matching import normalise
+from langgraph_rag.offline.question import PERSONS
 from langgraph_rag.offline.words import same_name, stems
 from langgraph_rag.tools.rule_triples import extract_triples, topic_of
 from langgraph_rag.tools.spans import spot
@@ -18,6 +19,7 @@ _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 _LIFE = re.compile(r"\([^()]*\d{4}\s*[–—-]\s*[^()]*\d{4}\)")
 DEFINED = re.compile(r"\b(?:is|was|are|were)\s+(?:an?|the|one of the)\s+([^,.;()]+)")
 _APPOSED = re.compile(r"(?: \([^()]*\))?, (?:an?|the) ([^,.;()]{3,60})")
+_PLACED = re.compile(r"\b(?:in|at|near|from) (?:the )?$", re.IGNORECASE)
 _MODIFIERS = re.compile(r"((?:[\w-]+ ){1,4})[\"“']?$")
 
 _SURE = 0.9
@@ -143,7 +145,8 @@ def key_of(name: str) -> Key:
 
 def _said_of(text: str, start: int, end: int) -> Iterator[str]:
     """Yield the stems that tell what kind of thing a name in a sentence means, before or after it."""
-    if apposed := _APPOSED.match(text, end):
+    apposed = _APPOSED.match(text, end)
+    if apposed and not (_PLACED.search(text[:start]) and PERSONS.intersection(stems(apposed[1]))):  # born in X, the son
         yield from stems(apposed[1])
     if modifiers := _MODIFIERS.search(text[:start]):
         words = modifiers[1].split()

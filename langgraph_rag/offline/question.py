@@ -172,7 +172,13 @@ def _asking(text: str) -> re.Match[str] | None:
 def _asks(text: str, match: re.Match[str]) -> int:
     """Tell how surely a word asks and does not only join clauses."""
     before, after = text[: match.start()].split(), text[match.end() :].split()
-    if len(before) <= 2 and not any(word[0].isupper() for word in before[1:]):
+    if before and before[-1].endswith((".", ";")):
+        return 5
+    if (
+        len(before) <= 2
+        and before[:1] not in (["The"], ["A"], ["An"])
+        and not any(word[0].isupper() for word in before[1:])
+    ):
         return 4
     word, following = match[0].lower(), after[0].lower().strip("?") if after else ""
     if word in {"what", "whom"} or word.startswith("how"):

@@ -18,8 +18,10 @@ _PHRASE_END = re.compile(
     r"\s+(?:who|which|that|by|in|on|at|from|for|to|with|based|located|situated|known|best|is|was|whose|where)\b"
 )
 _PLACED = re.compile(r"\b(?:in|at|near|from|to|of) (?:the )?$", re.IGNORECASE)
+_WHERE = re.compile(r"\b(?:in|at|near) (?:the )?$", re.IGNORECASE)
 _COUNTED = re.compile(r"(?: (?!(?:and|or|in|of|on|at|to|by|as|is|was|were|for|from|with|the)\b)[a-z]+){1,3}")
 _YEAR = re.compile(r"\d{4}")
+_WIDER = 2  # descriptions looked at from the innermost on
 _BREADTH = 3  # things tried in the place of a description
 _BRIDGE = 2.0  # what an answer loses that only stands for a description
 _DETOUR = 0.5  # what an answer loses that depends on what a description stands for
@@ -57,15 +59,31 @@ def read(text: str, pages: Pages) -> Reading | None:
         below 2.5 one of ten.
     """
     direct = _readings(text, pages)[:_ALTERNATIVES]
-    phrase = next(iter(descriptions(text)), "")
-    bridges = _readings(ask_for(phrase), pages)[:_BREADTH] if phrase else []
+    phrase, bridges = _bridges(text, pages)
     if bridges:  # what a description stands for is not what is asked about it
         direct = [replace(r, score=r.score - _BRIDGE) if r.answer == bridges[0].answer else r for r in direct]
-    for bridge in bridges:
-        for further in _readings(put_for(phrase, bridge.answer, text), pages)[:1]:
+    beyond = [(bridge, _readings(put_for(phrase, bridge.answer, text), pages)[:1]) for bridge in bridges]
+    for bridge, found in beyond:
+        for further in found:
             lines = tuple(dict.fromkeys([*bridge.lines, *further.lines]))
             direct.append(Reading(further.answer, (bridge.score + further.score) / 2 - _DETOUR, lines))
-    return max(direct, key=lambda reading: reading.score, default=None)
+    best = max(direct, key=lambda reading: reading.score, default=None)
+    told = not beyond or beyond[0][1]  # something is told of what the description stands for before all
+    return best if best is None or told else replace(best, score=best.score - _BRIDGE)
+
+
+def _bridges(text: str, pages: Pages) -> tuple[str, list[Reading]]:
+    """Return the innermost description in a question and what may stand for it.
+
+    If the same stands for the next wider one ("the poet who wrote the words of ..."), it is that which is described.
+    """
+    phrase, bridges = "", list[Reading]()
+    for wider in descriptions(text)[:_WIDER]:
+        found = _readings(ask_for(wider), pages)[:_BREADTH]
+        if phrase and not (wider.endswith(phrase) and found and bridges and found[0].answer == bridges[0].answer):
+            break
+        phrase, bridges = wider, found
+    return phrase, bridges
 
 
 def _readings(text: str, pages: Pages) -> list[Reading]:
@@ -81,6 +99,8 @@ def _readings(text: str, pages: Pages) -> list[Reading]:
     for place, line in enumerate(pages.lines):
         if not said[place] or (about and place not in about):
             continue
+        if about and question.words and not said[place].intersection(question.words):
+            continue  # a sentence about the thing, but not about what is asked of it
         gains = [(_sum(weight, said[other] - said[place]), other) for other in pages.linked[place]]
         gain, helper = max(gains, default=(0.0, place))
         clear = _sum(weight, said[place]) + gain
@@ -93,7 +113,7 @@ def _readings(text: str, pages: Pages) -> list[Reading]:
             if not key or f" {key} " in form or name_words(span.text) <= asked:
                 continue
             score = base + _nearness(question, weight, hits, span) + _fit(question, span, line, pages)
-            if key not in found or found[key].score < score:
+            if score > max(0.0, found[key].score if key in found else 0.0):
                 lines = (line, pages.lines[helper]) if gain else (line,)
                 found[key] = Reading(_shaped(question, span), score, lines)
     return sorted(found.values(), key=lambda reading: -reading.score)
@@ -130,20 +150,23 @@ def _fit(question: Question, span: Span, line: Line, pages: Pages) -> float:
     kinds = pages.kinds.get(key_of(span.text), set()) if named else set()
     if named and key_of(span.text) in line.keys and _has_one(line, question.kinds):
         return -_NEVER
-    demonym = named and DEMONYM.fullmatch(span.text) is not None
+    demonym = named and " " not in span.text and DEMONYM.search(span.text) is not None
     fit = -0.6 if span.kind == "title" else -0.4 if demonym and question.wants != "nationality" else 0.0
     if question.kinds:
         fit += 1.4 * bool(kinds & question.kinds) + 1.0 * bool(question.kinds.intersection(stems(span.text)))
         fit -= 0.6 * (bool(kinds) and not kinds & question.kinds)
     if span.kind == "date" or question.wants in {"date", "year"}:
-        right = span.kind == "date" and question.wants in {"date", "year"}
-        return fit + (1.2 + (question.wants == "date" and " " in span.text) if right else -2.0)
+        if question.wants not in {"date", "year"}:
+            return -_NEVER if question.wants == "person" else fit - 2.0
+        return fit + 1.2 + (question.wants == "date" and " " in span.text) if span.kind == "date" else -_NEVER
     if question.wants == "number" or span.kind == "number":
         counted = _COUNTED.match(line.text, span.end) if span.kind == "number" else None
         fit += 1.0 * bool(counted and question.kinds.union(question.words).intersection(stems(counted[0])))
         return fit + (0.7 if question.wants == span.kind else -2.0 if question.wants == "number" else -0.4)
     placed = named and _PLACED.search(line.text[: span.start]) is not None
     if question.wants == "person":
+        if not named or demonym or _WHERE.search(line.text[: span.start]):
+            return -_NEVER
         person = named and is_name(span.text) and 2 <= len(span.text.split()) <= 4 and not placed
         return fit + (1.1 if person else -0.5) - 1.0 * (bool(kinds) and not kinds & PERSONS)
     if question.wants == "place":

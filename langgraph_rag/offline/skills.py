@@ -12,7 +12,7 @@ from langgraph_rag.tools.rule_triples import extract_triples
 from langgraph_rag.tools.spans import spot
 from langgraph_rag.tools.text import text_pipeline
 
-_LEAST = {"triples": 4.0, "sentences": 3.0, "passages": 1.5}  # scores below which more text should be read
+_LEAST = {"triples": 4.0, "sentences": 3.0, "passages": 2.5}  # scores below which more text should be read
 Values = Mapping[str, Any]
 
 
