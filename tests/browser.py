@@ -53,8 +53,8 @@ _FAINT = """() => {
     for (const element of document.querySelectorAll('body *')) {
         const words = [...element.childNodes].some(node => node.nodeType === 3 && node.textContent.trim());
         const shown = element.offsetParent !== null && !element.closest('[disabled], .disabled, script, style');
-        if (!words || !shown) continue;
         const style = getComputedStyle(element), size = parseFloat(style.fontSize);
+        if (!words || !shown || style.visibility !== 'visible') continue;
         const [a, b] = [light(rgba(style.color)), light(behind(element))];
         const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
         const large = size >= 24 || (size >= 18.66 && parseInt(style.fontWeight) >= 700);
