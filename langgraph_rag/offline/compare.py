@@ -17,10 +17,6 @@ _ROLES = frozenset(
 _ORIGIN = frozenset({"nation", "place"})
 _SAME = 0.7
 _COPULA = frozenset({"is", "was", "are", "were"})
-_PLACE = frozenset(
-    map(stem, "island town city village state county province district region continent located place".split())
-)
-_NESTED = 4
 _DEMONYM = re.compile(r"(?:ish|an|ese|ch|i|ian|ean|ic)$")
 
 
@@ -43,8 +39,6 @@ def look_up(question: Question, name: str, facts: Sequence[Fact]) -> Side:
         if step is None:
             return Side(name, (), "", f"Who is the {_spelled(roles[0])} of {name}?")
         entity, chain = step[2], [step]
-    if question.wants == "yes or no" and question.same and _PLACE & question.kinds.union(question.words):
-        return _containing(question, name, entity, chain, facts)
     if question.compared == "age":
         return _age(name, facts)
     found = _attribute(question, entity, facts)
@@ -109,33 +103,6 @@ def _age(name: str, facts: Sequence[Fact]) -> Side:
     born, died = (date_of(fact[2]) or (0, 0, 0) for fact in life)
     years = died[0] - born[0] - (died[1:] < born[1:])
     return Side(name, tuple(life), f"{years} years", "")
-
-
-def _containing(question: Question, name: str, entity: str, chain: list[Fact], facts: Sequence[Fact]) -> Side:
-    """Go from a thing to where it lies, and on from there, until the place is of the kind asked for."""
-    place = entity
-    for _ in range(_NESTED):
-        kind = next((fact for fact in facts if _is_a(fact, place, question.kinds)), None)
-        if place != entity and kind:
-            return Side(name, (*chain, kind), place, "")
-        inside = next((f for f in facts if f not in chain and same_name(place, f[0]) >= 0.9 and _locates(f)), None)
-        if inside is None:
-            break
-        chain.append(inside)
-        place = inside[2]
-    return Side(name, tuple(chain), "", f"In which {' '.join(question.kinds) or 'place'} is {place}?")
-
-
-def _is_a(fact: Fact, name: str, kinds: frozenset[str]) -> bool:
-    return (
-        fact[1] in _COPULA
-        and same_name(name, fact[0]) >= 0.9
-        and (not kinds or bool(kinds.intersection(stems(fact[2]))))
-    )
-
-
-def _locates(fact: Fact) -> bool:
-    return is_name(fact[2]) and fact[1].split()[-1] in {"in", "on", "at", "of"} and fact[1].split()[0] in _COPULA
 
 
 def compare(question: Question, sides: Sequence[Side]) -> str:

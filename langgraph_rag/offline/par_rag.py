@@ -68,8 +68,8 @@ def answer_from_trajectories(values: Values) -> Mapping[str, Any]:
     question, trajectories = values["question"], values["trajectories"]
     sources = [source for trajectory in trajectories for source in trajectory["sources"]]
     conclusion = conclude(question, _read(sources), least=_LEAST)
-    last = next((t for t in reversed(trajectories) if not t["answer"].startswith(_UNKNOWN)), None)
-    if conclusion or last is None or analyse(question).compares:
+    last = trajectories[-1] if trajectories else None  # what earlier steps found is on the way to the answer
+    if conclusion or last is None or last["answer"].startswith(_UNKNOWN) or analyse(question).compares:
         return conclusion.reply
     return {"thought": f"The last step found: {last['answer']}.", "answer": _short(last["question"], last["answer"])}
 

@@ -11,7 +11,7 @@ from langgraph_rag.offline.descriptions import ask_for, descriptions, put_for
 from langgraph_rag.offline.pages import DEFINED, Line, Pages, key_of
 from langgraph_rag.offline.paths import DEMONYM, is_name
 from langgraph_rag.offline.question import PERSONS, Question, analyse
-from langgraph_rag.offline.words import name_words, stem, stems
+from langgraph_rag.offline.words import name_words, stems
 from langgraph_rag.tools.spans import spot
 
 _PHRASE_END = re.compile(
@@ -148,8 +148,6 @@ def _fit(question: Question, span: Span, line: Line, pages: Pages) -> float:
     """Score whether a span is of the kind asked for."""
     named = span.kind in {"name", "title"}
     kinds = pages.kinds.get(key_of(span.text), set()) if named else set()
-    if named and key_of(span.text) in line.keys and _has_one(line, question.kinds):
-        return -_NEVER
     demonym = named and " " not in span.text and DEMONYM.search(span.text) is not None
     fit = -0.6 if span.kind == "title" else -0.4 if demonym and question.wants != "nationality" else 0.0
     if question.kinds:
@@ -174,12 +172,6 @@ def _fit(question: Question, span: Span, line: Line, pages: Pages) -> float:
     if question.wants in {"phrase", "nationality"}:
         return fit + (0.4 if span.kind == "phrase" or demonym else -0.4)
     return fit - 0.8 * (span.kind == "phrase")
-
-
-def _has_one(line: Line, kinds: frozenset[str]) -> bool:
-    """Tell whether a sentence says that its topic has one of a kind ("her mother"), and so is not the one itself."""
-    owned = re.finditer(rf"\b(?:his|her|its|their|{re.escape(line.topic)}(?:['’]s)?) (\w+)", line.text, re.IGNORECASE)
-    return any(stem(match[1].lower()) in kinds for match in owned)
 
 
 def _spans(line: Line) -> Iterator[Span]:
