@@ -9,6 +9,7 @@ from langgraph_rag.offline.pages import Fact
 from langgraph_rag.offline.paths import Path, find_paths, is_name
 from langgraph_rag.offline.question import Question, analyse
 from langgraph_rag.offline.words import name_words, same_name, stems
+from langgraph_rag.tools.spans import spot
 
 _SAME = 0.7
 _PATHS_KEPT = 3
@@ -46,9 +47,16 @@ def integrate(text: str, candidates: Sequence[Fact], kept: Sequence[Fact], asked
         if len(asked) > 1:
             paths = [path for path in paths if path.start]
         useful = [fact for path in paths[:_PATHS_KEPT] for fact in path.facts]
+        useful += _identities(asked[1:], candidates)
         following = "" if _answered(question, paths) else _next_question(question, paths, asked)
     facts = [fact for fact in candidates if fact in useful]
     return Decision(_thought(facts, following), facts, following)
+
+
+def _identities(asked: Sequence[str], candidates: Sequence[Fact]) -> list[Fact]:
+    """Return a fact about the very thing the last query asked about, so that its passage counts as found."""
+    names = [span.text for query in asked[-1:] for span in spot(query) if span.kind == "name"]
+    return [fact for fact in candidates if any(same_name(name, fact[0]) == 1.0 for name in names)][:1]
 
 
 def leading_on(text: str, entity: str, facts: Sequence[Fact]) -> list[Fact]:
