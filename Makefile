@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 TORCH ?= torch==2.13.0
 EXTRAS := chat,minilm,openai,transformers,plots,checkpoints,studio,docs,dev
 
-.PHONY: help demo browser screenshots test lint format types docs bench record clean
+.PHONY: help demo browser screenshots test lint format types docs record clean
 
 help:
 	@echo "make demo    index the sample corpus and answer five questions, step by step"
@@ -13,7 +13,6 @@ help:
 	@echo "make browser install Chromium (Debian, as root), in which the chat page is tested; make screenshots for docs/images"
 	@echo "make lint    check style and types; make format puts style right"
 	@echo "make docs    build the documentation into site/"
-	@echo "make bench   run the benchmarks (minutes; needs DATA=folder with corpora, see benchmarks/README.md)"
 	@echo "make record  record anew how a served model answers (VLLM_BASE_URL, MODEL; RECORD=options of tests/record.py)"
 
 $(VENV)/installed: pyproject.toml

@@ -21,24 +21,25 @@ _PICTURES = {"F1 against tokens": "quality_by_tokens", "Gold passages by depth":
 _PAGE = """\
 # Results
 
-All methods and their ablations on {names}, {questions} questions in all, with the offline model and all-MiniLM-L6-v2. \
+All methods{too} on {names}, {questions} questions in all, with the offline model and all-MiniLM-L6-v2. \
 These are the figures of a rule-based model: what they show is what each method's retrieval and reasoning add over one \
 search, not what a language model makes of them.
 
-Made by `python benchmarks/comparing.py ROOT` at commit {commit} on {date}: {cores} cores ({cpu}), a process for each \
-data set. {minutes}
+Made by `python benchmarks/comparing.py ROOT{options}` at commit {commit} on {date}: {cores} cores ({cpu}), a process for \
+each data set. {minutes}
 
 The columns are those of `langgraph-rag eval`. EM, F1, Acc (a gold answer is contained), R@k and All@5 (gold passages \
 among the first k; all of them among the first 5) and refusals are percentages of the answered questions; calls, \
 tokens and steps are means per question; seconds are mean and median. In brackets are 95% bootstrap intervals. *dense* \
 is single-shot RAG that searches by meaning alone; the methods search by meaning and words.
 
-{sections}
+{sections}{ablations}"""
+_ABLATIONS = """
 ## What the ablations change
 
 Points of R@5 and F1 against the whole method, for each data set.
 
-{ablations}"""
+"""
 
 
 def results_page(figures: Figures) -> str:
@@ -47,7 +48,10 @@ def results_page(figures: Figures) -> str:
     spent = [
         f"{minutes:.0f} minutes for the {phase}" for phase, minutes in figures["minutes"].items() if phase != DENSE
     ]
+    ablations = _ablations(data)
     return _PAGE.format(
+        too=" and their ablations" if ablations else "",
+        options="" if ablations else " --method all",
         names=_listed([_name(name) for name in data]),
         questions=figures["questions"],
         commit=figures["commit"],
@@ -56,7 +60,7 @@ def results_page(figures: Figures) -> str:
         cpu=figures["machine"]["cpu"],
         minutes=f"It took {_listed(spent)}." if spent else "",
         sections="\n".join(_section(name, rows) for name, rows in data.items()),
-        ablations=_ablations(data),
+        ablations=ablations,
     )
 
 
@@ -82,7 +86,7 @@ def methods_of(rows: Rows) -> dict[str, Any]:
 def with_table(readme: str, figures: Figures) -> str:
     """Return the README with the table put between its marks, and where to find the rest."""
     begin, end = _MARKS
-    text = f"{readme_table(figures)}\n[All figures](docs/results.md) with their intervals, and the ablations.\n"
+    text = f"{readme_table(figures)}\n[All figures](docs/results.md) with their intervals.\n"
     return re.sub(f"{begin}.*?{end}", lambda _: f"{begin}\n{text}{end}", readme, flags=re.DOTALL)
 
 
@@ -99,13 +103,16 @@ def _section(name: str, rows: Rows) -> str:
 
 
 def _ablations(data: Mapping[str, Rows]) -> str:
+    names = [name for name in next(iter(data.values())) if "/" in name]
+    if not names:
+        return ""
     head = ["Ablation", *(f"{_name(name)} R@5 | F1" for name in data)]
     lines = [f"| {' | '.join(head)} |", "|---|" + "---:|" * (2 * len(data))]
-    for ablation in (name for name in next(iter(data.values())) if "/" in name):
+    for ablation in names:
         pairs = [(rows[ablation], rows[ablation.partition("/")[0]]) for rows in data.values()]
         cells = [_difference(less[name], whole[name]) for less, whole in pairs for name in ("recall_at_5", "f1")]
         lines.append(f"| {' | '.join([ablation, *cells])} |")
-    return "\n".join(lines) + "\n"
+    return _ABLATIONS + "\n".join(lines) + "\n"
 
 
 def _difference(value: float | None, whole: float | None) -> str:

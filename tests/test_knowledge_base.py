@@ -1,10 +1,13 @@
 """The knowledge base: what goes in comes out, found in three ways, and leaves without a trace."""
 
 import asyncio
+import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from subprocess import PIPE, Popen
 
 import pytest
 from chromadb.errors import InternalError
@@ -507,24 +510,51 @@ async def test_triples_added_later_are_found_and_deleted_ones_are_not(kb: Knowle
     assert "new" not in [s["passage_id"] for t in await kb.asearch_triples("Thornwick", 50) for s in t["sources"]]
 
 
-def test_only_the_one_that_opened_it_first_may_change_it(
+_HOLD = """
+import sys
+from filelock import FileLock
+lock = FileLock(sys.argv[1])
+lock.acquire()
+print(flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def held_by_another_process(folder: Path) -> Iterator[None]:
+    with Popen([sys.executable, "-c", _HOLD, str(folder / "lock")], stdin=PIPE, stdout=PIPE) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        yield
+
+
+def test_only_the_process_that_opened_it_first_may_change_it(
     kb: KnowledgeBase, embeddings: ArithmeticEmbeddings, documents: Documents
 ) -> None:
     before = contents(kb)
-    with KnowledgeBase.open(kb.path, embeddings) as second:
+    kb.close()
+    with held_by_another_process(kb.path), KnowledgeBase.open(kb.path, embeddings) as second:
         assert second.search("a village with a lighthouse", 1)
         run_in_background(second.rank("a village", [["Skellby", "is", "a village"]]))
         for change in (lambda: second.add(documents), lambda: second.delete(["skellby"]), second.embed_triples):
-            with pytest.raises(KnowledgeBaseError, match="opened it first"):
+            with pytest.raises(KnowledgeBaseError, match="another process opened it first"):
                 change()
-    assert contents(kb) == before
-    assert kb.delete(["skellby"]) == 1
+        assert contents(second) == before
+    with KnowledgeBase.open(kb.path, embeddings) as third:
+        assert third.delete(["skellby"]) == 1
 
 
-def test_once_it_is_closed_the_next_one_may_change_it(kb: KnowledgeBase, embeddings: ArithmeticEmbeddings) -> None:
-    kb.close()
+def test_one_process_may_open_it_twice(kb: KnowledgeBase, embeddings: ArithmeticEmbeddings) -> None:
+    """As a notebook does whose cell is run again."""
     with KnowledgeBase.open(kb.path, embeddings) as second:
         assert second.delete(["skellby"]) == 1
+    assert kb.delete(["heron"]) == 1
+
+
+def test_a_folder_that_was_only_just_begun_is_begun_anew(tmp_path: Path, embeddings: ArithmeticEmbeddings) -> None:
+    (tmp_path / "lock").touch()
+    with KnowledgeBase.open(tmp_path, embeddings) as kb:
+        assert kb.info()["passages"] == 0
 
 
 def test_damaged_vectors_of_triples_are_made_anew(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,6 +44,7 @@ SEARCHES: dict[Search, str] = {
     "bm25": "by words (BM25)",
     "hybrid": "both, fused by reciprocal rank",
 }
+_LOCK = "lock"  # held by the process that may change the knowledge base
 _BATCH = 64  # passages embedded and stored together: what a kill can cost
 _EXTRACTION_BATCH = 512  # passages whose triples are read side by side
 _FUSED_DEPTH = 50  # places of each ranking that reciprocal rank fusion looks at
@@ -115,7 +116,7 @@ class KnowledgeBase:
     ) -> "KnowledgeBase":
         """Open the knowledge base in a folder, making an empty one where there is none.
 
-        Any number of processes may ask it; only the one that opened it first may change it.
+        Any number of processes may ask it; only the one that opened it first may change it, as often as it opens it.
 
         Args:
             path: the folder; nothing outside it is written.
@@ -132,13 +133,17 @@ class KnowledgeBase:
         if not (path / "records.sqlite").exists():
             if not create:
                 raise KnowledgeBaseError(f"there is no knowledge base in {path}: make one with `langgraph-rag index`")
-            if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            if path.exists() and (not path.is_dir() or any(entry.name != _LOCK for entry in path.iterdir())):
                 raise KnowledgeBaseError(f"{path} is not a knowledge base and not an empty folder")
             path.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(path / "lock", blocking=False, thread_local=False)
+        lock = FileLock(path.resolve() / _LOCK, blocking=False, thread_local=False, is_singleton=True)
         with suppress(Timeout):
             lock.acquire()
-        records = RecordStore(path / "records.sqlite")
+        try:
+            records = RecordStore(path / "records.sqlite")
+        except KnowledgeBaseError:
+            lock.release()
+            raise
         vectors = VectorIndex(path / "chroma", writable=lock.is_locked)
         kb = cls(path, lock, records, vectors, embeddings or MiniLMEmbeddings(), extractor or RuleExtractor())
         kb._check_embeddings()
@@ -477,8 +482,8 @@ class KnowledgeBase:
     def _check_writable(self) -> None:
         if not self._lock.is_locked:
             raise KnowledgeBaseError(
-                f"{self.path} can only be asked here, because it was opened before, perhaps by another process, and "
-                "only the one that opened it first may change it: close it there"
+                f"{self.path} can only be asked here, because another process opened it first, which alone may change "
+                "it: close it there and open it here again"
             )
 
     def _check_embeddings(self) -> None:
