@@ -142,6 +142,7 @@ def chat(
     method_name: MethodName = "cirag",
     model: ModelName = "offline",
     embeddings: EmbeddingsName = None,
+    cache: Cache = None,
     host: Annotated[
         str, typer.Option(help="Address to listen on; any but the default lets others use the page.")
     ] = "127.0.0.1",
@@ -151,9 +152,9 @@ def chat(
     """Serve a chat page: ask, watch the steps, look into the evidence, add documents."""
     if method_name not in METHODS:
         raise UnknownNameError("method", method_name, list(METHODS))
-    load_model(model)  # a name that does not exist is told here, not in the page
+    load_model(model, cache=cache)  # a name or a file that cannot be used is told here, not in the page
     with KnowledgeBase.open(kb, _embedder(embeddings)) as base:
-        serve(base, method=method_name, model=model, host=host, port=port, show=browser)
+        serve(base, method=method_name, model=model, cache=cache, host=host, port=port, show=browser)
 
 
 @app.command()

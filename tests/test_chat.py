@@ -1,7 +1,9 @@
 """What the chat page is made of: drawn evidence, one question's course, uploaded files, controls, the command."""
 
 import socket
+import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +101,19 @@ async def test_a_plan_waits_and_goes_on_as_edited(kb: KnowledgeBase) -> None:
 
     assert isinstance(rest[-1], Answered)
     assert [step["question"] for step in rest[-1].result["plan"]] == ["Where was Orla Vint born?"]
+
+
+async def test_what_a_model_replies_is_kept_in_the_file_given(kb: KnowledgeBase, tmp_path: Path) -> None:
+    pytest.importorskip("nicegui")
+    from langgraph_rag.chat.page import Shared
+    from langgraph_rag.chat.settings import Choice
+
+    shared = Shared(kb, "cirag", "offline", tmp_path / "replies.db")
+    course = await happenings(shared.asking(Choice("cirag", "offline", False, Context())).ask(QUESTION))
+
+    assert isinstance(course[-1], Answered)
+    with closing(sqlite3.connect(tmp_path / "replies.db")) as kept:
+        assert kept.execute("SELECT count(*) FROM replies").fetchone()[0] == course[-1].result["usage"]["calls"]
 
 
 async def test_an_empty_knowledge_base_is_an_error(empty_kb: KnowledgeBase) -> None:

@@ -137,9 +137,13 @@ def test_an_embedder_that_does_not_exist_is_told(
 
 @pytest.mark.parametrize(
     ("arguments", "expected"),
-    [(["--method", "none"], "unknown method 'none'"), (["--model", "none"], "unknown model 'none'")],
+    [
+        (["--method", "none"], "unknown method 'none'"),
+        (["--model", "none"], "unknown model 'none'"),
+        (["--cache", "."], "expected a file of cached replies at ."),
+    ],
 )
-def test_the_chat_page_refuses_names_that_do_not_exist(
+def test_the_chat_page_refuses_what_does_not_exist(
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

@@ -1,13 +1,21 @@
 """A chat page on this machine: ask, watch the steps, look into the evidence (extra `chat`)."""
 
 from importlib import import_module
+from pathlib import Path
 
 from langgraph_rag.errors import MissingExtraError
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
 def serve(
-    kb: KnowledgeBase, *, method: str, model: str, host: str = "127.0.0.1", port: int = 8501, show: bool = True
+    kb: KnowledgeBase,
+    *,
+    method: str,
+    model: str,
+    cache: Path | None = None,
+    host: str = "127.0.0.1",
+    port: int = 8501,
+    show: bool = True,
 ) -> None:
     """Serve the chat page of a knowledge base until interrupted.
 
@@ -15,6 +23,7 @@ def serve(
         kb: what is asked, and what uploaded documents are added to.
         method: the method chosen when the page opens.
         model: the name of the model chosen when the page opens.
+        cache: a file that keeps the replies of every model chosen, so that nothing is asked twice.
         host: the address to listen on; any other than this machine's own opens the page to others.
         port: the port to listen on; 0 takes a free one.
         show: whether to open the page in the browser.
@@ -27,6 +36,7 @@ def serve(
         import_module("nicegui")
     except ImportError as error:
         raise MissingExtraError("the chat page", "chat") from error
+    from langgraph_rag.chat.page import Shared
     from langgraph_rag.chat.server import serve_page
 
-    serve_page(kb, method=method, model=model, host=host, port=port, show=show)
+    serve_page(Shared(kb, method, model, cache), host=host, port=port, show=show)

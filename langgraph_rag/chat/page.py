@@ -28,8 +28,8 @@ _SEND_ON_ENTER = "(e) => { if (!e.shiftKey && !e.isComposing) { e.preventDefault
 
 
 @cache
-def _model(name: str) -> BaseChatModel:
-    return load_model(name)
+def _model(name: str, kept: Path | None) -> BaseChatModel:
+    return load_model(name, cache=kept)
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,13 @@ class Shared:
     kb: KnowledgeBase
     method: str
     model: str
+    cache: Path | None = None
     changed: Event[[]] = field(default_factory=Event)
 
     def asking(self, choice: Choice) -> Asking:
         """Make ready to ask one question as chosen."""
         options = {"approve_plan": True} if choice.approve_plan else {}
-        graph = METHODS[choice.method].create(_model(choice.model), self.kb, **options)
+        graph = METHODS[choice.method].create(_model(choice.model, self.cache), self.kb, **options)
         return Asking(graph, choice.context)
 
 

@@ -12,20 +12,18 @@ from nicegui import ui
 
 from langgraph_rag.chat.page import ICON, ChatPage, Shared
 from langgraph_rag.errors import AddressError
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 TITLE = "langgraph_rag"
 
 
-def serve_page(kb: KnowledgeBase, *, method: str, model: str, host: str, port: int, show: bool) -> None:
+def serve_page(shared: Shared, *, host: str, port: int, show: bool) -> None:
     """Serve the page until interrupted; see `langgraph_rag.chat.serve`."""
     listening = _listen(host, port)
     address = f"http://{_reachable(host)}:{listening.getsockname()[1]}"
-    shared = Shared(kb, method, model)
 
     @asynccontextmanager
     async def announced(_: FastAPI) -> AsyncIterator[None]:
-        typer.echo(f"The page of {kb.path} is at {address} (Ctrl+C stops it).")
+        typer.echo(f"The page of {shared.kb.path} is at {address} (Ctrl+C stops it).")
         if show:
             webbrowser.open(address)
         yield
