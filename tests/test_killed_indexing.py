@@ -15,7 +15,8 @@ from fakes import ArithmeticEmbeddings, contents, vectors
 
 from langgraph_rag.records import Record
 from langgraph_rag.tools.extraction import Reading, RuleExtractor
-from langgraph_rag.tools.knowledge_base import _BATCH, KnowledgeBase
+from langgraph_rag.tools.indexing import BATCH
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.record_store import RecordStore
 
 PASSAGES = 300
@@ -118,7 +119,7 @@ def test_indexing_killed_three_times_ends_as_if_never_disturbed(tmp_path: Path) 
         assert not stored.intersection(done(log, "embedded"))
         assert not read.intersection(done(log, "extracted"))
     for log, (stored, read) in zip(logs, safe[1:], strict=False):
-        assert len(set(done(log, "embedded")) - stored) <= 2 * _BATCH
+        assert len(set(done(log, "embedded")) - stored) <= 2 * BATCH
         assert len(set(done(log, "extracted")) - read) <= 1
 
     with (

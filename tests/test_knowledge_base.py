@@ -250,6 +250,31 @@ def test_another_extractor_reads_anew_and_leaves_the_first_reading(kb: Knowledge
     assert contents(kb) == before
 
 
+class Fixed:
+    """Reads the same triple out of every passage."""
+
+    version = "fixed"
+
+    async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
+        yield [(passage["id"], [["Skellby", "is", "Skellby Harbour"]]) for passage in passages]
+
+
+async def test_an_extractor_given_later_has_graph_and_triple_search_of_its_own(kb: KnowledgeBase) -> None:
+    by_rules = set(kb.graph.networkx.nodes), kb.entities.link("Skellby Harbour")
+    await kb.asearch_triples("Skellby")
+
+    kb.extractor = Fixed()
+    kb.add([], progress=False)
+
+    assert set(kb.graph.networkx.nodes) == {"skellby", "skellby harbour"} != by_rules[0]
+    assert kb.entities.link("Skellby Harbour") != by_rules[1]
+    found = await kb.asearch_triples("Skellby is Skellby Harbour", 100)
+    assert [entry["triple"] for entry in found] == [["Skellby", "is", "Skellby Harbour"]]
+
+    kb.extractor = RuleExtractor()
+    assert (set(kb.graph.networkx.nodes), kb.entities.link("Skellby Harbour")) == by_rules
+
+
 def test_embed_triples_embeds_each_text_once(kb: KnowledgeBase, embeddings: ArithmeticEmbeddings) -> None:
     texts = {" ".join(entry["triple"]) for entry in kb.triples(kb._records.ids())}
     before = len(embeddings.embedded)

@@ -2,14 +2,12 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
 from filelock import FileLock, Timeout
 from langchain_core.embeddings import Embeddings
 from tqdm.auto import tqdm
@@ -18,25 +16,27 @@ from typing_extensions import TypedDict
 from langgraph_rag.background import run_in_background
 from langgraph_rag.context import Search
 from langgraph_rag.errors import (
-    DuplicateIdError,
     EmbeddingsMismatchError,
     EmptyKnowledgeBaseError,
     KnowledgeBaseError,
     UnknownNameError,
 )
-from langgraph_rag.records import FoundPassage, Passage, Record, ScoredPassage, Triple
+from langgraph_rag.records import FoundPassage, Record, ScoredPassage, Triple
 from langgraph_rag.tools.coalescer import Coalescer
+from langgraph_rag.tools.derived_graphs import DerivedGraphs
 from langgraph_rag.tools.documents import AnyDocument, to_passages
 from langgraph_rag.tools.embeddings import MiniLMEmbeddings, name_of
 from langgraph_rag.tools.entity_graph import EntityGraph
-from langgraph_rag.tools.extraction import Reading, RuleExtractor, TripleExtractor, supporting_sentences
+from langgraph_rag.tools.extraction import RuleExtractor, TripleExtractor
 from langgraph_rag.tools.fusion import fuse
 from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
-from langgraph_rag.tools.record_store import FORMAT, Fact, RecordStore, content_hash, vector_id
+from langgraph_rag.tools.indexing import BATCH, Indexer
+from langgraph_rag.tools.record_store import FORMAT, RecordStore, vector_id
 from langgraph_rag.tools.similarity import Similarity
 from langgraph_rag.tools.text import text_pipeline
 from langgraph_rag.tools.triple_graph import TripleGraph
-from langgraph_rag.tools.vector_index import Matrix, VectorIndex
+from langgraph_rag.tools.triple_reading import TripleReader
+from langgraph_rag.tools.vector_index import VectorIndex
 
 T = TypeVar("T")
 SEARCHES: dict[Search, str] = {
@@ -45,11 +45,8 @@ SEARCHES: dict[Search, str] = {
     "hybrid": "both, fused by reciprocal rank",
 }
 _LOCK = "lock"  # held by the process that may change the knowledge base
-_BATCH = 64  # passages embedded and stored together: what a kill can cost
-_EXTRACTION_BATCH = 512  # passages whose triples are read side by side
 _FUSED_DEPTH = 50  # places of each ranking that reciprocal rank fusion looks at
 _FUSED_CONSTANT = 2  # two rankings that err in different ways: what one has on top is worth a look
-_PROBE = "Which embedder made this knowledge base?"
 
 
 class Added(TypedDict):
@@ -92,18 +89,13 @@ class KnowledgeBase:
     ) -> None:
         self.path, self.extractor, self._lock = path, extractor, lock
         self._records, self._vectors, self._embeddings = records, vectors, embeddings
-        self._writing = threading.Lock()
-        self._graph: TripleGraph | None = None
-        self._graph_in_step = threading.RLock()  # held while records and graph change together
-        self._entities: tuple[int, EntityGraph] | None = None
-        self._hierarchy: tuple[int, HierarchyGraph] | None = None
-        self._hierarchy_lock = threading.Lock()
-        self._embedding_triples = threading.Lock()
-        self._triples_embedded_at: int | None = None  # the edition of the records
-        self._reading: dict[tuple[str, str], Future[None]] = {}
-        self._reading_lock = threading.Lock()
-        self._reads: Coalescer[Callable[[], Any], Any] = Coalescer(lambda works: [work() for work in works], largest=1)
         self._similarity = Similarity(embeddings, vectors)
+        self._indexer = Indexer(records, vectors, self._similarity, embeddings)
+        self._graphs = DerivedGraphs(records)
+        self._reader = TripleReader(records, self._graphs)
+        self._writing, self._embedding_triples = threading.Lock(), threading.Lock()
+        self._triples_embedded_of: tuple[int, str] | None = None  # edition of the records, and whose triples
+        self._reads: Coalescer[Callable[[], Any], Any] = Coalescer(lambda works: [work() for work in works], largest=1)
 
     @classmethod
     def open(
@@ -146,9 +138,13 @@ class KnowledgeBase:
             raise
         vectors = VectorIndex(path / "chroma", writable=lock.is_locked)
         kb = cls(path, lock, records, vectors, embeddings or MiniLMEmbeddings(), extractor or RuleExtractor())
-        kb._check_embeddings()
+        try:
+            kb._indexer.check_embedder()
+        except EmbeddingsMismatchError as error:
+            kb.close()
+            raise EmbeddingsMismatchError(f"{path} was {error}") from error
         if lock.is_locked:
-            kb._remove_orphans()
+            kb._indexer.repair()
         return kb
 
     def close(self) -> None:
@@ -179,9 +175,10 @@ class KnowledgeBase:
         self._check_writable()
         passages = to_passages(documents)
         with self._writing:
-            new = self._new(passages)
-            self._store(new, progress=progress)
-            failed = run_in_background(self._extract(self._records.unextracted(self.extractor.version), progress))
+            new = self._indexer.new(passages)
+            self._indexer.store(new, progress=progress)
+            unread = self._records.unextracted(self.extractor.version)
+            failed = run_in_background(self._reader.read(unread, self.extractor, progress=progress))
         return Added(
             added=len(new),
             unchanged=len(passages) - len(new),
@@ -201,10 +198,7 @@ class KnowledgeBase:
         self._check_writable()
         with self._writing:
             present = list(self._records.hashes(ids))
-            with self._graph_in_step:
-                unused = self._records.delete(present)
-                if self._graph is not None:
-                    self._graph.remove_passages(present)
+            unused = self._graphs.delete(present)
             self._vectors.delete(present, unused)
             self._similarity.forget_triples(unused)
         return len(present)
@@ -217,9 +211,9 @@ class KnowledgeBase:
         """
         self._check_writable()
         ids = self._records.ids()
-        batches = range(0, len(ids), _BATCH)
+        batches = range(0, len(ids), BATCH)
         return sum(
-            self._similarity.embed_triples([e["triple"] for e in self._stored_triples(ids[start : start + _BATCH])])
+            self._similarity.embed_triples([e["triple"] for e in self._stored_triples(ids[start : start + BATCH])])
             for start in tqdm(batches, desc="embedding triples", unit="batch", disable=not progress)
         )
 
@@ -239,28 +233,17 @@ class KnowledgeBase:
     @property
     def graph(self) -> TripleGraph:
         """The graph of all triples, built when first asked for and kept in step afterwards."""
-        with self._graph_in_step:
-            if self._graph is None:
-                self._graph = TripleGraph(self._facts(self._records.ids()))
-            return self._graph
+        return self._graphs.triples(self.extractor.version)
 
     @property
     def entities(self) -> EntityGraph:
         """The graph of all entities to walk on, built when first asked for after facts came or went."""
-        with self._graph_in_step:
-            edition = self.graph.edition
-            if self._entities is None or self._entities[0] != edition:
-                self._entities = edition, EntityGraph.of(self.graph.links())
-            return self._entities[1]
+        return self._graphs.entities(self.extractor.version)
 
     @property
     def hierarchy(self) -> HierarchyGraph:
         """The graph of passages, sentences and phrases, built when first asked for after passages came or went."""
-        with self._hierarchy_lock:
-            edition = self._records.edition
-            if self._hierarchy is None or self._hierarchy[0] != edition:
-                self._hierarchy = edition, HierarchyGraph.of(self._records.passages(self._records.ids()))
-            return self._hierarchy[1]
+        return self._graphs.hierarchy()
 
     @property
     def embeddings(self) -> Embeddings:
@@ -313,7 +296,7 @@ class KnowledgeBase:
         extractor = extractor or self.extractor
         unread, triples = await self._read(self._unread_and_triples, passage_ids, extractor.version)
         if unread:
-            await self._extract_once(unread, extractor)
+            await self._reader.read_once(unread, extractor)
             _, triples = await self._read(self._unread_and_triples, passage_ids, extractor.version)
         return triples
 
@@ -365,99 +348,12 @@ class KnowledgeBase:
     def _unread_and_triples(self, ids: Sequence[str], extractor: str) -> tuple[list[str], list[Triple]]:
         return self._records.unextracted(extractor, ids), self._records.triples(ids, extractor)
 
-    def _new(self, passages: list[Passage]) -> list[Passage]:
-        stored = self._records.hashes([passage["id"] for passage in passages])
-        new = []
-        for passage in passages:
-            known = stored.get(passage["id"])
-            if known is None:
-                new.append(passage)
-            elif known != content_hash(passage["title"], passage["text"]):
-                raise DuplicateIdError(
-                    f"id {passage['id']!r} is already stored with another text: delete it first to replace it"
-                )
-        return new
-
-    def _store(self, passages: list[Passage], *, progress: bool) -> None:
-        """Vectors go first, records after them: a kill in between leaves only vectors, which are found and removed."""
-        if passages and self._records.meta("embeddings") is None:
-            self._records.set_meta("embeddings_probe", ",".join(map(str, self._similarity.embed([_PROBE])[0])))
-            self._records.set_meta("embeddings", name_of(self._embeddings))
-        passages = sorted(passages, key=lambda passage: -len(passage["text"]))  # alike in length, a batch embeds faster
-        embedding: Future[Matrix]
-        with (
-            tqdm(total=len(passages), desc="indexing", unit="passage", disable=not progress or not passages) as bar,
-            ThreadPoolExecutor(1) as embedder,
-        ):
-            ahead: list[tuple[list[Record], Future[Matrix]]] = []
-            for start in range(0, len(passages), _BATCH):
-                records = _analysed(passages[start : start + _BATCH])
-                embedding = embedder.submit(self._similarity.embed, [_embedded_text(record) for record in records])
-                ahead.append((records, embedding))
-                if len(ahead) > 1:
-                    self._commit(*ahead.pop(0))
-                    bar.update(_BATCH)
-            for records, embedding in ahead:
-                self._commit(records, embedding)
-                bar.update(len(records))
-
-    def _commit(self, records: list[Record], embedding: "Future[Matrix]") -> None:
-        self._vectors.put([record["id"] for record in records], embedding.result())
-        self._records.insert(records)
-
-    async def _extract(self, ids: Sequence[str], progress: bool, extractor: TripleExtractor | None = None) -> int:
-        """Read triples out of passages, storing each reading as it comes; return how many passages failed."""
-        extractor = extractor or self.extractor
-        done = 0
-        with tqdm(total=len(ids), desc="extracting triples", unit="passage", disable=not progress or not ids) as bar:
-            for start in range(0, len(ids), _EXTRACTION_BATCH):
-                records = await asyncio.to_thread(self._records.passages, ids[start : start + _EXTRACTION_BATCH])
-                by_id = {record["id"]: record for record in records}
-                async for readings in extractor.extract(records):
-                    await asyncio.to_thread(self._save, extractor, readings, by_id)
-                    done += len(readings)
-                    bar.update(len(readings))
-        return len(ids) - done
-
-    async def _extract_once(self, ids: Sequence[str], extractor: TripleExtractor) -> None:
-        """Read passages that nobody else is reading, and wait for those that somebody is: models are dear."""
-        reading: Future[None] = Future()
-        others, mine = [], []
-        with self._reading_lock:
-            for key in ((extractor.version, id_) for id_ in ids):
-                if key in self._reading:
-                    others.append(self._reading[key])
-                else:
-                    self._reading[key] = reading
-                    mine.append(key)
-        try:
-            if mine:
-                await self._extract([id_ for _, id_ in mine], progress=False, extractor=extractor)
-        finally:
-            with self._reading_lock:
-                for key in mine:
-                    del self._reading[key]
-            reading.set_result(None)
-        await asyncio.gather(*map(asyncio.wrap_future, dict.fromkeys(others)))
-
-    def _save(self, extractor: TripleExtractor, readings: list[Reading], passages: dict[str, Record]) -> None:
-        facts = []
-        for id_, triples in readings:
-            places = supporting_sentences(triples, passages[id_])
-            facts.append((id_, [Fact(triple=t, sentences=s) for t, s in zip(triples, places, strict=True)]))
-        with self._graph_in_step:
-            self._records.save_facts(extractor.version, facts)
-            if self._graph is not None and extractor.version == self.extractor.version:
-                ids = [id_ for id_, _ in readings]
-                self._graph.remove_passages(ids)
-                self._graph.add(self._facts(ids))
-
     def _embed_all_triples(self) -> None:
         with self._embedding_triples:
-            if self._lock.is_locked and self._triples_embedded_at != self._records.edition:
-                edition = self._records.edition
+            state = self._records.edition, self.extractor.version
+            if self._lock.is_locked and self._triples_embedded_of != state:
                 self.embed_triples(progress=False)
-                self._triples_embedded_at = edition
+                self._triples_embedded_of = state
 
     def _search_graph(self, texts: Sequence[str], k: int) -> list[ScoredPassage]:
         graph = self.entities
@@ -465,11 +361,6 @@ class KnowledgeBase:
 
     def _stored_triples(self, ids: Sequence[str]) -> list[Triple]:
         return self._records.triples(ids, self.extractor.version)
-
-    def _facts(self, ids: Sequence[str]) -> Iterator[Triple]:
-        """Yield the triples passage by passage, each as its own passage spells it."""
-        for id_ in ids:
-            yield from self._stored_triples([id_])
 
     def _found(self, scored: list[ScoredPassage]) -> list[FoundPassage]:
         records = {record["id"]: record for record in self._records.passages([passage["id"] for passage in scored])}
@@ -485,41 +376,3 @@ class KnowledgeBase:
                 f"{self.path} can only be asked here, because another process opened it first, which alone may change "
                 "it: close it there and open it here again"
             )
-
-    def _check_embeddings(self) -> None:
-        """Compare by name, and where the names differ by what the embedder makes of one sentence."""
-        made_with, given = self._records.meta("embeddings"), name_of(self._embeddings)
-        if made_with is None or made_with == given:
-            return
-        stored = np.array([float(x) for x in (self._records.meta("embeddings_probe") or "").split(",")])
-        probe = self._similarity.embed([_PROBE])[0]
-        if stored.shape != probe.shape or float(stored @ probe) < 0.99:
-            self.close()
-            raise EmbeddingsMismatchError(
-                f"{self.path} was made with embedder {made_with!r} ({stored.size} dimensions), opened with {given!r} "
-                f"({probe.size} dimensions): open it with the same embedder or index the documents again"
-            )
-
-    def _remove_orphans(self) -> None:
-        """Bring the vectors back in step with the records after a kill, or after the vectors were lost."""
-        if self._vectors.count() == self._records.count():
-            return
-        recorded, indexed = self._records.ids(), set(self._vectors.ids())
-        unused = set(self._vectors.triple_ids()).difference(self._records.vector_ids())
-        self._vectors.delete(list(indexed.difference(recorded)), list(unused))
-        lost = [id_ for id_ in recorded if id_ not in indexed]
-        for start in range(0, len(lost), _BATCH):
-            records = self._records.passages(lost[start : start + _BATCH])
-            self._vectors.put([r["id"] for r in records], self._similarity.embed([_embedded_text(r) for r in records]))
-
-
-def _analysed(passages: list[Passage]) -> list[Record]:
-    analyses = text_pipeline().analyse([passage["text"] for passage in passages])
-    return [
-        Record(**passage, **analysis, hash=content_hash(passage["title"], passage["text"]))
-        for passage, analysis in zip(passages, analyses, strict=True)
-    ]
-
-
-def _embedded_text(record: Record) -> str:
-    return f"{record['title']}\n{record['text']}" if record["title"] else record["text"]

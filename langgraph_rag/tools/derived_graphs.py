@@ -1,0 +1,67 @@
+"""The graphs made of the records, each built when first asked for and kept in step afterwards."""
+
+import threading
+from collections.abc import Iterator, Sequence
+
+from langgraph_rag.records import Triple
+from langgraph_rag.tools.entity_graph import EntityGraph
+from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
+from langgraph_rag.tools.record_store import Fact, RecordStore
+from langgraph_rag.tools.triple_graph import TripleGraph
+
+
+class DerivedGraphs:
+    """Holds the graphs, and makes the changes of the records that they must not miss."""
+
+    def __init__(self, records: RecordStore) -> None:
+        self._records = records
+        self._in_step = threading.RLock()  # held while records and triple graph change together
+        self._triples: tuple[str, TripleGraph] | None = None  # with the extractor of its triples
+        self._entities: tuple[TripleGraph, int, EntityGraph] | None = None  # with what it was made of, and its edition
+        self._hierarchy: tuple[int, HierarchyGraph] | None = None  # with the edition of the records
+        self._hierarchy_lock = threading.Lock()
+
+    def triples(self, extractor: str) -> TripleGraph:
+        """Return the graph of all triples that an extractor read."""
+        with self._in_step:
+            if self._triples is None or self._triples[0] != extractor:
+                self._triples = extractor, TripleGraph(self._facts(self._records.ids(), extractor))
+            return self._triples[1]
+
+    def entities(self, extractor: str) -> EntityGraph:
+        """Return the graph of all entities to walk on, built anew after facts came or went."""
+        with self._in_step:
+            triples = self.triples(extractor)
+            if self._entities is None or self._entities[0] is not triples or self._entities[1] != triples.edition:
+                self._entities = triples, triples.edition, EntityGraph.of(triples.links())
+            return self._entities[2]
+
+    def hierarchy(self) -> HierarchyGraph:
+        """Return the graph of passages, sentences and phrases, built anew after passages came or went."""
+        with self._hierarchy_lock:
+            edition = self._records.edition
+            if self._hierarchy is None or self._hierarchy[0] != edition:
+                self._hierarchy = edition, HierarchyGraph.of(self._records.passages(self._records.ids()))
+            return self._hierarchy[1]
+
+    def save_facts(self, extractor: str, facts: Sequence[tuple[str, Sequence[Fact]]]) -> None:
+        """Store what an extractor read out of passages (id, facts); an earlier reading is replaced."""
+        with self._in_step:
+            self._records.save_facts(extractor, facts)
+            if self._triples is not None and self._triples[0] == extractor:
+                ids = [id_ for id_, _ in facts]
+                self._triples[1].remove_passages(ids)
+                self._triples[1].add(self._facts(ids, extractor))
+
+    def delete(self, ids: Sequence[str]) -> list[str]:
+        """Remove passages from records and triple graph; return the ids of triple vectors nobody needs now."""
+        with self._in_step:
+            unused = self._records.delete(ids)
+            if self._triples is not None:
+                self._triples[1].remove_passages(ids)
+            return unused
+
+    def _facts(self, ids: Sequence[str], extractor: str) -> Iterator[Triple]:
+        """Yield the triples passage by passage, each as its own passage spells it."""
+        for id_ in ids:
+            yield from self._records.triples([id_], extractor)

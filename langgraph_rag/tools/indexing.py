@@ -1,0 +1,117 @@
+"""Putting passages into a knowledge base: analysed, embedded and stored batch by batch, so that a kill costs little."""
+
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import numpy as np
+from langchain_core.embeddings import Embeddings
+from tqdm.auto import tqdm
+
+from langgraph_rag.errors import DuplicateIdError, EmbeddingsMismatchError
+from langgraph_rag.records import Passage, Record
+from langgraph_rag.tools.embeddings import name_of
+from langgraph_rag.tools.record_store import RecordStore, content_hash
+from langgraph_rag.tools.similarity import Similarity
+from langgraph_rag.tools.text import text_pipeline
+from langgraph_rag.tools.vector_index import Matrix, VectorIndex
+
+BATCH = 64  # texts embedded and stored together: what a kill can cost
+_PROBE = "Which embedder made this knowledge base?"
+
+
+class Indexer:
+    """Keeps records and passage vectors in step; the vectors go first.
+
+    A kill in between leaves only vectors, which `repair` finds and removes.
+    """
+
+    def __init__(
+        self, records: RecordStore, vectors: VectorIndex, similarity: Similarity, embeddings: Embeddings
+    ) -> None:
+        self._records, self._vectors, self._similarity = records, vectors, similarity
+        self._embedder = name_of(embeddings)
+
+    def new(self, passages: Sequence[Passage]) -> list[Passage]:
+        """Return the passages that are not stored yet.
+
+        Raises:
+            DuplicateIdError: when an id is stored with another text.
+        """
+        stored = self._records.hashes([passage["id"] for passage in passages])
+        new = []
+        for passage in passages:
+            known = stored.get(passage["id"])
+            if known is None:
+                new.append(passage)
+            elif known != content_hash(passage["title"], passage["text"]):
+                raise DuplicateIdError(
+                    f"id {passage['id']!r} is already stored with another text: delete it first to replace it"
+                )
+        return new
+
+    def store(self, passages: Sequence[Passage], *, progress: bool) -> None:
+        """Store new passages; while one batch is embedded, the next one is analysed."""
+        if passages and self._records.meta("embeddings") is None:
+            self._records.set_meta("embeddings_probe", ",".join(map(str, self._similarity.embed([_PROBE])[0])))
+            self._records.set_meta("embeddings", self._embedder)
+        passages = sorted(passages, key=lambda passage: -len(passage["text"]))  # alike in length, a batch embeds faster
+        with (
+            tqdm(total=len(passages), desc="indexing", unit="passage", disable=not progress or not passages) as bar,
+            ThreadPoolExecutor(1) as embedder,
+        ):
+            ahead: list[tuple[list[Record], Future[Matrix]]] = []
+            for start in range(0, len(passages), BATCH):
+                records = _analysed(passages[start : start + BATCH])
+                ahead.append((records, embedder.submit(self._embed, records)))
+                if len(ahead) > 1:
+                    self._put(*ahead.pop(0))
+                    bar.update(BATCH)
+            for records, embedding in ahead:
+                self._put(records, embedding)
+                bar.update(len(records))
+
+    def repair(self) -> None:
+        """Bring the vectors back in step with the records after a kill, or after the vectors were lost."""
+        if self._vectors.count() == self._records.count():
+            return
+        recorded, indexed = self._records.ids(), set(self._vectors.ids())
+        unused = set(self._vectors.triple_ids()).difference(self._records.vector_ids())
+        self._vectors.delete(list(indexed.difference(recorded)), list(unused))
+        lost = [id_ for id_ in recorded if id_ not in indexed]
+        for start in range(0, len(lost), BATCH):
+            records = self._records.passages(lost[start : start + BATCH])
+            self._vectors.put([record["id"] for record in records], self._embed(records))
+
+    def check_embedder(self) -> None:
+        """Compare the embedder with the stored one by name, and where these differ by what it makes of one sentence.
+
+        Raises:
+            EmbeddingsMismatchError: when it is another one.
+        """
+        made_with = self._records.meta("embeddings")
+        if made_with is None or made_with == self._embedder:
+            return
+        stored = np.array([float(x) for x in (self._records.meta("embeddings_probe") or "").split(",")])
+        probe = self._similarity.embed([_PROBE])[0]
+        if stored.shape != probe.shape or float(stored @ probe) < 0.99:
+            raise EmbeddingsMismatchError(
+                f"made with embedder {made_with!r} ({stored.size} dimensions), opened with {self._embedder!r} "
+                f"({probe.size} dimensions): open it with the same embedder or index the documents again"
+            )
+
+    def _embed(self, records: Sequence[Record]) -> Matrix:
+        return self._similarity.embed(
+            [f"{record['title']}\n{record['text']}" if record["title"] else record["text"] for record in records]
+        )
+
+    def _put(self, records: list[Record], embedding: "Future[Matrix]") -> None:
+        self._vectors.put([record["id"] for record in records], embedding.result())
+        self._records.insert(records)
+
+
+def _analysed(passages: Sequence[Passage]) -> list[Record]:
+    analyses = text_pipeline().analyse([passage["text"] for passage in passages])
+    return [
+        Record(**passage, **analysis, hash=content_hash(passage["title"], passage["text"]))
+        for passage, analysis in zip(passages, analyses, strict=True)
+    ]
