@@ -5,14 +5,17 @@ that opened it, and LangChain shares one pool of connections between all models 
 """
 
 import asyncio
+import json
 import sys
 import weakref
+from http import HTTPStatus
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.messages.ai import UsageMetadata
 
+_SHOWN = 200  # characters of what is no completion
 _copies: dict[int, BaseChatModel] = {}  # by the id of the model they are made of, for as long as it lives
 
 
@@ -63,6 +66,35 @@ def _client_per_loop() -> Any:
                 for ended in [other for other in list(clients) if other.is_closed()]:
                     clients.pop(ended, None)
                 clients[loop] = DefaultAsyncHttpxClient()
-            return await clients[loop].send(request, **options)
+            return await _checked(await clients[loop].send(request, **options))
 
     return ClientPerLoop()
+
+
+async def _checked(response: Any) -> Any:
+    """Return a response, or "bad gateway" in place of one with status 200 that is no completion.
+
+    So it is asked for again with back-off, as often as after any other failure of the server, and what came is told.
+    """
+    asked_for_one = response.request.url.path.endswith("/chat/completions")
+    if response.status_code != HTTPStatus.OK or not asked_for_one or _is_stream(response):
+        return response
+    await response.aread()
+    if _is_completion(response.text):
+        return response
+    came = f"status 200 without a completion: expected a JSON object with choices, got {response.text[:_SHOWN]!r}"
+    return type(response)(HTTPStatus.BAD_GATEWAY, json={"error": {"message": came}}, request=response.request)
+
+
+def _is_stream(response: Any) -> bool:
+    return str(response.headers.get("Content-Type", "")).startswith("text/event-stream")
+
+
+def _is_completion(text: str) -> bool:
+    if text.lstrip().startswith("data:"):  # a stream under another name
+        return True
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return False
+    return isinstance(found, dict) and isinstance(found.get("choices"), list) and bool(found["choices"])

@@ -36,7 +36,7 @@ class PlanError(RagError):
 
 
 class ModelCallError(RagError):
-    """A model could not be asked: no connection, a refusal by its server, a time-out."""
+    """A model could not be asked: no connection, a refusal by its server, a time-out, a reply that is none."""
 
 
 class ModelOutputError(RagError):

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import sys
 import threading
 from collections.abc import Iterator
@@ -128,11 +129,10 @@ class Handler(BaseHTTPRequestHandler):
         self.server.waits_for.wait()
         reply: Any = (self.server.status, {}, completion(self.server.reply))
         status, headers, body = self.server.first.pop(0) if self.server.first else reply
-        content = json.dumps(body).encode()
+        content = (body if isinstance(body, str) else json.dumps(body)).encode()
         self.send_response(status)
-        for name, value in headers.items():
+        for name, value in {"Content-Type": "application/json", **headers}.items():
             self.send_header(name, value)
-        self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)
@@ -146,7 +146,7 @@ class Server(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.status, self.reply = 200, TARRANT.model_dump_json()
-        self.first: list[tuple[int, dict[str, str], dict[str, Any]]] = []  # replies before that one
+        self.first: list[tuple[int, dict[str, str], Any]] = []  # replies before that one
         self.waits_for = threading.Event()
         self.waits_for.set()
         self.keys: list[str] = []
@@ -316,6 +316,9 @@ async def test_a_reply_that_is_cut_off_without_anything_to_leave_out_is_an_error
 
 
 # --- servers in trouble ----------------------------------------------------------------------------------------------
+MALFORMED = ["<html>Gateway</html>", "", "[]", {"choices": []}, {"choices": None}, {"error": {"message": "later"}}]
+
+
 @pytest.mark.localhost
 @pytest.mark.parametrize("status", [429, 500, 503])
 async def test_a_busy_server_is_asked_again_when_it_says(server: Server, status: int) -> None:
@@ -323,6 +326,37 @@ async def test_a_busy_server_is_asked_again_when_it_says(server: Server, status:
 
     assert await who(server.model(max_retries=2)) == TARRANT
     assert len(server.sent) == 3
+
+
+@pytest.mark.localhost
+@pytest.mark.parametrize("malformed", MALFORMED)
+async def test_a_reply_that_is_no_completion_is_asked_for_again(server: Server, malformed: object) -> None:
+    server.first = [(200, {}, malformed)] * 2
+
+    assert await who(server.model(max_retries=2)) == TARRANT
+    assert len(server.sent) == 3
+
+
+@pytest.mark.localhost
+@pytest.mark.parametrize("streaming", [False, True])
+@pytest.mark.parametrize("malformed", MALFORMED)
+async def test_what_came_instead_of_a_completion_is_told(server: Server, malformed: object, streaming: bool) -> None:
+    server.first = [(200, {}, malformed)] * 2
+
+    came = malformed if isinstance(malformed, str) else json.dumps(malformed)
+    with pytest.raises(ModelCallError, match=f"small could not be asked: .*choices, got {re.escape(repr(came))}"):
+        await who(server.model(max_retries=1, streaming=streaming))
+    assert len(server.sent) == 2
+
+
+@pytest.mark.localhost
+@pytest.mark.parametrize("name", ["text/event-stream", "application/json"])
+async def test_a_stream_is_read_whatever_its_server_calls_it(server: Server, name: str) -> None:
+    written = {**completion(""), "object": "chat.completion.chunk"}
+    written["choices"] = [{"index": 0, "delta": {"role": "assistant", "content": TARRANT.model_dump_json()}}]
+    server.first = [(200, {"Content-Type": name}, f"data: {json.dumps(written)}\n\ndata: [DONE]\n\n")]
+
+    assert await who(server.model(streaming=True)) == TARRANT
 
 
 @pytest.mark.localhost
