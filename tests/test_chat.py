@@ -103,6 +103,21 @@ async def test_a_plan_waits_and_goes_on_as_edited(kb: KnowledgeBase) -> None:
     assert [step["question"] for step in rest[-1].result["plan"]] == ["Where was Orla Vint born?"]
 
 
+async def test_a_plan_that_cannot_be_used_waits_again_with_what_is_wrong(kb: KnowledgeBase) -> None:
+    question = Asking(create_par_rag(load_model("offline"), kb, approve_plan=True), Context(max_steps=2))
+
+    first = (await happenings(question.ask(QUESTION)))[-1]
+    assert isinstance(first, Planned)
+    again = (await happenings(question.resume(first.plan[:1] * 3)))[-1]
+    empty = (await happenings(question.resume([])))[-1]
+    rest = await happenings(question.resume(first.plan[:1]))
+
+    assert first.problem == ""
+    assert again == Planned(first.plan, "expected 1 to 2 questions, got 3")
+    assert empty == Planned(first.plan, "expected 1 to 2 questions, got none")
+    assert isinstance(rest[-1], Answered)
+
+
 async def test_what_a_model_replies_is_kept_in_the_file_given(kb: KnowledgeBase, tmp_path: Path) -> None:
     pytest.importorskip("nicegui")
     from langgraph_rag.chat.page import Shared

@@ -126,6 +126,38 @@ def test_a_plan_waits_to_be_edited_and_approved(tab: Tab) -> None:
     assert tab.page.locator(".plan").count() == 0
 
 
+def test_a_plan_that_cannot_be_used_opens_again_as_edited_with_what_is_wrong(tab: Tab) -> None:
+    tab.choose("Method", "par_rag")
+    tab.page.get_by_role("switch", name="Show me the plan first").click()
+    tab.page.get_by_label("Max steps").fill("1")
+    tab.ask(QUESTION)
+    questions = tab.page.locator(".plan textarea")
+    questions.first.fill("Who directed Nine Tides?")
+    tab.page.get_by_role("button", name="Add a question").click()
+    tab.page.get_by_label("Question 2", exact=True).fill("And whom did he marry?")
+    tab.page.get_by_role("button", name="Go on with this plan").click()
+
+    assert tab.alert() == "This plan cannot be used: expected 1 to 1 questions, got 2."
+    assert [box.input_value() for box in questions.all()] == ["Who directed Nine Tides?", "And whom did he marry?"]
+    tab.page.get_by_role("button", name="Remove this question").first.click()
+    expect(tab.page.get_by_label("Question 1", exact=True)).to_have_value("And whom did he marry?")
+    tab.page.get_by_role("button", name="Go on with this plan").click()
+    tab.answer()
+    assert tab.page.locator(".plan").count() == 0
+
+
+def test_stopping_takes_the_plan_away(tab: Tab) -> None:
+    tab.choose("Method", "par_rag")
+    tab.page.get_by_role("switch", name="Show me the plan first").click()
+    tab.ask(QUESTION)
+    tab.page.locator(".plan textarea").first.wait_for()
+
+    tab.page.get_by_role("button", name="Stop").click()
+
+    tab.page.get_by_text("Stopped.").wait_for()
+    assert tab.page.locator(".plan").count() == 0
+
+
 def test_two_tabs_ask_at_once(browser: Browser, url: str) -> None:
     one, two = Tab.open(browser, url), Tab.open(browser, url)
     one.ask(QUESTION)

@@ -29,9 +29,10 @@ class Written:
 
 @dataclass(frozen=True)
 class Planned:
-    """A plan waits for approval: go on with `resume`."""
+    """A plan waits for approval: go on with `resume`; `problem` says why the one before could not be used."""
 
     plan: list[PlanStep]
+    problem: str
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Asking:
         return self._stream({"question": question})
 
     def resume(self, plan: list[PlanStep]) -> AsyncIterator[Happening]:
-        """Go on with the plan as it was approved or edited."""
+        """Go on with the plan as it was approved or edited, until the answer or until it has to be edited again."""
         return self._stream(Command(resume=plan))
 
     async def _stream(self, given: Any) -> AsyncIterator[Happening]:
@@ -67,6 +68,7 @@ class Asking:
             elif mode == "messages" and (text := chunk[0].text):
                 yield Written(text)
             elif mode == "updates" and "__interrupt__" in chunk:
-                yield Planned(chunk["__interrupt__"][0].value["plan"])
+                waiting = chunk["__interrupt__"][0].value
+                yield Planned(waiting["plan"], waiting.get("problem", ""))
                 return
         yield Answered((await self._graph.aget_state(self._thread)).values)

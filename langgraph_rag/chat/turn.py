@@ -11,6 +11,7 @@ from nicegui import ui
 
 from langgraph_rag.chat import evidence as drawing
 from langgraph_rag.chat.asking import Answered, Asking, Happening, Planned, Told, Written
+from langgraph_rag.chat.plan import PlanEditor
 from langgraph_rag.errors import RagError
 from langgraph_rag.prompts.par_rag import PlanStep
 from langgraph_rag.records import Evidence
@@ -63,11 +64,22 @@ class Turn:
 
     async def _run(self, prepare: Callable[[], Asking]) -> None:
         asking = await asyncio.to_thread(prepare)
-        plan = await self._show(asking.ask(self._question))
-        while plan is not None:
-            plan = await self._show(asking.resume(await self._approved(plan)))
+        planned = await self._show(asking.ask(self._question))
+        edited: list[PlanStep] = []
+        while planned is not None:
+            edited = await self._approved(edited or planned.plan, planned.problem)
+            planned = await self._show(asking.resume(edited))
 
-    async def _show(self, happenings: AsyncIterator[Happening]) -> list[PlanStep] | None:
+    async def _approved(self, plan: list[PlanStep], problem: str) -> list[PlanStep]:
+        self._working.visible = False
+        with self._place:
+            editor = PlanEditor(plan, problem)
+        self._scroll()
+        approved = await editor.approved()
+        self._working.visible = True
+        return approved
+
+    async def _show(self, happenings: AsyncIterator[Happening]) -> Planned | None:
         """Show what happens; return the plan if one waits for approval."""
         async for happening in happenings:
             match happening:
@@ -76,8 +88,8 @@ class Turn:
                 case Written(text):
                     self._written += text
                     self._answer.text, self._answer.visible = self._written, True
-                case Planned(plan):
-                    return plan
+                case Planned():
+                    return happening
                 case Answered(result):
                     self._show_result(result)
         return None
@@ -86,29 +98,6 @@ class Turn:
         with self._list:
             ui.html(_told(text), sanitize=False, tag="li")
         self._scroll()
-
-    # --- the plan ----------------------------------------------------------------------------------------------------
-    async def _approved(self, plan: list[PlanStep]) -> list[PlanStep]:
-        """Let the plan be edited and return it once it is approved."""
-        approved = asyncio.Event()
-        rows: list[tuple[PlanStep, ui.textarea]] = []
-        self._working.visible = False
-        with self._place, ui.card().classes("plan") as card:
-            ui.html("The plan", tag="h3")
-            ui.label("Change, add or remove questions, then go on.").classes("help")
-            steps = ui.column().classes("plan-steps")
-            for step in plan:
-                _plan_row(steps, rows, step)
-            with ui.row():
-                ui.button("Go on with this plan", on_click=approved.set).props("no-caps unelevated")
-                added = PlanStep(thought="", question="", action="retrieve")
-                ui.button("Add a question", on_click=lambda: _plan_row(steps, rows, added)).props("no-caps flat")
-        self._scroll()
-        await approved.wait()
-        card.delete()
-        self._working.visible = True
-        edited = [PlanStep(**{**step, "question": (box.value or "").strip()}) for step, box in rows]
-        return [step for step in edited if step["question"]]
 
     # --- the answer --------------------------------------------------------------------------------------------------
     def _show_result(self, result: dict[str, Any]) -> None:
@@ -171,19 +160,6 @@ def _told(text: str) -> str:
         else:
             drawn.append(f"<strong>{escape(line)}</strong>")
     return "".join(drawn)
-
-
-def _plan_row(steps: ui.column, rows: list[tuple[PlanStep, ui.textarea]], step: PlanStep) -> None:
-    with steps, ui.row().classes("plan-step") as line:
-        box = ui.textarea(f"Question {len(rows) + 1}", value=step["question"]).props("autogrow outlined dense")
-        row = (step, box)
-
-        def remove() -> None:
-            rows.remove(row)
-            line.delete()
-
-        ui.button(icon="delete", on_click=remove).props('flat round aria-label="Remove this question"')
-    rows.append(row)
 
 
 def _cost(result: dict[str, Any]) -> str:

@@ -54,8 +54,10 @@ class ApprovePlan:
     def _edited(self, given: object) -> list[PlanStep]:
         most = context(self.defaults).max_steps
         expected = f"expected True or a plan of 1 to {most} questions or steps with a question"
-        if not isinstance(given, list) or not 1 <= len(given) <= most:
+        if not isinstance(given, list):
             raise PlanError(f"{expected}, got {given!r}")
+        if not 1 <= len(given) <= most:
+            raise PlanError(f"expected 1 to {most} questions, got {len(given) or 'none'}")
         try:
             steps = _STEPS.validate_python([{"question": step} if isinstance(step, str) else step for step in given])
         except ValidationError as error:
