@@ -17,6 +17,8 @@ from langgraph_rag.tools.text import text_pipeline
 
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 _LIFE = re.compile(r"\([^()]*\d{4}\s*[–—-]\s*[^()]*\d{4}\)")
+_MADE = re.compile(r"(?<=[a-z])(?<!ed)(?<!en)(?<!wn) by\b")
+_WAYS = ("compos", "direct", "perform", "produc", "write")  # in which "a song by Kell" may be meant
 DEFINED = re.compile(r"\b(?:is|was|are|were)\s+(?:an?|the|one of the)\s+([^,.;()]+)")
 _APPOSED = re.compile(r"(?: \([^()]*\))?, (?:an?|the) ([^,.;()]{3,60})")
 _PLACED = re.compile(r"\b(?:in|at|near|from) (?:the )?$", re.IGNORECASE)
@@ -68,6 +70,7 @@ class Line:
         found = [(m.start(), m.end(), stem) for m in _WORD.finditer(self.text) for stem in stems(m[0])]
         if life := _LIFE.search(self.text):
             found += [(life.start(), life.start() + 1, "birth"), (life.end() - 1, life.end(), "death")]
+        found += [(*made.span(), way) for made in _MADE.finditer(self.text) for way in _WAYS]
         return found
 
     @cached_property

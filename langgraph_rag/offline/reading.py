@@ -18,7 +18,7 @@ _PHRASE_END = re.compile(
     r"\s+(?:who|which|that|by|in|on|at|from|for|to|with|based|located|situated|known|best|is|was|whose|where)\b"
 )
 _PLACED = re.compile(r"\b(?:in|at|near|from|to|of) (?:the )?$", re.IGNORECASE)
-_WHERE = re.compile(r"\b(?:in|at|near) (?:the )?$", re.IGNORECASE)
+_WHERE = re.compile(r"\b(?:in|at|near) (?:the )?(?:[A-Z][\w.]*(?: [A-Z][\w.]*)*, )?$", re.IGNORECASE)
 _COUNTED = re.compile(r"(?: (?!(?:and|or|in|of|on|at|to|by|as|is|was|were|for|from|with|the)\b)[a-z]+){1,3}")
 _YEAR = re.compile(r"\d{4}")
 _WIDER = 2  # descriptions looked at from the innermost on
