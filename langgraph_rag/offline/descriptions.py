@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from langgraph_rag.tools.spans import Span, spot
 
 _DESCRIBES = r"(?:of|who|that|which|whose|by|where|in|on|at|from|for|with)"
-_DESCRIPTION = re.compile(rf"\bthe(?: [a-z][\w-]*){{1,4}}? {_DESCRIBES}\b")
+_DESCRIPTION = re.compile(rf"\b[Tt]he(?: [a-z][\w-]*){{1,4}}? {_DESCRIBES}\b")
 _OWNED = re.compile(r"['’]s?(?: (?!(?:on|in|was|is|did|at|to|from|by|of|and|for|with|born|died?)\b)[a-z][\w-]*){1,3}")
 _GOES_ON = re.compile(r"(?:,| (?:in|of|on|at|from|for|and|by)){1,2} (?:the )?(?:[a-z]+ )?")
 _RELATIVE = re.compile(r"\b(?:who|that|which|whose|where)$")
@@ -29,6 +29,8 @@ def descriptions(text: str) -> list[str]:
             if _RELATIVE.search(match[0]) and _GOVERNED.search(text[: match.start()]):
                 end = len(text)
             ends[match.start()] = end
+    if loose := next((m for m in reversed(list(_DESCRIPTION.finditer(text))) if _RELATIVE.search(m[0])), None):
+        ends.setdefault(loose.start(), len(text))
     longest = len(described(text)) - 2
     phrases = (text[start:end].strip(" ?") for start, end in sorted(ends.items(), reverse=True))
     return [phrase for phrase in phrases if len(phrase) < longest]
