@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from langgraph_rag.offline.question import asking_word
 from langgraph_rag.tools.spans import Span, spot
 
 _DESCRIBES = r"(?:of|who|that|which|whose|by|where|in|on|at|from|for|with)"
@@ -32,7 +33,10 @@ def descriptions(text: str) -> list[str]:
     if loose := next((m for m in reversed(list(_DESCRIPTION.finditer(text))) if _RELATIVE.search(m[0])), None):
         ends.setdefault(loose.start(), len(text))
     longest = len(described(text)) - 2
-    phrases = (text[start:end].strip(" ?") for start, end in sorted(ends.items(), reverse=True))
+    asking = asking_word(text)
+    place = asking.start() if asking else -1
+    spans = ((start, end) for start, end in sorted(ends.items(), reverse=True) if not start <= place < end)
+    phrases = (text[start:end].strip(" ?") for start, end in spans)
     return [phrase for phrase in phrases if len(phrase) < longest]
 
 

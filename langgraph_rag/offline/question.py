@@ -45,7 +45,6 @@ _ALTERNATIVES = (
     re.compile(r"[,:]\s*(?:the\s+\w+\s+)?(?P<one>[^,:]+?),?\s+or\s+(?P<other>[^?]+?)\s*\??\s*$"),
     re.compile(r"\bbetween\s+(?P<one>.+?)\s+and\s+(?P<other>[^?]+?)\s*(?:\?|,|$)"),
 )
-_PAIR = re.compile(r"^\w+\s+(?:both\s+)?(?:the\s+)?(?P<one>.+?),?\s+and\s+(?P<other>.+?)\s*\??$")
 _LEAST = _words(
     "older oldest elder earlier earliest first before smaller smallest fewer fewest less lower shorter shortest"
 )
@@ -121,7 +120,7 @@ def analyse(text: str) -> Question:
     pair = _pair(text)
     names = list(dict.fromkeys([*(pair or ()), *_names(text, pair)]))
     spelled = _spelled(text, names)
-    asking = _asking(text)
+    asking = asking_word(text)
     kinds = _kinds(text, asking)
     least, most = _LEAST.search(text), _MOST.search(text)
     return Question(
@@ -163,7 +162,7 @@ def _wanted(text: str, asking: str, kinds: frozenset[str], pair: tuple[str, str]
     return "phrase" if kinds & _PHRASES else "thing"
 
 
-def _asking(text: str) -> re.Match[str] | None:
+def asking_word(text: str) -> re.Match[str] | None:
     """Find the word that asks: one that begins the question, else "what", else one before what it asks for."""
     found = list(_ASKING.finditer(text))
     return max(found, key=lambda match: (_asks(text, match), -match.start()), default=None)
@@ -219,15 +218,13 @@ def _pair(text: str) -> tuple[str, str] | None:
     for pattern in _ALTERNATIVES:
         if found := pattern.search(text):
             return _clean(found["one"]), _clean(found["other"])
-    if " or " in text:
-        middle = text.index(" or ")
-        before = [span.text for span in spot(text) if span.kind == "name" and span.end <= middle]
-        after = [span.text for span in spot(text) if span.kind == "name" and span.start > middle]
-        return (before[-1], after[0]) if before and after else None
-    if _YES_NO.match(text) and (found := _PAIR.match(text)):
-        one, other = ([span.text for span in spot(found[side]) if span.kind == "name"] for side in ("one", "other"))
-        return (one[-1], other[0]) if one and other else None
-    return None
+    word = " or " if " or " in text else " and "
+    if word not in text or not (word == " or " or _YES_NO.match(text)):
+        return None
+    middle = text.index(word)
+    before = [span.text for span in spot(text) if span.kind == "name" and span.end <= middle]
+    after = [span.text for span in spot(text) if span.kind == "name" and span.start > middle]
+    return (before[-1], after[0]) if before and after else None
 
 
 def _clean(name: str) -> str:
