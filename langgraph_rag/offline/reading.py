@@ -149,7 +149,7 @@ def _fit(question: Question, span: Span, line: Line, pages: Pages) -> float:
     named = span.kind in {"name", "title"}
     kinds = pages.kinds.get(key_of(span.text), set()) if named else set()
     demonym = named and " " not in span.text and DEMONYM.search(span.text) is not None
-    fit = -0.6 if span.kind == "title" else -0.4 if demonym and question.wants != "nationality" else 0.0
+    fit = -0.6 if span.kind == "title" else -1.2 if demonym and question.wants != "nationality" else 0.0
     if question.kinds:
         fit += 1.4 * bool(kinds & question.kinds) + 1.0 * bool(question.kinds.intersection(stems(span.text)))
         fit -= 0.6 * (bool(kinds) and not kinds & question.kinds)
@@ -160,7 +160,7 @@ def _fit(question: Question, span: Span, line: Line, pages: Pages) -> float:
     if question.wants == "number" or span.kind == "number":
         counted = _COUNTED.match(line.text, span.end) if span.kind == "number" else None
         fit += 1.0 * bool(counted and question.kinds.union(question.words).intersection(stems(counted[0])))
-        return fit + (0.7 if question.wants == span.kind else -2.0 if question.wants == "number" else -0.4)
+        return fit + (0.7 if question.wants == span.kind else -2.0 if question.wants == "number" else -1.0)
     placed = named and _PLACED.search(line.text[: span.start]) is not None
     if question.wants == "person":
         if not named or demonym or _WHERE.search(line.text[: span.start]):
