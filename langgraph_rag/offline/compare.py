@@ -6,13 +6,12 @@ from dataclasses import dataclass
 
 from langgraph_rag.offline.pages import Fact, Key, Line, Pages
 from langgraph_rag.offline.paths import is_name
-from langgraph_rag.offline.question import Question, is_comparing
-from langgraph_rag.offline.words import date_of, name_words, number_of, same_name, stem, stems
+from langgraph_rag.offline.question import Question
+from langgraph_rag.offline.words import date_of, name_words, number_of, same_name, stems
 
 _ROLES = frozenset(
-    stem(word)
-    for word in "director author composer performer founder wife father brother producer editor screenwriter creator "
-    "manager coach owner designer architect leader publisher actor".split()
+    "director author composer performer founder wife father brother producer editor screenwriter creator "
+    "manager coach owner designer architect leader publisher actor actress".split()
 )
 _ORIGIN = frozenset({"nation", "place"})
 _SAME = 0.7
@@ -62,8 +61,9 @@ def judge(question: Question, pages: Pages) -> tuple[str, tuple[Line, ...]]:
         The name of the thing, "yes" or "no", with the sentences read; nothing where one of them is written nothing of
         or both answer equally well.
     """
-    wanted = question.kinds.union(question.words)
-    one, other = (_best_line(name, wanted, pages) for name in question.pair or ("", ""))
+    pair = question.pair or ("", "")
+    wanted = question.kinds.union(question.words, *(stems(name) for name in question.names if name not in pair))
+    one, other = (_best_line(name, wanted, pages) for name in pair)
     if one is None or other is None:
         return "", ()
     lines, said = (one, other), [wanted & line.words for line in (one, other)]
@@ -72,7 +72,7 @@ def judge(question: Question, pages: Pages) -> tuple[str, tuple[Line, ...]]:
         return "yes" if alike else "no", lines
     if question.ordered or len(said[0]) == len(said[1]):
         return "", ()
-    return (question.pair or ("", ""))[len(said[0]) < len(said[1])], lines
+    return pair[len(said[0]) < len(said[1])], lines
 
 
 def _best_line(name: str, wanted: frozenset[str], pages: Pages) -> Line | None:
@@ -87,9 +87,9 @@ def _names_in(line: Line) -> frozenset[Key]:
 
 def _roles(question: Question) -> list[str]:
     """Return the words for who stands behind the compared things, not for what they are themselves."""
-    return [
-        word for word in question.words if word in _ROLES - question.kinds - question.told and not is_comparing(word)
-    ]
+    taken = question.kinds | question.told
+    pairs = zip(question.words, question.spelled, strict=True)
+    return [word for word, spelled in pairs if spelled.removesuffix("s") in _ROLES and word not in taken]
 
 
 def _age(name: str, facts: Sequence[Fact]) -> Side:
@@ -157,7 +157,7 @@ def _kind_fit(question: Question, fact: Fact) -> float:
         return 2 * shared + (1.0 if fact[1] in _COPULA else 0.0)
     if fact[1] in _COPULA and _nations(fact[2]):
         return 1.5 + 0.1 * shared
-    return 1.0 + 0.1 * shared if "birth" in stems(fact[1]) and is_name(fact[2]) else 0.0
+    return 1.0 + 0.1 * shared if "birth" in stems(fact[1]) and fact[1].endswith("in") and is_name(fact[2]) else 0.0
 
 
 def _alike(question: Question, one: str, other: str) -> bool:

@@ -41,8 +41,9 @@ def _words(text: str) -> re.Pattern[str]:
 
 
 _YES_NO = re.compile(r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will)\b", re.IGNORECASE)
+_BEING = re.compile(r"(?:is|are|was|were)\b", re.IGNORECASE)
 _ALTERNATIVES = (
-    re.compile(r"[,:]\s*(?:the\s+\w+\s+)?(?P<one>[^,:]+?),?\s+or\s+(?P<other>[^?]+?)\s*\??\s*$"),
+    re.compile(r"[,:]\s*(?:the\s+[a-z]+\s+)?(?P<one>[^a-z\s][^?]*?|[^,:?]+?),?\s+or\s+(?P<other>.+?)\s*\??\s*$"),
     re.compile(r"\bbetween\s+(?P<one>.+?)\s+and\s+(?P<other>[^?]+?)\s*(?:\?|,|$)"),
 )
 _LEAST = _words(
@@ -60,9 +61,6 @@ _COMPARED: tuple[tuple[Compared, re.Pattern[str]], ...] = (
     ("number", _words("larger bigger smaller taller higher lower population members inhabitants area length more fewer "
                       "longer shorter longest")),
 )  # fmt: skip
-_COMPARING = frozenset(
-    stem(word) for word in "older younger earlier later first recently released came longer shorter larger".split()
-)
 _ASKING = re.compile(
     r"\b(?:how (?:many|much|old|long|tall|large|far|big|high)|what|which|whose|who|whom|when|where)\b", re.IGNORECASE
 )
@@ -134,14 +132,9 @@ def analyse(text: str) -> Question:
         compared=next((name for name, pattern in _COMPARED if pattern.search(text)), "date"),
         least=least is not None and (most is None or most.start() < least.start()),
         ordered=least is not None or most is not None,
-        told=frozenset(stems(text[text.rfind(pair[1]) + len(pair[1]) :])) if pair else frozenset(),
+        told=frozenset(stems(text.partition(pair[1])[2])) if pair and _BEING.match(text) else frozenset(),
         same=_SAME.search(text) is not None,
     )
-
-
-def is_comparing(word: str) -> bool:
-    """Tell whether a stem only says what is compared, not what the compared things are to each other."""
-    return word in _COMPARING or word in {"birth", "death", "release"}
 
 
 def _wanted(text: str, asking: str, kinds: frozenset[str], pair: tuple[str, str] | None) -> Wants:
