@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Sequence
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +114,9 @@ def test_triples_can_be_read_by_a_model_and_embedded_at_once(tmp_path: Path) -> 
 def test_the_embedder_can_be_chosen_and_must_stay_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("langgraph_rag.cli.load_embeddings", lambda name: ArithmeticEmbeddings(name, dimensions=32))
+    monkeypatch.setattr(
+        "langgraph_rag.cli.options.load_embeddings", lambda name: ArithmeticEmbeddings(name, dimensions=32)
+    )
     films, kb = write(tmp_path, {"films.jsonl": lines(DOCUMENTS[:3])}) / "films.jsonl", tmp_path / "kb"
 
     run("index", films, "--kb", kb, "--embeddings", "small")
@@ -238,6 +241,10 @@ def test_eval_has_the_answers_judged(folder: Path, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "out/report.json").read_text())["cirag"]["acc_judged"] == 100.0
 
 
+def test_the_version_is_told() -> None:
+    assert run("--version").stdout == f"{metadata.version('langgraph-rag')}\n"
+
+
 def test_methods_lists_each_method_with_its_paper_nodes_options_and_ablations() -> None:
     shown = run("methods").stdout
 
@@ -263,6 +270,12 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
         ["a.jsonl, line 3: expected an object with a text", '{"id": "b", "title": "Kell"}'],
     ),
     "a line with an empty text": ({"a.jsonl": '{"text": " "}'}, "docs/a.jsonl", ["a.jsonl, line 1", "with a text"]),
+    "several files at once": (
+        {"a.md": "", "b.txt": "Bråk".encode("latin-1"), "c.txt": "Orsby is a town."},
+        "docs",
+        ["a.md: the file is empty", "b.txt: expected UTF-8 text"],
+    ),
+    "more files than anybody reads about": ({f"{n}.txt": "" for n in range(25)}, "docs", ["... and 5 more files"]),
     "a line that is a list": ({"a.jsonl": '["Kell"]'}, "docs/a.jsonl", ["a.jsonl, line 1", '["Kell"]']),
     "a broken line": (
         {"a.jsonl": '{"text": "Kell."}\n{"text": "Kell'},

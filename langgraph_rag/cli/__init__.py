@@ -1,0 +1,52 @@
+"""The command line: `langgraph-rag index | ask | chat | info | methods | eval | demo`."""
+
+import sys
+from importlib import metadata
+from typing import Annotated
+
+import typer
+
+from langgraph_rag.cli.asking import ask, demo
+from langgraph_rag.cli.evaluating import evaluate_methods
+from langgraph_rag.cli.indexing import index, info
+from langgraph_rag.cli.listing import show_methods
+from langgraph_rag.cli.page import chat
+from langgraph_rag.errors import RagError
+
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
+
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(metadata.version("langgraph-rag"))
+        raise typer.Exit
+
+
+@app.callback()
+def _program(
+    version: Annotated[  # noqa: ARG001  it is told while options are read
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Multi-hop question answering over your own documents."""
+
+
+app.command()(index)
+app.command()(ask)
+app.command()(chat)
+app.command()(info)
+app.command("methods")(show_methods)
+app.command("eval")(evaluate_methods)
+app.command()(demo)
+
+
+def main() -> None:
+    """Run the command line; errors of the package end it with a message and exit code 2."""
+    try:
+        app()
+    except RagError as error:
+        typer.secho(f"error: {error}", fg="red", err=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        typer.echo("stopped; the same command goes on from here", err=True)
+        sys.exit(130)

@@ -1,0 +1,122 @@
+"""`langgraph-rag ask` and `demo`: questions, their steps as they happen, the answer with its evidence."""
+
+import json
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from langgraph_rag.checkpoints import checkpoints_in
+from langgraph_rag.cli.options import (
+    DEFAULTS,
+    Cache,
+    EmbeddingsName,
+    KbFolder,
+    MethodName,
+    ModelName,
+    embedder,
+    with_context,
+)
+from langgraph_rag.cli.properties import show_properties
+from langgraph_rag.context import Context
+from langgraph_rag.evaluation.questions import load_questions
+from langgraph_rag.methods import create
+from langgraph_rag.models import load_model
+from langgraph_rag.narration import narrate
+from langgraph_rag.refusals import is_refusal
+from langgraph_rag.tools.files import read_documents
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+_DEMO_QUESTIONS = ("q01", "q05", "q08", "q10", "q04")  # one or two of each kind that has an answer
+
+
+@with_context
+def ask(
+    question: Annotated[str, typer.Argument(help="The question.")],
+    kb: KbFolder,
+    method_name: MethodName = "cirag",
+    model: ModelName = "offline",
+    embeddings: EmbeddingsName = None,
+    context: Context = DEFAULTS,
+    cache: Cache = None,
+    checkpoints: Annotated[
+        Path | None, typer.Option(help="File to keep the steps in (SQLite), so that a stopped question can go on.")
+    ] = None,
+    thread: Annotated[
+        str | None, typer.Option(help="Name of the question in that file; asked again, it goes on where it stopped.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")] = False,
+) -> None:
+    """Answer a question, showing the steps as they happen, then the answer with its evidence."""
+    if (checkpoints is None) != (thread is None):
+        raise typer.BadParameter("--checkpoints and --thread go together: give both or none")
+    with KnowledgeBase.open(kb, embedder(embeddings), create=False) as base:
+        graph = create(method_name, load_model(model, cache=cache), base)
+        if checkpoints is None or thread is None:
+            result = _run(graph.compile(), question, context, show=not as_json)
+        else:
+            with checkpoints_in(checkpoints) as saver:
+                kept = graph.compile(checkpointer=saver)
+                result = _run(kept, question, context, show=not as_json, thread=f"{method_name}/{thread}")
+    if as_json:
+        typer.echo(json.dumps(result, ensure_ascii=False, indent=2))
+    else:
+        _show_answer(result)
+
+
+def demo(kb: KbFolder = Path("demo_kb")) -> None:
+    """Index the sample corpus and answer five of its questions with the offline model, step by step."""
+    with resources.as_file(resources.files("langgraph_rag") / "sample") as folder:
+        corpus, questions = read_documents([folder / "corpus.jsonl"]), load_questions(folder / "questions.jsonl")
+    chosen = [question for id_ in _DEMO_QUESTIONS for question in questions if question["id"] == id_]
+    right = 0
+    with KnowledgeBase.open(kb) as base:
+        base.add(corpus)
+        show_properties(dict(base.info()))
+        graph = create("cirag", load_model("offline"), base).compile()
+        for asked in chosen:
+            typer.secho(f"\n{'-' * 100}\nQuestion: {asked['question']}", bold=True)
+            result = _run(graph, asked["question"], None, show=True)
+            _show_answer(result)
+            fits = result["answer"].casefold() in [answer.casefold() for answer in asked["answers"]]
+            right += fits
+            typer.echo(f"Expected: {' / '.join(asked['answers'])} ({'right' if fits else 'wrong'})")
+    typer.echo(f"\n{right} of {len(chosen)} answers are right. Ask your own: langgraph-rag ask QUESTION --kb {kb}")
+
+
+def _run(
+    graph: Any, question: str, context: Context | None, *, show: bool, thread: str | None = None
+) -> dict[str, Any]:
+    asked: dict[str, str] | None = {"question": question}
+    options: dict[str, Any] = {"context": context, "stream_mode": ["custom", "values"]}
+    if thread is not None:
+        options |= {"config": {"configurable": {"thread_id": thread}}, "durability": "sync"}
+        stopped = graph.get_state(options["config"])
+        if stopped.next and stopped.values.get("question") == question.strip():
+            asked = None
+            if show:
+                typer.echo(f"Going on with {', '.join(stopped.next)}.")
+    result: dict[str, Any] = {}
+    for mode, chunk in graph.stream(asked, output_keys=graph.output_channels, **options):
+        if mode == "values":
+            result = chunk
+        elif show and (line := narrate(chunk)):
+            typer.echo(line)
+    return result
+
+
+def _show_answer(result: dict[str, Any]) -> None:
+    typer.secho(f"\nAnswer: {result['answer']}", bold=True, fg="yellow" if is_refusal(result["answer"]) else "green")
+    for number, evidence in enumerate(result["evidence"], start=1):
+        typer.echo(f"  [{number}] {' | '.join(evidence['triple']) or evidence['title']}")
+        typer.echo(
+            f"      {evidence['title']} ({evidence['passage_id']}), step {evidence['step']}: {evidence['sentence']}"
+        )
+    usage = result["usage"]
+    answered_from = f"  answered from: {result['granularity']}; " if "granularity" in result else "  "
+    typer.echo(
+        f"{answered_from}{usage['calls']} model calls, "
+        f"{usage['input_tokens'] + usage['output_tokens']} tokens, {usage['seconds']:.2f} s"
+        + (f"; stopped by {usage['stopped_by']}" if usage["stopped_by"] else "")
+    )

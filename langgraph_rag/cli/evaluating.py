@@ -1,0 +1,95 @@
+"""`langgraph-rag eval`: methods measured on questions with known answers."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from langchain_core.language_models import BaseChatModel
+from tqdm.auto import tqdm
+
+from langgraph_rag.cli.options import DEFAULTS, Cache, EmbeddingsName, KbFolder, ModelName, embedder, with_context
+from langgraph_rag.context import Context
+from langgraph_rag.evaluation.judging import Judgement, judge
+from langgraph_rag.evaluation.outcomes import Configuration, Outcome
+from langgraph_rag.evaluation.pictures import draw_comparison
+from langgraph_rag.evaluation.questions import Question, load_questions
+from langgraph_rag.evaluation.report import Summary, markdown_table, summarise, write_report
+from langgraph_rag.evaluation.runner import evaluate
+from langgraph_rag.methods import create, named
+from langgraph_rag.models import load_model
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+
+@with_context
+def evaluate_methods(
+    kb: KbFolder,
+    questions: Annotated[Path, typer.Option(help="JSON lines with id, question, answers, supporting_ids.")],
+    out: Annotated[Path, typer.Option(help="Folder for the outcomes and the report.")],
+    method_names: Annotated[
+        str, typer.Option("--method", help="Methods, separated by commas; all; or ablations, which is all with theirs.")
+    ] = "cirag",
+    model: ModelName = "offline",
+    embeddings: EmbeddingsName = None,
+    context: Context = DEFAULTS,
+    cache: Cache = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Ask only the first so many.")] = None,
+    concurrency: Annotated[int, typer.Option(min=1, help="Questions under way at once.")] = 1,
+    judge_name: Annotated[
+        str | None, typer.Option("--judge", help="Model that judges the answers (Acc†); none by default.")
+    ] = None,
+) -> None:
+    """Ask many questions and score the answers and the passages; a stopped run goes on where it stopped."""
+    asked, names = load_questions(questions, limit), named(method_names)
+    rows: dict[str, Summary] = {}
+    with KnowledgeBase.open(kb, embedder(embeddings), create=False) as base:
+        llm = load_model(model, cache=cache)
+        judging = load_model(judge_name, cache=cache) if judge_name else None
+        for name in names:
+            configuration = Configuration(method=name, model=model, knowledge_base=str(kb))
+            graph, folder = create(name, llm, base).compile(), out if len(names) == 1 else out / name
+            outcomes = _evaluate(graph, asked, folder, context, configuration, concurrency)
+            judgements = _judge(judging, str(judge_name), outcomes, folder, concurrency) if judging else []
+            rows[name] = summarise(outcomes, judgements)
+    write_report(rows, out)
+    typer.echo(markdown_table(rows))
+    if len(names) > 1:
+        draw_comparison(rows, out)
+    typer.echo(f"Outcomes and report are in {out}.")
+
+
+def _evaluate(
+    graph: Any, asked: list[Question], out: Path, context: Context, configuration: Configuration, concurrency: int
+) -> list[Outcome]:
+    with tqdm(total=len(asked), desc=configuration["method"], unit="question") as bar:
+
+        def advance(outcome: Outcome) -> None:
+            bar.update()
+            if outcome["error"]:
+                tqdm.write(f"failed: {outcome['id']}: {outcome['error']}", file=sys.stderr)
+
+        outcomes = asyncio.run(
+            evaluate(
+                graph,
+                asked,
+                out,
+                context=context,
+                configuration=configuration,
+                concurrency=concurrency,
+                on_result=advance,
+            )
+        )
+        bar.update(len(asked) - bar.n)  # answered by an earlier run
+    return outcomes
+
+
+def _judge(llm: BaseChatModel, name: str, outcomes: list[Outcome], out: Path, concurrency: int) -> list[Judgement]:
+    with tqdm(desc=f"judged by {name}", unit="answer") as bar:
+
+        def advance(judgement: Judgement) -> None:
+            bar.update()
+            if judgement["error"]:
+                tqdm.write(f"judge failed: {judgement['id']}: {judgement['error']}", file=sys.stderr)
+
+        return asyncio.run(judge(llm, name, outcomes, out, concurrency=concurrency, on_result=advance))

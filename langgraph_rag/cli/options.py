@@ -1,0 +1,73 @@
+"""The options that several commands share."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from langchain_core.embeddings import Embeddings
+
+from langgraph_rag.context import Context, Search
+from langgraph_rag.methods import METHODS
+from langgraph_rag.models import MODEL_FORMS
+from langgraph_rag.tools.embeddings import load_embeddings
+
+KbFolder = Annotated[Path, typer.Option("--kb", help="Folder of the knowledge base.")]
+MethodName = Annotated[str, typer.Option("--method", help=f"One of: {', '.join(METHODS)}.")]
+ModelName = Annotated[str, typer.Option("--model", help=f"One of: {'; '.join(MODEL_FORMS)}.")]
+SearchName = Annotated[Search, typer.Option("--search", help="How passages are found.")]
+EmbeddingsName = Annotated[
+    str | None,
+    typer.Option("--embeddings", help="Embedder by name or folder; all-MiniLM-L6-v2 by default. Always the same one."),
+]
+TopK = Annotated[int, typer.Option("--top-k", min=1, help="Passages retrieved per query.")]
+MaxSteps = Annotated[
+    int | None, typer.Option("--max-steps", min=1, help="Rounds at most; as many as in the method's paper by default.")
+]
+MaxModelCalls = Annotated[int | None, typer.Option("--max-model-calls", min=1, help="Model calls per question.")]
+MaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=1, help="Tokens per question, read and written.")]
+Cache = Annotated[Path | None, typer.Option("--cache", help="File that keeps the model's replies.")]
+Deadline = Annotated[float | None, typer.Option("--deadline", min=0.001, help="Seconds per question.")]
+
+DEFAULTS = Context()
+
+
+def with_context(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of a run in place of its argument `context`, which is made of them."""
+    of_run = inspect.signature(_context).parameters
+    parameters = inspect.signature(command).parameters.values()
+    shown = [p for own in parameters for p in (of_run.values() if own.name == "context" else [own])]
+
+    @functools.wraps(command)
+    def with_options(**given: Any) -> None:
+        context = _context(**{name: given.pop(name) for name in of_run})
+        command(**given, context=context)
+
+    with_options.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+    with_options.__annotations__ = {p.name: p.annotation for p in shown}
+    return with_options
+
+
+def _context(
+    search: SearchName = DEFAULTS.search,
+    top_k: TopK = DEFAULTS.top_k,
+    max_steps: MaxSteps = DEFAULTS.max_steps,
+    max_model_calls: MaxModelCalls = DEFAULTS.max_model_calls,
+    max_tokens: MaxTokens = DEFAULTS.max_tokens,
+    deadline: Deadline = DEFAULTS.deadline_s,
+) -> Context:
+    return Context(
+        search=search,
+        top_k=top_k,
+        max_steps=max_steps,
+        max_model_calls=max_model_calls,
+        max_tokens=max_tokens,
+        deadline_s=deadline,
+    )
+
+
+def embedder(name: str | None) -> Embeddings | None:
+    """Load the embedder of that name; without one, the default is left to the knowledge base."""
+    return load_embeddings(name) if name else None

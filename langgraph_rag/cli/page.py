@@ -1,0 +1,32 @@
+"""`langgraph-rag chat`: the chat page."""
+
+from typing import Annotated
+
+import typer
+
+from langgraph_rag.chat import serve
+from langgraph_rag.cli.options import Cache, EmbeddingsName, KbFolder, MethodName, ModelName, embedder
+from langgraph_rag.errors import UnknownNameError
+from langgraph_rag.methods import METHODS
+from langgraph_rag.models import load_model
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+
+def chat(
+    kb: KbFolder,
+    method_name: MethodName = "cirag",
+    model: ModelName = "offline",
+    embeddings: EmbeddingsName = None,
+    cache: Cache = None,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; any but the default lets others use the page.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 takes a free one.")] = 8501,
+    browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
+) -> None:
+    """Serve a chat page: ask, watch the steps, look into the evidence, add documents."""
+    if method_name not in METHODS:
+        raise UnknownNameError("method", method_name, list(METHODS))
+    load_model(model, cache=cache)  # a name or a file that cannot be used is told here, not in the page
+    with KnowledgeBase.open(kb, embedder(embeddings)) as base:
+        serve(base, method=method_name, model=model, cache=cache, host=host, port=port, show=browser)
