@@ -1,5 +1,6 @@
 """Bad input: each is refused with a typed error that says what was expected and what came, and nothing is stored."""
 
+import errno
 import re
 import shutil
 from collections.abc import Callable
@@ -113,6 +114,26 @@ def test_what_is_something_else_is_left_alone(tmp_path: Path, make: Callable[[Pa
         KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings())
 
     assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(("refused", "folder"), [("pathlib.Path.mkdir", "new/kb"), ("filelock.FileLock.acquire", "")])
+def test_a_folder_that_cannot_be_written_to_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: str, folder: str
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(refused, refuse)
+
+    with pytest.raises(KnowledgeBaseError, match="cannot be opened: Read-only file system .*needs a folder that can"):
+        KnowledgeBase.open(tmp_path / folder, ArithmeticEmbeddings())
+
+
+def test_a_path_below_a_file_is_told(tmp_path: Path) -> None:
+    _file(tmp_path / "notes.txt")
+
+    with pytest.raises(KnowledgeBaseError, match=r"notes\.txt/kb cannot be opened: Not a directory"):
+        KnowledgeBase.open(tmp_path / "notes.txt" / "kb", ArithmeticEmbeddings())
 
 
 def test_an_empty_folder_becomes_a_knowledge_base(tmp_path: Path) -> None:

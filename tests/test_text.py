@@ -29,6 +29,8 @@ def rules() -> TextPipeline:
         ("It cost $3.5 million. 1,200 came.", ["It cost $3.5 million.", "1,200 came."]),
         ("Who came? nobody knows! The end", ["Who came? nobody knows!", "The end"]),
         ("no full stop", ["no full stop"]),
+        ("# Pellworth\n\nIt is a town.\n \nA list", ["# Pellworth", "It is a town.", "A list"]),
+        ("It burned\n\ndown in 1927.", ["It burned down in 1927."]),
         (" \n ", []),
     ],
 )

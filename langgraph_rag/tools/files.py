@@ -9,6 +9,7 @@ from langgraph_rag.errors import DocumentError
 
 _JSON_LINES, _TEXTS = {".jsonl", ".ndjson"}, {".md", ".markdown", ".txt"}
 READABLE = sorted(_JSON_LINES | _TEXTS)
+_LISTED = 20  # problems told at once
 _HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*\s*$", re.MULTILINE)
 
 
@@ -18,16 +19,27 @@ def read_documents(sources: Iterable[Path]) -> list[dict[str, object]]:
     A Markdown file is titled by its first heading, any other text by its file's name.
 
     Raises:
-        DocumentError: naming the file, and the line where there is one, and what was expected there.
+        DocumentError: naming every file that cannot be read, the line where there is one, and what was expected there.
     """
     documents: list[dict[str, object]] = []
+    problems: list[str] = []
     for source in sources:
         files = list(_files(source))
         if not files:
             raise DocumentError(f"{source}: expected a folder with files ending in {', '.join(READABLE)}, found none")
         for file in files:
-            documents += _json_lines(file) if file.suffix.lower() in _JSON_LINES else [_text(file)]
+            try:
+                documents += _json_lines(file) if file.suffix.lower() in _JSON_LINES else [_text(file)]
+            except DocumentError as error:
+                problems.append(str(error))
+    if problems:
+        raise DocumentError(_listed(problems))
     return documents
+
+
+def _listed(problems: list[str]) -> str:
+    more = len(problems) - _LISTED
+    return "\n".join([*problems[:_LISTED], *([f"... and {more} more files"] if more > 0 else [])])
 
 
 def _files(source: Path) -> Iterator[Path]:

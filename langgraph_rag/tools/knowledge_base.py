@@ -127,10 +127,7 @@ class KnowledgeBase:
                 raise KnowledgeBaseError(f"there is no knowledge base in {path}: make one with `langgraph-rag index`")
             if path.exists() and (not path.is_dir() or any(entry.name != _LOCK for entry in path.iterdir())):
                 raise KnowledgeBaseError(f"{path} is not a knowledge base and not an empty folder")
-            path.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(path.resolve() / _LOCK, blocking=False, thread_local=False, is_singleton=True)
-        with suppress(Timeout):
-            lock.acquire()
+        lock = _lock_of(path)
         try:
             records = RecordStore(path / "records.sqlite")
         except KnowledgeBaseError:
@@ -376,3 +373,18 @@ class KnowledgeBase:
                 f"{self.path} can only be asked here, because another process opened it first, which alone may change "
                 "it: close it there and open it here again"
             )
+
+
+def _lock_of(path: Path) -> FileLock:
+    """Make the folder where it is missing, and take its lock unless another process has it."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(path.resolve() / _LOCK, blocking=False, thread_local=False, is_singleton=True)
+        with suppress(Timeout):
+            lock.acquire()
+    except OSError as error:
+        raise KnowledgeBaseError(
+            f"{path} cannot be opened: {error.strerror or error} (a knowledge base needs a folder that can be written "
+            "to, also when it is only asked)"
+        ) from error
+    return lock

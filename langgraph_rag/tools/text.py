@@ -43,10 +43,12 @@ class TextPipeline:
 
 
 def _sentences(doc: Any) -> list[str]:
-    """Join what a sentence rule splits too early: before a small letter, after an abbreviation, within parentheses."""
+    """End sentences also with their paragraph, as headings do that have no full stop.
+
+    What a rule splits too early is joined: before a small letter, after an abbreviation, within parentheses.
+    """
     sentences: list[str] = []
-    for span in doc.sents:
-        text = span.text.strip()
+    for text in (part.strip() for span in doc.sents for part in _PARAGRAPH_END.split(span.text)):
         if not text:
             continue
         if sentences and (text[0].islower() or _unfinished(sentences[-1])):
@@ -60,6 +62,7 @@ def _unfinished(sentence: str) -> bool:
     return _ABBREVIATION.search(sentence) is not None or sentence.count("(") > sentence.count(")")
 
 
+_PARAGRAPH_END = re.compile(r"\n\s*\n")
 _ABBREVIATION = re.compile(r"(?:^|[\s(])(?:[^\W\d_]|Jr|Sr|St|Dr|Mr|Mrs|Ms|Lt|Gen|Col|Capt|Rev|Mt|No|vs|c|b|d)\.$")
 
 
