@@ -14,6 +14,7 @@ from langgraph_rag.cli.page import chat
 from langgraph_rag.errors import RagError
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
+_INTERRUPTED = 130  # what typer makes of Ctrl-C
 
 
 def _tell_version(wanted: bool) -> None:
@@ -47,6 +48,7 @@ def main() -> None:
     except RagError as error:
         typer.secho(f"error: {error}", fg="red", err=True)
         sys.exit(2)
-    except KeyboardInterrupt:
-        typer.echo("stopped; the same command goes on from here", err=True)
-        sys.exit(130)
+    except SystemExit as ended:
+        if ended.code == _INTERRUPTED:
+            typer.echo("stopped; index, eval, and ask with --checkpoints go on from here when run again", err=True)
+        raise
