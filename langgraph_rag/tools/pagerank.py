@@ -25,9 +25,11 @@ class _Rows:
     weights: Numbers | None
     strengths: Numbers
 
-    def of(self, nodes: Ids) -> tuple[Ids, Ids]:
+    def of(self, nodes: Ids) -> tuple[Ids | slice, Ids]:
         """Return which of the nodes have a row here (as positions) and the numbers of those rows."""
         if self.nodes is None:
+            if nodes.max(initial=-1) < self.strengths.size:
+                return slice(None), nodes
             here = np.flatnonzero(nodes < self.strengths.size)
             return here, nodes[here]
         rows = np.searchsorted(self.nodes, nodes)
@@ -105,16 +107,19 @@ class PageRankGraph:
         scores, residue = np.zeros(self.size), np.zeros(self.size)
         last = np.empty(self.size, np.int64)
         residue[frontier] = mass
+        kept = restart / whole  # so that the scores need no pass over the whole graph at the end
         while frontier.size:
-            mass = residue[frontier]
+            mass = residue.take(frontier)
             residue[frontier] = 0.0
-            scores[frontier] += restart * mass
+            scores[frontier] += kept * mass
             reached = self._pass_on(frontier, (1 - restart) * mass, residue)
-            due = reached[residue[reached] > epsilon * self._strengths(reached)]
+            worth = self._strengths(reached)
+            worth *= epsilon
+            due = reached[residue.take(reached) > worth]
             place = np.arange(due.size)
             last[due] = place
-            frontier = due[last[due] == place]  # each node once; sorting them would take a third of all time
-        return scores / whole
+            frontier = due[last.take(due) == place]  # each node once; sorting them would take a third of all time
+        return scores
 
     def exact(self, seeds: Seeds, *, restart: float = RESTART, tolerance: float = 1e-12) -> Numbers:
         """Return the same scores by power iteration over the whole graph: slow, for checking `push`.
@@ -145,7 +150,7 @@ class PageRankGraph:
 
     def _strengths(self, nodes: Ids) -> Numbers:
         if len(self._rows) == 1:
-            return self._rows[0].strengths[nodes]
+            return self._rows[0].strengths.take(nodes)
         strengths = np.zeros(nodes.size)
         for rows in self._rows:
             here, numbers = rows.of(nodes)
@@ -156,17 +161,23 @@ class PageRankGraph:
         """Spread the mass of the frontier over its neighbours' residue; return the neighbours, some repeatedly."""
         strengths = self._strengths(frontier)
         per_weight = np.divide(mass, strengths, out=np.zeros(mass.size), where=strengths > 0)
-        reached = [np.empty(0, np.int64)]
+        reached: list[Ids] = []
         for rows in self._rows:
             here, numbers = rows.of(frontier)
-            starts = rows.starts[numbers]
-            counts = rows.starts[numbers + 1] - starts
-            edges = np.repeat(starts - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+            starts = rows.starts.take(numbers)
+            counts = rows.starts.take(numbers + 1)
+            counts -= starts
+            before = np.cumsum(counts)
+            before -= counts
+            edges = np.repeat(starts - before, counts)
+            edges += np.arange(edges.size)
+            targets = rows.targets.take(edges)
             flow = np.repeat(per_weight[here], counts)
-            targets = rows.targets[edges]
-            np.add.at(residue, targets, flow if rows.weights is None else flow * rows.weights[edges])
+            if rows.weights is not None:
+                flow *= rows.weights.take(edges)
+            np.add.at(residue, targets, flow)
             reached.append(targets)
-        return np.concatenate(reached)
+        return reached[0] if len(reached) == 1 else np.concatenate(reached)
 
     def _matrix(self) -> Any:
         from scipy.sparse import csr_array
