@@ -4,6 +4,7 @@ import pytest
 
 from langgraph_rag.offline.answer import conclude
 from langgraph_rag.offline.compare import judge
+from langgraph_rag.offline.descriptions import descriptions
 from langgraph_rag.offline.pages import Line, Pages
 from langgraph_rag.offline.question import analyse
 from langgraph_rag.offline.reading import read
@@ -89,3 +90,17 @@ def test_a_question_tells_what_kind_of_thing_it_wants(question: str, wants: str,
     analysed = analyse(question)
     assert analysed.wants == wants
     assert analysed.kinds == kinds
+
+
+@pytest.mark.parametrize(
+    ("question", "described"),
+    [
+        ("Who is the wife of Ada Holm's brother in law?", ["Ada Holm's brother"]),
+        ("When was the teacher of Ada Holm's mother born?", ["Ada Holm's mother", "the teacher of Ada Holm's mother"]),
+        ("When did Ada Holm, 2nd Countess of Kell's father die?", ["Ada Holm, 2nd Countess of Kell's father"]),
+        ("How long is the bridge that Ada Holm built?", ["the bridge that Ada Holm built"]),
+        ("How old was the engineer who built the Tolmar Bridge?", ["the engineer who built the Tolmar Bridge"]),
+    ],
+)
+def test_a_description_is_whole(question: str, described: list[str]) -> None:
+    assert set(described) <= set(descriptions(question))

@@ -11,6 +11,11 @@ _DESCRIPTION = re.compile(rf"\b[Tt]he(?: [a-z][\w-]*){{1,4}}? {_DESCRIBES}\b")
 _OWNED = re.compile(r"['’]s?(?: (?!(?:on|in|was|is|did|at|to|from|by|of|and|for|with|born|died?)\b)[a-z][\w-]*){1,3}")
 _GOES_ON = re.compile(r"(?:,| (?:in|of|on|at|from|for|and|by)){1,2} (?:the )?(?:[a-z]+ )?")
 _RELATIVE = re.compile(r"\b(?:who|that|which|whose|where)$")
+_TITLED = re.compile(r",(?: \d+(?:st|nd|rd|th))? ", re.IGNORECASE)  # "Ada Renk, 2nd Countess of Kell"
+_SAYS_NOTHING = re.compile(
+    r"(?: (?:the|an?)(?: [a-z][\w-]*){1,3} (?:of|in|on|at|from|by|for|with))*(?: (?:the|an?))? ?"
+)
+_CLAUSE_END = re.compile(r"[,.;?]|$")
 _GOVERNED = re.compile(r"\b(?:of|by|to|from|with) $")  # a relative clause after these goes on to the end
 _ASKED_WHOLE = re.compile(
     r"^\W*(?:(?:who|what|which|where|when) (?:is|was|are|were) (?:the name of )?)?", re.IGNORECASE
@@ -20,15 +25,16 @@ _WHO = re.compile(r"\b(?:who|\w+(?:er|or|ress|ist|ect|father|mother|wife|husband
 
 def descriptions(text: str) -> list[str]:
     """Return the descriptions in a question, innermost first; not the whole of it."""
-    names = [span for span in spot(text) if span.kind == "name"]
-    ends: dict[int, int] = {}
+    names, ends = _names(text), dict[int, int]()
     for number, name in enumerate(names):
-        if owned := _OWNED.match(text, name.start + len(name.text)):
-            ends[name.start] = owned.end()
-        end, before = _end(text, name, names[number + 1 :]), names[number - 1].end if number else 0
+        owned = _OWNED.match(text, name.start + len(name.text))
+        end = _end(text, owned.end() if owned else name.end, names[number + 1 :])
+        if owned:
+            ends[name.start] = end
+        before = names[number - 1].end if number else 0
         for match in reversed(list(_DESCRIPTION.finditer(text, before, name.start))):
-            if _RELATIVE.search(match[0]) and _GOVERNED.search(text[: match.start()]):
-                end = len(text)
+            if _RELATIVE.search(match[0]):
+                end = _clause_end(text, match, name, end)
             ends[match.start()] = end
     if loose := next((m for m in reversed(list(_DESCRIPTION.finditer(text))) if _RELATIVE.search(m[0])), None):
         ends.setdefault(loose.start(), len(text))
@@ -55,9 +61,28 @@ def put_for(description: str, name: str, text: str) -> str:
     return name.join(re.split(re.escape(description), text, flags=re.IGNORECASE))
 
 
-def _end(text: str, name: Span, following: Sequence[Span]) -> int:
-    """Return where a description ends that leads to a name: after further names that only tell more of it."""
-    end = name.end
+def _names(text: str) -> list[Span]:
+    """Return the names in a question; with a title that follows, where something is said to be of both ("Ada's")."""
+    names: list[Span] = []
+    for name in (span for span in spot(text) if span.kind == "name"):
+        owned = _OWNED.match(text, name.start + len(name.text))
+        if owned and names and _TITLED.fullmatch(text[names[-1].end : name.start]):
+            start = names.pop().start
+            name = Span(start, name.end, text[start : name.start + len(name.text)], "name")
+        names.append(name)
+    return names
+
+
+def _clause_end(text: str, opening: re.Match[str], name: Span, end: int) -> int:
+    """Return where a relative clause ends; one that says nothing before the name says it after ("that Ada built")."""
+    if _GOVERNED.search(text[: opening.start()]):
+        return len(text)
+    says = not _SAYS_NOTHING.fullmatch(text[opening.end() : name.start])
+    return end if says else next(_CLAUSE_END.finditer(text, end)).start()
+
+
+def _end(text: str, end: int, following: Sequence[Span]) -> int:
+    """Return where a description ends that comes to `end`: after further names that only tell more of it."""
     for other in following:
         if not _GOES_ON.fullmatch(text[end : other.start]):
             break
