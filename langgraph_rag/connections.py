@@ -25,6 +25,14 @@ def is_openai(llm: BaseChatModel) -> bool:
     return openai is not None and isinstance(llm, openai.ChatOpenAI)
 
 
+def address(llm: BaseChatModel) -> str:
+    """Return where the server of an OpenAI-compatible model is, without path or credentials; empty for other models."""
+    if not is_openai(llm):
+        return ""
+    url = llm.root_async_client.base_url  # type: ignore[attr-defined]
+    return f"{url.scheme}://{url.host}" + (f":{url.port}" if url.port else "")
+
+
 def on_any_loop(llm: BaseChatModel) -> BaseChatModel:
     """Return the model, or a copy of it with connections of its own for each event loop.
 

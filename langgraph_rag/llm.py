@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from pydantic import ValidationError
 
-from langgraph_rag.connections import is_openai, on_any_loop, unfinished_reply
+from langgraph_rag.connections import address, is_openai, on_any_loop, unfinished_reply
 from langgraph_rag.context import context
 from langgraph_rag.errors import BudgetReachedError, ModelCallError, ModelOutputError, RagError
 from langgraph_rag.gate import Gate
@@ -150,11 +150,17 @@ async def _reply(
     except Exception as error:
         if (cut_off := unfinished_reply(error)) is not None:
             return cut_off
-        failed = ModelCallError(f"{model_name(llm)} could not be asked: {type(error).__name__}: {error}")
+        failed = ModelCallError(f"{model_name(llm)} could not be asked: {type(error).__name__}: {error}{_whose(llm)}")
         failed.__cause__ = error
         if isinstance(error, ContextOverflowError) or _OVERFLOW.search(str(error)):
             raise _TooLongError(failed) from error
         raise failed from error
+
+
+def _whose(llm: BaseChatModel) -> str:
+    """Name the server of a served model, so that a wrong address shows."""
+    server = address(llm)
+    return f" (server: {server})" if server else ""
 
 
 def read_reply(text: str, reply: type[Reply]) -> Reply:

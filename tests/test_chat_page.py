@@ -1,6 +1,8 @@
 """The chat page from end to end, in a headless Chromium, against `langgraph-rag chat` as a process of its own."""
 
+import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +14,7 @@ import pytest_socket
 pytest.importorskip("nicegui", reason="the extra chat is not installed")
 pytest.importorskip("playwright", reason="playwright is not installed")
 
-from browser import CHROMIUM, Tab, chromium, serving, silent_port
+from browser import CHROMIUM, PATIENCE, Tab, chromium, serving, silent_port
 from playwright.sync_api import Browser, expect, sync_playwright
 
 QUESTION, ANSWER = "In which town was the engineer who designed the Sarl Viaduct born?", "Anstrey"
@@ -213,6 +215,7 @@ def test_an_empty_knowledge_base_says_so_takes_documents_and_answers(browser: Br
         tab.page.get_by_text("No documents yet").wait_for()
         tab.ask(QUESTION)
         assert "is empty: add documents first" in tab.alert()
+        assert not tab.page.locator(".steps").is_visible()
 
         for name, expected in (("broken.txt", "broken.txt: expected UTF-8"), ("picture.png", "A file was refused")):
             tab.page.set_input_files("input[type=file]", tmp_path / name)
@@ -220,14 +223,37 @@ def test_an_empty_knowledge_base_says_so_takes_documents_and_answers(browser: Br
         with tab.page.expect_file_chooser() as chooser:
             tab.page.get_by_role("button", name="Add documents").click()
         chooser.value.set_files(tmp_path / "heron.md")
-        tab.page.get_by_text("heron.md: 1 passages added.").wait_for()
+        tab.page.get_by_text("heron.md: 1 passage added.").wait_for()
 
         for each in (tab, other):
-            each.page.get_by_text("new: 1 passages").wait_for()
+            each.page.get_by_text("new: 1 passage ·").wait_for()
         tab.ask("Who described the grey heron?")
         tab.answer(1)
         assert tab.page.locator(".evidence button", has_text="Linnaeus").count() >= 1
         assert tab.troubles == other.troubles == []
+
+
+def test_documents_are_added_from_an_empty_page_and_can_be_asked_meanwhile(browser: Browser, tmp_path: Path) -> None:
+    towns = [{"id": f"{n}", "text": f"Town {n} was founded by Person {n} in {1200 + n}."} for n in range(320)]
+    (tmp_path / "towns.jsonl").write_text(
+        "\n".join(json.dumps({"title": f"Town {town['id']}", **town}) for town in towns)
+    )
+    with serving(tmp_path / "new") as url:
+        tab = Tab.open(browser, url, viewport=NARROW)
+        with tab.page.expect_file_chooser() as chooser:
+            tab.page.locator(".welcome").get_by_role("button", name="Add documents").click()
+        chooser.value.set_files(tmp_path / "towns.jsonl")
+
+        counts = tab.page.locator(".counts")
+        expect(counts).to_have_text(re.compile(r"new: [1-9]\d* passages · \d+ facts · adding …"), timeout=PATIENCE)
+        tab.ask("Who founded Town 3?")
+        tab.page.get_by_text("Documents are still being added").wait_for()
+        assert tab.answer() == "Person 3"
+        expect(counts).to_have_text(re.compile(r"new: 320 passages · [\d,]+ facts$"), timeout=PATIENCE)
+        tab.page.get_by_role("button", name="Settings and documents").click()
+        tab.page.get_by_text("towns.jsonl: 320 passages added.").wait_for()
+        assert tab.page.get_by_text("of 320 passages").count() == 0
+        assert tab.troubles == []
 
 
 # --- for everyone ----------------------------------------------------------------------------------------------------

@@ -382,7 +382,10 @@ async def test_a_server_that_is_gone_is_an_error_at_once(localhost: None) -> Non
     with serving() as gone:
         model = gone.model(timeout=5)
 
-    with pytest.raises(ModelCallError, match="small could not be asked: .*[Cc]onnection"):
+    with pytest.raises(
+        ModelCallError,
+        match=rf"small could not be asked: .*[Cc]onnection.* \(server: http://127.0.0.1:{gone.server_port}\)",
+    ):
         await who(model)
 
 

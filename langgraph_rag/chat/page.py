@@ -32,15 +32,16 @@ def _model(name: str, kept: Path | None) -> BaseChatModel:
     return load_model(name, cache=kept)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Shared:
-    """What all tabs have in common."""
+    """What all tabs have in common; `uploads` are those under way."""
 
     kb: KnowledgeBase
     method: str
     model: str
     cache: Path | None = None
     changed: Event[[]] = field(default_factory=Event)
+    uploads: int = 0
 
     def asking(self, choice: Choice) -> Asking:
         """Make ready to ask one question as chosen."""
@@ -76,8 +77,9 @@ class ChatPage:
     def _header(self, drawer: ui.left_drawer) -> None:
         with ui.header().classes("bar"):
             _icon_button("menu", "Settings and documents").on_click(drawer.toggle)
-            ui.html("langgraph_rag", tag="h1")
-            self._counts = ui.label().classes("counts")
+            with ui.element("div").classes("title"):
+                ui.html("langgraph_rag", tag="h1")
+                self._counts = ui.label().classes("counts").props("role=status")
             ui.space()
             dark = _icon_button("contrast", "Switch between light and dark")
             dark.on("click", js_handler="() => Quasar.Dark.set(!Quasar.Dark.isActive)")
@@ -89,12 +91,16 @@ class ChatPage:
             multiple=True, auto_upload=True, on_multi_upload=self._add, on_rejected=self._refuse
         ).classes("hidden-uploader")
         uploader.props(f'accept="{",".join(READABLE)}"')
-        self._add_button = ui.button("Add documents", icon="upload_file").props("outline no-caps")
-        self._add_button.on("click", js_handler=f"() => getElement({uploader.id}).$refs.qRef.pickFiles()")
+        self._pick_files = f"() => getElement({uploader.id}).$refs.qRef.pickFiles()"
+        self._add_button = self._adding_button("outline")
         ui.label(f"Files ending in {', '.join(READABLE)}; they stay on this machine.").classes("help")
         self._progress = ui.linear_progress(0, show_value=False).props('aria-label="Documents added"')
         self._progress.visible = False
         self._uploads = ui.column().classes("uploads").props("aria-live=polite")
+
+    def _adding_button(self, look: str) -> ui.button:
+        button = ui.button("Add documents", icon="upload_file").props(f"no-caps {look}")
+        return button.on("click", js_handler=self._pick_files)
 
     def _refuse(self) -> None:
         self._tell(f"A file was refused: expected files ending in {', '.join(READABLE)}.", error=True)
@@ -103,24 +109,35 @@ class ChatPage:
         arrived.sender.run_method("reset")
         self._uploads.clear()
         self._add_button.disable()
-        for file in arrived.files:
-            await self._add_file(file)
-        self._progress.visible = False
-        self._add_button.enable()
-        self._shared.changed.emit()
+        self._shared.uploads += 1
+        try:
+            for file in arrived.files:
+                await self._add_file(file)
+        finally:
+            self._shared.uploads -= 1
+            self._progress.visible = False
+            self._add_button.enable()
+            self._shared.changed.emit()
 
     async def _add_file(self, file: uploading.File) -> None:
         self._progress.value, self._progress.visible = 0.0, True
+        with self._uploads:
+            under_way = ui.label(f"{file.name}: reading …")
         new = 0
         try:
             passages = await uploading.read(file)
             async for done, added in uploading.add(self._shared.kb, passages):
                 self._progress.value, new = done / len(passages), added
+                under_way.text = f"{file.name}: {done:,} of {_counted(len(passages), 'passage')} …"
+                self._shared.changed.emit()
         except RagError as error:
             self._tell(str(error), error=True)
         else:
             known = f", {len(passages) - new} were there already" if new < len(passages) else ""
-            self._tell(f"{file.name}: {new} passages added{known}.")
+            self._tell(f"{file.name}: {_counted(new, 'passage')} added{known}.")
+        finally:
+            if not under_way.is_deleted:
+                under_way.delete()
 
     def _tell(self, text: str, *, error: bool = False) -> None:
         with self._uploads:
@@ -129,7 +146,8 @@ class ChatPage:
     def _show_knowledge_base(self) -> None:
         info = self._shared.kb.info()
         name = self._shared.kb.path.resolve().name
-        self._counts.text = f"{name}: {info['passages']:,} passages · {info['triples']:,} facts"
+        counts = [_counted(info["passages"], "passage"), _counted(info["triples"], "fact")]
+        self._counts.text = f"{name}: {' · '.join(counts)}{' · adding …' if self._shared.uploads else ''}"
         self._welcome.clear()
         with self._welcome:
             ui.html(ICON, sanitize=False).classes("logo").props("aria-hidden=true")
@@ -139,6 +157,8 @@ class ChatPage:
             else:
                 text = "Add documents first, then ask what they say."
             ui.label(text)
+            if not info["passages"] and not self._shared.uploads:
+                self._adding_button("unelevated")
 
     # --- asking ------------------------------------------------------------------------------------------------------
     def _composer(self) -> None:
@@ -164,6 +184,8 @@ class ChatPage:
         self._welcome.visible = False
         with self._conversation:
             self._turn = Turn(str(question).strip(), self._shared.kb)
+        if self._shared.uploads:
+            self._turn.say("Documents are still being added: the answer knows those that are there by now.", "note")
         self._send.visible, self._halt.visible = False, True
         background_tasks.create(self._answer(self._turn), name="answer")
 
@@ -176,6 +198,10 @@ class ChatPage:
     def _stop(self) -> None:
         if self._turn:
             self._turn.stop()
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _icon_button(icon: str, label: str) -> ui.button:

@@ -35,6 +35,7 @@ class Turn:
             with ui.expansion(value=True).classes("steps").props("dense") as self._steps:
                 self._steps.text = "Steps"
                 self._list = ui.element("ol")
+            self._steps.visible = False
             with ui.row().classes("working") as self._working:
                 ui.spinner(size="1.2em").props("aria-hidden=true")
                 ui.label("Working …").props("role=status")
@@ -48,12 +49,12 @@ class Turn:
         try:
             await self._task
         except asyncio.CancelledError:
-            self._say("Stopped.", "note")
+            self.say("Stopped.", "note")
         except RagError as error:
-            self._say(str(error), "alert")
+            self.say(str(error), "alert")
         except Exception as error:
             _log.exception("a question failed")
-            self._say(f"Something went wrong that should not: {type(error).__name__}: {error}", "alert")
+            self.say(f"Something went wrong that should not: {type(error).__name__}: {error}", "alert")
         finally:
             self._working.visible = False
 
@@ -95,6 +96,7 @@ class Turn:
         return None
 
     def _show_step(self, text: str) -> None:
+        self._steps.visible = True
         with self._list:
             ui.html(_told(text), sanitize=False, tag="li")
         self._scroll()
@@ -136,7 +138,8 @@ class Turn:
             else:
                 ui.label("The passage is no longer in the knowledge base.").classes("alert")
 
-    def _say(self, text: str, kind: str) -> None:
+    def say(self, text: str, kind: str) -> None:
+        """Show a message: a `note`, or an `alert` of an error."""
         if self._place.is_deleted:
             return
         with self._place:
