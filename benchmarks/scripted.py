@@ -22,9 +22,9 @@ from langgraph_rag.prompts.prompt import METADATA_KEY
 
 _KEPT = 3
 _QUESTION = re.compile(r"^(?:Q0|(?:Original q|Q)uestion): (.*)$", re.MULTILINE)
-_TITLE = re.compile(r"^Title: (.*)\n(?:\[\d+\] )?(.*?)(?:\. |$)", re.MULTILINE)
-_SOURCE = re.compile(r"^\[(\d+)\] (.*?): (.*?)(?:\. |$)", re.MULTILINE)
-_SENTENCE = re.compile(r"^\[(\d+)\] (.*)$", re.MULTILINE)
+_TITLE = re.compile(r"^(?:Title:|#) (.*)\n(?:\d+\. )?(.*?)(?:\. |$)", re.MULTILINE)
+_SOURCE = re.compile(r"^\[(\d+)\] (\w+(?: \w+)?)(.*?)(?:\. |$)", re.MULTILINE)
+_SENTENCE = re.compile(r"^(\d+)\. (.*)$", re.MULTILINE)
 _STEP = re.compile(r"^\d+\. ", re.MULTILINE)
 
 
@@ -166,19 +166,19 @@ def _summarize(request: str) -> dict[str, Any]:
 
 
 def _decompose(request: str) -> dict[str, Any]:
-    question, name = _question(request), _about(request, 0)
+    name = _about(request, 0)
     thought = f"First it has to be found out what {name} is, then what it is connected with, and from that the answer."
     asked = [f"What is {name} connected with, part {number}?" for number in range(1, _hops(request))]
-    return {"thought": thought, "subqueries": [*asked, question]}
+    return {"thought": thought, "subqueries": asked}
 
 
 def _extract_evidence(request: str) -> dict[str, Any]:
     sentences = _SENTENCE.findall(request)[:: max(1, len(_SENTENCE.findall(request)) // 5)][:5]
     evidence = [
-        {"sentence": int(number), "full": [place] if place < 3 else [], "partial": [0], "phrases": text.split()[:3]}
+        f"{number} | {place if place < 3 else ''} | 0 | {'; '.join(text.split()[:3])}"
         for place, (number, text) in enumerate(sentences, start=1)
     ]
-    thought = f"Sentence {evidence[0]['sentence']} names {_about(request, 0)}, which answers Q1 and leads to Q0. "
+    thought = f"Sentence {sentences[0][0]} names {_about(request, 0)}, which answers Q1 and leads to Q0. "
     return {
         "thought": f"{thought}The others tell what it is connected with. What is asked is now known.",
         "evidence": evidence,
@@ -203,8 +203,8 @@ def _review(request: str) -> dict[str, Any]:
     """Pass nine of ten, doubt one: a question asked because of doubt passes."""
     if zlib.crc32(request.encode()) % 10 == 0 and "more precisely" not in request:
         asked = f"What is {_about(request, 0)} more precisely?"
-        return {"status": "UNCONFIDENT", "answer": None, "question": asked}
-    return {"status": "PASS", "answer": None, "question": None}
+        return {"status": "UNCONFIDENT", "question": asked}
+    return {"status": "PASS"}
 
 
 def _refine(request: str) -> dict[str, Any]:

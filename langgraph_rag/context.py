@@ -23,7 +23,7 @@ class Context:
     recall_k: Count = 50
     """Passages recalled per query, of which reranking keeps `top_k` for each entity (DualRAG)."""
     max_candidates: Count | None = None
-    """Triples shown to the model per step (CIRAG: N = 30, KiRAG: N = 20), or sentences (PAR RAG: 15)."""
+    """Triples shown to the model per step (CIRAG: N = 30, KiRAG: N = 20), or sentences (PAR RAG: 10)."""
     max_steps: Count | None = None
     """Rounds at most (CIRAG: L = 4, KiRAG: L = 5), or steps of a plan (PAR RAG: 6)."""
     read_k: Count | None = None

@@ -91,6 +91,7 @@ CASES: list[tuple[Prompt[Any], dict[str, Any]]] = [
             "question": QUESTION,
             "thoughts": THOUGHTS,
             "entity": "Ilse Tarrant",
+            "known": ["Ilse Tarrant directed Nine Tides."],
             "queries": ["Ilse Tarrant husband", "Whom did Ilse Tarrant marry"],
             "documents": [TARRANT],
         },

@@ -49,8 +49,10 @@ class RetrieveFinely:
         scores = await self.kb.rank(both, [entry["triple"] for entry in triples]) if triples else []
         order = sorted(range(len(triples)), key=lambda position: -scores[position])
         stated = await self._stated([triples[position] for position in order], state["step"])
-        sources = {(e["passage_id"], e["sentence"]): e for e in [*state["cited"], *stated][::-1]}
-        fine = list(sources.values())[::-1][: settings.max_candidates]
+        sources: dict[tuple[str, str], Evidence] = {}
+        for evidence in [*state["cited"], *stated]:
+            sources.setdefault((evidence["passage_id"], evidence["sentence"]), evidence)
+        fine = list(sources.values())[: settings.max_candidates]
         emit("retrieve_finely", step=state["step"], passages=found, by_graph=len(by_graph), sources=len(fine))
         return {"fine_sources": fine}
 

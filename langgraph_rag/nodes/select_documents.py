@@ -12,9 +12,10 @@ from langgraph_rag.prompts.dualrag import OutlineEntry
 
 
 class Reading(Demand):
-    """The passages to be read for an entity, best first."""
+    """The passages to be read for an entity, best first, and what the outline holds of it."""
 
     passages: list[str]
+    known: list[str]
 
 
 class SelectInput(TypedDict):
@@ -32,11 +33,13 @@ class SelectDocuments:
     async def __call__(self, state: SelectInput) -> dict[str, Any]:
         """Return what is to be read."""
         read = {entry["entity"]: entry["read"] for entry in state["outline"]}
+        known = {entry["entity"]: entry["fragments"] for entry in state["outline"]}
         readings = [
             Reading(
                 entity=found["entity"],
                 queries=found["queries"],
                 passages=[id_ for id_ in found["passages"] if id_ not in read.get(found["entity"], [])],
+                known=known.get(found["entity"], []),
             )
             for found in state["found"]
         ]

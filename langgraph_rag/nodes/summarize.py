@@ -55,6 +55,7 @@ class Summarize:
             question=reading["question"],
             thoughts=reading["thoughts"],
             entity=reading["entity"] or "(none in particular)",
+            known=reading["known"],
             queries=reading["queries"],
             documents=[TitledText(title=record["title"], text=record["text"]) for record in records],
         )

@@ -26,60 +26,63 @@ def titled_texts(texts: list[TitledText]) -> str:
     return "\n\n".join(f"Title: {text['title']}\n{text['text']}" for text in texts) or "(none)"
 
 
+JSON_ONLY = "Reply with JSON only, as in the example."
+
 ANSWER_RULE = """\
-- answer: the answer alone, as short as possible and of the kind asked for ("which film" wants the film): a name, a \
-date, a number, yes or no; no sentence, no explanation. If what is needed is not there, the answer is exactly: \
+- answer: the answer alone, as short as possible: a name, date, number, yes or no; if it cannot be told: \
 unanswerable"""
 
 _ANSWER = """\
-You answer a question. {given} Use nothing else: plain inferences are allowed, guesses are not.
-- thought: reason step by step, restating what you use.
+Answer the question. Use only {given}; infer, but do not guess. {json_only}
+- thought: your reasoning, step by step
 {rule}
-
-Reply with one JSON object and nothing else:
-{{"thought": "...", "answer": "..."}}
 
 Example
 {example}
 
-Question: Which country does the island that the Halden Ferry serves belong to?
-Reply: {{"thought": "The Halden Ferry serves the island of Kell. Kell belongs to Norrland.", "answer": "Norrland"}}
+Question: In which country was the architect of Mill Bridge born?
+Reply: {{"thought": "Ada Moss designed Mill Bridge. She was born in Bergen, Norway.", "answer": "Norway"}}"""
 
-With the same {items}, the question "Who is the captain of the Halden Ferry?" gets:
-Reply: {{"thought": "It is said where the Halden Ferry goes, but not who its captain is.", "answer": "unanswerable"}}"""
+_REFUSAL = """
+
+Question: When did Mill Bridge open?
+Reply: {"thought": "No date is given.", "answer": "unanswerable"}"""
+"""Shown where a refusal has more text read (CIRAG's cascade)."""
 
 ANSWER_FROM_TRIPLES = Prompt(
     name="answer_from_triples",
     instructions=_ANSWER.format(
+        given="the facts, triples [head, relation, tail] that were extracted automatically and may be garbled",
+        json_only=JSON_ONLY,
         rule=ANSWER_RULE,
-        given="You are given facts as triples [head, relation, tail]. They were extracted automatically and some are "
-        "clipped or garbled: read them with care.",
-        items="facts",
         example="""\
 Facts:
-["Halden Ferry", "links Orsby with", "Kell"]
-["Kell", "is an island of", "Norrland"]""",
-    ),
+["Mill Bridge", "designed by", "Ada Moss"]
+["Ada Moss", "born in", "Bergen, Norway"]""",
+    )
+    + _REFUSAL,
     request="Facts:\n{triples}\n\nQuestion: {question}",
     reply=Answer,
     shortens="triples",
     show={"triples": triple_lines},
 )
 
+_PASSAGES = """\
+Title: Mill Bridge
+It was designed by Ada Moss.
+
+Title: Ada Moss
+She was born in Bergen, Norway."""
+
 ANSWER_FROM_SENTENCES = Prompt(
     name="answer_from_sentences",
     instructions=_ANSWER.format(
+        given="the sentences, which were picked from the documents named above them",
+        json_only=JSON_ONLY,
         rule=ANSWER_RULE,
-        given="You are given sentences under the titles of the documents they are taken from, one to a line; sentences "
-        "in between may have been left out.",
-        items="sentences",
-        example="""\
-Title: Halden Ferry
-It links Orsby with Kell.
-
-Title: Kell
-Kell is an island off the coast of Norrland, to which it belongs.""",
-    ),
+        example=_PASSAGES,
+    )
+    + _REFUSAL,
     request="{sentences}\n\nQuestion: {question}",
     reply=Answer,
     shortens="sentences",
@@ -88,17 +91,7 @@ Kell is an island off the coast of Norrland, to which it belongs.""",
 
 ANSWER_FROM_PASSAGES = Prompt(
     name="answer_from_passages",
-    instructions=_ANSWER.format(
-        rule=ANSWER_RULE,
-        given="You are given passages, each under the title of its document.",
-        items="passages",
-        example="""\
-Title: Halden Ferry
-The Halden Ferry has run since 1911. It links Orsby with Kell and carries 120 passengers.
-
-Title: Kell
-Kell is an island known for its lighthouse. It lies off the coast of Norrland, to which it belongs.""",
-    ),
+    instructions=_ANSWER.format(given="the passages", json_only=JSON_ONLY, rule=ANSWER_RULE, example=_PASSAGES),
     request="{passages}\n\nQuestion: {question}",
     reply=Answer,
     shortens="passages",

@@ -98,56 +98,45 @@ Reply: {"triples": [["Halden Ferry", "links", "Orsby"], ["Halden Ferry", "links"
 INTEGRATE = Prompt(
     name="integrate",
     instructions="""\
-You collect facts, step by step, until a question can be answered. In each step you see the original question, the \
-earlier steps, the current query, and candidate facts that were found for it, the likeliest first. Each fact is a \
-triple [head, relation, tail]. The facts were extracted automatically and some are clipped or garbled: read them with \
-care, and ask again where one only suggests what you need. Facts kept in earlier steps still count; they are not \
-listed again among the candidates.
-1. thought: say briefly which candidates help with the original question, and whether all kept facts together now \
-answer it. If not, say what is missing. Use only the facts shown.
-2. facts: copy the current candidates that help, unchanged. Where it is still open which of several names is meant, \
-keep the facts about each; leave out facts about names that nothing connects with the question. If none helps, return \
-an empty list.
-3. question: if something is missing, ask for it in one short question that can be searched for on its own, for one \
-thing where several are missing: put the names found so far in place of descriptions; if an earlier link is uncertain, \
-ask about that link first; neither repeat nor reword an earlier query. Return null if the kept facts are enough, and \
-also if what is missing was asked for, was not found, and no other line is open.
-
-Reply with one JSON object and nothing else:
-{"thought": "...", "facts": [["head", "relation", "tail"], ...], "question": "..." or null}
+You collect facts, step by step, until a question can be answered. You see the question, the earlier steps, the \
+current query, and the candidate facts found for it, the likeliest first. A fact is a triple [head, relation, tail]; \
+they were extracted automatically and some are clipped or garbled: ask again where one only suggests what you need. \
+Facts kept earlier still count and are not listed again. Reply with JSON only, as in the examples.
+- thought: briefly, which candidates help with the question, and whether all kept facts together answer it or what is \
+missing; use only the facts shown
+- facts: the current candidates that help, copied unchanged; may be empty. Where it is open which of several names is \
+meant, keep the facts about each; leave out names that nothing connects with the question.
+- question: a short one about one missing thing that can be searched for on its own, with the names found in place of \
+descriptions; an uncertain link comes first; never an earlier query, not even reworded. null if the kept facts are \
+enough, or if what is missing was asked for in vain and no other line is open.
 
 Example of a first step
-Question: In which country was the architect of the Tolmar Bridge born?
+Question: In which country was the architect of Mill Bridge born?
 
 (this is the first step)
 
-Current query: In which country was the architect of the Tolmar Bridge born?
+Current query: In which country was the architect of Mill Bridge born?
 Candidate facts:
-["Tolmar Bridge", "designed by", "Ada Renk"]
-["Tolmar Bridge", "spans", "River Ister"]
-["Tolmar", "is", "market town"]
-Reply: {"thought": "The bridge was designed by Ada Renk. Where she was born is not given yet.", "facts": \
-[["Tolmar Bridge", "designed by", "Ada Renk"]], "question": "In which country was Ada Renk born?"}
+["Mill Bridge", "designed by", "Ada Moss"]
+["Mill", "is", "town"]
+Reply: {"thought": "Ada Moss designed the bridge. Where she was born is missing.", "facts": [["Mill Bridge", \
+"designed by", "Ada Moss"]], "question": "In which country was Ada Moss born?"}
 
 Example of a later step
-Question: In which country was the architect of the Tolmar Bridge born?
+Question: In which country was the architect of Mill Bridge born?
 
 Step 1
-Query: In which country was the architect of the Tolmar Bridge born?
-Candidate facts:
-["Tolmar Bridge", "designed by", "Ada Renk"]
-["Tolmar Bridge", "spans", "River Ister"]
-["Tolmar", "is", "market town"]
-Thought: The bridge was designed by Ada Renk. Where she was born is not given yet.
+Query: In which country was the architect of Mill Bridge born?
+Thought: Ada Moss designed the bridge. Where she was born is missing.
 Kept facts:
-["Tolmar Bridge", "designed by", "Ada Renk"]
+["Mill Bridge", "designed by", "Ada Moss"]
 
-Current query: In which country was Ada Renk born?
+Current query: In which country was Ada Moss born?
 Candidate facts:
-["Ada Renk", "born in", "Kell, Norrland"]
-["Ada Renk", "married", "Jon Ister"]
-Reply: {"thought": "Ada Renk, who designed the bridge, was born in Kell in Norrland. That answers the question.", \
-"facts": [["Ada Renk", "born in", "Kell, Norrland"]], "question": null}""",
+["Ada Moss", "married", "Jon Hale"]
+["Ada Moss", "born in", "Bergen, Norway"]
+Reply: {"thought": "The architect Ada Moss was born in Norway. That answers the question.", "facts": [["Ada Moss", \
+"born in", "Bergen, Norway"]], "question": null}""",
     request="""\
 Question: {question}
 

@@ -2,7 +2,7 @@
 
 from typing_extensions import TypedDict
 
-from langgraph_rag.prompts.answering import ANSWER_RULE, Answer, titled_texts
+from langgraph_rag.prompts.answering import ANSWER_RULE, JSON_ONLY, Answer, titled_texts
 from langgraph_rag.prompts.prompt import Prompt, PromptReply, name_list
 
 
@@ -73,69 +73,40 @@ def thoughts_text(thoughts: list[str]) -> str:
     return "\n".join(f"{number}. {thought}" for number, thought in enumerate(thoughts, start=1)) or "(none yet)"
 
 
+def known_text(known: list[str]) -> str:
+    """Show what was written down of an entity before, if anything."""
+    return "".join(["\nKnown already:", *(f" {fragment}" for fragment in known)]) if known else ""
+
+
 REASON = Prompt(
     name="reason",
     instructions="""\
-You work towards the answer to a question, step by step, together with an assistant who searches documents for you. \
-You see the question, what the assistant has found so far, ordered by what it is about (the name in brackets), and \
-your own reasoning so far. Write the next step of the reasoning.
-- Use only what was found. Do not add anything from memory, do not guess: what was not found is not known.
-- Do not repeat earlier steps; go on from them. Compare dates and numbers with care, spelling out both.
-- thought: either the steps that lead to the answer, with the answer itself, or what is known and exactly what has to \
-be looked up next. Name the people, places or works it is about; put names that were found in place of descriptions.
-- needs_retrieval: false if the answer is now known; true if something has to be looked up. If something was looked up \
-before and not found, say so and ask for it in another way, or for something else that leads there; if no other way is \
-left, set it to false.
+You reason, step by step, towards the answer to a question, while an assistant searches documents for you. You see \
+what was found so far, under the names it is about, and your reasoning so far. Write the next step, from what was \
+found alone, not from memory. Reply with JSON only, as in the examples.
+- thought: either the steps to the answer and the answer itself, or what is known and exactly what has to be looked up \
+next, with the names found in place of descriptions. Repeat no step; compare dates and numbers spelled out.
+- needs_retrieval: true if something has to be looked up, false if the answer is known. What was looked up and not \
+found is asked for in another way, or something else that leads there; if no way is left: false.
 
-Reply with one JSON object and nothing else:
-{"thought": "...", "needs_retrieval": true or false}
-
-Example of a first step
-Question: Who is older, the architect of the Tolmar Bridge or the founder of the Halden Ferry?
+Example
+Question: Who is older, the architect of Mill Bridge or Jon Hale?
 
 Found so far:
-(nothing yet)
+[Mill Bridge]
+Mill Bridge was designed by Ada Moss.
+
+[Jon Hale]
+Jon Hale was born in 1870.
 
 Reasoning so far:
-(none yet)
-Reply: {"thought": "To compare their ages I have to find out who designed the Tolmar Bridge, who founded the Halden \
-Ferry, and when each of them was born.", "needs_retrieval": true}
+1. I have to find out who designed Mill Bridge, and when that person and Jon Hale were born.
+Reply: {"thought": "The architect is Ada Moss. Jon Hale was born in 1870. When Ada Moss was born is missing.", \
+"needs_retrieval": true}
 
-Example of a later step
-Question: Who is older, the architect of the Tolmar Bridge or the founder of the Halden Ferry?
-
-Found so far:
-[Tolmar Bridge]
-The Tolmar Bridge was designed by Ada Renk.
-
-[Halden Ferry]
-The Halden Ferry was founded by Jon Ister (1870-1941).
-
-Reasoning so far:
-1. To compare their ages I have to find out who designed the Tolmar Bridge, who founded the Halden Ferry, and when \
-each of them was born.
-Reply: {"thought": "The architect is Ada Renk, the founder is Jon Ister, born in 1870. When Ada Renk was born is still \
-missing.", "needs_retrieval": true}
-
-Example of a last step
-Question: Who is older, the architect of the Tolmar Bridge or the founder of the Halden Ferry?
-
-Found so far:
-[Tolmar Bridge]
-The Tolmar Bridge was designed by Ada Renk.
-
-[Halden Ferry]
-The Halden Ferry was founded by Jon Ister (1870-1941).
-
-[Ada Renk]
-Ada Renk was born on 3 May 1882.
-
-Reasoning so far:
-1. To compare their ages I have to find out who designed the Tolmar Bridge, who founded the Halden Ferry, and when \
-each of them was born.
-2. The architect is Ada Renk, the founder is Jon Ister, born in 1870. When Ada Renk was born is still missing.
-Reply: {"thought": "Ada Renk was born in 1882 and Jon Ister in 1870. 1870 is earlier, so Jon Ister, the founder of the \
-Halden Ferry, is older.", "needs_retrieval": false}""",
+If "Ada Moss was born in 1882." had been found too:
+Reply: {"thought": "The architect Ada Moss was born in 1882, Jon Hale in 1870. 1870 is earlier, so Jon Hale is \
+older.", "needs_retrieval": false}""",
     request="Question: {question}\n\nFound so far:\n{outline}\n\nReasoning so far:\n{thoughts}",
     reply=Reasoning,
     shortens="outline",
@@ -144,41 +115,23 @@ Halden Ferry, is older.", "needs_retrieval": false}""",
 
 THINK_ON = Prompt(
     name="think_on",
-    instructions="""\
-You reason towards the answer to a question, one sentence at a time. You see the question, what documents say about \
-it, and your sentences so far. Write the next sentence.
-- thought: one sentence that goes one step further. Begin the last one with "So the answer is".
-- final: true if the sentence gives the answer, else false.
-
-Reply with one JSON object and nothing else:
-{"thought": "...", "final": true or false}
+    instructions=f"""\
+You reason towards the answer to a question, one sentence at a time. You see what documents say about it and your \
+sentences so far. Write the next one. {JSON_ONLY}
+- thought: one sentence that goes one step further; the last one begins with "So the answer is". Where nothing was \
+found yet, say what the question is about.
+- final: true for the last sentence, else false
 
 Example
-Question: In which country was the architect of the Tolmar Bridge born?
+Question: In which country was the architect of Mill Bridge born?
 
 Found so far:
-[Tolmar Bridge]
-The Tolmar Bridge was designed by Ada Renk.
+[Mill Bridge]
+Mill Bridge was designed by Ada Moss.
 
 Reasoning so far:
 (none yet)
-Reply: {"thought": "The architect of the Tolmar Bridge is Ada Renk.", "final": false}
-
-Example of a last sentence
-Question: In which country was the architect of the Tolmar Bridge born?
-
-Found so far:
-[Tolmar Bridge]
-The Tolmar Bridge was designed by Ada Renk.
-Ada Renk was born in Kell, Norrland.
-
-Reasoning so far:
-1. The architect of the Tolmar Bridge is Ada Renk.
-2. Ada Renk was born in Kell, which is in Norrland.
-Reply: {"thought": "So the answer is Norrland.", "final": true}
-
-Where nothing was found yet, say what the question is about:
-Reply: {"thought": "The question is about the architect of the Tolmar Bridge.", "final": false}""",
+Reply: {{"thought": "The architect of Mill Bridge is Ada Moss.", "final": false}}""",
     request="Question: {question}\n\nFound so far:\n{outline}\n\nReasoning so far:\n{thoughts}",
     reply=NextThought,
     shortens="outline",
@@ -187,25 +140,19 @@ Reply: {"thought": "The question is about the architect of the Tolmar Bridge.", 
 
 IDENTIFY_ENTITIES = Prompt(
     name="identify_entities",
-    instructions="""\
-Somebody reasons towards the answer to a question and has said what has to be looked up. You decide what to search \
-for. You see the question, what was found so far, the reasoning so far (its last step says what is missing), and the \
-names under which findings are already kept.
-1. entities: the people, places, organisations, works or events about which something is missing now, each by its \
-name. If one of them is already in the list under another spelling of its name, write it exactly as in the list; if \
-it is there under a description only, write its name. Where a name is not known yet, search for the named thing that \
-leads to it; only where there is none, take a description ("bridge across the Ister").
-2. queries, for each entity: short texts to search documents with. Each names the entity and one thing to be found \
-out, so that it can be understood alone. One query for each thing that is missing; the same thing at most twice, in \
-different words.
-Only what the question needs and the last step asks for; nothing that was found already. If a search was made before \
-and found nothing, search in other words. If nothing is missing, return an empty list.
+    instructions=f"""\
+Somebody reasons towards the answer to a question. Decide what to search for next: only what the question needs and \
+the last step of the reasoning asks for, not what was found already, and in other words what was searched for in vain. \
+{JSON_ONLY}
+- entities: the people, places, organisations, works or events about which something is missing, best first; empty if \
+nothing is missing. Each by its name, written as in "Names so far" if it stands there, in whatever spelling; what is \
+only described there gets its name now. Where a name is not known yet, take the named thing that leads to it; only \
+where there is none, a description.
+- queries: for each entity, one text to search with for each thing to be found out, naming both; a second wording at \
+most
 
-Reply with one JSON object and nothing else:
-{"entities": [{"entity": "...", "queries": ["...", "..."]}, ...]}
-
-Example of a first step
-Question: Who is older, the architect of the Tolmar Bridge or the founder of the Halden Ferry?
+Example
+Question: Who is older, the architect of Mill Bridge or Jon Hale?
 
 Found so far:
 (nothing yet)
@@ -213,29 +160,12 @@ Found so far:
 Names so far: []
 
 Reasoning so far:
-1. To compare their ages I have to find out who designed the Tolmar Bridge, who founded the Halden Ferry, and when \
-each of them was born.
-Reply: {"entities": [{"entity": "Tolmar Bridge", "queries": ["Tolmar Bridge architect", "Who designed the Tolmar \
-Bridge"]}, {"entity": "Halden Ferry", "queries": ["Halden Ferry founder"]}]}
+1. I have to find out who designed Mill Bridge, and when that person and Jon Hale were born.
+Reply: {{"entities": [{{"entity": "Mill Bridge", "queries": ["Mill Bridge architect", "Who designed Mill Bridge"]}}, \
+{{"entity": "Jon Hale", "queries": ["Jon Hale birth date"]}}]}}
 
-Example of a later step
-Question: Who is older, the architect of the Tolmar Bridge or the founder of the Halden Ferry?
-
-Found so far:
-[Tolmar Bridge]
-The Tolmar Bridge was designed by Ada Renk.
-
-[Halden Ferry]
-Jon Ister founded the Halden Ferry.
-
-Names so far: ["Tolmar Bridge", "Halden Ferry"]
-
-Reasoning so far:
-1. To compare their ages I have to find out who designed the Tolmar Bridge, who founded the Halden Ferry, and when \
-each of them was born.
-2. The architect is Ada Renk, the founder is Jon Ister. Their birth dates are missing.
-Reply: {"entities": [{"entity": "Ada Renk", "queries": ["Ada Renk birth date", "When was Ada Renk born"]}, {"entity": \
-"Jon Ister", "queries": ["Jon Ister birth date"]}]}""",
+After the step "2. Ada Moss designed Mill Bridge. When she was born is missing.":
+Reply: {{"entities": [{{"entity": "Ada Moss", "queries": ["Ada Moss birth date"]}}]}}""",
     request="""\
 Question: {question}
 
@@ -253,89 +183,66 @@ Reasoning so far:
 
 SUMMARIZE = Prompt(
     name="summarize",
-    instructions="""\
-Somebody reasons towards the answer to a question and searches documents for it. You read what a search has found and \
-write down what is of use. You see the question, the reasoning so far (its last step says what is missing), the entity \
-that was searched for, the searches, and the documents, each under its title.
-- summary: the statements in the documents that help with what is missing, or with the question as a whole, also \
-where they are about something else than the entity: those that connect one thing with another, and those about a name \
-that the answer depends on. Leave out the rest, also what has no stated link to the question. \
-Keep the wording of the documents where it matters, and names, dates and numbers exactly as they are written there. \
-Write full names instead of "he", "it" or "the film", so that each sentence can be understood alone. Where it is not \
-clear which of several things of the same name is meant, write down what is said of each.
-- Add nothing: no conclusions, no comments, nothing from memory. If nothing in the documents helps, the summary is null.
-
-Reply with one JSON object and nothing else:
-{"summary": "..." or null}
+    instructions=f"""\
+Somebody reasons towards the answer to a question and searched documents for an entity. Write down what in them is of \
+use. {JSON_ONLY}
+- summary: what the documents say that helps with what the last step of the reasoning misses or with the question, \
+also about something else than the entity: what connects things, and what is said of names the answer depends on. \
+Nothing that is known already or has no stated link to the question. Keep names, dates, numbers and decisive wording; \
+full names for "he" or "it", so that each sentence is clear alone. Where one name may mean several things, say what is \
+said of each. Add nothing of your own. null if nothing helps.
 
 Example
-Question: Who is older, the architect of the Tolmar Bridge or the founder of the Halden Ferry?
+Question: Who is older, the architect of Mill Bridge or Jon Hale?
 
 Reasoning so far:
-1. To compare their ages I have to find out who designed the Tolmar Bridge, who founded the Halden Ferry, and when \
-each of them was born.
+1. I have to find out who designed Mill Bridge, and when that person and Jon Hale were born.
 
-Entity: Tolmar Bridge
-Searches: ["Tolmar Bridge architect"]
+Entity: Mill Bridge
+Searches: ["Mill Bridge architect"]
 
-Title: Tolmar Bridge
-The Tolmar Bridge spans the Ister. It is 210 metres long and was designed by Ada Renk.
+Title: Mill Bridge
+It is 210 metres long and was designed by Ada Moss.
 
-Title: Tolmar
-Tolmar is a market town of 9,000 people.
-Reply: {"summary": "The Tolmar Bridge was designed by Ada Renk."}
-
-With the same question and reasoning, the search for "Halden Ferry founder" that only found a passage about the \
-ferry's timetable gets:
-Reply: {"summary": null}""",
+Title: Mill
+Mill is a town in Norway.
+Reply: {{"summary": "Mill Bridge was designed by Ada Moss."}}""",
     request="""\
 Question: {question}
 
 Reasoning so far:
 {thoughts}
 
-Entity: {entity}
+Entity: {entity}{known}
 Searches: {queries}
 
 {documents}""",
     reply=Summary,
     shortens="documents",
-    show={"thoughts": thoughts_text, "queries": name_list, "documents": titled_texts},
+    show={"thoughts": thoughts_text, "known": known_text, "queries": name_list, "documents": titled_texts},
 )
 
 ANSWER_FROM_OUTLINE = Prompt(
     name="answer_from_outline",
-    instructions="""\
-You answer a question. You are given what was found in documents, ordered by what it is about (the name in brackets), \
-and the reasoning of somebody who read it step by step. Rely on what was found; where the reasoning contradicts it or \
-was written before something was found, what was found counts. Use nothing else: plain inferences are allowed, guesses \
-are not.
-- thought: reason step by step, restating what you use.
-"""
-    + ANSWER_RULE
-    + """
-
-Reply with one JSON object and nothing else:
-{"thought": "...", "answer": "..."}
+    instructions=f"""\
+Answer the question from what was found in documents, under the names it is about, and nothing else; infer, but do not \
+guess. The reasoning was written on the way; what was found counts where the two differ. {JSON_ONLY}
+- thought: your reasoning, step by step
+{ANSWER_RULE}
 
 Example
-Question: In which country was the architect of the Tolmar Bridge born?
+Question: In which country was the architect of Mill Bridge born?
 
 Found:
-[Tolmar Bridge]
-The Tolmar Bridge was designed by Ada Renk.
+[Mill Bridge]
+Mill Bridge was designed by Ada Moss.
 
-[Ada Renk]
-Ada Renk was born in Kell, Norrland.
+[Ada Moss]
+Ada Moss was born in Bergen, Norway.
 
 Reasoning:
-1. I have to find out who designed the Tolmar Bridge.
-2. Ada Renk designed it. Where was she born?
-Reply: {"thought": "Ada Renk designed the Tolmar Bridge. She was born in Kell, which is in Norrland.", "answer": \
-"Norrland"}
-
-With the same findings, the question "When was the architect of the Tolmar Bridge born?" gets:
-Reply: {"thought": "It is said where Ada Renk was born, but not when.", "answer": "unanswerable"}""",
+1. I have to find out who designed Mill Bridge.
+Reply: {{"thought": "Ada Moss designed Mill Bridge. She was born in Bergen, Norway.", "answer": "Norway"}}""",
     request="Question: {question}\n\nFound:\n{outline}\n\nReasoning:\n{thoughts}",
     reply=Answer,
     shortens="outline",

@@ -19,39 +19,31 @@ def thought_lines(thoughts: list[str]) -> str:
 NEXT_THOUGHT = Prompt(
     name="next_thought",
     instructions="""\
-You answer a question by reasoning step by step, one sentence at a time. You see passages under the titles of their \
-documents, the question, and the sentences of your reasoning so far. Write the next sentence only.
-- A sentence states one fact that leads towards the answer and names the people, places and things it is about, so \
-that it can be used as a search query: more passages are looked up with it before you write the next one.
-- Take facts from the passages. If the next fact is not in them, name what it is about and what has to be found out, \
-without inventing it. Do not repeat an earlier sentence.
-- Once the reasoning gives the answer, the sentence is: So the answer is: ... (with the answer alone after the colon). \
-If nothing in the passages leads any further, it is: So the answer is: unknown.
-
-Reply with one JSON object and nothing else:
-{"sentence": "..."}
+You answer a question by reasoning, one sentence at a time, from passages under the titles of their documents. Write \
+the next sentence only; more passages are looked up with it. Reply with JSON only, as in the examples.
+- A sentence states one fact from the passages that leads towards the answer, and names what it is about. If the next \
+fact is not in them, say what has to be found out, without inventing it. Do not repeat an earlier sentence.
+- Once the reasoning gives the answer, the sentence is: So the answer is: ... (the answer alone). If nothing leads any \
+further, it is: So the answer is: unknown.
 
 Example of a first step
-Title: Tolmar Bridge
-The Tolmar Bridge spans the River Ister. It was designed by Ada Renk.
+Title: Mill Bridge
+It was designed by Ada Moss.
 
-Question: In which country was the architect of the Tolmar Bridge born?
+Question: In which country was the architect of Mill Bridge born?
 Reasoning so far:
 (none yet)
-Reply: {"sentence": "The Tolmar Bridge was designed by the architect Ada Renk."}
+Reply: {"sentence": "Mill Bridge was designed by Ada Moss."}
 
 Example of a last step
-Title: Tolmar Bridge
-The Tolmar Bridge spans the River Ister. It was designed by Ada Renk.
+Title: Ada Moss
+She was born in Bergen, Norway.
 
-Title: Ada Renk
-Ada Renk was an architect. She was born in Kell in Norrland.
-
-Question: In which country was the architect of the Tolmar Bridge born?
+Question: In which country was the architect of Mill Bridge born?
 Reasoning so far:
-The Tolmar Bridge was designed by the architect Ada Renk.
-Ada Renk was born in Kell in Norrland.
-Reply: {"sentence": "So the answer is: Norrland."}""",
+Mill Bridge was designed by Ada Moss.
+Ada Moss was born in Bergen, Norway.
+Reply: {"sentence": "So the answer is: Norway."}""",
     request="{passages}\n\nQuestion: {question}\nReasoning so far:\n{thoughts}",
     reply=Thought,
     shortens="passages",

@@ -38,68 +38,58 @@ def refusals(refused: list[str]) -> str:
 
 
 _CONSTRUCT = """\
-You build a chain of {items} that leads from a question to its answer, one {item} following from the other. {given}
-Think the whole rest of the chain through, then write:
-- chain: the {items} that continue the chain so far, in the order of the reasoning: first the one that comes next, \
-last the one that gives the answer. {copy} Do not repeat what is in the chain so far, and leave out what nothing \
-connects with the question. A question that compares two things needs what is said of both. If what is listed does \
-not lead all the way to the answer, go as far as it leads. Only the first one is taken now; then the list is looked up \
-anew from there. Return an empty list if \
-the chain so far is complete, or if nothing listed continues it.
-- conclusion: if the chain so far together with what you wrote gives the answer, the sentence "So the answer is ..." \
-with the answer. If not, one short sentence that says what is missing.
-
-Reply with one JSON object and nothing else:
-{form}
+You build a chain of {items} that leads from a question to its answer, one following from the other. {given}Reply with \
+JSON only, as in the examples.
+- chain: the {items} that continue the chain so far, in order, up to the one that gives the answer{copy}. None that is \
+in the chain so far or that nothing connects with the question; a comparison needs what is said of both. Where they do \
+not lead all the way, go as far as they lead: only the first is taken now, and the list is then looked up anew from \
+there. Empty if the chain so far is complete or nothing continues it.
+- conclusion: if chain so far and chain together give the answer, "So the answer is ..."; else what is missing, in one \
+short sentence
 
 {examples}"""
 
-_QUESTION = "Question: In which country was the architect of the Tolmar Bridge born?"
+_QUESTION = "Question: In which country was the architect of Mill Bridge born?"
 
 CONSTRUCT_CHAIN = Prompt(
     name="construct_chain",
     instructions=_CONSTRUCT.format(
         items="facts",
-        item="fact",
-        given="You are given facts, the question, and the chain so far. Each fact is a triple [head, relation, tail]. "
-        "The facts were extracted automatically and some are clipped or garbled: read them with care.",
-        copy="Copy them from the list of facts, unchanged.",
-        form='{"chain": [["head", "relation", "tail"], ...], "conclusion": "..."}',
+        given="A fact is a triple [head, relation, tail]; they were extracted automatically and some are clipped or "
+        "garbled. ",
+        copy=", copied unchanged from the list",
         examples=f"""\
 Example of a first step
 Facts:
-["Tolmar Bridge", "spans", "River Ister"]
-["Tolmar Bridge", "designed by", "Ada Renk"]
-["Tolmar", "is", "market town"]
+["Mill", "is", "town"]
+["Mill Bridge", "designed by", "Ada Moss"]
 
 {_QUESTION}
 Chain so far:
 (empty)
-Reply: {{"chain": [["Tolmar Bridge", "designed by", "Ada Renk"]], "conclusion": "Where Ada Renk was born is missing."}}
+Reply: {{"chain": [["Mill Bridge", "designed by", "Ada Moss"]], "conclusion": "Where Ada Moss was born is missing."}}
 
 Example of a later step
 Facts:
-["Ada Renk", "married", "Jon Ister"]
-["Ada Renk", "born in", "Kell"]
-["Kell", "is island of", "Norrland"]
+["Ada Moss", "married", "Jon Hale"]
+["Bergen", "city in", "Norway"]
+["Ada Moss", "born in", "Bergen"]
 
 {_QUESTION}
 Chain so far:
-["Tolmar Bridge", "designed by", "Ada Renk"]
-Reply: {{"chain": [["Ada Renk", "born in", "Kell"], ["Kell", "is island of", "Norrland"]], "conclusion": "So the \
-answer is Norrland."}}
+["Mill Bridge", "designed by", "Ada Moss"]
+Reply: {{"chain": [["Ada Moss", "born in", "Bergen"], ["Bergen", "city in", "Norway"]], "conclusion": "So the answer \
+is Norway."}}
 
 Example of a complete chain
 Facts:
-["Ada Renk", "married", "Jon Ister"]
-["Norrland", "borders", "Sundria"]
+["Ada Moss", "married", "Jon Hale"]
 
 {_QUESTION}
 Chain so far:
-["Tolmar Bridge", "designed by", "Ada Renk"]
-["Ada Renk", "born in", "Kell"]
-["Kell", "is island of", "Norrland"]
-Reply: {{"chain": [], "conclusion": "So the answer is Norrland."}}""",
+["Mill Bridge", "designed by", "Ada Moss"]
+["Ada Moss", "born in", "Bergen, Norway"]
+Reply: {{"chain": [], "conclusion": "So the answer is Norway."}}""",
     ),
     request="Facts:\n{candidates}\n\nQuestion: {question}\nChain so far:\n{chain}{refused}",
     reply=ChainOfTriples,
@@ -115,32 +105,28 @@ CONSTRUCT_CHAIN_OF_SENTENCES = Prompt(
     name="construct_chain_of_sentences",
     instructions=_CONSTRUCT.format(
         items="sentences",
-        item="sentence",
-        given="You are given sentences, each after the title of the document it is taken from, the question, and the "
-        "chain so far.",
-        copy="Copy them from the list of sentences with the titles before them, unchanged.",
-        form='{"chain": ["Title: sentence", ...], "conclusion": "..."}',
+        given="Each sentence stands behind the title of its document. ",
+        copy=", copied unchanged with the titles before them",
         examples=f"""\
 Example of a first step
 Sentences:
-Tolmar Bridge: It spans the River Ister.
-Tolmar Bridge: The bridge was designed by Ada Renk.
+Mill: Mill is a town in Norway.
+Mill Bridge: It was designed by Ada Moss.
 
 {_QUESTION}
 Chain so far:
 (empty)
-Reply: {{"chain": ["Tolmar Bridge: The bridge was designed by Ada Renk."], "conclusion": "Where Ada Renk was born is \
-missing."}}
+Reply: {{"chain": ["Mill Bridge: It was designed by Ada Moss."], "conclusion": "Where Ada Moss was born is missing."}}
 
 Example of a complete chain
 Sentences:
-Ada Renk: She married Jon Ister.
+Ada Moss: She married Jon Hale.
 
 {_QUESTION}
 Chain so far:
-Tolmar Bridge: The bridge was designed by Ada Renk.
-Ada Renk: Renk was born in Kell in Norrland.
-Reply: {{"chain": [], "conclusion": "So the answer is Norrland."}}""",
+Mill Bridge: It was designed by Ada Moss.
+Ada Moss: She was born in Bergen, Norway.
+Reply: {{"chain": [], "conclusion": "So the answer is Norway."}}""",
     ),
     request="Sentences:\n{candidates}\n\nQuestion: {question}\nChain so far:\n{chain}{refused}",
     reply=ChainOfTexts,
@@ -156,37 +142,35 @@ CONSTRUCT_CHAIN_OF_DOCUMENTS = Prompt(
     name="construct_chain_of_documents",
     instructions=_CONSTRUCT.format(
         items="documents",
-        item="document",
-        given="You are given documents under their titles, the question, and the chain so far.",
-        copy="Name each by its title, copied unchanged.",
-        form='{"chain": ["title", ...], "conclusion": "..."}',
+        given="",
+        copy=", each named by its title, copied unchanged",
         examples=f"""\
 Example of a first step
 Documents:
-Title: River Ister
-The River Ister flows through Tolmar.
+Title: Mill
+Mill is a town in Norway.
 
-Title: Tolmar Bridge
-The Tolmar Bridge spans the River Ister. It was designed by Ada Renk.
+Title: Mill Bridge
+It was designed by Ada Moss.
 
 {_QUESTION}
 Chain so far:
 (empty)
-Reply: {{"chain": ["Tolmar Bridge"], "conclusion": "Where Ada Renk was born is missing."}}
+Reply: {{"chain": ["Mill Bridge"], "conclusion": "Where Ada Moss was born is missing."}}
 
 Example of a complete chain
 Documents:
-Title: River Ister
-The River Ister flows through Tolmar.
+Title: Mill
+Mill is a town in Norway.
 
 {_QUESTION}
 Chain so far:
-Title: Tolmar Bridge
-The Tolmar Bridge spans the River Ister. It was designed by Ada Renk.
+Title: Mill Bridge
+It was designed by Ada Moss.
 
-Title: Ada Renk
-Ada Renk was an architect. She was born in Kell in Norrland.
-Reply: {{"chain": [], "conclusion": "So the answer is Norrland."}}""",
+Title: Ada Moss
+She was born in Bergen, Norway.
+Reply: {{"chain": [], "conclusion": "So the answer is Norway."}}""",
     ),
     request="Documents:\n{candidates}\n\nQuestion: {question}\nChain so far:\n{chain}{refused}",
     reply=ChainOfTexts,

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import field_validator
 from typing_extensions import TypedDict
 
-from langgraph_rag.prompts.answering import ANSWER_RULE, Answer, TitledText
+from langgraph_rag.prompts.answering import ANSWER_RULE, JSON_ONLY, Answer, TitledText
 from langgraph_rag.prompts.prompt import Prompt, PromptReply
 
 Action = Literal["retrieve", "answer"]
@@ -84,8 +84,7 @@ class Refined(PromptReply):
 
 def numbered(sources: list[TitledText]) -> str:
     """Show sources by their numbers, from 1."""
-    lines = [f"[{number}] {source['title']}: {source['text']}" for number, source in enumerate(sources, start=1)]
-    return "\n".join(lines) or "(none)"
+    return "\n".join(f"[{number}] {_titled(source)}" for number, source in enumerate(sources, start=1)) or "(none)"
 
 
 def trajectory_text(trajectories: list[Trajectory]) -> str:
@@ -95,36 +94,31 @@ def trajectory_text(trajectories: list[Trajectory]) -> str:
 
 def _trajectory_lines(trajectory: Trajectory) -> str:
     doubt = " (unconfirmed)" if trajectory["status"] == "UNCONFIDENT" else ""
-    sources = [f"  {source['title']}: {source['text']}" for source in trajectory["sources"]]
+    sources = [f"  {_titled(source)}" for source in trajectory["sources"]]
     return "\n".join([f"Q: {trajectory['question']}", f"A: {trajectory['answer']}{doubt}", *sources])
+
+
+def _titled(source: TitledText) -> str:
+    """Put the title before a text that does not begin with it."""
+    return source["text"] if source["text"].startswith(source["title"]) else f"{source['title']}: {source['text']}"
 
 
 PLAN = Prompt(
     name="plan",
-    instructions="""\
-You plan how to answer a question by looking things up in a collection of documents. Split it into the fewest \
-sub-questions, at most six, that are answered one after the other. A simple question is one step.
-- Begin with what can be looked up from the question alone; a later step may build on the answers before it.
-- Each sub-question asks for one thing and can be searched for on its own: repeat the names and the description \
-("the architect of the Tolmar Bridge"), never "he", "it" or "that city".
-- A step that needs one answer comes right after the step that finds it. The answer will be put in for the description.
-- action: "retrieve" to look something up, "answer" for a step that only compares or combines earlier answers.
-- thought: a few words on what the step is for.
+    instructions=f"""\
+Plan how to answer a question by looking things up: split it into the fewest sub-questions, at most six, one for each \
+fact, in order. A simple question is one step. A comparison looks up each side by itself; a side that is only \
+described is identified first. {JSON_ONLY}
+- thought: what the step is for, in a few words
+- question: can be searched for on its own, with names and descriptions in full, never "he" or "that city"; what \
+earlier steps find will be put in for descriptions
+- action: "retrieve" to look it up, "answer" only to compare or combine earlier answers
 
-Reply with one JSON object and nothing else:
-{"steps": [{"thought": "...", "question": "...", "action": "retrieve" or "answer"}, ...]}
-
-Example
-Question: In which country was the architect of the Tolmar Bridge born?
-Reply: {"steps": [{"thought": "find the architect", "question": "Who was the architect of the Tolmar Bridge?", \
-"action": "retrieve"}, {"thought": "find the country", "question": "In which country was the architect of the Tolmar \
-Bridge born?", "action": "retrieve"}]}
-
-Example
-Question: Which is older, the Halden Ferry or the Tolmar Bridge?
-Reply: {"steps": [{"thought": "date of the ferry", "question": "When was the Halden Ferry founded?", "action": \
-"retrieve"}, {"thought": "date of the bridge", "question": "When was the Tolmar Bridge built?", "action": "retrieve"}, \
-{"thought": "compare", "question": "Which is older, the Halden Ferry or the Tolmar Bridge?", "action": "answer"}]}""",
+Question: Who is older, the architect of Mill Bridge or Jon Hale?
+Reply: {{"steps": [{{"thought": "find the architect", "question": "Who was the architect of Mill Bridge?", "action": \
+"retrieve"}}, {{"thought": "one birth", "question": "When was the architect of Mill Bridge born?", "action": \
+"retrieve"}}, {{"thought": "other birth", "question": "When was Jon Hale born?", "action": "retrieve"}}, {{"thought": \
+"compare", "question": "Who is older, the architect of Mill Bridge or Jon Hale?", "action": "answer"}}]}}""",
     request="Question: {question}",
     reply=Plan,
 )
@@ -132,23 +126,18 @@ Reply: {"steps": [{"thought": "date of the ferry", "question": "When was the Hal
 ACT = Prompt(
     name="act",
     instructions="""\
-You answer a question from numbered sources and from nothing else. Write one short sentence that gives the answer and \
-names what it is about. Put the number of each source you use in square brackets behind what you take from it; where \
-several say the same, the one that says it most directly is enough. If the sources do not give the answer, begin with \
-the word unknown and add, with its number, the one thing in them that comes closest, if there is any.
+Answer a question from the numbered sources alone, in one short sentence that names what it is about, with the number \
+of each source used in brackets; of several that say the same, take the plainest. If they do not tell, begin with the \
+word unknown and add what comes closest, if anything. Reply with JSON only, as in the examples.
 
-Reply with one JSON object and nothing else:
-{"answer": "..."}
+[1] Mill: Mill is a town.
+[2] Mill Bridge: It was designed by Ada Moss.
 
-Example
-[1] Tolmar: Tolmar is a market town on the River Ister.
-[2] Tolmar Bridge: The Tolmar Bridge, designed by Ada Renk, spans the River Ister.
+Question: Who was the architect of Mill Bridge?
+Reply: {"answer": "Ada Moss was the architect of Mill Bridge [2]."}
 
-Question: Who was the architect of the Tolmar Bridge?
-Reply: {"answer": "Ada Renk was the architect of the Tolmar Bridge [2]."}
-
-With the same sources, the question "When was the Tolmar Bridge built?" gets:
-Reply: {"answer": "unknown; the Tolmar Bridge was designed by Ada Renk [2]."}""",
+Question: When did Mill Bridge open?
+Reply: {"answer": "unknown; Ada Moss designed Mill Bridge [2]."}""",
     request="{sources}\n\nQuestion: {question}",
     reply=CitedAnswer,
     shortens="sources",
@@ -158,31 +147,27 @@ Reply: {"answer": "unknown; the Tolmar Bridge was designed by Ada Renk [2]."}"""
 REVIEW = Prompt(
     name="review",
     instructions="""\
-You check an answer to a question against numbered background sentences. They were picked automatically: some do not \
-matter here, and what is not among them is not thereby wrong.
-- status PASS: the answer is what the question asks for, and the background supports it or is silent about it.
-- status REVISED: the background shows a better answer, also where the answer was unknown. answer: the better one in a \
-short sentence, with the numbers of the sentences it rests on in square brackets.
-- status UNCONFIDENT: something in the background casts doubt on the answer, or the answer is unknown and the \
-background shows where to look. question: a short question that can be searched \
-for on its own and would settle it, worded differently from the question given.
+Check the answer to a question against numbered background sentences, which were picked automatically: some do not \
+matter, and what they do not say is not thereby wrong. Reply with JSON only, as in the examples.
+- status PASS: the answer fits the question, and the background supports it or is silent
+- status REVISED: the background gives a better answer, or one to what was unknown; answer: that one in a short \
+sentence with its sentence numbers in brackets
+- status UNCONFIDENT: the background casts doubt, or the answer is unknown and the background shows where to look; \
+question: a new short one, searchable on its own, that would settle it
 
-Reply with one JSON object and nothing else; answer and question are null where they do not belong to the status:
-{"status": "PASS" or "REVISED" or "UNCONFIDENT", "answer": "..." or null, "question": "..." or null}
+[1] Mill: Mill is a town.
+[2] Ada Moss: She was born in Bergen and grew up in Oslo.
 
-Example
-[1] Tolmar Bridge: The Tolmar Bridge, designed by Ada Renk, spans the River Ister.
-[2] Ada Renk: Ada Renk was born in Orsby and grew up on Kell.
+Question: Where was Ada Moss born?
+Answer: Ada Moss was born in Oslo.
+Reply: {"status": "REVISED", "answer": "Ada Moss was born in Bergen [2]."}
 
-Question: Where was Ada Renk born?
-Answer: Ada Renk was born on Kell.
-Reply: {"status": "REVISED", "answer": "Ada Renk was born in Orsby [2].", "question": null}
+Answer: She was born in Bergen.
+Reply: {"status": "PASS"}
 
-With the same background, the answer "Ada Renk was born in Orsby." gets:
-Reply: {"status": "PASS", "answer": null, "question": null}
-
-With the same background, the question "In which country was Ada Renk born?" and the answer "unknown" get:
-Reply: {"status": "UNCONFIDENT", "answer": null, "question": "Which country does Orsby belong to?"}""",
+Question: In which country was Ada Moss born?
+Answer: unknown
+Reply: {"status": "UNCONFIDENT", "question": "In which country is Bergen?"}""",
     request="{sources}\n\nQuestion: {question}\nAnswer: {answer}",
     reply=Reviewed,
     shortens="sources",
@@ -191,20 +176,16 @@ Reply: {"status": "UNCONFIDENT", "answer": null, "question": "Which country does
 
 REFINE = Prompt(
     name="refine",
-    instructions="""\
-You make the next question more precise with what was just found out. Put the name, date or number found in the place \
-of the description that stands for it, and change nothing else; if nothing in it stands for what was found, repeat it \
-as it is. It must still serve to answer the original question. Do not answer it.
+    instructions=f"""\
+Make the next question of a plan more precise with what was found (Q, A): put the names, dates or numbers found in \
+place of the descriptions that stand for them, and change nothing else; where none does, repeat the question. It must \
+still serve the original question. Do not answer it. {JSON_ONLY}
 
-Reply with one JSON object and nothing else:
-{"question": "..."}
-
-Example
-Original question: In which country was the architect of the Tolmar Bridge born?
-Q: Who was the architect of the Tolmar Bridge?
-A: Ada Renk was the architect of the Tolmar Bridge.
-Next question: In which country was the architect of the Tolmar Bridge born?
-Reply: {"question": "In which country was Ada Renk born?"}""",
+Original question: In which country was the architect of Mill Bridge born?
+Q: Who was the architect of Mill Bridge?
+A: Ada Moss was the architect of Mill Bridge.
+Next question: In which country was the architect of Mill Bridge born?
+Reply: {{"question": "In which country was Ada Moss born?"}}""",
     request="Original question: {question}\n{found}\nNext question: {following}",
     reply=Refined,
     show={"found": trajectory_text},
@@ -212,31 +193,22 @@ Reply: {"question": "In which country was Ada Renk born?"}""",
 
 ANSWER_FROM_TRAJECTORIES = Prompt(
     name="answer_from_trajectories",
-    instructions="""\
-You answer a question from questions and answers that were worked out one after the other (Q and A), each with \
-sentences found for it. Use nothing else: plain inferences are allowed, guesses are not. Use an answer that is marked \
-unconfirmed only where the sentences bear it out.
-- thought: reason step by step, briefly.
-"""
-    + ANSWER_RULE
-    + """
-
-Reply with one JSON object and nothing else:
-{"thought": "...", "answer": "..."}
+    instructions=f"""\
+Answer the question. Use only the earlier questions with their answers (Q, A) and the sentences found for each; infer, \
+but do not guess. An answer marked unconfirmed counts as far as the sentences bear it out. {JSON_ONLY}
+- thought: your reasoning, step by step
+{ANSWER_RULE}
 
 Example
-Q: Who was the architect of the Tolmar Bridge?
-A: Ada Renk was the architect of the Tolmar Bridge.
-  Tolmar Bridge: The Tolmar Bridge, designed by Ada Renk, spans the River Ister.
-Q: In which country was Ada Renk born?
-A: Ada Renk was born in Kell, Norrland.
-  Ada Renk: Ada Renk was born in Kell, Norrland.
+Q: Who was the architect of Mill Bridge?
+A: Ada Moss was its architect.
+  Mill Bridge: It was designed by Ada Moss.
+Q: In which country was Ada Moss born?
+A: Denmark (unconfirmed)
+  Ada Moss: She was born in Bergen, Norway.
 
-Question: In which country was the architect of the Tolmar Bridge born?
-Reply: {"thought": "The bridge's architect Ada Renk was born in Kell, which is in Norrland.", "answer": "Norrland"}
-
-With the same answers, the question "When was the Tolmar Bridge built?" gets:
-Reply: {"thought": "It is said who designed the bridge, but not when it was built.", "answer": "unanswerable"}""",
+Question: In which country was the architect of Mill Bridge born?
+Reply: {{"thought": "The architect Ada Moss was born in Bergen, Norway.", "answer": "Norway"}}""",
     request="{trajectories}\n\nQuestion: {question}",
     reply=Answer,
     show={"trajectories": trajectory_text},

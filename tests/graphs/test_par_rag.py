@@ -187,7 +187,7 @@ def test_the_review_sees_at_most_the_allowed_sentences_the_cited_ones_first(kb: 
     results = [visit(kb, models[0])[1], visit(kb, models[1], {"max_candidates": 2})[1]]
 
     shown = [[source["text"] for source in values(model, "review")[0]["sources"]] for model in models]
-    assert len(shown[0]) == 15
+    assert len(shown[0]) == 10
     assert len(shown[1]) == 2
     assert shown[0][0] == shown[1][0] == results[0]["evidence"][0]["sentence"]
 
