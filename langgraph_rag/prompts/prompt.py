@@ -9,6 +9,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, ConfigDict, WithJsonSchema
 
 METADATA_KEY = "langgraph_rag"
+_JSON = json.JSONEncoder(ensure_ascii=False)
 
 
 def _plain(schema: dict[str, Any]) -> None:
@@ -75,9 +76,9 @@ class Prompt(Generic[Reply]):
 
 def triple_lines(triples: list[list[str]]) -> str:
     """Show triples as one JSON list per line."""
-    return "\n".join(json.dumps(triple, ensure_ascii=False) for triple in triples) or "(none)"
+    return "\n".join(map(_JSON.encode, triples)) or "(none)"
 
 
 def name_list(names: list[str]) -> str:
     """Show names as one JSON list."""
-    return json.dumps(names, ensure_ascii=False)
+    return _JSON.encode(names)

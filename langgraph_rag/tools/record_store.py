@@ -146,8 +146,9 @@ class RecordStore:
             return []
         match = " OR ".join(f'"{word}"' for word in dict.fromkeys(words))
         rows = self._rows(
-            f"SELECT id, -bm25(words, {_TITLE_WEIGHT}, 1.0) AS score FROM words JOIN passages ON number = words.rowid "
-            "WHERE words MATCH ? ORDER BY score DESC, id LIMIT ?",
+            f"SELECT id, score FROM (SELECT rowid AS found, -bm25(words, {_TITLE_WEIGHT}, 1.0) AS score FROM words "
+            "WHERE words MATCH ? ORDER BY score DESC, found LIMIT ?) JOIN passages ON number = found "
+            "ORDER BY score DESC, id",
             match,
             k,
         )

@@ -103,9 +103,17 @@ class Similarity:
         ]
 
     def _rank_many(self, requests: list[tuple[Matrix, list[list[str]]]]) -> list[list[float]]:
-        texts = {vector_id(triple): triple_text(triple) for _, triples in requests for triple in triples}
+        ids = [[vector_id(triple) for triple in triples] for _, triples in requests]
+        texts = {
+            id_: triple_text(triple)
+            for (_, triples), those in zip(requests, ids, strict=True)
+            for id_, triple in zip(those, triples, strict=True)
+        }
         vectors = self._triple_vectors(texts)
-        return [[float(query @ vectors[vector_id(triple)]) for triple in triples] for query, triples in requests]
+        return [
+            [float(query @ vectors[id_]) for id_ in those]
+            for (query, _), those in zip(requests, ids, strict=True)
+        ]
 
     def _rank_passages_many(self, requests: list[tuple[Matrix, list[str]]]) -> list[dict[str, float]]:
         vectors = self._vectors.passages(list({id_ for _, ids in requests for id_ in ids}))
