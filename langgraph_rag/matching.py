@@ -18,7 +18,7 @@ def normalise(text: str) -> str:
 
 def triple_key(triple: Sequence[str]) -> str:
     """Return the form under which two triples count as one."""
-    return "|".join(normalise(part) for part in triple)
+    return "|".join(map(normalise, triple))
 
 
 def triple_text(triple: Sequence[str]) -> str:

@@ -45,6 +45,7 @@ SEARCHES: dict[Search, str] = {
     "hybrid": "both, fused by reciprocal rank",
 }
 _LOCK = "lock"  # held by the process that may change the knowledge base
+_REMEMBERED_PASSAGES = 2_000
 _FUSED_DEPTH = 50  # places of each ranking that reciprocal rank fusion looks at
 _FUSED_CONSTANT = 2  # two rankings that err in different ways: what one has on top is worth a look
 
@@ -95,6 +96,7 @@ class KnowledgeBase:
         self._reader = TripleReader(records, self._graphs)
         self._writing, self._embedding_triples = threading.Lock(), threading.Lock()
         self._triples_embedded_of: tuple[int, str] | None = None  # edition of the records, and whose triples
+        self._remembered: tuple[int, dict[str, Record]] = 0, {}  # passages by id, with the edition of the records
         self._reads: Coalescer[Callable[[], Any], Any] = Coalescer(lambda works: [work() for work in works], largest=1)
 
     @classmethod
@@ -310,7 +312,12 @@ class KnowledgeBase:
 
     async def apassages(self, ids: Sequence[str]) -> list[Record]:
         """Return passages with their sentences and phrases, in the order of the ids; unknown ids are left out."""
-        return await self._read(self._records.passages, ids)
+        remembered = self._remembered_passages()
+        if all(id_ in remembered for id_ in ids):
+            return [remembered[id_] for id_ in dict.fromkeys(ids)]
+        found = await self._read(self._records.passages, ids)
+        remembered.update((record["id"], record) for record in found)
+        return found
 
     async def ahierarchy(self) -> HierarchyGraph:
         """Return the graph of passages, sentences and phrases, ready to walk on."""
@@ -341,6 +348,13 @@ class KnowledgeBase:
         """Read records in turn, without blocking the event loop."""
         done: T = await self._reads.ask(partial(work, *values))
         return done
+
+    def _remembered_passages(self) -> dict[str, Record]:
+        """Return the passages read last; nothing where they may have changed since, or may change elsewhere."""
+        edition, remembered = self._remembered
+        if edition != self._records.edition or len(remembered) > _REMEMBERED_PASSAGES or not self._lock.is_locked:
+            self._remembered = self._records.edition, {}
+        return self._remembered[1]
 
     def _unread_and_triples(self, ids: Sequence[str], extractor: str) -> tuple[list[str], list[Triple]]:
         return self._records.unextracted(extractor, ids), self._records.triples(ids, extractor)

@@ -6,6 +6,7 @@ import re
 import sqlite3
 import threading
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -196,7 +197,7 @@ class RecordStore:
         )
         by_passage: dict[str, list[tuple[list[str], list[int]]]] = {}
         for id_, head, relation, tail, sentences in self._by_ids(query, ids, extractor):
-            by_passage.setdefault(id_, []).append(([head, relation, tail], json.loads(sentences)))
+            by_passage.setdefault(id_, []).append(([head, relation, tail], [*_positions(sentences)]))
         merged: dict[str, Triple] = {}
         for id_ in dict.fromkeys(ids):
             for triple, sentences in by_passage.get(id_, []):
@@ -259,6 +260,11 @@ def _record(row: tuple[Any, ...]) -> Record:
     if source:
         record["source"] = source
     return record
+
+
+@lru_cache  # of the same few small numbers
+def _positions(dumped: str) -> tuple[int, ...]:
+    return tuple(json.loads(dumped))
 
 
 def _chunks(items: Sequence[str], size: int = 500) -> list[list[str]]:

@@ -25,7 +25,7 @@ class Similarity:
         self._embeddings, self._vectors = embeddings, vectors
         self._remembered_queries: OrderedDict[str, Matrix] = OrderedDict()
         self._remembered_triples: dict[str, Matrix] = {}
-        self._queries = Coalescer(self._embed_queries)
+        self._queries = Coalescer(self._embed_queries, largest=16)
         self._searches = Coalescer(self._search_many)
         self._rankings = Coalescer(self._rank_many)
         self._passage_rankings = Coalescer(self._rank_passages_many)
