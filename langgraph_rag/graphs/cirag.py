@@ -25,7 +25,7 @@ from langgraph_rag.nodes.conclude import Conclude
 from langgraph_rag.nodes.construct import Construct, all_of_them, most_similar
 from langgraph_rag.nodes.extract_triples import ExtractTriples, ModelExtractor
 from langgraph_rag.nodes.integrate import Integrate
-from langgraph_rag.nodes.node import as_node
+from langgraph_rag.nodes.node import as_choice, as_node
 from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
 from langgraph_rag.nodes.retrieve import Retrieve
 from langgraph_rag.prompts import answering
@@ -140,10 +140,12 @@ def create_cirag(
         graph.add_edge("extract_triples", "construct")
     else:
         graph.add_edge("retrieve", "construct")
-    graph.add_conditional_edges("construct", after_construct, {"integrate": "integrate", **cascade})
+    graph.add_conditional_edges("construct", as_choice(after_construct), {"integrate": "integrate", **cascade})
     graph.add_edge("integrate", "accumulate")
-    graph.add_conditional_edges("accumulate", after_accumulate, {"retrieve": "retrieve", **cascade})
+    graph.add_conditional_edges("accumulate", as_choice(after_accumulate), {"retrieve": "retrieve", **cascade})
     for name, following in zip(levels, [*levels[1:], "conclude"], strict=True):
-        graph.add_conditional_edges(name, after_answer, {"sufficient": "conclude", "insufficient": following})
+        graph.add_conditional_edges(
+            name, as_choice(after_answer), {"sufficient": "conclude", "insufficient": following}
+        )
     graph.add_edge("conclude", END)
     return graph

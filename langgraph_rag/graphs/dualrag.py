@@ -18,7 +18,7 @@ from langgraph_rag.nodes.answer_from_outline import AnswerFromOutline
 from langgraph_rag.nodes.collect_passages import CollectPassages
 from langgraph_rag.nodes.conclude import Conclude, as_ranked
 from langgraph_rag.nodes.identify_entities import Demand, IdentifyEntities, QueryWithThought
-from langgraph_rag.nodes.node import as_node
+from langgraph_rag.nodes.node import as_choice, as_node
 from langgraph_rag.nodes.read_passages import ReadPassages
 from langgraph_rag.nodes.reason import Reason
 from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
@@ -141,22 +141,24 @@ def create_dualrag(
     graph.add_edge(START, "receive_question")
     graph.add_edge("receive_question", "reason")
     graph.add_conditional_edges(
-        "reason", after_reason, {"look_up": look_up, "answer": "answer", "answer_unread": "retrieve_for_question"}
+        "reason",
+        as_choice(after_reason),
+        {"look_up": look_up, "answer": "answer", "answer_unread": "retrieve_for_question"},
     )
-    graph.add_conditional_edges(look_up, for_each_entity, ["retrieve"])
+    graph.add_conditional_edges(look_up, as_choice(for_each_entity), ["retrieve"])
     if keep_outline:
         graph.add_node("select_documents", as_node(SelectDocuments()))
         graph.add_node("summarize", as_node(Summarize(summarizer or llm, prompts.SUMMARIZE, kb)))
         graph.add_edge("retrieve", "select_documents")
-        graph.add_conditional_edges("select_documents", for_each_reading, ["summarize", "update_outline"])
+        graph.add_conditional_edges("select_documents", as_choice(for_each_reading), ["summarize", "update_outline"])
         graph.add_edge("summarize", "update_outline")
     else:
         graph.add_node("collect_passages", as_node(CollectPassages(kb)))
         graph.add_edge("retrieve", "collect_passages")
         graph.add_edge("collect_passages", "update_outline")
-    graph.add_conditional_edges("update_outline", after_update, ["reason", "answer"])
+    graph.add_conditional_edges("update_outline", as_choice(after_update), ["reason", "answer"])
     graph.add_edge("retrieve_for_question", "answer")
-    graph.add_conditional_edges("answer", after_answer, ["read_passages", "conclude"])
+    graph.add_conditional_edges("answer", as_choice(after_answer), ["read_passages", "conclude"])
     graph.add_edge("read_passages", "conclude")
     graph.add_edge("conclude", END)
     return graph

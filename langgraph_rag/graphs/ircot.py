@@ -12,7 +12,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph_rag.context import Context, Settings, context
 from langgraph_rag.nodes.conclude import Conclude, as_ranked
 from langgraph_rag.nodes.find_support import FindSupport
-from langgraph_rag.nodes.node import as_node
+from langgraph_rag.nodes.node import as_choice, as_node
 from langgraph_rag.nodes.rank_passages import RankPassages
 from langgraph_rag.nodes.read_passages import ReadPassages
 from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
@@ -72,7 +72,7 @@ def create_ircot(
     graph.add_edge("receive_question", "retrieve")
     graph.add_edge("retrieve", "rank_passages")
     graph.add_edge("rank_passages", "think")
-    graph.add_conditional_edges("think", after_think)
+    graph.add_conditional_edges("think", as_choice(after_think), ["retrieve", "read_passages"])
     graph.add_edge("read_passages", "find_support")
     graph.add_edge("find_support", "conclude")
     graph.add_edge("conclude", END)

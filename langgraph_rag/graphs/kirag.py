@@ -29,7 +29,7 @@ from langgraph_rag.nodes.decompose_knowledge import (
     nearest_triples,
 )
 from langgraph_rag.nodes.identify_candidates import IdentifyCandidates, IdentifyInWholeGraph, TakeAll
-from langgraph_rag.nodes.node import as_node
+from langgraph_rag.nodes.node import as_choice, as_node
 from langgraph_rag.nodes.rank_documents import RankDocuments, by_best_score, chain_first
 from langgraph_rag.nodes.read_passages import ReadPassages
 from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
@@ -162,9 +162,13 @@ def create_kirag(
     if retriever != "none":
         graph.add_edge("retrieve", "decompose_knowledge")
         graph.add_edge("decompose_knowledge", "identify_candidates")
-    graph.add_conditional_edges("identify_candidates", after_identify)
-    graph.add_conditional_edges("construct_chain", after_construct)
-    graph.add_conditional_edges("accumulate", after_accumulate, {"continue": first, "rank_documents": "rank_documents"})
+    graph.add_conditional_edges("identify_candidates", as_choice(after_identify), ["construct_chain", "rank_documents"])
+    graph.add_conditional_edges(
+        "construct_chain", as_choice(after_construct), ["construct_chain", "accumulate", "rank_documents"]
+    )
+    graph.add_conditional_edges(
+        "accumulate", as_choice(after_accumulate), {"continue": first, "rank_documents": "rank_documents"}
+    )
     graph.add_edge("rank_documents", "read_passages")
     graph.add_edge("read_passages", "conclude")
     graph.add_edge("conclude", END)

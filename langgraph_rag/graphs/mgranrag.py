@@ -18,7 +18,7 @@ from langgraph_rag.nodes.calibrate import Calibrate
 from langgraph_rag.nodes.conclude import Conclude, as_ranked
 from langgraph_rag.nodes.decompose import Decompose
 from langgraph_rag.nodes.extract_evidence import EvidenceUnit, ExtractEvidence
-from langgraph_rag.nodes.node import as_node
+from langgraph_rag.nodes.node import as_choice, as_node
 from langgraph_rag.nodes.read_passages import ReadPassages
 from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
 from langgraph_rag.nodes.remember import Remember
@@ -124,7 +124,7 @@ def create_mgranrag(
         graph.add_edge("remember", "augment_query")
         graph.add_edge("augment_query", "align_phrases")
         graph.add_edge("align_phrases", "calibrate")
-        graph.add_conditional_edges("calibrate", after_calibrate, ["extract_evidence", "read_passages"])
+        graph.add_conditional_edges("calibrate", as_choice(after_calibrate), ["extract_evidence", "read_passages"])
     graph.add_edge("read_passages", "conclude")
     graph.add_edge("conclude", END)
     return graph

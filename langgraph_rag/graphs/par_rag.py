@@ -17,7 +17,7 @@ from langgraph_rag.nodes.answer_from_trajectories import AnswerFromTrajectories
 from langgraph_rag.nodes.approve_plan import ApprovePlan
 from langgraph_rag.nodes.conclude import Conclude, evidence_by_turns
 from langgraph_rag.nodes.look_up_question import LookUpQuestion
-from langgraph_rag.nodes.node import as_node
+from langgraph_rag.nodes.node import as_choice, as_node
 from langgraph_rag.nodes.plan import MakePlan, PlanOneStep
 from langgraph_rag.nodes.recall import Recall
 from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
@@ -144,8 +144,10 @@ def create_par_rag(
         graph.add_edge("review", "record")
     else:
         graph.add_edge("act", "record")
-    graph.add_conditional_edges("record", after_record)
-    graph.add_conditional_edges("refine", after_refine)
+    graph.add_conditional_edges(
+        "record", as_choice(after_record), ["retrieve", "recall", "refine", "answer_from_trajectories"]
+    )
+    graph.add_conditional_edges("refine", as_choice(after_refine), ["retrieve", "recall"])
     graph.add_edge("answer_from_trajectories", "conclude")
     graph.add_edge("conclude", END)
     return graph

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import set_config_context
 from langgraph.config import get_stream_writer
 
 from langgraph_rag.background import run_in_background
@@ -39,6 +40,27 @@ class Node(Runnable[Any, Update]):
 def as_node(step: Callable[[State], Awaitable[Update]]) -> Node:
     """Wrap a step so that it serves `invoke` and `ainvoke`."""
     return Node(step)
+
+
+class Choice(Runnable[Any, Any]):
+    """A function that chooses where to go on; LangGraph would give a plain one a thread at each step."""
+
+    def __init__(self, choose: Callable[[Any], Any]) -> None:
+        self.choose, self.name = choose, getattr(choose, "__name__", "choose")
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Return the name of the next node, or what to send to which."""
+        return self.invoke(input, config)
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Return the name of the next node, or what to send to which."""
+        with set_config_context(config or {}) as settings:
+            return settings.run(self.choose, input)
+
+
+def as_choice(choose: Callable[[State], Any]) -> Choice:
+    """Wrap a function that chooses the next node; the edge must name the nodes it chooses from."""
+    return Choice(choose)
 
 
 def emit(node: str, **what: object) -> None:

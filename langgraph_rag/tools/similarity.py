@@ -110,10 +110,7 @@ class Similarity:
             for id_, triple in zip(those, triples, strict=True)
         }
         vectors = self._triple_vectors(texts)
-        return [
-            [float(query @ vectors[id_]) for id_ in those]
-            for (query, _), those in zip(requests, ids, strict=True)
-        ]
+        return [[float(query @ vectors[id_]) for id_ in those] for (query, _), those in zip(requests, ids, strict=True)]
 
     def _rank_passages_many(self, requests: list[tuple[Matrix, list[str]]]) -> list[dict[str, float]]:
         vectors = self._vectors.passages(list({id_ for _, ids in requests for id_ in ids}))
