@@ -73,7 +73,7 @@ async def test_a_budget_that_is_large_enough_changes_nothing(method: Any, sample
 
 
 def test_tokens_end_the_search_for_synchronous_callers_too(method: Any, sample_kb: KnowledgeBase) -> None:
-    found = method(OfflineModel(), sample_kb).compile().invoke(LATER, context={"max_tokens": 300})
+    found = method(OfflineModel(), sample_kb).compile().invoke(LATER, context={"max_tokens": 100})
 
     assert found["usage"]["stopped_by"] == "max_tokens"
     assert found["usage"]["calls"] == 0
