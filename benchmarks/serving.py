@@ -32,7 +32,7 @@ _PASSAGE = {"title": "Tolmar Bridge", "text": "The Tolmar Bridge spans the River
 
 
 class Measured(TypedDict):
-    """One method: seconds of all questions at once and of the slowest ones alone, processor seconds of each call."""
+    """One method: seconds of all questions at once and of those of most calls alone, processor seconds of each call."""
 
     together: float
     alone: list[float]
@@ -48,7 +48,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, help="folder with corpus.jsonl and questions.jsonl (more than 64)")
     parser.add_argument("--rounds", type=int, default=3, help="quiet rounds")
-    parser.add_argument("--sample", type=int, default=4, help="questions also asked alone, the slowest ones")
+    parser.add_argument("--sample", type=int, default=4, help="questions also asked alone, those of most calls")
     parser.add_argument("--seconds", type=float, default=0.5, help="what the server takes for a reply")
     parser.add_argument("--methods", default=",".join(METHODS), help="separated by commas")
     parser.add_argument("--kb", type=Path, help="folder to keep the index in for the next run")
@@ -123,15 +123,15 @@ def processor_of_a_call(llm: BaseChatModel) -> float:
 def measure(
     name: str, llm: BaseChatModel, kb: Path, asked: Sequence[str], others: Sequence[str], sample: int
 ) -> Measured:
-    """Ask all at once, then those that took longest alone, both where so far only other questions were asked."""
+    """Ask all at once, then those of most calls alone, both where so far only other questions were asked."""
     (together,) = _runs(name, llm, kb, [asked], others)
-    slowest = sorted(asked, key=lambda question: -together["seconds"][question])[:sample]
-    alone = _runs(name, llm, kb, [[question] for question in slowest], others)
+    longest = sorted(asked, key=lambda question: -together["calls"][question])[:sample]
+    alone = _runs(name, llm, kb, [[question] for question in longest], others)
     return Measured(
         together=round(together["wall"], 3),
         alone=[round(run["wall"], 3) for run in alone],
-        model_calls=together["calls"],
-        processor=round(together["processor"] / together["calls"], 5),
+        model_calls=sum(together["calls"].values()),
+        processor=round(together["processor"] / sum(together["calls"].values()), 5),
     )
 
 
@@ -152,16 +152,11 @@ def _runs(
 
 
 async def _ask_all(graph: Any, asked: Sequence[str]) -> dict[str, Any]:
-    started, used, seconds = time.perf_counter(), time.process_time(), {}
-
-    async def answer(question: str) -> int:
-        result = await graph.ainvoke({"question": question})
-        seconds[question] = time.perf_counter() - started
-        return int(result["usage"]["calls"])
-
-    calls = await asyncio.gather(*map(answer, asked))
+    started, used = time.perf_counter(), time.process_time()
+    results = await asyncio.gather(*(graph.ainvoke({"question": question}) for question in asked))
     wall, processor = time.perf_counter() - started, time.process_time() - used
-    return {"wall": wall, "processor": processor, "calls": sum(calls), "seconds": seconds}
+    calls = {question: result["usage"]["calls"] for question, result in zip(asked, results, strict=True)}
+    return {"wall": wall, "processor": processor, "calls": calls}
 
 
 def _rows(name: str, of: Sequence[Round[Measured]]) -> list[tuple[str, str, str]]:
