@@ -6,7 +6,6 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
@@ -108,12 +107,12 @@ def _asked(messages: list[BaseMessage]) -> dict[str, Any]:
 
 def vectors(kb: KnowledgeBase) -> dict[str, dict[str, list[float]]]:
     """Return every vector stored, by collection and id."""
-    return {name: _stored(getattr(kb._vectors, f"_{name}")) for name in ("passages", "triples")}
-
-
-def _stored(collection: Any) -> dict[str, list[float]]:
-    found = collection.get(include=["embeddings"])
-    return dict(zip(found["ids"], np.asarray(found["embeddings"]).tolist(), strict=True))
+    triples = kb._records.triple_vectors(kb._records.vector_ids())
+    passages = kb._vectors.passages(kb._vectors.ids())
+    return {
+        "passages": {id_: vector.tolist() for id_, vector in passages.items()},
+        "triples": {id_: vector.tolist() for id_, vector in triples.items()},
+    }
 
 
 def contents(kb: KnowledgeBase) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from shutil import rmtree
 from subprocess import PIPE, Popen
 
 import pytest
@@ -582,17 +583,19 @@ def test_a_folder_that_was_only_just_begun_is_begun_anew(tmp_path: Path, embeddi
         assert kb.info()["passages"] == 0
 
 
-def test_damaged_vectors_of_triples_are_made_anew(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damaged_vectors_are_an_error_that_says_how_to_make_them_anew(
+    kb: KnowledgeBase, embeddings: ArithmeticEmbeddings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def damaged(*_: object, **__: object) -> None:
         raise InternalError("Error getting embedding")
 
-    kb.embed_triples(progress=False)
-    stored = kb.info()["triple_vectors"]
-    monkeypatch.setattr(kb._vectors._triples, "get", damaged)
-    triples = [entry["triple"] for entry in kb.triples(["skellby"])]
+    before = kb.search("a village with a lighthouse", 3)
+    monkeypatch.setattr(kb._vectors._passages, "query", damaged)
+    with pytest.raises(KnowledgeBaseError, match="chroma.*cannot be read.*remove that folder"):
+        kb.search("a village with a lighthouse", 3)
+    kb.close()
 
-    (score, *_) = run_in_background(kb.rank(" ".join(triples[0]), triples))
+    rmtree(kb.path / "chroma")
 
-    assert score == pytest.approx(1.0)
-    assert 0 < kb.info()["triple_vectors"] <= stored
-    assert kb.embed_triples(progress=False) + len(triples) == stored
+    with KnowledgeBase.open(kb.path, embeddings) as repaired:
+        assert repaired.search("a village with a lighthouse", 3) == before

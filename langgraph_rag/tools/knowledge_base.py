@@ -90,7 +90,7 @@ class KnowledgeBase:
     ) -> None:
         self.path, self.extractor, self._lock = path, extractor, lock
         self._records, self._vectors, self._embeddings = records, vectors, embeddings
-        self._similarity = Similarity(embeddings, vectors)
+        self._similarity = Similarity(embeddings, vectors, records, writable=lock.is_locked)
         self._indexer = Indexer(records, vectors, self._similarity, embeddings)
         self._graphs = DerivedGraphs(records)
         self._reader = TripleReader(records, self._graphs)
@@ -135,7 +135,7 @@ class KnowledgeBase:
         except KnowledgeBaseError:
             lock.release()
             raise
-        vectors = VectorIndex(path / "chroma", writable=lock.is_locked)
+        vectors = VectorIndex(path / "chroma")
         kb = cls(path, lock, records, vectors, embeddings or MiniLMEmbeddings(), extractor or RuleExtractor())
         try:
             kb._indexer.check_embedder()
@@ -260,7 +260,7 @@ class KnowledgeBase:
             triples=counts["triples"],
             passages_without_triples=counts["passages_without_triples"],
             passages_to_extract=counts["passages_to_extract"],
-            triple_vectors=self._vectors.triple_count(),
+            triple_vectors=counts["triple_vectors"],
             embeddings=self._records.meta("embeddings") or name_of(self._embeddings),
             extractor=self.extractor.version,
             text_pipeline=text_pipeline().name,
@@ -364,6 +364,7 @@ class KnowledgeBase:
             state = self._records.edition, self.extractor.version
             if self._lock.is_locked and self._triples_embedded_of != state:
                 self.embed_triples(progress=False)
+                self._similarity.index_triples()
                 self._triples_embedded_of = state
 
     def _search_graph(self, texts: Sequence[str], k: int) -> list[ScoredPassage]:

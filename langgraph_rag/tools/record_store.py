@@ -1,4 +1,7 @@
-"""The truth of a knowledge base: passages, sentences, phrases and triples in one SQLite file, with BM25 by FTS5."""
+"""The truth of a knowledge base: passages, sentences, phrases and triples in one SQLite file, with BM25 by FTS5.
+
+The vectors of triples lie here, too: a question asks for those of a hundred given triples, not for the nearest of all.
+"""
 
 import hashlib
 import json
@@ -10,12 +13,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from spacy.lang.en.stop_words import STOP_WORDS
 from typing_extensions import TypedDict
 
 from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.matching import triple_key, triple_text
 from langgraph_rag.records import Record, ScoredPassage, Source, Triple
+from langgraph_rag.tools.vector_index import Matrix
 
 FORMAT = 1
 _SCHEMA = """
@@ -38,6 +43,7 @@ CREATE TRIGGER words_in AFTER INSERT ON passages BEGIN
 CREATE TRIGGER words_out AFTER DELETE ON passages BEGIN
     INSERT INTO words (words, rowid, title, text) VALUES ('delete', old.number, old.title, old.text); END;
 """
+_VECTORS = "CREATE TABLE IF NOT EXISTS triple_vectors (id TEXT PRIMARY KEY, vector BLOB NOT NULL)"
 _WORD = re.compile(r"\w+")
 _TITLE_WEIGHT = 2.0  # of a word in BM25: a title says what its passage is about
 
@@ -72,6 +78,7 @@ class RecordStore:
             self._db.execute("PRAGMA foreign_keys=ON")
             if not self._db.execute("SELECT 1 FROM sqlite_master WHERE name='meta'").fetchone():
                 self._db.executescript("BEGIN;" + _SCHEMA + f"INSERT INTO meta VALUES ('format', '{FORMAT}'); COMMIT;")
+            self._db.execute(_VECTORS)
         except sqlite3.DatabaseError as error:
             raise KnowledgeBaseError(f"{path} is not a knowledge base of this package: {error}") from error
         found = int(self.meta("format") or 0)
@@ -124,7 +131,10 @@ class RecordStore:
                 self._db.execute(f"DELETE FROM passages WHERE id IN ({_marks(chunk)})", chunk)
             self.edition += 1
             kept = {row[0] for row in self._by_ids("SELECT DISTINCT vector FROM triples WHERE vector IN", doomed)}
-            return [vector for vector in doomed if vector not in kept]
+            unused = [vector for vector in doomed if vector not in kept]
+            for chunk in _chunks(unused):
+                self._db.execute(f"DELETE FROM triple_vectors WHERE id IN ({_marks(chunk)})", chunk)
+            return unused
 
     def passages(self, ids: Sequence[str]) -> list[Record]:
         """Return the stored passages of the given ids, in that order; unknown ids are left out."""
@@ -213,9 +223,20 @@ class RecordStore:
         )
         return [row[0] for row in self._by_ids(query, vectors, extractor)]
 
+    def triple_vectors(self, ids: Sequence[str]) -> dict[str, Matrix]:
+        """Return the vectors of triples that are stored, by id."""
+        rows = self._by_ids("SELECT id, vector FROM triple_vectors WHERE id IN", ids)
+        return {row[0]: np.frombuffer(row[1], dtype=np.float32) for row in rows}
+
+    def put_triple_vectors(self, ids: Sequence[str], vectors: Matrix) -> None:
+        """Store vectors of triples (shape: ids x dimensions); existing ones are replaced."""
+        rows = [(id_, vector.tobytes()) for id_, vector in zip(ids, vectors, strict=True)]
+        with self._lock, self._db:
+            self._db.executemany("INSERT OR REPLACE INTO triple_vectors VALUES (?, ?)", rows)
+
     def vector_ids(self) -> list[str]:
-        """Return the ids of the vectors of all triples, whether embedded or not."""
-        return [row[0] for row in self._rows("SELECT DISTINCT vector FROM triples")]
+        """Return the ids of the vectors of triples that are stored."""
+        return [row[0] for row in self._rows("SELECT id FROM triple_vectors")]
 
     def barren(self, ids: Sequence[str], extractor: str) -> int:
         """Return how many of the passages an extractor has read without finding a triple."""
@@ -231,6 +252,7 @@ class RecordStore:
             "passages": "SELECT count(*) FROM passages",
             "sentences": "SELECT coalesce(sum(json_array_length(sentences)), 0) FROM passages",
             "phrases": "SELECT count(DISTINCT value) FROM passages, json_each(phrases)",
+            "triple_vectors": "SELECT count(*) FROM triple_vectors",
         }
         counted = {name: int(self._rows(query)[0][0]) for name, query in queries.items()}
         counted["triples"] = int(self._rows("SELECT count(*) FROM triples WHERE extractor = ?", extractor)[0][0])

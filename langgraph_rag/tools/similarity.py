@@ -11,18 +11,26 @@ from langgraph_rag.matching import triple_text
 from langgraph_rag.records import ScoredPassage
 from langgraph_rag.tools.coalescer import Coalescer
 from langgraph_rag.tools.embeddings import SentenceEmbeddings
-from langgraph_rag.tools.record_store import vector_id
+from langgraph_rag.tools.record_store import RecordStore, vector_id
 from langgraph_rag.tools.vector_index import Matrix, VectorIndex
 
 _REMEMBERED_QUERIES = 1_024
-_REMEMBERED_TRIPLES = 50_000  # vectors; reading them from Chroma is what asking costs most
+_REMEMBERED_TRIPLES = 50_000  # vectors
+_BATCH = 5_000  # vectors
 
 
 class Similarity:
-    """Embeds queries and compares them with stored vectors; triples are embedded when a query first meets them."""
+    """Embeds queries and compares them with stored vectors; triples are embedded when a query first meets them.
 
-    def __init__(self, embeddings: Embeddings, vectors: VectorIndex) -> None:
-        self._embeddings, self._vectors = embeddings, vectors
+    Args:
+        embeddings: the embedder.
+        vectors: where passages, and triples, are searched.
+        records: where the vectors of triples are kept.
+        writable: whether this process may keep any.
+    """
+
+    def __init__(self, embeddings: Embeddings, vectors: VectorIndex, records: RecordStore, *, writable: bool) -> None:
+        self._embeddings, self._vectors, self._records, self._writable = embeddings, vectors, records, writable
         self._remembered_queries: OrderedDict[str, Matrix] = OrderedDict()
         self._remembered_triples: dict[str, Matrix] = {}
         self._queries = Coalescer(self._embed_queries, largest=16)
@@ -65,11 +73,19 @@ class Similarity:
     def embed_triples(self, triples: Sequence[Sequence[str]]) -> int:
         """Embed and store the triples that have no vector yet; return how many these were."""
         texts = {vector_id(triple): triple_text(triple) for triple in triples}
-        stored = self._vectors.triples(list(texts))
+        stored = self._records.triple_vectors(list(texts))
         missing = [id_ for id_ in texts if id_ not in stored]
         if missing:
-            self._vectors.put_triples(missing, self.embed([texts[id_] for id_ in missing]))
+            self._records.put_triple_vectors(missing, self.embed([texts[id_] for id_ in missing]))
         return len(missing)
+
+    def index_triples(self) -> None:
+        """Make all triples that have a vector ready to be searched."""
+        indexed = set(self._vectors.triple_ids())
+        missing = [id_ for id_ in self._records.vector_ids() if id_ not in indexed]
+        for start in range(0, len(missing), _BATCH):
+            vectors = self._records.triple_vectors(missing[start : start + _BATCH])
+            self._vectors.put_triples(list(vectors), np.stack(list(vectors.values())))
 
     def forget_triples(self, ids: Sequence[str]) -> None:
         """Forget the vectors of triples that are gone."""
@@ -119,11 +135,12 @@ class Similarity:
     def _triple_vectors(self, texts: Mapping[str, str]) -> dict[str, Matrix]:
         remembered = self._remembered_triples
         known = {id_: remembered[id_] for id_ in texts if id_ in remembered}
-        known |= self._vectors.triples([id_ for id_ in texts if id_ not in known])
+        known |= self._records.triple_vectors([id_ for id_ in texts if id_ not in known])
         missing = [id_ for id_ in texts if id_ not in known]
         if missing:
             vectors = self.embed([texts[id_] for id_ in missing])
-            self._vectors.put_triples(missing, vectors)
+            if self._writable:
+                self._records.put_triple_vectors(missing, vectors)
             known.update(zip(missing, vectors, strict=True))
         if len(remembered) + len(known) > _REMEMBERED_TRIPLES:
             remembered.clear()

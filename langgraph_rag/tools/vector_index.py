@@ -1,9 +1,8 @@
-"""Vectors in Chroma: one collection for passages, one for triples; derived from the records, never the truth.
+"""Vectors in Chroma: a collection of passages, and one of triples once these are searched; derived from the records.
 
 Chroma's files bear any number of threads, but only one process that writes.
 """
 
-import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from langgraph_rag.errors import KnowledgeBaseError
+
 Matrix = npt.NDArray[np.float32]
-_log = logging.getLogger(__name__)
 _LARGEST_WRITE = 5_000  # Chroma refuses more than 5,461 rows at once
 
 
@@ -21,14 +21,12 @@ class VectorIndex:
 
     Args:
         path: the folder.
-        writable: whether this process writes; otherwise triple vectors are not kept.
     """
 
-    def __init__(self, path: Path, *, writable: bool = True) -> None:
+    def __init__(self, path: Path) -> None:
         import chromadb  # here, because importing it takes most of a second
 
-        self._writable = writable
-
+        self._path = path
         settings = chromadb.Settings(anonymized_telemetry=False)
         self._client = chromadb.PersistentClient(str(path.resolve()), settings=settings)  # it is shared by path
         self._passages, self._triples = self._collection("passages"), self._collection("triples")
@@ -56,11 +54,11 @@ class VectorIndex:
 
     def search(self, vectors: Matrix, k: int) -> list[list[tuple[str, float]]]:
         """Return the k nearest passages of each query vector with their cosine, best first."""
-        return _nearest(self._passages, vectors, k)
+        return self._nearest(self._passages, vectors, k)
 
     def search_triples(self, vectors: Matrix, k: int) -> list[list[tuple[str, float]]]:
         """Return the k nearest triples of each query vector with their cosine, best first."""
-        return _nearest(self._triples, vectors, k)
+        return self._nearest(self._triples, vectors, k)
 
     def passages(self, ids: Sequence[str]) -> dict[str, Matrix]:
         """Return the passage vectors that are stored."""
@@ -73,41 +71,30 @@ class VectorIndex:
                 collection.delete(ids=list(ids[start : start + _LARGEST_WRITE]))
 
     def put_triples(self, ids: Sequence[str], vectors: Matrix) -> None:
-        """Store triple vectors, if this process writes; existing ones are replaced."""
-        if self._writable:
-            _upsert(self._triples, ids, vectors)
-
-    def triples(self, ids: Sequence[str]) -> dict[str, Matrix]:
-        """Return the triple vectors that are stored; where they cannot be read, they are begun anew."""
-        from chromadb.errors import InternalError
-
-        try:
-            return _stored(self._triples, ids)
-        except InternalError as error:
-            _log.warning("the vectors of triples cannot be read and are made anew: %s", error)
-            if self._writable:
-                self._client.delete_collection(self._triples.name)
-                self._triples = self._collection("triples")
-            return {}
+        """Make triples (vectors: ids x dimensions) ready to be searched; existing ones are replaced."""
+        _upsert(self._triples, ids, vectors)
 
     def triple_ids(self) -> list[str]:
-        """Return the ids of all triple vectors."""
+        """Return the ids of the triples that can be searched."""
         return list(self._triples.get(include=[])["ids"])
 
-    def triple_count(self) -> int:
-        """Return the number of triple vectors."""
-        return int(self._triples.count())
+    def _nearest(self, collection: Any, vectors: Matrix, k: int) -> list[list[tuple[str, float]]]:
+        from chromadb.errors import InternalError
 
-
-def _nearest(collection: Any, vectors: Matrix, k: int) -> list[list[tuple[str, float]]]:
-    k = min(k, int(collection.count()))
-    if k == 0:
-        return [[] for _ in vectors]
-    found = collection.query(query_embeddings=vectors, n_results=k, include=["distances"])
-    return [
-        sorted(((id_, 1.0 - distance) for id_, distance in zip(ids, distances, strict=True)), key=_best_first)
-        for ids, distances in zip(found["ids"], found["distances"], strict=True)
-    ]
+        k = min(k, int(collection.count()))
+        if k == 0:
+            return [[] for _ in vectors]
+        try:
+            found = collection.query(query_embeddings=vectors, n_results=k, include=["distances"])
+        except InternalError as error:
+            raise KnowledgeBaseError(
+                f"the vectors in {self._path} cannot be read ({error}): remove that folder and open the knowledge base "
+                "again, which makes them anew"
+            ) from error
+        return [
+            sorted(((id_, 1.0 - distance) for id_, distance in zip(ids, distances, strict=True)), key=_best_first)
+            for ids, distances in zip(found["ids"], found["distances"], strict=True)
+        ]
 
 
 def _stored(collection: Any, ids: Sequence[str]) -> dict[str, Matrix]:
