@@ -6,13 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from spacy.lang.en.stop_words import STOP_WORDS
-
 from langgraph_rag.matching import normalise
 from langgraph_rag.offline.question import PERSONS
 from langgraph_rag.offline.words import same_name, stems
 from langgraph_rag.tools.rule_triples import extract_triples, topic_of
 from langgraph_rag.tools.spans import spot
+from langgraph_rag.tools.stop_words import stop_words
 from langgraph_rag.tools.text import text_pipeline
 
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
@@ -153,5 +152,5 @@ def _said_of(text: str, start: int, end: int) -> Iterator[str]:
         yield from stems(apposed[1])
     if modifiers := _MODIFIERS.search(text[:start]):
         words = modifiers[1].split()
-        last = max((place for place, word in enumerate(words) if word.lower() in STOP_WORDS), default=-1)
+        last = max((place for place, word in enumerate(words) if word.lower() in stop_words()), default=-1)
         yield from stems(" ".join(words[last + 1 :]))

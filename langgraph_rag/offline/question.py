@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
-from spacy.lang.en.stop_words import STOP_WORDS
-
 from langgraph_rag.offline.words import name_words, stem, stems
 from langgraph_rag.tools.spans import spot
+from langgraph_rag.tools.stop_words import stop_words
 
 Wants = Literal[
     "person", "place", "date", "year", "number", "nationality", "phrase", "thing", "yes or no", "which of two"
@@ -175,7 +174,7 @@ def _asks(text: str, match: re.Match[str]) -> int:
     word, following = match[0].lower(), after[0].lower().strip("?") if after else ""
     if word in {"what", "whom"} or word.startswith("how"):
         return 3
-    if word == "which" and following not in STOP_WORDS and not following.endswith("ed"):
+    if word == "which" and following not in stop_words() and not following.endswith("ed"):
         return 2
     return 0 if following else 1
 
@@ -189,7 +188,7 @@ def _kinds(text: str, asking: re.Match[str] | None) -> frozenset[str]:
     following = _ASKED.match(text, asking.end())
     words: list[str] = []
     for word in following[1].lower().split() if following else ():
-        if word in STOP_WORDS or len(words) == _LONGEST_KIND or (words and word.endswith("ed")):
+        if word in stop_words() or len(words) == _LONGEST_KIND or (words and word.endswith("ed")):
             break
         words.append(stem(re.sub(r"['’]s$", "", word)))
         if asking[0].lower() == "which" and word.endswith(("'s", "’s")):

@@ -3,10 +3,9 @@
 import re
 from functools import lru_cache
 
-from spacy.lang.en.stop_words import STOP_WORDS
-
 from langgraph_rag.matching import normalise
 from langgraph_rag.tools.spans import DATE, MONTHS
+from langgraph_rag.tools.stop_words import stop_words
 
 _SUFFIXES = (
     "ations", "ation", "ings", "ing", "ions", "ion", "ments", "ment", "ors", "or", "ers", "er", "ress", "ed", "es",
@@ -69,11 +68,8 @@ def stem(word: str) -> str:
 @lru_cache(maxsize=65_536)
 def stems(text: str) -> tuple[str, ...]:
     """Return the stems of a text's content words, in order, each once."""
-    words = (
-        word
-        for word in normalise(_POSSESSIVE.sub("", text)).split()
-        if len(word) > 1 and word not in STOP_WORDS | _ASKING
-    )
+    empty = stop_words() | _ASKING
+    words = (word for word in normalise(_POSSESSIVE.sub("", text)).split() if len(word) > 1 and word not in empty)
     return tuple(dict.fromkeys(stem(word) for word in words))
 
 
@@ -81,7 +77,7 @@ def stems(text: str) -> tuple[str, ...]:
 def name_words(name: str) -> frozenset[str]:
     """Return the words by which two names are compared."""
     words = frozenset(normalise(name).split())
-    return words - STOP_WORDS - {"s"} or words
+    return words - stop_words() - {"s"} or words
 
 
 @lru_cache(maxsize=262_144)

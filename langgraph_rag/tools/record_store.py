@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from spacy.lang.en.stop_words import STOP_WORDS
 from typing_extensions import TypedDict
 
 from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.matching import triple_key, triple_text
 from langgraph_rag.records import Record, ScoredPassage, Source, Triple
+from langgraph_rag.tools.stop_words import stop_words
 from langgraph_rag.tools.vector_index import Matrix
 
 FORMAT = 1
@@ -152,7 +152,7 @@ class RecordStore:
 
     def bm25(self, query: str, k: int) -> list[ScoredPassage]:
         """Return the k passages that share the query's rarest words (BM25; a word of the title counts double)."""
-        words = [word for word in _WORD.findall(query.lower()) if word not in STOP_WORDS] or _WORD.findall(query)
+        words = [word for word in _WORD.findall(query.lower()) if word not in stop_words()] or _WORD.findall(query)
         if not words:
             return []
         match = " OR ".join(f'"{word}"' for word in dict.fromkeys(words))

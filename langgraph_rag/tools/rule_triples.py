@@ -5,11 +5,11 @@ A weak but general extractor that needs no model: it works on any text in plain 
 
 import re
 from collections.abc import Iterator
-
-from spacy.lang.en.stop_words import STOP_WORDS
+from functools import cache
 
 from langgraph_rag.matching import normalise
 from langgraph_rag.tools.spans import DATE, Span, spot
+from langgraph_rag.tools.stop_words import stop_words
 
 _PRONOUN = re.compile(r"(?:He|She|It|They|His|Her|Its|Their|This|These|Who|Both)\b")
 _DESCRIPTION = re.compile(r"(?:The|This) [a-z]+\b(?! of\b)")
@@ -25,7 +25,6 @@ _LIFE_DATES = re.compile(r"\(([^()]*\d{4}[^()]*)\)")
 _DASH = re.compile(r"\s*[–—]\s*|\s+-\s+|(?<=\d)-(?=\d)")
 _BORN, _DIED = re.compile(r"\bborn\b|\bb\."), re.compile(r"\bdied\b|\bd\.")
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
-_FUNCTION_WORDS = STOP_WORDS - {"has", "had", "have"} | {"also"}
 _COUNTED = re.compile(r"(?: (?!(?:and|or|in|of|on|at|to|by|as|is|was|were|for|from|with|the)\b)[a-z]+){1,2}")
 _LINKERS = {"and", "or", ",", "&", "as", "well"}
 _DROPPED = {"the", "a", "an", "also", "who", "which", "that", "and", "or", "but", "then", "later", "he", "she", "it",
@@ -124,13 +123,13 @@ def _relation(between: str, previous: str) -> str:
     words = _WORD.findall(text)
     if all(word.lower() in _LINKERS for word in words):
         return previous
-    if len(words) == 1 and words[0].lower() in _FUNCTION_WORDS and previous:
+    if len(words) == 1 and words[0].lower() in _function_words() and previous:
         content = previous.split()
-        while len(content) > 1 and content[-1].lower() in _FUNCTION_WORDS:
+        while len(content) > 1 and content[-1].lower() in _function_words():
             content.pop()
         return " ".join([*content, words[0].lower()])
     kept = [word for word in words if word.lower() not in _DROPPED]
-    if not previous and all(word.lower() in _FUNCTION_WORDS for word in kept):
+    if not previous and all(word.lower() in _function_words() for word in kept):
         return ""
     return " ".join(kept[-_LONGEST_RELATION:])
 
@@ -141,5 +140,10 @@ def _counted(sentence: str, number: Span) -> str:
     return number.text + (counted[0] if counted else "")
 
 
+@cache
+def _function_words() -> frozenset[str]:
+    return stop_words() - {"has", "had", "have"} | {"also"}
+
+
 def _words(text: str) -> set[str]:
-    return {str(word).lower() for word in _WORD.findall(text)}.difference(_FUNCTION_WORDS)
+    return {str(word).lower() for word in _WORD.findall(text)}.difference(_function_words())

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from spacy.lang.en.stop_words import STOP_WORDS
+from langgraph_rag.tools.stop_words import stop_words
 
 Kind = Literal["name", "date", "number"]
 
@@ -76,7 +76,7 @@ def _names(sentence: str) -> Iterator[Span]:
         first = position
         if _opens_clause(tokens, position) and (end == position + 1 or tokens[position + 1][0] == "the"):
             first = position + 1
-        while first < end and tokens[first][0].lower() in STOP_WORDS:
+        while first < end and tokens[first][0].lower() in stop_words():
             first += 1
         if first < end:
             start, stop = tokens[first].start(), tokens[end - 1].end()

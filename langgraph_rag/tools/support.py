@@ -3,9 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from spacy.lang.en.stop_words import STOP_WORDS
-
 from langgraph_rag.records import Evidence, Record
+from langgraph_rag.tools.stop_words import stop_words
 from langgraph_rag.tools.text import text_pipeline
 
 _WORD = re.compile(r"\w+")
@@ -56,4 +55,4 @@ def _covering(statement: set[str], offered: list[tuple[set[str], Record, str]]) 
 
 
 def _words(text: str) -> set[str]:
-    return {word for word in _WORD.findall(text.casefold()) if word not in STOP_WORDS}
+    return {word for word in _WORD.findall(text.casefold()) if word not in stop_words()}
