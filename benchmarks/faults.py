@@ -1,9 +1,6 @@
 """Ask questions of a served model of which 30 % of the replies are broken, over HTTP, and see what becomes of them.
 
 python benchmarks/faults.py [--questions 200]
-
-Memory still rises for some hundreds of questions, while Python's objects stay level: so does that of the embedder alone
-when it is given inputs of ever new shapes, in part because oneDNN keeps a compiled kernel for each (1,024 at most).
 """
 
 import argparse

@@ -1,6 +1,7 @@
 """Embedders by name: each with the prefixes and pooling it was trained with, in the number format fastest here."""
 
 import hashlib
+import os
 import threading
 import time
 from bisect import bisect
@@ -18,6 +19,8 @@ MINILM = "all-MiniLM-L6-v2"
 _MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 _WORDS_PER_BATCH = 2_000  # passages go 16 at a time, triples by the hundred: more wastes padding, fewer wastes calls
 _LENGTHS = (16, 64)  # words that tell short texts (phrases, triples, questions) from long ones (passages)
+_KEPT_BY_TORCH = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")
+"""What torch keeps for each shape of a batch, 1,024 of each by default: with texts of all lengths, two gigabytes."""
 _PROBE = ["A short sentence of a dozen words with which to time the number formats."] * 16
 
 
@@ -154,6 +157,8 @@ def _packaged_minilm() -> str:
 
 def _load(source: str, pooling: str) -> Any:
     """Load a model with the pooling it comes with, or with its family's where it comes with none."""
+    for kept in _KEPT_BY_TORCH:
+        os.environ.setdefault(kept, "64")
     try:
         from sentence_transformers import SentenceTransformer
         from sentence_transformers.sentence_transformer import modules
