@@ -22,7 +22,7 @@ WALL_GOAL, PROCESSOR_GOAL = 1.3, 0.040
 _AT_ONCE = 64
 _CALLS = {
     "Chroma searches": ("_vectors", "search"),
-    "Chroma reads of triple vectors": ("_vectors", "triples"),
+    "reads of triple vectors": ("_records", "triple_vectors"),
     "passage reads": ("_records", "passages"),
     "triple reads": ("_records", "triples"),
     "BM25 searches": ("_records", "bm25"),
