@@ -599,3 +599,14 @@ def test_damaged_vectors_are_an_error_that_says_how_to_make_them_anew(
 
     with KnowledgeBase.open(kb.path, embeddings) as repaired:
         assert repaired.search("a village with a lighthouse", 3) == before
+
+
+def test_what_one_opening_deletes_no_other_of_the_process_remembers(
+    kb: KnowledgeBase, embeddings: ArithmeticEmbeddings
+) -> None:
+    with KnowledgeBase.open(kb.path, embeddings) as second:
+        assert len(run_in_background(second.apassages(["skellby", "heron"]))) == 2
+
+        kb.delete(["skellby"])
+
+        assert [record["id"] for record in run_in_background(second.apassages(["skellby", "heron"]))] == ["heron"]

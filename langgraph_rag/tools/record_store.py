@@ -8,6 +8,7 @@ import json
 import re
 import sqlite3
 import threading
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -43,6 +44,7 @@ CREATE TRIGGER words_in AFTER INSERT ON passages BEGIN
 CREATE TRIGGER words_out AFTER DELETE ON passages BEGIN
     INSERT INTO words (words, rowid, title, text) VALUES ('delete', old.number, old.title, old.text); END;
 """
+_editions: Counter[Path] = Counter()  # by file: a process may open one more than once
 _VECTORS = "CREATE TABLE IF NOT EXISTS triple_vectors (id TEXT PRIMARY KEY, vector BLOB NOT NULL)"
 _WORD = re.compile(r"\w+")
 _TITLE_WEIGHT = 2.0  # of a word in BM25: a title says what its passage is about
@@ -69,8 +71,7 @@ class RecordStore:
     """Passages and what was read out of them; every method is one transaction and safe to call from any thread."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._lock = path, threading.RLock()
-        self.edition = 0  # grows whenever passages come or go
+        self._path, self._file, self._lock = path, path.resolve(), threading.RLock()
         try:
             self._db = sqlite3.connect(path, check_same_thread=False)
             self._db.execute("PRAGMA journal_mode=WAL")
@@ -78,7 +79,7 @@ class RecordStore:
             self._db.execute("PRAGMA foreign_keys=ON")
             if not self._db.execute("SELECT 1 FROM sqlite_master WHERE name='meta'").fetchone():
                 self._db.executescript("BEGIN;" + _SCHEMA + f"INSERT INTO meta VALUES ('format', '{FORMAT}'); COMMIT;")
-            self._db.execute(_VECTORS)
+            self._db.execute(_VECTORS)  # which what earlier versions made does not have yet
         except sqlite3.DatabaseError as error:
             raise KnowledgeBaseError(f"{path} is not a knowledge base of this package: {error}") from error
         found = int(self.meta("format") or 0)
@@ -88,6 +89,11 @@ class RecordStore:
                 f"{path.parent} has format {found}, this version of langgraph-rag reads format {FORMAT}: "
                 + ("update langgraph-rag" if found > FORMAT else "index the documents again")
             )
+
+    @property
+    def edition(self) -> int:
+        """A number that grows whenever this process, by any of its openings of the file, adds or removes passages."""
+        return _editions[self._file]
 
     def close(self) -> None:
         """Close the file."""
@@ -120,7 +126,7 @@ class RecordStore:
                 "INSERT INTO passages (id, title, text, source, hash, sentences, phrases) VALUES (?, ?, ?, ?, ?, ?, ?)",
                 rows,
             )
-            self.edition += 1
+            _editions[self._file] += 1
 
     def delete(self, ids: Sequence[str]) -> list[str]:
         """Remove passages and all that came from them alone; return the ids of triple vectors nobody needs now."""
@@ -129,7 +135,7 @@ class RecordStore:
                 "SELECT DISTINCT vector FROM triples JOIN passages ON number = passage WHERE id IN", ids)]  # fmt: skip
             for chunk in _chunks(ids):
                 self._db.execute(f"DELETE FROM passages WHERE id IN ({_marks(chunk)})", chunk)
-            self.edition += 1
+            _editions[self._file] += 1
             kept = {row[0] for row in self._by_ids("SELECT DISTINCT vector FROM triples WHERE vector IN", doomed)}
             unused = [vector for vector in doomed if vector not in kept]
             for chunk in _chunks(unused):
