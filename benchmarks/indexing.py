@@ -18,7 +18,6 @@ from typing import Any
 import torch
 from measuring import Round, corpus, counted, quiet, report, rounds, timed, verdict
 
-from langgraph_rag.tools import embeddings as embedder
 from langgraph_rag.tools.embeddings import MiniLMEmbeddings
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -60,7 +59,7 @@ def main() -> None:
         pairs = rounds(lambda: _pair(minilm, texts, documents, folder, next(number)), arguments.pairs)
         openings = rounds(lambda: _opening(folder / "0"), 5)
     throughputs = rounds(lambda: _throughput(minilm, texts[:: max(1, len(texts) // _SAMPLE)]), arguments.pairs)
-    choices = Counter(_name(embedder._fastest_format(minilm._model())) for _ in range(_PROBES))
+    choices = Counter(_chosen(MiniLMEmbeddings()) for _ in range(_PROBES))
 
     ratio = statistics.median(_ratio(pair) for pair in quiet(pairs))
     speed = {side: len(documents) / seconds for side, seconds in _medians(pairs).items()}
