@@ -25,6 +25,7 @@ _QUESTION = re.compile(r"^(?:Q0|(?:Original q|Q)uestion): (.*)$", re.MULTILINE)
 _TITLE = re.compile(r"^(?:Title:|#) (.*)\n(?:\d+\. )?(.*?)(?:\. |$)", re.MULTILINE)
 _SOURCE = re.compile(r"^\[(\d+)\] (\w+(?: \w+)?)(.*?)(?:\. |$)", re.MULTILINE)
 _SENTENCE = re.compile(r"^(\d+)\. (.*)$", re.MULTILINE)
+_NAME = re.compile(r"[A-Z][\w'-]*(?: [A-Z][\w'-]*)*|\d{4}")
 _STEP = re.compile(r"^\d+\. ", re.MULTILINE)
 
 
@@ -175,7 +176,7 @@ def _decompose(request: str) -> dict[str, Any]:
 def _extract_evidence(request: str) -> dict[str, Any]:
     sentences = _SENTENCE.findall(request)[:: max(1, len(_SENTENCE.findall(request)) // 5)][:5]
     evidence = [
-        f"{number} | {place if place < 3 else ''} | 0 | {'; '.join(text.split()[:3])}"
+        f"{number} | {place if place < 3 else ''} | 0 | {'; '.join(_NAME.findall(text)[:_KEPT])}"
         for place, (number, text) in enumerate(sentences, start=1)
     ]
     thought = f"Sentence {sentences[0][0]} names {_about(request, 0)}, which answers Q1 and leads to Q0. "

@@ -69,6 +69,8 @@ def test_similar_phrases_share_words_and_have_the_same_numbers() -> None:
     assert graph.similar("the treaty 1815") == []  # "Treaty 1815" stands in no sentence
     assert graph.similar("Kell treaty of 1814") == ["Treaty 1814 of Kell"]
     assert graph.similar("Kell treaty of 1816") == []
+    assert graph.similar("Kell 1814") == ["Treaty 1814 of Kell"]
+    assert graph.similar("Kell of many other things 1814") == []
 
 
 def test_a_walk_from_a_phrase_ranks_the_passages_that_name_it() -> None:

@@ -22,7 +22,7 @@ class AlignInput(TypedDict):
 
 @dataclass(frozen=True)
 class AlignPhrases:
-    """Match by normal form, else with the most similar phrase that shares a word and has the same numbers."""
+    """Match by normal form, else with the most similar phrase that has half of the words and the same numbers."""
 
     kb: KnowledgeBase
 

@@ -16,6 +16,7 @@ from langgraph_rag.tools.pagerank import Ids, Numbers, PageRankGraph
 
 _BRACKETS = re.compile(r"\s*\([^()]*\)")
 _COMMON = 200  # phrases a word may stand in and still tell similar ones
+_ALIKE = 0.5  # share of the words of two phrases that both have; with fewer they hardly ever mean the same
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ class HierarchyGraph:
         return phrase in self.walk.neighbours(sentence)
 
     def similar(self, text: str, limit: int = 10) -> list[str]:
-        """Return the phrases that share most words with a text and have the same numbers in it, best first."""
+        """Return the phrases that share most words, half of them at least, and all numbers with a text, best first."""
         words = frozenset(normalise(text).split())
         numbers = {word for word in words if word.isdigit()}
         shared: Counter[str] = Counter()
@@ -109,7 +110,8 @@ class HierarchyGraph:
             for form, count in shared.items()
             if {word for word in form.split() if word.isdigit()} == numbers
         }
-        best = sorted(likeness, key=lambda form: (-likeness[form], form))[:limit]
+        alike = [form for form, share in likeness.items() if share >= _ALIKE]
+        best = sorted(alike, key=lambda form: (-likeness[form], form))[:limit]
         return [self.names[self.phrases[form] - len(self.passages) - len(self.sentences)] for form in best]
 
     def ranking(self, scores: Numbers, limit: int) -> list[ScoredPassage]:
