@@ -5,7 +5,7 @@ from typing import Any, get_type_hints
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
-from langgraph_rag.nodes.node import as_node
+from langgraph_rag.nodes.node import Node
 from langgraph_rag.nodes.reply import InConversation, Reply
 from langgraph_rag.nodes.take_message import MessagesInput, TakeMessage
 
@@ -27,10 +27,10 @@ def with_messages(graph: StateGraph[Any, Any, Any, Any]) -> StateGraph[Any, Any,
     talking: StateGraph[Any, Any, Any, Any] = StateGraph(
         state, context_schema=graph.context_schema, input_schema=MessagesInput, output_schema=output
     )
-    talking.add_node("take_message", as_node(TakeMessage()))
+    talking.add_node("take_message", Node(TakeMessage()))
     for name, node in graph.nodes.items():
-        talking.add_node(name, as_node(InConversation(node.runnable.step)))  # type: ignore[union-attr]
-    talking.add_node("reply", as_node(Reply()))
+        talking.add_node(name, Node(InConversation(node.runnable.step)))  # type: ignore[union-attr]
+    talking.add_node("reply", Node(Reply()))
 
     ends = {START: "take_message", END: "reply"}
     talking.add_edge(START, "take_message")

@@ -25,7 +25,7 @@ from langgraph_rag.nodes.conclude import Conclude
 from langgraph_rag.nodes.construct import Construct, all_of_them, most_similar
 from langgraph_rag.nodes.extract_triples import ExtractTriples, ModelExtractor
 from langgraph_rag.nodes.integrate import Integrate
-from langgraph_rag.nodes.node import as_choice, as_node
+from langgraph_rag.nodes.node import Choice, Node
 from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
 from langgraph_rag.nodes.retrieve import Retrieve
 from langgraph_rag.prompts import answering
@@ -122,30 +122,28 @@ def create_cirag(
     levels = [f"answer_from_{level}" for level in granularities]
     extractor = ModelExtractor(llm) if triples == "online" else kb.extractor
     graph = StateGraph(CiragState, context_schema=Context, input_schema=QuestionInput, output_schema=CiragResult)
-    graph.add_node("receive_question", as_node(ReceiveQuestion(_BEGINNINGS)))
-    graph.add_node("retrieve", as_node(Retrieve(kb)))
-    graph.add_node("construct", as_node(Construct(kb, extractor, _SELECT[ranking], DEFAULTS)))
-    graph.add_node("integrate", as_node(Integrate(integrator or llm, prompts.INTEGRATE, kb)))
-    graph.add_node("accumulate", as_node(Accumulate(kb)))
+    graph.add_node("receive_question", Node(ReceiveQuestion(_BEGINNINGS)))
+    graph.add_node("retrieve", Node(Retrieve(kb)))
+    graph.add_node("construct", Node(Construct(kb, extractor, _SELECT[ranking], DEFAULTS)))
+    graph.add_node("integrate", Node(Integrate(integrator or llm, prompts.INTEGRATE, kb)))
+    graph.add_node("accumulate", Node(Accumulate(kb)))
     for name, level in zip(levels, granularities, strict=True):
-        graph.add_node(name, as_node(AnswerFrom(answerer or llm, _PROMPTS[level], kb, level, _GATHER[level])))
-    graph.add_node("conclude", as_node(Conclude()))
+        graph.add_node(name, Node(AnswerFrom(answerer or llm, _PROMPTS[level], kb, level, _GATHER[level])))
+    graph.add_node("conclude", Node(Conclude()))
 
     cascade: dict[Hashable, str] = {"generate": levels[0], "generate_without_evidence": levels[-1]}
     graph.add_edge(START, "receive_question")
     graph.add_edge("receive_question", "retrieve")
     if triples == "online":
-        graph.add_node("extract_triples", as_node(ExtractTriples(kb, extractor)))
+        graph.add_node("extract_triples", Node(ExtractTriples(kb, extractor)))
         graph.add_edge("retrieve", "extract_triples")
         graph.add_edge("extract_triples", "construct")
     else:
         graph.add_edge("retrieve", "construct")
-    graph.add_conditional_edges("construct", as_choice(after_construct), {"integrate": "integrate", **cascade})
+    graph.add_conditional_edges("construct", Choice(after_construct), {"integrate": "integrate", **cascade})
     graph.add_edge("integrate", "accumulate")
-    graph.add_conditional_edges("accumulate", as_choice(after_accumulate), {"retrieve": "retrieve", **cascade})
+    graph.add_conditional_edges("accumulate", Choice(after_accumulate), {"retrieve": "retrieve", **cascade})
     for name, following in zip(levels, [*levels[1:], "conclude"], strict=True):
-        graph.add_conditional_edges(
-            name, as_choice(after_answer), {"sufficient": "conclude", "insufficient": following}
-        )
+        graph.add_conditional_edges(name, Choice(after_answer), {"sufficient": "conclude", "insufficient": following})
     graph.add_edge("conclude", END)
     return graph

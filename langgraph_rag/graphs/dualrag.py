@@ -18,7 +18,7 @@ from langgraph_rag.nodes.answer_from_outline import AnswerFromOutline
 from langgraph_rag.nodes.collect_passages import CollectPassages
 from langgraph_rag.nodes.conclude import Conclude, as_ranked
 from langgraph_rag.nodes.identify_entities import Demand, IdentifyEntities, QueryWithThought
-from langgraph_rag.nodes.node import as_choice, as_node
+from langgraph_rag.nodes.node import Choice, Node
 from langgraph_rag.nodes.read_passages import ReadPassages
 from langgraph_rag.nodes.reason import Reason
 from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
@@ -119,46 +119,44 @@ def create_dualrag(
         keep_outline: whether findings are summarised by entity; else the passages are kept as they are ("w/o KO").
     """
     thinking = reasoner or llm
-    reason = as_node(Reason(thinking, prompts.REASON) if detect_gaps else Reason(thinking, prompts.THINK_ON))
+    reason = Node(Reason(thinking, prompts.REASON) if detect_gaps else Reason(thinking, prompts.THINK_ON))
     look_up = "identify_entities" if identify_entities else "query_with_thought"
     querying = (
         IdentifyEntities(identifier or llm, prompts.IDENTIFY_ENTITIES) if identify_entities else QueryWithThought()
     )
 
     graph = StateGraph(DualragState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
-    graph.add_node("receive_question", as_node(ReceiveQuestion(_BEGINNINGS)))
+    graph.add_node("receive_question", Node(ReceiveQuestion(_BEGINNINGS)))
     graph.add_node("reason", reason)
-    graph.add_node(look_up, as_node(querying))
-    graph.add_node("retrieve", as_node(RetrieveForEntity(kb, reranker or EmbeddingReranker(kb=kb))))
-    graph.add_node("update_outline", as_node(UpdateOutline()))
-    graph.add_node("retrieve_for_question", as_node(Retrieve(kb)))
-    graph.add_node("answer", as_node(AnswerFromOutline(answerer or llm, prompts.ANSWER_FROM_OUTLINE)))
-    graph.add_node(
-        "read_passages", as_node(ReadPassages(answerer or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS))
-    )
-    graph.add_node("conclude", as_node(Conclude(as_ranked)))
+    graph.add_node(look_up, Node(querying))
+    graph.add_node("retrieve", Node(RetrieveForEntity(kb, reranker or EmbeddingReranker(kb=kb))))
+    graph.add_node("update_outline", Node(UpdateOutline()))
+    graph.add_node("retrieve_for_question", Node(Retrieve(kb)))
+    graph.add_node("answer", Node(AnswerFromOutline(answerer or llm, prompts.ANSWER_FROM_OUTLINE)))
+    graph.add_node("read_passages", Node(ReadPassages(answerer or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS)))
+    graph.add_node("conclude", Node(Conclude(as_ranked)))
 
     graph.add_edge(START, "receive_question")
     graph.add_edge("receive_question", "reason")
     graph.add_conditional_edges(
         "reason",
-        as_choice(after_reason),
+        Choice(after_reason),
         {"look_up": look_up, "answer": "answer", "answer_unread": "retrieve_for_question"},
     )
-    graph.add_conditional_edges(look_up, as_choice(for_each_entity), ["retrieve"])
+    graph.add_conditional_edges(look_up, Choice(for_each_entity), ["retrieve"])
     if keep_outline:
-        graph.add_node("select_documents", as_node(SelectDocuments()))
-        graph.add_node("summarize", as_node(Summarize(summarizer or llm, prompts.SUMMARIZE, kb)))
+        graph.add_node("select_documents", Node(SelectDocuments()))
+        graph.add_node("summarize", Node(Summarize(summarizer or llm, prompts.SUMMARIZE, kb)))
         graph.add_edge("retrieve", "select_documents")
-        graph.add_conditional_edges("select_documents", as_choice(for_each_reading), ["summarize", "update_outline"])
+        graph.add_conditional_edges("select_documents", Choice(for_each_reading), ["summarize", "update_outline"])
         graph.add_edge("summarize", "update_outline")
     else:
-        graph.add_node("collect_passages", as_node(CollectPassages(kb)))
+        graph.add_node("collect_passages", Node(CollectPassages(kb)))
         graph.add_edge("retrieve", "collect_passages")
         graph.add_edge("collect_passages", "update_outline")
-    graph.add_conditional_edges("update_outline", as_choice(after_update), ["reason", "answer"])
+    graph.add_conditional_edges("update_outline", Choice(after_update), ["reason", "answer"])
     graph.add_edge("retrieve_for_question", "answer")
-    graph.add_conditional_edges("answer", as_choice(after_answer), ["read_passages", "conclude"])
+    graph.add_conditional_edges("answer", Choice(after_answer), ["read_passages", "conclude"])
     graph.add_edge("read_passages", "conclude")
     graph.add_edge("conclude", END)
     return graph

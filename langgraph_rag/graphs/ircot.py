@@ -12,7 +12,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph_rag.context import Context, Settings, context
 from langgraph_rag.nodes.conclude import Conclude, as_ranked
 from langgraph_rag.nodes.find_support import FindSupport
-from langgraph_rag.nodes.node import as_choice, as_node
+from langgraph_rag.nodes.node import Choice, Node
 from langgraph_rag.nodes.rank_passages import RankPassages
 from langgraph_rag.nodes.read_passages import ReadPassages
 from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
@@ -60,19 +60,19 @@ def create_ircot(
         reader: the model that answers.
     """
     graph = StateGraph(IrcotState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
-    graph.add_node("receive_question", as_node(ReceiveQuestion(_BEGINNINGS)))
-    graph.add_node("retrieve", as_node(Retrieve(kb)))
-    graph.add_node("rank_passages", as_node(RankPassages()))
-    graph.add_node("think", as_node(Think(thinker or llm, ircot.NEXT_THOUGHT, kb, DEFAULTS)))
-    graph.add_node("read_passages", as_node(ReadPassages(reader or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS)))
-    graph.add_node("find_support", as_node(FindSupport(kb, DEFAULTS)))
-    graph.add_node("conclude", as_node(Conclude(as_ranked)))
+    graph.add_node("receive_question", Node(ReceiveQuestion(_BEGINNINGS)))
+    graph.add_node("retrieve", Node(Retrieve(kb)))
+    graph.add_node("rank_passages", Node(RankPassages()))
+    graph.add_node("think", Node(Think(thinker or llm, ircot.NEXT_THOUGHT, kb, DEFAULTS)))
+    graph.add_node("read_passages", Node(ReadPassages(reader or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS)))
+    graph.add_node("find_support", Node(FindSupport(kb, DEFAULTS)))
+    graph.add_node("conclude", Node(Conclude(as_ranked)))
 
     graph.add_edge(START, "receive_question")
     graph.add_edge("receive_question", "retrieve")
     graph.add_edge("retrieve", "rank_passages")
     graph.add_edge("rank_passages", "think")
-    graph.add_conditional_edges("think", as_choice(after_think), ["retrieve", "read_passages"])
+    graph.add_conditional_edges("think", Choice(after_think), ["retrieve", "read_passages"])
     graph.add_edge("read_passages", "find_support")
     graph.add_edge("find_support", "conclude")
     graph.add_edge("conclude", END)

@@ -29,7 +29,7 @@ from langgraph_rag.nodes.decompose_knowledge import (
     nearest_triples,
 )
 from langgraph_rag.nodes.identify_candidates import IdentifyCandidates, IdentifyInWholeGraph, TakeAll
-from langgraph_rag.nodes.node import as_choice, as_node
+from langgraph_rag.nodes.node import Choice, Node
 from langgraph_rag.nodes.rank_documents import RankDocuments, by_best_score, chain_first
 from langgraph_rag.nodes.read_passages import ReadPassages
 from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
@@ -134,27 +134,27 @@ def create_kirag(
         raise ValueError("without a retriever there must be an aligner, got none of both")
 
     graph = StateGraph(KiragState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
-    graph.add_node("receive_question", as_node(ReceiveQuestion(_BEGINNINGS)))
+    graph.add_node("receive_question", Node(ReceiveQuestion(_BEGINNINGS)))
     scored_by = _aligner(aligner, kb, remembered=knowledge == "triples")
     if retriever == "none":
         own = aligner is None and knowledge == "triples"
         whole = nearest_triples if own else all_knowledge(_INTO[knowledge], kb.extractor)
         everything = IdentifyInWholeGraph(kb, whole, scored_by, DEFAULTS)
-        graph.add_node("identify_candidates", as_node(everything))
+        graph.add_node("identify_candidates", Node(everything))
     else:
-        graph.add_node("retrieve", as_node(Retrieve(kb)))
-        graph.add_node("decompose_knowledge", as_node(DecomposeKnowledge(kb, kb.extractor, _INTO[knowledge])))
+        graph.add_node("retrieve", Node(Retrieve(kb)))
+        graph.add_node("decompose_knowledge", Node(DecomposeKnowledge(kb, kb.extractor, _INTO[knowledge])))
         identify = TakeAll() if aligner == "none" else IdentifyCandidates(scored_by, DEFAULTS)
-        graph.add_node("identify_candidates", as_node(identify))
+        graph.add_node("identify_candidates", Node(identify))
     if isinstance(constructor, str):
-        graph.add_node("construct_chain", as_node(TakeBest()))
+        graph.add_node("construct_chain", Node(TakeBest()))
     else:
         construct = ConstructChain(constructor or llm, _PROMPTS[knowledge], _SHOWN[knowledge])
-        graph.add_node("construct_chain", as_node(construct))
-    graph.add_node("accumulate", as_node(Accumulate(kb)))
-    graph.add_node("rank_documents", as_node(RankDocuments(_RANK[ranking])))
-    graph.add_node("read_passages", as_node(ReadPassages(reader or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS)))
-    graph.add_node("conclude", as_node(Conclude(as_ranked)))
+        graph.add_node("construct_chain", Node(construct))
+    graph.add_node("accumulate", Node(Accumulate(kb)))
+    graph.add_node("rank_documents", Node(RankDocuments(_RANK[ranking])))
+    graph.add_node("read_passages", Node(ReadPassages(reader or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS)))
+    graph.add_node("conclude", Node(Conclude(as_ranked)))
 
     first = "identify_candidates" if retriever == "none" else "retrieve"
     graph.add_edge(START, "receive_question")
@@ -162,12 +162,12 @@ def create_kirag(
     if retriever != "none":
         graph.add_edge("retrieve", "decompose_knowledge")
         graph.add_edge("decompose_knowledge", "identify_candidates")
-    graph.add_conditional_edges("identify_candidates", as_choice(after_identify), ["construct_chain", "rank_documents"])
+    graph.add_conditional_edges("identify_candidates", Choice(after_identify), ["construct_chain", "rank_documents"])
     graph.add_conditional_edges(
-        "construct_chain", as_choice(after_construct), ["construct_chain", "accumulate", "rank_documents"]
+        "construct_chain", Choice(after_construct), ["construct_chain", "accumulate", "rank_documents"]
     )
     graph.add_conditional_edges(
-        "accumulate", as_choice(after_accumulate), {"continue": first, "rank_documents": "rank_documents"}
+        "accumulate", Choice(after_accumulate), {"continue": first, "rank_documents": "rank_documents"}
     )
     graph.add_edge("rank_documents", "read_passages")
     graph.add_edge("read_passages", "conclude")

@@ -18,7 +18,7 @@ from langgraph_rag.nodes.calibrate import Calibrate
 from langgraph_rag.nodes.conclude import Conclude, as_ranked
 from langgraph_rag.nodes.decompose import Decompose
 from langgraph_rag.nodes.extract_evidence import EvidenceUnit, ExtractEvidence
-from langgraph_rag.nodes.node import as_choice, as_node
+from langgraph_rag.nodes.node import Choice, Node
 from langgraph_rag.nodes.read_passages import ReadPassages
 from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
 from langgraph_rag.nodes.remember import Remember
@@ -92,17 +92,15 @@ def create_mgranrag(
     reader = extractor or llm
 
     graph = StateGraph(MgranragState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
-    graph.add_node("receive_question", as_node(ReceiveQuestion(_BEGINNINGS)))
-    graph.add_node("retrieve", as_node(Retrieve(kb)))
-    graph.add_node("calibrate", as_node(Calibrate(kb, _WEIGHTS[weights])))
-    graph.add_node(
-        "read_passages", as_node(ReadPassages(answerer or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS))
-    )
-    graph.add_node("conclude", as_node(Conclude(as_ranked)))
+    graph.add_node("receive_question", Node(ReceiveQuestion(_BEGINNINGS)))
+    graph.add_node("retrieve", Node(Retrieve(kb)))
+    graph.add_node("calibrate", Node(Calibrate(kb, _WEIGHTS[weights])))
+    graph.add_node("read_passages", Node(ReadPassages(answerer or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS)))
+    graph.add_node("conclude", Node(Conclude(as_ranked)))
 
     graph.add_edge(START, "receive_question")
     if parts != "graph":
-        graph.add_node("decompose", as_node(Decompose(reader, prompts.DECOMPOSE)))
+        graph.add_node("decompose", Node(Decompose(reader, prompts.DECOMPOSE)))
         graph.add_edge("receive_question", "decompose")
         graph.add_edge("decompose", "retrieve")
     if parts == "graph":
@@ -110,21 +108,21 @@ def create_mgranrag(
         graph.add_edge("retrieve", "calibrate")
         graph.add_edge("calibrate", "read_passages")
     elif parts == "graph+decomposition":
-        graph.add_node("augment_query", as_node(AugmentQuery(with_subqueries)))
+        graph.add_node("augment_query", Node(AugmentQuery(with_subqueries)))
         graph.add_edge("retrieve", "augment_query")
         graph.add_edge("augment_query", "calibrate")
         graph.add_edge("calibrate", "read_passages")
     else:
-        graph.add_node("extract_evidence", as_node(ExtractEvidence(reader, prompts.EXTRACT_EVIDENCE, kb)))
-        graph.add_node("remember", as_node(Remember()))
-        graph.add_node("augment_query", as_node(AugmentQuery(with_evidence)))
-        graph.add_node("align_phrases", as_node(AlignPhrases(kb)))
+        graph.add_node("extract_evidence", Node(ExtractEvidence(reader, prompts.EXTRACT_EVIDENCE, kb)))
+        graph.add_node("remember", Node(Remember()))
+        graph.add_node("augment_query", Node(AugmentQuery(with_evidence)))
+        graph.add_node("align_phrases", Node(AlignPhrases(kb)))
         graph.add_edge("retrieve", "extract_evidence")
         graph.add_edge("extract_evidence", "remember")
         graph.add_edge("remember", "augment_query")
         graph.add_edge("augment_query", "align_phrases")
         graph.add_edge("align_phrases", "calibrate")
-        graph.add_conditional_edges("calibrate", as_choice(after_calibrate), ["extract_evidence", "read_passages"])
+        graph.add_conditional_edges("calibrate", Choice(after_calibrate), ["extract_evidence", "read_passages"])
     graph.add_edge("read_passages", "conclude")
     graph.add_edge("conclude", END)
     return graph

@@ -8,7 +8,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph_rag.context import Context, Settings
 from langgraph_rag.nodes.conclude import Conclude, as_ranked
 from langgraph_rag.nodes.find_support import FindSupport
-from langgraph_rag.nodes.node import as_node
+from langgraph_rag.nodes.node import Node
 from langgraph_rag.nodes.rank_passages import RankPassages
 from langgraph_rag.nodes.read_passages import ReadPassages
 from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
@@ -48,12 +48,12 @@ def create_native_rag(
         reader: the model that answers, where it is another one.
     """
     graph = StateGraph(NativeRagState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
-    graph.add_node("receive_question", as_node(ReceiveQuestion(_BEGINNINGS)))
-    graph.add_node("retrieve", as_node(Retrieve(kb)))
-    graph.add_node("rank_passages", as_node(RankPassages()))
-    graph.add_node("read_passages", as_node(ReadPassages(reader or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS)))
-    graph.add_node("find_support", as_node(FindSupport(kb, DEFAULTS)))
-    graph.add_node("conclude", as_node(Conclude(as_ranked)))
+    graph.add_node("receive_question", Node(ReceiveQuestion(_BEGINNINGS)))
+    graph.add_node("retrieve", Node(Retrieve(kb)))
+    graph.add_node("rank_passages", Node(RankPassages()))
+    graph.add_node("read_passages", Node(ReadPassages(reader or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS)))
+    graph.add_node("find_support", Node(FindSupport(kb, DEFAULTS)))
+    graph.add_node("conclude", Node(Conclude(as_ranked)))
 
     graph.add_edge(START, "receive_question")
     graph.add_edge("receive_question", "retrieve")

@@ -17,7 +17,7 @@ from langgraph_rag.nodes.answer_from_trajectories import AnswerFromTrajectories
 from langgraph_rag.nodes.approve_plan import ApprovePlan
 from langgraph_rag.nodes.conclude import Conclude, evidence_by_turns
 from langgraph_rag.nodes.look_up_question import LookUpQuestion
-from langgraph_rag.nodes.node import as_choice, as_node
+from langgraph_rag.nodes.node import Choice, Node
 from langgraph_rag.nodes.plan import MakePlan, PlanOneStep
 from langgraph_rag.nodes.recall import Recall
 from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
@@ -113,23 +113,23 @@ def create_par_rag(
         return "refine" if found(state["trajectories"], state["place"]) else after_refine(state)
 
     graph = StateGraph(ParRagState, context_schema=Context, input_schema=QuestionInput, output_schema=ParRagResult)
-    graph.add_node("receive_question", as_node(ReceiveQuestion(_BEGINNINGS)))
-    graph.add_node("look_up_question", as_node(LookUpQuestion(kb)))
-    graph.add_node("plan", as_node(MakePlan(planner or llm, prompts.PLAN, DEFAULTS) if plan else PlanOneStep()))
-    graph.add_node("retrieve", as_node(Retrieve(kb)))
-    graph.add_node("recall", as_node(Recall()))
-    graph.add_node("act", as_node(Act(llm, prompts.ACT, kb, DEFAULTS)))
-    graph.add_node("record", as_node(RecordTrajectory()))
-    graph.add_node("refine", as_node(Refine(llm, prompts.REFINE, found)))
+    graph.add_node("receive_question", Node(ReceiveQuestion(_BEGINNINGS)))
+    graph.add_node("look_up_question", Node(LookUpQuestion(kb)))
+    graph.add_node("plan", Node(MakePlan(planner or llm, prompts.PLAN, DEFAULTS) if plan else PlanOneStep()))
+    graph.add_node("retrieve", Node(Retrieve(kb)))
+    graph.add_node("recall", Node(Recall()))
+    graph.add_node("act", Node(Act(llm, prompts.ACT, kb, DEFAULTS)))
+    graph.add_node("record", Node(RecordTrajectory()))
+    graph.add_node("refine", Node(Refine(llm, prompts.REFINE, found)))
     answer = AnswerFromTrajectories(llm, prompts.ANSWER_FROM_TRAJECTORIES)
-    graph.add_node("answer_from_trajectories", as_node(answer))
-    graph.add_node("conclude", as_node(Conclude(evidence_by_turns)))
+    graph.add_node("answer_from_trajectories", Node(answer))
+    graph.add_node("conclude", Node(Conclude(evidence_by_turns)))
 
     graph.add_edge(START, "receive_question")
     graph.add_edge("receive_question", "look_up_question")
     graph.add_edge("look_up_question", "plan")
     if approve_plan:
-        graph.add_node("approve_plan", as_node(ApprovePlan(DEFAULTS)))
+        graph.add_node("approve_plan", Node(ApprovePlan(DEFAULTS)))
         graph.add_edge("plan", "approve_plan")
         graph.add_edge("approve_plan", "retrieve")
     else:
@@ -137,17 +137,17 @@ def create_par_rag(
     graph.add_edge("retrieve", "act")
     graph.add_edge("recall", "act")
     if review:
-        graph.add_node("retrieve_finely", as_node(RetrieveFinely(kb, DEFAULTS)))
-        graph.add_node("review", as_node(Review(reviewer or llm, prompts.REVIEW)))
+        graph.add_node("retrieve_finely", Node(RetrieveFinely(kb, DEFAULTS)))
+        graph.add_node("review", Node(Review(reviewer or llm, prompts.REVIEW)))
         graph.add_edge("act", "retrieve_finely")
         graph.add_edge("retrieve_finely", "review")
         graph.add_edge("review", "record")
     else:
         graph.add_edge("act", "record")
     graph.add_conditional_edges(
-        "record", as_choice(after_record), ["retrieve", "recall", "refine", "answer_from_trajectories"]
+        "record", Choice(after_record), ["retrieve", "recall", "refine", "answer_from_trajectories"]
     )
-    graph.add_conditional_edges("refine", as_choice(after_refine), ["retrieve", "recall"])
+    graph.add_conditional_edges("refine", Choice(after_refine), ["retrieve", "recall"])
     graph.add_edge("answer_from_trajectories", "conclude")
     graph.add_edge("conclude", END)
     return graph

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import set_config_context
@@ -14,12 +14,14 @@ from langgraph_rag.tools.coalescer import began
 
 EVENT_VERSION = 1
 
-State = TypeVar("State", contravariant=True)
 Update = dict[str, Any]
 
 
 class Node(Runnable[Any, Update]):
-    """A step as LangGraph runs it; unlike a `RunnableLambda` it does not inspect its function at each call."""
+    """A step as LangGraph runs it, by `invoke` and `ainvoke`.
+
+    Unlike a `RunnableLambda` it does not inspect its function at each call.
+    """
 
     def __init__(self, step: Callable[[Any], Awaitable[Update]]) -> None:
         self.step, self.name = step, type(step).__name__
@@ -37,13 +39,11 @@ class Node(Runnable[Any, Update]):
         return run_in_background(self.ainvoke(input, config))
 
 
-def as_node(step: Callable[[State], Awaitable[Update]]) -> Node:
-    """Wrap a step so that it serves `invoke` and `ainvoke`."""
-    return Node(step)
-
-
 class Choice(Runnable[Any, Any]):
-    """A function that chooses where to go on; LangGraph would give a plain one a thread at each step."""
+    """A function that chooses where to go on, as LangGraph runs it: a plain one would get a thread at each step.
+
+    The edge must name the nodes it chooses from.
+    """
 
     def __init__(self, choose: Callable[[Any], Any]) -> None:
         self.choose, self.name = choose, getattr(choose, "__name__", "choose")
@@ -56,11 +56,6 @@ class Choice(Runnable[Any, Any]):
         """Return the name of the next node, or what to send to which."""
         with set_config_context(config or {}) as settings:
             return settings.run(self.choose, input)
-
-
-def as_choice(choose: Callable[[State], Any]) -> Choice:
-    """Wrap a function that chooses the next node; the edge must name the nodes it chooses from."""
-    return Choice(choose)
 
 
 def emit(node: str, **what: object) -> None:

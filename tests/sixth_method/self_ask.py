@@ -12,7 +12,7 @@ from self_ask_prompts import FOLLOW_UP
 from langgraph_rag.context import Context, Settings, context
 from langgraph_rag.nodes.conclude import Conclude, as_ranked
 from langgraph_rag.nodes.find_support import FindSupport
-from langgraph_rag.nodes.node import as_node
+from langgraph_rag.nodes.node import Node
 from langgraph_rag.nodes.rank_passages import RankPassages
 from langgraph_rag.nodes.read_passages import ReadPassages
 from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
@@ -50,13 +50,13 @@ def after_follow_up(state: SelfAskState) -> Literal["retrieve", "read_passages"]
 def create_self_ask(llm: BaseChatModel, kb: KnowledgeBase) -> StateGraph[SelfAskState, Context, QuestionInput, Result]:
     """Build Self-Ask as a state machine."""
     graph = StateGraph(SelfAskState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
-    graph.add_node("receive_question", as_node(ReceiveQuestion(_BEGINNINGS)))
-    graph.add_node("follow_up", as_node(Think(llm, FOLLOW_UP, kb, DEFAULTS)))
-    graph.add_node("retrieve", as_node(Retrieve(kb)))
-    graph.add_node("rank_passages", as_node(RankPassages()))
-    graph.add_node("read_passages", as_node(ReadPassages(llm, ANSWER_FROM_PASSAGES, kb, DEFAULTS)))
-    graph.add_node("find_support", as_node(FindSupport(kb, DEFAULTS)))
-    graph.add_node("conclude", as_node(Conclude(as_ranked)))
+    graph.add_node("receive_question", Node(ReceiveQuestion(_BEGINNINGS)))
+    graph.add_node("follow_up", Node(Think(llm, FOLLOW_UP, kb, DEFAULTS)))
+    graph.add_node("retrieve", Node(Retrieve(kb)))
+    graph.add_node("rank_passages", Node(RankPassages()))
+    graph.add_node("read_passages", Node(ReadPassages(llm, ANSWER_FROM_PASSAGES, kb, DEFAULTS)))
+    graph.add_node("find_support", Node(FindSupport(kb, DEFAULTS)))
+    graph.add_node("conclude", Node(Conclude(as_ranked)))
 
     graph.add_edge(START, "receive_question")
     graph.add_edge("receive_question", "follow_up")
