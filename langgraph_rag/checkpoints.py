@@ -1,25 +1,32 @@
 """Checkpoints in a file, so that a question goes on where it was stopped."""
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
-from langgraph_rag.errors import MissingExtraError
+from langgraph_rag.errors import CheckpointsError, MissingExtraError
 
 
-@contextmanager
-def checkpoints_in(file: Path) -> Iterator[Any]:
-    """Open a SQLite checkpointer that reads back nothing but plain data and LangChain's messages.
+@asynccontextmanager
+async def checkpoints_in(file: Path) -> AsyncIterator[Any]:
+    """Open a SQLite checkpointer for coroutines that reads back nothing but plain data and LangChain's messages.
 
     Raises:
         MissingExtraError: when the package for it is not installed.
+        CheckpointsError: when the file cannot be opened as one of checkpoints.
     """
     try:
         from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-        from langgraph.checkpoint.sqlite import SqliteSaver
+        from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
     except ImportError as error:
         raise MissingExtraError("keeping checkpoints in a file", "checkpoints") from error
-    with closing(sqlite3.connect(file, check_same_thread=False)) as connection:
-        yield SqliteSaver(connection, serde=JsonPlusSerializer(allowed_msgpack_modules=None))
+    try:
+        with closing(sqlite3.connect(file)) as connection:
+            connection.execute("PRAGMA schema_version")  # reads it
+    except sqlite3.Error as error:
+        raise CheckpointsError(f"expected a file of checkpoints, or none yet, at {file}: {error}") from error
+    async with AsyncSqliteSaver.from_conn_string(str(file)) as saver:
+        saver.serde = JsonPlusSerializer(allowed_msgpack_modules=None)
+        yield saver

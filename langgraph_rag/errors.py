@@ -47,6 +47,10 @@ class ResponseCacheError(RagError):
     """A file of cached replies cannot be used."""
 
 
+class CheckpointsError(RagError):
+    """A file of checkpoints cannot be used."""
+
+
 class BudgetReachedError(RagError):
     """A question's budget leaves no room for another model call; `limit` is its name in the run-time context."""
 

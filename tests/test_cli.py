@@ -1,6 +1,10 @@
 """The command line: what it does with good input, and what it says to bad input."""
 
 import json
+import os
+import signal
+import socket
+import subprocess
 import sys
 from collections.abc import Sequence
 from importlib import metadata
@@ -297,6 +301,12 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
         "docs",
         ["document 3: id 'kell' was already given with another text"],
     ),
+    "json nested too deeply": ({"a.jsonl": "[" * 100_000}, "docs", ["a.jsonl, line 1: expected a JSON object, got "]),
+    "half a surrogate pair": (
+        {"a.jsonl": '{"id": "b", "text": "half of \\ud83d"}'},
+        "docs",
+        ["expected text, got half a surrogate pair"],
+    ),
     "a title that is a number": (
         {"a.jsonl": '{"text": "Kell.", "title": 7}'},
         "docs",
@@ -348,10 +358,14 @@ def test_bad_documents_leave_a_knowledge_base_as_it_was(
         (["ask", QUESTION, "--search", "psychic"], "Invalid value for '--search'"),
         (["ask", QUESTION, "--top-k", "0"], "Invalid value for '--top-k'"),
         (["ask", QUESTION, "--max-steps", "many"], "Invalid value for '--max-steps'"),
+        (["ask", "half of \udce9"], "expected a question as text, got half a surrogate pair"),
+        (["ask", QUESTION, "--checkpoints", "nowhere/a.sqlite", "--thread", "1"], "expected a file of checkpoints"),
+        (["ask", QUESTION, "--checkpoints", CORPUS_QUESTIONS, "--thread", "1"], "expected a file of checkpoints"),
         (["ask"], "Missing argument"),
         (["eval", "--questions", "nowhere.jsonl", "--out", "out"], "nowhere.jsonl: expected a file of questions"),
         (["eval", "--questions", CORPUS_QUESTIONS, "--out", "out", "--method", "cirag,crag"], "unknown method 'crag'"),
         (["eval", "--questions", CORPUS_QUESTIONS, "--out", "out", "--model", "gpt"], "unknown model 'gpt'"),
+        (["eval", "--questions", CORPUS_QUESTIONS, "--out", CORPUS_QUESTIONS], "expected a folder that can be written"),
         (["answer", QUESTION], "No such command 'answer'"),
     ],
 )
@@ -440,3 +454,23 @@ def test_ctrl_c_ends_it_with_a_word_and_its_own_exit_code(
     assert (
         capsys.readouterr().err.strip().startswith("stopped; index, eval, and ask with --checkpoints go on from here")
     )
+
+
+def test_ctrl_c_ends_a_question_whose_model_does_not_reply(sample_folder: Path, localhost: None) -> None:
+    program = [sys.executable, "-c", "from langgraph_rag.cli import main; main()"]
+    arguments = ["ask", QUESTION, "--kb", str(sample_folder), "--method", "native_rag", "--search", "bm25"]
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(60)
+        asking = subprocess.Popen(
+            [*program, *arguments, "--model", "vllm:silent"],
+            env=os.environ | {"VLLM_BASE_URL": f"http://127.0.0.1:{silent.getsockname()[1]}/v1"},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        connection, _ = silent.accept()
+        with connection:
+            asking.send_signal(signal.SIGINT)
+            said = asking.communicate(timeout=30)[1]
+
+    assert asking.returncode == 130
+    assert "stopped" in said

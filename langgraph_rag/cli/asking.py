@@ -1,5 +1,6 @@
 """`langgraph-rag ask` and `demo`: questions, their steps as they happen, the answer with its evidence."""
 
+import asyncio
 import json
 from importlib import resources
 from pathlib import Path
@@ -53,12 +54,15 @@ def ask(
         raise typer.BadParameter("--checkpoints and --thread go together: give both or none")
     with KnowledgeBase.open(kb, embedder(embeddings), create=False) as base:
         graph = create(method_name, load_model(model, cache=cache), base)
-        if checkpoints is None or thread is None:
-            result = _run(graph.compile(), question, context, show=not as_json)
-        else:
-            with checkpoints_in(checkpoints) as saver:
+
+        async def answered() -> dict[str, Any]:
+            if checkpoints is None or thread is None:
+                return await _run(graph.compile(), question, context, show=not as_json)
+            async with checkpoints_in(checkpoints) as saver:
                 kept = graph.compile(checkpointer=saver)
-                result = _run(kept, question, context, show=not as_json, thread=f"{method_name}/{thread}")
+                return await _run(kept, question, context, show=not as_json, thread=f"{method_name}/{thread}")
+
+        result = asyncio.run(answered())
     if as_json:
         typer.echo(json.dumps(result, ensure_ascii=False, indent=2))
     else:
@@ -77,7 +81,7 @@ def demo(kb: KbFolder = Path("demo_kb")) -> None:
         graph = create("cirag", load_model("offline"), base).compile()
         for asked in chosen:
             typer.secho(f"\n{'-' * 100}\nQuestion: {asked['question']}", bold=True)
-            result = _run(graph, asked["question"], None, show=True)
+            result = asyncio.run(_run(graph, asked["question"], None, show=True))
             _show_answer(result)
             fits = result["answer"].casefold() in [answer.casefold() for answer in asked["answers"]]
             right += fits
@@ -85,20 +89,21 @@ def demo(kb: KbFolder = Path("demo_kb")) -> None:
     typer.echo(f"\n{right} of {len(chosen)} answers are right. Ask your own: langgraph-rag ask QUESTION --kb {kb}")
 
 
-def _run(
+async def _run(
     graph: Any, question: str, context: Context | None, *, show: bool, thread: str | None = None
 ) -> dict[str, Any]:
+    """Ask as a coroutine, which Ctrl-C calls off at once: threads would wait for the model."""
     asked: dict[str, str] | None = {"question": question}
     options: dict[str, Any] = {"context": context, "stream_mode": ["custom", "values"]}
     if thread is not None:
         options |= {"config": {"configurable": {"thread_id": thread}}, "durability": "sync"}
-        stopped = graph.get_state(options["config"])
+        stopped = await graph.aget_state(options["config"])
         if stopped.next and stopped.values.get("question") == question.strip():
             asked = None
             if show:
                 typer.echo(f"Going on with {', '.join(stopped.next)}.")
     result: dict[str, Any] = {}
-    for mode, chunk in graph.stream(asked, output_keys=graph.output_channels, **options):
+    async for mode, chunk in graph.astream(asked, output_keys=graph.output_channels, **options):
         if mode == "values":
             result = chunk
         elif show and (line := narrate(chunk)):

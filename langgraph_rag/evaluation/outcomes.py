@@ -47,7 +47,7 @@ class Configuration(TypedDict):
 
 
 class OutcomesError(RagError):
-    """A folder of outcomes is damaged or belongs to another run."""
+    """A folder of outcomes is damaged, cannot be written to, or belongs to another run."""
 
 
 _READER = TypeAdapter(Outcome)
@@ -76,17 +76,20 @@ def resume(
     """Make a folder ready for a run and return the answered outcomes it holds; failed ones are taken out of it.
 
     Raises:
-        OutcomesError: when the folder is damaged or holds outcomes of another run.
+        OutcomesError: when the folder is damaged, cannot be written to, or holds outcomes of another run.
     """
     settings = {**configuration, "context": context}
     outcomes = read_outcomes(out)
     if outcomes:
         _check_settings(out / "run.json", settings)
         _check_questions(out, outcomes, questions)
-    out.mkdir(parents=True, exist_ok=True)
-    _replace(out / "run.json", [json.dumps(settings, indent=2, ensure_ascii=False)])
     answered = [outcome for outcome in outcomes if outcome["error"] is None]
-    _replace(out / "outcomes.jsonl", [json.dumps(outcome, ensure_ascii=False) for outcome in answered])
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        _replace(out / "run.json", [json.dumps(settings, indent=2, ensure_ascii=False)])
+        _replace(out / "outcomes.jsonl", [json.dumps(outcome, ensure_ascii=False) for outcome in answered])
+    except OSError as error:
+        raise OutcomesError(f"expected a folder that can be written to at {out}, got: {error.strerror}") from error
     return answered
 
 

@@ -3,11 +3,12 @@
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,12 @@ from fakes import ArithmeticEmbeddings, ScriptedModel
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatResult
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.types import Command
 from pydantic import Field
 
 from langgraph_rag import KnowledgeBase, create_par_rag
-from langgraph_rag.checkpoints import checkpoints_in
 from langgraph_rag.methods import METHODS
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.prompts.prompt import METADATA_KEY
@@ -130,8 +131,10 @@ def told(result: dict[str, Any]) -> dict[str, Any]:
 @contextmanager
 def compiled(builder: Any, file: Path) -> Iterator[Any]:
     """Compile with checkpoints in a file, read as strictly as can be."""
-    with checkpoints_in(file) as saver:
-        yield builder.compile(checkpointer=saver)
+    with closing(sqlite3.connect(file, check_same_thread=False)) as connection:
+        yield builder.compile(
+            checkpointer=SqliteSaver(connection, serde=JsonPlusSerializer(allowed_msgpack_modules=None))
+        )
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
