@@ -20,11 +20,25 @@ class BackgroundLoop:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
-        threading.Thread(target=self._loop.run_forever, name="langgraph-rag", daemon=True).start()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="langgraph-rag", daemon=True)
+        self._thread.start()
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run to completion in the caller's context, so that streaming and run-time settings reach the coroutine."""
+        """Run to completion in the caller's context, so that streaming and run-time settings reach the coroutine.
+
+        A caller that is interrupted, by Ctrl-C for one, calls the coroutine off.
+
+        Raises:
+            RuntimeError: when called by a coroutine that runs on this loop, which would wait for itself.
+        """
+        if threading.current_thread() is self._thread:
+            coroutine.close()
+            raise RuntimeError(
+                "a coroutine that serves a synchronous caller cannot call synchronously itself: await the method's "
+                "coroutine (ainvoke, asearch, atriples ...), or call it in a thread (asyncio.to_thread)"
+            )
         context, done = contextvars.copy_context(), Future[T]()
+        tasks: list[asyncio.Task[T]] = []
 
         def finish(task: "asyncio.Task[T]") -> None:
             if task.cancelled():
@@ -35,10 +49,15 @@ class BackgroundLoop:
                 done.set_result(task.result())
 
         def start() -> None:
-            self._loop.create_task(coroutine, context=context).add_done_callback(finish)
+            tasks.append(self._loop.create_task(coroutine, context=context))
+            tasks[0].add_done_callback(finish)
 
         self._loop.call_soon_threadsafe(start)
-        return done.result()
+        try:
+            return done.result()
+        except BaseException:
+            self._loop.call_soon_threadsafe(lambda: tasks[0].cancel())  # does nothing to one that is done
+            raise
 
 
 @cache

@@ -1,0 +1,76 @@
+"""Coroutines that serve synchronous callers."""
+
+import asyncio
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from langgraph_rag.background import run_in_background
+
+
+def test_a_coroutine_that_would_wait_for_itself_is_told_so() -> None:
+    async def inner() -> None: ...
+
+    async def outer() -> None:
+        run_in_background(inner())
+
+    with pytest.raises(RuntimeError, match="await the method's coroutine"):
+        run_in_background(outer())
+
+
+def test_a_coroutine_may_call_synchronously_in_a_thread() -> None:
+    async def inner() -> str:
+        return "done"
+
+    async def outer() -> str:
+        return await asyncio.to_thread(lambda: run_in_background(inner()))
+
+    assert run_in_background(outer()) == "done"
+
+
+INTERRUPTED = """
+import asyncio, signal, threading
+from langgraph_rag.background import run_in_background
+
+called_off = threading.Event()
+
+async def wait_long() -> None:
+    try:
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        await asyncio.sleep(60)
+    except asyncio.CancelledError:
+        called_off.set()
+        raise
+
+try:
+    run_in_background(wait_long())
+except KeyboardInterrupt:
+    assert called_off.wait(10)
+    print("called off")
+"""
+
+
+def test_ctrl_c_calls_off_what_was_under_way() -> None:
+    ended = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=30)
+
+    assert ended.stdout == "called off\n", ended.stderr
+
+
+def test_threads_wait_each_for_their_own() -> None:
+    async def twice(number: int) -> int:
+        await asyncio.sleep(0.01)
+        return 2 * number
+
+    found: dict[int, int] = {}
+    threads = [
+        threading.Thread(target=lambda number=number: found.update({number: run_in_background(twice(number))}))
+        for number in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+
+    assert found == {number: 2 * number for number in range(8)}
