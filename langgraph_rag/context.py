@@ -1,7 +1,7 @@
 """Run-time settings: the numbers and names a caller may change per run (`graph.invoke(..., context={...})`)."""
 
 from dataclasses import dataclass, field, fields
-from typing import Annotated, ClassVar, Literal, overload
+from typing import Annotated, ClassVar, Literal, get_args, overload
 
 from langgraph.runtime import get_runtime
 from pydantic import ConfigDict, Field
@@ -54,8 +54,11 @@ class Context:
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int) or value < 1):
                 raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
-        if self.deadline_s is not None and not self.deadline_s > 0:
-            raise ValueError(f"deadline_s must be more than 0 seconds, got {self.deadline_s!r}")
+        if self.search not in get_args(Search):
+            raise ValueError(f"search must be one of {', '.join(get_args(Search))}, got {self.search!r}")
+        deadline = self.deadline_s
+        if deadline is not None and not (isinstance(deadline, int | float) and deadline > 0):
+            raise ValueError(f"deadline_s must be a number of more than 0 seconds, got {deadline!r}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -169,8 +169,11 @@ def test_parallel_nodes_share_what_is_left(parts: int, monkeypatch: pytest.Monke
     assert sum(3000 - share["input_tokens"] - share["output_tokens"] for share in shares) <= 2000
 
 
-@pytest.mark.parametrize("wrong", [{"max_model_calls": 0}, {"max_tokens": 1.5}, {"deadline_s": 0}, {"deadline_s": -1}])
-def test_a_budget_of_nothing_is_refused(wrong: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "wrong",
+    [{"max_model_calls": 0}, {"max_tokens": 1.5}, {"deadline_s": 0}, {"deadline_s": "5"}, {"search": "psychic"}],
+)
+def test_a_setting_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
         Context(**wrong)
 
