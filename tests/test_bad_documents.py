@@ -43,6 +43,8 @@ GOOD = {"id": "good", "text": "A good document."}
             "document 2: expected a LangChain Document or a dict with text (and id, title), got str",
         ),
         (None, "document 2: expected a LangChain Document or a dict with text (and id, title), got NoneType"),
+        ({"id": "b", "text": "half of \ud83d"}, "document 2 ('b'): expected text, got half a surrogate pair"),
+        ({"id": "\udce9", "text": "x"}, "document 2 ('\\udce9'): expected text, got half a surrogate pair"),
         (["a"], "document 2: expected a LangChain Document or a dict with text (and id, title), got list"),
     ],
 )
@@ -196,6 +198,16 @@ def test_another_embedder_is_refused_and_both_are_named(
         KnowledgeBase.open(kb.path, other)
 
 
+def test_another_embedder_of_the_same_name_is_told_when_it_does_not_fit(kb: KnowledgeBase) -> None:
+    kb.close()
+
+    with (
+        KnowledgeBase.open(kb.path, ArithmeticEmbeddings(dimensions=32)) as other,
+        pytest.raises(EmbeddingsMismatchError, match="holds vectors of another embedder: .*64.*32"),
+    ):
+        other.search("film")
+
+
 # --- searches --------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("by", ["dense", "bm25", "hybrid"])
 def test_searching_an_empty_knowledge_base_says_to_add_documents(empty_kb: KnowledgeBase, by: Any) -> None:
@@ -208,9 +220,61 @@ def test_an_unknown_search_is_refused_with_the_known_ones(kb: KnowledgeBase) -> 
         kb.search("anything", by="telepathy")  # type: ignore[arg-type]
 
 
-def test_fewer_than_one_passage_cannot_be_asked_for(kb: KnowledgeBase) -> None:
-    with pytest.raises(ValueError, match="k must be at least 1, got 0"):
-        kb.search("anything", 0)
+@pytest.mark.parametrize("k", [0, -1, 2.5, "3"])
+def test_only_a_number_of_passages_can_be_asked_for(kb: KnowledgeBase, k: Any) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"k must be a whole number of at least 1, got {k!r}")):
+        kb.search("anything", k)
+
+
+@pytest.mark.parametrize("query", [None, 7, "half of \ud83d"])
+@pytest.mark.parametrize("by", ["dense", "bm25", "hybrid"])
+def test_only_text_can_be_searched_for(kb: KnowledgeBase, query: Any, by: Any) -> None:
+    with pytest.raises(ValueError, match="the query must be text, got "):
+        kb.search(query, by=by)
+    assert kb.search("a village with a lighthouse", 1, by=by)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda kb: kb.search("film"),
+        lambda kb: kb.search("film", by="bm25"),
+        lambda kb: kb.add([GOOD], progress=False),
+        lambda kb: kb.delete(["vint"]),
+    ],
+)
+def test_one_that_was_closed_is_told(kb: KnowledgeBase, use: Callable[[KnowledgeBase], object]) -> None:
+    kb.close()
+
+    with pytest.raises(KnowledgeBaseError, match="was closed: open it again"):
+        use(kb)
+
+
+def test_a_string_is_no_list_of_ids_to_delete(kb: KnowledgeBase) -> None:
+    with pytest.raises(TypeError, match="expected a list of ids, got the string 'vint'"):
+        kb.delete("vint")
+
+
+# --- a disk that is full, vectors that are damaged -------------------------------------------------------------------
+def test_a_full_disk_is_told_and_adding_can_be_repeated(empty_kb: KnowledgeBase) -> None:
+    documents = [{"id": "long", "text": "A long document. " * 5_000}]
+    pages = empty_kb._records._db.execute("PRAGMA page_count").fetchone()[0]
+    empty_kb._records._db.execute(f"PRAGMA max_page_count={pages}")
+
+    with pytest.raises(KnowledgeBaseError, match=r"records\.sqlite cannot be written: database or disk is full"):
+        empty_kb.add(documents, progress=False)
+
+    empty_kb._records._db.execute("PRAGMA max_page_count=100000")
+    empty_kb.add(documents, progress=False)
+    assert empty_kb.info()["passages"] == 1
+
+
+def test_damaged_files_of_vectors_are_told_on_opening(kb: KnowledgeBase, embeddings: ArithmeticEmbeddings) -> None:
+    kb.close()
+    (kb.path / "chroma" / "chroma.sqlite3").write_bytes(b"junk" * 100)
+
+    with pytest.raises(KnowledgeBaseError, match="chroma cannot be read or written .* remove that folder"):
+        KnowledgeBase.open(kb.path, embeddings)
 
 
 @pytest.mark.parametrize("error", [DocumentError, DuplicateIdError, EmbeddingsMismatchError, UnknownNameError])

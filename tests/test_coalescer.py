@@ -145,6 +145,13 @@ def test_many_threads_each_get_their_own_answer(coalescer: Coalescer[int, int], 
     assert sorted(number for batch in work.batches for number in batch) == list(numbers)
 
 
+def test_any_request_is_answered_also_none() -> None:
+    coalescer: Coalescer[None, str] = Coalescer(lambda requests: ["answered"] * len(requests))
+
+    assert [coalescer.submit(None).result(10) for _ in range(2)] == ["answered"] * 2
+    coalescer.close()
+
+
 def test_closing_finishes_what_waits(work: Doubling) -> None:
     coalescer = Coalescer(work, largest=2)
     busy_with(coalescer, work, 1)

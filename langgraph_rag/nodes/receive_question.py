@@ -5,6 +5,7 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
+from langgraph_rag.characters import is_text
 from langgraph_rag.context import context
 from langgraph_rag.errors import QuestionError
 from langgraph_rag.nodes.node import emit
@@ -27,11 +28,13 @@ class ReceiveQuestion:
         """Return the beginnings with the stripped question as the first query.
 
         Raises:
-            QuestionError: when the question is no string, empty, or longer than the context allows.
+            QuestionError: when the question is no text, empty, or longer than the context allows.
         """
         question = state.get("question")
         if not isinstance(question, str) or not question.strip():
             raise QuestionError(f"expected a question as a non-empty string, got {question!r}")
+        if not is_text(question):
+            raise QuestionError(f"expected a question as text, got half a surrogate pair in {ascii(question)[:80]}")
         longest = context().max_question_chars
         if len(question) > longest:
             raise QuestionError(f"expected a question of at most {longest} characters, got {len(question)}")

@@ -9,7 +9,7 @@ from langchain_core.embeddings import Embeddings
 
 from langgraph_rag.records import Candidate
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.vector_index import Matrix
+from langgraph_rag.tools.vectors import Matrix, unit
 
 
 class Aligner(Protocol):
@@ -44,13 +44,7 @@ class BiEncoder:
     def _score(self, query: str, texts: list[str]) -> list[float]:
         new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
         if new:
-            self._vectors.update(zip(new, _unit(self._embeddings.embed_documents(new)), strict=True))
-        vector = _unit([self._embeddings.embed_query(query)])[0]
+            self._vectors.update(zip(new, unit(self._embeddings.embed_documents(new)), strict=True))
+        vector = unit([self._embeddings.embed_query(query)])[0]
         scores: list[float] = (np.stack([self._vectors[text] for text in texts]) @ vector).tolist()
         return scores
-
-
-def _unit(vectors: Sequence[Sequence[float]]) -> Matrix:
-    matrix = np.asarray(vectors, dtype=np.float32)
-    unit: Matrix = matrix / np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-12)
-    return unit

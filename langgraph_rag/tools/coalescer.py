@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 Request = TypeVar("Request")
 Result = TypeVar("Result")
@@ -22,13 +22,14 @@ Without it, many questions at once would go step by step together: all of them c
 turn, the first ones wait for the model while the others compute.
 """
 _number = count()
+_CLOSE: Any = object()  # in place of a request
 
 
 @dataclass(order=True)
 class _Waiting(Generic[Request, Result]):
     began: float
     number: int
-    request: Request | None = field(compare=False, default=None)
+    request: Request = field(compare=False)
     future: "Future[Result]" = field(compare=False, default_factory=Future)
 
 
@@ -65,23 +66,23 @@ class Coalescer(Generic[Request, Result]):
         with self._lock:
             worker, self._worker = self._worker, None
         if worker is not None:
-            self._waiting.put(_Waiting(math.inf, next(_number)))
+            self._waiting.put(_Waiting(math.inf, next(_number), _CLOSE))
             worker.join()
 
     def _serve(self) -> None:
-        while (first := self._waiting.get()).request is not None:
+        while (first := self._waiting.get()).request is not _CLOSE:
             batch = [first]
             while len(batch) < self._largest and not self._waiting.empty():
                 batch.append(self._waiting.get())
             self._answer(batch)
-            if batch[-1].request is None:  # what closes comes last
+            if batch[-1].request is _CLOSE:  # what closes comes last
                 return
 
     def _answer(self, batch: list[_Waiting[Request, Result]]) -> None:
         asked = [
             (waiting.request, waiting.future)
             for waiting in batch
-            if waiting.request is not None and waiting.future.set_running_or_notify_cancel()
+            if waiting.request is not _CLOSE and waiting.future.set_running_or_notify_cancel()
         ]
         if not asked:
             return

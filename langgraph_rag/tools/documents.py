@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from langchain_core.documents import Document
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
+from langgraph_rag.characters import is_text
 from langgraph_rag.errors import DocumentError, DuplicateIdError
 from langgraph_rag.records import Passage
 from langgraph_rag.tools.record_store import content_hash
@@ -51,6 +52,8 @@ def _passages(document: AnyDocument, number: int) -> Iterable[Passage]:
     if not text:
         raise DocumentError(f"document {number} ({fields.get('id') or title or source or 'no id'}): it has no text")
     id_ = str(fields["id"]) if fields.get("id") not in (None, "") else ""
+    if not all(map(is_text, (id_, text, title, source))):
+        raise DocumentError(f"document {number} ({ascii(id_ or title)}): expected text, got half a surrogate pair")
     for part in [text] if id_ else _splitter.split_text(text):
         passage = Passage(id=id_ or content_hash(title, part), title=title, text=part.strip())
         if source:

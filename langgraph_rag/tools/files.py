@@ -69,7 +69,7 @@ def _json_lines(file: Path) -> list[dict[str, object]]:
             continue
         try:
             fields = json.loads(line)
-        except json.JSONDecodeError as error:
+        except (json.JSONDecodeError, RecursionError) as error:
             raise DocumentError(
                 f"{file}, line {number}: expected a JSON object, got {line[:80]!r} ({error})"
             ) from error

@@ -13,7 +13,8 @@ from langgraph_rag.tools.embeddings import name_of
 from langgraph_rag.tools.record_store import RecordStore, content_hash
 from langgraph_rag.tools.similarity import Similarity
 from langgraph_rag.tools.text import text_pipeline
-from langgraph_rag.tools.vector_index import Matrix, VectorIndex
+from langgraph_rag.tools.vector_index import VectorIndex
+from langgraph_rag.tools.vectors import Matrix
 
 BATCH = 64  # texts embedded and stored together: what a kill can cost
 _PROBE = "Which embedder made this knowledge base?"

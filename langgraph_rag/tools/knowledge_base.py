@@ -14,6 +14,7 @@ from tqdm.auto import tqdm
 from typing_extensions import TypedDict
 
 from langgraph_rag.background import run_in_background
+from langgraph_rag.characters import is_text
 from langgraph_rag.context import Search
 from langgraph_rag.errors import (
     EmbeddingsMismatchError,
@@ -95,6 +96,7 @@ class KnowledgeBase:
         self._graphs = DerivedGraphs(records)
         self._reader = TripleReader(records, self._graphs)
         self._writing, self._embedding_triples = threading.Lock(), threading.Lock()
+        self._closed = False
         self._triples_embedded_of: tuple[int, str] | None = None  # edition of the records, and whose triples
         self._remembered: tuple[int, dict[str, Record]] = 0, {}  # passages by id, with the edition of the records
         self._reads: Coalescer[Callable[[], Any], Any] = Coalescer(lambda works: [work() for work in works], largest=1)
@@ -135,7 +137,12 @@ class KnowledgeBase:
         except KnowledgeBaseError:
             lock.release()
             raise
-        vectors = VectorIndex(path / "chroma")
+        try:
+            vectors = VectorIndex(path / "chroma")
+        except KnowledgeBaseError:
+            records.close()
+            lock.release()
+            raise
         kb = cls(path, lock, records, vectors, embeddings or MiniLMEmbeddings(), extractor or RuleExtractor())
         try:
             kb._indexer.check_embedder()
@@ -148,6 +155,7 @@ class KnowledgeBase:
 
     def close(self) -> None:
         """Finish what is under way and release the files."""
+        self._closed = True
         self._similarity.close()
         self._reads.close()
         self._vectors.close()
@@ -194,6 +202,8 @@ class KnowledgeBase:
         Raises:
             KnowledgeBaseError: when another process has the knowledge base open to change it.
         """
+        if isinstance(ids, str):
+            raise TypeError(f"expected a list of ids, got the string {ids!r}")
         self._check_writable()
         with self._writing:
             present = list(self._records.hashes(ids))
@@ -276,8 +286,11 @@ class KnowledgeBase:
         """
         if by not in SEARCHES:
             raise UnknownNameError("search", by, list(SEARCHES))
-        if k < 1:
-            raise ValueError(f"k must be at least 1, got {k}")
+        if not isinstance(query, str) or not is_text(query):
+            raise ValueError(f"the query must be text, got {ascii(query)[:80]}")
+        if not isinstance(k, int) or k < 1:
+            raise ValueError(f"k must be a whole number of at least 1, got {k!r}")
+        self._check_open()
         if by == "dense":
             found = await self._similarity.search(query, k)
         elif by == "bm25":
@@ -382,7 +395,12 @@ class KnowledgeBase:
             if s["id"] in records
         ]
 
+    def _check_open(self) -> None:
+        if self._closed:
+            raise KnowledgeBaseError(f"{self.path} was closed: open it again")
+
     def _check_writable(self) -> None:
+        self._check_open()
         if not self._lock.is_locked:
             raise KnowledgeBaseError(
                 f"{self.path} can only be asked here, because another process opened it first, which alone may change "

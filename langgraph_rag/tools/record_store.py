@@ -9,7 +9,8 @@ import re
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.matching import triple_key, triple_text
 from langgraph_rag.records import Record, ScoredPassage, Source, Triple
 from langgraph_rag.tools.stop_words import stop_words
-from langgraph_rag.tools.vector_index import Matrix
+from langgraph_rag.tools.vectors import Matrix
 
 FORMAT = 1
 _SCHEMA = """
@@ -107,7 +108,7 @@ class RecordStore:
 
     def set_meta(self, name: str, value: str) -> None:
         """Set a property of the whole knowledge base."""
-        with self._lock, self._db:
+        with self._change():
             self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
     # --- passages ----------------------------------------------------------------------------------------------------
@@ -121,7 +122,7 @@ class RecordStore:
             (r["id"], r["title"], r["text"], r.get("source"), r["hash"], _dump(r["sentences"]), _dump(r["phrases"]))
             for r in records
         ]
-        with self._lock, self._db:
+        with self._change():
             self._db.executemany(
                 "INSERT INTO passages (id, title, text, source, hash, sentences, phrases) VALUES (?, ?, ?, ?, ?, ?, ?)",
                 rows,
@@ -130,7 +131,7 @@ class RecordStore:
 
     def delete(self, ids: Sequence[str]) -> list[str]:
         """Remove passages and all that came from them alone; return the ids of triple vectors nobody needs now."""
-        with self._lock, self._db:
+        with self._change():
             doomed = [row[0] for row in self._by_ids(
                 "SELECT DISTINCT vector FROM triples JOIN passages ON number = passage WHERE id IN", ids)]  # fmt: skip
             for chunk in _chunks(ids):
@@ -183,7 +184,7 @@ class RecordStore:
 
     def save_facts(self, extractor: str, facts: Sequence[tuple[str, Sequence[Fact]]]) -> None:
         """Store what an extractor read out of passages (id, facts); an earlier reading is replaced."""
-        with self._lock, self._db:
+        with self._change():
             numbers = dict(self._by_ids("SELECT id, number FROM passages WHERE id IN", [id_ for id_, _ in facts]))
             read = [(numbers[id_], extractor) for id_, _ in facts if id_ in numbers]
             self._db.executemany("DELETE FROM triples WHERE passage = ? AND extractor = ?", read)
@@ -237,7 +238,7 @@ class RecordStore:
     def put_triple_vectors(self, ids: Sequence[str], vectors: Matrix) -> None:
         """Store vectors of triples (shape: ids x dimensions); existing ones are replaced."""
         rows = [(id_, vector.tobytes()) for id_, vector in zip(ids, vectors, strict=True)]
-        with self._lock, self._db:
+        with self._change():
             self._db.executemany("INSERT OR REPLACE INTO triple_vectors VALUES (?, ?)", rows)
 
     def vector_ids(self) -> list[str]:
@@ -269,6 +270,15 @@ class RecordStore:
         return counted
 
     # --- helpers -----------------------------------------------------------------------------------------------------
+    @contextmanager
+    def _change(self) -> Iterator[None]:
+        """Make all changes inside, or none of them."""
+        try:
+            with self._lock, self._db:
+                yield
+        except sqlite3.Error as error:
+            raise KnowledgeBaseError(f"{self._path} cannot be written: {error}") from error
+
     def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         try:
             with self._lock:

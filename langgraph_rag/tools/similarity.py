@@ -12,7 +12,8 @@ from langgraph_rag.records import ScoredPassage
 from langgraph_rag.tools.coalescer import Coalescer
 from langgraph_rag.tools.embeddings import SentenceEmbeddings
 from langgraph_rag.tools.record_store import RecordStore, vector_id
-from langgraph_rag.tools.vector_index import Matrix, VectorIndex
+from langgraph_rag.tools.vector_index import VectorIndex
+from langgraph_rag.tools.vectors import Matrix, unit
 
 _REMEMBERED_QUERIES = 1_024
 _REMEMBERED_TRIPLES = 50_000  # vectors
@@ -68,7 +69,7 @@ class Similarity:
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """Return the vectors of passages or triples, of unit length; shape: texts x dimensions."""
-        return _unit(np.asarray(self._embeddings.embed_documents(list(texts)), dtype=np.float32))
+        return unit(self._embeddings.embed_documents(list(texts)))
 
     def embed_triples(self, triples: Sequence[Sequence[str]]) -> int:
         """Embed and store the triples that have no vector yet; return how many these were."""
@@ -104,7 +105,7 @@ class Similarity:
                 embedded = self._embeddings.embed_queries(new)
             else:
                 embedded = [self._embeddings.embed_query(query) for query in new]
-            vectors = _unit(np.asarray(embedded, dtype=np.float32))
+            vectors = unit(embedded)
             self._remembered_queries.update(zip(new, vectors, strict=True))
         found = [self._remembered_queries[query] for query in queries]
         while len(self._remembered_queries) > _REMEMBERED_QUERIES:
@@ -146,9 +147,3 @@ class Similarity:
             remembered.clear()
         remembered |= known
         return known
-
-
-def _unit(vectors: Matrix) -> Matrix:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit: Matrix = vectors / np.maximum(lengths, 1e-12)
-    return unit

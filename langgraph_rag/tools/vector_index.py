@@ -3,16 +3,16 @@
 Chroma's files bear any number of threads, but only one process that writes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from langgraph_rag.errors import KnowledgeBaseError
+from langgraph_rag.errors import EmbeddingsMismatchError, KnowledgeBaseError
+from langgraph_rag.tools.vectors import Matrix
 
-Matrix = npt.NDArray[np.float32]
 _LARGEST_WRITE = 5_000  # Chroma refuses more than 5,461 rows at once
 
 
@@ -28,8 +28,9 @@ class VectorIndex:
 
         self._path = path
         settings = chromadb.Settings(anonymized_telemetry=False)
-        self._client = chromadb.PersistentClient(str(path.resolve()), settings=settings)  # it is shared by path
-        self._passages, self._triples = self._collection("passages"), self._collection("triples")
+        with self._usable():
+            self._client = chromadb.PersistentClient(str(path.resolve()), settings=settings)  # it is shared by path
+            self._passages, self._triples = self._collection("passages"), self._collection("triples")
 
     def _collection(self, name: str) -> Any:
         return self._client.get_or_create_collection(
@@ -50,7 +51,8 @@ class VectorIndex:
 
     def put(self, ids: Sequence[str], vectors: Matrix) -> None:
         """Store passage vectors (shape: ids x dimensions); existing ones are replaced."""
-        _upsert(self._passages, ids, vectors)
+        with self._usable():
+            _upsert(self._passages, ids, vectors)
 
     def search(self, vectors: Matrix, k: int) -> list[list[tuple[str, float]]]:
         """Return the k nearest passages of each query vector with their cosine, best first."""
@@ -66,35 +68,45 @@ class VectorIndex:
 
     def delete(self, passages: Sequence[str], triples: Sequence[str] = ()) -> None:
         """Remove vectors, those of passages last: while they are there, a kill in between can be noticed."""
-        for collection, ids in ((self._triples, triples), (self._passages, passages)):
-            for start in range(0, len(ids), _LARGEST_WRITE):
-                collection.delete(ids=list(ids[start : start + _LARGEST_WRITE]))
+        with self._usable():
+            for collection, ids in ((self._triples, triples), (self._passages, passages)):
+                for start in range(0, len(ids), _LARGEST_WRITE):
+                    collection.delete(ids=list(ids[start : start + _LARGEST_WRITE]))
 
     def put_triples(self, ids: Sequence[str], vectors: Matrix) -> None:
         """Make triples (vectors: ids x dimensions) ready to be searched; existing ones are replaced."""
-        _upsert(self._triples, ids, vectors)
+        with self._usable():
+            _upsert(self._triples, ids, vectors)
 
     def triple_ids(self) -> list[str]:
         """Return the ids of the triples that can be searched."""
         return list(self._triples.get(include=[])["ids"])
 
     def _nearest(self, collection: Any, vectors: Matrix, k: int) -> list[list[tuple[str, float]]]:
-        from chromadb.errors import InternalError
-
         k = min(k, int(collection.count()))
         if k == 0:
             return [[] for _ in vectors]
-        try:
+        with self._usable():
             found = collection.query(query_embeddings=vectors, n_results=k, include=["distances"])
-        except InternalError as error:
-            raise KnowledgeBaseError(
-                f"the vectors in {self._path} cannot be read ({error}): remove that folder and open the knowledge base "
-                "again, which makes them anew"
-            ) from error
         return [
             sorted(((id_, 1.0 - distance) for id_, distance in zip(ids, distances, strict=True)), key=_best_first)
             for ids, distances in zip(found["ids"], found["distances"], strict=True)
         ]
+
+    @contextmanager
+    def _usable(self) -> Iterator[None]:
+        """Tell what Chroma complains of in words of our own."""
+        from chromadb.errors import ChromaError, InvalidArgumentError
+
+        try:
+            yield
+        except InvalidArgumentError as error:
+            raise EmbeddingsMismatchError(f"{self._path} holds vectors of another embedder: {error}") from error
+        except ChromaError as error:
+            raise KnowledgeBaseError(
+                f"the vectors in {self._path} cannot be read or written ({error}): where the disk is not full, remove "
+                "that folder and open the knowledge base in a new process, which makes them anew"
+            ) from error
 
 
 def _stored(collection: Any, ids: Sequence[str]) -> dict[str, Matrix]:
