@@ -60,7 +60,7 @@ METHODS = {
     ),
     "dualrag": Method(
         create_dualrag,
-        "Anonymous ACL submission 2025, A Dual-Process Approach to Integrate Reasoning and Retrieval",
+        "Cheng et al. 2025, A Dual-Process Approach to Integrate Reasoning and Retrieval",
         {
             "without-reasoner": {"detect_gaps": False},
             "without-entity-identifier": {"identify_entities": False},

@@ -1,4 +1,4 @@
-"""DualRAG: a dual-process approach to integrate reasoning and retrieval (anonymous ACL submission, 2025).
+"""DualRAG: a dual-process approach to integrate reasoning and retrieval (Cheng et al. 2025).
 
 Two processes feed each other. Reasoning-augmented querying reasons over what is known, sees what is missing, and looks
 it up entity by entity; progressive knowledge aggregation summarises what was found into an outline ordered by entity.
