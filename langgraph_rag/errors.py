@@ -27,8 +27,8 @@ class EmptyKnowledgeBaseError(KnowledgeBaseError):
     """A question was asked of a knowledge base that holds nothing."""
 
 
-class QuestionError(RagError):
-    """A question is empty or too long."""
+class QuestionError(RagError, ValueError):
+    """A question is empty or too long."""  # a ValueError too: LangGraph's server tells its clients what those say
 
 
 class PlanError(RagError):

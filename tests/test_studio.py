@@ -182,10 +182,11 @@ async def test_a_thread_takes_two_questions_and_keeps_them_apart(client: Any) ->
     assert (await client.threads.get_state(thread))["values"]["answer"] == "yes"
 
 
-async def test_a_bad_question_is_an_error_of_the_run_by_name(client: Any) -> None:
+async def test_a_bad_question_is_an_error_of_the_run_that_says_what_is_wrong(client: Any) -> None:
     parts = await stream(client, "  ")
 
     assert (parts[-1].event, parts[-1].data["error"]) == ("error", "QuestionError")
+    assert parts[-1].data["message"] == "expected a question as a non-empty string, got '  '"
 
 
 async def test_nothing_blocks_the_server(client: Any, place: Path) -> None:
