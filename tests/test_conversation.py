@@ -58,6 +58,19 @@ async def test_turns_are_kept_and_answers_streamed_under_the_ids_they_keep(
     assert caplog.messages == []
 
 
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_an_answer_that_was_streamed_stays_in_the_state(name: str, sample_kb: KnowledgeBase) -> None:
+    graph: Any = with_messages(METHODS[name].create(OfflineModel(), sample_kb)).compile()
+
+    streamed = ""
+    for mode, part in graph.stream({"messages": [HumanMessage(SCHOOL)]}, stream_mode=["messages", "values"]):
+        if mode == "messages":
+            streamed = part[0].id
+        elif streamed:
+            assert (part["messages"][-1].id, part["messages"][-1].text) == (streamed, "yes")
+    assert streamed
+
+
 def test_the_last_message_of_a_person_is_the_question(sample_kb: KnowledgeBase) -> None:
     graph: Any = with_messages(METHODS["native_rag"].create(OfflineModel(), sample_kb)).compile()
     talk = [
