@@ -32,11 +32,16 @@ class Node(Runnable[Any, Update]):
         began.set(time.monotonic() - (before["seconds"] if before else 0.0))
         with metered(before) as usage:
             update = await self.step(input)
-        return {"usage": usage, **update}
+        return {"usage": usage, **{name: _storable(value) for name, value in update.items()}}
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
         """Run the step on the background loop, with the caller's context: streaming and settings reach it."""
         return run_in_background(self.ainvoke(input, config))
+
+
+def _storable(value: Any) -> Any:
+    """Leave NUL out of a text: Postgres cannot keep it, and documents and models may have it."""
+    return value.replace("\0", "") if isinstance(value, str) else value
 
 
 class Choice(Runnable[Any, Any]):

@@ -3,26 +3,22 @@
 import json
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-import aiosqlite
 import pytest
 from fakes import ArithmeticEmbeddings, ScriptedModel
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatResult
-from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from langgraph.checkpoint.sqlite import SqliteSaver
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.types import Command
 from pydantic import Field
+from savers import async_saver_at, database, saver_at
 
 from langgraph_rag import KnowledgeBase, create_par_rag
 from langgraph_rag.methods import METHODS
@@ -129,18 +125,25 @@ def told(result: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def compiled(builder: Any, file: Path) -> Iterator[Any]:
-    """Compile with checkpoints in a file, read as strictly as can be."""
-    with closing(sqlite3.connect(file, check_same_thread=False)) as connection:
-        yield builder.compile(
-            checkpointer=SqliteSaver(connection, serde=JsonPlusSerializer(allowed_msgpack_modules=None))
-        )
+def compiled(builder: Any, place: str) -> Iterator[Any]:
+    with saver_at(place) as saver:
+        yield builder.compile(checkpointer=saver)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Name where the checkpoints are kept."""
+    if request.param == "sqlite":
+        yield str(tmp_path / "checkpoints.sqlite")
+    else:
+        with database() as place:
+            yield place
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("name", sorted(METHODS))
 def test_killed_at_any_node_it_goes_on_and_asks_nothing_twice(
-    name: str, when: str, kb: KnowledgeBase, tmp_path: Path
+    name: str, when: str, kb: KnowledgeBase, place: str
 ) -> None:
     questions = [*QUESTIONS, *(["scripted"] if name in SCRIPTS else [])]
     ways: dict[str, str] = {}
@@ -150,17 +153,17 @@ def test_killed_at_any_node_it_goes_on_and_asks_nothing_twice(
     assert set(ways) == set(METHODS[name].create(OfflineModel(), kb).nodes)
 
     for node, question in ways.items():
-        file = tmp_path / f"{node}.sqlite"
+        thread: Any = {"configurable": {"thread_id": node}}
         steady, killed, resumed = (model(name, question) for _ in range(3))
         expected = METHODS[name].create(steady, kb).compile().invoke({"question": question})
         inside: list[str] = []
         dying = METHODS[name].create(killed, kb)
         killed_at(dying, node, when, inside)
-        with compiled(dying, file) as graph, pytest.raises(KilledError):
-            graph.invoke({"question": question}, THREAD, durability="sync")
+        with compiled(dying, place) as graph, pytest.raises(KilledError):
+            graph.invoke({"question": question}, thread, durability="sync")
 
-        with compiled(METHODS[name].create(resumed, kb), file) as graph:
-            result = graph.invoke(None, THREAD, durability="sync")
+        with compiled(METHODS[name].create(resumed, kb), place) as graph:
+            result = graph.invoke(None, thread, durability="sync")
 
         assert told(result) == told(expected), node
         assert Counter(killed.asked + resumed.asked) == Counter(steady.asked + inside), node
@@ -181,19 +184,19 @@ class SuicidalModel(OfflineModel):
         return super()._generate(messages, *rest, **options)
 
 
-def ask_and_die(folder: Path, name: str, at: int) -> None:
+def ask_and_die(folder: Path, place: str, name: str, at: int) -> None:
     """Is run in a process of its own."""
     dying = SuicidalModel(log=folder / "log", at=at)
     with (
         KnowledgeBase.open(folder / "kb", ArithmeticEmbeddings()) as kb,
-        compiled(METHODS[name].create(dying, kb), folder / "checkpoints") as graph,
+        compiled(METHODS[name].create(dying, kb), place) as graph,
     ):
         graph.invoke({"question": QUESTIONS[0]}, THREAD, durability="sync")
 
 
 @pytest.mark.parametrize("name", sorted(METHODS))
 def test_a_process_killed_for_good_is_followed_by_one_that_goes_on(
-    name: str, tmp_path: Path, documents: list[dict[str, str]]
+    name: str, place: str, tmp_path: Path, documents: list[dict[str, str]]
 ) -> None:
     with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings()) as kb:
         kb.add(documents, progress=False)
@@ -202,15 +205,14 @@ def test_a_process_killed_for_good_is_followed_by_one_that_goes_on(
     at = min(2, len(steady.asked))
 
     tests = Path(__file__).parent
-    code = (
-        f"from pathlib import Path; from test_survival import *; ask_and_die(Path({str(tmp_path)!r}), {name!r}, {at})"
-    )
+    call = f"ask_and_die(Path({str(tmp_path)!r}), {place!r}, {name!r}, {at})"
+    code = f"from pathlib import Path; from test_survival import *; {call}"
     paths = [str(tests), str(tests.parent), str(tests.parent.parent)]
     killed = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)})
     resumed = RememberingModel()
     with (
         KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings()) as kb,
-        compiled(METHODS[name].create(resumed, kb), tmp_path / "checkpoints") as graph,
+        compiled(METHODS[name].create(resumed, kb), place) as graph,
     ):
         result = graph.invoke(None, THREAD, durability="sync")
 
@@ -234,14 +236,14 @@ def test_a_process_killed_for_good_is_followed_by_one_that_goes_on(
     ],
 )
 def test_a_plan_waits_for_approval_over_the_end_of_the_process(
-    given: Any, questions: list[str], kb: KnowledgeBase, tmp_path: Path
+    given: Any, questions: list[str], kb: KnowledgeBase, place: str
 ) -> None:
     first, second = (model("par_rag", "scripted") for _ in range(2))
-    with compiled(create_par_rag(first, kb, approve_plan=True), tmp_path / "file") as graph:
+    with compiled(create_par_rag(first, kb, approve_plan=True), place) as graph:
         stopped = graph.invoke({"question": QUESTIONS[0]}, THREAD, durability="sync")
         assert len(stopped["__interrupt__"][0].value["plan"]) == 3
 
-    with compiled(create_par_rag(second, kb, approve_plan=True), tmp_path / "file") as graph:
+    with compiled(create_par_rag(second, kb, approve_plan=True), place) as graph:
         result = graph.invoke(Command(resume=given), THREAD, durability="sync")
 
     assert [step["question"] for step in result["plan"]] == questions
@@ -250,9 +252,9 @@ def test_a_plan_waits_for_approval_over_the_end_of_the_process(
 
 
 @pytest.mark.parametrize("name", sorted(METHODS))
-def test_a_run_can_be_forked_from_each_of_its_steps(name: str, kb: KnowledgeBase, tmp_path: Path) -> None:
+def test_a_run_can_be_forked_from_each_of_its_steps(name: str, kb: KnowledgeBase, place: str) -> None:
     llm = RememberingModel()
-    with compiled(METHODS[name].create(llm, kb), tmp_path / "file") as graph:
+    with compiled(METHODS[name].create(llm, kb), place) as graph:
         expected = graph.invoke({"question": QUESTIONS[0]}, THREAD, durability="sync")
         earlier = [state for state in graph.get_state_history(THREAD) if state.next and state.next != ("__start__",)]
         first, last = earlier[-1], earlier[0]
@@ -268,8 +270,8 @@ def test_a_run_can_be_forked_from_each_of_its_steps(name: str, kb: KnowledgeBase
         assert told(graph.invoke(None, first.config)) == told(expected)
 
 
-def test_after_a_plan_that_cannot_be_read_the_run_waits_for_a_better_one(kb: KnowledgeBase, tmp_path: Path) -> None:
-    with compiled(create_par_rag(model("par_rag", "scripted"), kb, approve_plan=True), tmp_path / "file") as graph:
+def test_after_a_plan_that_cannot_be_read_the_run_waits_for_a_better_one(kb: KnowledgeBase, place: str) -> None:
+    with compiled(create_par_rag(model("par_rag", "scripted"), kb, approve_plan=True), place) as graph:
         graph.invoke({"question": QUESTIONS[0]}, THREAD)
         again = graph.invoke(Command(resume=[1]), THREAD)["__interrupt__"][0].value
         result = graph.invoke(Command(resume=["Where was Orla Vint born?"]), THREAD)
@@ -278,12 +280,18 @@ def test_after_a_plan_that_cannot_be_read_the_run_waits_for_a_better_one(kb: Kno
     assert [step["question"] for step in result["plan"]] == ["Where was Orla Vint born?"]
 
 
-async def test_the_asynchronous_sqlite_saver_serves_as_well(kb: KnowledgeBase, tmp_path: Path) -> None:
-    serde = JsonPlusSerializer(allowed_msgpack_modules=None)
+@pytest.mark.parametrize("name", sorted(SCRIPTS))
+def test_what_postgres_cannot_keep_in_a_text_is_left_out(name: str, kb: KnowledgeBase, place: str) -> None:
+    replies = json.loads(json.dumps(SCRIPTS[name]).replace("Orla", "Orla\\u0000").replace("Pell", "Pell\\u0000"))
+    llm = RememberingScript.of(lambda prompt, values: json.dumps(replies[prompt]))
+    with compiled(METHODS[name].create(llm, kb), place) as graph:
+        assert graph.invoke({"question": QUESTIONS[0]}, THREAD)["answer"] == "Pellworth"
+
+
+async def test_the_asynchronous_saver_serves_as_well(kb: KnowledgeBase, place: str) -> None:
     dying = METHODS["cirag"].create(RememberingModel(), kb)
     killed_at(dying, "integrate", "before", [])
-    async with aiosqlite.connect(tmp_path / "file") as connection:
-        saver = AsyncSqliteSaver(connection, serde=serde)
+    async with async_saver_at(place) as saver:
         with pytest.raises(KilledError):
             await dying.compile(checkpointer=saver).ainvoke({"question": QUESTIONS[0]}, THREAD)
         resumed = METHODS["cirag"].create(RememberingModel(), kb).compile(checkpointer=saver)
