@@ -2,6 +2,7 @@
 
 import asyncio
 import contextvars
+import os
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import Future
@@ -61,10 +62,11 @@ class BackgroundLoop:
 
 
 @cache
-def _background() -> BackgroundLoop:
+def _background(process: int) -> BackgroundLoop:
+    """Return the loop of a process: threads do not survive a fork."""
     return BackgroundLoop()
 
 
 def run_in_background(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine from synchronous code, also where the calling thread already runs an event loop."""
-    return _background().run(coroutine)
+    return _background(os.getpid()).run(coroutine)

@@ -1,8 +1,11 @@
 """Bad input: each is refused with a typed error that says what was expected and what came, and nothing is stored."""
 
 import errno
+import os
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -318,3 +321,42 @@ def test_a_deletion_cut_short_is_finished_on_opening(
         texts = [" ".join(entry["triple"]) for entry in repaired.triples(repaired._records.ids())]
         assert len(vectors(repaired)["triples"]) == len(texts)
         assert not any("Skellby is" in text for text in texts)
+
+
+FORKED = """
+import os
+from fakes import ArithmeticEmbeddings
+from langgraph_rag import KnowledgeBase
+from langgraph_rag.errors import KnowledgeBaseError
+
+with KnowledgeBase.open("kb", ArithmeticEmbeddings()) as kb:
+    kb.search("film")
+    child = os.fork()
+    if not child:
+        for use in (lambda: kb.search("film"), lambda: KnowledgeBase.open("kb", ArithmeticEmbeddings())):
+            try:
+                use()
+            except KnowledgeBaseError as error:
+                print(error, flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+    print(len(kb.search("film", 3)))
+"""
+
+
+def test_a_forked_process_is_told_that_it_cannot_use_one(kb: KnowledgeBase) -> None:
+    kb.close()
+
+    ended = subprocess.run(
+        [sys.executable, "-c", FORKED],
+        cwd=kb.path.parent,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+    *told, afterwards = ended.stdout.splitlines()
+    assert len(told) == 2, ended.stderr
+    assert all("cannot be used in a process forked" in line for line in told)
+    assert afterwards == "3"

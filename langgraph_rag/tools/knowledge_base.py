@@ -1,6 +1,7 @@
 """The knowledge base: one object, one folder; records are the truth, vectors and graphs are derived from them."""
 
 import asyncio
+import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -37,7 +38,7 @@ from langgraph_rag.tools.similarity import Similarity
 from langgraph_rag.tools.text import text_pipeline
 from langgraph_rag.tools.triple_graph import TripleGraph
 from langgraph_rag.tools.triple_reading import TripleReader
-from langgraph_rag.tools.vector_index import VectorIndex
+from langgraph_rag.tools.vector_index import FORKED, VectorIndex
 
 T = TypeVar("T")
 SEARCHES: dict[Search, str] = {
@@ -96,7 +97,7 @@ class KnowledgeBase:
         self._graphs = DerivedGraphs(records)
         self._reader = TripleReader(records, self._graphs)
         self._writing, self._embedding_triples = threading.Lock(), threading.Lock()
-        self._closed = False
+        self._closed, self._process = False, os.getpid()
         self._triples_embedded_of: tuple[int, str] | None = None  # edition of the records, and whose triples
         self._remembered: tuple[int, dict[str, Record]] = 0, {}  # passages by id, with the edition of the records
         self._reads: Coalescer[Callable[[], Any], Any] = Coalescer(lambda works: [work() for work in works], largest=1)
@@ -398,6 +399,8 @@ class KnowledgeBase:
     def _check_open(self) -> None:
         if self._closed:
             raise KnowledgeBaseError(f"{self.path} was closed: open it again")
+        if self._process != os.getpid():  # a fork has no threads
+            raise KnowledgeBaseError(f"{self.path} {FORKED}")
 
     def _check_writable(self) -> None:
         self._check_open()

@@ -3,8 +3,10 @@
 Chroma's files bear any number of threads, but only one process that writes.
 """
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,16 @@ from langgraph_rag.errors import EmbeddingsMismatchError, KnowledgeBaseError
 from langgraph_rag.tools.vectors import Matrix
 
 _LARGEST_WRITE = 5_000  # Chroma refuses more than 5,461 rows at once
+
+FORKED = (
+    "cannot be used in a process forked from one that had a knowledge base open, because threads do not survive a "
+    "fork: start processes by spawn, and open it in each"
+)
+
+
+@cache
+def _first_process() -> int:
+    return os.getpid()
 
 
 class VectorIndex:
@@ -26,6 +38,8 @@ class VectorIndex:
     def __init__(self, path: Path) -> None:
         import chromadb  # here, because importing it takes most of a second
 
+        if _first_process() != os.getpid():
+            raise KnowledgeBaseError(f"{path} {FORKED}")
         self._path = path
         settings = chromadb.Settings(anonymized_telemetry=False)
         with self._usable():
