@@ -401,6 +401,17 @@ def test_updating_is_deleting_and_adding(kb: KnowledgeBase) -> None:
 
 
 # --- side by side ----------------------------------------------------------------------------------------------------
+def test_what_a_text_was_split_into_is_deleted_by_its_source(kb: KnowledgeBase) -> None:
+    before = kb.ids()
+    kb.add([{"text": " ".join(f"Town {n} is on Kell." for n in range(200)), "source": "notes.md"}], progress=False)
+    split = kb.ids(source="notes.md")
+
+    assert len(split) > 1
+    assert kb.delete(split) == len(split)
+    assert kb.ids(source="notes.md") == []
+    assert kb.ids() == before
+
+
 def test_two_knowledge_bases_do_not_see_each_other(tmp_path: Path, documents: Documents) -> None:
     with (
         KnowledgeBase.open(tmp_path / "one", ArithmeticEmbeddings()) as one,

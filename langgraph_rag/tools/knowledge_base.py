@@ -240,6 +240,10 @@ class KnowledgeBase:
         """Return passages with their sentences and phrases, in the order of the ids; unknown ids are left out."""
         return self._records.passages(ids)
 
+    def ids(self, source: str | None = None) -> list[str]:
+        """Return the ids of all passages, or of those from one source, in the order they were added."""
+        return self._records.ids(source)
+
     @property
     def graph(self) -> TripleGraph:
         """The graph of all triples, built when first asked for and kept in step afterwards."""

@@ -149,9 +149,10 @@ class RecordStore:
         found = {row[0]: _record(row) for row in self._by_ids(query, ids)}
         return [found[id_] for id_ in dict.fromkeys(ids) if id_ in found]
 
-    def ids(self) -> list[str]:
-        """Return all passage ids in the order they were added."""
-        return [row[0] for row in self._rows("SELECT id FROM passages ORDER BY number")]
+    def ids(self, source: str | None = None) -> list[str]:
+        """Return the ids of all passages, or of those from one source, in the order they were added."""
+        rows = self._rows("SELECT id FROM passages WHERE ?1 IS NULL OR source = ?1 ORDER BY number", source)
+        return [row[0] for row in rows]
 
     def count(self) -> int:
         """Return the number of passages."""
