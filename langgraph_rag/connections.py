@@ -12,8 +12,6 @@ from http import HTTPStatus
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage
-from langchain_core.messages.ai import UsageMetadata
 
 _SHOWN = 200  # characters of what is no completion
 _copies: dict[int, BaseChatModel] = {}  # by the id of the model they are made of, for as long as it lives
@@ -47,19 +45,15 @@ def on_any_loop(llm: BaseChatModel) -> BaseChatModel:
     return _copies[id(llm)]
 
 
-def unfinished_reply(error: Exception) -> AIMessage | None:
-    """Return the reply that a client of OpenAI's refuses to hand out because it was cut off, if that is the error."""
-    openai = sys.modules.get("openai")
-    if openai is None or not isinstance(error, openai.LengthFinishReasonError):
-        return None
-    choice, spent = error.completion.choices[0], error.completion.usage
-    usage = UsageMetadata(
-        input_tokens=spent.prompt_tokens if spent else 0,
-        output_tokens=spent.completion_tokens if spent else 0,
-        total_tokens=spent.total_tokens if spent else 0,
-    )
-    metadata = {"finish_reason": choice.finish_reason}
-    return AIMessage(choice.message.content or "", usage_metadata=usage, response_metadata=metadata)
+def within_request(llm: BaseChatModel, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that add fields to each request as they are.
+
+    Given a `response_format` by its name, OpenAI's client walks through the whole schema at each call, which takes a
+    seventh of the call's processor time, and withholds replies that were cut off.
+    """
+    if llm.use_responses_api:  # type: ignore[attr-defined]  # which has another place for them
+        return fields
+    return {"extra_body": {**(llm.extra_body or {}), **fields}}  # type: ignore[attr-defined]
 
 
 def _client_per_loop() -> Any:

@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from pydantic import ValidationError
 
-from langgraph_rag.connections import address, is_openai, on_any_loop, unfinished_reply
+from langgraph_rag.connections import address, is_openai, on_any_loop, within_request
 from langgraph_rag.context import context
 from langgraph_rag.errors import BudgetReachedError, ModelCallError, ModelOutputError, RagError
 from langgraph_rag.gate import Gate
@@ -148,8 +148,6 @@ async def _reply(
     except RagError:
         raise
     except Exception as error:
-        if (cut_off := unfinished_reply(error)) is not None:
-            return cut_off
         failed = ModelCallError(f"{model_name(llm)} could not be asked: {type(error).__name__}: {error}{_whose(llm)}")
         failed.__cause__ = error
         if isinstance(error, ContextOverflowError) or _OVERFLOW.search(str(error)):
@@ -205,7 +203,8 @@ def _schema_options(llm: BaseChatModel, prompt: Prompt[Reply]) -> dict[str, Any]
     if not (is_openai(llm) or isinstance(llm, TransformersModel)):
         return {}
     schema = {"name": prompt.name, "schema": _schema(prompt.reply)}
-    return {"response_format": {"type": "json_schema", "json_schema": schema}}
+    form = {"response_format": {"type": "json_schema", "json_schema": schema}}
+    return within_request(llm, form) if is_openai(llm) else form
 
 
 @cache

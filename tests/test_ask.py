@@ -302,9 +302,12 @@ async def test_a_chat_openai_is_asked_for_json_by_schema(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(ChatOpenAI, "ainvoke", ainvoke)
 
-    assert await ask_city(ChatOpenAI(model="small", api_key=SecretStr("fake"))) == KELL
+    llm = ChatOpenAI(model="small", api_key=SecretStr("fake"), extra_body={"top_k": 1})
+    assert await ask_city(llm) == KELL
+    assert await ask_city(llm.model_copy(update={"use_responses_api": True})) == KELL
 
-    form = asked[0]["response_format"]
+    form = asked[1]["response_format"]
+    assert asked[0]["extra_body"] == {"top_k": 1, "response_format": form}
     assert (form["type"], form["json_schema"]["name"]) == ("json_schema", "city")
     assert set(form["json_schema"]["schema"]["properties"]) == {"name", "inhabitants", "twins"}
     assert "tools" not in asked[0]

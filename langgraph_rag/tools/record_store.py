@@ -47,6 +47,7 @@ CREATE TRIGGER words_out AFTER DELETE ON passages BEGIN
 """
 _editions: Counter[Path] = Counter()  # by file: a process may open one more than once
 _VECTORS = "CREATE TABLE IF NOT EXISTS triple_vectors (id TEXT PRIMARY KEY, vector BLOB NOT NULL)"
+_MAPPED = 2**30  # bytes of the file that are read where they lie; copied first, reading takes half as long again
 _WORD = re.compile(r"\w+")
 _TITLE_WEIGHT = 2.0  # of a word in BM25: a title says what its passage is about
 
@@ -78,6 +79,7 @@ class RecordStore:
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
             self._db.execute("PRAGMA foreign_keys=ON")
+            self._db.execute(f"PRAGMA mmap_size={_MAPPED}")
             if not self._db.execute("SELECT 1 FROM sqlite_master WHERE name='meta'").fetchone():
                 self._db.executescript("BEGIN;" + _SCHEMA + f"INSERT INTO meta VALUES ('format', '{FORMAT}'); COMMIT;")
             self._db.execute(_VECTORS)  # which what earlier versions made does not have yet
