@@ -1,5 +1,6 @@
 """`langgraph dev` serves what `langgraph.json` names: schemas, streamed steps, answers, no blocking calls."""
 
+import json
 import os
 import re
 import shutil
@@ -147,6 +148,25 @@ async def test_each_graph_talks_in_messages(name: str, client: Any) -> None:
     assert [message["type"] for message in messages] == ["human", "ai"] * 2
     assert all(message["content"] for message in messages)
     assert {"evidence", "passages", "usage"} <= set(messages[-1]["additional_kwargs"])
+
+
+async def test_each_graph_is_a_tool_of_the_model_context_protocol(url: str) -> None:
+    tools = {tool["description"]: tool for tool in mcp(url, "tools/list")["tools"]}
+    (cirag,) = [tool for tool in tools.values() if tool["name"] == "CIRAG"]
+
+    result = mcp(url, "tools/call", name="CIRAG", arguments={"question": QUESTION})
+
+    assert len(tools) == 2 * len(METHODS)
+    assert all("from the documents" in description for description in tools)
+    assert list(cirag["inputSchema"]["properties"]) == ["question"]
+    assert "'answer': 'yes'" in result["content"][0]["text"]
+
+
+def mcp(url: str, method: str, **params: Any) -> Any:
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    with urllib.request.urlopen(urllib.request.Request(f"{url}/mcp", body, headers), timeout=PATIENCE) as reply:
+        return json.load(reply)["result"]
 
 
 async def test_a_question_is_answered_step_by_step(client: Any) -> None:
