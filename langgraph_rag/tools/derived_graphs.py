@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Iterator, Sequence
 
-from langgraph_rag.records import Triple
+from langgraph_rag.records import Record, Triple
 from langgraph_rag.tools.entity_graph import EntityGraph
 from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
 from langgraph_rag.tools.record_store import Fact, RecordStore
@@ -44,12 +44,12 @@ class DerivedGraphs:
                 self._hierarchy = edition, HierarchyGraph.of(self._records.passages(self._records.ids()))
             return self._hierarchy[1]
 
-    def save_facts(self, extractor: str, facts: Sequence[tuple[str, Sequence[Fact]]]) -> None:
-        """Store what an extractor read out of passages (id, facts); an earlier reading is replaced."""
+    def save_facts(self, extractor: str, facts: Sequence[tuple[Record, Sequence[Fact]]]) -> None:
+        """Store what an extractor read out of passages; an earlier reading is replaced."""
         with self._in_step:
             self._records.save_facts(extractor, facts)
             if self._triples is not None and self._triples[0] == extractor:
-                ids = [id_ for id_, _ in facts]
+                ids = [record["id"] for record, _ in facts]
                 self._triples[1].remove_passages(ids)
                 self._triples[1].add(self._facts(ids, extractor))
 
@@ -59,6 +59,14 @@ class DerivedGraphs:
             unused = self._records.delete(ids)
             if self._triples is not None:
                 self._triples[1].remove_passages(ids)
+            return unused
+
+    def replace(self, records: Sequence[Record]) -> list[str]:
+        """Store passages in place of those of the same ids; return the ids of triple vectors nobody needs now."""
+        with self._in_step:
+            unused = self._records.replace(records)
+            if self._triples is not None:
+                self._triples[1].remove_passages([record["id"] for record in records])
             return unused
 
     def _facts(self, ids: Sequence[str], extractor: str) -> Iterator[Triple]:

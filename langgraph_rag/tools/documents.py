@@ -20,7 +20,7 @@ _splitter = RecursiveCharacterTextSplitter(
 
 
 def to_passages(documents: Iterable[AnyDocument]) -> list[Passage]:
-    """Make passages of documents; the same passage given twice counts once.
+    """Make passages of documents; the same passage given twice counts once, unless it has two sources.
 
     A document with an id is one passage and is kept whole. One without is split at about 200 words, keeping title and
     source, and its passages get the hash of their content as id.
@@ -29,12 +29,14 @@ def to_passages(documents: Iterable[AnyDocument]) -> list[Passage]:
         DocumentError: when a document has no text or is of another kind.
         DuplicateIdError: when one id comes with two different texts.
     """
-    passages: dict[str, Passage] = {}
+    first: dict[str, Passage] = {}
+    passages: dict[tuple[str, str], Passage] = {}
     for number, document in enumerate(documents, start=1):
         for passage in _passages(document, number):
-            known = passages.setdefault(passage["id"], passage)
+            known = first.setdefault(passage["id"], passage)
             if (known["title"], known["text"]) != (passage["title"], passage["text"]):
                 raise DuplicateIdError(f"document {number}: id {passage['id']!r} was already given with another text")
+            passages.setdefault((passage["id"], passage.get("source", "")), passage)
     return list(passages.values())
 
 

@@ -1,14 +1,15 @@
 """Putting passages into a knowledge base: analysed, embedded and stored batch by batch, so that a kill costs little."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
 from tqdm.auto import tqdm
 
-from langgraph_rag.errors import DuplicateIdError, EmbeddingsMismatchError
+from langgraph_rag.errors import EmbeddingsMismatchError
 from langgraph_rag.records import Passage, Record
+from langgraph_rag.tools.derived_graphs import DerivedGraphs
 from langgraph_rag.tools.embeddings import name_of
 from langgraph_rag.tools.record_store import RecordStore, content_hash
 from langgraph_rag.tools.similarity import Similarity
@@ -21,37 +22,49 @@ _PROBE = "Which embedder made this knowledge base?"
 
 
 class Indexer:
-    """Keeps records and passage vectors in step; the vectors go first.
-
-    A kill in between leaves only vectors, which `repair` finds and removes.
-    """
+    """Keeps records and passage vectors in step; a kill in between leaves their numbers apart, for `repair` to see."""
 
     def __init__(
-        self, records: RecordStore, vectors: VectorIndex, similarity: Similarity, embeddings: Embeddings
+        self,
+        records: RecordStore,
+        graphs: DerivedGraphs,
+        vectors: VectorIndex,
+        similarity: Similarity,
+        embeddings: Embeddings,
     ) -> None:
-        self._records, self._vectors, self._similarity = records, vectors, similarity
+        self._records, self._graphs, self._vectors, self._similarity = records, graphs, vectors, similarity
         self._embedder = name_of(embeddings)
 
-    def new(self, passages: Sequence[Passage]) -> list[Passage]:
-        """Return the passages that are not stored yet.
-
-        Raises:
-            DuplicateIdError: when an id is stored with another text.
-        """
+    def compare(self, passages: Sequence[Passage]) -> tuple[list[Passage], list[Passage]]:
+        """Return the passages whose ids are not stored yet, and those whose ids are stored with another text."""
         stored = self._records.hashes([passage["id"] for passage in passages])
-        new = []
-        for passage in passages:
-            known = stored.get(passage["id"])
-            if known is None:
-                new.append(passage)
-            elif known != content_hash(passage["title"], passage["text"]):
-                raise DuplicateIdError(
-                    f"id {passage['id']!r} is already stored with another text: delete it first to replace it"
-                )
-        return new
+        new = [passage for passage in passages if passage["id"] not in stored]
+        hashes = ((passage, content_hash(passage["title"], passage["text"])) for passage in passages)
+        return new, [passage for passage, hash_ in hashes if stored.get(passage["id"], hash_) != hash_]
 
     def store(self, passages: Sequence[Passage], *, progress: bool) -> None:
-        """Store new passages; while one batch is embedded, the next one is analysed."""
+        """Store new passages."""
+        self._in_batches(passages, self._put, progress=progress)
+
+    def replace(self, passages: Sequence[Passage], *, progress: bool) -> None:
+        """Store passages in place of those of the same ids."""
+        self._in_batches(passages, self._put_in_place, progress=progress)
+
+    def remove(self, ids: Sequence[str]) -> None:
+        """Remove passages with all that came from them alone."""
+        if ids:
+            unused = self._graphs.delete(ids)
+            self._vectors.delete(ids, unused)
+            self._similarity.forget_triples(unused)
+
+    def _in_batches(
+        self,
+        passages: Sequence[Passage],
+        put: "Callable[[list[Record], Future[Matrix]], None]",
+        *,
+        progress: bool,
+    ) -> None:
+        """Analyse, embed and put passages; while one batch is embedded, the next one is analysed."""
         if passages and self._records.meta("embeddings") is None:
             self._records.set_meta("embeddings_probe", ",".join(map(str, self._similarity.embed([_PROBE])[0])))
             self._records.set_meta("embeddings", self._embedder)
@@ -65,10 +78,10 @@ class Indexer:
                 records = _analysed(passages[start : start + BATCH])
                 ahead.append((records, embedder.submit(self._embed, records)))
                 if len(ahead) > 1:
-                    self._put(*ahead.pop(0))
+                    put(*ahead.pop(0))
                     bar.update(BATCH)
             for records, embedding in ahead:
-                self._put(records, embedding)
+                put(records, embedding)
                 bar.update(len(records))
 
     def repair(self) -> None:
@@ -106,8 +119,18 @@ class Indexer:
         )
 
     def _put(self, records: list[Record], embedding: "Future[Matrix]") -> None:
+        """Put the vectors first: those that a kill leaves without records are removed."""
         self._vectors.put([record["id"] for record in records], embedding.result())
         self._records.insert(records)
+
+    def _put_in_place(self, records: list[Record], embedding: "Future[Matrix]") -> None:
+        """Remove the vectors first: those that a kill leaves missing are made of the records, old or new."""
+        ids, vectors = [record["id"] for record in records], embedding.result()
+        self._vectors.delete(ids)
+        unused = self._graphs.replace(records)
+        self._vectors.delete([], unused)
+        self._similarity.forget_triples(unused)
+        self._vectors.put(ids, vectors)
 
 
 def _analysed(passages: Sequence[Passage]) -> list[Record]:

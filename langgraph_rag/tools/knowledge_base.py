@@ -18,12 +18,13 @@ from langgraph_rag.background import run_in_background
 from langgraph_rag.characters import is_text
 from langgraph_rag.context import Search
 from langgraph_rag.errors import (
+    DuplicateIdError,
     EmbeddingsMismatchError,
     EmptyKnowledgeBaseError,
     KnowledgeBaseError,
     UnknownNameError,
 )
-from langgraph_rag.records import FoundPassage, Record, ScoredPassage, Triple
+from langgraph_rag.records import FoundPassage, Passage, Record, ScoredPassage, Triple
 from langgraph_rag.tools.coalescer import Coalescer
 from langgraph_rag.tools.derived_graphs import DerivedGraphs
 from langgraph_rag.tools.documents import AnyDocument, to_passages
@@ -33,7 +34,7 @@ from langgraph_rag.tools.extraction import RuleExtractor, TripleExtractor
 from langgraph_rag.tools.fusion import fuse
 from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
 from langgraph_rag.tools.indexing import BATCH, Indexer
-from langgraph_rag.tools.record_store import FORMAT, RecordStore, vector_id
+from langgraph_rag.tools.record_store import FORMAT, Origin, RecordStore, vector_id
 from langgraph_rag.tools.similarity import Similarity
 from langgraph_rag.tools.text import text_pipeline
 from langgraph_rag.tools.triple_graph import TripleGraph
@@ -59,6 +60,12 @@ class Added(TypedDict):
     unchanged: int
     without_triples: int
     failed: int
+
+
+class Updated(Added):
+    """What `update` did, in passages; one replaced by another text was both added and removed."""
+
+    removed: int
 
 
 class Info(TypedDict):
@@ -93,8 +100,8 @@ class KnowledgeBase:
         self.path, self.extractor, self._lock = path, extractor, lock
         self._records, self._vectors, self._embeddings = records, vectors, embeddings
         self._similarity = Similarity(embeddings, vectors, records, writable=lock.is_locked)
-        self._indexer = Indexer(records, vectors, self._similarity, embeddings)
         self._graphs = DerivedGraphs(records)
+        self._indexer = Indexer(records, self._graphs, vectors, self._similarity, embeddings)
         self._reader = TripleReader(records, self._graphs)
         self._writing, self._embedding_triples = threading.Lock(), threading.Lock()
         self._closed, self._process = False, os.getpid()
@@ -181,37 +188,67 @@ class KnowledgeBase:
             KnowledgeBaseError: when another process has the knowledge base open to change it.
         """
         self._check_writable()
-        passages = to_passages(documents)
+        passages, origins = _unique(to_passages(documents))
         with self._writing:
-            new = self._indexer.new(passages)
+            new, changed = self._indexer.compare(passages)
+            if changed:
+                raise DuplicateIdError(
+                    f"id {changed[0]['id']!r} is already stored with another text: update it instead to replace that"
+                )
             self._indexer.store(new, progress=progress)
-            unread = self._records.unextracted(self.extractor.version)
-            failed = run_in_background(self._reader.read(unread, self.extractor, progress=progress))
-        return Added(
-            added=len(new),
-            unchanged=len(passages) - len(new),
-            without_triples=self._records.barren([passage["id"] for passage in passages], self.extractor.version),
-            failed=failed,
-        )
+            self._records.add_origins(origins)
+            return self._read_out(passages, added=len(new), progress=progress)
 
-    def delete(self, ids: Sequence[str]) -> int:
+    def update(self, documents: Iterable[AnyDocument], *, progress: bool = True) -> Updated:
+        """Add documents, and remove what earlier versions of them left.
+
+        A passage whose id is stored with another text or title is replaced. What came from the source of a document
+        and is in no document of that source any more is removed, unless it came from another source, too: so give all
+        that comes from a source at once. An interrupted call is finished by calling again.
+
+        Raises:
+            DocumentError: when a document is empty or not a document; nothing is changed then.
+            DuplicateIdError: when an id is given with two texts; nothing is changed then.
+            KnowledgeBaseError: when another process has the knowledge base open to change it.
+        """
+        self._check_writable()
+        passages, origins = _unique(to_passages(documents))
+        with self._writing:
+            new, changed = self._indexer.compare(passages)
+            self._indexer.store(new, progress=progress)
+            self._indexer.replace(changed, progress=progress)
+            self._records.add_origins(origins)
+            removed = self._remove(self._left_over(origins)) + len(changed)
+            added = self._read_out(passages, added=len(new) + len(changed), progress=progress)
+        return Updated(**added, removed=removed)
+
+    def outdated(self, documents: Iterable[AnyDocument]) -> list[str]:
+        """Return the ids of the passages that `update` would remove, not counting those that it would replace."""
+        _, origins = _unique(to_passages(documents))
+        given = {id_ for id_, _ in origins}
+        return [id_ for id_ in self._records.only_from(self._left_over(origins)) if id_ not in given]
+
+    def delete(self, ids: Sequence[str] = (), *, sources: Sequence[str] = ()) -> int:
         """Remove passages with every sentence, phrase, triple and vector that came from them alone.
 
+        Args:
+            ids: passages to remove, wherever they come from.
+            sources: what to remove all passages of, but for those that come from another source, too.
+
         Returns:
-            How many of the ids were there.
+            How many passages went.
 
         Raises:
             KnowledgeBaseError: when another process has the knowledge base open to change it.
         """
-        if isinstance(ids, str):
-            raise TypeError(f"expected a list of ids, got the string {ids!r}")
+        for what, given in (("ids", ids), ("sources", sources)):
+            if isinstance(given, str):
+                raise TypeError(f"expected a list of {what}, got the string {given!r}")
         self._check_writable()
         with self._writing:
             present = list(self._records.hashes(ids))
-            unused = self._graphs.delete(present)
-            self._vectors.delete(present, unused)
-            self._similarity.forget_triples(unused)
-        return len(present)
+            self._indexer.remove(present)
+            return len(present) + self._remove(self._records.origins(sources))
 
     def embed_triples(self, *, progress: bool = True) -> int:
         """Embed all triples now instead of when a question first meets them; return how many were embedded.
@@ -243,6 +280,10 @@ class KnowledgeBase:
     def ids(self, source: str | None = None) -> list[str]:
         """Return the ids of all passages, or of those from one source, in the order they were added."""
         return self._records.ids(source)
+
+    def sources(self) -> list[str]:
+        """Return the sources that passages come from, in alphabetical order."""
+        return self._records.sources()
 
     @property
     def graph(self) -> TripleGraph:
@@ -362,6 +403,26 @@ class KnowledgeBase:
         return await self._similarity.likeness(query, others)
 
     # --- how ---------------------------------------------------------------------------------------------------------
+    def _read_out(self, passages: Sequence[Passage], *, added: int, progress: bool) -> Added:
+        """Read triples out of all passages that have not been read yet."""
+        unread = self._records.unextracted(self.extractor.version)
+        failed = run_in_background(self._reader.read(unread, self.extractor, progress=progress))
+        barren = self._records.barren([passage["id"] for passage in passages], self.extractor.version)
+        return Added(added=added, unchanged=len(passages) - added, without_triples=barren, failed=failed)
+
+    def _left_over(self, origins: Sequence[Origin]) -> list[Origin]:
+        """Return what came from the same sources before and comes from them no more."""
+        given = set(origins)
+        sources = list(dict.fromkeys(source for _, source in origins))
+        return [origin for origin in self._records.origins(sources) if origin not in given]
+
+    def _remove(self, origins: Sequence[Origin]) -> int:
+        """Remove the passages that come from nowhere else, then the origins of the others; count the passages."""
+        ids = self._records.only_from(origins)
+        self._indexer.remove(ids)
+        self._records.remove_origins(origins)
+        return len(ids)
+
     async def _read(self, work: Callable[..., T], *values: Any) -> T:
         """Read records in turn, without blocking the event loop."""
         done: T = await self._reads.ask(partial(work, *values))
@@ -413,6 +474,12 @@ class KnowledgeBase:
                 f"{self.path} can only be asked here, because another process opened it first, which alone may change "
                 "it: close it there and open it here again"
             )
+
+
+def _unique(passages: Sequence[Passage]) -> tuple[list[Passage], list[Origin]]:
+    """Return each passage once, and where they all come from."""
+    by_id = {passage["id"]: passage for passage in reversed(passages)}
+    return list(reversed(by_id.values())), [(passage["id"], passage.get("source", "")) for passage in passages]
 
 
 def _lock_of(path: Path) -> FileLock:

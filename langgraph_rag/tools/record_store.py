@@ -45,11 +45,26 @@ CREATE TRIGGER words_in AFTER INSERT ON passages BEGIN
 CREATE TRIGGER words_out AFTER DELETE ON passages BEGIN
     INSERT INTO words (words, rowid, title, text) VALUES ('delete', old.number, old.title, old.text); END;
 """
+_ORIGINS = """
+BEGIN IMMEDIATE;
+CREATE TABLE IF NOT EXISTS origins (
+    passage INTEGER NOT NULL REFERENCES passages(number) ON DELETE CASCADE, source TEXT NOT NULL,
+    UNIQUE (passage, source));
+CREATE INDEX IF NOT EXISTS origins_by_source ON origins (source);
+CREATE TRIGGER IF NOT EXISTS origins_in AFTER INSERT ON passages BEGIN
+    INSERT INTO origins VALUES (new.number, coalesce(new.source, '')); END;
+INSERT OR IGNORE INTO origins SELECT number, coalesce(source, '') FROM passages;
+COMMIT;
+"""
 _editions: Counter[Path] = Counter()  # by file: a process may open one more than once
 _VECTORS = "CREATE TABLE IF NOT EXISTS triple_vectors (id TEXT PRIMARY KEY, vector BLOB NOT NULL)"
 _MAPPED = 2**30  # bytes of the file that are read where they lie; copied first, reading takes half as long again
 _WORD = re.compile(r"\w+")
 _TITLE_WEIGHT = 2.0  # of a word in BM25: a title says what its passage is about
+
+
+Origin = tuple[str, str]
+"""A passage id and a source it was given with, empty for none; a passage of several files has several."""
 
 
 class Fact(TypedDict):
@@ -80,9 +95,11 @@ class RecordStore:
             self._db.execute("PRAGMA synchronous=NORMAL")
             self._db.execute("PRAGMA foreign_keys=ON")
             self._db.execute(f"PRAGMA mmap_size={_MAPPED}")
-            if not self._db.execute("SELECT 1 FROM sqlite_master WHERE name='meta'").fetchone():
+            if not self._has("meta"):
                 self._db.executescript("BEGIN;" + _SCHEMA + f"INSERT INTO meta VALUES ('format', '{FORMAT}'); COMMIT;")
             self._db.execute(_VECTORS)  # which what earlier versions made does not have yet
+            if not self._has("origins"):  # nor this
+                self._db.executescript(_ORIGINS)
         except sqlite3.DatabaseError as error:
             raise KnowledgeBaseError(f"{path} is not a knowledge base of this package: {error}") from error
         found = int(self.meta("format") or 0)
@@ -145,6 +162,13 @@ class RecordStore:
                 self._db.execute(f"DELETE FROM triple_vectors WHERE id IN ({_marks(chunk)})", chunk)
             return unused
 
+    def replace(self, records: Sequence[Record]) -> list[str]:
+        """Store passages in place of those of the same ids; return the ids of triple vectors nobody needs now."""
+        with self._change():
+            unused = self.delete([record["id"] for record in records])
+            self.insert(records)
+            return unused
+
     def passages(self, ids: Sequence[str]) -> list[Record]:
         """Return the stored passages of the given ids, in that order; unknown ids are left out."""
         query = "SELECT id, title, text, source, hash, sentences, phrases FROM passages WHERE id IN"
@@ -153,7 +177,11 @@ class RecordStore:
 
     def ids(self, source: str | None = None) -> list[str]:
         """Return the ids of all passages, or of those from one source, in the order they were added."""
-        rows = self._rows("SELECT id FROM passages WHERE ?1 IS NULL OR source = ?1 ORDER BY number", source)
+        if source is None:
+            rows = self._rows("SELECT id FROM passages ORDER BY number")
+        else:
+            query = "SELECT id FROM origins JOIN passages ON number = passage WHERE origins.source = ? ORDER BY number"
+            rows = self._rows(query, source)
         return [row[0] for row in rows]
 
     def count(self) -> int:
@@ -175,6 +203,43 @@ class RecordStore:
         )
         return [ScoredPassage(id=row[0], score=row[1]) for row in rows]
 
+    # --- where passages come from ------------------------------------------------------------------------------------
+    def sources(self) -> list[str]:
+        """Return the sources that passages come from, in alphabetical order."""
+        return [row[0] for row in self._rows("SELECT DISTINCT source FROM origins WHERE source <> '' ORDER BY source")]
+
+    def origins(self, sources: Sequence[str]) -> list[Origin]:
+        """Return what comes from these sources."""
+        query = (
+            "SELECT id, origins.source FROM origins JOIN passages ON number = passage "
+            "WHERE origins.source <> '' AND origins.source IN"
+        )
+        return [(id_, source) for id_, source in self._by_ids(query, sources)]
+
+    def only_from(self, origins: Sequence[Origin]) -> list[str]:
+        """Return the ids of the passages that come from nowhere else."""
+        query = "SELECT id, origins.source FROM origins JOIN passages ON number = passage WHERE id IN"
+        ids = list(dict.fromkeys(id_ for id_, _ in origins))
+        kept = {id_ for id_, _ in set(self._by_ids(query, ids)).difference(origins)}
+        return [id_ for id_ in ids if id_ not in kept]
+
+    def add_origins(self, origins: Sequence[Origin]) -> None:
+        """Note where stored passages come from, besides what is known of them."""
+        rows = [(source, id_) for id_, source in origins]
+        with self._change():
+            query = "INSERT OR IGNORE INTO origins SELECT number, ? FROM passages WHERE id = ?"
+            self._db.executemany(query, rows)
+
+    def remove_origins(self, origins: Sequence[Origin]) -> None:
+        """Note that passages do not come from there any more; they are shown with the first source that is left."""
+        first = "SELECT source FROM origins WHERE passage = number ORDER BY origins.rowid LIMIT 1"
+        with self._change():
+            for id_, source in origins:
+                query = "DELETE FROM origins WHERE source = ? AND passage = (SELECT number FROM passages WHERE id = ?)"
+                self._db.execute(query, (source, id_))
+                self._db.execute(f"UPDATE passages SET source = ({first}) WHERE id = ?", (id_,))
+            _editions[self._file] += bool(origins)
+
     # --- triples -----------------------------------------------------------------------------------------------------
     def unextracted(self, extractor: str, ids: Sequence[str] | None = None) -> list[str]:
         """Return the ids of the passages (of all, or of `ids`) that this extractor has not read yet, in order."""
@@ -185,26 +250,32 @@ class RecordStore:
             rows = self._by_ids(f"SELECT id FROM passages WHERE {rest} AND id IN", ids, extractor)
         return [row[0] for row in rows]
 
-    def save_facts(self, extractor: str, facts: Sequence[tuple[str, Sequence[Fact]]]) -> None:
-        """Store what an extractor read out of passages (id, facts); an earlier reading is replaced."""
+    def save_facts(self, extractor: str, facts: Sequence[tuple[Record, Sequence[Fact]]]) -> None:
+        """Store what an extractor read out of passages; an earlier reading is replaced.
+
+        What was read out of a passage that has been deleted or replaced meanwhile is left out.
+        """
         with self._change():
-            numbers = dict(self._by_ids("SELECT id, number FROM passages WHERE id IN", [id_ for id_, _ in facts]))
-            read = [(numbers[id_], extractor) for id_, _ in facts if id_ in numbers]
+            ids = [record["id"] for record, _ in facts]
+            stored = self._by_ids("SELECT id, hash, number FROM passages WHERE id IN", ids)
+            numbers = {(id_, hash_): number for id_, hash_, number in stored}
+            read_from = [(numbers.get((record["id"], record["hash"])), found) for record, found in facts]
+            read = [(number, extractor) for number, _ in read_from if number is not None]
             self._db.executemany("DELETE FROM triples WHERE passage = ? AND extractor = ?", read)
             self._db.executemany("INSERT OR REPLACE INTO extractions VALUES (?, ?)", read)
             self._db.executemany(
                 "INSERT INTO triples VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 [
                     (
-                        numbers[id_],
+                        number,
                         extractor,
                         position,
                         *fact["triple"],
                         _dump(fact["sentences"]),
                         vector_id(fact["triple"]),
                     )
-                    for id_, found in facts
-                    if id_ in numbers
+                    for number, found in read_from
+                    if number is not None
                     for position, fact in enumerate(found)
                 ],  # fmt: skip
             )
@@ -273,12 +344,20 @@ class RecordStore:
         return counted
 
     # --- helpers -----------------------------------------------------------------------------------------------------
+    def _has(self, table: str) -> bool:
+        return bool(self._db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone())
+
     @contextmanager
     def _change(self) -> Iterator[None]:
-        """Make all changes inside, or none of them."""
+        """Make all changes inside, or none of them; a change within a change belongs to the outer one."""
         try:
-            with self._lock, self._db:
-                yield
+            with self._lock:
+                if self._db.in_transaction:
+                    yield
+                    return
+                with self._db:
+                    self._db.execute("BEGIN")
+                    yield
         except sqlite3.Error as error:
             raise KnowledgeBaseError(f"{self._path} cannot be written: {error}") from error
 

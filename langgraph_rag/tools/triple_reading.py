@@ -61,5 +61,5 @@ class TripleReader:
         facts = []
         for id_, triples in readings:
             places = supporting_sentences(triples, passages[id_])
-            facts.append((id_, [Fact(triple=t, sentences=s) for t, s in zip(triples, places, strict=True)]))
+            facts.append((passages[id_], [Fact(triple=t, sentences=s) for t, s in zip(triples, places, strict=True)]))
         self._graphs.save_facts(extractor, facts)

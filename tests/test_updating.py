@@ -1,0 +1,318 @@
+"""Updating: what a knowledge base holds afterwards is what one made anew of the new documents would hold."""
+
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes import ArithmeticEmbeddings, contents, vectors
+from langchain_core.documents import Document
+
+from langgraph_rag.errors import DocumentError, DuplicateIdError, KnowledgeBaseError
+from langgraph_rag.records import Record
+from langgraph_rag.tools.extraction import Reading, RuleExtractor
+from langgraph_rag.tools.knowledge_base import SEARCHES, KnowledgeBase
+
+Documents = list[dict[str, str]]
+
+FERRY = {"title": "Ferry", "text": "The Kell ferry sails from Pellworth.", "source": "ferry.md"}
+GULL = {"title": "Gull", "text": "Gulls nest in Skellby.", "source": "birds.md"}
+TERN = {"title": "Tern", "text": "Terns nest in Pellworth.", "source": "birds.md"}
+STORK = {"title": "Stork", "text": "Storks nest in Norland.", "source": "birds.md"}
+LONG = {"text": " ".join(f"Town {n} is a town on Kell." for n in range(90)), "source": "towns.md"}
+LONGER = {"text": LONG["text"] + " Town 90 is a town on Kell. Town 91 was founded in 1301.", "source": "towns.md"}
+ISLE = {"id": "isle", "title": "Kell", "text": "Kell is an island in Norland.", "source": "isles.jsonl"}
+ROCK = {**ISLE, "text": "Kell is a rock. It was found in 1644."}
+
+
+def everything(kb: KnowledgeBase) -> dict[str, Any]:
+    """Return all that is stored and derived, also what is remembered."""
+    kb.embed_triples(progress=False)
+    found = {
+        by: {hit["id"]: pytest.approx(hit["score"], abs=1e-4) for hit in kb.search("who nests in Pellworth", 50, by=by)}
+        for by in SEARCHES
+        if by != "hybrid"  # whose places may be shared
+    }
+    sources = {source: sorted(kb.ids(source)) for source in kb.sources()}
+    walked = sorted(kb.hierarchy.ready().passages)
+    return {**contents(kb), "vectors": vectors(kb), "found": found, "sources": sources, "walked": walked}
+
+
+def anew(folder: Path, documents: Sequence[Any]) -> dict[str, Any]:
+    with KnowledgeBase.open(folder, ArithmeticEmbeddings()) as kb:
+        kb.add(documents, progress=False)
+        return everything(kb)
+
+
+# --- exactness -------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("before", "after", "did"),
+    [
+        ([], [GULL], (1, 0, 0)),
+        ([GULL], [GULL], (0, 1, 0)),
+        ([GULL, TERN], [TERN, STORK], (1, 1, 1)),
+        ([GULL, TERN, FERRY], [FERRY, STORK], (1, 1, 2)),
+        ([LONG], [LONGER], (1, 3, 1)),
+        ([LONGER], [LONG], (1, 3, 1)),
+        ([ISLE], [ROCK], (1, 0, 1)),
+        ([ISLE], [{**ISLE, "title": "Isle of Kell"}], (1, 0, 1)),
+        ([ISLE, GULL], [ROCK, TERN], (2, 0, 2)),
+        ([ISLE], [{**ISLE, "id": "kell"}], (1, 0, 1)),
+        ([ISLE], [{**ROCK, "id": "kell"}], (1, 0, 1)),
+    ],
+)
+@pytest.mark.parametrize("look_first", [True, False], ids=["in use", "unused"])
+def test_afterwards_it_is_as_if_made_anew(
+    kb: KnowledgeBase,
+    documents: Documents,
+    tmp_path: Path,
+    before: Documents,
+    after: Documents,
+    did: tuple[int, int, int],
+    look_first: bool,
+) -> None:
+    kb.add(before, progress=False)
+    if look_first:
+        everything(kb)
+
+    updated = kb.update(after, progress=False)
+
+    assert (updated["added"], updated["unchanged"], updated["removed"]) == did
+    assert everything(kb) == anew(tmp_path / "anew", [*documents, *after])
+    assert kb.update(after, progress=False)["removed"] == 0
+    assert kb.outdated(after) == []
+
+
+def test_what_was_asked_before_is_answered_from_the_new_text(kb: KnowledgeBase) -> None:
+    kb.add([ISLE], progress=False)
+    assert kb.passages(["isle"])[0]["text"] == ISLE["text"]
+    assert ["Kell", "is island in", "Norland"] in [entry["triple"] for entry in kb.triples(["isle"])]
+
+    kb.update([ROCK], progress=False)
+
+    assert kb.passages(["isle"])[0]["text"] == ROCK["text"]
+    assert ["Kell", "is island in", "Norland"] not in [entry["triple"] for entry in kb.triples(["isle"])]
+    assert kb.search("island", by="bm25") == []
+
+
+async def test_passages_remembered_for_questions_are_the_new_ones(empty_kb: KnowledgeBase) -> None:
+    empty_kb.add([ISLE], progress=False)
+    assert (await empty_kb.apassages(["isle"]))[0]["text"] == ISLE["text"]
+
+    empty_kb.update([ROCK], progress=False)
+
+    assert (await empty_kb.apassages(["isle"]))[0]["text"] == ROCK["text"]
+
+
+def test_an_update_counts_what_add_counts(empty_kb: KnowledgeBase) -> None:
+    heron = {"id": "heron", "text": "Still. Waiting."}
+
+    assert empty_kb.update([heron, ISLE], progress=False) == {
+        "added": 2, "unchanged": 0, "removed": 0, "without_triples": 1, "failed": 0,
+    }  # fmt: skip
+
+
+def test_an_update_that_changes_nothing_embeds_nothing(kb: KnowledgeBase, embeddings: ArithmeticEmbeddings) -> None:
+    kb.add([GULL, ISLE], progress=False)
+    before, edition = len(embeddings.embedded), kb._records.edition
+
+    kb.update([GULL, ISLE], progress=False)
+
+    assert (len(embeddings.embedded), kb._records.edition) == (before, edition)
+
+
+def test_langchain_documents_are_updated_by_their_source(empty_kb: KnowledgeBase) -> None:
+    empty_kb.add([Document("Gulls nest in Skellby.", metadata={"source": "birds.md"})], progress=False)
+
+    empty_kb.update([Document("Gulls nest in Norland.", metadata={"source": "birds.md"})], progress=False)
+
+    assert [record["text"] for record in empty_kb.passages(empty_kb.ids())] == ["Gulls nest in Norland."]
+
+
+def test_documents_without_source_are_only_added(kb: KnowledgeBase) -> None:
+    kb.add([{"text": "Gulls nest in Skellby."}], progress=False)
+
+    assert kb.update([{"text": "Gulls nest in Norland."}], progress=False)["removed"] == 0
+    assert kb.info()["passages"] == 10
+
+
+def test_add_says_that_update_replaces(kb: KnowledgeBase) -> None:
+    kb.add([ISLE], progress=False)
+
+    with pytest.raises(DuplicateIdError, match="id 'isle' is already stored with another text: update it instead"):
+        kb.add([ROCK], progress=False)
+
+
+@pytest.mark.parametrize(("bad", "error"), [([{"text": ""}], DocumentError), ([ISLE, ROCK], DuplicateIdError)])
+def test_bad_documents_change_nothing(kb: KnowledgeBase, bad: Documents, error: type[Exception]) -> None:
+    kb.add([GULL], progress=False)
+    before = everything(kb)
+
+    with pytest.raises(error):
+        kb.update([STORK, *bad], progress=False)
+
+    assert everything(kb) == before
+
+
+def test_only_who_may_change_it_may_update(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(kb._lock), "is_locked", False)
+
+    with pytest.raises(KnowledgeBaseError, match="another process opened it first"):
+        kb.update([GULL], progress=False)
+
+
+# --- several sources -------------------------------------------------------------------------------------------------
+COPY = {**GULL, "source": "copy.md"}
+
+
+@pytest.mark.parametrize("together", [True, False], ids=["added at once", "added one after the other"])
+@pytest.mark.parametrize(("updated", "left"), [("birds.md", "copy.md"), ("copy.md", "birds.md")])
+def test_a_passage_of_two_sources_outlives_the_update_of_one(
+    empty_kb: KnowledgeBase, tmp_path: Path, together: bool, updated: str, left: str
+) -> None:
+    for documents in [[GULL, COPY]] if together else [[GULL], [COPY]]:
+        empty_kb.add(documents, progress=False)
+    assert empty_kb.ids("birds.md") == empty_kb.ids("copy.md") == empty_kb.ids()
+
+    new = {**TERN, "source": updated}
+    assert empty_kb.update([new], progress=False)["removed"] == 0
+
+    assert everything(empty_kb) == anew(tmp_path / "anew", [{**GULL, "source": left}, new])
+    assert empty_kb.update([{**TERN, "source": left}], progress=False)["removed"] == 1
+
+
+def test_a_passage_that_moved_to_another_file_stays_as_one_of_that_file(
+    empty_kb: KnowledgeBase, tmp_path: Path, embeddings: ArithmeticEmbeddings
+) -> None:
+    empty_kb.add([GULL, TERN, FERRY], progress=False)
+    moved = [TERN, FERRY, {**GULL, "source": "ferry.md"}]
+
+    assert empty_kb.outdated(moved) == []
+    assert empty_kb.update(moved, progress=False)["removed"] == 0
+
+    assert everything(empty_kb) == anew(tmp_path / "anew", moved)
+    assert len([text for text in embeddings.embedded if text.startswith("Gull\n")]) == 1
+
+
+def test_a_passage_also_given_without_a_source_stays(empty_kb: KnowledgeBase) -> None:
+    empty_kb.add([{"title": GULL["title"], "text": GULL["text"]}], progress=False)
+    empty_kb.add([GULL], progress=False)
+
+    empty_kb.update([TERN], progress=False)
+
+    assert [record["title"] for record in empty_kb.passages(empty_kb.ids())] == ["Gull", "Tern"]
+    assert "source" not in empty_kb.passages(empty_kb.ids())[0]
+
+
+def test_deleting_sources_leaves_what_others_have_too(kb: KnowledgeBase, documents: Documents, tmp_path: Path) -> None:
+    kb.add([GULL, TERN, COPY, FERRY], progress=False)
+
+    assert kb.delete(["heron"], sources=["birds.md", "ferry.md", "nowhere.md", ""]) == 3
+
+    left = [document for document in documents if document["id"] != "heron"]
+    assert everything(kb) == anew(tmp_path / "anew", [*left, COPY])
+    assert kb.sources() == ["copy.md", "gazetteer.txt"]
+
+
+def test_a_string_is_no_list_of_sources_to_delete(kb: KnowledgeBase) -> None:
+    with pytest.raises(TypeError, match=r"expected a list of sources, got the string 'birds\.md'"):
+        kb.delete(sources="birds.md")
+
+
+def test_one_made_before_passages_had_several_sources_is_updated_alike(kb: KnowledgeBase, tmp_path: Path) -> None:
+    kb.add([GULL, TERN], progress=False)
+    kb.close()
+    with closing(sqlite3.connect(kb.path / "records.sqlite")) as records:
+        records.executescript("DROP TRIGGER origins_in; DROP TABLE origins;")
+
+    with KnowledgeBase.open(kb.path, ArithmeticEmbeddings()) as older:
+        assert older.sources() == ["birds.md", "gazetteer.txt"]
+        assert older.update([STORK], progress=False)["removed"] == 2
+        assert older.add([STORK], progress=False)["unchanged"] == 1
+
+
+# --- interrupted -----------------------------------------------------------------------------------------------------
+class KilledError(Exception):
+    pass
+
+
+def killed_at(number: int, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    """End the process, as it were, before its so-manieth change of records or vectors."""
+    left = [number]
+
+    def before(change: Callable[..., Any]) -> Callable[..., Any]:
+        def changed(*given: Any) -> Any:
+            left[0] -= 1
+            if left[0] < 0:
+                raise KilledError
+            return change(*given)
+
+        return changed
+
+    for holder, names in (
+        (kb._records, ("insert", "delete", "replace", "add_origins", "remove_origins", "save_facts")),
+        (kb._vectors, ("put", "delete")),
+    ):
+        for name in names:
+            monkeypatch.setattr(holder, name, before(getattr(holder, name)))
+
+
+BEFORE = [GULL, TERN, ISLE, LONG, COPY]
+AFTER = [STORK, ROCK, LONGER, {**TERN, "source": "copy.md"}]
+
+
+def test_run_again_after_a_kill_at_any_moment_it_finishes(documents: Documents, tmp_path: Path) -> None:
+    expected = anew(tmp_path / "anew", [*documents, *AFTER])
+    killed, number = True, 0
+    while killed:
+        with KnowledgeBase.open(tmp_path / f"killed{number}", ArithmeticEmbeddings()) as kb, pytest.MonkeyPatch.context() as patch:  # fmt: skip # noqa: E501
+            kb.add([*documents, *BEFORE], progress=False)
+            kb.embed_triples(progress=False)
+            killed_at(number, kb, patch)
+            try:
+                kb.update(AFTER, progress=False)
+                killed = False
+            except KilledError:
+                number += 1
+        with KnowledgeBase.open(kb.path, ArithmeticEmbeddings()) as again:
+            stored = again.passages(again.ids())
+            assert sorted(vectors(again)["passages"]) == sorted(again.ids())
+            assert vectors(again)["passages"] == _as_embedded(stored)  # also before it is run again
+            assert again.search("Gulls nest in Skellby", 1)
+            again.update(AFTER, progress=False)
+            assert everything(again) == expected
+    assert number >= 8
+
+
+def _as_embedded(records: Sequence[Record]) -> dict[str, Any]:
+    texts = [f"{record['title']}\n{record['text']}" if record["title"] else record["text"] for record in records]
+    embedded = ArithmeticEmbeddings().embed_documents(texts)
+    return {record["id"]: pytest.approx(vector, abs=1e-6) for record, vector in zip(records, embedded, strict=True)}
+
+
+class Interrupted(RuleExtractor):
+    """Updates the knowledge base between reading a passage and handing over what it read, once."""
+
+    version = RuleExtractor.version
+
+    def __init__(self) -> None:
+        self.kb: KnowledgeBase | None = None
+
+    async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
+        async for readings in RuleExtractor().extract(passages):
+            if self.kb is not None:
+                kb, self.kb = self.kb, None
+                kb._indexer.replace([ROCK], progress=False)  # type: ignore[list-item]
+            yield readings
+
+
+def test_what_was_read_out_of_a_text_replaced_meanwhile_is_not_kept(tmp_path: Path) -> None:
+    extractor = Interrupted()
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=extractor) as kb:
+        extractor.kb = kb
+        kb.add([ISLE], progress=False)
+        kb.add([], progress=False)
+
+        assert everything(kb) == anew(tmp_path / "anew", [ROCK])
