@@ -37,7 +37,6 @@ _FAMILIES = {
     "band": "band group bands",
 }
 _FAMILY = {word: family for family, words in _FAMILIES.items() for word in words.split()}
-_RELATIONS = frozenset("birth death spouse parent sibling write perform found lead own direct compos produc".split())
 _ASKING = frozenset(
     "who whom whose what which when where why how many much name named called known type kind year date day place time "
     "people person same first later earlier last one two both more following".split()
@@ -47,11 +46,6 @@ _MONTH_NUMBER = {month: number for number, month in enumerate(MONTHS, start=1)}
 _NUMBER_WORDS = {word: value for value, word in enumerate(
     "zero one two three four five six seven eight nine ten eleven twelve".split())}  # fmt: skip
 _SCALE = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9}
-
-
-def is_relation(word: str) -> bool:
-    """Tell whether a stem names how one thing is tied to another, so that no answer may leave it out."""
-    return word in _RELATIONS
 
 
 @lru_cache(maxsize=65_536)
