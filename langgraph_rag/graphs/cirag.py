@@ -122,7 +122,7 @@ def create_cirag(
     levels = [f"answer_from_{level}" for level in granularities]
     extractor = ModelExtractor(llm) if triples == "online" else kb.extractor
     graph = StateGraph(CiragState, context_schema=Context, input_schema=QuestionInput, output_schema=CiragResult)
-    graph.add_node("receive_question", Node(ReceiveQuestion(_BEGINNINGS)))
+    graph.add_node("receive_question", Node(ReceiveQuestion(kb, _BEGINNINGS)))
     graph.add_node("retrieve", Node(Retrieve(kb)))
     graph.add_node("construct", Node(Construct(kb, extractor, _SELECT[ranking], DEFAULTS)))
     graph.add_node("integrate", Node(Integrate(integrator or llm, prompts.INTEGRATE, kb)))

@@ -126,7 +126,7 @@ def create_dualrag(
     )
 
     graph = StateGraph(DualragState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
-    graph.add_node("receive_question", Node(ReceiveQuestion(_BEGINNINGS)))
+    graph.add_node("receive_question", Node(ReceiveQuestion(kb, _BEGINNINGS)))
     graph.add_node("reason", reason)
     graph.add_node(look_up, Node(querying))
     graph.add_node("retrieve", Node(RetrieveForEntity(kb, reranker or EmbeddingReranker(kb=kb))))

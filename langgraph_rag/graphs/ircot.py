@@ -60,7 +60,7 @@ def create_ircot(
         reader: the model that answers.
     """
     graph = StateGraph(IrcotState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
-    graph.add_node("receive_question", Node(ReceiveQuestion(_BEGINNINGS)))
+    graph.add_node("receive_question", Node(ReceiveQuestion(kb, _BEGINNINGS)))
     graph.add_node("retrieve", Node(Retrieve(kb)))
     graph.add_node("rank_passages", Node(RankPassages()))
     graph.add_node("think", Node(Think(thinker or llm, ircot.NEXT_THOUGHT, kb, DEFAULTS)))

@@ -134,7 +134,7 @@ def create_kirag(
         raise ValueError("without a retriever there must be an aligner, got none of both")
 
     graph = StateGraph(KiragState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
-    graph.add_node("receive_question", Node(ReceiveQuestion(_BEGINNINGS)))
+    graph.add_node("receive_question", Node(ReceiveQuestion(kb, _BEGINNINGS)))
     scored_by = _aligner(aligner, kb, remembered=knowledge == "triples")
     if retriever == "none":
         own = aligner is None and knowledge == "triples"

@@ -92,7 +92,7 @@ def create_mgranrag(
     reader = extractor or llm
 
     graph = StateGraph(MgranragState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
-    graph.add_node("receive_question", Node(ReceiveQuestion(_BEGINNINGS)))
+    graph.add_node("receive_question", Node(ReceiveQuestion(kb, _BEGINNINGS)))
     graph.add_node("retrieve", Node(Retrieve(kb)))
     graph.add_node("calibrate", Node(Calibrate(kb, _WEIGHTS[weights])))
     graph.add_node("read_passages", Node(ReadPassages(answerer or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS)))

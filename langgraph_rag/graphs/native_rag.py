@@ -48,7 +48,7 @@ def create_native_rag(
         reader: the model that answers, where it is another one.
     """
     graph = StateGraph(NativeRagState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
-    graph.add_node("receive_question", Node(ReceiveQuestion(_BEGINNINGS)))
+    graph.add_node("receive_question", Node(ReceiveQuestion(kb, _BEGINNINGS)))
     graph.add_node("retrieve", Node(Retrieve(kb)))
     graph.add_node("rank_passages", Node(RankPassages()))
     graph.add_node("read_passages", Node(ReadPassages(reader or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS)))

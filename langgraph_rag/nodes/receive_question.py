@@ -1,4 +1,4 @@
-"""Take a question in: check it and start afresh, also on a thread that has answered one before."""
+"""Take a question in: check that it can be asked and start afresh, also on a thread that has answered one before."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +10,7 @@ from langgraph_rag.context import context
 from langgraph_rag.errors import QuestionError
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.records import no_usage
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
 class QuestionInput(TypedDict):
@@ -22,6 +23,7 @@ class QuestionInput(TypedDict):
 class ReceiveQuestion:
     """Check the question and set the state's beginnings."""
 
+    kb: KnowledgeBase
     beginnings: dict[str, Any]
 
     async def __call__(self, state: QuestionInput) -> dict[str, Any]:
@@ -29,6 +31,7 @@ class ReceiveQuestion:
 
         Raises:
             QuestionError: when the question is no text, empty, or longer than the context allows.
+            EmptyKnowledgeBaseError: when the knowledge base holds nothing: before a model is asked in vain.
         """
         question = state.get("question")
         if not isinstance(question, str) or not question.strip():
@@ -38,6 +41,7 @@ class ReceiveQuestion:
         longest = context().max_question_chars
         if len(question) > longest:
             raise QuestionError(f"expected a question of at most {longest} characters, got {len(question)}")
+        await self.kb.acheck_filled()
         question = question.strip()
         emit("receive_question", question=question)
         return {**self.beginnings, "question": question, "query": question, "usage": no_usage()}

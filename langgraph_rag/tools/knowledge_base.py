@@ -324,6 +324,16 @@ class KnowledgeBase:
         )
 
     # --- the same for coroutines: concurrent callers share batches ---------------------------------------------------
+    async def acheck_filled(self) -> None:
+        """Check that there is something to ask.
+
+        Raises:
+            EmptyKnowledgeBaseError: when the knowledge base holds nothing.
+        """
+        self._check_open()
+        if await self._read(self._records.is_empty):
+            raise EmptyKnowledgeBaseError(f"the knowledge base in {self.path} is empty: add documents first")
+
     async def asearch(self, query: str, k: int = 10, *, by: Search = "dense") -> list[ScoredPassage]:
         """Return ids and scores of the k best passages, best first.
 
@@ -345,8 +355,8 @@ class KnowledgeBase:
             depth = max(k, _FUSED_DEPTH)
             dense, words = self._similarity.search(query, depth), self._read(self._records.bm25, query, depth)
             found = fuse(await asyncio.gather(dense, words), k, constant=_FUSED_CONSTANT)
-        if not found and not await self._read(self._records.count):
-            raise EmptyKnowledgeBaseError(f"the knowledge base in {self.path} is empty: add documents first")
+        if not found:
+            await self.acheck_filled()
         return found
 
     async def atriples(self, passage_ids: Sequence[str], extractor: TripleExtractor | None = None) -> list[Triple]:

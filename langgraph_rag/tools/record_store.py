@@ -188,6 +188,10 @@ class RecordStore:
         """Return the number of passages."""
         return int(self._rows("SELECT count(*) FROM passages")[0][0])
 
+    def is_empty(self) -> bool:
+        """Tell whether there is no passage, without counting them."""
+        return not self._rows("SELECT 1 FROM passages LIMIT 1")
+
     def bm25(self, query: str, k: int) -> list[ScoredPassage]:
         """Return the k passages that share the query's rarest words (BM25; a word of the title counts double)."""
         words = [word for word in _WORD.findall(query.lower()) if word not in stop_words()] or _WORD.findall(query)

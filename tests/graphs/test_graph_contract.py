@@ -13,8 +13,8 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
-from langgraph_rag.errors import ModelCallError
-from langgraph_rag.methods import METHODS
+from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelCallError
+from langgraph_rag.methods import METHODS, create, named
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.records import Usage, add_usage
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
@@ -168,6 +168,16 @@ def test_a_run_that_failed_goes_on_where_it_failed(name: str, sample_kb: Knowled
     resumed = stumbling.invoke(None, thread, context=QUICK)
 
     assert told(resumed) == told(steady)
+
+
+@pytest.mark.parametrize("name", named("ablations"))
+async def test_no_model_is_asked_about_an_empty_knowledge_base(name: str, empty_kb: KnowledgeBase) -> None:
+    model = StumblingModel(at=1)
+    graph = create(name, model, empty_kb).compile()
+
+    with pytest.raises(EmptyKnowledgeBaseError, match="is empty: add documents first"):
+        await graph.ainvoke(SCHOOL)
+    assert model.calls == 0
 
 
 def test_checkpoints_hold_plain_json(builder: Any) -> None:

@@ -50,7 +50,7 @@ def after_follow_up(state: SelfAskState) -> Literal["retrieve", "read_passages"]
 def create_self_ask(llm: BaseChatModel, kb: KnowledgeBase) -> StateGraph[SelfAskState, Context, QuestionInput, Result]:
     """Build Self-Ask as a state machine."""
     graph = StateGraph(SelfAskState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
-    graph.add_node("receive_question", Node(ReceiveQuestion(_BEGINNINGS)))
+    graph.add_node("receive_question", Node(ReceiveQuestion(kb, _BEGINNINGS)))
     graph.add_node("follow_up", Node(Think(llm, FOLLOW_UP, kb, DEFAULTS)))
     graph.add_node("retrieve", Node(Retrieve(kb)))
     graph.add_node("rank_passages", Node(RankPassages()))
