@@ -1,6 +1,6 @@
 """Indexing survives `kill -9` at any moment: run again, it ends as if never disturbed, and repeats next to nothing.
 
-This file is also the program that is killed: `python test_killed_indexing.py FOLDER LOG`.
+This file is also the program that is killed: `python test_killed_indexing.py FOLDER LOG add|update`.
 """
 
 import os
@@ -28,6 +28,7 @@ DOCUMENTS = [
     }
     for n in range(PASSAGES)
 ]
+EARLIER = [{**document, "text": f"Earlier. {document['text']}"} for document in DOCUMENTS[::2]]
 TITLES = {f"Isle {n}": f"isle-{n}" for n in range(PASSAGES)}
 IDS = frozenset(TITLES.values())
 
@@ -69,13 +70,13 @@ class LoggedExtractor(RuleExtractor):
                 yield readings
 
 
-def index(folder: Path, log: Log) -> None:
+def index(folder: Path, log: Log, how: str = "add") -> None:
     with KnowledgeBase.open(folder, LoggedEmbeddings(log), extractor=LoggedExtractor(log)) as kb:
-        kb.add(DOCUMENTS, progress=False)
+        (kb.update if how == "update" else kb.add)(DOCUMENTS, progress=False)
 
 
-def start(folder: Path, log: Path) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen([sys.executable, __file__, str(folder), str(log)])
+def start(folder: Path, log: Path, how: str) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen([sys.executable, __file__, str(folder), str(log), how])
 
 
 def done(log: Path, kind: str) -> list[str]:
@@ -84,9 +85,9 @@ def done(log: Path, kind: str) -> list[str]:
     return [what for what in (line.removeprefix(f"{kind}\t") for line in lines if line.startswith(kind)) if what in IDS]
 
 
-def kill_once(folder: Path, log: Path, kind: str, number: int) -> None:
+def kill_once(folder: Path, log: Path, kind: str, number: int, how: str = "add") -> None:
     """Index until the log tells of so many pieces of work, then kill."""
-    process = start(folder, log)
+    process = start(folder, log, how)
     deadline = time.monotonic() + 60
     while len(done(log, kind)) < number:
         assert process.poll() is None, "indexing ended before it could be killed"
@@ -122,10 +123,31 @@ def test_indexing_killed_three_times_ends_as_if_never_disturbed(tmp_path: Path) 
         assert len(set(done(log, "embedded")) - stored) <= 2 * BATCH
         assert len(set(done(log, "extracted")) - read) <= 1
 
+    check_same(folder, tmp_path / "calm")
+
+
+def test_updating_killed_three_times_ends_as_if_made_anew(tmp_path: Path) -> None:
+    folder = tmp_path / "killed"
+    with KnowledgeBase.open(folder, ArithmeticEmbeddings()) as kb:
+        kb.add(EARLIER, progress=False)
+        kb.embed_triples(progress=False)
+    for run, (kind, number) in enumerate([("embedded", 100), ("embedded", 70), ("extracted", 50)]):
+        kill_once(folder, tmp_path / f"run{run}.log", kind, number, "update")
+    index(folder, Log(tmp_path / "last.log"), "update")
+    with KnowledgeBase.open(tmp_path / "calm", ArithmeticEmbeddings()) as calm:
+        calm.add(DOCUMENTS, progress=False)
+
+    check_same(folder, tmp_path / "calm")
+
+
+def check_same(killed_folder: Path, calm_folder: Path) -> None:
+    """Check that two knowledge bases hold the same in the end."""
     with (
-        KnowledgeBase.open(folder, ArithmeticEmbeddings()) as killed,
-        KnowledgeBase.open(tmp_path / "calm", ArithmeticEmbeddings()) as calm,
+        KnowledgeBase.open(killed_folder, ArithmeticEmbeddings()) as killed,
+        KnowledgeBase.open(calm_folder, ArithmeticEmbeddings()) as calm,
     ):
+        for kb in (killed, calm):
+            kb.embed_triples(progress=False)
         assert killed.info()["passages"] == PASSAGES
         assert contents(killed) == contents(calm)
         undisturbed = vectors(calm)["passages"]
@@ -134,4 +156,4 @@ def test_indexing_killed_three_times_ends_as_if_never_disturbed(tmp_path: Path) 
 
 
 if __name__ == "__main__":
-    index(Path(sys.argv[1]), Log(Path(sys.argv[2])))
+    index(Path(sys.argv[1]), Log(Path(sys.argv[2])), sys.argv[3])
