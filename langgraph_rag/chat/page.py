@@ -123,18 +123,20 @@ class ChatPage:
         self._progress.value, self._progress.visible = 0.0, True
         with self._uploads:
             under_way = ui.label(f"{file.name}: reading …")
-        new = 0
+        reached = uploading.Progress()
         try:
             passages = await uploading.read(file)
-            async for done, added in uploading.add(self._shared.kb, passages):
-                self._progress.value, new = done / len(passages), added
-                under_way.text = f"{file.name}: {done:,} of {_counted(len(passages), 'passage')} …"
+            async for reached in uploading.update(self._shared.kb, passages):
+                self._progress.value = reached.done / len(passages)
+                under_way.text = f"{file.name}: {reached.done:,} of {_counted(len(passages), 'passage')} …"
                 self._shared.changed.emit()
         except RagError as error:
             self._tell(str(error), error=True)
         else:
-            known = f", {len(passages) - new} were there already" if new < len(passages) else ""
-            self._tell(f"{file.name}: {_counted(new, 'passage')} added{known}.")
+            known = len(passages) - reached.new
+            there = f", {known} were there already" if known else ""
+            gone = f", {reached.removed} of earlier versions removed" if reached.removed else ""
+            self._tell(f"{file.name}: {_counted(reached.new, 'passage')} added{there}{gone}.")
         finally:
             if not under_way.is_deleted:
                 under_way.delete()

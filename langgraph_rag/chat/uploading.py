@@ -1,10 +1,13 @@
-"""Add uploaded files to the knowledge base, a few passages at a time, so that progress can be shown."""
+"""Add uploaded files to the knowledge base, a few passages at a time, so that progress can be shown.
+
+A file uploaded again under the same name is a new version of it.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from langgraph_rag.errors import DocumentError
 from langgraph_rag.records import Passage
@@ -22,6 +25,14 @@ class File(Protocol):
 
     async def save(self, path: str | Path) -> None:
         """Write it to a path."""
+
+
+class Progress(NamedTuple):
+    """How many passages are done, how many of these are new, and how many of earlier versions were removed."""
+
+    done: int = 0
+    new: int = 0
+    removed: int = 0
 
 
 async def read(file: File) -> list[Passage]:
@@ -43,11 +54,15 @@ async def read(file: File) -> list[Passage]:
     return passages
 
 
-async def add(kb: KnowledgeBase, passages: list[Passage]) -> AsyncIterator[tuple[int, int]]:
-    """Add passages; yield after each batch how many are done and how many of these are new."""
+async def update(kb: KnowledgeBase, passages: list[Passage]) -> AsyncIterator[Progress]:
+    """Add the passages of a file batch by batch, then remove those that earlier versions of it left."""
+    known = set(await asyncio.to_thread(kb.ids))
+    unknown = [passage for passage in passages if passage["id"] not in known]
     new = 0
-    for start in range(0, len(passages), _BATCH):
-        batch = passages[start : start + _BATCH]
+    for start in range(0, len(unknown), _BATCH):
+        batch = unknown[start : start + _BATCH]
         added = await asyncio.to_thread(kb.add, batch, progress=False)
         new += added["added"]
-        yield start + len(batch), new
+        yield Progress(start + len(batch), new)
+    updated = await asyncio.to_thread(kb.update, passages, progress=False)
+    yield Progress(len(passages), new + updated["added"], updated["removed"])
