@@ -73,7 +73,7 @@ def test_one_id_for_two_titles_is_refused(empty_kb: KnowledgeBase) -> None:
 def test_a_stored_id_for_another_text_is_refused_and_nothing_of_that_call_is_stored(kb: KnowledgeBase) -> None:
     before = contents(kb)
 
-    with pytest.raises(DuplicateIdError, match="id 'heron' is already stored with another text: update it instead"):
+    with pytest.raises(DuplicateIdError, match="id 'heron' is already stored with another text: update it to"):
         kb.add([GOOD, {"id": "heron", "text": "Herons fly."}], progress=False)
 
     assert contents(kb) == before

@@ -115,6 +115,145 @@ def test_triples_can_be_read_by_a_model_and_embedded_at_once(tmp_path: Path) -> 
     assert int(numbers["triple vectors"]) == int(numbers["triples"]) > 0
 
 
+def test_a_model_that_reads_is_asked_once_with_a_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = write(tmp_path, {"films.jsonl": lines(DOCUMENTS)}) / "films.jsonl"
+    cached = ("--model", "offline", "--cache", tmp_path / "replies.db")
+    run("index", source, "--kb", tmp_path / "kb", *cached)
+    monkeypatch.setattr(OfflineModel, "_generate", lambda *_, **__: 1 / 0)
+
+    again = run("index", source, "--kb", tmp_path / "again", *cached)
+
+    assert "could not be read" not in again.stderr
+    with KnowledgeBase.open(tmp_path / "kb") as kb, KnowledgeBase.open(tmp_path / "again") as other:
+        assert kb.triples(kb.ids()) == other.triples(kb.ids())
+
+
+def test_a_cache_without_a_model_is_refused(tmp_path: Path) -> None:
+    source = write(tmp_path, {"heron.txt": "Herons wait."}) / "heron.txt"
+
+    result = CliRunner().invoke(app, ["index", str(source), "--kb", str(tmp_path / "kb"), "--cache", "replies.db"])
+
+    assert result.exit_code == 2
+    assert "--cache goes with --model" in " ".join(result.stderr.split())
+    assert not (tmp_path / "kb").exists()
+
+
+# --- updating and deleting -------------------------------------------------------------------------------------------
+NOTES: dict[str, str | bytes] = {
+    "docs/gull.md": "# Gull\n\nGulls nest in Skellby.",
+    "docs/tern.md": "# Tern\n\nTerns nest in Pellworth.",
+    "docs/isles.jsonl": lines([{"id": "kell", "text": "Kell is an island."}, {"id": "ost", "text": "Ost is a rock."}]),
+    "more/heron.txt": "Herons stand in Norland.",
+}
+
+
+@pytest.fixture
+def noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Hold files that are indexed."""
+    monkeypatch.chdir(write(tmp_path, NOTES))
+    run("index", "docs", "more", "--kb", "notes")
+    return tmp_path
+
+
+def titles() -> list[str]:
+    with KnowledgeBase.open("notes") as kb:
+        return sorted(record["title"] or record["id"] for record in kb.passages(kb.ids()))
+
+
+def test_index_tells_what_earlier_versions_left_and_update_removes_it(noted: Path) -> None:
+    write(noted, {"docs/gull.md": "# Gull\n\nGulls nest in Norland."})
+
+    plain = run("index", "docs", "--kb", "notes")
+    assert plain.stdout.startswith("1 passages added, 3 were there already.\n")
+    assert "warning: 1 passages of earlier versions remain: --update removes them." in plain.stderr
+
+    updated = run("index", "docs", "--kb", "notes", "--update")
+    assert updated.stdout.startswith("0 passages added, 4 were there already, 1 of earlier versions removed.\npath")
+    assert "earlier versions" not in run("index", "docs", "--kb", "notes").stderr
+    assert titles() == ["Gull", "Tern", "heron", "kell", "ost"]
+
+
+def test_an_id_with_another_text_is_refused_with_what_to_do_and_replaced_by_an_update(
+    noted: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(noted, {"docs/isles.jsonl": lines([{"id": "kell", "text": "Kell is a cape."}])})
+
+    assert "on the command line `index --update`" in refuse(monkeypatch, capsys, "index", "docs", "--kb", "notes")
+
+    updated = run("index", "docs/isles.jsonl", "--kb", "notes", "--update")
+    assert updated.stdout.startswith("1 passages added, 0 were there already, 2 of earlier versions removed.\n")
+    assert titles() == ["Gull", "Tern", "heron", "kell"]
+
+
+def test_an_update_of_a_folder_removes_the_files_gone_from_it_and_from_nowhere_else(noted: Path) -> None:
+    with KnowledgeBase.open("notes") as kb:
+        for source in ("docs/paper.pdf", "uploaded.md", "https://docs/page.md", "docs.md", "../docs/far.md"):
+            kb.add([{"text": f"This is {source}.", "title": source, "source": source}], progress=False)
+    (noted / "docs/tern.md").unlink()
+    (noted / "more/heron.txt").unlink()
+    write(noted, {"docs/moved.md": NOTES["docs/gull.md"]})
+    (noted / "docs/gull.md").unlink()
+
+    for unnamed in (".", "docs/.."):
+        assert "is gone" not in run("index", unnamed, "--kb", "notes", "--update").stdout
+    updated = run("index", "docs", "--kb", "notes", "--update").stdout
+
+    assert "docs/tern.md is gone: 1 passages removed.\n" in updated
+    assert "docs/gull.md is gone: 0 passages removed.\n" in updated
+    assert updated.count("is gone") == 2
+    assert titles() == [
+        "../docs/far.md", "Gull", "docs.md", "docs/paper.pdf", "heron", "https://docs/page.md", "kell", "ost",
+        "uploaded.md",
+    ]  # fmt: skip
+    assert "is gone" not in run("index", "docs", "--kb", "notes", "--update").stdout
+
+
+def test_passages_are_deleted_by_source_and_id(noted: Path) -> None:
+    deleted = run("delete", "--kb", "notes", "--source", "docs/gull.md", "--source", "more/heron.txt", "--id", "kell")
+
+    assert deleted.stdout == "3 passages deleted.\n"
+    assert titles() == ["Tern", "ost"]
+
+
+def test_what_is_not_there_is_told_and_the_rest_deleted(noted: Path) -> None:
+    deleted = run("delete", "--kb", "notes", "--source", "gull.md", "--id", "kell", "--id", "nobody")
+
+    assert deleted.stdout == "1 passages deleted.\n"
+    assert "warning: there is no passage of source 'gull.md'." in deleted.stderr
+    assert "warning: there is no passage of id 'nobody'." in deleted.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--source", "gull.md"], "no passage of source 'gull.md' (sources are named as they were indexed, such as "),
+        (["--id", "nobody", "--source", ""], "has no passage of source '', id 'nobody'"),
+        (["--id", "nobody"], "has no passage of id 'nobody': nothing was deleted"),
+        ([], "expected what to delete: --source SOURCE or --id ID"),
+    ],
+)
+def test_nothing_to_delete_is_an_error(
+    noted: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    expected: str,
+) -> None:
+    before = titles()
+
+    assert expected in refuse(monkeypatch, capsys, "delete", "--kb", "notes", *arguments)
+    assert titles() == before
+
+
+def test_nothing_is_deleted_from_what_does_not_exist(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refused = refuse(monkeypatch, capsys, "delete", "--kb", tmp_path / "none", "--id", "kell")
+
+    assert "there is no knowledge base in" in refused
+    assert not (tmp_path / "none").exists()
+
+
 def test_the_embedder_can_be_chosen_and_must_stay_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -339,7 +478,7 @@ def test_bad_documents_leave_a_knowledge_base_as_it_was(
 
     said = refuse(monkeypatch, capsys, "index", source, "--kb", folder)
 
-    assert "id 'vint' is already stored with another text: delete it first to replace it" in said
+    assert "id 'vint' is already stored with another text: update it to replace that" in said
     assert run("info", "--kb", folder).stdout == before
 
 

@@ -1,4 +1,4 @@
-"""The command line: `langgraph-rag index | ask | chat | info | methods | eval | demo`."""
+"""The command line: `langgraph-rag index | delete | ask | chat | info | methods | eval | demo`."""
 
 import sys
 from importlib import metadata
@@ -8,7 +8,7 @@ import typer
 
 from langgraph_rag.cli.asking import ask, demo
 from langgraph_rag.cli.evaluating import evaluate_methods
-from langgraph_rag.cli.indexing import index, info
+from langgraph_rag.cli.indexing import delete, index, info
 from langgraph_rag.cli.listing import show_methods
 from langgraph_rag.cli.page import chat
 from langgraph_rag.errors import RagError
@@ -33,6 +33,7 @@ def _program(
 
 
 app.command()(index)
+app.command()(delete)
 app.command()(ask)
 app.command()(chat)
 app.command()(info)

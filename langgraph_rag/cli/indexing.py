@@ -1,18 +1,21 @@
-"""`langgraph-rag index` and `info`: making a knowledge base, and what it holds."""
+"""`langgraph-rag index`, `delete` and `info`: making and changing a knowledge base, and what it holds."""
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from langgraph_rag.cli.options import EmbeddingsName, KbFolder, embedder
+from langgraph_rag.cli.options import Cache, EmbeddingsName, KbFolder, embedder
 from langgraph_rag.cli.properties import show_properties
+from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.models import load_model
 from langgraph_rag.nodes.extract_triples import ModelExtractor
+from langgraph_rag.records import Passage
 from langgraph_rag.tools.documents import to_passages
 from langgraph_rag.tools.extraction import TripleExtractor
-from langgraph_rag.tools.files import READABLE, read_documents
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.files import READABLE, read_documents, vanished
+from langgraph_rag.tools.knowledge_base import Added, KnowledgeBase
 
 
 def index(
@@ -21,26 +24,78 @@ def index(
     model: Annotated[
         str | None, typer.Option(help="Model that reads triples out of the passages; sentence rules by default.")
     ] = None,
+    cache: Cache = None,
     embeddings: EmbeddingsName = None,
     embed_triples: Annotated[
         bool, typer.Option("--embed-triples", help="Embed the triples now instead of when they are first needed.")
     ] = False,
+    update: Annotated[
+        bool, typer.Option("--update", help="Also remove what earlier versions left, and files gone from the folders.")
+    ] = False,
 ) -> None:
     """Add documents to a knowledge base, making it if need be; an interrupted run goes on where it stopped."""
+    if cache and not model:
+        raise typer.BadParameter("--cache goes with --model: the sentence rules ask no model")
     documents = to_passages(read_documents(sources))  # before the folder is made: bad documents leave nothing behind
-    extractor: TripleExtractor | None = ModelExtractor(load_model(model)) if model else None
+    extractor: TripleExtractor | None = ModelExtractor(load_model(model, cache=cache)) if model else None
     with KnowledgeBase.open(kb, embedder(embeddings), extractor=extractor) as base:
-        added = base.add(documents)
+        added = _update(base, documents, sources) if update else _add(base, documents)
         if embed_triples:
             base.embed_triples()
-        typer.echo(f"{added['added']} passages added, {added['unchanged']} were there already.")
         for number, what in ((added["without_triples"], "gave no triples"), (added["failed"], "could not be read")):
             if number:
                 typer.echo(f"warning: {number} passages {what}.", err=True)
         show_properties(dict(base.info()))
 
 
+def delete(
+    kb: KbFolder,
+    sources: Annotated[
+        list[str] | None, typer.Option("--source", help="Where passages came from, as it was indexed; may be repeated.")
+    ] = None,
+    ids: Annotated[list[str] | None, typer.Option("--id", help="Id of a passage; may be repeated.")] = None,
+    embeddings: EmbeddingsName = None,
+) -> None:
+    """Delete passages with all that was derived from them; what comes from another source, too, stays."""
+    if not sources and not ids:
+        raise typer.BadParameter("expected what to delete: --source SOURCE or --id ID")
+    with KnowledgeBase.open(kb, embedder(embeddings), create=False) as base:
+        _check_known(base, sources or [], ids or [])
+        typer.echo(f"{base.delete(ids or [], sources=sources or [])} passages deleted.")
+
+
 def info(kb: KbFolder, embeddings: EmbeddingsName = None) -> None:
     """Show what a knowledge base holds and how it was made."""
     with KnowledgeBase.open(kb, embedder(embeddings), create=False) as base:
         show_properties(dict(base.info()))
+
+
+def _add(base: KnowledgeBase, documents: Sequence[Passage]) -> Added:
+    added = base.add(documents)
+    typer.echo(f"{added['added']} passages added, {added['unchanged']} were there already.")
+    if outdated := base.outdated(documents):
+        typer.echo(f"warning: {len(outdated)} passages of earlier versions remain: --update removes them.", err=True)
+    return added
+
+
+def _update(base: KnowledgeBase, documents: Sequence[Passage], given: Iterable[Path]) -> Added:
+    updated = base.update(documents)
+    typer.echo(
+        f"{updated['added']} passages added, {updated['unchanged']} were there already, "
+        f"{updated['removed']} of earlier versions removed."
+    )
+    for source in vanished(base.sources(), given):
+        typer.echo(f"{source} is gone: {base.delete(sources=[source])} passages removed.")
+    return updated
+
+
+def _check_known(base: KnowledgeBase, sources: Sequence[str], ids: Sequence[str]) -> None:
+    """Warn of what is not there, which is an error where nothing is."""
+    known = base.sources()
+    unknown = [f"source {source!r}" for source in sources if source not in known]
+    unknown += [f"id {id_!r}" for id_ in ids if not base.passages([id_])]
+    if len(unknown) == len(sources) + len(ids):
+        example = f" (sources are named as they were indexed, such as {known[0]!r})" if sources and known else ""
+        raise KnowledgeBaseError(f"{base.path} has no passage of {', '.join(unknown)}{example}: nothing was deleted")
+    for what in unknown:
+        typer.echo(f"warning: there is no passage of {what}.", err=True)

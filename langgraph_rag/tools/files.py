@@ -37,6 +37,17 @@ def read_documents(sources: Iterable[Path]) -> list[dict[str, object]]:
     return documents
 
 
+def vanished(sources: Iterable[str], folders: Iterable[Path]) -> list[str]:
+    """Return the sources that were files in one of the folders, such as are read there, and are no more.
+
+    They are told by their paths as given, so the folder needs a name: anything might have been below `.` or `..`.
+    """
+    named = [folder for folder in folders if folder.name not in ("", "..")]
+    files = ((source, Path(source)) for source in sources)
+    inside = ((source, file) for source, file in files if any(file.is_relative_to(folder) for folder in named))
+    return [source for source, file in inside if file.suffix.lower() in READABLE and not file.exists()]
+
+
 def _listed(problems: list[str]) -> str:
     more = len(problems) - _LISTED
     return "\n".join([*problems[:_LISTED], *([f"... and {more} more files"] if more > 0 else [])])

@@ -193,7 +193,8 @@ class KnowledgeBase:
             new, changed = self._indexer.compare(passages)
             if changed:
                 raise DuplicateIdError(
-                    f"id {changed[0]['id']!r} is already stored with another text: update it instead to replace that"
+                    f"id {changed[0]['id']!r} is already stored with another text: update it to replace that "
+                    "(`update`, on the command line `index --update`)"
                 )
             self._indexer.store(new, progress=progress)
             self._records.add_origins(origins)
