@@ -1,6 +1,7 @@
 """Run-time settings: the numbers and names a caller may change per run (`graph.invoke(..., context={...})`)."""
 
 from dataclasses import dataclass, field, fields
+from functools import lru_cache
 from typing import Annotated, ClassVar, Literal, get_args, overload
 
 from langgraph.runtime import get_runtime
@@ -68,6 +69,9 @@ class Settings(Context):
     max_steps: int = field()
 
 
+_UNCHANGED = Context()
+
+
 @overload
 def context() -> Context: ...
 @overload
@@ -79,12 +83,11 @@ def context(defaults: Settings | None = None) -> Context:
     except RuntimeError:  # outside a graph, e.g. while indexing
         given = None
     if not isinstance(given, Context):  # none, or that of a graph around this one
-        given = Context()
-    if defaults is None:
-        return given
-    return Settings(
-        **{
-            name: value if (value := getattr(given, name)) is not None else getattr(defaults, name)
-            for name in (f.name for f in fields(Settings))
-        }
-    )
+        given = _UNCHANGED
+    return given if defaults is None else _completed(given, defaults)
+
+
+@lru_cache  # every node asks, and few settings are in use at once
+def _completed(given: Context, defaults: Settings) -> Settings:
+    values = {f.name: (getattr(given, f.name), getattr(defaults, f.name)) for f in fields(Settings)}
+    return Settings(**{name: value if value is not None else default for name, (value, default) in values.items()})

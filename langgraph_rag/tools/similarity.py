@@ -56,7 +56,7 @@ class Similarity:
 
     async def rank(self, query: str, triples: Sequence[Sequence[str]]) -> list[float]:
         """Return the cosine of each triple (as "head relation tail") with a query."""
-        return await self._rankings.ask((await self._vector(query), [list(triple) for triple in triples]))
+        return await self._rankings.ask((await self._vector(query), triples))
 
     async def rank_passages(self, query: str, ids: Sequence[str]) -> dict[str, float]:
         """Return the cosine of passages with a query by their stored vectors; unknown ids are left out."""
@@ -119,7 +119,7 @@ class Similarity:
             for passages, (_, k) in zip(found, requests, strict=True)
         ]
 
-    def _rank_many(self, requests: list[tuple[Matrix, list[list[str]]]]) -> list[list[float]]:
+    def _rank_many(self, requests: list[tuple[Matrix, Sequence[Sequence[str]]]]) -> list[list[float]]:
         ids = [[vector_id(triple) for triple in triples] for _, triples in requests]
         texts = {
             id_: triple_text(triple)
