@@ -279,7 +279,7 @@ class KnowledgeBase:
         return self._records.passages(ids)
 
     def ids(self, source: str | None = None) -> list[str]:
-        """Return the ids of all passages, or of those from one source, in the order they were added."""
+        """Return the ids of all passages, or of those from one source ("": given without), in the order of adding."""
         return self._records.ids(source)
 
     def sources(self) -> list[str]:

@@ -176,7 +176,7 @@ class RecordStore:
         return [found[id_] for id_ in dict.fromkeys(ids) if id_ in found]
 
     def ids(self, source: str | None = None) -> list[str]:
-        """Return the ids of all passages, or of those from one source, in the order they were added."""
+        """Return the ids of all passages, or of those from one source ("": given without), in the order of adding."""
         if source is None:
             rows = self._rows("SELECT id FROM passages ORDER BY number")
         else:
