@@ -230,6 +230,10 @@ def test_an_empty_knowledge_base_says_so_takes_documents_and_answers(browser: Br
         tab.ask("Who described the grey heron?")
         tab.answer(1)
         assert tab.page.locator(".evidence button", has_text="Linnaeus").count() >= 1
+
+        (tmp_path / "heron.md").write_text("# Grey heron\n\nThe grey heron was described in 1758.")
+        tab.page.set_input_files("input[type=file]", tmp_path / "heron.md")
+        tab.page.get_by_text("heron.md: 1 passage added, 1 of earlier versions removed.").wait_for()
         assert tab.troubles == other.troubles == []
 
 
