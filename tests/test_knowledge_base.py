@@ -74,13 +74,6 @@ def test_langchain_documents_and_dicts_are_taken_alike(tmp_path: Path) -> None:
         assert one.passages(["a"])[0]["source"] == "birds.txt"
 
 
-def test_the_id_of_a_langchain_document_may_be_in_its_metadata(empty_kb: KnowledgeBase) -> None:
-    empty_kb.add([Document("Kestrels hover.", metadata={"id": "kestrel"})], progress=False)
-    empty_kb.add([Document("Terns dive.", id="tern", metadata={"id": "other"})], progress=False)
-
-    assert sorted(empty_kb.ids()) == ["kestrel", "tern"]
-
-
 @pytest.mark.parametrize("document", [{"text": "Kestrels hover."}, Document("Kestrels hover.")])
 def test_a_document_without_id_is_known_by_its_content(
     empty_kb: KnowledgeBase, document: Document | dict[str, str]

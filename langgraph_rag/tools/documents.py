@@ -42,8 +42,7 @@ def to_passages(documents: Iterable[AnyDocument]) -> list[Passage]:
 
 def _passages(document: AnyDocument, number: int) -> Iterable[Passage]:
     if isinstance(document, Document):
-        id_of_its_own = {} if document.id is None else {"id": document.id}
-        fields: Mapping[str, object] = {**document.metadata, **id_of_its_own, "text": document.page_content}
+        fields: Mapping[str, object] = {**document.metadata, "id": document.id, "text": document.page_content}
     elif isinstance(document, Mapping):
         fields = document
     else:
