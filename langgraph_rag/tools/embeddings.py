@@ -22,7 +22,7 @@ _WORDS_PER_BATCH = 2_000  # passages go 16 at a time, triples by the hundred: mo
 _LENGTHS = (16, 64)  # words that tell short texts (phrases, triples, questions) from long ones (passages)
 _KEPT_BY_TORCH = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")
 """What torch keeps for each shape of a batch, 1,024 of each by default: with texts of all lengths, two gigabytes."""
-_PROBE = ["A short sentence of a dozen words with which to time the number formats."] * 8
+_PROBE = ["A short sentence of a dozen words with which to time the number formats."] * 4
 _TIMINGS = 3  # of which the fastest counts: the first one warms up
 
 
