@@ -127,8 +127,8 @@ ACT = Prompt(
     name="act",
     instructions="""\
 Answer a question from the numbered sources alone, in one short sentence that names what it is about, with the number \
-of each source used in brackets; of several that say the same, take the plainest. If they do not tell, begin with the \
-word unknown and add what comes closest, if anything. Reply with JSON only, as in the examples.
+of each source used in brackets. If they do not tell: unknown, and what comes closest, if anything. Reply with JSON \
+only, as in the examples.
 
 [1] Mill: Mill is a town.
 [2] Mill Bridge: It was designed by Ada Moss.
@@ -147,11 +147,11 @@ Reply: {"answer": "unknown; Ada Moss designed Mill Bridge [2]."}""",
 REVIEW = Prompt(
     name="review",
     instructions="""\
-Check the answer to a question against numbered background sentences, which were picked automatically: some do not \
-matter, and what they do not say is not thereby wrong. Reply with JSON only, as in the examples.
+Check the answer to a question against numbered background sentences, picked automatically: some do not matter. \
+Reply with JSON only, as in the examples.
 - status PASS: the answer fits the question, and the background supports it or is silent
-- status REVISED: the background gives a better answer, or one to what was unknown; answer: that one in a short \
-sentence with its sentence numbers in brackets
+- status REVISED: the background gives a better answer, or one to what was unknown; answer: that one, short, with \
+sentence numbers in brackets
 - status UNCONFIDENT: the background casts doubt, or the answer is unknown and the background shows where to look; \
 question: a new short one, searchable on its own, that would settle it
 
@@ -178,8 +178,8 @@ REFINE = Prompt(
     name="refine",
     instructions=f"""\
 Make the next question of a plan more precise with what was found (Q, A): put the names, dates or numbers found in \
-place of the descriptions that stand for them, and change nothing else; where none does, repeat the question. It must \
-still serve the original question. Do not answer it. {JSON_ONLY}
+place of the descriptions that stand for them, and change nothing else; where none does, repeat the question. Do \
+not answer it. {JSON_ONLY}
 
 Original question: In which country was the architect of Mill Bridge born?
 Q: Who was the architect of Mill Bridge?
