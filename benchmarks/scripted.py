@@ -174,7 +174,7 @@ def _decompose(request: str) -> dict[str, Any]:
 
 
 def _extract_evidence(request: str) -> dict[str, Any]:
-    sentences = _SENTENCE.findall(request)[:: max(1, len(_SENTENCE.findall(request)) // 5)][:5]
+    sentences = _SENTENCE.findall(request)[:: max(1, len(_SENTENCE.findall(request)) // _KEPT)][:_KEPT]
     evidence = [
         f"{number} | {place if place < 3 else ''} | 0 | {'; '.join(_NAME.findall(text)[:_KEPT])}"
         for place, (number, text) in enumerate(sentences, start=1)

