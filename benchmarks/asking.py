@@ -38,6 +38,11 @@ def main() -> None:
     minilm = MiniLMEmbeddings()
 
     with TemporaryDirectory() as temporary, indexed(arguments.data, arguments.kb, minilm) as original:
+        with KnowledgeBase.open(original, minilm) as base:
+            if known := base.info()["triple_vectors"]:
+                parser.error(
+                    f"expected an index without vectors of triples in {original}, got {known}: name another --kb"
+                )
         _ask(_copy(original, Path(temporary) / "warm-up"), minilm, asked[:3])
         number = count()
         done = rounds(
