@@ -547,6 +547,16 @@ async def test_triples_added_later_are_found_and_deleted_ones_are_not(kb: Knowle
     assert "new" not in [s["passage_id"] for t in await kb.asearch_triples("Thornwick", 50) for s in t["sources"]]
 
 
+async def test_triples_read_after_a_search_are_found_by_the_next(kb: KnowledgeBase) -> None:
+    kb.extractor = Fixed()
+    assert await kb.asearch_triples("Skellby is Skellby Harbour") == []
+
+    await kb.atriples([kb.ids()[0]])
+
+    (found,) = await kb.asearch_triples("Skellby is Skellby Harbour")
+    assert found["triple"] == ["Skellby", "is", "Skellby Harbour"]
+
+
 _HOLD = """
 import sys
 from filelock import FileLock

@@ -105,7 +105,7 @@ class KnowledgeBase:
         self._reader = TripleReader(records, self._graphs)
         self._writing, self._embedding_triples = threading.Lock(), threading.Lock()
         self._closed, self._process = False, os.getpid()
-        self._triples_embedded_of: tuple[int, str] | None = None  # edition of the records, and whose triples
+        self._triples_embedded_of: tuple[int, int, str] | None = None  # edition and readings, and whose triples
         self._remembered: tuple[int, dict[str, Record]] = 0, {}  # passages by id, with the edition of the records
         self._reads: Coalescer[Callable[[], Any], Any] = Coalescer(lambda works: [work() for work in works], largest=1)
 
@@ -451,7 +451,7 @@ class KnowledgeBase:
 
     def _embed_all_triples(self) -> None:
         with self._embedding_triples:
-            state = self._records.edition, self.extractor.version
+            state = self._records.edition, self._records.readings, self.extractor.version
             if self._lock.is_locked and self._triples_embedded_of != state:
                 self.embed_triples(progress=False)
                 self._similarity.index_triples()

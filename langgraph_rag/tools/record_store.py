@@ -57,6 +57,7 @@ INSERT OR IGNORE INTO origins SELECT number, coalesce(source, '') FROM passages;
 COMMIT;
 """
 _editions: Counter[Path] = Counter()  # by file: a process may open one more than once
+_readings: Counter[Path] = Counter()  # likewise
 _VECTORS = "CREATE TABLE IF NOT EXISTS triple_vectors (id TEXT PRIMARY KEY, vector BLOB NOT NULL)"
 _MAPPED = 2**30  # bytes of the file that are read where they lie; copied first, reading takes half as long again
 _WORD = re.compile(r"\w+")
@@ -114,6 +115,11 @@ class RecordStore:
     def edition(self) -> int:
         """A number that grows whenever this process, by any of its openings of the file, adds or removes passages."""
         return _editions[self._file]
+
+    @property
+    def readings(self) -> int:
+        """A number that grows whenever this process, by any of its openings of the file, stores triples."""
+        return _readings[self._file]
 
     def close(self) -> None:
         """Close the file."""
@@ -283,6 +289,7 @@ class RecordStore:
                     for position, fact in enumerate(found)
                 ],  # fmt: skip
             )
+            _readings[self._file] += 1
 
     def triples(self, ids: Sequence[str], extractor: str) -> list[Triple]:
         """Return the triples of the given passages, in the order of the ids, equal ones as one with all sources."""
