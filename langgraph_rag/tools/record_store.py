@@ -7,10 +7,8 @@ import hashlib
 import json
 import re
 import sqlite3
-import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +19,7 @@ from typing_extensions import TypedDict
 from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.matching import triple_key, triple_text
 from langgraph_rag.records import Record, ScoredPassage, Source, Triple
+from langgraph_rag.tools.database import Database
 from langgraph_rag.tools.stop_words import stop_words
 from langgraph_rag.tools.vectors import Matrix
 
@@ -59,7 +58,6 @@ COMMIT;
 _editions: Counter[Path] = Counter()  # by file: a process may open one more than once
 _readings: Counter[Path] = Counter()  # likewise
 _VECTORS = "CREATE TABLE IF NOT EXISTS triple_vectors (id TEXT PRIMARY KEY, vector BLOB NOT NULL)"
-_MAPPED = 2**30  # bytes of the file that are read where they lie; copied first, reading takes half as long again
 _WORD = re.compile(r"\w+")
 _TITLE_WEIGHT = 2.0  # of a word in BM25: a title says what its passage is about
 
@@ -89,17 +87,13 @@ class RecordStore:
     """Passages and what was read out of them; every method is one transaction and safe to call from any thread."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._file, self._lock = path, path.resolve(), threading.RLock()
+        self._file = path.resolve()
         try:
-            self._db = sqlite3.connect(path, check_same_thread=False)
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=NORMAL")
-            self._db.execute("PRAGMA foreign_keys=ON")
-            self._db.execute(f"PRAGMA mmap_size={_MAPPED}")
-            if not self._has("meta"):
+            self._db = Database(path)
+            if not self._db.has("meta"):
                 self._db.executescript("BEGIN;" + _SCHEMA + f"INSERT INTO meta VALUES ('format', '{FORMAT}'); COMMIT;")
             self._db.execute(_VECTORS)  # which what earlier versions made does not have yet
-            if not self._has("origins"):  # nor this
+            if not self._db.has("origins"):  # nor this
                 self._db.executescript(_ORIGINS)
         except sqlite3.DatabaseError as error:
             raise KnowledgeBaseError(f"{path} is not a knowledge base of this package: {error}") from error
@@ -123,23 +117,22 @@ class RecordStore:
 
     def close(self) -> None:
         """Close the file."""
-        with self._lock:
-            self._db.close()
+        self._db.close()
 
     def meta(self, name: str) -> str | None:
         """Return a property of the whole knowledge base."""
-        row = self._rows("SELECT value FROM meta WHERE name = ?", name)
+        row = self._db.rows("SELECT value FROM meta WHERE name = ?", name)
         return str(row[0][0]) if row else None
 
     def set_meta(self, name: str, value: str) -> None:
         """Set a property of the whole knowledge base."""
-        with self._change():
+        with self._db.change():
             self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
     # --- passages ----------------------------------------------------------------------------------------------------
     def hashes(self, ids: Iterable[str]) -> dict[str, str]:
         """Return the content hash of each id that is stored."""
-        return dict(self._by_ids("SELECT id, hash FROM passages WHERE id IN", list(ids)))
+        return dict(self._db.by_ids("SELECT id, hash FROM passages WHERE id IN", list(ids)))
 
     def insert(self, records: Sequence[Record]) -> None:
         """Store passages, all or none."""
@@ -147,7 +140,7 @@ class RecordStore:
             (r["id"], r["title"], r["text"], r.get("source"), r["hash"], _dump(r["sentences"]), _dump(r["phrases"]))
             for r in records
         ]
-        with self._change():
+        with self._db.change():
             self._db.executemany(
                 "INSERT INTO passages (id, title, text, source, hash, sentences, phrases) VALUES (?, ?, ?, ?, ?, ?, ?)",
                 rows,
@@ -156,21 +149,19 @@ class RecordStore:
 
     def delete(self, ids: Sequence[str]) -> list[str]:
         """Remove passages and all that came from them alone; return the ids of triple vectors nobody needs now."""
-        with self._change():
-            doomed = [row[0] for row in self._by_ids(
+        with self._db.change():
+            doomed = [row[0] for row in self._db.by_ids(
                 "SELECT DISTINCT vector FROM triples JOIN passages ON number = passage WHERE id IN", ids)]  # fmt: skip
-            for chunk in _chunks(ids):
-                self._db.execute(f"DELETE FROM passages WHERE id IN ({_marks(chunk)})", chunk)
+            self._db.by_ids("DELETE FROM passages WHERE id IN", ids)
             _editions[self._file] += 1
-            kept = {row[0] for row in self._by_ids("SELECT DISTINCT vector FROM triples WHERE vector IN", doomed)}
+            kept = {row[0] for row in self._db.by_ids("SELECT DISTINCT vector FROM triples WHERE vector IN", doomed)}
             unused = [vector for vector in doomed if vector not in kept]
-            for chunk in _chunks(unused):
-                self._db.execute(f"DELETE FROM triple_vectors WHERE id IN ({_marks(chunk)})", chunk)
+            self._db.by_ids("DELETE FROM triple_vectors WHERE id IN", unused)
             return unused
 
     def replace(self, records: Sequence[Record]) -> list[str]:
         """Store passages in place of those of the same ids; return the ids of triple vectors nobody needs now."""
-        with self._change():
+        with self._db.change():
             unused = self.delete([record["id"] for record in records])
             self.insert(records)
             return unused
@@ -178,25 +169,25 @@ class RecordStore:
     def passages(self, ids: Sequence[str]) -> list[Record]:
         """Return the stored passages of the given ids, in that order; unknown ids are left out."""
         query = "SELECT id, title, text, source, hash, sentences, phrases FROM passages WHERE id IN"
-        found = {row[0]: _record(row) for row in self._by_ids(query, ids)}
+        found = {row[0]: _record(row) for row in self._db.by_ids(query, ids)}
         return [found[id_] for id_ in dict.fromkeys(ids) if id_ in found]
 
     def ids(self, source: str | None = None) -> list[str]:
         """Return the ids of all passages, or of those from one source ("": given without), in the order of adding."""
         if source is None:
-            rows = self._rows("SELECT id FROM passages ORDER BY number")
+            rows = self._db.rows("SELECT id FROM passages ORDER BY number")
         else:
             query = "SELECT id FROM origins JOIN passages ON number = passage WHERE origins.source = ? ORDER BY number"
-            rows = self._rows(query, source)
+            rows = self._db.rows(query, source)
         return [row[0] for row in rows]
 
     def count(self) -> int:
         """Return the number of passages."""
-        return int(self._rows("SELECT count(*) FROM passages")[0][0])
+        return int(self._db.rows("SELECT count(*) FROM passages")[0][0])
 
     def is_empty(self) -> bool:
         """Tell whether there is no passage, without counting them."""
-        return not self._rows("SELECT 1 FROM passages LIMIT 1")
+        return not self._db.rows("SELECT 1 FROM passages LIMIT 1")
 
     def bm25(self, query: str, k: int) -> list[ScoredPassage]:
         """Return the k passages that share the query's rarest words (BM25; a word of the title counts double)."""
@@ -204,7 +195,7 @@ class RecordStore:
         if not words:
             return []
         match = " OR ".join(f'"{word}"' for word in dict.fromkeys(words))
-        rows = self._rows(
+        rows = self._db.rows(
             f"SELECT id, score FROM (SELECT rowid AS found, -bm25(words, {_TITLE_WEIGHT}, 1.0) AS score FROM words "
             "WHERE words MATCH ? ORDER BY score DESC, found LIMIT ?) JOIN passages ON number = found "
             "ORDER BY score DESC, id",
@@ -216,7 +207,9 @@ class RecordStore:
     # --- where passages come from ------------------------------------------------------------------------------------
     def sources(self) -> list[str]:
         """Return the sources that passages come from, in alphabetical order."""
-        return [row[0] for row in self._rows("SELECT DISTINCT source FROM origins WHERE source <> '' ORDER BY source")]
+        return [
+            row[0] for row in self._db.rows("SELECT DISTINCT source FROM origins WHERE source <> '' ORDER BY source")
+        ]
 
     def origins(self, sources: Sequence[str]) -> list[Origin]:
         """Return what comes from these sources."""
@@ -224,26 +217,26 @@ class RecordStore:
             "SELECT id, origins.source FROM origins JOIN passages ON number = passage "
             "WHERE origins.source <> '' AND origins.source IN"
         )
-        return [(id_, source) for id_, source in self._by_ids(query, sources)]
+        return [(id_, source) for id_, source in self._db.by_ids(query, sources)]
 
     def only_from(self, origins: Sequence[Origin]) -> list[str]:
         """Return the ids of the passages that come from nowhere else."""
         query = "SELECT id, origins.source FROM origins JOIN passages ON number = passage WHERE id IN"
         ids = list(dict.fromkeys(id_ for id_, _ in origins))
-        kept = {id_ for id_, _ in set(self._by_ids(query, ids)).difference(origins)}
+        kept = {id_ for id_, _ in set(self._db.by_ids(query, ids)).difference(origins)}
         return [id_ for id_ in ids if id_ not in kept]
 
     def add_origins(self, origins: Sequence[Origin]) -> None:
         """Note where stored passages come from, besides what is known of them."""
         rows = [(source, id_) for id_, source in origins]
-        with self._change():
+        with self._db.change():
             query = "INSERT OR IGNORE INTO origins SELECT number, ? FROM passages WHERE id = ?"
             self._db.executemany(query, rows)
 
     def remove_origins(self, origins: Sequence[Origin]) -> None:
         """Note that passages do not come from there any more; they are shown with the first source that is left."""
         first = "SELECT source FROM origins WHERE passage = number ORDER BY origins.rowid LIMIT 1"
-        with self._change():
+        with self._db.change():
             for id_, source in origins:
                 query = "DELETE FROM origins WHERE source = ? AND passage = (SELECT number FROM passages WHERE id = ?)"
                 self._db.execute(query, (source, id_))
@@ -255,9 +248,9 @@ class RecordStore:
         """Return the ids of the passages (of all, or of `ids`) that this extractor has not read yet, in order."""
         rest = "NOT EXISTS (SELECT 1 FROM extractions WHERE passage = number AND extractor = ?)"
         if ids is None:
-            rows = self._rows(f"SELECT id FROM passages WHERE {rest} ORDER BY number", extractor)
+            rows = self._db.rows(f"SELECT id FROM passages WHERE {rest} ORDER BY number", extractor)
         else:
-            rows = self._by_ids(f"SELECT id FROM passages WHERE {rest} AND id IN", ids, extractor)
+            rows = self._db.by_ids(f"SELECT id FROM passages WHERE {rest} AND id IN", ids, extractor)
         return [row[0] for row in rows]
 
     def save_facts(self, extractor: str, facts: Sequence[tuple[Record, Sequence[Fact]]]) -> None:
@@ -265,9 +258,9 @@ class RecordStore:
 
         What was read out of a passage that has been deleted or replaced meanwhile is left out.
         """
-        with self._change():
+        with self._db.change():
             ids = [record["id"] for record, _ in facts]
-            stored = self._by_ids("SELECT id, hash, number FROM passages WHERE id IN", ids)
+            stored = self._db.by_ids("SELECT id, hash, number FROM passages WHERE id IN", ids)
             numbers = {(id_, hash_): number for id_, hash_, number in stored}
             read_from = [(numbers.get((record["id"], record["hash"])), found) for record, found in facts]
             read = [(number, extractor) for number, _ in read_from if number is not None]
@@ -298,7 +291,7 @@ class RecordStore:
             "WHERE extractor = ? AND id IN"
         )
         by_passage: dict[str, list[tuple[list[str], list[int]]]] = {}
-        for id_, head, relation, tail, sentences in self._by_ids(query, ids, extractor):
+        for id_, head, relation, tail, sentences in self._db.by_ids(query, ids, extractor):
             by_passage.setdefault(id_, []).append(([head, relation, tail], [*_positions(sentences)]))
         merged: dict[str, Triple] = {}
         for id_ in dict.fromkeys(ids):
@@ -313,22 +306,22 @@ class RecordStore:
             "SELECT DISTINCT id FROM triples JOIN passages ON number = passage "
             "WHERE extractor = ? AND triples.vector IN"
         )
-        return [row[0] for row in self._by_ids(query, vectors, extractor)]
+        return [row[0] for row in self._db.by_ids(query, vectors, extractor)]
 
     def triple_vectors(self, ids: Sequence[str]) -> dict[str, Matrix]:
         """Return the vectors of triples that are stored, by id."""
-        rows = self._by_ids("SELECT id, vector FROM triple_vectors WHERE id IN", ids)
+        rows = self._db.by_ids("SELECT id, vector FROM triple_vectors WHERE id IN", ids)
         return {row[0]: np.frombuffer(row[1], dtype=np.float32) for row in rows}
 
     def put_triple_vectors(self, ids: Sequence[str], vectors: Matrix) -> None:
         """Store vectors of triples (shape: ids x dimensions); existing ones are replaced."""
         rows = [(id_, vector.tobytes()) for id_, vector in zip(ids, vectors, strict=True)]
-        with self._change():
+        with self._db.change():
             self._db.executemany("INSERT OR REPLACE INTO triple_vectors VALUES (?, ?)", rows)
 
     def vector_ids(self) -> list[str]:
         """Return the ids of the vectors of triples that are stored."""
-        return [row[0] for row in self._rows("SELECT id FROM triple_vectors")]
+        return [row[0] for row in self._db.rows("SELECT id FROM triple_vectors")]
 
     def barren(self, ids: Sequence[str], extractor: str) -> int:
         """Return how many of the passages an extractor has read without finding a triple."""
@@ -336,7 +329,7 @@ class RecordStore:
             "SELECT id FROM passages WHERE EXISTS (SELECT 1 FROM extractions WHERE passage = number AND extractor = ?) "
             "AND NOT EXISTS (SELECT 1 FROM triples WHERE passage = number AND extractor = ?) AND id IN"
         )
-        return len(self._by_ids(query, ids, extractor, extractor))
+        return len(self._db.by_ids(query, ids, extractor, extractor))
 
     def counts(self, extractor: str) -> dict[str, int]:
         """Return how much is stored, triples as read by the given extractor."""
@@ -346,41 +339,13 @@ class RecordStore:
             "phrases": "SELECT count(DISTINCT value) FROM passages, json_each(phrases)",
             "triple_vectors": "SELECT count(*) FROM triple_vectors",
         }
-        counted = {name: int(self._rows(query)[0][0]) for name, query in queries.items()}
-        counted["triples"] = int(self._rows("SELECT count(*) FROM triples WHERE extractor = ?", extractor)[0][0])
-        read = int(self._rows("SELECT count(*) FROM extractions WHERE extractor = ?", extractor)[0][0])
-        fruitful = self._rows("SELECT count(DISTINCT passage) FROM triples WHERE extractor = ?", extractor)[0][0]
+        counted = {name: int(self._db.rows(query)[0][0]) for name, query in queries.items()}
+        counted["triples"] = int(self._db.rows("SELECT count(*) FROM triples WHERE extractor = ?", extractor)[0][0])
+        read = int(self._db.rows("SELECT count(*) FROM extractions WHERE extractor = ?", extractor)[0][0])
+        fruitful = self._db.rows("SELECT count(DISTINCT passage) FROM triples WHERE extractor = ?", extractor)[0][0]
         counted["passages_without_triples"] = read - int(fruitful)
         counted["passages_to_extract"] = counted["passages"] - read
         return counted
-
-    # --- helpers -----------------------------------------------------------------------------------------------------
-    def _has(self, table: str) -> bool:
-        return bool(self._db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone())
-
-    @contextmanager
-    def _change(self) -> Iterator[None]:
-        """Make all changes inside, or none of them; a change within a change belongs to the outer one."""
-        try:
-            with self._lock:
-                if self._db.in_transaction:
-                    yield
-                    return
-                with self._db:
-                    self._db.execute("BEGIN")
-                    yield
-        except sqlite3.Error as error:
-            raise KnowledgeBaseError(f"{self._path} cannot be written: {error}") from error
-
-    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        try:
-            with self._lock:
-                return self._db.execute(query, values).fetchall()
-        except sqlite3.DatabaseError as error:
-            raise KnowledgeBaseError(f"{self._path} cannot be read: {error}") from error
-
-    def _by_ids(self, query: str, ids: Sequence[str], *values: object) -> list[tuple[Any, ...]]:
-        return [row for chunk in _chunks(ids) for row in self._rows(f"{query} ({_marks(chunk)})", *values, *chunk)]
 
 
 def _record(row: tuple[Any, ...]) -> Record:
@@ -396,14 +361,6 @@ def _record(row: tuple[Any, ...]) -> Record:
 @lru_cache  # of the same few small numbers
 def _positions(dumped: str) -> tuple[int, ...]:
     return tuple(json.loads(dumped))
-
-
-def _chunks(items: Sequence[str], size: int = 500) -> list[list[str]]:
-    return [list(items[start : start + size]) for start in range(0, len(items), size)]
-
-
-def _marks(items: Sequence[str]) -> str:
-    return ", ".join("?" * len(items))
 
 
 def _dump(value: object) -> str:
