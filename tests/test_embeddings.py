@@ -82,3 +82,26 @@ def test_the_packaged_model_is_known_by_its_name() -> None:
 def test_a_folder_without_a_model_is_told_with_what_was_expected(tmp_path: Path) -> None:
     with pytest.raises(RagError, match="expected a folder with a sentence-transformers or transformers"):
         load_embeddings(str(tmp_path)).embed_query("mill")
+
+
+def test_a_transformer_runs_as_one_call_with_the_same_vectors_and_as_it_is_where_a_trace_would_differ(
+    tiny: Path,
+) -> None:
+    torchscript: Any = pytest.importorskip("langgraph_rag.tools.torchscript")
+    load: Any = pytest.importorskip("sentence_transformers").SentenceTransformer
+    plain, traced, odd = (load(str(tiny), device="cpu") for _ in range(3))
+    texts = ["mill " * n for n in (1, 3, 40)]
+
+    class Odd(type(odd[0].auto_model)):  # type: ignore[misc]  # adds what a trace takes for a constant
+        def forward(self, input_ids: Any, **given: Any) -> Any:
+            output = super().forward(input_ids=input_ids, **given)
+            output.last_hidden_state = output.last_hidden_state + len(input_ids.tolist()[0])
+            return output
+
+    odd[0].auto_model.__class__ = Odd
+    before = odd.encode(texts)
+
+    assert "forward" in vars(torchscript.trace(traced)[0].auto_model)
+    assert np.array_equal(traced.encode(texts), plain.encode(texts))
+    assert "forward" not in vars(torchscript.trace(odd)[0].auto_model)
+    assert np.array_equal(odd.encode(texts), before)

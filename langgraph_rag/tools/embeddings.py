@@ -15,6 +15,7 @@ from typing import Any, Literal
 from langchain_core.embeddings import Embeddings
 
 from langgraph_rag.errors import MissingExtraError, RagError
+from langgraph_rag.tools.torchscript import trace
 
 MINILM = "all-MiniLM-L6-v2"
 _MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -91,7 +92,7 @@ class SentenceEmbeddings(Embeddings):
     def _model(self) -> Any:
         with self._loading:
             if self._loaded is None:
-                self._loaded = _in_fastest_format(_load(self._source, self.family.pooling))
+                self._loaded = trace(_in_fastest_format(_load(self._source, self.family.pooling)))
         return self._loaded
 
 
