@@ -37,6 +37,10 @@ class FoundPassage(Passage):
     score: float
 
 
+Statement = tuple[str, str, str, str]
+"""The id of a passage, and the head, relation and tail of a triple it states."""
+
+
 class Source(TypedDict):
     """Where a triple comes from: a passage and the positions of the sentences in it that say so."""
 

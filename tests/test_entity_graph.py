@@ -5,18 +5,19 @@ import pytest
 from langgraph_rag.tools.entity_graph import EntityGraph
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
-LINKS = [
-    ("halden ferry", "kell", ["ferry"]),
-    ("kell", "norrland", ["kell", "atlas"]),
-    ("ada renk", "kell", ["renk"]),
-    ("tolmar bridge", "ada renk", ["bridge"]),
-    ("market town", "tolmar", ["tolmar"]),
+STATEMENTS = [
+    ("ferry", "Halden Ferry", "serves", "Kell"),
+    ("kell", "Kell", "lies in", "Norrland"),
+    ("atlas", "KELL", "lies in", "Norrland"),
+    ("renk", "Ada Renk", "was born on", "Kell"),
+    ("bridge", "Tolmar Bridge", "built by", "Ada Renk"),
+    ("tolmar", "market town", "is", "Tolmar"),
 ]
 
 
 @pytest.fixture
 def graph() -> EntityGraph:
-    return EntityGraph.of(LINKS)
+    return EntityGraph.of(STATEMENTS)
 
 
 def linked(graph: EntityGraph, text: str) -> list[str]:
@@ -47,6 +48,19 @@ def test_passages_are_the_nearer_the_better_and_what_is_not_connected_is_not_fou
     assert found[:2] == ["bridge", "renk"]
     assert sorted(found[2:]) == ["atlas", "ferry", "kell"]
     assert [passage["id"] for passage in graph.rank(graph.link("Tolmar Bridge"), 2)] == ["bridge", "renk"]
+
+
+def test_an_edge_weighs_as_many_facts_as_link_its_ends_however_many_passages_state_them() -> None:
+    more = [("x", "Kell", "supplies", "Norrland"), ("y", "norrland", "owns", "kell"), ("y", "Kell", "is", "Kell")]
+    graph = EntityGraph.of(STATEMENTS + more)
+    kell, norrland, ferry = (graph.entities[name] for name in ("kell", "norrland", "halden ferry"))
+
+    def nearness(to: int) -> float:
+        return float(graph.walk.exact({kell: 1.0})[to])
+
+    assert nearness(norrland) > nearness(ferry)
+    assert graph.walk.degree([norrland]) == [1]
+    assert graph.spread[norrland] == 4  # passages
 
 
 def test_nothing_named_finds_nothing(graph: EntityGraph) -> None:

@@ -1,9 +1,9 @@
 """The graphs made of the records, each built when first asked for and kept in step afterwards."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from langgraph_rag.records import Record, Triple
+from langgraph_rag.records import Record
 from langgraph_rag.tools.entity_graph import EntityGraph
 from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
 from langgraph_rag.tools.record_store import Fact, RecordStore
@@ -17,7 +17,8 @@ class DerivedGraphs:
         self._records = records
         self._in_step = threading.RLock()  # held while records and triple graph change together
         self._triples: tuple[str, TripleGraph] | None = None  # with the extractor of its triples
-        self._entities: tuple[TripleGraph, int, EntityGraph] | None = None  # with what it was made of, and its edition
+        self._entities: tuple[tuple[str, int, int], EntityGraph] | None = None  # with the state of what it was made of
+        self._entities_lock = threading.Lock()
         self._hierarchy: tuple[int, HierarchyGraph] | None = None  # with the edition of the records
         self._hierarchy_lock = threading.Lock()
 
@@ -25,16 +26,16 @@ class DerivedGraphs:
         """Return the graph of all triples that an extractor read."""
         with self._in_step:
             if self._triples is None or self._triples[0] != extractor:
-                self._triples = extractor, TripleGraph(self._facts(self._records.ids(), extractor))
+                self._triples = extractor, TripleGraph(self._records.statements(extractor))
             return self._triples[1]
 
     def entities(self, extractor: str) -> EntityGraph:
         """Return the graph of all entities to walk on, built anew after facts came or went."""
-        with self._in_step:
-            triples = self.triples(extractor)
-            if self._entities is None or self._entities[0] is not triples or self._entities[1] != triples.edition:
-                self._entities = triples, triples.edition, EntityGraph.of(triples.links())
-            return self._entities[2]
+        with self._entities_lock:
+            state = extractor, self._records.edition, self._records.readings
+            if self._entities is None or self._entities[0] != state:
+                self._entities = state, EntityGraph.of(self._records.statements(extractor))
+            return self._entities[1]
 
     def hierarchy(self) -> HierarchyGraph:
         """Return the graph of passages, sentences and phrases, built anew after passages came or went."""
@@ -51,7 +52,7 @@ class DerivedGraphs:
             if self._triples is not None and self._triples[0] == extractor:
                 ids = [record["id"] for record, _ in facts]
                 self._triples[1].remove_passages(ids)
-                self._triples[1].add(self._facts(ids, extractor))
+                self._triples[1].add(self._records.statements_of(ids, extractor))
 
     def delete(self, ids: Sequence[str]) -> list[str]:
         """Remove passages from records and triple graph; return the ids of triple vectors nobody needs now."""
@@ -68,8 +69,3 @@ class DerivedGraphs:
             if self._triples is not None:
                 self._triples[1].remove_passages([record["id"] for record in records])
             return unused
-
-    def _facts(self, ids: Sequence[str], extractor: str) -> Iterator[Triple]:
-        """Yield the triples passage by passage, each as its own passage spells it."""
-        for id_ in ids:
-            yield from self._records.triples([id_], extractor)

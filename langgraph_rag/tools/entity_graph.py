@@ -1,17 +1,17 @@
 """PAR RAG's knowledge graph, to walk on: entities, the facts between them, the passages that state them."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from langgraph_rag.matching import normalise
-from langgraph_rag.records import ScoredPassage
+from langgraph_rag.records import ScoredPassage, Statement
 from langgraph_rag.tools.pagerank import Ids, PageRankGraph
 from langgraph_rag.tools.spans import spot
 
-Link = tuple[str, str, Sequence[str]]
 _ALIKE = 0.5  # share of words that two names of one entity have in common
 _COMMON = 200  # entities a word may stand in and still tell one
 _LONGEST_NAME = 8  # words
@@ -21,7 +21,7 @@ _LONGEST_NAME = 8  # words
 class EntityGraph:
     """Nodes are the entities of the triple graph, by normal form; edges weigh as many facts as link two of them.
 
-    Nothing here changes: after the triple graph has, another one is built.
+    Nothing here changes: after the records have, another one is built.
     """
 
     entities: Mapping[str, int]
@@ -35,34 +35,31 @@ class EntityGraph:
     names: tuple[str, ...]
 
     @classmethod
-    def of(cls, links: Iterable[Link]) -> "EntityGraph":
-        """Build the graph of facts, each as the normal forms of its ends and the passages that state it."""
-        entities: dict[str, int] = {}
-        passages: dict[str, int] = {}
-        edges: Counter[tuple[int, int]] = Counter()
-        stated: dict[tuple[int, int], None] = {}
-        for head, tail, ids in links:
-            ends = sorted(entities.setdefault(form, len(entities)) for form in (head, tail))
-            edges[ends[0], ends[1]] += 1
-            for id_ in ids:
-                number = passages.setdefault(id_, len(passages))
-                stated |= dict.fromkeys((number, end) for end in ends)
-        pairs = np.array(list(edges), np.int64).reshape(-1, 2).T
-        said = np.array(list(stated), np.int64).reshape(-1, 2).T
+    def of(cls, statements: Iterable[Statement]) -> "EntityGraph":
+        """Build the graph of what passages state; a fact that several state weighs once."""
+        passages, entities, relations = _Numbers(str), _Numbers(normalise), _Numbers(normalise)
+        numbers = array("q")
+        for id_, subject, predicate, object_ in statements:
+            numbers.extend((passages[id_], entities[subject], relations[predicate], entities[object_]))
+        passage, head, relation, tail = np.frombuffer(numbers, np.int64).reshape(-1, 4).T
+        size = len(entities.forms)
+        _, facts = _distinct(_paired(_paired(head, tail, size), relation, len(relations.forms)))
+        lower, higher = np.minimum(head, tail)[facts], np.maximum(head, tail)[facts]
+        weights, edges = _distinct(_paired(lower, higher, size))
+        named = np.stack([np.tile(passage, 2), np.concatenate([head, tail])])
+        _, pairs = _distinct(_paired(named[0], named[1], size))
         by_word: defaultdict[str, list[int]] = defaultdict(list)
-        for form, node in entities.items():
+        for form, node in entities.forms.items():
             for word in dict.fromkeys(form.split()):
                 by_word[word].append(node)
         return cls(
-            entities=entities,
-            passages=tuple(passages),
-            stated=said,
-            walk=PageRankGraph.from_edges(
-                len(entities), pairs[0], pairs[1], np.array(list(edges.values()), np.float64)
-            ),
-            spread=np.bincount(said[1], minlength=len(entities)),
+            entities=entities.forms,
+            passages=tuple(passages.forms),
+            stated=named[:, pairs],
+            walk=PageRankGraph.from_edges(size, lower[edges], higher[edges], weights),
+            spread=np.bincount(named[1, pairs], minlength=size),
             by_word=by_word,
-            names=tuple(entities),
+            names=tuple(entities.forms),
         )
 
     def link(self, text: str) -> list[int]:
@@ -108,3 +105,27 @@ class EntityGraph:
 
 def _shared(one: set[str], other: set[str]) -> float:
     return len(one & other) / len(one | other)
+
+
+class _Numbers(dict[str, int]):
+    """Numbers spellings in the order in which they come, those of one form alike."""
+
+    def __init__(self, form: Callable[[str], str]) -> None:
+        self.forms: dict[str, int] = {}
+        self._form = form
+
+    def __missing__(self, spelling: str) -> int:
+        number = self[spelling] = self.forms.setdefault(self._form(spelling), len(self.forms))
+        return number
+
+
+def _paired(one: Ids, other: Ids, others: int) -> Ids:
+    """Return a number for each pair, the same for equal pairs; `other` is below `others`."""
+    numbers = np.unique(one * others + other, return_inverse=True)[1]
+    return np.asarray(numbers, np.int64)
+
+
+def _distinct(numbers: Ids) -> tuple[Ids, Ids]:
+    """Return how often each number occurs, and where it occurs first."""
+    _, first, counts = np.unique(numbers, return_index=True, return_counts=True)
+    return counts, first

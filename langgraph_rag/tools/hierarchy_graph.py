@@ -1,6 +1,7 @@
 """MGranRAG's contextual hierarchical graph: passages, their sentences, the phrases in them, as compact arrays."""
 
 import re
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -42,33 +43,32 @@ class HierarchyGraph:
         sentences: dict[str, int] = {}
         phrases: dict[str, int] = {}
         names: list[str] = []
-        upper: list[tuple[int, int]] = []
-        lower: dict[tuple[int, int], None] = {}
+        stands, says = array("q"), array("q")  # passage and sentence, sentence and phrase, by turns
         for number, record in enumerate(records):
             ids.append(record["id"])
-            forms = _forms(record)
+            forms = [(f" {form} ", form, spelling) for form, spelling in _forms(record).items()]
             for place, sentence in enumerate(record["sentences"]):
                 node = sentences.setdefault(sentence, len(sentences))
-                upper.append((number, node))
+                stands.extend((number, node))
                 text = f" {normalise(sentence if place else record['title'] + ' ' + sentence)} "
-                for form, spelling in forms.items():
-                    if f" {form} " in text:
+                for words, form, spelling in forms:
+                    if words in text:
                         if form not in phrases:
                             phrases[form] = len(names)
                             names.append(spelling)
-                        lower[node, phrases[form]] = None
+                        says.extend((node, phrases[form]))
         first, second = len(ids), len(ids) + len(sentences)
-        edges = np.array(
-            [(p, first + s) for p, s in dict.fromkeys(upper)] + [(first + s, second + w) for s, w in lower]
+        edges = np.concatenate(
+            [_distinct(stands, len(sentences)) + [[0], [first]], _distinct(says, len(names)) + [[first], [second]]],
+            axis=1,
         )
-        sources, targets = edges.reshape(-1, 2).T.astype(np.int64)
         return cls(
             passages=tuple(ids),
             sentences={text: first + node for text, node in sentences.items()},
             phrases={form: second + node for form, node in phrases.items()},
             names=tuple(names),
-            sources=sources,
-            targets=targets,
+            sources=edges[0],
+            targets=edges[1],
         )
 
     @cached_property
@@ -150,3 +150,9 @@ def _forms(record: Record) -> dict[str, str]:
     title = record["title"]
     spellings = [title, _BRACKETS.sub("", title), *record["phrases"]]
     return {form: spelling for spelling in reversed(spellings) if (form := normalise(spelling))}
+
+
+def _distinct(pairs: "array[int]", seconds: int) -> Ids:
+    """Return each pair once, as two rows; the second of each is below `seconds`."""
+    one, other = np.frombuffer(pairs, np.int64).reshape(-1, 2).T
+    return np.stack(np.divmod(np.unique(one * seconds + other), max(seconds, 1)))

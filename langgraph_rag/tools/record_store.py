@@ -8,7 +8,7 @@ import json
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.matching import triple_key, triple_text
-from langgraph_rag.records import Record, ScoredPassage, Source, Triple
+from langgraph_rag.records import Record, ScoredPassage, Source, Statement, Triple
 from langgraph_rag.tools.database import Database
 from langgraph_rag.tools.stop_words import stop_words
 from langgraph_rag.tools.vectors import Matrix
@@ -58,6 +58,7 @@ COMMIT;
 _editions: Counter[Path] = Counter()  # by file: a process may open one more than once
 _readings: Counter[Path] = Counter()  # likewise
 _VECTORS = "CREATE TABLE IF NOT EXISTS triple_vectors (id TEXT PRIMARY KEY, vector BLOB NOT NULL)"
+_PAGE = 10_000  # triples
 _WORD = re.compile(r"\w+")
 _TITLE_WEIGHT = 2.0  # of a word in BM25: a title says what its passage is about
 
@@ -299,6 +300,25 @@ class RecordStore:
                 entry = merged.setdefault(triple_key(triple), Triple(triple=triple, sources=[]))
                 entry["sources"].append(Source(passage_id=id_, sentences=sentences))
         return list(merged.values())
+
+    def statements(self, extractor: str) -> Iterator[Statement]:
+        """Yield what all passages state as an extractor read them, in the order of adding."""
+        query = (
+            "SELECT passage, position, id, head, relation, tail FROM triples JOIN passages ON number = passage "
+            "WHERE extractor = ? AND (passage, position) > (?, ?) ORDER BY passage, position LIMIT ?"
+        )
+        last = (-1, -1)
+        while page := self._db.rows(query, extractor, *last, _PAGE):
+            yield from (row[2:] for row in page)
+            last = page[-1][:2]
+
+    def statements_of(self, ids: Sequence[str], extractor: str) -> list[Statement]:
+        """Return what some passages state as an extractor read them."""
+        query = (
+            "SELECT id, head, relation, tail FROM triples JOIN passages ON number = passage "
+            "WHERE extractor = ? AND id IN"
+        )
+        return self._db.by_ids(query, ids, extractor)
 
     def stating(self, vectors: Sequence[str], extractor: str) -> list[str]:
         """Return the ids of the passages that state triples with these vectors."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import networkx as nx
 
 from langgraph_rag.matching import normalise, triple_key
-from langgraph_rag.records import Triple
+from langgraph_rag.records import Statement
 
 Edge = tuple[str, str, str]
 
@@ -19,35 +19,30 @@ class TripleGraph:
     spelled as in its first passage, so that removing passages leaves no spelling of theirs behind.
     """
 
-    def __init__(self, triples: Iterable[Triple] = ()) -> None:
+    def __init__(self, statements: Iterable[Statement] = ()) -> None:
         self.networkx = nx.MultiDiGraph()
-        self.edition = 0  # grows whenever facts come or go
         self._lock = threading.Lock()
         self._by_passage: dict[str, dict[Edge, list[str]]] = {}
         self._spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        self.add(triples)
+        self.add(statements)
 
-    def add(self, triples: Iterable[Triple]) -> None:
-        """Add facts; a fact already there gains the new sources."""
+    def add(self, statements: Iterable[Statement]) -> None:
+        """Add what passages state; a fact already there gains the new passages."""
         with self._lock:
-            self.edition += 1
-            for entry in triples:
-                triple = entry["triple"]
+            for id_, *triple in statements:
                 edge = (normalise(triple[0]), normalise(triple[2]), triple_key(triple))
-                for source in entry["sources"]:
-                    facts = self._by_passage.setdefault(source["passage_id"], {})
-                    if edge in facts:
-                        continue
-                    facts[edge] = triple
-                    if not self.networkx.has_edge(*edge):
-                        self.networkx.add_edge(*edge, triple=triple, passages=[])
-                    self.networkx.edges[edge]["passages"].append(source["passage_id"])
-                    self._count_spellings(edge, triple, 1)
+                facts = self._by_passage.setdefault(id_, {})
+                if edge in facts:
+                    continue
+                facts[edge] = triple
+                if not self.networkx.has_edge(*edge):
+                    self.networkx.add_edge(*edge, triple=triple, passages=[])
+                self.networkx.edges[edge]["passages"].append(id_)
+                self._count_spellings(edge, triple, 1)
 
     def remove_passages(self, ids: Iterable[str]) -> None:
         """Remove passages, the facts only they state, and the entities only those facts name."""
         with self._lock:
-            self.edition += 1
             for id_ in ids:
                 for edge, triple in self._by_passage.pop(id_, {}).items():
                     fact = self.networkx.edges[edge]
@@ -69,11 +64,6 @@ class TripleGraph:
             else:
                 del self._spellings[node]
                 self.networkx.remove_node(node)
-
-    def links(self) -> list[tuple[str, str, list[str]]]:
-        """Return each fact as the normal forms of its head and tail and the passages that state it."""
-        with self._lock:
-            return [(head, tail, list(data["passages"])) for head, tail, data in self.networkx.edges(data=True)]
 
     def neighbours(self, entity: str) -> list[list[str]]:
         """Return the facts that name an entity as head or tail, in the order they were added."""
