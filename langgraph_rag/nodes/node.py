@@ -21,9 +21,15 @@ class Node(Runnable[Any, Update]):
     """A step as LangGraph runs it, by `invoke` and `ainvoke`.
 
     Unlike a `RunnableLambda` it does not inspect its function at each call.
+
+    Raises:
+        TypeError: when what the step has for a model, as `llm`, is none.
     """
 
     def __init__(self, step: Callable[[Any], Awaitable[Update]]) -> None:
+        llm = getattr(step, "llm", self)
+        if not isinstance(llm, Runnable):
+            raise TypeError(f"expected a chat model, got {repr(llm)[:80]}: load_model(NAME) returns one")
         self.step, self.name = step, type(step).__name__
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Update:

@@ -270,3 +270,9 @@ def test_a_parent_that_sums_usage_gets_each_run_once(graph: Any) -> None:
     calls = parent.invoke(SCHOOL, thread)["usage"]["calls"]
 
     assert calls == sum(graph.invoke(asked)["usage"]["calls"] for asked in (SCHOOL, LATER))
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_a_name_in_place_of_a_model_is_refused_when_the_graph_is_built(name: str, sample_kb: KnowledgeBase) -> None:
+    with pytest.raises(TypeError, match=r"expected a chat model, got 'offline': load_model\(NAME\) returns one"):
+        METHODS[name].create("offline", sample_kb)
