@@ -34,6 +34,7 @@ INTERRUPTED = """
 import asyncio, signal, threading
 from langgraph_rag.background import run_in_background
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # also in the background
 called_off = threading.Event()
 
 async def wait_long() -> None:

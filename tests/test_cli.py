@@ -596,7 +596,8 @@ def test_ctrl_c_ends_it_with_a_word_and_its_own_exit_code(
 
 
 def test_ctrl_c_ends_a_question_whose_model_does_not_reply(sample_folder: Path, localhost: None) -> None:
-    program = [sys.executable, "-c", "from langgraph_rag.cli import main; main()"]
+    listening = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # also in the background
+    program = [sys.executable, "-c", f"{listening}; from langgraph_rag.cli import main; main()"]
     arguments = ["ask", QUESTION, "--kb", str(sample_folder), "--method", "native_rag", "--search", "bm25"]
     with socket.create_server(("127.0.0.1", 0)) as silent:
         silent.settimeout(60)
