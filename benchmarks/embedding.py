@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-from measuring import Round, corpus, counted, questions, quiet, report, rounds
+from measuring import Round, corpus, counted, questions, quiet, report, rounds, timed
 
 from langgraph_rag.tools.embeddings import MiniLMEmbeddings
 
@@ -62,10 +62,10 @@ def _timings(minilm: MiniLMEmbeddings, asked: list[str], passages: list[str]) ->
             minilm.embed_query(question)
 
     ask()
-    alone = _seconds(time.process_time, ask)
+    alone = timed(ask, time.process_time)
     with _busy():
-        beside = _seconds(time.perf_counter, ask)
-    embedding = _seconds(time.perf_counter, lambda: minilm.embed_documents(passages))
+        beside = timed(ask)
+    embedding = timed(lambda: minilm.embed_documents(passages))
     return {
         "processor ms of a question": alone * 1000 / len(asked),
         "ms of a question while another thread computes": beside * 1000 / len(asked),
@@ -98,12 +98,6 @@ def _busy() -> Iterator[None]:
     finally:
         done.set()
         thread.join()
-
-
-def _seconds(clock: Callable[[], float], work: Callable[[], object]) -> float:
-    started = clock()
-    work()
-    return clock() - started
 
 
 def _median(done: list[Round[Measured]], side: str, what: str) -> float:

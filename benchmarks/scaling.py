@@ -8,6 +8,7 @@ hashes of their words, which takes next to nothing: how long embedding takes, `i
 
 import argparse
 import json
+import os
 import re
 import statistics
 import subprocess
@@ -136,7 +137,7 @@ def _memory() -> float:
     """Return what this process holds in memory, in GiB; 0 where the system does not tell."""
     status = Path("/proc/self/statm")
     pages = int(status.read_text(encoding="utf-8").split()[1]) if status.exists() else 0
-    return pages * 4096 / 2**30
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**30
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ class Node(Runnable[Any, Update]):
     Unlike a `RunnableLambda` it does not inspect its function at each call.
 
     Raises:
-        TypeError: when what the step has for a model, as `llm`, is none.
+        TypeError: when what the step has for a model, as `llm`, is not one.
     """
 
     def __init__(self, step: Callable[[Any], Awaitable[Update]]) -> None:

@@ -1,11 +1,14 @@
 """Run the transformer of an embedder as one call of torch, without Python between its operations."""
 
+import logging
 import warnings
 from collections.abc import Callable
 from typing import Any
 
+_log = logging.getLogger(__name__)
 _PADDED = ["One short sentence.", "Another one, which is a little longer than the first."]
 _UNPADDED = ["A sentence by itself, of a length that neither of the others has."]
+_LONG = ["word " * 600]  # cut where the model ends; beyond the window of those that attend to their neighbours only
 
 
 def trace(model: Any) -> Any:
@@ -22,7 +25,8 @@ def trace(model: Any) -> Any:
     """
     try:
         forward = _traced(model)
-    except Exception:  # noqa: BLE001  a transformer that cannot be traced, for whatever reason, works as it is
+    except Exception as error:  # noqa: BLE001  a transformer that cannot be traced, for whatever reason, works as it is
+        _log.info("the embedder's transformer is run by Python: %s", error)
         return model
     model[0].auto_model.forward = forward
     return model
@@ -37,7 +41,7 @@ def _traced(model: Any) -> Callable[..., dict[str, Any]]:
     import torch
 
     transformer = model[0].auto_model.eval().requires_grad_(False)  # as constants of the trace
-    padded, unpadded = (_tensors(model, texts) for texts in (_PADDED, _UNPADDED))
+    padded, *others = (_tensors(model, texts) for texts in (_PADDED, _UNPADDED, _LONG))
     names = list(padded)
 
     def plain(*inputs: Any) -> Any:
@@ -46,7 +50,7 @@ def _traced(model: Any) -> Callable[..., dict[str, Any]]:
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about what may become a constant: the comparison tells
         traced = torch.jit.trace(plain, tuple(padded.values()), check_trace=False)
-        for batch in (unpadded, padded):
+        for batch in (padded, *others):
             if not torch.equal(traced(*batch.values()), plain(*batch.values())):
                 raise ValueError("the trace gives other vectors than the transformer")
     return lambda **given: {"last_hidden_state": traced(*(given[name] for name in names))}
