@@ -80,6 +80,7 @@ def test_files_and_folders_of_every_kind_are_indexed_and_the_second_time_nothing
             + '{"title": "The Salt Road", "text": "Of 1968.\u2028A film."}\r\n',
             "deep/er/pellworth.md": "\ufeffA word first.\n\n# Pellworth #\n\nPellworth is a harbour town in Norland.",
             "heron.txt": "Herons stand still in shallow water.",
+            "list.txt": "Eggs: none, a nest: none.",
             "picture.png": b"\x89PNG",
             ".hidden/secret.txt": "Not to be read.",
         },
@@ -89,11 +90,11 @@ def test_files_and_folders_of_every_kind_are_indexed_and_the_second_time_nothing
     first = run("index", docs, single, "--kb", tmp_path / "kb")
     second = run("index", docs, single, "--kb", tmp_path / "kb")
 
-    assert first.stdout.startswith("5 passages added, 0 were there already.\n")
-    assert second.stdout.startswith("0 passages added, 5 were there already.\n")
+    assert first.stdout.startswith("6 passages added, 0 were there already.\n")
+    assert second.stdout.startswith("0 passages added, 6 were there already.\n")
     with KnowledgeBase.open(tmp_path / "kb") as kb:
         stored = {passage["title"]: passage for passage in kb.passages([p["id"] for p in kb.search("Norland", 9)])}
-    assert set(stored) == {"Orla Vint", "The Salt Road", "Pellworth", "heron", "skellby"}
+    assert set(stored) == {"Orla Vint", "The Salt Road", "Pellworth", "Herons", "Skellby", "list"}
     assert stored["Pellworth"].get("source") == str(docs / "deep/er/pellworth.md")
 
 
@@ -170,7 +171,7 @@ def test_index_tells_what_earlier_versions_left_and_update_removes_it(noted: Pat
     updated = run("index", "docs", "--kb", "notes", "--update")
     assert updated.stdout.startswith("0 passages added, 4 were there already, 1 of earlier versions removed.\npath")
     assert "earlier versions" not in run("index", "docs", "--kb", "notes").stderr
-    assert titles() == ["Gull", "Tern", "heron", "kell", "ost"]
+    assert titles() == ["Gull", "Herons", "Kell", "Ost", "Tern"]
 
 
 def test_an_id_with_another_text_is_refused_with_what_to_do_and_replaced_by_an_update(
@@ -182,7 +183,7 @@ def test_an_id_with_another_text_is_refused_with_what_to_do_and_replaced_by_an_u
 
     updated = run("index", "docs/isles.jsonl", "--kb", "notes", "--update")
     assert updated.stdout.startswith("1 passages added, 0 were there already, 2 of earlier versions removed.\n")
-    assert titles() == ["Gull", "Tern", "heron", "kell"]
+    assert titles() == ["Gull", "Herons", "Kell", "Tern"]
 
 
 def test_an_update_of_a_folder_removes_the_files_gone_from_it_and_from_nowhere_else(noted: Path) -> None:
@@ -202,7 +203,7 @@ def test_an_update_of_a_folder_removes_the_files_gone_from_it_and_from_nowhere_e
     assert "docs/gull.md is gone: 0 passages removed.\n" in updated
     assert updated.count("is gone") == 2
     assert titles() == [
-        "../docs/far.md", "Gull", "docs.md", "docs/paper.pdf", "heron", "https://docs/page.md", "kell", "ost",
+        "../docs/far.md", "Gull", "Herons", "Kell", "Ost", "docs.md", "docs/paper.pdf", "https://docs/page.md",
         "uploaded.md",
     ]  # fmt: skip
     assert "is gone" not in run("index", "docs", "--kb", "notes", "--update").stdout
@@ -212,7 +213,7 @@ def test_passages_are_deleted_by_source_and_id(noted: Path) -> None:
     deleted = run("delete", "--kb", "notes", "--source", "docs/gull.md", "--source", "more/heron.txt", "--id", "kell")
 
     assert deleted.stdout == "3 passages deleted.\n"
-    assert titles() == ["Tern", "ost"]
+    assert titles() == ["Ost", "Tern"]
 
 
 def test_what_is_not_there_is_told_and_the_rest_deleted(noted: Path) -> None:

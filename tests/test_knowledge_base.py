@@ -98,6 +98,33 @@ def test_a_long_text_without_id_is_split_and_keeps_title_and_source(empty_kb: Kn
     assert sorted(" ".join(part["text"] for part in parts).split()) == sorted(text.split())
 
 
+def test_a_document_without_title_gets_what_it_opens_with_for_all_its_passages(empty_kb: KnowledgeBase) -> None:
+    long = "Matthis Orvane was an engineer. " + "He liked long walks by the river. " * 60
+
+    empty_kb.add([Document(long), Document("It froze.", id="untitled")], progress=False)
+
+    found = empty_kb.passages(empty_kb.ids())
+    assert len(found) > 2
+    assert {passage["title"] for passage in found if passage["id"] != "untitled"} == {"Matthis Orvane"}
+    assert empty_kb.passages(["untitled"])[0]["title"] == ""
+    assert ["Matthis Orvane", "was", "engineer"] in [triple["triple"] for triple in empty_kb.triples(empty_kb.ids())]
+
+
+@pytest.mark.parametrize("heading", ["# Sarl Viaduct", "Sarl Viaduct", "**SARL VIADUCT**"])
+def test_a_heading_that_is_the_title_is_no_sentence(empty_kb: KnowledgeBase, heading: str) -> None:
+    text = f"{heading}\n\nIt was designed by Matthis Orvane."
+
+    empty_kb.add([{"id": "viaduct", "title": "Sarl Viaduct", "text": text}], progress=False)
+
+    assert empty_kb.passages(["viaduct"])[0]["text"] == "It was designed by Matthis Orvane."
+
+
+def test_a_text_that_is_only_its_title_is_kept(empty_kb: KnowledgeBase) -> None:
+    empty_kb.add([{"id": "viaduct", "title": "Sarl Viaduct", "text": "Sarl Viaduct"}], progress=False)
+
+    assert empty_kb.passages(["viaduct"])[0]["text"] == "Sarl Viaduct"
+
+
 def test_a_long_text_with_an_id_is_kept_whole(empty_kb: KnowledgeBase) -> None:
     text = "Herons stand still. " * 200
 

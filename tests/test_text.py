@@ -7,9 +7,10 @@ import pytest
 import spacy
 from spacy.tokens import Doc
 
-from langgraph_rag.tools.rule_triples import extract_triples, topic_of
+from langgraph_rag.tools.rule_triples import extract_triples
 from langgraph_rag.tools.spans import spot
 from langgraph_rag.tools.text import TextPipeline, text_pipeline
+from langgraph_rag.tools.topics import opening_of, topic_of
 
 
 @pytest.fixture
@@ -205,6 +206,30 @@ def test_what_only_tells_a_title_from_others_is_not_part_of_the_name() -> None:
     assert topic_of("Mercury (ship)") == "Mercury"
     assert topic_of("(untitled)") == "(untitled)"
     assert ["Mercury", "sailed to", "Kell"] in extract_triples("Mercury (ship)", ["It sailed to Kell."])
+
+
+@pytest.mark.parametrize(
+    ("text", "opening"),
+    [
+        ("The Sarl Viaduct (1911) was designed by Matthis Orvane.", "Sarl Viaduct"),
+        ("Out of the Harbour is a novel by Ida Strand.", "Out of the Harbour"),
+        ("Kell Brask, known as the Gull, was a sailor.", "Kell Brask"),
+        ('Ida "Ink" Strand( born 1903) was a poet.', 'Ida "Ink" Strand'),
+        ("Nine Tides, Ten Ebbs was the first film of Ilse Tarrant.", "Nine Tides, Ten Ebbs"),
+        ("Matthis Orvane built bridges.", "Matthis Orvane"),
+        ("Notes on the harbour\n\nIt freezes in January.", "Notes on the harbour"),
+        ("Notes on the harbour.\n\nIt freezes in January.", ""),
+        ("In 1911 the Sarl Viaduct was the longest of all.", ""),
+        ("He was an engineer.", ""),
+        ("After the war she was a member of the council of Anstrey.", ""),
+        ("Present: Matthis Orvane, Ida Strand.", ""),
+        ("A heron is a bird.", ""),
+        ("1911", ""),
+        ("", ""),
+    ],
+)
+def test_what_a_text_opens_with_is_a_line_of_its_own_or_its_subject(text: str, opening: str) -> None:
+    assert opening_of(text) == opening
 
 
 def test_sentences_without_facts_and_passages_without_sentences_give_none() -> None:

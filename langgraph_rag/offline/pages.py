@@ -9,10 +9,11 @@ from functools import cached_property, lru_cache
 from langgraph_rag.matching import normalise
 from langgraph_rag.offline.question import PERSONS
 from langgraph_rag.offline.words import same_name, stems
-from langgraph_rag.tools.rule_triples import extract_triples, topic_of
+from langgraph_rag.tools.rule_triples import extract_triples
 from langgraph_rag.tools.spans import spot
 from langgraph_rag.tools.stop_words import stop_words
 from langgraph_rag.tools.text import text_pipeline
+from langgraph_rag.tools.topics import topic_of
 
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 _LIFE = re.compile(r"\([^()]*\d{4}\s*[–—-]\s*[^()]*\d{4}\)")

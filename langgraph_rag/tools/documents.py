@@ -9,6 +9,7 @@ from langgraph_rag.characters import is_text
 from langgraph_rag.errors import DocumentError, DuplicateIdError
 from langgraph_rag.records import Passage
 from langgraph_rag.tools.record_store import content_hash
+from langgraph_rag.tools.topics import opening_of
 
 WORDS_PER_PASSAGE = 200
 AnyDocument = Document | Mapping[str, object]
@@ -23,7 +24,7 @@ def to_passages(documents: Iterable[AnyDocument]) -> list[Passage]:
     """Make passages of documents; the same passage given twice counts once, unless it has two sources.
 
     A document with an id is one passage and is kept whole. One without is split at about 200 words, keeping title and
-    source, and its passages get the hash of their content as id.
+    source, and its passages get the hash of their content as id. One without a title gets what it opens with as title.
 
     Raises:
         DocumentError: when a document has no text or is of another kind.
@@ -56,11 +57,19 @@ def _passages(document: AnyDocument, number: int) -> Iterable[Passage]:
     id_ = str(fields["id"]) if fields.get("id") not in (None, "") else ""
     if not all(map(is_text, (id_, text, title, source))):
         raise DocumentError(f"document {number} ({ascii(id_ or title)}): expected text, got half a surrogate pair")
+    title = title or opening_of(text)
+    text = _without_heading(title, text)
     for part in [text] if id_ else _splitter.split_text(text):
         passage = Passage(id=id_ or content_hash(title, part), title=title, text=part.strip())
         if source:
             passage["source"] = source
         yield passage
+
+
+def _without_heading(title: str, text: str) -> str:
+    """Leave out a first line that only repeats the title: sentences are shown under their titles."""
+    first, _, rest = text.partition("\n")
+    return rest.strip() or text if first.strip("#*_ ").casefold() == title.casefold() else text
 
 
 def _string(fields: Mapping[str, object], name: str, number: int) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from langgraph_rag.errors import DocumentError
+from langgraph_rag.tools.topics import opening_of
 
 _JSON_LINES, _TEXTS = {".jsonl", ".ndjson"}, {".md", ".markdown", ".txt"}
 READABLE = sorted(_JSON_LINES | _TEXTS)
@@ -14,9 +15,10 @@ _HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*\s*$", re.MULTILINE)
 
 
 def read_documents(sources: Iterable[Path]) -> list[dict[str, object]]:
-    """Read files, and folders with all that lies in them, as dicts with `text`, `title`, `source` and maybe `id`.
+    """Read files, and folders with all that lies in them, as dicts with `text`, `source` and maybe `id` and `title`.
 
-    A Markdown file is titled by its first heading, any other text by its file's name.
+    A Markdown file is titled by its first heading, any other text by what it opens with or, failing that, its file's
+    name.
 
     Raises:
         DocumentError: naming every file that cannot be read, the line where there is one, and what was expected there.
@@ -70,7 +72,7 @@ def _text(file: Path) -> dict[str, object]:
     if not text.strip():
         raise DocumentError(f"{file}: the file is empty")
     heading = _HEADING.search(text) if file.suffix.lower() != ".txt" else None
-    return {"title": heading[1] if heading else file.stem, "text": text, "source": str(file)}
+    return {"title": heading[1] if heading else opening_of(text) or file.stem, "text": text, "source": str(file)}
 
 
 def _json_lines(file: Path) -> list[dict[str, object]]:

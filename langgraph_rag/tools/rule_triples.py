@@ -10,6 +10,7 @@ from functools import cache
 from langgraph_rag.matching import normalise
 from langgraph_rag.tools.spans import DATE, Span, spot
 from langgraph_rag.tools.stop_words import stop_words
+from langgraph_rag.tools.topics import topic_of
 
 _PRONOUN = re.compile(r"(?:He|She|It|They|His|Her|Its|Their|This|These|Who|Both)\b")
 _DESCRIPTION = re.compile(r"(?:The|This) [a-z]+\b(?! of\b)")
@@ -41,11 +42,6 @@ def extract_triples(title: str, sentences: list[str]) -> list[list[str]]:
             if head and relation and tail and head.casefold() != tail.casefold():
                 found.setdefault((head.casefold(), relation.casefold(), tail.casefold()), [head, relation, tail])
     return list(found.values())
-
-
-def topic_of(title: str) -> str:
-    """Return a title without what only tells it from others of the same name: `Mercury (planet)` -> `Mercury`."""
-    return re.sub(r"\s*\([^()]*\)\s*$", "", title).strip() or title.strip()
 
 
 def _sentence_triples(topic: str, sentence: str, *, first: bool) -> Iterator[tuple[str, str, str]]:

@@ -1,0 +1,51 @@
+"""What a text is about: its title, or what it opens with."""
+
+import re
+
+from langgraph_rag.tools.spans import spot
+
+_LONGEST_HEADING = 12  # words
+_OPENING = 300  # characters in which a name that opens a text ends
+_ARTICLES = frozenset({"", "the", "a", "an"})
+_DEFINED = re.compile(
+    r"(?:(?:the|an?)\s+)?(?P<subject>[^.;:()\n]{2,80}?)(?:\s*\([^()]*\))*,?"
+    r"\s+(?:is|was|are|were)\s+(?:an?|the|one of)\b",
+    re.IGNORECASE,
+)
+_APPOSED = re.compile(r",\s*(?=[a-z])")  # "Kell Halden, known as ..."
+_GOES_ON = re.compile(r",?\s+[a-z]|\s*\(")  # as a sentence does, unlike "Present: ..."
+_NO_SUBJECT = re.compile(
+    r"(?:in|on|at|by|from|with|for|as|since|during|after|before|when|while|although|because|if)\b"
+    r"|.*\b(?:he|she|it|they|we|this|these|there|that|which|who|his|her|its|their)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def topic_of(title: str) -> str:
+    """Return a title without what only tells it from others of the same name: `Mercury (planet)` -> `Mercury`."""
+    return re.sub(r"\s*\([^()]*\)\s*$", "", title).strip() or title.strip()
+
+
+def opening_of(text: str) -> str:
+    """Return what a text opens with that may be its title: a line of its own, or its subject; nothing where neither is.
+
+    A subject is what the first sentence says that it is something ("Out of the Harbour is a novel"), or else a name.
+    """
+    first, _, rest = text.strip().partition("\n")
+    first = first.strip()
+    if rest[:1] == "\n" and not first.endswith((".", "!", "?", ":")) and len(first.split()) <= _LONGEST_HEADING:
+        return first
+    return _defined(first) or _name(first[:_OPENING])
+
+
+def _defined(sentence: str) -> str:
+    found = _DEFINED.match(sentence)
+    subject = found["subject"] if found else ""
+    named = any(word[0].isupper() for word in subject.split())
+    return _APPOSED.split(subject)[0].strip("\"“”' ") if named and not _NO_SUBJECT.match(subject) else ""
+
+
+def _name(sentence: str) -> str:
+    span = next(iter(spot(sentence)), None)
+    opens = span and span.kind == "name" and sentence[: span.start].strip().lower() in _ARTICLES
+    return span.text if span and opens and _GOES_ON.match(sentence, span.end) else ""
