@@ -79,6 +79,9 @@ def test_the_sentence_is_marked_in_its_passage() -> None:
 
     assert "One. <mark>Two &amp; more.</mark> Three." in evidence.passage(record, piece([], sentence="Two & more."))
     assert "<mark>" not in evidence.passage(record, piece([], sentence="Not there."))
+    assert "<mark>" not in evidence.passage(record, piece([], sentence=""))
+    wrapped = Record(**{**record, "text": "One.\nTwo &\n  more. Three."})
+    assert "<mark>Two &amp;\n  more.</mark> Three." in evidence.passage(wrapped, piece([], sentence="Two & more."))
 
 
 # --- a question ------------------------------------------------------------------------------------------------------

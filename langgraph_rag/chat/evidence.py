@@ -3,6 +3,7 @@
 Whatever carries `data-evidence` opens the piece of that position.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -37,10 +38,12 @@ def _fact(piece: Evidence) -> str:
 
 
 def passage(record: Record, piece: Evidence) -> str:
-    """Draw a passage with the sentence of a piece of evidence marked."""
-    before, sentence, after = record["text"].partition(piece["sentence"])
-    marked = f"<mark>{escape(sentence)}</mark>" if sentence else ""
-    return f'<p class="passage">{escape(before)}{marked}{escape(after)}</p>'
+    """Draw a passage with the sentence of a piece of evidence marked, on whatever lines it stands there."""
+    text, words = record["text"], piece["sentence"].split()
+    found = re.search(r"\s+".join(map(re.escape, words)), text) if words else None
+    start, end = found.span() if found else (0, 0)
+    marked = f"<mark>{escape(text[start:end])}</mark>" if found else ""
+    return f'<p class="passage">{escape(text[:start])}{marked}{escape(text[end:])}</p>'
 
 
 def legend(evidence: Sequence[Evidence]) -> str:

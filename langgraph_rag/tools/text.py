@@ -39,16 +39,16 @@ class TextPipeline:
             found = [span.text for sentence in _sentences(doc) for span in spot(sentence)]
         else:
             found = [chunk.text for chunk in doc.noun_chunks] + [entity.text for entity in doc.ents]
-        return list(dict.fromkeys(phrase.strip() for phrase in found if phrase.strip()))
+        return list(dict.fromkeys(filter(None, map(_on_one_line, found))))
 
 
 def _sentences(doc: Any) -> list[str]:
-    """End sentences also with their paragraph, as headings do that have no full stop.
+    """End sentences also with their paragraph, item or row, as headings do that have no full stop.
 
     What a rule splits too early is joined: before a small letter, after an abbreviation, within parentheses.
     """
     sentences: list[str] = []
-    for text in (part.strip() for span in doc.sents for part in _PARAGRAPH_END.split(span.text)):
+    for text in (_on_one_line(part) for span in doc.sents for part in _PARAGRAPH_END.split(span.text)):
         if not text:
             continue
         if sentences and (text[0].islower() or _unfinished(sentences[-1])):
@@ -58,11 +58,16 @@ def _sentences(doc: Any) -> list[str]:
     return sentences
 
 
+def _on_one_line(text: str) -> str:
+    """Undo line breaks, which cut sentences and names of wrapped text apart."""
+    return " ".join(text.split())
+
+
 def _unfinished(sentence: str) -> bool:
     return _ABBREVIATION.search(sentence) is not None or sentence.count("(") > sentence.count(")")
 
 
-_PARAGRAPH_END = re.compile(r"\n\s*\n")
+_PARAGRAPH_END = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+•|>#]|\d+[.)])\s)")
 _ABBREVIATION = re.compile(r"(?:^|[\s(])(?:[^\W\d_]|Jr|Sr|St|Dr|Mr|Mrs|Ms|Lt|Gen|Col|Capt|Rev|Mt|No|vs|c|b|d)\.$")
 
 
