@@ -32,11 +32,19 @@ def rules() -> TextPipeline:
         ("no full stop", ["no full stop"]),
         ("# Pellworth\n\nIt is a town.\n \nA list", ["# Pellworth", "It is a town.", "A list"]),
         ("It burned\n\ndown in 1927.", ["It burned down in 1927."]),
+        ("It burned down in New\n  Kell. It was\nrebuilt.", ["It burned down in New Kell.", "It was rebuilt."]),
+        ("Towns:\n- Pellworth\n- Skellby\n| 1911 | fire |", ["Towns:", "- Pellworth", "- Skellby", "| 1911 | fire |"]),
         (" \n ", []),
     ],
 )
 def test_sentences(rules: TextPipeline, text: str, sentences: list[str]) -> None:
     assert rules.sentences(text) == sentences
+
+
+def test_a_name_on_two_lines_is_one_phrase(rules: TextPipeline) -> None:
+    (analysis,) = rules.analyse(["She was born in New\nPellworth."])
+
+    assert analysis["phrases"] == ["New Pellworth"]
 
 
 def test_texts_are_analysed_in_order_with_each_phrase_once(rules: TextPipeline) -> None:
@@ -200,6 +208,24 @@ def test_a_fact_said_twice_is_one_triple() -> None:
     assert extract_triples("Ada Renk", ["Ada Renk lived in Kell.", "She lived in Kell."]) == [
         ["Ada Renk", "lived in", "Kell"]
     ]
+
+
+@pytest.mark.parametrize(
+    ("opening", "fact"),
+    [
+        ("The Gull of Kell (born 1903) was a sailor.", ["Ada Renk", "was", "sailor"]),
+        ("The Gull of Kell, alias Renk, sailed to Tolmar.", ["Ada Renk", "sailed to", "Tolmar"]),
+        ("The Ferry Office burned down in 1921.", ["Ferry Office", "burned down in", "1921"]),
+    ],
+)
+def test_what_opens_a_paragraph_is_the_topic_only_if_the_sentence_says_so(opening: str, fact: list[str]) -> None:
+    assert fact in extract_triples("Ada Renk", [opening])
+
+
+def test_without_a_title_named_subjects_still_have_facts() -> None:
+    triples = extract_triples("", ["Ada Renk sailed to Kell.", "She met Ida Strand."])
+
+    assert triples == [["Ada Renk", "sailed to", "Kell"]]
 
 
 def test_what_only_tells_a_title_from_others_is_not_part_of_the_name() -> None:

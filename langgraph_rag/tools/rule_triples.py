@@ -16,6 +16,7 @@ _PRONOUN = re.compile(r"(?:He|She|It|They|His|Her|Its|Their|This|These|Who|Both)
 _DESCRIPTION = re.compile(r"(?:The|This) [a-z]+\b(?! of\b)")
 _POSSESSIVE = re.compile(r"(?:his|her|its|their)\b", re.IGNORECASE)
 _COPULA = re.compile(r"\b(?:is|was|are|were|became|remains)\s+(?:an?|the|one of the)\s+([^,.;()]+)", re.IGNORECASE)
+_DEFINED = re.compile(r"(?:\s*\([^()]*\))*,?\s+(?:is|was|are|were)\s+(?:an?|the|one of)\b")
 _NOUN_PHRASE_END = re.compile(
     r"\s+(?:who|which|that|by|in|on|at|from|for|of|to|with|based|located|situated|known|best|is|was|whose|where"
     r"|\w+ed(?= by| in| on| at| from| for| to))\b"
@@ -65,7 +66,11 @@ def _sentence_triples(topic: str, sentence: str, *, first: bool) -> Iterator[tup
 
 
 def _subject(topic: str, sentence: str, spans: tuple[Span, ...], *, first: bool) -> tuple[str, int]:
-    """Return the subject and where the rest of the sentence begins; the topic stands in for anything unnamed."""
+    """Return the subject and where the rest of the sentence begins.
+
+    The topic stands in for anything unnamed, and for another name of it that opens the text: one whose sentence says
+    what it is or has words of the topic. A paragraph from the middle of a text may open with something else.
+    """
     opening = _PRONOUN.match(sentence) or _DESCRIPTION.match(sentence)
     if opening:
         return topic, 0 if _POSSESSIVE.match(sentence) else opening.end()
@@ -75,10 +80,10 @@ def _subject(topic: str, sentence: str, spans: tuple[Span, ...], *, first: bool)
     before = sentence[: name.start].strip().lower()
     if before not in {"", "the", "a", "an", "“", '"'}:
         return topic, 0
-    same = _words(topic) & _words(name.text)
-    if first or same or len(spans) == 1:
-        return (topic if first or same else name.text), name.end
-    return name.text, name.end
+    about = _words(topic)
+    told = normalise(sentence)
+    opens = first and (any(word in told for word in about) or _DEFINED.match(sentence, name.end))
+    return (topic if topic and (opens or about & _words(name.text)) else name.text), name.end
 
 
 def _life_dates(subject: str, sentence: str) -> Iterator[tuple[str, str, str]]:
@@ -142,4 +147,4 @@ def _function_words() -> frozenset[str]:
 
 
 def _words(text: str) -> set[str]:
-    return {str(word).lower() for word in _WORD.findall(text)}.difference(_function_words())
+    return set(normalise(text).split()).difference(_function_words(), {"s"})
