@@ -11,14 +11,16 @@ from langgraph_rag.tools.topics import opening_of
 _JSON_LINES, _TEXTS = {".jsonl", ".ndjson"}, {".md", ".markdown", ".txt"}
 READABLE = sorted(_JSON_LINES | _TEXTS)
 _LISTED = 20  # problems told at once
-_HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*\s*$", re.MULTILINE)
+_HEADING = re.compile(r"(?:\A\s*#{1,6}|^#)\s+(?P<title>.+?)\s*#*\s*$", re.MULTILINE)
+_FRONT_MATTER = re.compile(r"\A---\s*\n(?P<fields>(?:.*\n)*?)---\s*(?:\n|\Z)")
+_TITLE = re.compile(r"^title:\s*[\"']?(?P<title>.+?)[\"']?\s*$", re.MULTILINE | re.IGNORECASE)
 
 
 def read_documents(sources: Iterable[Path]) -> list[dict[str, object]]:
     """Read files, and folders with all that lies in them, as dicts with `text`, `source` and maybe `id` and `title`.
 
-    A Markdown file is titled by its first heading, any other text by what it opens with or, failing that, its file's
-    name.
+    A Markdown file is titled by its front matter, which is left out of the text, or by the heading that opens it or the
+    first of the highest level; any other text by what it opens with or, failing that, its file's name.
 
     Raises:
         DocumentError: naming every file that cannot be read, the line where there is one, and what was expected there.
@@ -71,8 +73,16 @@ def _text(file: Path) -> dict[str, object]:
     text = _read(file)
     if not text.strip():
         raise DocumentError(f"{file}: the file is empty")
-    heading = _HEADING.search(text) if file.suffix.lower() != ".txt" else None
-    return {"title": heading[1] if heading else opening_of(text) or file.stem, "text": text, "source": str(file)}
+    title, text = ("", text) if file.suffix.lower() == ".txt" else _markdown(text)
+    return {"title": title or opening_of(text) or file.stem, "text": text, "source": str(file)}
+
+
+def _markdown(text: str) -> tuple[str, str]:
+    """Return the title and the text without its front matter, unless there is nothing else."""
+    matter = _FRONT_MATTER.match(text)
+    body = text[matter.end() :] if matter and text[matter.end() :].strip() else text
+    found = (_TITLE.search(matter["fields"]) if matter else None) or _HEADING.search(body)
+    return found["title"] if found else "", body
 
 
 def _json_lines(file: Path) -> list[dict[str, object]]:
