@@ -25,7 +25,7 @@ TEXTS = [
             "Her mother kept an inn.",
         ],
     ),
-    ("Peder Lunt", ["Peder Lunt was a Veldian novelist who wrote The Salt Road."]),
+    ("Peder Lunt", ["Peder Lunt was a Veldian novelist who wrote The Salt Road.", "He died in 1967."]),
     ("Brack", ["Brack is a folk band from Orrick, known for the album Low Water."]),
 ]
 PAGES = Pages(Line(title, text, place == 0) for title, texts in TEXTS for place, text in enumerate(texts))
@@ -42,6 +42,7 @@ PAGES = Pages(Line(title, text, place == 0) for title, texts in TEXTS for place,
         ("When did Ada Holm die?", "1 June 1961"),
         ("Which band is known for the album Low Water?", "Brack"),
         ("What novelist did the engineer who designed the Tolmar Bridge marry?", "Peder Lunt"),
+        ("When did the novelist that the engineer who designed the Tolmar Bridge married die?", "1967"),
     ],
 )
 def test_the_answer_is_the_span_of_the_kind_asked_for(question: str, answer: str) -> None:
@@ -57,7 +58,7 @@ def test_the_answer_is_the_span_of_the_kind_asked_for(question: str, answer: str
     [
         "Who painted the ceiling of the Quarne Palace?",
         "What is the boiling point of tellurium?",
-        "When did Peder Lunt die?",
+        "Where did Peder Lunt die?",
         "What is the name of the sister of the engineer who designed the Tolmar Bridge?",
     ],
 )
@@ -99,6 +100,9 @@ def test_a_question_tells_what_kind_of_thing_it_wants(question: str, wants: str,
         ("When was the teacher of Ada Holm's mother born?", ["Ada Holm's mother", "the teacher of Ada Holm's mother"]),
         ("When did Ada Holm, 2nd Countess of Kell's father die?", ["Ada Holm, 2nd Countess of Kell's father"]),
         ("How long is the bridge that Ada Holm built?", ["the bridge that Ada Holm built"]),
+        ("When did the painter of the bridge that Ada Holm built die?", ["the bridge that Ada Holm built"]),
+        ("Where was the wife of the man who built the Gull born?", ["the man who built the Gull"]),
+        ("Who was the painter of the bridge that Ada Holm opened?", ["the bridge that Ada Holm opened"]),
         ("How old was the engineer who built the Tolmar Bridge?", ["the engineer who built the Tolmar Bridge"]),
     ],
 )

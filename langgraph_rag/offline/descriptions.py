@@ -16,6 +16,10 @@ _SAYS_NOTHING = re.compile(
     r"(?: (?:the|an?)(?: [a-z][\w-]*){1,3} (?:of|in|on|at|from|by|for|with))*(?: (?:the|an?))? ?"
 )
 _CLAUSE_END = re.compile(r"[,.;?]|$")
+_MAIN_VERB = re.compile(  # the last word of "when did the man who ... die?" and "where was the man who ... born?"
+    r".*\b(?:do|does|did)\b.*\b(?=[a-z]+\W*$)|.*\b(?:when|where) (?:is|was|are|were)\b.*\b(?=(?:born|\w+ed)\W*$)",
+    re.IGNORECASE,
+)
 _GOVERNED = re.compile(r"\b(?:of|by|to|from|with) $")  # a relative clause after these goes on to the end
 _ASKED_WHOLE = re.compile(
     r"^\W*(?:(?:who|what|which|where|when) (?:is|was|are|were) (?:the name of )?)?", re.IGNORECASE
@@ -37,7 +41,7 @@ def descriptions(text: str) -> list[str]:
                 end = _clause_end(text, match, name, end)
             ends[match.start()] = end
     if loose := next((m for m in reversed(list(_DESCRIPTION.finditer(text))) if _RELATIVE.search(m[0])), None):
-        ends.setdefault(loose.start(), len(text))
+        ends.setdefault(loose.start(), _last_end(text))
     longest = len(described(text)) - 2
     asking = asking_word(text)
     place = asking.start() if asking else -1
@@ -76,9 +80,14 @@ def _names(text: str) -> list[Span]:
 def _clause_end(text: str, opening: re.Match[str], name: Span, end: int) -> int:
     """Return where a relative clause ends; one that says nothing before the name says it after ("that Ada built")."""
     if _GOVERNED.search(text[: opening.start()]):
-        return len(text)
+        return _last_end(text)
     says = not _SAYS_NOTHING.fullmatch(text[opening.end() : name.start])
-    return end if says else next(_CLAUSE_END.finditer(text, end)).start()
+    return end if says else min(next(_CLAUSE_END.finditer(text, end)).start(), _last_end(text))
+
+
+def _last_end(text: str) -> int:
+    """Return where relative clauses end at the latest: before a verb that only closes the question."""
+    return found.end() if (found := _MAIN_VERB.match(text)) else len(text)
 
 
 def _end(text: str, end: int, following: Sequence[Span]) -> int:

@@ -21,6 +21,7 @@ _PLACED = re.compile(r"\b(?:in|at|near|from|to|of) (?:the )?$", re.IGNORECASE)
 _WHERE = re.compile(r"\b(?:in|at|near) (?:the )?(?:[A-Z][\w.]*(?: [A-Z][\w.]*)*, )?$", re.IGNORECASE)
 _COUNTED = re.compile(r"(?: (?!(?:and|or|in|of|on|at|to|by|as|is|was|were|for|from|with|the)\b)[a-z]+){1,3}")
 _YEAR = re.compile(r"\d{4}")
+_LEVELS = 2  # descriptions within descriptions that are followed
 _WIDER = 2  # descriptions looked at from the innermost on
 _BREADTH = 3  # things tried in the place of a description
 _BRIDGE = 2.0  # what an answer loses that only stands for a description
@@ -28,6 +29,7 @@ _DETOUR = 0.5  # what an answer loses that depends on what a description stands 
 _NEAR = 15  # letters over which nearness falls to a half
 _ALTERNATIVES = 8
 _NEVER = 9.0
+_NAMED = frozenset({"person", "place", "nationality"})  # wanted, and no date or number will do
 _SIMPLE = 2  # content words of a question that one sentence about the thing it names may answer
 _CLEAR = 0.25  # of a question's weight that a sentence with its neighbour must answer to
 
@@ -51,24 +53,29 @@ class Reading:
     lines: tuple[Line, ...]
 
 
-def read(text: str, pages: Pages) -> Reading | None:
+def read(text: str, pages: Pages, levels: int = _LEVELS) -> Reading | None:
     """Answer a question, directly or with what stands for a thing in it ("the director of ...") found first.
+
+    Args:
+        text: the question.
+        pages: what to read.
+        levels: how many descriptions, one within the other, to find out about first.
 
     Returns:
         The best answer, None where nothing matches. Of answers with a score above 5 three of four are right, of those
         below 2.5 one of ten.
     """
     direct = _readings(text, pages)[:_ALTERNATIVES]
-    phrase, bridges = _bridges(text, pages)
+    phrase, bridges = _bridges(text, pages) if levels else ("", [])
     if bridges:  # what a description stands for is not what is asked about it
         direct = [replace(r, score=r.score - _BRIDGE) if r.answer == bridges[0].answer else r for r in direct]
-    beyond = [(bridge, _readings(put_for(phrase, bridge.answer, text), pages)[:1]) for bridge in bridges]
-    for bridge, found in beyond:
-        for further in found:
+    beyond = [read(put_for(phrase, bridge.answer, text), pages, levels - 1) for bridge in bridges]
+    for bridge, further in zip(bridges, beyond, strict=True):
+        if further:
             lines = tuple(dict.fromkeys([*bridge.lines, *further.lines]))
             direct.append(Reading(further.answer, (bridge.score + further.score) / 2 - _DETOUR, lines))
     best = max(direct, key=lambda reading: reading.score, default=None)
-    told = not beyond or beyond[0][1]  # something is told of what the description stands for before all
+    told = not beyond or beyond[0]  # something is told of what the description stands for before all
     return best if best is None or told else replace(best, score=best.score - _BRIDGE)
 
 
@@ -155,8 +162,10 @@ def _fit(question: Question, span: Span, line: Line, pages: Pages) -> float:
         fit -= 0.6 * (bool(kinds) and not kinds & question.kinds)
     if span.kind == "date" or question.wants in {"date", "year"}:
         if question.wants not in {"date", "year"}:
-            return -_NEVER if question.wants == "person" else fit - 2.0
+            return -_NEVER if question.wants in _NAMED else fit - 2.0
         return fit + 1.2 + (question.wants == "date" and " " in span.text) if span.kind == "date" else -_NEVER
+    if span.kind == "number" and question.wants in _NAMED:
+        return -_NEVER
     if question.wants == "number" or span.kind == "number":
         counted = _COUNTED.match(line.text, span.end) if span.kind == "number" else None
         fit += 1.0 * bool(counted and question.kinds.union(question.words).intersection(stems(counted[0])))
