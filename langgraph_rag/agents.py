@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from langgraph_rag.background import run_in_background
 from langgraph_rag.context import Context
 from langgraph_rag.errors import EmptyKnowledgeBaseError, QuestionError
-from langgraph_rag.records import Result, ScoredPassage
+from langgraph_rag.records import Result, ScoredPassage, origin_of
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -82,7 +82,7 @@ def _told() -> Iterator[None]:
 def _with_sentences(result: Result) -> str:
     if is_refusal(result["answer"]):
         return "The documents do not answer this question."
-    said = dict.fromkeys(f"{evidence['title']}: {evidence['sentence']}" for evidence in result["evidence"])
+    said = dict.fromkeys(f"{origin_of(evidence)}: {evidence['sentence']}" for evidence in result["evidence"])
     return "\n".join([f"Answer: {result['answer']}", *(f"[{n}] {line}" for n, line in enumerate(said, start=1))])
 
 

@@ -1,9 +1,10 @@
 """Tell the custom events of the graphs in words, one line each, for terminals and logs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 Event = Mapping[str, Any]
+_LISTED = 5  # titles
 
 
 def narrate(event: Event) -> str:
@@ -13,9 +14,8 @@ def narrate(event: Event) -> str:
 
 
 def _retrieve(event: Event) -> str:
-    titles = ", ".join(event["titles"][:5])
-    more = f" and {len(event['titles']) - 5} more" if len(event["titles"]) > 5 else ""
-    return f"Step {event['step']}: {event['query']}\n  found     {titles}{more}"
+    more = f" and {len(event['titles']) - _LISTED} more" if len(event["titles"]) > _LISTED else ""
+    return f"Step {event['step']}: {event['query']}\n  found     {_listed(event['titles'])}{more}"
 
 
 def _extract_triples(event: Event) -> str:
@@ -83,7 +83,7 @@ def _think(event: Event) -> str:
 
 def _read_passages(event: Event) -> str:
     verdict = event["answer"] if event["sufficient"] else "not enough"
-    return f"Answering from {', '.join(event['titles'][:5])}{', ...' if len(event['titles']) > 5 else ''}: {verdict}"
+    return f"Answering from {_listed(event['titles'])}{', ...' if len(event['titles']) > _LISTED else ''}: {verdict}"
 
 
 def _plan(event: Event) -> str:
@@ -122,7 +122,11 @@ def _extract_evidence(event: Event) -> str:
 
 
 def _calibrate(event: Event) -> str:
-    return f"  ranked    {', '.join(event['titles'][:5])}"
+    return f"  ranked    {_listed(event['titles'])}"
+
+
+def _listed(titles: Sequence[str]) -> str:
+    return ", ".join(title or "(untitled)" for title in titles[:_LISTED])
 
 
 _TELL = {

@@ -76,6 +76,11 @@ class Evidence(TypedDict):
     step: int
 
 
+def origin_of(evidence: Evidence) -> str:
+    """Return what the passage behind a piece of evidence is called: its title, or its id where it has none."""
+    return evidence["title"] or evidence["passage_id"]
+
+
 class TraceStep(TypedDict):
     """What one retrieval round asked, thought, kept, and wanted to know next (empty: nothing)."""
 

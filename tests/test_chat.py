@@ -74,6 +74,13 @@ def test_documents_cannot_bring_markup_into_the_page() -> None:
         assert "&lt;img" in drawn
 
 
+def test_evidence_from_a_passage_without_title_is_named_by_its_id() -> None:
+    untitled = piece(["Kell", "is", "isle"], title="")
+
+    assert "p · found in step 1" in evidence.listed([untitled])
+    assert ">p<" in evidence.drawn([untitled], columns=4, box=100)
+
+
 def test_the_sentence_is_marked_in_its_passage() -> None:
     record = Record(id="p", title="", text="One. Two & more. Three.", hash="", sentences=[], phrases=[])
 

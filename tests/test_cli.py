@@ -320,6 +320,18 @@ def test_ask_tells_the_steps_and_then_the_answer_with_its_evidence(folder: Path)
     assert "  answered from: triples; 2 model calls, " in answer
 
 
+def test_passages_without_title_are_named_by_their_ids(tmp_path: Path) -> None:
+    source = write(
+        tmp_path, {"notes.jsonl": lines([{"id": "note", "text": "In 1968 the Tern was built by Casper Holm."}])}
+    )
+    run("index", source / "notes.jsonl", "--kb", tmp_path / "kb")
+
+    shown = run("ask", "Who built the Tern?", "--kb", tmp_path / "kb", "--method", "mgranrag").stdout
+
+    assert "  ranked    (untitled)\n" in shown
+    assert "      note, step 1: In 1968 the Tern was built by Casper Holm." in shown
+
+
 def test_asked_for_json_it_prints_the_result_as_json_and_nothing_else(folder: Path) -> None:
     printed = run("ask", QUESTION, "--kb", folder, "--json", "--search", "bm25", "--top-k", 3, "--max-steps", 1)
 

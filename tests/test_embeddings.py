@@ -66,6 +66,12 @@ def test_texts_of_any_length_keep_their_places_and_short_ones_are_not_padded_to_
     assert embeddings.embed_documents([]) == []
 
 
+def test_weights_are_read_without_a_progress_bar(tiny: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    SentenceEmbeddings("x", str(tiny), FAMILIES["e5"]).embed_query("mill")
+
+    assert "Loading" not in capfd.readouterr().err
+
+
 def test_vectors_have_unit_length_and_queries_go_in_one_batch(tiny: Path) -> None:
     embeddings = SentenceEmbeddings("x", str(tiny), FAMILIES["e5"])
 

@@ -11,7 +11,7 @@ from html import escape
 import networkx as nx
 
 from langgraph_rag.matching import normalise
-from langgraph_rag.records import Evidence, Record
+from langgraph_rag.records import Evidence, Record, origin_of
 
 _COLOURS = 6  # of steps, in chat.css
 _HEIGHT, _GAP, _RISE = 60, 18, 30  # pixels: of a box, between boxes side by side, between rows
@@ -28,7 +28,7 @@ def _item(place: int, piece: Evidence) -> str:
         f'<li><button type="button" data-evidence="{place}" class="{_colour(piece["step"])}">'
         f'<span class="number" aria-hidden="true">{place + 1}</span>'
         f'<span class="words">{fact}<span class="sentence">{escape(piece["sentence"])}</span>'
-        f'<span class="origin">{escape(piece["title"])} · found in step {piece["step"]}</span></span></button></li>'
+        f'<span class="origin">{escape(origin_of(piece))} · found in step {piece["step"]}</span></span></button></li>'
     )
 
 
@@ -99,8 +99,8 @@ def _graph(evidence: Sequence[Evidence]) -> "nx.DiGraph[str]":
     graph: nx.DiGraph[str] = nx.DiGraph()
     for place, piece in enumerate(evidence):
         fact, step = f"evidence {place}", piece["step"]
-        head, relation, tail = piece["triple"] or (piece["title"], piece["sentence"], "")
-        graph.add_node(fact, box=_Box(relation, piece["title"], place, step))
+        head, relation, tail = piece["triple"] or (origin_of(piece), piece["sentence"], "")
+        graph.add_node(fact, box=_Box(relation, origin_of(piece), place, step))
         for name, text in ((_name(head), head), (_name(tail), tail)):
             if text and name not in graph:
                 graph.add_node(name, box=_Box(text))

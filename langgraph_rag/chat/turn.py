@@ -14,7 +14,7 @@ from langgraph_rag.chat.asking import Answered, Asking, Happening, Planned, Told
 from langgraph_rag.chat.plan import PlanEditor
 from langgraph_rag.errors import RagError
 from langgraph_rag.prompts.par_rag import PlanStep
-from langgraph_rag.records import Evidence
+from langgraph_rag.records import Evidence, origin_of
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -129,7 +129,7 @@ class Turn:
         with self._place, ui.dialog(value=True) as dialog, ui.card().classes("reading"):
             dialog.props("aria-label=Passage").on("hide", dialog.delete)
             with ui.row().classes("reading-head"):
-                ui.html(escape(piece["title"]), sanitize=False, tag="h3")
+                ui.html(escape(origin_of(piece)), sanitize=False, tag="h3")
                 ui.button(icon="close", on_click=dialog.close).props('flat round dense aria-label="Close"')
             if records:
                 source = PurePath(records[0].get("source", "")).name

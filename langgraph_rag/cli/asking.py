@@ -25,6 +25,7 @@ from langgraph_rag.evaluation.questions import load_questions
 from langgraph_rag.methods import create
 from langgraph_rag.models import load_model
 from langgraph_rag.narration import narrate
+from langgraph_rag.records import origin_of
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.files import read_documents
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
@@ -114,10 +115,9 @@ async def _run(
 def _show_answer(result: dict[str, Any]) -> None:
     typer.secho(f"\nAnswer: {result['answer']}", bold=True, fg="yellow" if is_refusal(result["answer"]) else "green")
     for number, evidence in enumerate(result["evidence"], start=1):
-        typer.echo(f"  [{number}] {' | '.join(evidence['triple']) or evidence['title']}")
-        typer.echo(
-            f"      {evidence['title']} ({evidence['passage_id']}), step {evidence['step']}: {evidence['sentence']}"
-        )
+        typer.echo(f"  [{number}] {' | '.join(evidence['triple']) or origin_of(evidence)}")
+        named = f"{evidence['title']} ({evidence['passage_id']})" if evidence["title"] else evidence["passage_id"]
+        typer.echo(f"      {named}, step {evidence['step']}: {evidence['sentence']}")
     usage = result["usage"]
     answered_from = f"  answered from: {result['granularity']}; " if "granularity" in result else "  "
     typer.echo(

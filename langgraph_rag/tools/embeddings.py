@@ -7,7 +7,7 @@ import threading
 import time
 from bisect import bisect
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -168,16 +168,31 @@ def _load(source: str, pooling: str) -> Any:
         raise MissingExtraError(f"embedder {source!r}", "minilm") from error
     folder = Path(source)
     try:
-        if not folder.is_dir() or (folder / "modules.json").exists():
-            return SentenceTransformer(source, device="cpu")
-        transformer = modules.Transformer(source)
-        pooled = modules.Pooling(transformer.get_embedding_dimension(), pooling_mode=pooling)
-        return SentenceTransformer(modules=[transformer, pooled], device="cpu")
+        with _no_bar() if folder.is_dir() else nullcontext():
+            if not folder.is_dir() or (folder / "modules.json").exists():
+                return SentenceTransformer(source, device="cpu")
+            transformer = modules.Transformer(source)
+            pooled = modules.Pooling(transformer.get_embedding_dimension(), pooling_mode=pooling)
+            return SentenceTransformer(modules=[transformer, pooled], device="cpu")
     except (OSError, ValueError) as error:
         raise RagError(
             f"embedder {source!r} can neither be read nor downloaded: expected a folder with a sentence-transformers "
             f"or transformers model, or the name of one on a reachable model hub ({type(error).__name__}: {error})"
         ) from error
+
+
+@contextmanager
+def _no_bar() -> Iterator[None]:
+    """Keep transformers from drawing a progress bar for weights that are read from disk in a moment."""
+    from transformers.utils import logging
+
+    drawn = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if drawn:
+            logging.enable_progress_bar()
 
 
 def _in_fastest_format(model: Any) -> Any:
