@@ -69,7 +69,7 @@ def _passages(document: AnyDocument, number: int) -> Iterable[Passage]:
 def _without_heading(title: str, text: str) -> str:
     """Leave out a first line that only repeats the title: sentences are shown under their titles."""
     first, _, rest = text.partition("\n")
-    return rest.strip() or text if first.strip("#*_ ").casefold() == title.casefold() else text
+    return rest.strip() or text if first.strip("#*_ \r").casefold() == title.casefold() else text
 
 
 def _string(fields: Mapping[str, object], name: str, number: int) -> str:

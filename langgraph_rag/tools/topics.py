@@ -31,9 +31,10 @@ def opening_of(text: str) -> str:
 
     A subject is what the first sentence says that it is something ("Out of the Harbour is a novel"), or else a name.
     """
-    first, _, rest = text.strip().partition("\n")
+    first, *others = text.strip().splitlines() or [""]
     first = first.strip()
-    if rest[:1] == "\n" and not first.endswith((".", "!", "?", ":")) and len(first.split()) <= _LONGEST_HEADING:
+    alone = others and not others[0].strip()
+    if alone and not first.endswith((".", "!", "?", ":")) and len(first.split()) <= _LONGEST_HEADING:
         return first
     return _defined(first) or _name(first[:_OPENING])
 
