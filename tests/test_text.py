@@ -244,6 +244,8 @@ def test_what_only_tells_a_title_from_others_is_not_part_of_the_name() -> None:
         ("Nine Tides, Ten Ebbs was the first film of Ilse Tarrant.", "Nine Tides, Ten Ebbs"),
         ("Matthis Orvane built bridges.", "Matthis Orvane"),
         ("Notes on the harbour\n\nIt freezes in January.", "Notes on the harbour"),
+        ("# Notes on the harbour\nIt freezes in January.", "Notes on the harbour"),
+        ("**Notes on the harbour**\n\nIt freezes in January.", "Notes on the harbour"),
         ("Notes on the harbour\r\n\r\nIt freezes in January.", "Notes on the harbour"),
         ("Notes on the harbour.\n\nIt freezes in January.", ""),
         ("In 1911 the Sarl Viaduct was the longest of all.", ""),

@@ -33,9 +33,9 @@ def opening_of(text: str) -> str:
     """
     first, *others = text.strip().splitlines() or [""]
     first = first.strip()
-    alone = others and not others[0].strip()
+    alone = others and (first.startswith("#") or not others[0].strip())
     if alone and not first.endswith((".", "!", "?", ":")) and len(first.split()) <= _LONGEST_HEADING:
-        return first
+        return first.strip("#*_ ")
     return _defined(first) or _name(first[:_OPENING])
 
 
