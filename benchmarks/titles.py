@@ -35,9 +35,9 @@ def main() -> None:
 
     found = {shape: _ask([shaped(d) for d in documents], asked, arguments.methods) for shape, shaped in _SHAPES.items()}
     rows = [
-        (f"{name}, {shape}", f"{summary['recall_at_5']} / {summary['f1']}", "")
+        (f"{name}, {shape}", f"{summaries[name]['recall_at_5']} / {summaries[name]['f1']}", "")
         for name in arguments.methods
-        for shape, summary in ((shape, summaries[name]) for shape, summaries in found.items())
+        for shape, summaries in found.items()
     ]
     report("titles", arguments.data, found, [("method, documents with", "R@5 / F1", ""), *rows])
 

@@ -18,6 +18,10 @@ from langgraph_rag.tools.files import read_documents
         ("---\ntitle: 'The Salt Road'\ndate: 1968\n---\n# A film\n\nOf 1968.", "The Salt Road", "# A film\n\nOf 1968."),
         ("---\ndate: 1968\n---\n# A film\n\nOf 1968.", "A film", "Of 1968."),
         ("---\ntitle: Only that\n---\n", "Only that", "---\ntitle: Only that\n---"),
+        ("---\ntitle:\ndate: 1968\n---\n# A film\n\nOf 1968.", "A film", "Of 1968."),
+        ("---\ntitle: 'A: B\n---\n# A film\n\nOf.", "A film", "---\ntitle: 'A: B\n---\n# A film\n\nOf."),
+        ("---\nSome prose.\n---\nMore.", "notes", "---\nSome prose.\n---\nMore."),
+        ("Kell is an isle.\n\n```\n# sail\n```", "Kell", "Kell is an isle.\n\n```\n# sail\n```"),
         ("--- so it began.\n---\nAnd ended.", "notes", "--- so it began.\n---\nAnd ended."),
     ],
 )

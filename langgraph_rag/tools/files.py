@@ -5,15 +5,17 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import yaml
+
 from langgraph_rag.errors import DocumentError
 from langgraph_rag.tools.topics import opening_of
 
 _JSON_LINES, _TEXTS = {".jsonl", ".ndjson"}, {".md", ".markdown", ".txt"}
 READABLE = sorted(_JSON_LINES | _TEXTS)
 _LISTED = 20  # problems told at once
-_HEADING = re.compile(r"(?:\A\s*#{1,6}|^#)\s+(?P<title>.+?)\s*#*\s*$", re.MULTILINE)
-_FRONT_MATTER = re.compile(r"\A---\s*\n(?P<fields>(?:.*\n)*?)---\s*(?:\n|\Z)")
-_TITLE = re.compile(r"^title:\s*[\"']?(?P<title>.+?)[\"']?\s*$", re.MULTILINE | re.IGNORECASE)
+_HEADING = re.compile(r"(?:\A\s*#{1,6}|^#)\s+(.+?)\s*#*\s*$", re.MULTILINE)
+_CODE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)  # where # begins a comment
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*$", re.MULTILINE | re.DOTALL)
 
 
 def read_documents(sources: Iterable[Path]) -> list[dict[str, object]]:
@@ -79,10 +81,20 @@ def _text(file: Path) -> dict[str, object]:
 
 def _markdown(text: str) -> tuple[str, str]:
     """Return the title and the text without its front matter, unless there is nothing else."""
-    matter = _FRONT_MATTER.match(text)
-    body = text[matter.end() :] if matter and text[matter.end() :].strip() else text
-    found = (_TITLE.search(matter["fields"]) if matter else None) or _HEADING.search(body)
-    return found["title"] if found else "", body
+    fields, end = _front_matter(text)
+    body = text[end:] if text[end:].strip() else text
+    heading = _HEADING.search(_CODE.sub("", body))
+    return str(fields.get("title") or (heading[1] if heading else "")), body
+
+
+def _front_matter(text: str) -> tuple[dict[str, object], int]:
+    """Return the fields before a Markdown text and where they end; what only stands between two rules is text."""
+    found = _FRONT_MATTER.match(text)
+    try:
+        fields = yaml.safe_load(found[1]) if found else None
+    except yaml.YAMLError:
+        fields = None
+    return (fields, found.end()) if found and isinstance(fields, dict) else ({}, 0)
 
 
 def _json_lines(file: Path) -> list[dict[str, object]]:

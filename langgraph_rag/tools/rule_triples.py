@@ -10,13 +10,12 @@ from functools import cache
 from langgraph_rag.matching import normalise
 from langgraph_rag.tools.spans import DATE, Span, spot
 from langgraph_rag.tools.stop_words import stop_words
-from langgraph_rag.tools.topics import topic_of
+from langgraph_rag.tools.topics import DEFINED, opening_name, topic_of
 
 _PRONOUN = re.compile(r"(?:He|She|It|They|His|Her|Its|Their|This|These|Who|Both)\b")
 _DESCRIPTION = re.compile(r"(?:The|This) [a-z]+\b(?! of\b)")
 _POSSESSIVE = re.compile(r"(?:his|her|its|their)\b", re.IGNORECASE)
 _COPULA = re.compile(r"\b(?:is|was|are|were|became|remains)\s+(?:an?|the|one of the)\s+([^,.;()]+)", re.IGNORECASE)
-_DEFINED = re.compile(r"(?:\s*\([^()]*\))*,?\s+(?:is|was|are|were)\s+(?:an?|the|one of)\b")
 _NOUN_PHRASE_END = re.compile(
     r"\s+(?:who|which|that|by|in|on|at|from|for|of|to|with|based|located|situated|known|best|is|was|whose|where"
     r"|\w+ed(?= by| in| on| at| from| for| to))\b"
@@ -47,7 +46,7 @@ def extract_triples(title: str, sentences: list[str]) -> list[list[str]]:
 
 def _sentence_triples(topic: str, sentence: str, *, first: bool) -> Iterator[tuple[str, str, str]]:
     spans = spot(sentence)
-    subject, begin = _subject(topic, sentence, spans, first=first)
+    subject, begin = _subject(topic, sentence, first=first)
     if first or subject == topic:
         yield from _life_dates(subject, sentence)
     if (copula := _COPULA.search(sentence, begin)) and not _OF_TOPIC.match(sentence):
@@ -65,7 +64,7 @@ def _sentence_triples(topic: str, sentence: str, *, first: bool) -> Iterator[tup
             yield subject, relation, tail
 
 
-def _subject(topic: str, sentence: str, spans: tuple[Span, ...], *, first: bool) -> tuple[str, int]:
+def _subject(topic: str, sentence: str, *, first: bool) -> tuple[str, int]:
     """Return the subject and where the rest of the sentence begins.
 
     The topic stands in for anything unnamed, and for another name of it that opens the text: one whose sentence says
@@ -74,15 +73,11 @@ def _subject(topic: str, sentence: str, spans: tuple[Span, ...], *, first: bool)
     opening = _PRONOUN.match(sentence) or _DESCRIPTION.match(sentence)
     if opening:
         return topic, 0 if _POSSESSIVE.match(sentence) else opening.end()
-    if not spans or spans[0].kind != "name":
-        return topic, 0
-    name = spans[0]
-    before = sentence[: name.start].strip().lower()
-    if before not in {"", "the", "a", "an", "“", '"'}:
+    name = opening_name(sentence)
+    if name is None:
         return topic, 0
     about = _words(topic)
-    told = normalise(sentence)
-    opens = first and (any(word in told for word in about) or _DEFINED.match(sentence, name.end))
+    opens = first and (any(word in normalise(sentence) for word in about) or DEFINED.match(sentence, name.end))
     return (topic if topic and (opens or about & _words(name.text)) else name.text), name.end
 
 

@@ -2,16 +2,14 @@
 
 import re
 
-from langgraph_rag.tools.spans import spot
+from langgraph_rag.tools.spans import Span, spot
 
 _LONGEST_HEADING = 12  # words
 _OPENING = 300  # characters in which a name that opens a text ends
-_ARTICLES = frozenset({"", "the", "a", "an"})
-_DEFINED = re.compile(
-    r"(?:(?:the|an?)\s+)?(?P<subject>[^.;:()\n]{2,80}?)(?:\s*\([^()]*\))*,?"
-    r"\s+(?:is|was|are|were)\s+(?:an?|the|one of)\b",
-    re.IGNORECASE,
-)
+_BEFORE_NAMES = frozenset({"", "the", "a", "an", "“", '"'})
+DEFINED = re.compile(r"(?:\s*\([^()]*\))*,?\s+(?:is|was|are|were)\s+(?:an?|the|one of)\b")
+"""What follows a subject that is said to be something: ` (1911) was a`."""
+_SUBJECT = re.compile(rf"(?:[Tt]he\s+|[Aa]n?\s+)?(?P<subject>[^.;:()\n]{{2,80}}?){DEFINED.pattern}")
 _APPOSED = re.compile(r",\s*(?=[a-z])")  # "Kell Halden, known as ..."
 _GOES_ON = re.compile(r",?\s+[a-z]|\s*\(")  # as a sentence does, unlike "Present: ..."
 _NO_SUBJECT = re.compile(
@@ -36,17 +34,23 @@ def opening_of(text: str) -> str:
     alone = others and (first.startswith("#") or not others[0].strip())
     if alone and not first.endswith((".", "!", "?", ":")) and len(first.split()) <= _LONGEST_HEADING:
         return first.strip("#*_ ")
-    return _defined(first) or _name(first[:_OPENING])
+    return _defined(first) or _acting(first[:_OPENING])
+
+
+def opening_name(sentence: str) -> Span | None:
+    """Return the name that a sentence begins with, if it does, maybe after an article."""
+    span = next(iter(spot(sentence)), None)
+    opens = span and span.kind == "name" and sentence[: span.start].strip().lower() in _BEFORE_NAMES
+    return span if opens else None
 
 
 def _defined(sentence: str) -> str:
-    found = _DEFINED.match(sentence)
+    found = _SUBJECT.match(sentence)
     subject = found["subject"] if found else ""
     named = any(word[0].isupper() for word in subject.split())
     return _APPOSED.split(subject)[0].strip("\"“”' ") if named and not _NO_SUBJECT.match(subject) else ""
 
 
-def _name(sentence: str) -> str:
-    span = next(iter(spot(sentence)), None)
-    opens = span and span.kind == "name" and sentence[: span.start].strip().lower() in _ARTICLES
-    return span.text if span and opens and _GOES_ON.match(sentence, span.end) else ""
+def _acting(sentence: str) -> str:
+    name = opening_name(sentence)
+    return name.text if name and _GOES_ON.match(sentence, name.end) else ""
