@@ -121,7 +121,7 @@ def knowledge_base_tools(kb: KnowledgeBase) -> list[BaseTool]:
     """
 
     async def search_passages(query: str, k: int = 5) -> tuple[str, list[Any]]:
-        return await _shown(kb, await kb.asearch(query, k, by="hybrid"))
+        return await _shown(kb, await kb.asearch(query, k, by="graph"))
 
     async def search_triples(query: str, k: int = 10) -> tuple[str, list[Any]]:
         found = await kb.asearch(query, _AROUND, by="hybrid")
@@ -135,7 +135,7 @@ def knowledge_base_tools(kb: KnowledgeBase) -> list[BaseTool]:
         return _lines(facts), facts
 
     async def passages_near(entities: list[str], k: int = 5) -> tuple[str, list[Any]]:
-        return await _shown(kb, await kb.asearch_graph(entities, k))
+        return await _shown(kb, await kb.anear_entities(entities, k))
 
     return [
         _tool(search_passages, PassageQuery, "Find the passages of the documents that fit a query best."),

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, get_args, overload
 from langgraph.runtime import get_runtime
 from pydantic import ConfigDict, Field
 
-Search = Literal["dense", "bm25", "hybrid"]
+Search = Literal["dense", "bm25", "hybrid", "graph"]
 Count = Annotated[int, Field(ge=1)]
 
 
@@ -33,8 +33,8 @@ class Context:
     """Passages that weigh as much as they are similar to the augmented query (MGranRAG, Eq. 2)."""
     max_reading_tokens: Count = 6_000
     """Length of the passages read in one call for evidence; more are read in several (MGranRAG; estimated tokens)."""
-    search: Search = "hybrid"
-    """How passages are found: by meaning, by words, or both fused."""
+    search: Search = "graph"
+    """How passages are found: by meaning, by words, both fused, or both and a walk over the triple graph."""
     max_history_tokens: Count = 4_000
     """Length of the history shown to the integrator above which older candidates are left out (estimated tokens)."""
     max_question_chars: Count = 4_000

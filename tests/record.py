@@ -33,6 +33,7 @@ QUESTIONS = {
     "mgranrag": "q01,q04,q10",
     "par_rag": "q01,q05,q07",
 }
+_CONTEXT = {"search": "hybrid"}  # recorded with; what the prompts say does not depend on how passages are found
 _SAMPLE = Path(langgraph_rag.__file__).parent / "sample"
 
 
@@ -53,7 +54,8 @@ def ask(base: KnowledgeBase, server: RecordedServer, time_limit: float) -> dict[
     """Ask a recording's question over HTTP."""
     recording = server.recording
     llm = load_model(f"vllm:{recording['model']}", base_url=server.url, timeout=time_limit, max_retries=0)
-    found: dict[str, Any] = create(recording["method"], llm, base).compile().invoke({"question": recording["question"]})
+    graph = create(recording["method"], llm, base).compile()
+    found: dict[str, Any] = graph.invoke({"question": recording["question"]}, context=_CONTEXT)
     return found
 
 

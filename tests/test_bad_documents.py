@@ -212,14 +212,16 @@ def test_another_embedder_of_the_same_name_is_told_when_it_does_not_fit(kb: Know
 
 
 # --- searches --------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("by", ["dense", "bm25", "hybrid"])
+@pytest.mark.parametrize("by", ["dense", "bm25", "hybrid", "graph"])
 def test_searching_an_empty_knowledge_base_says_to_add_documents(empty_kb: KnowledgeBase, by: Any) -> None:
     with pytest.raises(EmptyKnowledgeBaseError, match=f"{empty_kb.path} is empty: add documents first"):
         empty_kb.search("anything", by=by)
 
 
 def test_an_unknown_search_is_refused_with_the_known_ones(kb: KnowledgeBase) -> None:
-    with pytest.raises(UnknownNameError, match="unknown search 'telepathy': expected one of dense, bm25, hybrid"):
+    with pytest.raises(
+        UnknownNameError, match="unknown search 'telepathy': expected one of dense, bm25, hybrid, graph"
+    ):
         kb.search("anything", by="telepathy")  # type: ignore[arg-type]
 
 
@@ -230,7 +232,7 @@ def test_only_a_number_of_passages_can_be_asked_for(kb: KnowledgeBase, k: Any) -
 
 
 @pytest.mark.parametrize("query", [None, 7, "half of \ud83d"])
-@pytest.mark.parametrize("by", ["dense", "bm25", "hybrid"])
+@pytest.mark.parametrize("by", ["dense", "bm25", "hybrid", "graph"])
 def test_only_text_can_be_searched_for(kb: KnowledgeBase, query: Any, by: Any) -> None:
     with pytest.raises(ValueError, match="the query must be text, got "):
         kb.search(query, by=by)

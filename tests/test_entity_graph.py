@@ -1,4 +1,4 @@
-"""PAR RAG's knowledge graph: entities are linked without a model, passages are found by a walk from them."""
+"""The triple graph to walk on: entities are linked without a model, passages are found by a walk from them."""
 
 import pytest
 
@@ -15,13 +15,22 @@ STATEMENTS = [
 ]
 
 
+def built(statements: list[tuple[str, str, str, str]]) -> EntityGraph:
+    return EntityGraph.of([*dict.fromkeys(id_ for id_, *_ in statements), "blank"], statements)
+
+
 @pytest.fixture
 def graph() -> EntityGraph:
-    return EntityGraph.of(STATEMENTS)
+    return built(STATEMENTS)
+
+
+def ranked(graph: EntityGraph, text: str, k: int = 10) -> list[str]:
+    return [passage["id"] for passage in graph.rank(dict.fromkeys(graph.link(text), 1.0), k)]
 
 
 def linked(graph: EntityGraph, text: str) -> list[str]:
-    return [graph.names[node] for node in graph.link(text)]
+    names = {node: name for name, node in graph.entities.items()}
+    return [names[node] for node in graph.link(text)]
 
 
 @pytest.mark.parametrize(
@@ -43,34 +52,41 @@ def test_what_a_text_names_is_linked_by_form_or_by_most_words(graph: EntityGraph
 
 
 def test_passages_are_the_nearer_the_better_and_what_is_not_connected_is_not_found(graph: EntityGraph) -> None:
-    found = [passage["id"] for passage in graph.rank(graph.link("Tolmar Bridge"), 10)]
+    found = ranked(graph, "Tolmar Bridge")
 
     assert found[:2] == ["bridge", "renk"]
     assert sorted(found[2:]) == ["atlas", "ferry", "kell"]
-    assert [passage["id"] for passage in graph.rank(graph.link("Tolmar Bridge"), 2)] == ["bridge", "renk"]
+    assert ranked(graph, "Tolmar Bridge", 2) == ["bridge", "renk"]
+
+
+def test_a_walk_may_begin_at_passages_too_also_at_one_that_states_nothing(graph: EntityGraph) -> None:
+    ferry, blank = graph.numbers["ferry"], graph.numbers["blank"]
+
+    assert [passage["id"] for passage in graph.rank({ferry: 1.0}, 2)][0] == "ferry"
+    assert [passage["id"] for passage in graph.rank({blank: 1.0}, 10)] == ["blank"]
 
 
 def test_an_edge_weighs_as_many_facts_as_link_its_ends_however_many_passages_state_them() -> None:
     more = [("x", "Kell", "supplies", "Norrland"), ("y", "norrland", "owns", "kell"), ("y", "Kell", "is", "Kell")]
-    graph = EntityGraph.of(STATEMENTS + more)
+    graph = built(STATEMENTS + more)
     kell, norrland, ferry = (graph.entities[name] for name in ("kell", "norrland", "halden ferry"))
 
     def nearness(to: int) -> float:
         return float(graph.walk.exact({kell: 1.0})[to])
 
     assert nearness(norrland) > nearness(ferry)
-    assert graph.walk.degree([norrland]) == [1]
+    assert graph.walk.degree([norrland]) == [5]  # Kell, and the four passages that name it
     assert graph.spread[norrland] == 4  # passages
 
 
 def test_nothing_named_finds_nothing(graph: EntityGraph) -> None:
-    assert graph.rank([], 10) == []
-    assert EntityGraph.of([]).link("Kell") == []
+    assert graph.rank({}, 10) == []
+    assert EntityGraph.of([], []).link("Kell") == []
 
 
 async def test_the_knowledge_base_walks_on_what_it_holds_now(kb: KnowledgeBase) -> None:
     async def found() -> set[str]:
-        return {passage["id"] for passage in await kb.asearch_graph(["Who is Skellby's best runner?"])}
+        return {passage["id"] for passage in await kb.anear_entities(["Who is Skellby's best runner?"])}
 
     before = await found()
     kb.add([{"id": "runner", "title": "Tilda Marsh", "text": "Tilda Marsh was born in Skellby."}], progress=False)
@@ -80,4 +96,4 @@ async def test_the_knowledge_base_walks_on_what_it_holds_now(kb: KnowledgeBase) 
     assert "skellby" in before
     assert with_runner == before | {"runner"}
     assert await found() == before
-    assert await kb.asearch_graph(["nobody we know of"]) == []
+    assert await kb.anear_entities(["nobody we know of"]) == []

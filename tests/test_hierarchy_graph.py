@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from langgraph_rag.records import Record
 from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.pagerank import ranking
 
 
 def record(id_: str, title: str, sentences: Sequence[str], phrases: Sequence[str]) -> Record:
@@ -74,10 +75,10 @@ def test_similar_phrases_share_words_and_have_the_same_numbers() -> None:
 
 
 def test_a_walk_from_a_phrase_ranks_the_passages_that_name_it() -> None:
-    ranking = GRAPH.ranking(GRAPH.walk.push({GRAPH.phrases["norrland"]: 1.0}), 10)
+    ranked = ranking(GRAPH.passages, GRAPH.walk.push({GRAPH.phrases["norrland"]: 1.0}), 10)
 
-    assert [passage["id"] for passage in ranking] == ["a", "b"]
-    assert [p["id"] for p in GRAPH.ranking(GRAPH.walk.push({GRAPH.phrases["orsby"]: 1.0}), 1)] == ["b"]
+    assert [passage["id"] for passage in ranked] == ["a", "b"]
+    assert [p["id"] for p in ranking(GRAPH.passages, GRAPH.walk.push({GRAPH.phrases["orsby"]: 1.0}), 1)] == ["b"]
 
 
 def test_nothing_makes_an_empty_graph() -> None:
@@ -115,6 +116,6 @@ async def test_for_coroutines_it_is_built_beside_the_loop(kb: KnowledgeBase) -> 
 
 def test_a_walk_from_a_phrase_reaches_first_what_names_it(kb: KnowledgeBase) -> None:
     graph = kb.hierarchy
-    best = graph.ranking(graph.walk.push({graph.phrases["casper holm"]: 1.0}), 3)
+    best = ranking(graph.passages, graph.walk.push({graph.phrases["casper holm"]: 1.0}), 3)
 
     assert {passage["id"] for passage in best} == {"holm", "salt-road", "winter-tide"}

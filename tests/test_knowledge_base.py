@@ -161,7 +161,7 @@ def test_an_embedder_that_only_changed_its_name_opens_the_knowledge_base(kb: Kno
 
 
 # --- searching -------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("by", ["dense", "bm25", "hybrid"])
+@pytest.mark.parametrize("by", ["dense", "bm25", "hybrid", "graph"])
 def test_each_search_finds_the_passage_that_shares_the_words(kb: KnowledgeBase, by: str) -> None:
     found = kb.search("a village known for its lighthouse", 3, by=by)  # type: ignore[arg-type]
 

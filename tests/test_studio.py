@@ -118,7 +118,7 @@ async def test_each_graph_shows_readable_steps_and_settings_with_descriptions_an
     assert all(re.fullmatch(r"[a-z]+(_[a-z]+)*", node) for node in nodes)
     assert all(setting["description"] for setting in settings.values())
     assert settings["top_k"]["minimum"] == 1
-    assert settings["search"]["enum"] == ["dense", "bm25", "hybrid"]
+    assert settings["search"]["enum"] == ["dense", "bm25", "hybrid", "graph"]
 
 
 @pytest.mark.parametrize("name", sorted(METHODS))

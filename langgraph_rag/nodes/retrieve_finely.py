@@ -42,7 +42,7 @@ class RetrieveFinely:
         about = answer if any(span.kind == "name" for span in spot(answer)) and not is_refusal(answer) else both
         by_meaning, by_graph = await asyncio.gather(
             self.kb.asearch(about, settings.top_k, by=settings.search),
-            self.kb.asearch_graph([question, answer], settings.top_k),
+            self.kb.anear_entities([question, answer], settings.top_k),
         )
         found = [passage["id"] for passage in fuse([by_meaning, by_graph], settings.top_k)]
         triples = await self.kb.atriples([*(evidence["passage_id"] for evidence in state["cited"]), *found])

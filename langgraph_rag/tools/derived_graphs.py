@@ -34,7 +34,7 @@ class DerivedGraphs:
         with self._entities_lock:
             state = extractor, self._records.edition, self._records.readings
             if self._entities is None or self._entities[0] != state:
-                self._entities = state, EntityGraph.of(self._records.statements(extractor))
+                self._entities = state, EntityGraph.of(self._records.ids(), self._records.statements(extractor))
             return self._entities[1]
 
     def hierarchy(self) -> HierarchyGraph:

@@ -1,4 +1,4 @@
-"""PAR RAG's knowledge graph, to walk on: entities, the facts between them, the passages that state them."""
+"""The triple graph to walk on: entities, the facts between them, the passages that state them."""
 
 from array import array
 from collections import defaultdict
@@ -9,25 +9,27 @@ import numpy as np
 
 from langgraph_rag.matching import normalise
 from langgraph_rag.records import ScoredPassage, Statement
-from langgraph_rag.tools.pagerank import Ids, PageRankGraph
+from langgraph_rag.tools.pagerank import Ids, PageRankGraph, ranking
 from langgraph_rag.tools.spans import spot
 
 _ALIKE = 0.5  # share of words that two names of one entity have in common
 _COMMON = 200  # entities a word may stand in and still tell one
 _LONGEST_NAME = 8  # words
+_EPSILON = 1e-5  # finer steps change no ranking that matters and take twice as long
 
 
 @dataclass(frozen=True)
 class EntityGraph:
-    """Nodes are the entities of the triple graph, by normal form; edges weigh as many facts as link two of them.
+    """Nodes are numbers: passages first, then the entities of the triple graph, by normal form.
 
-    Nothing here changes: after the records have, another one is built.
+    An edge between two entities weighs as many facts as link them, one between an entity and a passage that names it
+    weighs 1 (HippoRAG 2, Gutiérrez et al. 2025). Nothing here changes: after the records have, another one is built.
     """
 
-    entities: Mapping[str, int]
     passages: tuple[str, ...]
-    stated: Ids
-    """Which passage names which entity: two rows, each pair once."""
+    numbers: Mapping[str, int]
+    """The node of each passage id."""
+    entities: Mapping[str, int]
     walk: PageRankGraph
     spread: Ids
     """How many passages name each entity."""
@@ -35,29 +37,36 @@ class EntityGraph:
     names: tuple[str, ...]
 
     @classmethod
-    def of(cls, statements: Iterable[Statement]) -> "EntityGraph":
-        """Build the graph of what passages state; a fact that several state weighs once."""
-        passages, entities, relations = _Numbers(str), _Numbers(normalise), _Numbers(normalise)
+    def of(cls, passages: Sequence[str], statements: Iterable[Statement]) -> "EntityGraph":
+        """Build the graph of what passages (given by id) state; a fact that several state weighs once."""
+        nodes = {id_: node for node, id_ in enumerate(passages)}
+        entities, relations = _Numbers(normalise), _Numbers(normalise)
         numbers = array("q")
         for id_, subject, predicate, object_ in statements:
-            numbers.extend((passages[id_], entities[subject], relations[predicate], entities[object_]))
+            numbers.extend((nodes[id_], entities[subject], relations[predicate], entities[object_]))
         passage, head, relation, tail = np.frombuffer(numbers, np.int64).reshape(-1, 4).T
         size = len(entities.forms)
         _, facts = _distinct(_paired(_paired(head, tail, size), relation, len(relations.forms)))
         lower, higher = np.minimum(head, tail)[facts], np.maximum(head, tail)[facts]
         weights, edges = _distinct(_paired(lower, higher, size))
         named = np.stack([np.tile(passage, 2), np.concatenate([head, tail])])
-        _, pairs = _distinct(_paired(named[0], named[1], size))
+        naming, named = named[:, _distinct(_paired(named[0], named[1], size))[1]]
+        first = len(nodes)
         by_word: defaultdict[str, list[int]] = defaultdict(list)
-        for form, node in entities.forms.items():
+        for form, number in entities.forms.items():
             for word in dict.fromkeys(form.split()):
-                by_word[word].append(node)
+                by_word[word].append(first + number)
         return cls(
-            entities=entities.forms,
-            passages=tuple(passages.forms),
-            stated=named[:, pairs],
-            walk=PageRankGraph.from_edges(size, lower[edges], higher[edges], weights),
-            spread=np.bincount(named[1, pairs], minlength=size),
+            passages=tuple(nodes),
+            numbers=nodes,
+            entities={form: first + number for form, number in entities.forms.items()},
+            walk=PageRankGraph.from_edges(
+                first + size,
+                np.concatenate([first + lower[edges], naming]),
+                np.concatenate([first + higher[edges], first + named]),
+                np.concatenate([weights, np.ones(naming.size, np.int64)]),
+            ),
+            spread=np.bincount(first + named, minlength=first + size),
             by_word=by_word,
             names=tuple(entities.forms),
         )
@@ -78,18 +87,15 @@ class EntityGraph:
             begin = end
         return list(linked)
 
-    def rank(self, entities: Iterable[int], k: int) -> list[ScoredPassage]:
-        """Return the k passages whose entities are nearest to the given ones; none if none is given.
+    def rank(self, seeds: Mapping[int, float], k: int) -> list[ScoredPassage]:
+        """Return the k passages nearest to nodes that weigh so much, by personalized PageRank; none if none is given.
 
-        A walk begins at an entity the more often the fewer passages name it (HippoRAG's node specificity).
+        A walk begins at an entity the less often the more passages name it (HippoRAG's node specificity).
         """
-        seeds = {node: 1 / float(self.spread[node]) for node in entities}
         if not seeds:
             return []
-        nearness = self.walk.push(seeds)
-        scores = np.bincount(self.stated[0], nearness[self.stated[1]], minlength=len(self.passages))
-        best = sorted(np.flatnonzero(scores), key=lambda number: (-scores[number], self.passages[number]))[:k]
-        return [ScoredPassage(id=self.passages[number], score=float(scores[number])) for number in best]
+        specific = {node: weight / max(float(self.spread[node]), 1.0) for node, weight in seeds.items()}
+        return ranking(self.passages, self.walk.push(specific, epsilon=_EPSILON), k)
 
     def _entity(self, name: str) -> int | None:
         form = normalise(name)
@@ -98,7 +104,7 @@ class EntityGraph:
         words = set(form.split())
         rare = [word for word in words if 0 < len(self.by_word.get(word, ())) <= _COMMON]
         candidates = {node for word in rare for node in self.by_word[word]}
-        alike = ((_shared(words, set(self.names[node].split())), -node) for node in candidates)
+        alike = ((_shared(words, set(self.names[node - len(self.passages)].split())), -node) for node in candidates)
         best, node = max(alike, default=(0.0, 0))
         return -node if best >= _ALIKE else None
 

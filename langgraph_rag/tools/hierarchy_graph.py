@@ -12,8 +12,8 @@ import networkx as nx
 import numpy as np
 
 from langgraph_rag.matching import normalise
-from langgraph_rag.records import Record, ScoredPassage
-from langgraph_rag.tools.pagerank import Ids, Numbers, PageRankGraph
+from langgraph_rag.records import Record
+from langgraph_rag.tools.pagerank import Ids, PageRankGraph
 
 _BRACKETS = re.compile(r"\s*\([^()]*\)")
 _COMMON = 200  # phrases a word may stand in and still tell similar ones
@@ -113,16 +113,6 @@ class HierarchyGraph:
         alike = [form for form, share in likeness.items() if share >= _ALIKE]
         best = sorted(alike, key=lambda form: (-likeness[form], form))[:limit]
         return [self.names[self.phrases[form] - len(self.passages) - len(self.sentences)] for form in best]
-
-    def ranking(self, scores: Numbers, limit: int) -> list[ScoredPassage]:
-        """Return the passages with the highest scores above 0, best first; equal ones by id."""
-        above = scores[: len(self.passages)]
-        reached = np.flatnonzero(above)
-        if reached.size > limit:
-            lowest = np.partition(above[reached], -limit)[-limit]
-            reached = reached[above[reached] >= lowest]
-        found = [ScoredPassage(id=self.passages[node], score=float(above[node])) for node in reached]
-        return sorted(found, key=lambda passage: (-passage["score"], passage["id"]))[:limit]
 
     def networkx(self) -> Any:
         """Return a NetworkX copy with `kind` and `name` on each node, for drawing and analysis."""

@@ -32,6 +32,7 @@ from langgraph_rag.tools.embeddings import MiniLMEmbeddings, name_of
 from langgraph_rag.tools.entity_graph import EntityGraph
 from langgraph_rag.tools.extraction import RuleExtractor, TripleExtractor
 from langgraph_rag.tools.fusion import fuse
+from langgraph_rag.tools.graph_search import FACTS, READ, walk_from
 from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
 from langgraph_rag.tools.indexing import BATCH, Indexer
 from langgraph_rag.tools.record_store import FORMAT, Origin, RecordStore, vector_id
@@ -46,6 +47,7 @@ SEARCHES: dict[Search, str] = {
     "dense": "by meaning (embeddings)",
     "bm25": "by words (BM25)",
     "hybrid": "both, fused by reciprocal rank",
+    "graph": "both, then a walk over the triple graph from what they find and what the query names",
 }
 _LOCK = "lock"  # held by the process that may change the knowledge base
 _REMEMBERED_PASSAGES = 2_000
@@ -267,7 +269,7 @@ class KnowledgeBase:
 
     # --- reading -----------------------------------------------------------------------------------------------------
     def search(self, query: str, k: int = 10, *, by: Search = "dense") -> list[FoundPassage]:
-        """Return the k best passages for a query, best first; `by` is "dense", "bm25" or "hybrid"."""
+        """Return the k best passages for a query, best first; `by` is one of `SEARCHES`."""
         return self._found(run_in_background(self.asearch(query, k, by=by)))
 
     def triples(self, passage_ids: Sequence[str]) -> list[Triple]:
@@ -352,10 +354,10 @@ class KnowledgeBase:
             found = await self._similarity.search(query, k)
         elif by == "bm25":
             found = await self._read(self._records.bm25, query, k)
+        elif by == "hybrid":
+            found = await self._search_both(query, k)
         else:
-            depth = max(k, _FUSED_DEPTH)
-            dense, words = self._similarity.search(query, depth), self._read(self._records.bm25, query, depth)
-            found = fuse(await asyncio.gather(dense, words), k, constant=_FUSED_CONSTANT)
+            found = await self._walk(query, k)
         if not found:
             await self.acheck_filled()
         return found
@@ -393,9 +395,9 @@ class KnowledgeBase:
         """Return the graph of passages, sentences and phrases, ready to walk on."""
         return await asyncio.to_thread(lambda: self.hierarchy.ready())
 
-    async def asearch_graph(self, texts: Sequence[str], k: int = 10) -> list[ScoredPassage]:
+    async def anear_entities(self, texts: Sequence[str], k: int = 10) -> list[ScoredPassage]:
         """Return the k passages nearest to the entities that texts name, by personalized PageRank over the triples."""
-        return await asyncio.to_thread(self._search_graph, texts, k)
+        return await asyncio.to_thread(self._near_entities, texts, k)
 
     async def aids(self) -> list[str]:
         """Return the ids of all passages."""
@@ -457,9 +459,24 @@ class KnowledgeBase:
                 self._similarity.index_triples()
                 self._triples_embedded_of = state
 
-    def _search_graph(self, texts: Sequence[str], k: int) -> list[ScoredPassage]:
+    async def _search_both(self, query: str, k: int) -> list[ScoredPassage]:
+        """Return the k best passages by meaning and by words, fused."""
+        depth = max(k, _FUSED_DEPTH)
+        dense, words = self._similarity.search(query, depth), self._read(self._records.bm25, query, depth)
+        return fuse(await asyncio.gather(dense, words), k, constant=_FUSED_CONSTANT)
+
+    async def _walk(self, query: str, k: int) -> list[ScoredPassage]:
+        """Return the k passages nearest in the triple graph to what a query names and to what it finds."""
+        found = await self._search_both(query, max(k, _FUSED_DEPTH))
+        stated = await self._read(self._stored_triples, [passage["id"] for passage in found[:READ]])
+        triples = [entry["triple"] for entry in stated]
+        scores = await self.rank(query, triples) if triples else []
+        facts = sorted(zip(triples, scores, strict=True), key=lambda fact: -fact[1])[:FACTS]
+        return await asyncio.to_thread(lambda: walk_from(self.entities, query, facts, found, k))
+
+    def _near_entities(self, texts: Sequence[str], k: int) -> list[ScoredPassage]:
         graph = self.entities
-        return graph.rank([node for text in texts for node in graph.link(text)], k)
+        return graph.rank({node: 1.0 for text in texts for node in graph.link(text)}, k)
 
     def _stored_triples(self, ids: Sequence[str]) -> list[Triple]:
         return self._records.triples(ids, self.extractor.version)

@@ -1,11 +1,13 @@
 """Personalized PageRank on a graph kept as flat arrays, built once and shared by all questions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from langgraph_rag.records import ScoredPassage
 
 Ids = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.float64]
@@ -13,6 +15,17 @@ Seeds = Mapping[int, float]
 
 RESTART = 0.5  # beta of MGranRAG's Eq. 5; the damping factor 0.5 of both papers that walk
 EPSILON = 1e-6  # residue per edge that is not worth passing on
+
+
+def ranking(passages: Sequence[str], scores: Numbers, k: int) -> list[ScoredPassage]:
+    """Return the k passages with the highest scores above 0, best first, equal ones by id; their nodes come first."""
+    above = scores[: len(passages)]
+    reached = np.flatnonzero(above)
+    if reached.size > k:
+        lowest = np.partition(above[reached], -k)[-k]
+        reached = reached[above[reached] >= lowest]
+    found = [ScoredPassage(id=passages[node], score=float(above[node])) for node in reached.tolist()]
+    return sorted(found, key=lambda passage: (-passage["score"], passage["id"]))[:k]
 
 
 @dataclass(frozen=True)

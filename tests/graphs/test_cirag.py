@@ -537,7 +537,7 @@ def test_a_context_that_makes_no_sense_is_refused(
 
 # --- passages and usage ----------------------------------------------------------------------------------------------
 def test_the_passages_of_the_evidence_come_first_and_the_first_retrieval_fills_up(films: KnowledgeBase) -> None:
-    first = [passage["id"] for passage in films.search(QUESTION, by="hybrid")]
+    first = [passage["id"] for passage in films.search(QUESTION, by="graph")]
 
     result = run(films, [keep(CURTIZ, CARLMAR), say("1886")])
 

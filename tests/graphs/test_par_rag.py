@@ -144,7 +144,7 @@ def test_the_result_is_of_the_declared_types(kb: KnowledgeBase) -> None:
 def test_cited_passages_are_the_evidence_from_the_first_to_the_last(
     kb: KnowledgeBase, answer: str, cited: list[int], dropped: int
 ) -> None:
-    found = [passage["id"] for passage in kb.search(DIRECTOR, 5, by="hybrid")]
+    found = [passage["id"] for passage in kb.search(DIRECTOR, 5, by="graph")]
 
     result = run(kb, [planned(DIRECTOR), said(answer), PASS, final("Orla Vint")])
 
@@ -421,7 +421,7 @@ def test_a_model_that_keeps_talking_garbage_is_an_error(kb: KnowledgeBase, befor
 
 
 def test_what_each_step_cites_first_comes_before_what_any_cites_second(kb: KnowledgeBase) -> None:
-    first, second = ([p["id"] for p in kb.search(q, 3, by="hybrid")] for q in (DIRECTOR, BIRTHPLACE_OF_VINT))
+    first, second = ([p["id"] for p in kb.search(q, 3, by="graph")] for q in (DIRECTOR, BIRTHPLACE_OF_VINT))
     script = [planned(DIRECTOR, BIRTHPLACE), said("Vint [3][2]"), PASS, refined(BIRTHPLACE_OF_VINT)]
 
     result = run(kb, [*script, said("Pellworth [1]"), PASS, final("Pellworth")])
@@ -431,7 +431,7 @@ def test_what_each_step_cites_first_comes_before_what_any_cites_second(kb: Knowl
 
 
 def test_the_cited_passages_come_first_and_those_found_with_the_whole_question_fill_up(kb: KnowledgeBase) -> None:
-    found = [passage["id"] for passage in kb.search(QUESTION, by="hybrid")]
+    found = [passage["id"] for passage in kb.search(QUESTION, by="graph")]
 
     result = run(kb, RUN)
 

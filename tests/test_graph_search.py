@@ -1,0 +1,72 @@
+"""Graph search: what shares no word with a question is found by the facts that lead to it."""
+
+import pytest
+
+from langgraph_rag.records import ScoredPassage
+from langgraph_rag.tools.entity_graph import EntityGraph
+from langgraph_rag.tools.graph_search import walk_from
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+CHAIN = [
+    {"id": "viaduct", "title": "Sarl Viaduct", "text": "The Sarl Viaduct was designed by Matthis Orvane."},
+    {"id": "orvane", "title": "Matthis Orvane", "text": "Matthis Orvane was raised in Anstrey."},
+    {"id": "anstrey", "title": "Anstrey", "text": "Anstrey is a village in Ostrel."},
+]
+OTHERS = [
+    {"id": f"bridge-{n}", "title": f"Bridge {n}", "text": f"Who built bridge {n} over the river is not known."}
+    for n in range(30)
+]
+QUESTION = "Where was the designer of the Sarl Viaduct raised?"
+STATEMENTS = [("viaduct", "Sarl Viaduct", "designed by", "Orvane"), ("orvane", "Orvane", "raised in", "Anstrey")]
+GRAPH = EntityGraph.of(["viaduct", "orvane", "other", "blank"], [*STATEMENTS, ("other", "Sund", "lies in", "Tharn")])
+
+
+def walked(query: str, facts: list[tuple[list[str], float]], found: dict[str, float]) -> list[str]:
+    passages = [ScoredPassage(id=id_, score=score) for id_, score in found.items()]
+    return [passage["id"] for passage in walk_from(GRAPH, query, facts, passages, 10)]
+
+
+def test_a_passage_that_only_facts_lead_to_is_found(empty_kb: KnowledgeBase) -> None:
+    empty_kb.add(CHAIN + OTHERS, progress=False)
+
+    assert "anstrey" not in [passage["id"] for passage in empty_kb.search(QUESTION, 8, by="hybrid")]
+    assert {"viaduct", "orvane", "anstrey"} <= {passage["id"] for passage in empty_kb.search(QUESTION, 6, by="graph")}
+
+
+@pytest.mark.parametrize(
+    ("query", "facts", "found", "first"),
+    [
+        ("the Sarl Viaduct", [], {}, ["viaduct", "orvane"]),
+        ("which one?", [(["Orvane", "raised in", "Anstrey"], 0.5)], {}, ["orvane", "viaduct"]),
+        ("which one?", [], {"other": 2.0, "orvane": 1.0}, ["other", "orvane"]),
+        ("Sund", [], {"orvane": 1.0}, ["other", "orvane"]),
+        ("which one?", [], {"blank": 1.0}, ["blank"]),
+    ],
+    ids=["name", "fact", "found", "a name weighs more than a passage found", "a passage without facts"],
+)
+def test_a_walk_begins_at_names_facts_and_passages(
+    query: str, facts: list[tuple[list[str], float]], found: dict[str, float], first: list[str]
+) -> None:
+    assert walked(query, facts, found)[: len(first)] == first
+
+
+@pytest.mark.parametrize("fact", [(["Orvane", "raised in", "Anstrey"], -0.1), (["Nobody", "knows", "this"], 0.9)])
+def test_a_fact_unlike_the_query_or_not_in_the_graph_leads_nowhere(fact: tuple[list[str], float]) -> None:
+    assert walked("which one?", [fact], {}) == []
+
+
+def test_a_passage_that_came_meanwhile_is_left_to_the_next_search() -> None:
+    assert walked("which one?", [], {"new": 2.0, "other": 1.0})[0] == "other"
+
+
+def test_what_was_added_or_deleted_is_found_or_not_at_once(empty_kb: KnowledgeBase) -> None:
+    empty_kb.add([*CHAIN[:2], *OTHERS], progress=False)
+
+    def found() -> list[str]:
+        return [passage["id"] for passage in empty_kb.search(QUESTION, 6, by="graph")]
+
+    before = found()
+    empty_kb.add(CHAIN, progress=False)
+    assert "anstrey" in found()
+    empty_kb.delete(["anstrey"])
+    assert found() == before
