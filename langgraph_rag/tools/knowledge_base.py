@@ -468,8 +468,9 @@ class KnowledgeBase:
     async def _walk(self, query: str, k: int) -> list[ScoredPassage]:
         """Return the k passages nearest in the triple graph to what a query names and to what it finds."""
         found = await self._search_both(query, max(k, _FUSED_DEPTH))
-        stated = await self._read(self._stored_triples, [passage["id"] for passage in found[:READ]])
-        triples = [entry["triple"] for entry in stated]
+        ids = [passage["id"] for passage in found[:READ]]
+        stated = await self._read(self._records.statements_of, ids, self.extractor.version)
+        triples = list(dict.fromkeys(statement[1:] for statement in stated))
         scores = await self.rank(query, triples) if triples else []
         facts = sorted(zip(triples, scores, strict=True), key=lambda fact: -fact[1])[:FACTS]
         return await asyncio.to_thread(lambda: walk_from(self.entities, query, facts, found, k))
