@@ -79,6 +79,12 @@ def test_an_edge_weighs_as_many_facts_as_link_its_ends_however_many_passages_sta
     assert graph.spread[norrland] == 4  # passages
 
 
+def test_what_a_passage_states_that_came_meanwhile_is_left_out() -> None:
+    graph = EntityGraph.of(["ferry"], STATEMENTS)
+
+    assert set(graph.entities) == {"halden ferry", "kell"}
+
+
 def test_nothing_named_finds_nothing(graph: EntityGraph) -> None:
     assert graph.rank({}, 10) == []
     assert EntityGraph.of([], []).link("Kell") == []

@@ -43,7 +43,8 @@ class EntityGraph:
         entities, relations = _Numbers(normalise), _Numbers(normalise)
         numbers = array("q")
         for id_, subject, predicate, object_ in statements:
-            numbers.extend((nodes[id_], entities[subject], relations[predicate], entities[object_]))
+            if id_ in nodes:  # not one added while this is read
+                numbers.extend((nodes[id_], entities[subject], relations[predicate], entities[object_]))
         passage, head, relation, tail = np.frombuffer(numbers, np.int64).reshape(-1, 4).T
         size = len(entities.forms)
         _, facts = _distinct(_paired(_paired(head, tail, size), relation, len(relations.forms)))
