@@ -269,7 +269,7 @@ class KnowledgeBase:
 
     # --- reading -----------------------------------------------------------------------------------------------------
     def search(self, query: str, k: int = 10, *, by: Search = "dense") -> list[FoundPassage]:
-        """Return the k best passages for a query, best first; `by` is one of `SEARCHES`."""
+        """Return the k best passages for a query, best first; `by` is "dense", "bm25", "hybrid" or "graph"."""
         return self._found(run_in_background(self.asearch(query, k, by=by)))
 
     def triples(self, passage_ids: Sequence[str]) -> list[Triple]:
