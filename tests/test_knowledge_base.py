@@ -20,7 +20,8 @@ from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.records import Record
 from langgraph_rag.tools.embeddings import MiniLMEmbeddings
 from langgraph_rag.tools.extraction import Reading, RuleExtractor
-from langgraph_rag.tools.knowledge_base import SEARCHES, KnowledgeBase
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.search import SEARCHES
 
 Documents = list[dict[str, str]]
 

@@ -13,7 +13,8 @@ from langchain_core.documents import Document
 from langgraph_rag.errors import DocumentError, DuplicateIdError, KnowledgeBaseError
 from langgraph_rag.records import Record
 from langgraph_rag.tools.extraction import Reading, RuleExtractor
-from langgraph_rag.tools.knowledge_base import SEARCHES, KnowledgeBase
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.search import SEARCHES
 
 Documents = list[dict[str, str]]
 

@@ -31,11 +31,10 @@ from langgraph_rag.tools.documents import AnyDocument, to_passages
 from langgraph_rag.tools.embeddings import MiniLMEmbeddings, name_of
 from langgraph_rag.tools.entity_graph import EntityGraph
 from langgraph_rag.tools.extraction import RuleExtractor, TripleExtractor
-from langgraph_rag.tools.fusion import fuse
-from langgraph_rag.tools.graph_search import FACTS, READ, walk_from
 from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
 from langgraph_rag.tools.indexing import BATCH, Indexer
 from langgraph_rag.tools.record_store import FORMAT, Origin, RecordStore, vector_id
+from langgraph_rag.tools.search import SEARCHES, Searcher
 from langgraph_rag.tools.similarity import Similarity
 from langgraph_rag.tools.text import text_pipeline
 from langgraph_rag.tools.triple_graph import TripleGraph
@@ -43,16 +42,8 @@ from langgraph_rag.tools.triple_reading import TripleReader
 from langgraph_rag.tools.vector_index import FORKED, VectorIndex
 
 T = TypeVar("T")
-SEARCHES: dict[Search, str] = {
-    "dense": "by meaning (embeddings)",
-    "bm25": "by words (BM25)",
-    "hybrid": "both, fused by reciprocal rank",
-    "graph": "both, then a walk over the triple graph from what they find and what the query names",
-}
 _LOCK = "lock"  # held by the process that may change the knowledge base
 _REMEMBERED_PASSAGES = 2_000
-_FUSED_DEPTH = 50  # places of each ranking that reciprocal rank fusion looks at
-_FUSED_CONSTANT = 2  # two rankings that err in different ways: what one has on top is worth a look
 
 
 class Added(TypedDict):
@@ -103,6 +94,7 @@ class KnowledgeBase:
         self._records, self._vectors, self._embeddings = records, vectors, embeddings
         self._similarity = Similarity(embeddings, vectors, records, writable=lock.is_locked)
         self._graphs = DerivedGraphs(records)
+        self._searcher = Searcher(records, self._similarity, self._graphs.entities)
         self._indexer = Indexer(records, self._graphs, vectors, self._similarity, embeddings)
         self._reader = TripleReader(records, self._graphs)
         self._writing, self._embedding_triples = threading.Lock(), threading.Lock()
@@ -166,6 +158,7 @@ class KnowledgeBase:
     def close(self) -> None:
         """Finish what is under way and release the files."""
         self._closed = True
+        self._searcher.close()
         self._similarity.close()
         self._reads.close()
         self._vectors.close()
@@ -350,14 +343,7 @@ class KnowledgeBase:
         if not isinstance(k, int) or k < 1:
             raise ValueError(f"k must be a whole number of at least 1, got {k!r}")
         self._check_open()
-        if by == "dense":
-            found = await self._similarity.search(query, k)
-        elif by == "bm25":
-            found = await self._read(self._records.bm25, query, k)
-        elif by == "hybrid":
-            found = await self._search_both(query, k)
-        else:
-            found = await self._walk(query, k)
+        found = await self._searcher.search(query, k, by, self.extractor.version)
         if not found:
             await self.acheck_filled()
         return found
@@ -458,22 +444,6 @@ class KnowledgeBase:
                 self.embed_triples(progress=False)
                 self._similarity.index_triples()
                 self._triples_embedded_of = state
-
-    async def _search_both(self, query: str, k: int) -> list[ScoredPassage]:
-        """Return the k best passages by meaning and by words, fused."""
-        depth = max(k, _FUSED_DEPTH)
-        dense, words = self._similarity.search(query, depth), self._read(self._records.bm25, query, depth)
-        return fuse(await asyncio.gather(dense, words), k, constant=_FUSED_CONSTANT)
-
-    async def _walk(self, query: str, k: int) -> list[ScoredPassage]:
-        """Return the k passages nearest in the triple graph to what a query names and to what it finds."""
-        found = await self._search_both(query, max(k, _FUSED_DEPTH))
-        ids = [passage["id"] for passage in found[:READ]]
-        stated = await self._read(self._records.statements_of, ids, self.extractor.version)
-        triples = list(dict.fromkeys(statement[1:] for statement in stated))
-        scores = await self.rank(query, triples) if triples else []
-        facts = sorted(zip(triples, scores, strict=True), key=lambda fact: -fact[1])[:FACTS]
-        return await asyncio.to_thread(lambda: walk_from(self.entities, query, facts, found, k))
 
     def _near_entities(self, texts: Sequence[str], k: int) -> list[ScoredPassage]:
         graph = self.entities

@@ -1,6 +1,7 @@
 """What is similar to a query: passages and triples by their vectors, concurrent queries in shared batches."""
 
 import asyncio
+import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 
@@ -34,19 +35,15 @@ class Similarity:
         self._embeddings, self._vectors, self._records, self._writable = embeddings, vectors, records, writable
         self._remembered_queries: OrderedDict[str, Matrix] = OrderedDict()
         self._remembered_triples: dict[str, Matrix] = {}
-        self._queries = Coalescer(self._embed_queries, largest=16)
-        self._searches = Coalescer(self._search_many)
-        self._rankings = Coalescer(self._rank_many)
+        self._embedding_queries = threading.Lock()
+        self._queries = Coalescer(self.embed_queries, largest=16)
+        self._rankings = Coalescer(self.cosines)
         self._passage_rankings = Coalescer(self._rank_passages_many)
 
     def close(self) -> None:
         """Finish what is under way."""
-        for coalescer in (self._queries, self._searches, self._rankings, self._passage_rankings):
+        for coalescer in (self._queries, self._rankings, self._passage_rankings):
             coalescer.close()
-
-    async def search(self, query: str, k: int) -> list[ScoredPassage]:
-        """Return the k passages nearest to a query, best first."""
-        return await self._searches.ask((await self._vector(query), k))
 
     async def search_triples(self, query: str, k: int) -> list[str]:
         """Return the vector ids of the k embedded triples nearest to a query, best first."""
@@ -56,11 +53,11 @@ class Similarity:
 
     async def rank(self, query: str, triples: Sequence[Sequence[str]]) -> list[float]:
         """Return the cosine of each triple (as "head relation tail") with a query."""
-        return await self._rankings.ask((await self._vector(query), triples))
+        return await self._rankings.ask((query, triples))
 
     async def rank_passages(self, query: str, ids: Sequence[str]) -> dict[str, float]:
         """Return the cosine of passages with a query by their stored vectors; unknown ids are left out."""
-        return await self._passage_rankings.ask((await self._vector(query), list(ids)))
+        return await self._passage_rankings.ask((query, list(ids)))
 
     async def likeness(self, query: str, others: Sequence[str]) -> list[float]:
         """Return the cosine of a query with each of some others."""
@@ -70,6 +67,44 @@ class Similarity:
     def embed(self, texts: Sequence[str]) -> Matrix:
         """Return the vectors of passages or triples, of unit length; shape: texts x dimensions."""
         return unit(self._embeddings.embed_documents(list(texts)))
+
+    def embed_queries(self, queries: Sequence[str]) -> list[Matrix]:
+        """Return the vectors of queries, embedded in one batch where the embedder can; the last ones are remembered."""
+        with self._embedding_queries:
+            new = [query for query in dict.fromkeys(queries) if query not in self._remembered_queries]
+            if new:
+                if isinstance(self._embeddings, SentenceEmbeddings):
+                    embedded = self._embeddings.embed_queries(new)
+                else:
+                    embedded = [self._embeddings.embed_query(query) for query in new]
+                self._remembered_queries.update(zip(new, unit(embedded), strict=True))
+            found = [self._remembered_queries[query] for query in queries]
+            while len(self._remembered_queries) > _REMEMBERED_QUERIES:
+                self._remembered_queries.popitem(last=False)
+            return found
+
+    def nearest(self, requests: Sequence[tuple[str, int]]) -> list[list[ScoredPassage]]:
+        """Return for each query the passages nearest to it, best first, as many as wanted."""
+        if not requests:
+            return []
+        queries = self.embed_queries([query for query, _ in requests])
+        found = self._vectors.search(np.stack(queries), max(k for _, k in requests))
+        return [
+            [ScoredPassage(id=id_, score=score) for id_, score in passages[:k]]
+            for passages, (_, k) in zip(found, requests, strict=True)
+        ]
+
+    def cosines(self, requests: Sequence[tuple[str, Sequence[Sequence[str]]]]) -> list[list[float]]:
+        """Return for each query the cosine of each of its triples (as "head relation tail") with it."""
+        queries = self.embed_queries([query for query, _ in requests])
+        ids = [[vector_id(triple) for triple in triples] for _, triples in requests]
+        texts = {
+            id_: triple_text(triple)
+            for (_, triples), those in zip(requests, ids, strict=True)
+            for id_, triple in zip(those, triples, strict=True)
+        }
+        vectors = self._triple_vectors(texts)
+        return [[float(query @ vectors[id_]) for id_ in those] for query, those in zip(queries, ids, strict=True)]
 
     def embed_triples(self, triples: Sequence[Sequence[str]]) -> int:
         """Embed and store the triples that have no vector yet; return how many these were."""
@@ -97,41 +132,13 @@ class Similarity:
         remembered = self._remembered_queries.get(query)
         return await self._queries.ask(query) if remembered is None else remembered
 
-    def _embed_queries(self, queries: list[str]) -> list[Matrix]:
-        """Embed queries, in one batch where the embedder can; the last ones are remembered."""
-        new = [query for query in dict.fromkeys(queries) if query not in self._remembered_queries]
-        if new:
-            if isinstance(self._embeddings, SentenceEmbeddings):
-                embedded = self._embeddings.embed_queries(new)
-            else:
-                embedded = [self._embeddings.embed_query(query) for query in new]
-            vectors = unit(embedded)
-            self._remembered_queries.update(zip(new, vectors, strict=True))
-        found = [self._remembered_queries[query] for query in queries]
-        while len(self._remembered_queries) > _REMEMBERED_QUERIES:
-            self._remembered_queries.popitem(last=False)
-        return found
-
-    def _search_many(self, requests: list[tuple[Matrix, int]]) -> list[list[ScoredPassage]]:
-        found = self._vectors.search(np.stack([vector for vector, _ in requests]), max(k for _, k in requests))
-        return [
-            [ScoredPassage(id=id_, score=score) for id_, score in passages[:k]]
-            for passages, (_, k) in zip(found, requests, strict=True)
-        ]
-
-    def _rank_many(self, requests: list[tuple[Matrix, Sequence[Sequence[str]]]]) -> list[list[float]]:
-        ids = [[vector_id(triple) for triple in triples] for _, triples in requests]
-        texts = {
-            id_: triple_text(triple)
-            for (_, triples), those in zip(requests, ids, strict=True)
-            for id_, triple in zip(those, triples, strict=True)
-        }
-        vectors = self._triple_vectors(texts)
-        return [[float(query @ vectors[id_]) for id_ in those] for (query, _), those in zip(requests, ids, strict=True)]
-
-    def _rank_passages_many(self, requests: list[tuple[Matrix, list[str]]]) -> list[dict[str, float]]:
+    def _rank_passages_many(self, requests: list[tuple[str, list[str]]]) -> list[dict[str, float]]:
+        queries = self.embed_queries([query for query, _ in requests])
         vectors = self._vectors.passages(list({id_ for _, ids in requests for id_ in ids}))
-        return [{id_: float(query @ vectors[id_]) for id_ in ids if id_ in vectors} for query, ids in requests]
+        return [
+            {id_: float(query @ vectors[id_]) for id_ in ids if id_ in vectors}
+            for query, (_, ids) in zip(queries, requests, strict=True)
+        ]
 
     def _triple_vectors(self, texts: Mapping[str, str]) -> dict[str, Matrix]:
         remembered = self._remembered_triples
