@@ -1,13 +1,23 @@
 """Embedders get the prefixes and pooling they were trained with; a tiny model made here stands in for large ones."""
 
+import asyncio
+import contextlib
+import threading
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from langchain_core.embeddings import Embeddings
 
 from langgraph_rag.errors import RagError
-from langgraph_rag.tools.embeddings import FAMILIES, MiniLMEmbeddings, SentenceEmbeddings, load_embeddings
+from langgraph_rag.tools.embeddings import (
+    FAMILIES,
+    MiniLMEmbeddings,
+    SentenceEmbeddings,
+    embed_queries,
+    load_embeddings,
+)
 
 
 @pytest.fixture(scope="module")
@@ -111,3 +121,35 @@ def test_a_transformer_runs_as_one_call_with_the_same_vectors_and_as_it_is_where
     assert np.array_equal(traced.encode(texts), plain.encode(texts))
     assert "forward" not in vars(torchscript.trace(odd)[0].auto_model)
     assert np.array_equal(odd.encode(texts), before)
+
+
+class InThreads(Embeddings):
+    """Notes the thread of each query, and holds it there until three are asked or patience ends."""
+
+    def __init__(self, patience: float) -> None:
+        self.threads: list[int] = []
+        self._together, self._patience = threading.Barrier(3), patience
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [[float(len(text))] for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        self.threads.append(threading.get_ident())
+        with contextlib.suppress(threading.BrokenBarrierError):
+            self._together.wait(self._patience)
+        return [float(len(text))]
+
+
+class Served(InThreads):
+    """Can wait for several replies at once, and says so by having a coroutine of its own."""
+
+    async def aembed_query(self, text: str) -> list[float]:
+        return await asyncio.to_thread(self.embed_query, text)
+
+
+@pytest.mark.parametrize(("embedder", "threads"), [(Served(10), 3), (InThreads(0.01), 1)], ids=["served", "other"])
+def test_queries_wait_for_a_server_side_by_side_and_for_other_embedders_in_turn(
+    embedder: InThreads, threads: int
+) -> None:
+    assert embed_queries(embedder, ["a", "bb", "ccc"]) == [[1.0], [2.0], [3.0]]
+    assert len(set(embedder.threads)) == threads

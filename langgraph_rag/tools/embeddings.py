@@ -7,6 +7,7 @@ import threading
 import time
 from bisect import bisect
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,6 +124,20 @@ def load_embeddings(name_or_path: str) -> Embeddings:
         return MiniLMEmbeddings()
     family = next((family for key, family in FAMILIES.items() if key in name.lower()), Family())
     return SentenceEmbeddings(name, name_or_path, family)
+
+
+def embed_queries(embeddings: Embeddings, queries: list[str]) -> list[list[float]]:
+    """Embed queries in one batch where the embedder can, side by side where it is made to wait for a server.
+
+    Returns:
+        Vectors; shape: queries x dimensions.
+    """
+    if isinstance(embeddings, SentenceEmbeddings):
+        return embeddings.embed_queries(queries)
+    if type(embeddings).aembed_query is Embeddings.aembed_query:  # it may not bear several threads
+        return [embeddings.embed_query(query) for query in queries]
+    with ThreadPoolExecutor(len(queries)) as threads:
+        return list(threads.map(embeddings.embed_query, queries))
 
 
 def name_of(embeddings: Embeddings) -> str:

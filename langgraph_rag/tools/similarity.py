@@ -11,7 +11,7 @@ from langchain_core.embeddings import Embeddings
 from langgraph_rag.matching import triple_text
 from langgraph_rag.records import ScoredPassage
 from langgraph_rag.tools.coalescer import Coalescer
-from langgraph_rag.tools.embeddings import SentenceEmbeddings
+from langgraph_rag.tools.embeddings import embed_queries
 from langgraph_rag.tools.record_store import RecordStore, vector_id
 from langgraph_rag.tools.vector_index import VectorIndex
 from langgraph_rag.tools.vectors import Matrix, unit
@@ -69,15 +69,11 @@ class Similarity:
         return unit(self._embeddings.embed_documents(list(texts)))
 
     def embed_queries(self, queries: Sequence[str]) -> list[Matrix]:
-        """Return the vectors of queries, embedded in one batch where the embedder can; the last ones are remembered."""
+        """Return the vectors of queries; the last ones are remembered."""
         with self._embedding_queries:
             new = [query for query in dict.fromkeys(queries) if query not in self._remembered_queries]
             if new:
-                if isinstance(self._embeddings, SentenceEmbeddings):
-                    embedded = self._embeddings.embed_queries(new)
-                else:
-                    embedded = [self._embeddings.embed_query(query) for query in new]
-                self._remembered_queries.update(zip(new, unit(embedded), strict=True))
+                self._remembered_queries.update(zip(new, unit(embed_queries(self._embeddings, new)), strict=True))
             found = [self._remembered_queries[query] for query in queries]
             while len(self._remembered_queries) > _REMEMBERED_QUERIES:
                 self._remembered_queries.popitem(last=False)
