@@ -201,8 +201,8 @@ def _act(request: str) -> dict[str, Any]:
 
 
 def _review(request: str) -> dict[str, Any]:
-    """Pass nine of ten, doubt one: a question asked because of doubt passes."""
-    if zlib.crc32(request.encode()) % 10 == 0 and "more precisely" not in request:
+    """Pass nine of ten, doubt one, whatever background is shown; a question asked because of doubt passes."""
+    if zlib.crc32(_question(request).encode()) % 10 == 0 and "more precisely" not in request:
         asked = f"What is {_about(request, 0)} more precisely?"
         return {"status": "UNCONFIDENT", "question": asked}
     return {"status": "PASS"}

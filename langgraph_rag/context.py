@@ -24,11 +24,11 @@ class Context:
     recall_k: Count = 50
     """Passages recalled per query, of which reranking keeps `top_k` for each entity (DualRAG)."""
     max_candidates: Count | None = None
-    """Triples shown to the model per step (CIRAG: N = 30, KiRAG: N = 20), or sentences (PAR RAG: 10)."""
+    """Triples shown to the model per step (CIRAG: N = 30, KiRAG: N = 20), or sentences (PAR RAG: 6)."""
     max_steps: Count | None = None
     """Rounds at most (CIRAG: L = 4, KiRAG: L = 5), or steps of a plan (PAR RAG: 6)."""
     read_k: Count | None = None
-    """Passages the reader answers from, the best first (KiRAG: 3, MGranRAG: 5), or each step acts on (PAR RAG: 5)."""
+    """Passages the reader answers from, the best first (KiRAG: 3, MGranRAG: 5), or each step acts on (PAR RAG: 4)."""
     similar_k: Count = 200
     """Passages that weigh as much as they are similar to the augmented query (MGranRAG, Eq. 2)."""
     max_reading_tokens: Count = 6_000

@@ -30,7 +30,7 @@ from langgraph_rag.prompts import par_rag as prompts
 from langgraph_rag.records import Evidence, Result, ScoredPassage
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
-DEFAULTS = Settings(max_steps=6, max_candidates=10, read_k=5)
+DEFAULTS = Settings(max_steps=6, max_candidates=6, read_k=4)
 
 
 class ParRagResult(Result):

@@ -149,7 +149,7 @@ REVIEW = Prompt(
     instructions="""\
 Check the answer to a question against numbered background sentences, picked automatically: some do not matter. \
 Reply with JSON only, as in the examples.
-- status PASS: the answer fits the question, and the background supports it or is silent
+- status PASS: the answer fits the question, and the background supports it or is silent, also on an unknown one
 - status REVISED: the background gives a better answer, or one to what was unknown; answer: that one, short, with \
 sentence numbers in brackets
 - status UNCONFIDENT: the background casts doubt, or the answer is unknown and the background shows where to look; \
