@@ -510,6 +510,17 @@ async def test_searches_at_the_same_moment_share_a_batch(tmp_path: Path, documen
         assert embeddings.inner.embedded == queries
 
 
+async def test_searches_of_all_kinds_at_the_same_moment_find_what_each_finds_alone(kb: KnowledgeBase) -> None:
+    asked = [(query, k, by) for query in ("village in Norland", "Skellby") for k in (1, 60) for by in SEARCHES]
+
+    alone = [await kb.asearch(query, k, by=by) for query, k, by in asked]
+    together = await asyncio.gather(*(kb.asearch(query, k, by=by) for query, k, by in asked))
+
+    for found, expected in zip(together, alone, strict=True):
+        assert [p["id"] for p in found] == [p["id"] for p in expected]
+        assert [p["score"] for p in found] == pytest.approx([p["score"] for p in expected])
+
+
 async def test_a_query_asked_again_is_not_embedded_again(kb: KnowledgeBase, embeddings: ArithmeticEmbeddings) -> None:
     before = len(embeddings.embedded)
 
