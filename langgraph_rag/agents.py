@@ -176,7 +176,7 @@ async def _shown(kb: KnowledgeBase, found: list[ScoredPassage]) -> tuple[str, li
 def _facts_about(kb: KnowledgeBase, entity: str) -> list[list[str]]:
     graph = kb.entities
     return kb.graph.neighbours(entity) or [
-        fact for node in graph.link(entity) for fact in kb.graph.neighbours(graph.names[node])
+        fact for node in graph.link(entity) for fact in kb.graph.neighbours(graph.name(node))
     ]
 
 

@@ -161,7 +161,7 @@ async def test_triples_are_searched(kb: KnowledgeBase) -> None:
     assert all(entry["sources"] for entry in found.artifact)
 
 
-@pytest.mark.parametrize("entity", ["Pellworth", "pellworth!"])
+@pytest.mark.parametrize("entity", ["Pellworth", "pellworth!", "the old town of Pellworth"])
 async def test_neighbours_of_an_entity_are_the_facts_that_name_it(entity: str, kb: KnowledgeBase) -> None:
     found = await call(kb, "neighbours", entity=entity)
 

@@ -88,6 +88,10 @@ class EntityGraph:
             begin = end
         return list(linked)
 
+    def name(self, node: int) -> str:
+        """Return the normal form of the entity that is a node."""
+        return self.names[node - len(self.passages)]
+
     def rank(self, seeds: Mapping[int, float], k: int) -> list[ScoredPassage]:
         """Return the k passages nearest to nodes that weigh so much, by personalized PageRank; none if none is given.
 
@@ -105,7 +109,7 @@ class EntityGraph:
         words = set(form.split())
         rare = [word for word in words if 0 < len(self.by_word.get(word, ())) <= _COMMON]
         candidates = {node for word in rare for node in self.by_word[word]}
-        alike = ((_shared(words, set(self.names[node - len(self.passages)].split())), -node) for node in candidates)
+        alike = ((_shared(words, set(self.name(node).split())), -node) for node in candidates)
         best, node = max(alike, default=(0.0, 0))
         return -node if best >= _ALIKE else None
 
