@@ -174,10 +174,8 @@ async def _shown(kb: KnowledgeBase, found: list[ScoredPassage]) -> tuple[str, li
 
 
 def _facts_about(kb: KnowledgeBase, entity: str) -> list[list[str]]:
-    graph = kb.entities
-    return kb.graph.neighbours(entity) or [
-        fact for node in graph.link(entity) for fact in kb.graph.neighbours(graph.name(node))
-    ]
+    graph = kb.graph
+    return graph.neighbours(entity) or [fact for name in kb.entities.link(entity) for fact in graph.neighbours(name)]
 
 
 def _lines(facts: list[list[str]]) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from langgraph_rag.tools.entity_graph import EntityGraph
+from langgraph_rag.tools.entity_graph import EntityGraph, EntityRows
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 STATEMENTS = [
@@ -16,7 +16,9 @@ STATEMENTS = [
 
 
 def built(statements: list[tuple[str, str, str, str]]) -> EntityGraph:
-    return EntityGraph.of([*dict.fromkeys(id_ for id_, *_ in statements), "blank"], statements)
+    rows = EntityRows()
+    rows.add(statements)
+    return rows.graph([*dict.fromkeys(id_ for id_, *_ in statements), "blank"])
 
 
 @pytest.fixture
@@ -25,12 +27,7 @@ def graph() -> EntityGraph:
 
 
 def ranked(graph: EntityGraph, text: str, k: int = 10) -> list[str]:
-    return [passage["id"] for passage in graph.rank(dict.fromkeys(graph.link(text), 1.0), k)]
-
-
-def linked(graph: EntityGraph, text: str) -> list[str]:
-    names = {node: name for name, node in graph.entities.items()}
-    return [names[node] for node in graph.link(text)]
+    return [passage["id"] for passage in graph.rank({graph.entities[name]: 1.0 for name in graph.link(text)}, k)]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +45,7 @@ def linked(graph: EntityGraph, text: str) -> list[str]:
     ],
 )
 def test_what_a_text_names_is_linked_by_form_or_by_most_words(graph: EntityGraph, text: str, names: list[str]) -> None:
-    assert linked(graph, text) == names
+    assert graph.link(text) == names
 
 
 def test_passages_are_the_nearer_the_better_and_what_is_not_connected_is_not_found(graph: EntityGraph) -> None:
@@ -60,7 +57,7 @@ def test_passages_are_the_nearer_the_better_and_what_is_not_connected_is_not_fou
 
 
 def test_a_walk_may_begin_at_passages_too_also_at_one_that_states_nothing(graph: EntityGraph) -> None:
-    ferry, blank = graph.numbers["ferry"], graph.numbers["blank"]
+    ferry, blank = graph.passages["ferry"], graph.passages["blank"]
 
     assert [passage["id"] for passage in graph.rank({ferry: 1.0}, 2)][0] == "ferry"
     assert [passage["id"] for passage in graph.rank({blank: 1.0}, 10)] == ["blank"]
@@ -80,14 +77,15 @@ def test_an_edge_weighs_as_many_facts_as_link_its_ends_however_many_passages_sta
 
 
 def test_what_a_passage_states_that_came_meanwhile_is_left_out() -> None:
-    graph = EntityGraph.of(["ferry"], STATEMENTS)
+    rows = EntityRows()
+    rows.add(STATEMENTS)
 
-    assert set(graph.entities) == {"halden ferry", "kell"}
+    assert ranked(rows.graph(["ferry"]), "Kell and Ada Renk") == ["ferry"]
 
 
 def test_nothing_named_finds_nothing(graph: EntityGraph) -> None:
     assert graph.rank({}, 10) == []
-    assert EntityGraph.of([], []).link("Kell") == []
+    assert EntityRows().graph([]).link("Kell") == []
 
 
 async def test_the_knowledge_base_walks_on_what_it_holds_now(kb: KnowledgeBase) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from langgraph_rag.records import ScoredPassage
-from langgraph_rag.tools.entity_graph import EntityGraph
+from langgraph_rag.tools.entity_graph import EntityRows
 from langgraph_rag.tools.graph_search import walk_from
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -18,7 +18,9 @@ OTHERS = [
 ]
 QUESTION = "Where was the designer of the Sarl Viaduct raised?"
 STATEMENTS = [("viaduct", "Sarl Viaduct", "designed by", "Orvane"), ("orvane", "Orvane", "raised in", "Anstrey")]
-GRAPH = EntityGraph.of(["viaduct", "orvane", "other", "blank"], [*STATEMENTS, ("other", "Sund", "lies in", "Tharn")])
+ROWS = EntityRows()
+ROWS.add([*STATEMENTS, ("other", "Sund", "lies in", "Tharn")])
+GRAPH = ROWS.graph(["viaduct", "orvane", "other", "blank"])
 
 
 def walked(query: str, facts: list[tuple[list[str], float]], found: dict[str, float]) -> list[str]:

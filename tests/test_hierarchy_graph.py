@@ -1,11 +1,11 @@
 """The graph of passages, sentences and phrases: what contains what, in step with the records."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from langgraph_rag.records import Record
-from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
+from langgraph_rag.tools.hierarchy_graph import HierarchyGraph, HierarchyRows
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.pagerank import ranking
 
 
 def record(id_: str, title: str, sentences: Sequence[str], phrases: Sequence[str]) -> Record:
@@ -14,7 +14,13 @@ def record(id_: str, title: str, sentences: Sequence[str], phrases: Sequence[str
     )
 
 
-GRAPH = HierarchyGraph.of(
+def built(records: list[Record]) -> HierarchyGraph:
+    rows = HierarchyRows()
+    rows.add(records)
+    return rows.graph()
+
+
+GRAPH = built(
     [
         record("a", "Kell (island)", ["It lies off Norrland.", "See also: none."], ["Norrland"]),
         record("b", "Orsby", ["Orsby faces Kell.", "See also: none."], ["Orsby", "KELL"]),
@@ -23,10 +29,10 @@ GRAPH = HierarchyGraph.of(
 
 
 def edges(graph: HierarchyGraph) -> set[tuple[str, str]]:
-    """Return the edges by name."""
-    drawn = graph.networkx()
-    names = {node: data["name"] for node, data in drawn.nodes(data=True)}
-    return {(names[min(edge)], names[max(edge)]) for edge in drawn.edges}
+    """Return what contains what, by name."""
+    names = {node: data["name"] for node, data in graph.networkx().nodes(data=True)}
+    edges = zip(graph.sources.tolist(), graph.targets.tolist(), strict=True)
+    return {(names[one], names[other]) for one, other in edges}
 
 
 def test_passages_contain_sentences_and_sentences_phrases() -> None:
@@ -43,11 +49,11 @@ def test_passages_contain_sentences_and_sentences_phrases() -> None:
     }
 
 
-def test_nodes_are_numbered_passages_first_then_sentences_then_phrases() -> None:
-    kinds = [data["kind"] for _, data in sorted(GRAPH.networkx().nodes(data=True))]
+def test_every_passage_sentence_and_phrase_is_a_node() -> None:
+    kinds = Counter(data["kind"] for _, data in GRAPH.networkx().nodes(data=True))
 
-    assert kinds == ["passage"] * 2 + ["sentence"] * 3 + ["phrase"] * 4
-    assert GRAPH.walk.size == len(kinds)
+    assert kinds == {"passage": 2, "sentence": 3, "phrase": 4}
+    assert GRAPH.walk.size == 9
 
 
 def test_phrases_are_known_in_any_spelling() -> None:
@@ -65,7 +71,7 @@ def test_it_tells_whether_a_sentence_contains_a_phrase() -> None:
 
 
 def test_similar_phrases_share_words_and_have_the_same_numbers() -> None:
-    graph = HierarchyGraph.of([record("a", "", [], ["x"]), record("b", "Treaty 1814 of Kell", ["t"], ["Treaty 1815"])])
+    graph = built([record("a", "", [], ["x"]), record("b", "Treaty 1814 of Kell", ["t"], ["Treaty 1815"])])
 
     assert graph.similar("the treaty 1815") == []  # "Treaty 1815" stands in no sentence
     assert graph.similar("Kell treaty of 1814") == ["Treaty 1814 of Kell"]
@@ -75,14 +81,14 @@ def test_similar_phrases_share_words_and_have_the_same_numbers() -> None:
 
 
 def test_a_walk_from_a_phrase_ranks_the_passages_that_name_it() -> None:
-    ranked = ranking(GRAPH.passages, GRAPH.walk.push({GRAPH.phrases["norrland"]: 1.0}), 10)
+    ranked = GRAPH.passages.best(GRAPH.walk.push({GRAPH.phrases["norrland"]: 1.0}), 10)
 
     assert [passage["id"] for passage in ranked] == ["a", "b"]
-    assert [p["id"] for p in ranking(GRAPH.passages, GRAPH.walk.push({GRAPH.phrases["orsby"]: 1.0}), 1)] == ["b"]
+    assert [p["id"] for p in GRAPH.passages.best(GRAPH.walk.push({GRAPH.phrases["orsby"]: 1.0}), 1)] == ["b"]
 
 
 def test_nothing_makes_an_empty_graph() -> None:
-    graph = HierarchyGraph.of([])
+    graph = built([])
 
     assert (graph.walk.size, graph.similar("x"), graph.networkx().number_of_nodes()) == (0, [], 0)
 
@@ -94,7 +100,7 @@ def test_it_holds_every_passage_sentence_and_phrase_of_the_records(kb: Knowledge
     assert set(graph.passages) == {record["id"] for record in kb.passages(list(graph.passages))}
     assert len(graph.passages) == kb.info()["passages"]
     assert set(graph.sentences) == {s for record in kb.passages(list(graph.passages)) for s in record["sentences"]}
-    assert {"The Salt Road", "Casper Holm", "Pellworth"} <= set(graph.names)
+    assert {"The Salt Road", "Casper Holm", "Pellworth"} <= set(graph.spellings.values())
 
 
 def test_it_is_built_once_and_again_after_documents_came_or_went(kb: KnowledgeBase) -> None:
@@ -116,6 +122,6 @@ async def test_for_coroutines_it_is_built_beside_the_loop(kb: KnowledgeBase) -> 
 
 def test_a_walk_from_a_phrase_reaches_first_what_names_it(kb: KnowledgeBase) -> None:
     graph = kb.hierarchy
-    best = ranking(graph.passages, graph.walk.push({graph.phrases["casper holm"]: 1.0}), 3)
+    best = graph.passages.best(graph.walk.push({graph.phrases["casper holm"]: 1.0}), 3)
 
     assert {passage["id"] for passage in best} == {"holm", "salt-road", "winter-tide"}

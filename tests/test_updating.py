@@ -37,7 +37,7 @@ def everything(kb: KnowledgeBase) -> dict[str, Any]:
         if by != "hybrid"  # whose places may be shared
     }
     sources = {source: sorted(kb.ids(source)) for source in kb.sources()}
-    walked = sorted(kb.hierarchy.ready().passages)
+    walked = sorted(kb.hierarchy.passages)
     return {**contents(kb), "vectors": vectors(kb), "found": found, "sources": sources, "walked": walked}
 
 
@@ -117,11 +117,11 @@ def test_an_update_counts_what_add_counts(empty_kb: KnowledgeBase) -> None:
 
 def test_an_update_that_changes_nothing_embeds_nothing(kb: KnowledgeBase, embeddings: ArithmeticEmbeddings) -> None:
     kb.add([GULL, ISLE], progress=False)
-    before, edition = len(embeddings.embedded), kb._records.edition
+    before, edition = len(embeddings.embedded), kb._records.changes.end
 
     kb.update([GULL, ISLE], progress=False)
 
-    assert (len(embeddings.embedded), kb._records.edition) == (before, edition)
+    assert (len(embeddings.embedded), kb._records.changes.end) == (before, edition)
 
 
 def test_langchain_documents_are_updated_by_their_source(empty_kb: KnowledgeBase) -> None:

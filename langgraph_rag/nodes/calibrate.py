@@ -14,7 +14,6 @@ from langgraph_rag.nodes.weigh import GrownGraph, Weights, personalization
 from langgraph_rag.records import ScoredPassage
 from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.pagerank import ranking
 from langgraph_rag.tools.text import text_pipeline
 
 _RANKED = 50  # passages that the next round's momentum and the result see
@@ -66,4 +65,4 @@ class Calibrate:
         questions = text_pipeline().analyse([state["question"], *state["subqueries"]])
         asked = [phrase for question in questions for phrase in question["phrases"]]
         seeds = personalization(grown, self.weights, before=state["ranking"], similar=similar, asked=asked)
-        return grown, ranking(graph.passages, grown.walk.push(seeds), _RANKED) if seeds else list(similar)
+        return grown, graph.passages.best(grown.walk.push(seeds), _RANKED) if seeds else list(similar)

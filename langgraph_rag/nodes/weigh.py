@@ -133,11 +133,11 @@ def _passages(
     graph: HierarchyGraph, weights: Weights, before: Sequence[ScoredPassage], similar: Sequence[ScoredPassage]
 ) -> Seeds:
     """Weigh passages by the ranking before and by similarity to the augmented query (Eq. 2)."""
-    near = {graph.numbers[p["id"]]: p["score"] for p in similar if p["id"] in graph.numbers and p["score"] > 0}
+    near = {graph.passages[p["id"]]: p["score"] for p in similar if p["id"] in graph.passages and p["score"] > 0}
     seeds = defaultdict(float, _times(weights.passage, weights.scale(near)))
     for passage in before:
-        if passage["id"] in graph.numbers:
-            seeds[graph.numbers[passage["id"]]] += weights.decay * passage["score"]
+        if passage["id"] in graph.passages:
+            seeds[graph.passages[passage["id"]]] += weights.decay * passage["score"]
     return seeds
 
 

@@ -1,71 +1,109 @@
-"""The graphs made of the records, each built when first asked for and kept in step afterwards."""
+"""The graphs made of the records; each catches up with what changed when it is asked for."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from itertools import chain
+from typing import Generic, Protocol, TypeVar
 
-from langgraph_rag.records import Record
-from langgraph_rag.tools.entity_graph import EntityGraph
-from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
-from langgraph_rag.tools.record_store import Fact, RecordStore
+from langgraph_rag.tools.change_log import ChangeLog
+from langgraph_rag.tools.entity_graph import EntityGraph, EntityRows
+from langgraph_rag.tools.hierarchy_graph import HierarchyGraph, HierarchyRows
+from langgraph_rag.tools.record_store import RecordStore
 from langgraph_rag.tools.triple_graph import TripleGraph
 
 
+class _Shrinking(Protocol):
+    def remove_passages(self, ids: Iterable[str], /) -> None: ...
+
+
+Rows = TypeVar("Rows", bound=_Shrinking)
+Graph = TypeVar("Graph")
+
+
+class _InStep(Generic[Rows, Graph]):
+    """A graph, with the rows that it is made of.
+
+    Args:
+        rows: makes empty rows.
+        fill: adds to rows what some passages hold, or all (None).
+        graph: makes the graph out of rows.
+        logs: tell which passages changed.
+    """
+
+    def __init__(
+        self,
+        rows: Callable[[], Rows],
+        fill: Callable[[Rows, Sequence[str] | None], None],
+        graph: Callable[[Rows], Graph],
+        logs: Sequence[ChangeLog],
+    ) -> None:
+        self._rows, self._fill, self._graph, self._logs = rows, fill, graph, logs
+        self._lock = threading.Lock()
+        self._kept: tuple[list[int], Rows, Graph] | None = None  # with the ends of the logs
+
+    def now(self) -> Graph:
+        """Return the graph of what the records hold now."""
+        with self._lock:
+            ends = [log.end for log in self._logs]  # looked at first: what changes while it is read is read again
+            if self._kept is None or self._kept[0] != ends:
+                rows = self._caught_up()
+                self._kept = ends, rows, self._graph(rows)
+            return self._kept[2]
+
+    def _caught_up(self) -> Rows:
+        ids = self._changed()
+        if self._kept is None or ids is None:
+            rows = self._rows()
+        else:
+            rows = self._kept[1]
+            rows.remove_passages(ids)
+        self._fill(rows, ids)
+        return rows
+
+    def _changed(self) -> list[str] | None:
+        """Return the passages that changed since the graph was made; None if these may be all."""
+        if self._kept is None:
+            return None
+        missed = [log.since(end) for log, end in zip(self._logs, self._kept[0], strict=True)]
+        told = [ids for ids in missed if ids is not None]
+        return list(dict.fromkeys(chain.from_iterable(told))) if len(told) == len(missed) else None
+
+
 class DerivedGraphs:
-    """Holds the graphs, and makes the changes of the records that they must not miss."""
+    """The graphs of one knowledge base, each built when first asked for."""
 
     def __init__(self, records: RecordStore) -> None:
         self._records = records
-        self._in_step = threading.RLock()  # held while records and triple graph change together
-        self._triples: tuple[str, TripleGraph] | None = None  # with the extractor of its triples
-        self._entities: tuple[tuple[str, int, int], EntityGraph] | None = None  # with the state of what it was made of
-        self._entities_lock = threading.Lock()
-        self._hierarchy: tuple[int, HierarchyGraph] | None = None  # with the edition of the records
-        self._hierarchy_lock = threading.Lock()
+        self._triples, self._entities = cache(self._triples_by), cache(self._entities_by)
+        self._hierarchy = _InStep(HierarchyRows, self._add_passages, HierarchyRows.graph, [records.changes])
 
     def triples(self, extractor: str) -> TripleGraph:
         """Return the graph of all triples that an extractor read."""
-        with self._in_step:
-            if self._triples is None or self._triples[0] != extractor:
-                self._triples = extractor, TripleGraph(self._records.statements(extractor))
-            return self._triples[1]
+        return self._triples(extractor).now()
 
     def entities(self, extractor: str) -> EntityGraph:
-        """Return the graph of all entities to walk on, built anew after facts came or went."""
-        with self._entities_lock:
-            state = extractor, self._records.edition, self._records.readings
-            if self._entities is None or self._entities[0] != state:
-                self._entities = state, EntityGraph.of(self._records.ids(), self._records.statements(extractor))
-            return self._entities[1]
+        """Return the graph of all entities in what an extractor read, to walk on."""
+        return self._entities(extractor).now()
 
     def hierarchy(self) -> HierarchyGraph:
-        """Return the graph of passages, sentences and phrases, built anew after passages came or went."""
-        with self._hierarchy_lock:
-            edition = self._records.edition
-            if self._hierarchy is None or self._hierarchy[0] != edition:
-                self._hierarchy = edition, HierarchyGraph.of(self._records.passages(self._records.ids()))
-            return self._hierarchy[1]
+        """Return the graph of passages, sentences and phrases."""
+        return self._hierarchy.now()
 
-    def save_facts(self, extractor: str, facts: Sequence[tuple[Record, Sequence[Fact]]]) -> None:
-        """Store what an extractor read out of passages; an earlier reading is replaced."""
-        with self._in_step:
-            self._records.save_facts(extractor, facts)
-            if self._triples is not None and self._triples[0] == extractor:
-                ids = [record["id"] for record, _ in facts]
-                self._triples[1].remove_passages(ids)
-                self._triples[1].add(self._records.statements_of(ids, extractor))
+    def _triples_by(self, extractor: str) -> _InStep[TripleGraph, TripleGraph]:
+        def fill(graph: TripleGraph, ids: Sequence[str] | None) -> None:
+            graph.add(self._records.statements(extractor, ids))
 
-    def delete(self, ids: Sequence[str]) -> list[str]:
-        """Remove passages from records and triple graph; return the ids of triple vectors nobody needs now."""
-        with self._in_step:
-            unused = self._records.delete(ids)
-            if self._triples is not None:
-                self._triples[1].remove_passages(ids)
-            return unused
+        return _InStep(TripleGraph, fill, lambda graph: graph, self._logs(extractor))
 
-    def replace(self, records: Sequence[Record]) -> list[str]:
-        """Store passages in place of those of the same ids; return the ids of triple vectors nobody needs now."""
-        with self._in_step:
-            unused = self._records.replace(records)
-            if self._triples is not None:
-                self._triples[1].remove_passages([record["id"] for record in records])
-            return unused
+    def _entities_by(self, extractor: str) -> _InStep[EntityRows, EntityGraph]:
+        def fill(rows: EntityRows, ids: Sequence[str] | None) -> None:
+            rows.add(self._records.statements(extractor, ids))
+
+        return _InStep(EntityRows, fill, lambda rows: rows.graph(self._records.ids()), self._logs(extractor))
+
+    def _add_passages(self, rows: HierarchyRows, ids: Sequence[str] | None) -> None:
+        rows.add(self._records.passages(self._records.ids() if ids is None else ids))
+
+    def _logs(self, extractor: str) -> list[ChangeLog]:
+        return [self._records.changes, self._records.readings(extractor)]

@@ -32,9 +32,9 @@ def walk_from(
             if cosine > 0 and (entity := graph.entities.get(normalise(name))) is not None:
                 likeness[entity].append(cosine)
     seeds = defaultdict(float, {entity: fmean(cosines) for entity, cosines in likeness.items()})
-    for entity in graph.link(query):
-        seeds[entity] += _NAMED
+    for name in graph.link(query):
+        seeds[graph.entities[name]] += _NAMED
     for passage in found:
-        if passage["id"] in graph.numbers:  # the graph may be a moment older or younger
-            seeds[graph.numbers[passage["id"]]] = _FOUND * passage["score"] / found[0]["score"]
+        if passage["id"] in graph.passages:  # the graph may be a moment older or younger
+            seeds[graph.passages[passage["id"]]] = _FOUND * passage["score"] / found[0]["score"]
     return graph.rank(seeds, k)

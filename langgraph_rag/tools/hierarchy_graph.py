@@ -2,10 +2,10 @@
 
 import re
 from array import array
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import networkx as nx
@@ -13,80 +13,32 @@ import numpy as np
 
 from langgraph_rag.matching import normalise
 from langgraph_rag.records import Record
-from langgraph_rag.tools.pagerank import Ids, PageRankGraph
+from langgraph_rag.tools.graph_rows import Nodes, Rows, forget
+from langgraph_rag.tools.names import Names
+from langgraph_rag.tools.pagerank import Ids, PageRankGraph, PassageNodes
 
 _BRACKETS = re.compile(r"\s*\([^()]*\)")
-_COMMON = 200  # phrases a word may stand in and still tell similar ones
-_ALIKE = 0.5  # share of the words of two phrases that both have; with fewer they hardly ever mean the same
 
 
 @dataclass(frozen=True)
 class HierarchyGraph:
-    """Nodes are numbers: passages first, then sentences, then phrases; edges say what contains what.
+    """Nodes are numbers: of passages by id, sentences by text, phrases by normal form; edges say what contains what.
 
     A sentence that stands in several passages is one node, and so are the spellings of a phrase with one normal form
-    (`phrases` maps the normal form to the node, `names` lists the first spellings). The title belongs to the first
-    sentence. Nothing here changes: after the records have, another one is built.
+    (`spellings` has the first). The title belongs to the first sentence. Nothing here changes: after the records have,
+    another one is made.
     """
 
-    passages: tuple[str, ...]
+    passages: PassageNodes
     sentences: Mapping[str, int]
     phrases: Mapping[str, int]
-    names: tuple[str, ...]
+    spellings: Mapping[str, str]
     sources: Ids
     targets: Ids
-
-    @classmethod
-    def of(cls, records: Iterable[Record]) -> "HierarchyGraph":
-        """Build the graph of passages with their stored sentences and phrases."""
-        ids: list[str] = []
-        sentences: dict[str, int] = {}
-        phrases: dict[str, int] = {}
-        names: list[str] = []
-        stands, says = array("q"), array("q")  # passage and sentence, sentence and phrase, by turns
-        for number, record in enumerate(records):
-            ids.append(record["id"])
-            forms = [(f" {form} ", form, spelling) for form, spelling in _forms(record).items()]
-            for place, sentence in enumerate(record["sentences"]):
-                node = sentences.setdefault(sentence, len(sentences))
-                stands.extend((number, node))
-                text = f" {normalise(sentence if place else record['title'] + ' ' + sentence)} "
-                for words, form, spelling in forms:
-                    if words in text:
-                        if form not in phrases:
-                            phrases[form] = len(names)
-                            names.append(spelling)
-                        says.extend((node, phrases[form]))
-        first, second = len(ids), len(ids) + len(sentences)
-        edges = np.concatenate(
-            [_distinct(stands, len(sentences)) + [[0], [first]], _distinct(says, len(names)) + [[first], [second]]],
-            axis=1,
-        )
-        return cls(
-            passages=tuple(ids),
-            sentences={text: first + node for text, node in sentences.items()},
-            phrases={form: second + node for form, node in phrases.items()},
-            names=tuple(names),
-            sources=edges[0],
-            targets=edges[1],
-        )
-
-    @cached_property
-    def walk(self) -> PageRankGraph:
-        """The graph to walk on, undirected and unweighted."""
-        return PageRankGraph.from_edges(
-            len(self.passages) + len(self.sentences) + len(self.names), self.sources, self.targets
-        )
-
-    @cached_property
-    def numbers(self) -> Mapping[str, int]:
-        """The node of each passage id."""
-        return {id_: number for number, id_ in enumerate(self.passages)}
-
-    def ready(self) -> "HierarchyGraph":
-        """Return this graph after building what is otherwise built when first used."""
-        _ = self.walk, self.numbers, self._by_word
-        return self
+    walk: PageRankGraph
+    """Undirected and unweighted."""
+    names: Names
+    """The phrases by their words; some may have come since."""
 
     def has(self, phrase: str) -> bool:
         """Tell whether a phrase is known, however it is capitalised and punctuated."""
@@ -98,41 +50,82 @@ class HierarchyGraph:
 
     def similar(self, text: str, limit: int = 10) -> list[str]:
         """Return the phrases that share most words, half of them at least, and all numbers with a text, best first."""
-        words = frozenset(normalise(text).split())
-        numbers = {word for word in words if word.isdigit()}
-        shared: Counter[str] = Counter()
-        for word in words:
-            forms = self._by_word.get(word, [])
-            if len(forms) <= _COMMON:
-                shared.update(forms)
-        likeness = {
-            form: count / len(words | frozenset(form.split()))
-            for form, count in shared.items()
-            if {word for word in form.split() if word.isdigit()} == numbers
-        }
-        alike = [form for form, share in likeness.items() if share >= _ALIKE]
-        best = sorted(alike, key=lambda form: (-likeness[form], form))[:limit]
-        return [self.names[self.phrases[form] - len(self.passages) - len(self.sentences)] for form in best]
+        form = normalise(text)
+        shares = self.names.alike(form, self.phrases)
+        alike = [phrase for phrase in shares if _numbers(phrase) == _numbers(form)]
+        best = sorted(alike, key=lambda phrase: (-shares[phrase], phrase))[:limit]
+        return [self.spellings[phrase] for phrase in best]
 
     def networkx(self) -> Any:
         """Return a NetworkX copy with `kind` and `name` on each node, for drawing and analysis."""
         graph = nx.Graph()
-        graph.add_nodes_from((node, {"kind": "passage", "name": id_}) for node, id_ in enumerate(self.passages))
-        graph.add_nodes_from((node, {"kind": "sentence", "name": text}) for text, node in self.sentences.items())
-        graph.add_nodes_from(
-            (node, {"kind": "phrase", "name": name})
-            for node, name in zip(self.phrases.values(), self.names, strict=True)
-        )
+        kinds = ("passage", self.passages), ("sentence", self.sentences), ("phrase", self.phrases)
+        for kind, nodes in kinds:
+            graph.add_nodes_from(
+                (node, {"kind": kind, "name": self.spellings.get(key, key) if kind == "phrase" else key})
+                for key, node in nodes.items()
+            )
         graph.add_edges_from(zip(self.sources.tolist(), self.targets.tolist(), strict=True))
         return graph
 
-    @cached_property
-    def _by_word(self) -> Mapping[str, list[str]]:
-        found: defaultdict[str, list[str]] = defaultdict(list)
-        for form in self.phrases:
-            for word in set(form.split()):
-                found[word].append(form)
-        return found
+
+class HierarchyRows:
+    """What a hierarchical graph is made of, kept so that it is soon made anew after passages came or went."""
+
+    def __init__(self) -> None:
+        self._nodes = Nodes()
+        self._passages: defaultdict[str, int] = defaultdict(self._nodes)
+        self._sentences: defaultdict[str, int] = defaultdict(self._nodes)
+        self._phrases: defaultdict[str, int] = defaultdict(self._nodes)
+        self._spellings: dict[str, str] = {}
+        self._names = Names()
+        self._stands = Rows(2)  # passage, sentence
+        self._says = Rows(3)  # passage, sentence, phrase
+
+    def add(self, records: Iterable[Record]) -> None:
+        """Add passages with their stored sentences and phrases."""
+        known, stands, says = len(self._phrases), array("q"), array("q")
+        for record in records:
+            passage = self._passages[record["id"]]
+            forms = [(f" {form} ", form, spelling) for form, spelling in _forms(record).items()]
+            for place, sentence in enumerate(record["sentences"]):
+                node = self._sentences[sentence]
+                stands.extend((passage, node))
+                text = f" {normalise(sentence if place else record['title'] + ' ' + sentence)} "
+                for words, form, spelling in forms:
+                    if words in text:
+                        self._spellings.setdefault(form, spelling)
+                        says.extend((passage, node, self._phrases[form]))
+        self._stands.add(stands)
+        self._says.add(says)
+        self._names.add(islice(self._phrases, known, None))
+
+    def remove_passages(self, ids: Iterable[str]) -> None:
+        """Remove passages, and the sentences and phrases that stand nowhere then."""
+        passages = [self._passages.pop(id_) for id_ in ids if id_ in self._passages]
+        if sentences := self._stands.remove(passages, columns=(1,)):
+            forget(self._sentences, sentences)
+        if phrases := self._says.remove(passages, columns=(2,)):
+            gone = forget(self._phrases, phrases)
+            self._names.remove(gone)
+            for form in gone:
+                del self._spellings[form]
+
+    def graph(self) -> HierarchyGraph:
+        """Make the graph."""
+        size = self._nodes.given
+        pairs = np.concatenate([self._stands.columns, self._says.columns[1:]], axis=1)
+        sources, targets = np.divmod(np.unique(pairs[0] * size + pairs[1]), max(size, 1))
+        return HierarchyGraph(
+            passages=PassageNodes(self._passages),
+            sentences=dict(self._sentences),
+            phrases=dict(self._phrases),
+            spellings=dict(self._spellings),
+            sources=sources,
+            targets=targets,
+            walk=PageRankGraph.from_edges(size, sources, targets),
+            names=self._names,
+        )
 
 
 def _forms(record: Record) -> dict[str, str]:
@@ -142,7 +135,5 @@ def _forms(record: Record) -> dict[str, str]:
     return {form: spelling for spelling in reversed(spellings) if (form := normalise(spelling))}
 
 
-def _distinct(pairs: "array[int]", seconds: int) -> Ids:
-    """Return each pair once, as two rows; the second of each is below `seconds`."""
-    one, other = np.frombuffer(pairs, np.int64).reshape(-1, 2).T
-    return np.stack(np.divmod(np.unique(one * seconds + other), max(seconds, 1)))
+def _numbers(form: str) -> set[str]:
+    return {word for word in form.split() if word.isdigit()}

@@ -9,7 +9,6 @@ from tqdm.auto import tqdm
 
 from langgraph_rag.errors import EmbeddingsMismatchError
 from langgraph_rag.records import Passage, Record
-from langgraph_rag.tools.derived_graphs import DerivedGraphs
 from langgraph_rag.tools.embeddings import name_of
 from langgraph_rag.tools.record_store import RecordStore, content_hash
 from langgraph_rag.tools.similarity import Similarity
@@ -27,12 +26,11 @@ class Indexer:
     def __init__(
         self,
         records: RecordStore,
-        graphs: DerivedGraphs,
         vectors: VectorIndex,
         similarity: Similarity,
         embeddings: Embeddings,
     ) -> None:
-        self._records, self._graphs, self._vectors, self._similarity = records, graphs, vectors, similarity
+        self._records, self._vectors, self._similarity = records, vectors, similarity
         self._embedder = name_of(embeddings)
 
     def compare(self, passages: Sequence[Passage]) -> tuple[list[Passage], list[Passage]]:
@@ -53,7 +51,7 @@ class Indexer:
     def remove(self, ids: Sequence[str]) -> None:
         """Remove passages with all that came from them alone."""
         if ids:
-            unused = self._graphs.delete(ids)
+            unused = self._records.delete(ids)
             self._vectors.delete(ids, unused)
             self._similarity.forget_triples(unused)
 
@@ -127,7 +125,7 @@ class Indexer:
         """Remove the vectors first: those that a kill leaves missing are made of the records, old or new."""
         ids, vectors = [record["id"] for record in records], embedding.result()
         self._vectors.delete(ids)
-        unused = self._graphs.replace(records)
+        unused = self._records.replace(records)
         self._vectors.delete([], unused)
         self._similarity.forget_triples(unused)
         self._vectors.put(ids, vectors)

@@ -95,12 +95,12 @@ class KnowledgeBase:
         self._similarity = Similarity(embeddings, vectors, records, writable=lock.is_locked)
         self._graphs = DerivedGraphs(records)
         self._searcher = Searcher(records, self._similarity, self._graphs.entities)
-        self._indexer = Indexer(records, self._graphs, vectors, self._similarity, embeddings)
-        self._reader = TripleReader(records, self._graphs)
+        self._indexer = Indexer(records, vectors, self._similarity, embeddings)
+        self._reader = TripleReader(records)
         self._writing, self._embedding_triples = threading.Lock(), threading.Lock()
         self._closed, self._process = False, os.getpid()
-        self._triples_embedded_of: tuple[int, int, str] | None = None  # edition and readings, and whose triples
-        self._remembered: tuple[int, dict[str, Record]] = 0, {}  # passages by id, with the edition of the records
+        self._triples_embedded_of: tuple[int, int, str] | None = None  # the ends of both logs, and whose triples
+        self._remembered: tuple[int, dict[str, Record]] = 0, {}  # passages by id, with the end of the log of changes
         self._reads: Coalescer[Callable[[], Any], Any] = Coalescer(lambda works: [work() for work in works], largest=1)
 
     @classmethod
@@ -283,17 +283,17 @@ class KnowledgeBase:
 
     @property
     def graph(self) -> TripleGraph:
-        """The graph of all triples, built when first asked for and kept in step afterwards."""
+        """The graph of all triples, built when first asked for; asked for again, it has what changed since."""
         return self._graphs.triples(self.extractor.version)
 
     @property
     def entities(self) -> EntityGraph:
-        """The graph of all entities to walk on, built when first asked for after facts came or went."""
+        """The graph of all entities to walk on, made anew when asked for after facts came or went."""
         return self._graphs.entities(self.extractor.version)
 
     @property
     def hierarchy(self) -> HierarchyGraph:
-        """The graph of passages, sentences and phrases, built when first asked for after passages came or went."""
+        """The graph of passages, sentences and phrases, made anew when asked for after passages came or went."""
         return self._graphs.hierarchy()
 
     @property
@@ -379,7 +379,7 @@ class KnowledgeBase:
 
     async def ahierarchy(self) -> HierarchyGraph:
         """Return the graph of passages, sentences and phrases, ready to walk on."""
-        return await asyncio.to_thread(lambda: self.hierarchy.ready())
+        return await asyncio.to_thread(lambda: self.hierarchy)
 
     async def anear_entities(self, texts: Sequence[str], k: int = 10) -> list[ScoredPassage]:
         """Return the k passages nearest to the entities that texts name, by personalized PageRank over the triples."""
@@ -429,9 +429,9 @@ class KnowledgeBase:
 
     def _remembered_passages(self) -> dict[str, Record]:
         """Return the passages read last; nothing where they may have changed since, or may change elsewhere."""
-        edition, remembered = self._remembered
-        if edition != self._records.edition or len(remembered) > _REMEMBERED_PASSAGES or not self._lock.is_locked:
-            self._remembered = self._records.edition, {}
+        end, remembered = self._remembered
+        if end != self._records.changes.end or len(remembered) > _REMEMBERED_PASSAGES or not self._lock.is_locked:
+            self._remembered = self._records.changes.end, {}
         return self._remembered[1]
 
     def _unread_and_triples(self, ids: Sequence[str], extractor: str) -> tuple[list[str], list[Triple]]:
@@ -439,7 +439,8 @@ class KnowledgeBase:
 
     def _embed_all_triples(self) -> None:
         with self._embedding_triples:
-            state = self._records.edition, self._records.readings, self.extractor.version
+            extractor = self.extractor.version
+            state = self._records.changes.end, self._records.readings(extractor).end, extractor
             if self._lock.is_locked and self._triples_embedded_of != state:
                 self.embed_triples(progress=False)
                 self._similarity.index_triples()
@@ -447,7 +448,7 @@ class KnowledgeBase:
 
     def _near_entities(self, texts: Sequence[str], k: int) -> list[ScoredPassage]:
         graph = self.entities
-        return graph.rank({node: 1.0 for text in texts for node in graph.link(text)}, k)
+        return graph.rank({graph.entities[name]: 1.0 for text in texts for name in graph.link(text)}, k)
 
     def _stored_triples(self, ids: Sequence[str]) -> list[Triple]:
         return self._records.triples(ids, self.extractor.version)

@@ -1,7 +1,8 @@
 """Personalized PageRank on a graph kept as flat arrays, built once and shared by all questions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,15 +18,23 @@ RESTART = 0.5  # beta of MGranRAG's Eq. 5; the damping factor 0.5 of both papers
 EPSILON = 1e-6  # residue per edge that is not worth passing on
 
 
-def ranking(passages: Sequence[str], scores: Numbers, k: int) -> list[ScoredPassage]:
-    """Return the k passages with the highest scores above 0, best first, equal ones by id; their nodes come first."""
-    above = scores[: len(passages)]
-    reached = np.flatnonzero(above)
-    if reached.size > k:
-        lowest = np.partition(above[reached], -k)[-k]
-        reached = reached[above[reached] >= lowest]
-    found = [ScoredPassage(id=passages[node], score=float(above[node])) for node in reached.tolist()]
-    return sorted(found, key=lambda passage: (-passage["score"], passage["id"]))[:k]
+class PassageNodes(dict[str, int]):
+    """The nodes of passages by id."""
+
+    def best(self, scores: Numbers, k: int) -> list[ScoredPassage]:
+        """Return the k passages with the highest scores (of all nodes) above 0, best first, equal ones by id."""
+        ids, nodes = self._columns
+        above = scores.take(nodes)
+        reached = np.flatnonzero(above)
+        if reached.size > k:
+            lowest = np.partition(above[reached], -k)[-k]
+            reached = reached[above[reached] >= lowest]
+        found = [ScoredPassage(id=ids[place], score=float(above[place])) for place in reached.tolist()]
+        return sorted(found, key=lambda passage: (-passage["score"], passage["id"]))[:k]
+
+    @cached_property
+    def _columns(self) -> tuple[list[str], Ids]:
+        return list(self), np.fromiter(self.values(), np.int64, len(self))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 import sqlite3
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing_extensions import TypedDict
 from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.matching import triple_key, triple_text
 from langgraph_rag.records import Record, ScoredPassage, Source, Statement, Triple
+from langgraph_rag.tools.change_log import ChangeLog
 from langgraph_rag.tools.database import Database
 from langgraph_rag.tools.stop_words import stop_words
 from langgraph_rag.tools.vectors import Matrix
@@ -55,8 +56,7 @@ CREATE TRIGGER IF NOT EXISTS origins_in AFTER INSERT ON passages BEGIN
 INSERT OR IGNORE INTO origins SELECT number, coalesce(source, '') FROM passages;
 COMMIT;
 """
-_editions: Counter[Path] = Counter()  # by file: a process may open one more than once
-_readings: Counter[Path] = Counter()  # likewise
+_logs: defaultdict[tuple[Path, str], ChangeLog] = defaultdict(ChangeLog)  # by file: one may be open more than once
 _VECTORS = "CREATE TABLE IF NOT EXISTS triple_vectors (id TEXT PRIMARY KEY, vector BLOB NOT NULL)"
 _PAGE = 10_000  # triples
 _WORD = re.compile(r"\w+")
@@ -107,14 +107,13 @@ class RecordStore:
             )
 
     @property
-    def edition(self) -> int:
-        """A number that grows whenever this process, by any of its openings of the file, adds or removes passages."""
-        return _editions[self._file]
+    def changes(self) -> ChangeLog:
+        """Which passages came, went or changed by this process, whichever of its openings of the file it used."""
+        return _logs[self._file, ""]
 
-    @property
-    def readings(self) -> int:
-        """A number that grows whenever this process, by any of its openings of the file, stores triples."""
-        return _readings[self._file]
+    def readings(self, extractor: str) -> ChangeLog:
+        """Return the log of the passages whose triples an extractor stored, likewise."""
+        return _logs[self._file, extractor]
 
     def close(self) -> None:
         """Close the file."""
@@ -146,7 +145,7 @@ class RecordStore:
                 "INSERT INTO passages (id, title, text, source, hash, sentences, phrases) VALUES (?, ?, ?, ?, ?, ?, ?)",
                 rows,
             )
-            _editions[self._file] += 1
+        self.changes.add([record["id"] for record in records])
 
     def delete(self, ids: Sequence[str]) -> list[str]:
         """Remove passages and all that came from them alone; return the ids of triple vectors nobody needs now."""
@@ -154,18 +153,20 @@ class RecordStore:
             doomed = [row[0] for row in self._db.by_ids(
                 "SELECT DISTINCT vector FROM triples JOIN passages ON number = passage WHERE id IN", ids)]  # fmt: skip
             self._db.by_ids("DELETE FROM passages WHERE id IN", ids)
-            _editions[self._file] += 1
             kept = {row[0] for row in self._db.by_ids("SELECT DISTINCT vector FROM triples WHERE vector IN", doomed)}
             unused = [vector for vector in doomed if vector not in kept]
             self._db.by_ids("DELETE FROM triple_vectors WHERE id IN", unused)
-            return unused
+        self.changes.add(ids)
+        return unused
 
     def replace(self, records: Sequence[Record]) -> list[str]:
         """Store passages in place of those of the same ids; return the ids of triple vectors nobody needs now."""
+        ids = [record["id"] for record in records]
         with self._db.change():
-            unused = self.delete([record["id"] for record in records])
+            unused = self.delete(ids)
             self.insert(records)
-            return unused
+        self.changes.add(ids)  # again, because only now others can read it
+        return unused
 
     def passages(self, ids: Sequence[str]) -> list[Record]:
         """Return the stored passages of the given ids, in that order; unknown ids are left out."""
@@ -242,7 +243,7 @@ class RecordStore:
                 query = "DELETE FROM origins WHERE source = ? AND passage = (SELECT number FROM passages WHERE id = ?)"
                 self._db.execute(query, (source, id_))
                 self._db.execute(f"UPDATE passages SET source = ({first}) WHERE id = ?", (id_,))
-            _editions[self._file] += bool(origins)
+        self.changes.add([id_ for id_, _ in origins])
 
     # --- triples -----------------------------------------------------------------------------------------------------
     def unextracted(self, extractor: str, ids: Sequence[str] | None = None) -> list[str]:
@@ -283,7 +284,7 @@ class RecordStore:
                     for position, fact in enumerate(found)
                 ],  # fmt: skip
             )
-            _readings[self._file] += 1
+        self.readings(extractor).add(ids)
 
     def triples(self, ids: Sequence[str], extractor: str) -> list[Triple]:
         """Return the triples of the given passages, in the order of the ids, equal ones as one with all sources."""
@@ -301,8 +302,11 @@ class RecordStore:
                 entry["sources"].append(Source(passage_id=id_, sentences=sentences))
         return list(merged.values())
 
-    def statements(self, extractor: str) -> Iterator[Statement]:
-        """Yield what all passages state as an extractor read them, in the order of adding."""
+    def statements(self, extractor: str, ids: Sequence[str] | None = None) -> Iterable[Statement]:
+        """Return what passages (all, in the order of adding, or some) state as an extractor read them."""
+        return self._statements(extractor) if ids is None else self.statements_of(ids, extractor)
+
+    def _statements(self, extractor: str) -> Iterator[Statement]:
         query = (
             "SELECT passage, position, id, head, relation, tail FROM triples JOIN passages ON number = passage "
             "WHERE extractor = ? AND (passage, position) > (?, ?) ORDER BY passage, position LIMIT ?"

@@ -8,7 +8,6 @@ from concurrent.futures import Future
 from tqdm.auto import tqdm
 
 from langgraph_rag.records import Record
-from langgraph_rag.tools.derived_graphs import DerivedGraphs
 from langgraph_rag.tools.extraction import Reading, TripleExtractor, supporting_sentences
 from langgraph_rag.tools.record_store import Fact, RecordStore
 
@@ -18,8 +17,8 @@ _BATCH = 512  # passages whose triples are read side by side
 class TripleReader:
     """Has an extractor read passages, and stores what it finds with the sentences that state it."""
 
-    def __init__(self, records: RecordStore, graphs: DerivedGraphs) -> None:
-        self._records, self._graphs = records, graphs
+    def __init__(self, records: RecordStore) -> None:
+        self._records = records
         self._reading: dict[tuple[str, str], Future[None]] = {}  # by extractor and passage
         self._reading_lock = threading.Lock()
 
@@ -62,4 +61,4 @@ class TripleReader:
         for id_, triples in readings:
             places = supporting_sentences(triples, passages[id_])
             facts.append((passages[id_], [Fact(triple=t, sentences=s) for t, s in zip(triples, places, strict=True)]))
-        self._graphs.save_facts(extractor, facts)
+        self._records.save_facts(extractor, facts)

@@ -342,7 +342,7 @@ def test_the_papers_weights_share_each_granularity_by_equations_2_to_4(kb: Knowl
 
     seeds = personalization(grown, PAPER, before=before, similar=similar, asked=["Norland", "Nowhere"])  # type: ignore[arg-type]
 
-    passages, sentences, phrases = graph.numbers, graph.sentences, graph.phrases
+    passages, sentences, phrases = graph.passages, graph.sentences, graph.phrases
     vint = 2.0 / graph.walk.degree([phrases["orla vint"]])[0]
     norland = 2.0 * 0.5 / graph.walk.degree([phrases["norland"]])[0]
     assert seeds == pytest.approx(
@@ -366,7 +366,7 @@ def test_the_official_weights_are_not_shared(kb: KnowledgeBase) -> None:
     degree = graph.walk.degree([graph.phrases["pellworth"]])[0]
     assert seeds == pytest.approx(
         {
-            graph.numbers["vint"]: 2.0,
+            graph.passages["vint"]: 2.0,
             graph.sentences[TOWN]: 3.0,
             graph.phrases["pellworth"]: 48 * (1 + 1 / (degree + 1)),
         }

@@ -1,0 +1,161 @@
+"""The graphs in step with the records: grown and shrunk passage by passage, they are what a new process would build."""
+
+import random
+from collections import Counter, deque
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fakes import ArithmeticEmbeddings
+
+from langgraph_rag.records import Record, Statement
+from langgraph_rag.tools.change_log import _KEPT, ChangeLog
+from langgraph_rag.tools.entity_graph import EntityGraph, EntityRows
+from langgraph_rag.tools.hierarchy_graph import HierarchyGraph, HierarchyRows
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+NAMES = ["Kell", "kell", "Ada Renk", "Renk", "Halden Ferry", "Norrland", "Sund", "Tolmar Bridge", "Old Tolmar", "?!"]
+RELATIONS = ["lies in", "Lies in", "was built by", "serves"]
+
+
+# --- what changed ----------------------------------------------------------------------------------------------------
+def test_a_log_tells_what_changed_since_a_place_each_once() -> None:
+    log = ChangeLog()
+    log.add(["a", "b"])
+    place = log.end
+    log.add(["c", "a"])
+    log.add(["c"])
+
+    assert log.since(place) == ["c", "a"]
+    assert log.since(log.end) == []
+    assert log.since(0) == ["a", "b", "c"]
+
+
+def test_a_log_tells_when_too_much_changed_to_remember() -> None:
+    log = ChangeLog()
+    log.add([str(number) for number in range(_KEPT)])
+    assert len(log.since(0) or ()) == _KEPT
+
+    log.add(["one more"])
+
+    assert log.since(0) is None
+    assert log.since(_KEPT) == ["one more"]
+
+
+# --- rows that grow and shrink ---------------------------------------------------------------------------------------
+def stated(id_: str, seed: int) -> list[Statement]:
+    chance = random.Random(seed)
+    facts = range(chance.randrange(5))
+    return [(id_, chance.choice(NAMES), chance.choice(RELATIONS), chance.choice(NAMES)) for _ in facts]
+
+
+def recorded(id_: str, seed: int) -> Record:
+    chance = random.Random(seed)
+    sentences = [f"{chance.choice(NAMES)} {chance.choice(RELATIONS)} {chance.choice(NAMES)}." for _ in range(3)]
+    title, phrases = chance.choice(NAMES), chance.sample(NAMES, 3)
+    return Record(id=id_, title=title, text=" ".join(sentences), hash="", sentences=sentences, phrases=phrases)
+
+
+def changes() -> Iterator[tuple[list[str], dict[str, int], dict[str, int]]]:
+    """Yield what changes, what comes in its place (with the seed of its text), and what is there afterwards."""
+    chance, there = random.Random(7), dict[str, int]()
+    for _ in range(30):
+        gone = chance.sample(sorted(there), min(len(there), chance.randrange(4)))
+        come = {f"p{chance.randrange(12)}": chance.randrange(1000) for _ in range(2)}
+        there = {id_: seed for id_, seed in there.items() if id_ not in gone} | come
+        yield list(dict.fromkeys([*gone, *come])), come, dict(there)
+
+
+def found_by_walks(graph: EntityGraph) -> dict[str, dict[str, float]]:
+    """Return what a walk from each entity finds."""
+    return {
+        name: {passage["id"]: passage["score"] for passage in graph.rank({node: 1.0}, 99)}
+        for name, node in graph.entities.items()
+    }
+
+
+def test_an_entity_graph_that_grew_and_shrank_is_one_made_at_once() -> None:
+    rows = EntityRows()
+    for changed, come, there in changes():
+        rows.remove_passages(changed)
+        rows.add(statement for id_, seed in come.items() for statement in stated(id_, seed))
+        grown = rows.graph(list(there))
+
+        anew = EntityRows()
+        anew.add(statement for id_, seed in there.items() for statement in stated(id_, seed))
+        made = anew.graph(list(there))
+        found, expected = found_by_walks(grown), found_by_walks(made)
+        assert found.keys() == expected.keys()
+        assert all(found[name] == pytest.approx(expected[name]) for name in expected)
+        for text in ("Does the Halden Ferry serve Kell?", "the Bridge of Tolmar", "Who is Renk?"):
+            assert set(grown.link(text)) == set(made.link(text))
+
+
+def contained(graph: HierarchyGraph) -> Counter[tuple[str, str]]:
+    kinds = [("p", graph.passages), ("s", graph.sentences), ("w", graph.phrases)]
+    names = {node: f"{kind} {key}" for kind, nodes in kinds for key, node in nodes.items()}
+    return Counter((names[one], names[other]) for one, other in zip(graph.sources, graph.targets, strict=True))
+
+
+def test_a_hierarchical_graph_that_grew_and_shrank_is_one_made_at_once() -> None:
+    rows = HierarchyRows()
+    for changed, come, there in changes():
+        rows.remove_passages(changed)
+        rows.add(recorded(id_, seed) for id_, seed in come.items())
+        grown = rows.graph()
+
+        anew = HierarchyRows()
+        anew.add(recorded(id_, seed) for id_, seed in there.items())
+        made = anew.graph()
+        assert contained(grown) == contained(made)
+        assert grown.spellings.keys() == made.spellings.keys() == made.phrases.keys()
+        for name in NAMES:
+            assert len(grown.similar(name)) == len(made.similar(name))
+
+
+def test_a_graph_that_somebody_holds_stays_as_it_was() -> None:
+    rows = EntityRows()
+    rows.add([("renk", "Ada Renk", "was born on", "Kell")])
+    held = rows.graph(["renk"])
+    rows.add([("bridge", "Tolmar Bridge", "built by", "Ada Renk"), ("other", "Renk the Elder", "lived on", "Kell")])
+    rows.graph(["renk", "bridge", "other"])
+
+    assert held.link("Tolmar Bridge, and Renk the Elder") == []
+    assert [passage["id"] for passage in held.rank({held.entities["kell"]: 1.0}, 10)] == ["renk"]
+
+
+# --- in the knowledge base -------------------------------------------------------------------------------------------
+def test_what_one_opening_changes_the_graphs_of_another_have(kb: KnowledgeBase) -> None:
+    with KnowledgeBase.open(kb.path, ArithmeticEmbeddings()) as other:
+        assert other.graph.neighbours("Tilda Marsh") == []
+        assert not (other.hierarchy.has("Tilda Marsh") or other.entities.link("Tilda Marsh"))
+
+        kb.add([{"id": "runner", "title": "Tilda Marsh", "text": "Tilda Marsh was born in Skellby."}], progress=False)
+        assert other.graph.neighbours("Tilda Marsh") == [["Tilda Marsh", "was born in", "Skellby"]]
+        assert other.hierarchy.has("Tilda Marsh")
+        assert other.entities.link("Tilda Marsh") == ["tilda marsh"]
+
+        kb.delete(["runner"])
+        assert other.graph.neighbours("Tilda Marsh") == []
+        assert not (other.hierarchy.has("Tilda Marsh") or other.entities.link("Tilda Marsh"))
+
+
+def test_after_more_changes_than_the_log_holds_the_graphs_are_built_anew(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kb._records.changes, "_last", deque(maxlen=1))
+    assert kb.entities.link("Skellby") == ["skellby"]
+    assert kb.hierarchy.has("Casper Holm")
+
+    kb.add([{"id": f"t{n}", "title": f"Tarn {n}", "text": f"Tarn {n} lies in Norland."} for n in range(3)])
+    kb.delete(["holm", "winter-tide", "salt-road"])
+
+    assert kb.entities.link("Tarn 2") == ["tarn 2"]
+    assert not kb.hierarchy.has("Casper Holm")
+
+
+def test_making_a_knowledge_base_does_not_build_its_graphs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(EntityRows, "add", None)
+    monkeypatch.setattr(HierarchyRows, "add", None)
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings()) as kb:
+        assert kb.add([{"id": "a", "text": "Kell lies in Norrland."}], progress=False)["added"] == 1
