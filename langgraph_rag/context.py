@@ -50,7 +50,7 @@ class Context:
 
     def __post_init__(self) -> None:
         whole = """top_k recall_k max_candidates max_steps read_k max_question_chars max_concurrency similar_k
-            max_reading_tokens max_model_calls max_tokens""".split()
+            max_reading_tokens max_history_tokens max_model_calls max_tokens""".split()
         for name in whole:
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int) or value < 1):

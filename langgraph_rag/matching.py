@@ -3,11 +3,13 @@
 import difflib
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 _NOT_WORD = re.compile(r"[\W_]+")
 _DIGITS = re.compile(r"\d+")
+_SIMILAR = 0.85  # difflib ratio of two items
+_SIMILAR_PART = 0.8  # likewise, of two heads, relations or tails; names are short
 
 
 @lru_cache(maxsize=65_536)  # names and relations come again and again
@@ -26,30 +28,51 @@ def triple_text(triple: Sequence[str]) -> str:
     return " ".join(triple)
 
 
-def resolve(returned: Sequence[str], given: Sequence[str], *, cutoff: float = 0.85) -> tuple[list[int], int]:
+def resolve(returned: Sequence[str], given: Sequence[str]) -> tuple[list[int], int]:
     """Find which given items a model meant.
 
     An item is meant if it is equal in normal form, else if it is the most similar one (difflib ratio of the normal
-    forms at least `cutoff`) and has the same numbers in it.
+    forms at least 0.85) and has the same numbers in it.
 
     Returns:
         The positions in `given`, without repetition, in the order returned; and how many returned items match none.
     """
     forms = [normalise(item) for item in given]
-    positions: dict[int, None] = {}
-    dropped = 0
-    for item in returned:
-        form = normalise(item)
-        position = forms.index(form) if form in forms else _closest(form, forms, cutoff)
-        if position is None:
-            dropped += 1
-        else:
-            positions[position] = None
-    return list(positions), dropped
+    return _found(_meant(normalise(item), forms, range(len(forms))) for item in returned)
 
 
-def _closest(form: str, forms: list[str], cutoff: float) -> int | None:
+def resolve_triples(returned: Sequence[Sequence[str]], given: Sequence[Sequence[str]]) -> tuple[list[int], int]:
+    """Find which given triples a model meant, as `resolve` does; of a similar one each part must be similar, too.
+
+    Otherwise "father" could become "mother" and "born in" another town, because the rest of the triple is the same.
+    """
+    forms = [normalise(triple_text(triple)) for triple in given]
+    return _found(
+        _meant(normalise(triple_text(triple)), forms, (n for n, other in enumerate(given) if _alike(triple, other)))
+        for triple in returned
+    )
+
+
+def _found(meant: Iterable[int | None]) -> tuple[list[int], int]:
+    positions = list(meant)
+    known = [position for position in positions if position is not None]
+    return list(dict.fromkeys(known)), len(positions) - len(known)
+
+
+def _meant(form: str, forms: list[str], similar: Iterable[int]) -> int | None:
+    """Return the position of the equal form, else of the closest of those that may be similar."""
+    if form in forms:
+        return forms.index(form)
     numbers = sorted(_DIGITS.findall(form))
-    same_numbers = [other for other in forms if sorted(_DIGITS.findall(other)) == numbers]
-    closest = difflib.get_close_matches(form, same_numbers, n=1, cutoff=cutoff)
-    return forms.index(closest[0]) if closest else None
+    positions = {
+        forms[position]: position for position in similar if sorted(_DIGITS.findall(forms[position])) == numbers
+    }
+    closest = difflib.get_close_matches(form, positions, n=1, cutoff=_SIMILAR)
+    return positions[closest[0]] if closest else None
+
+
+def _alike(one: Sequence[str], other: Sequence[str]) -> bool:
+    parts = zip(map(normalise, one), map(normalise, other), strict=False)
+    return len(one) == len(other) and all(
+        difflib.SequenceMatcher(None, part, like).ratio() >= _SIMILAR_PART for part, like in parts
+    )

@@ -86,7 +86,7 @@ def test_nested_braces_and_raw_line_breaks_in_strings_are_read() -> None:
         ('<think>It is {"name": "Kell", "inhabitants": 4200}', "it contains no JSON object"),
         ('{"name": "Kell"}', "field 'inhabitants': Field required"),
         ('{"name": "Kell", "inhabitants": "many"}', "field 'inhabitants': Input should be a valid integer"),
-        ('{"name": "K", "inhabitants": 1, "twins": [["a", 2]]}', "field 'twins.0.1': Input should be a valid string"),
+        ('{"name": "K", "inhabitants": 1, "twins": [["a", []]]}', "field 'twins.0.1': Input should be a valid string"),
         ('{{"city": "Kell"}}', "field 'name': Field required"),
         ("{[1]: 2}", "it contains no JSON object"),
         ('{"twins": ' + "[" * 5000, "it contains no JSON object"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from langgraph_rag.matching import normalise, resolve, triple_key, triple_text
+from langgraph_rag.matching import normalise, resolve, resolve_triples, triple_key, triple_text
 
 GIVEN = [
     "Orla Vint directed The Salt Road",
@@ -76,11 +76,25 @@ def test_an_item_returned_twice_is_meant_once_and_not_dropped() -> None:
     assert resolve([GIVEN[1], GIVEN[0], GIVEN[1].upper()], GIVEN) == ([1, 0], 0)
 
 
-def test_how_similar_is_similar_enough_can_be_set() -> None:
-    returned = ["Skellby is a large fishing village in Norland"]
+FACTS = [["Ada Renk", "was born in", "Bergen"], ["Ada Renk", "mother", "Ines Barrow"], ["Philip", "is", "king"]]
 
-    assert resolve(returned, GIVEN) == ([], 1)
-    assert resolve(returned, GIVEN, cutoff=0.7) == ([3], 0)
+
+@pytest.mark.parametrize(
+    ("returned", "meant"),
+    [
+        (["ADA RENK", "was  born in", "Bergen."], [0]),
+        (["Ada Renk", "born in", "Bergen"], []),
+        (["Ada Renk", "was borne in", "Bergen"], [0]),
+        (["Ada Renk", "was born in", "Berlin"], []),
+        (["Ada Renk", "father", "Ines Barrow"], []),
+        (["Philip", "is not", "king"], []),
+        (["Ada Renk", "was born in Bergen"], [0]),
+        (["Ada Renk"], []),
+        ([], []),
+    ],
+)
+def test_a_similar_triple_is_meant_where_each_part_is_similar(returned: list[str], meant: list[int]) -> None:
+    assert resolve_triples([returned], FACTS) == (meant, 1 - len(meant))
 
 
 def test_nothing_returned_or_nothing_given() -> None:

@@ -180,10 +180,25 @@ def test_whatever_a_refusal_begins_with_may_become_one() -> None:
         "not enough information is given",
         "UNKNOWN",
         "No answer at all",
+        "N/A",
+        "Not mentioned in the passages.",
+        "There is not enough information",
+        "The question cannot be answered",
+        "Unable to determine.",
+        "unknown; the bridge was built in 1911",
     ):
         assert is_refusal(refusal)
         assert all(may_become_refusal(refusal[:end]) for end in range(len(refusal) + 1))
-    for answer in ("Union", "Norland", "yes", "Unknown Pleasures", "the unanswerable question", "Canno"):
+    for answer in (
+        "Union",
+        "Norland",
+        "yes",
+        "Unknown Pleasures",
+        "the unanswerable question",
+        "Canno",
+        "Not Fade Away",
+        "The Question",
+    ):
         assert not is_refusal(answer)
 
 

@@ -131,7 +131,8 @@ def create_cirag(
         graph.add_node(name, Node(AnswerFrom(answerer or llm, _PROMPTS[level], kb, level, _GATHER[level])))
     graph.add_node("conclude", Node(Conclude()))
 
-    cascade: dict[Hashable, str] = {"generate": levels[0], "generate_without_evidence": levels[-1]}
+    unproven = "answer_from_passages" if "passages" in granularities else levels[-1]  # which alone need no triple
+    cascade: dict[Hashable, str] = {"generate": levels[0], "generate_without_evidence": unproven}
     graph.add_edge(START, "receive_question")
     graph.add_edge("receive_question", "retrieve")
     if triples == "online":

@@ -29,6 +29,7 @@ from langgraph_rag.nodes.decompose_knowledge import (
     nearest_triples,
 )
 from langgraph_rag.nodes.identify_candidates import IdentifyCandidates, IdentifyInWholeGraph, TakeAll
+from langgraph_rag.nodes.look_up_question import LookUpQuestion
 from langgraph_rag.nodes.node import Choice, Node
 from langgraph_rag.nodes.rank_documents import RankDocuments, by_best_score, chain_first
 from langgraph_rag.nodes.read_passages import ReadPassages
@@ -141,6 +142,7 @@ def create_kirag(
         whole = nearest_triples if own else all_knowledge(_INTO[knowledge], kb.extractor)
         everything = IdentifyInWholeGraph(kb, whole, scored_by, DEFAULTS)
         graph.add_node("identify_candidates", Node(everything))
+        graph.add_node("look_up_question", Node(LookUpQuestion(kb)))
     else:
         graph.add_node("retrieve", Node(Retrieve(kb)))
         graph.add_node("decompose_knowledge", Node(DecomposeKnowledge(kb, kb.extractor, _INTO[knowledge])))
@@ -158,8 +160,11 @@ def create_kirag(
 
     first = "identify_candidates" if retriever == "none" else "retrieve"
     graph.add_edge(START, "receive_question")
-    graph.add_edge("receive_question", first)
-    if retriever != "none":
+    if retriever == "none":
+        graph.add_edge("receive_question", "look_up_question")
+        graph.add_edge("look_up_question", first)
+    else:
+        graph.add_edge("receive_question", first)
         graph.add_edge("retrieve", "decompose_knowledge")
         graph.add_edge("decompose_knowledge", "identify_candidates")
     graph.add_conditional_edges("identify_candidates", Choice(after_identify), ["construct_chain", "rank_documents"])

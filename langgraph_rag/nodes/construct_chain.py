@@ -1,6 +1,9 @@
-"""KiRAG's reasoning chain construction (section 3.2): the model completes the chain, its first piece is taken."""
+"""KiRAG's reasoning chain construction (section 3.2): the model completes the chain, its first piece is taken.
 
-from collections.abc import Callable
+Pieces that were not shown are filtered out before (appendix B.3).
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +11,7 @@ from langchain_core.language_models import BaseChatModel
 from typing_extensions import TypedDict
 
 from langgraph_rag.llm import ask
-from langgraph_rag.matching import resolve, triple_text
+from langgraph_rag.matching import normalise, resolve, resolve_triples, triple_text
 from langgraph_rag.metering import count_dropped
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.kirag import ANSWER_MARK, ChainOfTexts, ChainOfTriples
@@ -16,7 +19,7 @@ from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Candidate, TraceStep
 
 MAX_REFUSED = 2
-"""Completions that may begin with what was not shown before the chain ends."""
+"""Completions that may hold nothing but what was not shown before the chain ends."""
 
 
 class ConstructChainInput(TypedDict):
@@ -38,7 +41,7 @@ def chain_query(question: str, chain: list[Candidate]) -> str:
 
 @dataclass(frozen=True)
 class ConstructChain:
-    """Ask for the whole rest of the chain and take the first piece of it, if it is one of the candidates."""
+    """Ask for the whole rest of the chain and take the first piece of it that is one of the candidates."""
 
     llm: BaseChatModel
     prompt: Prompt[Any]
@@ -54,21 +57,13 @@ class ConstructChain:
             chain=[self.shown(candidate) for candidate in state["chain"]],
             refused=state["refused"],
         )
-        proposed = [piece if isinstance(piece, str) else triple_text(piece) for piece in reply.chain[:1]]
-        positions, dropped = resolve(proposed, [candidate["name"] for candidate in state["candidates"]])
-        count_dropped(dropped)
-        if dropped:
-            refused = [*state["refused"], *proposed]
-            emit(
-                "construct_chain",
-                step=state["step"],
-                thought=reply.conclusion,
-                taken="",
-                refused=proposed[0],
-                answered=False,
-            )
-            return {"refused": refused, "complete": len(refused) >= MAX_REFUSED, "core": []}
-        return _continued(state, [state["candidates"][position] for position in positions], reply.conclusion)
+        taken, invented = _filtered(reply.chain, state["candidates"], state["chain"])
+        count_dropped(len(invented))
+        refused = "" if taken else next(iter(invented), "")
+        if refused and len(state["refused"]) + 1 < MAX_REFUSED:
+            _tell(state, reply.conclusion, "", refused)
+            return {"refused": [*state["refused"], refused], "core": []}
+        return _continued(state, taken, reply.conclusion, refused)
 
 
 @dataclass(frozen=True)
@@ -77,10 +72,33 @@ class TakeBest:
 
     async def __call__(self, state: ConstructChainInput) -> dict[str, Any]:
         """Return the longer chain."""
-        return _continued(state, state["candidates"][:1], "")
+        return _continued(state, state["candidates"][:1])
 
 
-def _continued(state: ConstructChainInput, taken: list[Candidate], conclusion: str) -> dict[str, Any]:
+def _filtered(
+    pieces: Sequence[str | Sequence[str]], candidates: list[Candidate], chain: list[Candidate]
+) -> tuple[list[Candidate], list[str]]:
+    """Return the first piece that is a candidate, and those before it that are neither that nor in the chain."""
+    known = {normalise(candidate["name"]) for candidate in chain}
+    shown = {normalise(candidate["name"]) for candidate in candidates}
+    invented: list[str] = []
+    for piece in pieces:
+        name = piece if isinstance(piece, str) else triple_text(piece)
+        if normalise(name) in known - shown:  # some models repeat the chain
+            continue
+        if isinstance(piece, str):
+            positions, _ = resolve([piece], [candidate["name"] for candidate in candidates])
+        else:
+            positions, _ = resolve_triples([piece], [candidate["triple"] for candidate in candidates])
+        if positions:
+            return [candidates[positions[0]]], invented
+        invented.append(name)
+    return [], invented
+
+
+def _continued(
+    state: ConstructChainInput, taken: list[Candidate], conclusion: str = "", refused: str = ""
+) -> dict[str, Any]:
     """End the chain where nothing continues it: then it is complete, or there is nothing to complete it with."""
     chain = [*state["chain"], *taken]
     step = TraceStep(
@@ -90,14 +108,7 @@ def _continued(state: ConstructChainInput, taken: list[Candidate], conclusion: s
         core_triples=[candidate["triple"] for candidate in taken if candidate["triple"]],
         next_question="",
     )
-    emit(
-        "construct_chain",
-        step=state["step"],
-        thought=conclusion,
-        taken=taken[0]["text"] if taken else "",
-        refused="",
-        answered=not taken and ANSWER_MARK in conclusion.lower(),
-    )
+    _tell(state, conclusion, taken[0]["text"] if taken else "", refused)
     return {
         "chain": chain,
         "core": taken,
@@ -106,3 +117,8 @@ def _continued(state: ConstructChainInput, taken: list[Candidate], conclusion: s
         "query": chain_query(state["question"], chain),
         "trace": [*state["trace"], step],
     }
+
+
+def _tell(state: ConstructChainInput, conclusion: str, taken: str, refused: str) -> None:
+    answered = not taken and not refused and ANSWER_MARK in conclusion.lower()
+    emit("construct_chain", step=state["step"], thought=conclusion, taken=taken, refused=refused, answered=answered)

@@ -6,6 +6,7 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from langgraph_rag.context import Settings, context
+from langgraph_rag.matching import normalise
 from langgraph_rag.nodes.decompose_knowledge import WholeGraph
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.records import Candidate, ScoredPassage
@@ -74,8 +75,8 @@ class TakeAll:
 
 
 def _unused(knowledge: list[Candidate], chain: list[Candidate]) -> list[Candidate]:
-    used = {candidate["text"].casefold() for candidate in chain}
-    return [candidate for candidate in knowledge if candidate["text"].casefold() not in used]
+    used = {normalise(candidate["text"]) for candidate in chain}
+    return [candidate for candidate in knowledge if normalise(candidate["text"]) not in used]
 
 
 def _best(knowledge: list[Candidate], scores: list[float], most: int | None) -> list[Candidate]:

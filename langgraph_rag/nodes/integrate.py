@@ -8,15 +8,17 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.context import context
 from langgraph_rag.llm import ask
-from langgraph_rag.matching import normalise, resolve, triple_text
+from langgraph_rag.matching import normalise, resolve_triples, triple_key
 from langgraph_rag.metering import count_dropped
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.cirag import HistoryStep, Integration, history_text
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import TraceStep, Triple
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.stop_words import stop_words
 
-_NO_QUESTION = {"", "none", "null", "no question", "n a", "nothing"}
+_NO_QUESTION = {"", "none", "null", "no question", "no next question", "n a", "nothing", "not needed"}
+_NO_MORE = ("no more question", "no further question", "no additional question")
 _SAME_QUESTION = 0.97  # cosine
 _CHARS_PER_TOKEN = 4
 
@@ -51,7 +53,9 @@ class Integrate:
             query=state["query"],
             facts=shown,
         )
-        positions, dropped = resolve([triple_text(fact) for fact in reply.facts], [triple_text(t) for t in shown])
+        kept_before = {triple_key(fact) for step in state["history"] for fact in step["facts"]}
+        returned = [fact for fact in reply.facts if triple_key(fact) not in kept_before]  # some models repeat them
+        positions, dropped = resolve_triples(returned, shown)
         count_dropped(dropped)
         core = [shown[position] for position in positions]
         asked = [step["query"] for step in state["history"]] + [state["query"]]
@@ -84,9 +88,16 @@ class Integrate:
     async def _unasked(self, question: str, asked: list[str]) -> str:
         """Return the question, or nothing where it is none or was asked before."""
         form = normalise(question)
-        if form in _NO_QUESTION or form in map(normalise, asked):
+        if form in _NO_QUESTION or form.startswith(_NO_MORE) or form in map(normalise, asked):
             return ""
-        return "" if max(await self.kb.likeness(question, asked)) >= _SAME_QUESTION else question.strip()
+        likeness = await self.kb.likeness(question, asked)
+        alike = [other for other, cosine in zip(asked, likeness, strict=True) if cosine >= _SAME_QUESTION]
+        return "" if _content(question) in map(_content, alike) else question.strip()
+
+
+def _content(question: str) -> list[str]:
+    """Return the words that tell questions apart which a bi-encoder finds all but equal: Philip I from Philip II."""
+    return sorted(word for word in normalise(question).split() if word not in stop_words())
 
 
 def _shortened(history: list[HistoryStep]) -> list[HistoryStep]:

@@ -25,7 +25,9 @@ class PromptReply(BaseModel):
     `concludes` marks the answer to the question, for which a part of the budget is kept.
     """
 
-    model_config = ConfigDict(extra="ignore", str_strip_whitespace=True, json_schema_extra=_plain)
+    model_config = ConfigDict(
+        extra="ignore", str_strip_whitespace=True, coerce_numbers_to_str=True, json_schema_extra=_plain
+    )
     unasked: ClassVar[Mapping[str, Any] | None] = None
     concludes: ClassVar[bool] = False
 

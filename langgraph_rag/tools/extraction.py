@@ -71,7 +71,7 @@ def _supporting(triple: Sequence[str], title: set[str], sentences: list[set[str]
     head, relation, tail = (_words(part) for part in triple)
     mentioned = (head | tail) - title
     fits = [
-        (len(mentioned & words) + len(tail & words), len(relation & words), -position)
+        (len(mentioned & words) + len(mentioned & tail & words), len(relation & words), -position)
         for position, words in enumerate(sentences)
     ]
     best = -max(fits)[2]

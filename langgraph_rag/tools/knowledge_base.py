@@ -363,10 +363,15 @@ class KnowledgeBase:
         Where another process may change the knowledge base, only those that have one already are searched.
         """
         await asyncio.to_thread(self._embed_all_triples)
-        ids = await self._similarity.search_triples(query, k)
-        passages = await self._read(self._records.stating, ids, self.extractor.version)
-        by_id = {vector_id(entry["triple"]): entry for entry in await self.atriples(passages)}
-        return [by_id[id_] for id_ in ids if id_ in by_id]
+        looked_at, ids = k, await self._similarity.search_triples(query, k)
+        while True:
+            passages = await self._read(self._records.stating, ids, self.extractor.version)
+            by_id = {vector_id(entry["triple"]): entry for entry in await self.atriples(passages)}
+            found = [by_id[id_] for id_ in ids if id_ in by_id]
+            if len(found) >= k or len(ids) < looked_at:
+                return found[:k]
+            looked_at *= 4  # others were read by another extractor
+            ids = await self._similarity.search_triples(query, looked_at)
 
     async def apassages(self, ids: Sequence[str]) -> list[Record]:
         """Return passages with their sentences and phrases, in the order of the ids; unknown ids are left out."""

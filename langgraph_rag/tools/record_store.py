@@ -299,6 +299,8 @@ class RecordStore:
         for id_ in dict.fromkeys(ids):
             for triple, sentences in by_passage.get(id_, []):
                 entry = merged.setdefault(triple_key(triple), Triple(triple=triple, sources=[]))
+                if entry["sources"] and entry["sources"][-1]["passage_id"] == id_:  # in two spellings
+                    sentences = sorted({*entry["sources"].pop()["sentences"], *sentences})
                 entry["sources"].append(Source(passage_id=id_, sentences=sentences))
         return list(merged.values())
 

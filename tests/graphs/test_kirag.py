@@ -193,22 +193,43 @@ def test_an_invented_triple_is_refused_and_asked_for_once_more(places: Knowledge
 
 
 def test_two_invented_triples_end_the_chain(places: KnowledgeBase) -> None:
-    invented = chain(["Kirton End", "part of", "Grimsby"])
+    invented = chain(["Kirton End", "part of", "Grimsby"], conclusion="Its population is open.")
 
     nodes, result = visit(places, ScriptedModel.of([invented, invented, say("unanswerable")]))
 
     assert nodes == ["receive_question", *STEP, "construct_chain", *END]
     assert (result["evidence"], result["usage"]["dropped"]) == ([], 2)
+    assert [step["thought"] for step in result["trace"]] == ["Its population is open."]
 
 
-def test_without_any_triple_the_reader_gets_the_first_retrieval(tmp_path: Path) -> None:
+def test_what_was_not_shown_is_filtered_out_before_the_first_triple_is_taken(places: KnowledgeBase) -> None:
+    invented = ["Kirton End", "part of", "Grimsby"]
+
+    _, result = visit(places, ScriptedModel.of([chain(invented, LOCATED), *CASE[1:]]), TWO)
+
+    assert [step["core_triples"] for step in result["trace"]] == [[LOCATED], [POPULATION], []]
+    assert result["usage"]["dropped"] == 1
+
+
+def test_a_model_that_repeats_the_chain_continues_it_all_the_same(places: KnowledgeBase) -> None:
+    repeating = [chain(LOCATED, POPULATION), chain(LOCATED, POPULATION), chain(LOCATED, POPULATION), say("35,124")]
+
+    _, result = visit(places, ScriptedModel.of(repeating), TWO)
+
+    assert [step["core_triples"] for step in result["trace"]] == [[LOCATED], [POPULATION], []]
+    assert result["usage"]["dropped"] == 0
+
+
+@pytest.mark.parametrize("retriever", ["passages", "none"])
+def test_without_any_triple_the_reader_gets_the_first_retrieval(tmp_path: Path, retriever: str) -> None:
     with KnowledgeBase.open(tmp_path / "bare", ArithmeticEmbeddings(), extractor=TableExtractor({})) as kb:
         kb.add(DOCUMENTS, progress=False)
         model = ScriptedModel.of([say("35,124")])
+        found = STEP[:3] if retriever == "passages" else ["look_up_question", "identify_candidates"]
 
-        nodes, result = visit(kb, model, {"top_k": 2})
+        nodes, result = visit(kb, model, {"top_k": 2}, retriever=retriever)
 
-    assert nodes == ["receive_question", *STEP[:3], *END]
+    assert nodes == ["receive_question", *found, *END]
     assert len(values(model, "answer_from_passages")[0]["passages"]) == len(result["passages"]) == 2
 
 
@@ -259,7 +280,7 @@ def test_without_retriever_the_aligner_searches_all_triples(places: KnowledgeBas
 
     nodes, result = visit(places, model, {"top_k": 1}, retriever="none")
 
-    assert nodes[:4] == ["receive_question", "identify_candidates", "construct_chain", "accumulate"]
+    assert nodes[:4] == ["receive_question", "look_up_question", "identify_candidates", "construct_chain"]
     assert not {"retrieve", "decompose_knowledge"} & set(nodes)
     assert len(values(model, "construct_chain")[0]["candidates"]) == sum(map(len, TRIPLES.values()))
     assert (result["answer"], [step["step"] for step in result["trace"]]) == ("35,124", [1, 2, 3])
