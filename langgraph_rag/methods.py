@@ -48,7 +48,7 @@ METHODS = {
     ),
     "cirag": Method(
         create_cirag,
-        "Wei et al. 2025, Construction-Integration Retrieval and Adaptive Generation",
+        "Wei et al. 2026, Construction-Integration Retrieval and Adaptive Generation",
         {
             "without-reranker": {"ranking": "none"},
             "without-passages": {"granularities": ("triples", "sentences")},

@@ -1,4 +1,4 @@
-"""CIRAG: Construction-Integration Retrieval and Adaptive Generation (Wei et al. 2025).
+"""CIRAG: Construction-Integration Retrieval and Adaptive Generation (Wei et al. 2026).
 
 Each step retrieves passages for the current query, constructs candidate triples from them, and integrates: keeps the
 core triples and asks for what is missing. The answer comes from the smallest evidence that suffices: the core triples,

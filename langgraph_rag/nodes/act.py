@@ -15,8 +15,8 @@ from langgraph_rag.prompts.par_rag import CitedAnswer
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Evidence, Record, ScoredPassage
 from langgraph_rag.refusals import is_refusal
-from langgraph_rag.tools.extraction import supporting_sentences
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.support import nearest_evidence, supporting_evidence
 
 
 class ActInput(TypedDict):
@@ -55,15 +55,5 @@ class Act:
 
 
 def _supporting(passage: Record, question: str, answer: str, step: int) -> list[Evidence]:
-    """Return the sentence or two that cover the words of question and answer best."""
-    positions = supporting_sentences([[question, "", answer]], passage)[0]
-    return [
-        Evidence(
-            triple=[],
-            sentence=passage["sentences"][position],
-            passage_id=passage["id"],
-            title=passage["title"],
-            step=step,
-        )
-        for position in positions
-    ]
+    """Return the sentences of a cited passage that bear out the answer, or the one nearest to question and answer."""
+    return supporting_evidence(answer, [passage], step) or nearest_evidence(f"{question} {answer}", passage, step)

@@ -1,7 +1,7 @@
 """Round a run off: the passages behind the answer, best first, filled up from the first retrieval."""
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, NotRequired
@@ -29,15 +29,20 @@ def evidence_first(state: ConcludeInput) -> list[str]:
 
 def evidence_by_turns(state: ConcludeInput) -> list[str]:
     """List the passages that each step cites first, then those that each cites second, and so on."""
-    steps: defaultdict[int, dict[str, None]] = defaultdict(dict)
-    for evidence in state["evidence"]:
-        steps[evidence["step"]][evidence["passage_id"]] = None
-    return [id_ for turn in zip_longest(*steps.values()) for id_ in turn if id_ is not None]
+    return by_turns(state["evidence"])
 
 
 def as_ranked(state: ConcludeInput) -> list[str]:
     """List the passages as the method ranked them in `ranking`."""
     return [passage["id"] for passage in state.get("ranking", [])]
+
+
+def by_turns(evidence: Sequence[Evidence]) -> list[str]:
+    """Return the passages of evidence, the first of each step, then the second of each, and so on."""
+    steps: defaultdict[int, dict[str, None]] = defaultdict(dict)
+    for entry in evidence:
+        steps[entry["step"]][entry["passage_id"]] = None
+    return list(dict.fromkeys(id_ for turn in zip_longest(*steps.values()) for id_ in turn if id_ is not None))
 
 
 @dataclass(frozen=True)

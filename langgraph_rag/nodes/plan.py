@@ -45,7 +45,7 @@ class MakePlan:
         """Return the plan and its first question."""
         question, most = state["question"], context(self.defaults).max_steps
         try:
-            reply = await ask(self.llm, self.prompt, question=question)
+            reply = await ask(self.llm, self.prompt, question=question, most=most)
             plan = [as_step(step) for step in reply.steps if step.question][:most]
         except ModelOutputError as error:
             _log.warning("the question is asked in one step: %s", error)

@@ -5,6 +5,7 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
+from langgraph_rag.nodes.conclude import by_turns
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.records import Evidence, ScoredPassage
 
@@ -19,11 +20,11 @@ class RecallInput(TypedDict):
 
 @dataclass(frozen=True)
 class Recall:
-    """Begin the next step with the passages cited so far, in the order they were cited."""
+    """Begin the next step with the passages cited so far, those of each step by turns: only the first are acted on."""
 
     async def __call__(self, state: RecallInput) -> dict[str, Any]:
         """Return the passages and the number of the step they belong to."""
-        cited = dict.fromkeys(evidence["passage_id"] for evidence in state["evidence"])
+        cited = by_turns(state["evidence"])
         passages = [ScoredPassage(id=id_, score=1 / place) for place, id_ in enumerate(cited, start=1)]
         emit("recall", step=state["step"] + 1, query=state["query"], passages=passages)
         return {"step": state["step"] + 1, "retrieved": passages}

@@ -1,6 +1,7 @@
 """PAR RAG's fine-grained retrieval (sections 3.3 and 3.6): with the interim answer, by vectors and by the graph."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,8 +35,10 @@ class RetrieveFinely:
     async def __call__(self, state: RetrieveFinelyInput) -> dict[str, Any]:
         """Return at most `max_candidates` sources: what the answer cites, then the facts most like question and answer.
 
-        Facts come from the cited passages and from the best of two rankings, fused: passages found with the answer
-        (E(a)), and passages nearest in the triple graph to the entities of question and answer (KG(a)).
+        What it cites takes no more than half of the places while there are facts for the others: no answer is checked
+        against its own sources alone. Facts come from the cited passages and from the best of two rankings, fused:
+        passages found with the answer (E(a)), and passages nearest in the triple graph to the entities of question and
+        answer (KG(a)).
         """
         settings, question, answer = context(self.defaults), state["query"], state["interim"]
         both = f"{question} {answer}"
@@ -49,10 +52,7 @@ class RetrieveFinely:
         scores = await self.kb.rank(both, [entry["triple"] for entry in triples]) if triples else []
         order = sorted(range(len(triples)), key=lambda position: -scores[position])
         stated = await self._stated([triples[position] for position in order], state["step"])
-        sources: dict[tuple[str, str], Evidence] = {}
-        for evidence in [*state["cited"], *stated]:
-            sources.setdefault((evidence["passage_id"], evidence["sentence"]), evidence)
-        fine = list(sources.values())[: settings.max_candidates]
+        fine = _checking(state["cited"], stated, settings.max_candidates or 0)
         emit("retrieve_finely", step=state["step"], passages=found, by_graph=len(by_graph), sources=len(fine))
         return {"fine_sources": fine}
 
@@ -71,3 +71,12 @@ class RetrieveFinely:
             for triple, source in sources
             if source["passage_id"] in records and source["sentences"]
         ]
+
+
+def _checking(cited: Sequence[Evidence], facts: Sequence[Evidence], most: int) -> list[Evidence]:
+    """Return what is cited, then facts, each sentence once."""
+    own = {(evidence["passage_id"], evidence["sentence"]): evidence for evidence in cited}
+    others = {(evidence["passage_id"], evidence["sentence"]): evidence for evidence in reversed(facts)}
+    new = [evidence for place, evidence in reversed(others.items()) if place not in own]
+    kept = list(own.values())[: max(most // 2, most - len(new))]
+    return [*kept, *new[: most - len(kept)]]

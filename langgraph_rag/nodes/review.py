@@ -46,8 +46,9 @@ class Review:
         if reply.status == "REVISED" and is_refusal(better):  # nothing better came
             update["status"] = "PASS"
         elif reply.status == "REVISED":
-            supporting = cited(reply.answer or "", len(fine), otherwise=UNCITED)
-            update |= {"interim": better, "cited": [fine[position] for position in supporting]}
+            new = [evidence for evidence in fine if evidence not in state["cited"]]
+            supporting = [fine[position] for position in cited(reply.answer or "", len(fine))]
+            update |= {"interim": better, "cited": supporting or (new or fine)[:UNCITED]}
         elif reply.status == "UNCONFIDENT" and not state["doubting"]:
             asked = [normalise(state["query"]), *(normalise(earlier["question"]) for earlier in state["trajectories"])]
             update["doubt"] = "" if normalise(reply.question or "") in ["", *asked] else reply.question

@@ -1,4 +1,4 @@
-"""DualRAG between its two processes: which documents are new to their entity (Eq. 7)."""
+"""DualRAG between its two processes: which documents are new to their entity, as in the authors' code."""
 
 from dataclasses import dataclass
 from typing import Any

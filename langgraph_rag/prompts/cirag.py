@@ -1,4 +1,4 @@
-"""Prompts of CIRAG (Wei et al. 2025): extraction (appendix A.1) and integration (A.2)."""
+"""Prompts of CIRAG (Wei et al. 2026): extraction (appendix A.1) and integration (A.2)."""
 
 from typing_extensions import TypedDict
 

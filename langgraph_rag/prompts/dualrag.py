@@ -3,7 +3,7 @@
 from typing_extensions import TypedDict
 
 from langgraph_rag.prompts.answering import ANSWER_RULE, JSON_ONLY, Answer, titled_texts
-from langgraph_rag.prompts.prompt import Prompt, PromptReply, name_list
+from langgraph_rag.prompts.prompt import Prompt, PromptReply, last_half, name_list
 
 
 class OutlineEntry(TypedDict):
@@ -68,6 +68,14 @@ def outline_text(outline: list[OutlineEntry]) -> str:
     return "\n\n".join(parts) or "(nothing yet)"
 
 
+def newest_half(outline: list[OutlineEntry]) -> list[OutlineEntry]:
+    """Return the newer half of the entries, or, of a single one, of its fragments: the last step builds on these."""
+    if len(outline) != 1:
+        return last_half(outline)
+    (entry,) = outline
+    return [OutlineEntry(entity=entry["entity"], fragments=last_half(entry["fragments"]), read=entry["read"])]
+
+
 def thoughts_text(thoughts: list[str]) -> str:
     """Show the reasoning so far, numbered."""
     return "\n".join(f"{number}. {thought}" for number, thought in enumerate(thoughts, start=1)) or "(none yet)"
@@ -110,6 +118,7 @@ older.", "needs_retrieval": false}""",
     request="Question: {question}\n\nFound so far:\n{outline}\n\nReasoning so far:\n{thoughts}",
     reply=Reasoning,
     shortens="outline",
+    shorter=newest_half,
     show={"outline": outline_text, "thoughts": thoughts_text},
 )
 
@@ -135,6 +144,7 @@ Reply: {{"thought": "The architect of Mill Bridge is Ada Moss.", "final": false}
     request="Question: {question}\n\nFound so far:\n{outline}\n\nReasoning so far:\n{thoughts}",
     reply=NextThought,
     shortens="outline",
+    shorter=newest_half,
     show={"outline": outline_text, "thoughts": thoughts_text},
 )
 
@@ -178,6 +188,7 @@ Reasoning so far:
 {thoughts}""",
     reply=Demands,
     shortens="outline",
+    shorter=newest_half,
     show={"outline": outline_text, "names": name_list, "thoughts": thoughts_text},
 )
 
@@ -246,5 +257,6 @@ Reply: {{"thought": "Ada Moss designed Mill Bridge. She was born in Bergen, Norw
     request="Question: {question}\n\nFound:\n{outline}\n\nReasoning:\n{thoughts}",
     reply=Answer,
     shortens="outline",
+    shorter=newest_half,
     show={"outline": outline_text, "thoughts": thoughts_text},
 )

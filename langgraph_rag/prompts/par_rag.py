@@ -1,15 +1,14 @@
 """Prompts of PAR RAG (Zhang et al. 2025, appendix A.4): plan, act, review, refine, and the final answer."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import field_validator
+from pydantic import WithJsonSchema, field_validator
 from typing_extensions import TypedDict
 
 from langgraph_rag.prompts.answering import ANSWER_RULE, JSON_ONLY, Answer, TitledText
 from langgraph_rag.prompts.prompt import Prompt, PromptReply
 
 Action = Literal["retrieve", "answer"]
-Status = Literal["PASS", "REVISED", "UNCONFIDENT"]
 Standing = Literal["PASS", "REVISED", "UNCONFIDENT", "NOT REVIEWED"]
 
 
@@ -64,10 +63,10 @@ class CitedAnswer(PromptReply):
 class Reviewed(PromptReply):
     """What a review comes to: `answer` belongs to REVISED, `question` to UNCONFIDENT."""
 
-    status: Status
+    status: Annotated[Standing, WithJsonSchema({"enum": ["PASS", "REVISED", "UNCONFIDENT"], "type": "string"})]
     answer: str | None = None
     question: str | None = None
-    unasked = {"status": "PASS"}
+    unasked = {"status": "NOT REVIEWED"}
 
     @field_validator("status", mode="before")
     @classmethod
@@ -106,8 +105,8 @@ def _titled(source: TitledText) -> str:
 PLAN = Prompt(
     name="plan",
     instructions=f"""\
-Plan how to answer a question by looking things up: split it into the fewest sub-questions, at most six, one for each \
-fact, in order. A simple question is one step. A comparison looks up each side by itself; a side that is only \
+Plan how to answer a question by looking things up: split it into the fewest sub-questions, one for each fact, in \
+order. A simple question is one step. A comparison looks up each side by itself; a side that is only \
 described is identified first. {JSON_ONLY}
 - thought: what the step is for, in a few words
 - question: can be searched for on its own, with names and descriptions in full, never "he" or "that city"; what \
@@ -119,7 +118,7 @@ Reply: {{"steps": [{{"thought": "find the architect", "question": "Who was the a
 "retrieve"}}, {{"thought": "one birth", "question": "When was the architect of Mill Bridge born?", "action": \
 "retrieve"}}, {{"thought": "other birth", "question": "When was Jon Hale born?", "action": "retrieve"}}, {{"thought": \
 "compare", "question": "Who is older, the architect of Mill Bridge or Jon Hale?", "action": "answer"}}]}}""",
-    request="Question: {question}",
+    request="At most {most} steps.\n\nQuestion: {question}",
     reply=Plan,
 )
 
@@ -149,11 +148,12 @@ REVIEW = Prompt(
     instructions="""\
 Check the answer to a question against numbered background sentences, picked automatically: some do not matter. \
 Reply with JSON only, as in the examples.
-- status PASS: the answer fits the question, and the background supports it or is silent, also on an unknown one
-- status REVISED: the background gives a better answer, or one to what was unknown; answer: that one, short, with \
-sentence numbers in brackets
-- status UNCONFIDENT: the background casts doubt, or the answer is unknown and the background shows where to look; \
-question: a new short one, searchable on its own, that would settle it
+- status PASS: the answer fits the question and the background bears it out; or it is unknown, and the background does \
+not help
+- status REVISED: the background gives a better answer, or one to what was unknown, perhaps by several sentences \
+together; answer: that one, short, with sentence numbers in brackets
+- status UNCONFIDENT: the background does not bear the answer out, or the answer is unknown and the background shows \
+where to look; question: a new short one, searchable on its own, that would settle it
 
 [1] Mill: Mill is a town.
 [2] Ada Moss: She was born in Bergen and grew up in Oslo.

@@ -42,14 +42,24 @@ Reply = TypeVar("Reply", bound=PromptReply)
 Show = Callable[[Any], str]
 
 
+def first_half(items: list[Any]) -> list[Any]:
+    """Return the first half of some items; one is not halved."""
+    return items[: max(1, len(items) // 2)]
+
+
+def last_half(items: list[Any]) -> list[Any]:
+    """Return the last half of some items; one is not halved."""
+    return items[-max(1, len(items) // 2) :]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Prompt(Generic[Reply]):
     """One question to a model.
 
     `instructions` (with examples) never change, so that servers can reuse their computation; `request` holds the
     values, in the order in which they change from call to call. `show` turns a value that is not a string into text.
-    `shortens` names the value that loses the last of its items, the best being first, where a model finds the prompt
-    too long.
+    `shortens` names the list that is made shorter by `shorter` where a model finds the prompt too long; by default it
+    loses the last half of its items, the best being first.
     """
 
     name: str
@@ -58,6 +68,7 @@ class Prompt(Generic[Reply]):
     reply: type[Reply]
     show: Mapping[str, Show] = field(default_factory=dict)
     shortens: str = ""
+    shorter: Callable[[list[Any]], list[Any]] = first_half
 
     def render(self, **values: Any) -> list[BaseMessage]:
         """Return the messages; name and values ride along as metadata that no provider sends."""
@@ -71,9 +82,10 @@ class Prompt(Generic[Reply]):
         ]
 
     def shortened(self, values: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the values with half of the list that may be shortened, or None where nothing may be left out."""
+        """Return the values with a shorter list, or None where nothing may be left out."""
         items = values.get(self.shortens, [])
-        return {**values, self.shortens: items[: len(items) // 2]} if len(items) > 1 else None
+        fewer = self.shorter(items)
+        return {**values, self.shortens: fewer} if fewer != items else None
 
 
 def triple_lines(triples: list[list[str]]) -> str:

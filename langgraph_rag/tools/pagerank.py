@@ -14,7 +14,7 @@ Ids = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.float64]
 Seeds = Mapping[int, float]
 
-RESTART = 0.5  # beta of MGranRAG's Eq. 5; the damping factor 0.5 of both papers that walk
+RESTART = 0.5  # beta of MGranRAG's Eq. 5; HippoRAG, after which PAR RAG walks, has it, too
 EPSILON = 1e-6  # residue per edge that is not worth passing on
 
 

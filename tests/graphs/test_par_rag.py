@@ -98,7 +98,7 @@ def test_each_call_sees_what_the_paper_gives_it(kb: KnowledgeBase) -> None:
 
     visit(kb, model)
 
-    assert values(model, "plan") == [{"question": QUESTION}]
+    assert values(model, "plan") == [{"question": QUESTION, "most": 6}]
     assert [request["question"] for request in values(model, "act")] == [
         DIRECTOR,
         BIRTHPLACE_OF_VINT,
@@ -192,6 +192,36 @@ def test_the_review_sees_at_most_the_allowed_sentences_the_cited_ones_first(kb: 
     assert shown[0][0] == shown[1][0] == results[0]["evidence"][0]["sentence"]
 
 
+@pytest.mark.parametrize("citations", ["[1][2][3][4]", ""])
+def test_an_answer_is_not_checked_against_its_own_sources_alone(kb: KnowledgeBase, citations: str) -> None:
+    script = [planned(DIRECTOR), said(f"Orla Vint directed it {citations}"), PASS, final("Orla Vint")]
+    model = ScriptedModel.of(script)
+
+    _, result = visit(kb, model)
+
+    own = {(entry["title"], entry["sentence"]) for entry in result["evidence"]}
+    shown = [(source["title"], source["text"]) for source in values(model, "review")[0]["sources"]]
+    assert [place in own for place in shown] == [True] * 3 + [False] * 3
+
+
+def test_a_revised_answer_without_citations_rests_on_what_the_first_did_not_cite(kb: KnowledgeBase) -> None:
+    revised = reviewed("REVISED", answer="Orla Vint directed it.")
+    model = ScriptedModel.of([planned(DIRECTOR), said("Casper Holm [1]"), revised, final("Orla Vint")])
+
+    _, result = visit(kb, model)
+
+    own, *others = (source["text"] for source in values(model, "review")[0]["sources"])
+    assert [entry["sentence"] for entry in result["evidence"]] == others[:3]
+
+
+def test_a_step_that_no_review_has_seen_is_not_said_to_have_passed(kb: KnowledgeBase) -> None:
+    script = [planned(DIRECTOR), said("Orla Vint [1]"), final("Orla Vint")]
+
+    result = run(kb, script, {"max_model_calls": 3})
+
+    assert [step["status"] for step in result["trajectories"]] == ["NOT REVIEWED"]
+
+
 def test_the_graph_leads_to_passages_that_name_what_the_answer_names(kb: KnowledgeBase) -> None:
     model = ScriptedModel.of([planned(DIRECTOR), said("It was Casper Holm [1]"), PASS, final("Casper Holm")])
 
@@ -214,7 +244,7 @@ def test_a_revised_answer_takes_the_place_of_the_first_with_its_own_evidence(kb:
     assert [e["sentence"] for e in result["evidence"]] == ["The Salt Road is a 1968 drama film directed by Orla Vint."]
 
 
-@pytest.mark.parametrize("answer", [None, "", "unknown"])
+@pytest.mark.parametrize("answer", [None, "", "unknown", "unknown; Casper Holm produced it [1]"])
 def test_a_revision_to_nothing_leaves_the_answer(kb: KnowledgeBase, answer: str | None) -> None:
     revised = reviewed("REVISED", answer=answer)
 
@@ -295,6 +325,24 @@ def test_a_step_in_between_that_only_answers_retrieves_nothing(kb: KnowledgeBase
     assert nodes == [*FIRST, *STEP, "refine", "recall", *STEP[1:], "refine", *STEP, *LAST]
     assert [source["title"] for source in values(model, "act")[1]["sources"]] == [result["evidence"][0]["title"]]
     assert [step["step"] for step in result["trace"]] == [1, 2, 3]
+
+
+def test_a_step_that_combines_sees_what_each_step_before_cites(kb: KnowledgeBase) -> None:
+    steps = [
+        *json.loads(planned(DIRECTOR, BIRTHPLACE))["steps"],
+        *json.loads(planned("Who is older?", action="answer"))["steps"],
+        *json.loads(planned(QUESTION))["steps"],
+    ]
+    four = "[1][2][3][4]"
+    acted = [said(f"Vint {four}"), PASS, refined("Where do herons fish?"), said(f"Water {four}"), PASS]
+    combined = [refined("Who?"), said("Vint [1]"), PASS, refined(QUESTION), said("Norland [1]"), PASS]
+    model = ScriptedModel.of([json.dumps({"steps": steps}), *acted, *combined, final("Norland")])
+
+    visit(kb, model)
+
+    first, second, both, _ = ([source["title"] for source in shown["sources"]] for shown in values(model, "act"))
+    assert both[0] == first[0]
+    assert set(both[1:]) & set(second) - set(first)
 
 
 def test_a_plan_that_begins_with_an_answer_begins_with_retrieval(kb: KnowledgeBase) -> None:
