@@ -1,28 +1,23 @@
 """Read documents from files and folders: JSON lines, Markdown, plain text."""
 
 import json
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-import yaml
-
 from langgraph_rag.errors import DocumentError
+from langgraph_rag.tools.markdown import read_markdown, section_title
 from langgraph_rag.tools.topics import opening_of
 
-_JSON_LINES, _TEXTS = {".jsonl", ".ndjson"}, {".md", ".markdown", ".txt"}
-READABLE = sorted(_JSON_LINES | _TEXTS)
+_JSON_LINES, _MARKDOWN, _TEXTS = {".jsonl", ".ndjson"}, {".md", ".markdown"}, {".txt"}
+READABLE = sorted(_JSON_LINES | _MARKDOWN | _TEXTS)
 _LISTED = 20  # problems told at once
-_HEADING = re.compile(r"(?:\A\s*#{1,6}|^#)\s+(.+?)\s*#*\s*$", re.MULTILINE)
-_CODE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)  # where # begins a comment
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*$", re.MULTILINE | re.DOTALL)
 
 
 def read_documents(sources: Iterable[Path]) -> list[dict[str, object]]:
     """Read files, and folders with all that lies in them, as dicts with `text`, `source` and maybe `id` and `title`.
 
-    A Markdown file is titled by its front matter, which is left out of the text, or by the heading that opens it or the
-    first of the highest level; any other text by what it opens with or, failing that, its file's name.
+    A Markdown file is a document for each of its sections, titled by the section's heading with the file's title in
+    parentheses. What names no title is titled by what it opens with or, failing that, by the file's name.
 
     Raises:
         DocumentError: naming every file that cannot be read, the line where there is one, and what was expected there.
@@ -35,7 +30,7 @@ def read_documents(sources: Iterable[Path]) -> list[dict[str, object]]:
             raise DocumentError(f"{source}: expected a folder with files ending in {', '.join(READABLE)}, found none")
         for file in files:
             try:
-                documents += _json_lines(file) if file.suffix.lower() in _JSON_LINES else [_text(file)]
+                documents += _READ[file.suffix.lower()](file)
             except DocumentError as error:
                 problems.append(str(error))
     if problems:
@@ -71,30 +66,26 @@ def _files(source: Path) -> Iterator[Path]:
         yield source
 
 
-def _text(file: Path) -> dict[str, object]:
+def _text(file: Path) -> list[dict[str, object]]:
+    text = _filled(file)
+    return [{"title": opening_of(text) or file.stem, "text": text, "source": str(file)}]
+
+
+def _markdown(file: Path) -> list[dict[str, object]]:
+    title, sections = read_markdown(_filled(file))
+    opening = "" if sections[0].headings else opening_of(sections[0].text)
+    title = title or opening or file.stem
+    return [
+        {"title": section_title(title, section.headings), "text": section.text, "source": str(file)}
+        for section in sections
+    ]
+
+
+def _filled(file: Path) -> str:
     text = _read(file)
     if not text.strip():
         raise DocumentError(f"{file}: the file is empty")
-    title, text = ("", text) if file.suffix.lower() == ".txt" else _markdown(text)
-    return {"title": title or opening_of(text) or file.stem, "text": text, "source": str(file)}
-
-
-def _markdown(text: str) -> tuple[str, str]:
-    """Return the title and the text without its front matter, unless there is nothing else."""
-    fields, end = _front_matter(text)
-    body = text[end:] if text[end:].strip() else text
-    heading = _HEADING.search(_CODE.sub("", body))
-    return str(fields.get("title") or (heading[1] if heading else "")), body
-
-
-def _front_matter(text: str) -> tuple[dict[str, object], int]:
-    """Return the fields before a Markdown text and where they end; what only stands between two rules is text."""
-    found = _FRONT_MATTER.match(text)
-    try:
-        fields = yaml.safe_load(found[1]) if found else None
-    except yaml.YAMLError:
-        fields = None
-    return (fields, found.end()) if found and isinstance(fields, dict) else ({}, 0)
+    return text
 
 
 def _json_lines(file: Path) -> list[dict[str, object]]:
@@ -125,3 +116,10 @@ def _read(file: Path) -> str:
         ) from error
     except OSError as error:
         raise DocumentError(f"{file}: it cannot be read: {error.strerror}") from error
+
+
+_READ: dict[str, Callable[[Path], list[dict[str, object]]]] = {
+    **dict.fromkeys(_JSON_LINES, _json_lines),
+    **dict.fromkeys(_MARKDOWN, _markdown),
+    **dict.fromkeys(_TEXTS, _text),
+}

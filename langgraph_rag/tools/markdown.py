@@ -1,0 +1,153 @@
+"""Markdown as plain text, section by section: what a reader sees, without the marks that make it look so."""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from html.parser import HTMLParser
+from typing import NamedTuple
+
+import yaml
+from markdown_it import MarkdownIt
+from markdown_it.tree import SyntaxTreeNode
+
+_FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
+_WIKI_LINK = re.compile(r"\[\[(?:[^][|\n]*\|)?([^][|\n]+)\]\]")
+_CHECKBOX = re.compile(r"\[[ xX]\]\s+")
+_LINES = {"br", "dd", "div", "dt", "h1", "h2", "h3", "h4", "h5", "h6", "li", "p", "td", "th", "tr"}  # of HTML
+_PARENTHESES = str.maketrans("()", "  ")
+_parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+
+
+class Section(NamedTuple):
+    """A part of a text under the headings that lead to it, the highest first; its text has no markup."""
+
+    headings: tuple[str, ...]
+    text: str
+
+
+def read_markdown(markdown: str) -> tuple[str, list[Section]]:
+    """Return the title of a Markdown text, empty where it has none, and its sections.
+
+    The title is that of its front matter, else the heading that opens it or the one of the highest level, if there is
+    no other of its level; the headings of sections leave it out. A section without text of its own is none, but where
+    no section has any, the headings are the text. Rows of tables become lines that name their columns.
+    """
+    fields, end = _front_matter(markdown)
+    body = markdown[end:] if markdown[end:].strip() else markdown
+    blocks = SyntaxTreeNode(_parser.parse(_WIKI_LINK.sub(r"\1", body))).children
+    title = str(fields.get("title") or _heading_that_titles(blocks))
+    sections = [Section(headings, text) for headings, text in _sections(blocks, title) if text]
+    return title, sections or [Section((), "\n".join(map(_text, blocks)) or markdown)]
+
+
+def section_title(title: str, headings: Sequence[str]) -> str:
+    """Return the title of a section: its own heading, and in parentheses what it is a part of."""
+    if not headings:
+        return title
+    parts = [part.translate(_PARENTHESES).strip() for part in (title, *headings[:-1]) if part]
+    return f"{headings[-1]} ({', '.join(parts)})" if parts else headings[-1]
+
+
+def _front_matter(text: str) -> tuple[Mapping[str, object], int]:
+    """Return the fields before a text and where they end; what only stands between two rules is text."""
+    found = _FRONT_MATTER.match(text)
+    try:
+        fields = (yaml.safe_load if found[1] == "---" else tomllib.loads)(found[2]) if found else None
+    except (yaml.YAMLError, tomllib.TOMLDecodeError):
+        fields = None
+    return (fields, found.end()) if found and isinstance(fields, dict) else ({}, 0)
+
+
+def _heading_that_titles(blocks: Sequence[SyntaxTreeNode]) -> str:
+    headings = [block for block in blocks if block.type == "heading"]
+    opening = [block.tag for block in blocks[:1] if block.type == "heading"]
+    for level in (*opening, "h1"):
+        of_level = [heading for heading in headings if heading.tag == level]
+        if len(of_level) == 1:
+            return _text(of_level[0])
+    return ""
+
+
+def _sections(blocks: Sequence[SyntaxTreeNode], title: str) -> Iterator[tuple[tuple[str, ...], str]]:
+    path: dict[str, str] = {}  # by level: h1 to h6
+    texts: list[str] = []
+    for block in blocks:
+        if block.type == "heading":
+            yield tuple(path.values()), "\n\n".join(filter(None, texts))
+            heading = _text(block)
+            path, texts = {level: above for level, above in path.items() if level < block.tag}, []
+            if heading != title:
+                path[block.tag] = heading
+        else:
+            texts.append("\n".join(_lines(block)))
+    yield tuple(path.values()), "\n\n".join(filter(None, texts))
+
+
+def _lines(block: SyntaxTreeNode) -> Iterator[str]:
+    """Yield the lines of a block, those of what it holds included."""
+    match block.type:
+        case "paragraph" | "heading":
+            yield _text(block)
+        case "fence" | "code_block":
+            yield from block.content.rstrip("\n").split("\n")
+        case "html_block":
+            yield from _html_lines(block.content)
+        case "list_item":
+            first, *others = [line for child in block.children for line in _lines(child)] or [""]
+            yield from ("- " + _CHECKBOX.sub("", first, count=1), *others)
+        case "table":
+            yield from _rows(block)
+        case _:
+            for child in block.children:
+                yield from _lines(child)
+
+
+def _rows(table: SyntaxTreeNode) -> Iterator[str]:
+    """Yield each row with the names of its columns: `Product: HX-200; Price: 400`."""
+    head, *bodies = table.children
+    columns = [_text(cell) for row in head.children for cell in row.children]
+    for row in (row for body in bodies for row in body.children):
+        cells = [_text(cell) for cell in row.children]
+        named = zip(columns, cells, strict=False)
+        yield "; ".join(f"{column}: {cell}" if column else cell for column, cell in named if cell)
+
+
+def _text(node: SyntaxTreeNode) -> str:
+    """Return what is written inline, the text of a link without where it leads."""
+    if node.type in ("text", "code_inline"):
+        return node.content
+    if node.type == "softbreak":
+        return " "
+    if node.type == "hardbreak":
+        return "\n"
+    return "".join(map(_text, node.children)).strip(" " if node.type == "inline" else "")
+
+
+def _html_lines(html: str) -> list[str]:
+    reader = _TextOfHtml()
+    reader.feed(html)
+    reader.close()
+    return [line for line in (" ".join(part.split()) for part in "".join(reader.parts).split("\n")) if line]
+
+
+class _TextOfHtml(HTMLParser):
+    """Collects what stands between tags, but for what is no text: scripts and styles."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: list[str] = []
+        self._within = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._within = tag
+        if tag in _LINES:
+            self.parts.append("\n")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._within = ""
+        if tag in _LINES:
+            self.parts.append("\n")
+
+    def handle_data(self, data: str) -> None:
+        if self._within not in ("script", "style"):
+            self.parts.append(data)
