@@ -78,7 +78,7 @@ def test_files_and_folders_of_every_kind_are_indexed_and_the_second_time_nothing
             "films.jsonl": "\r\n"
             + lines(DOCUMENTS[:1])
             + '{"title": "The Salt Road", "text": "Of 1968.\u2028A film."}\r\n',
-            "deep/er/pellworth.md": "\ufeffA word first.\n\n# Pellworth #\n\nPellworth is a harbour town in Norland.",
+            "deep/er/pellworth.md": "\ufeff# Pellworth #\n\nPellworth is a harbour town in Norland.",
             "heron.txt": "Herons stand still in shallow water.",
             "list.txt": "Eggs: none, a nest: none.",
             "picture.png": b"\x89PNG",
