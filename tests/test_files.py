@@ -82,7 +82,7 @@ def test_headings_of_one_level_without_one_above_them_stand_for_themselves(tmp_p
         ("> Kell is small.\n>\n> It is dry.", "Kell is small.\nIt is dry."),
         (
             "| Boat | By |\n|---|---|\n| **HX** | Ada |\n| MX | |",
-            "Boat: HX; By: Ada\nBoat: MX",
+            "- Boat: HX; By: Ada\n- Boat: MX",
         ),
         ("<p>By <b>Ada</b>,<br>from <i>Kell</i>.</p><script>x()</script>", "By Ada,\nfrom Kell."),
         ("By <b>Ada</b><!-- no --> &amp; Orla.", "By Ada & Orla."),
@@ -99,4 +99,6 @@ def test_every_row_of_a_long_table_names_its_columns(tmp_path: Path) -> None:
     passages = passages_of(tmp_path, f"# Prices\n\n| Part | Price |\n|---|---|\n{rows}")
 
     assert len(passages) > 1
-    assert all(line.startswith("Part: P") and "; Price: " in line for _, text in passages for line in text.split("\n"))
+    assert all(
+        line.startswith("- Part: P") and "; Price: " in line for _, text in passages for line in text.split("\n")
+    )

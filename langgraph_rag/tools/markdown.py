@@ -103,13 +103,13 @@ def _lines(block: SyntaxTreeNode) -> Iterator[str]:
 
 
 def _rows(table: SyntaxTreeNode) -> Iterator[str]:
-    """Yield each row with the names of its columns: `Product: HX-200; Price: 400`."""
+    """Yield each row with the names of its columns: `- Product: HX-200; Price: 400`."""
     head, *bodies = table.children
     columns = [_text(cell) for row in head.children for cell in row.children]
     for row in (row for body in bodies for row in body.children):
         cells = [_text(cell) for cell in row.children]
         named = zip(columns, cells, strict=False)
-        yield "; ".join(f"{column}: {cell}" if column else cell for column, cell in named if cell)
+        yield "- " + "; ".join(f"{column}: {cell}" if column else cell for column, cell in named if cell)
 
 
 def _text(node: SyntaxTreeNode) -> str:
