@@ -33,7 +33,7 @@ class TripleExtractor(Protocol):
 class RuleExtractor:
     """The default extractor: sentence patterns, no model."""
 
-    version = "rules-4"
+    version = "rules-5"
 
     async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
         """Yield all readings at once."""

@@ -10,7 +10,7 @@ from functools import cache
 from langgraph_rag.matching import normalise
 from langgraph_rag.tools.spans import DATE, Span, spot
 from langgraph_rag.tools.stop_words import stop_words
-from langgraph_rag.tools.topics import DEFINED, opening_name, topic_of
+from langgraph_rag.tools.topics import opening_name, topic_of
 
 _PRONOUN = re.compile(r"(?:He|She|It|They|His|Her|Its|Their|This|These|Who|Both)\b")
 _DESCRIPTION = re.compile(r"(?:The|This) [a-z]+\b(?! of\b)")
@@ -31,30 +31,44 @@ _LINKERS = {"and", "or", ",", "&", "as", "well"}
 _DROPPED = {"the", "a", "an", "also", "who", "which", "that", "and", "or", "but", "then", "later", "he", "she", "it",
             "they", "his", "her", "its", "their", "respectively", "subsequently"}  # fmt: skip
 _LONGEST_RELATION = 6
+_MENTIONED = "mentioned in"
+_NAMED = re.compile(r"\s+[\"“(]?[A-Z0-9]")
+_FIELD = re.compile(r"(?P<name>[A-Z][^:;.!?]{0,40}): (?P<value>[^:;!?]{1,80}[^:;.!?])")
 
 
 def extract_triples(title: str, sentences: list[str]) -> list[list[str]]:
     """Return the facts `[head, relation, tail]` of a passage, in reading order, without repetition."""
-    topic = topic_of(title)
     found: dict[tuple[str, str, str], list[str]] = {}
-    for number, sentence in enumerate(sentences):
-        for head, relation, tail in _sentence_triples(topic, sentence, first=number == 0):
-            if head and relation and tail and head.casefold() != tail.casefold():
-                found.setdefault((head.casefold(), relation.casefold(), tail.casefold()), [head, relation, tail])
+    for head, relation, tail in _triples(topic_of(title), sentences):
+        if head and relation and tail and head.casefold() != tail.casefold():
+            found.setdefault((head.casefold(), relation.casefold(), tail.casefold()), [head, relation, tail])
     return list(found.values())
 
 
-def _sentence_triples(topic: str, sentence: str, *, first: bool) -> Iterator[tuple[str, str, str]]:
-    spans = spot(sentence)
-    subject, begin = _subject(topic, sentence, first=first)
-    if first or subject == topic:
-        yield from _life_dates(subject, sentence)
+def _triples(topic: str, sentences: list[str]) -> Iterator[tuple[str, str, str]]:
+    of_topic, meant = _is_about(topic, sentences), topic
+    for number, sentence in enumerate(sentences):
+        first = number == 0
+        if fields := _fields(sentence):
+            yield from _of_fields(topic, fields)
+            continue
+        if of_topic:
+            subject, begin = _subject(topic, sentence, first=first)
+        else:
+            meant, begin = subject, begin = _other_subject(meant, sentence)
+        if first or subject == topic:
+            yield from _life_dates(subject, sentence)
+        yield from _said_of(subject, begin, sentence)
+        if subject != topic and normalise(topic) not in normalise(sentence):
+            yield subject, _act_upon_topic(sentence, begin) if of_topic else _MENTIONED, topic
+
+
+def _said_of(subject: str, begin: int, sentence: str) -> Iterator[tuple[str, str, str]]:
+    """Read what a sentence says of its subject, which ends at `begin`."""
     if (copula := _COPULA.search(sentence, begin)) and not _OF_TOPIC.match(sentence):
         yield subject, copula[0].split()[0].lower(), _noun_phrase(copula[1])
-    if subject != topic and normalise(topic) not in normalise(sentence) and (act := _ACT.match(sentence, begin)):
-        yield subject, " ".join(act[1].split()[:_LONGEST_RELATION]), topic
     relation, position, hidden = "", begin, _parenthesised(sentence)
-    for span in spans:
+    for span in spot(sentence):
         if span.start < begin or any(start <= span.start < end for start, end in hidden):
             continue
         relation = _relation(sentence[position : span.start], relation)
@@ -64,11 +78,18 @@ def _sentence_triples(topic: str, sentence: str, *, first: bool) -> Iterator[tup
             yield subject, relation, tail
 
 
-def _subject(topic: str, sentence: str, *, first: bool) -> tuple[str, int]:
-    """Return the subject and where the rest of the sentence begins.
+def _is_about(topic: str, sentences: list[str]) -> bool:
+    """Tell whether a text names its topic, or the topic is a name that it may be about without naming it."""
+    words = [word for word in _WORD.findall(topic) if normalise(word) not in _function_words()]
+    a_name = len(words) > 1 and not any(word[0].islower() for word in words)
+    return a_name or any(_words(topic) & _words(sentence) for sentence in sentences)
 
-    The topic stands in for anything unnamed, and for another name of it that opens the text: one whose sentence says
-    what it is or has words of the topic. A paragraph from the middle of a text may open with something else.
+
+def _subject(topic: str, sentence: str, *, first: bool) -> tuple[str, int]:
+    """Return the subject of a sentence about the topic and where the rest of it begins.
+
+    The topic stands in for anything unnamed, and for a longer or shorter name of it; in the first sentence for any name
+    if the sentence has words of the topic, too. A paragraph from the middle of a text may open with something else.
     """
     opening = _PRONOUN.match(sentence) or _DESCRIPTION.match(sentence)
     if opening:
@@ -77,8 +98,40 @@ def _subject(topic: str, sentence: str, *, first: bool) -> tuple[str, int]:
     if name is None:
         return topic, 0
     about = _words(topic)
-    opens = first and (any(word in normalise(sentence) for word in about) or DEFINED.match(sentence, name.end))
+    opens = first and any(word in normalise(sentence) for word in about)
     return (topic if topic and (opens or about & _words(name.text)) else name.text), name.end
+
+
+def _other_subject(meant: str, sentence: str) -> tuple[str, int]:
+    """Return the subject of a sentence that is not about the topic: the first name, or what was meant before."""
+    opening = _PRONOUN.match(sentence)
+    if opening:
+        return meant, 0 if _POSSESSIVE.match(sentence) else opening.end()
+    name = next((span for span in spot(sentence) if span.kind == "name"), None)
+    return (name.text, name.end) if name else (meant, 0)
+
+
+def _act_upon_topic(sentence: str, begin: int) -> str:
+    """Return what the subject does if that may be done to the topic; an act with an object of its own is not."""
+    act = _ACT.match(sentence, begin)
+    if act is None:
+        return ""
+    has_object = _NAMED.match(sentence, act.end()) is not None
+    return _MENTIONED if has_object else " ".join(act[1].split()[:_LONGEST_RELATION])
+
+
+def _fields(line: str) -> list[tuple[str, str]]:
+    """Return the fields of a line such as `- Product: HX-200; Price: 400`; none where it is a sentence."""
+    parts = [_FIELD.fullmatch(part) for part in line.removeprefix("- ").split("; ")]
+    fields = [(part["name"], part["value"]) for part in parts if part]
+    return fields if len(fields) == len(parts) else []
+
+
+def _of_fields(topic: str, fields: list[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
+    """Read a single field as one of the topic; of several the first says what the others are of."""
+    subject = topic if len(fields) == 1 else fields[0][1]
+    for name, value in fields:
+        yield subject, name.lower(), value
 
 
 def _life_dates(subject: str, sentence: str) -> Iterator[tuple[str, str, str]]:

@@ -7,9 +7,9 @@ from langgraph_rag.tools.spans import Span, spot
 _LONGEST_HEADING = 12  # words
 _OPENING = 300  # characters in which a name that opens a text ends
 _BEFORE_NAMES = frozenset({"", "the", "a", "an", "“", '"'})
-DEFINED = re.compile(r"(?:\s*\([^()]*\))*,?\s+(?:is|was|are|were)\s+(?:an?|the|one of)\b")
+_DEFINED = re.compile(r"(?:\s*\([^()]*\))*,?\s+(?:is|was|are|were)\s+(?:an?|the|one of)\b")
 """What follows a subject that is said to be something: ` (1911) was a`."""
-_SUBJECT = re.compile(rf"(?:[Tt]he\s+|[Aa]n?\s+)?(?P<subject>[^.;:()\n]{{2,80}}?){DEFINED.pattern}")
+_SUBJECT = re.compile(rf"(?:[Tt]he\s+|[Aa]n?\s+)?(?P<subject>[^.;:()\n]{{2,80}}?){_DEFINED.pattern}")
 _APPOSED = re.compile(r",\s*(?=[a-z])")  # "Kell Halden, known as ..."
 _GOES_ON = re.compile(r",?\s+[a-z]|\s*\(")  # as a sentence does, unlike "Present: ..."
 _NO_SUBJECT = re.compile(
