@@ -47,7 +47,8 @@ def _reason(event: Event) -> str:
 
 
 def _summarize(event: Event) -> str:
-    return f"  noted     {event['entity'] or '(no entity)'}: {event['summary'] or 'nothing'}"
+    summary = "\n            ".join((event["summary"] or "nothing").splitlines())
+    return f"  noted     {event['entity'] or '(no entity)'}: {summary}"
 
 
 def _select_documents(event: Event) -> str:
