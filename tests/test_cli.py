@@ -98,6 +98,42 @@ def test_files_and_folders_of_every_kind_are_indexed_and_the_second_time_nothing
     assert stored["Pellworth"].get("source") == str(docs / "deep/er/pellworth.md")
 
 
+def test_files_of_other_kinds_are_told_but_not_those_of_the_knowledge_base(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others: dict[str, str | bytes] = {"a/b.csv": "x", "c.CSV": "x", "Makefile": "x", "d.jpg": b"\xff", ".e/f.jpg": "x"}
+    monkeypatch.chdir(write(tmp_path, {"heron.txt": "Herons wait for fish.", **others}))
+
+    run("index", ".", "--kb", "kb")
+
+    said = run("index", tmp_path, "--kb", "kb").stderr
+    assert "4 files of other kinds were left out (.csv, no ending, .jpg).\n" in said
+    assert "left out" not in run("index", "heron.txt", "--kb", "kb").stderr
+
+
+def test_bad_files_are_left_out_with_a_warning_each_where_asked_to(tmp_path: Path) -> None:
+    docs = write(tmp_path / "docs", {"a.md": "", "b.txt": b"Br\xe5k", "c.jsonl": "[]", "d.txt": "Orsby is a town."})
+
+    done = run("index", docs, "--kb", tmp_path / "kb", "--skip-bad")
+
+    assert done.stdout.startswith("1 passages added")
+    assert f"warning: left out {docs}/a.md: the file is empty\n" in done.stderr
+    assert f"warning: left out {docs}/b.txt: expected UTF-8 text, got byte 0xe5 at 2" in done.stderr
+    assert f"warning: left out {docs}/c.jsonl, line 1: expected " in done.stderr
+
+
+def test_where_every_file_is_bad_nothing_is_indexed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    docs = write(tmp_path / "docs", {"a.md": "", "b.txt": " "})
+
+    said = refuse(monkeypatch, capsys, "index", docs, "--kb", tmp_path / "kb", "--skip-bad")
+
+    assert "a.md: the file is empty" in said
+    assert "b.txt: the file is empty" in said
+    assert not (tmp_path / "kb").exists()
+
+
 def test_passages_without_triples_are_told(tmp_path: Path) -> None:
     source = write(tmp_path, {"heron.txt": "Still. Waiting."}) / "heron.txt"
 
@@ -416,7 +452,11 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
     "another encoding": (
         {"a.txt": "Bråk".encode("latin-1")},
         "docs/a.txt",
-        ["a.txt: expected UTF-8 text, got byte 0xe5"],
+        [
+            "a.txt: expected UTF-8 text, got byte 0xe5",
+            "convert it (iconv -f ENCODING -t UTF-8)",
+            "--skip-bad leaves out",
+        ],
     ),
     "an empty file": ({"a.md": " \n"}, "docs/a.md", ["a.md: the file is empty"]),
     "an empty file of lines": ({"a.jsonl": "\n\n"}, "docs/a.jsonl", ["a.jsonl: the file is empty"]),

@@ -1,5 +1,6 @@
 """`langgraph-rag index`, `delete` and `info`: making and changing a knowledge base, and what it holds."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -8,14 +9,16 @@ import typer
 
 from langgraph_rag.cli.options import Cache, EmbeddingsName, KbFolder, embedder
 from langgraph_rag.cli.properties import show_properties
-from langgraph_rag.errors import KnowledgeBaseError
+from langgraph_rag.errors import DocumentError, KnowledgeBaseError
 from langgraph_rag.models import load_model
 from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.records import Passage
 from langgraph_rag.tools.documents import to_passages
 from langgraph_rag.tools.extraction import TripleExtractor
-from langgraph_rag.tools.files import READABLE, read_documents, vanished
+from langgraph_rag.tools.files import READABLE, listed, of_other_kinds, read_what_can_be, vanished
 from langgraph_rag.tools.knowledge_base import Added, KnowledgeBase
+
+_KINDS = 8  # named at most
 
 
 def index(
@@ -32,11 +35,20 @@ def index(
     update: Annotated[
         bool, typer.Option("--update", help="Also remove what earlier versions left, and files gone from the folders.")
     ] = False,
+    skip_bad: Annotated[
+        bool, typer.Option("--skip-bad", help="Warn of files that cannot be read, and index the rest.")
+    ] = False,
 ) -> None:
     """Add documents to a knowledge base, making it if need be; an interrupted run goes on where it stopped."""
     if cache and not model:
         raise typer.BadParameter("--cache goes with --model: the sentence rules ask no model")
-    documents = to_passages(read_documents(sources))  # before the folder is made: bad documents leave nothing behind
+    read, problems = read_what_can_be(sources)
+    if problems and not (skip_bad and read):
+        raise DocumentError(f"{listed(problems)}\nNothing was indexed; --skip-bad leaves out such files.")
+    documents = to_passages(read)  # before the folder is made: bad documents leave nothing behind
+    for problem in problems:
+        typer.echo(f"warning: left out {problem}", err=True)
+    _tell_of_other_kinds(sources, kb)
     extractor: TripleExtractor | None = ModelExtractor(load_model(model, cache=cache)) if model else None
     with KnowledgeBase.open(kb, embedder(embeddings), extractor=extractor) as base:
         added = _update(base, documents, sources) if update else _add(base, documents)
@@ -68,6 +80,14 @@ def info(kb: KbFolder, embeddings: EmbeddingsName = None) -> None:
     """Show what a knowledge base holds and how it was made."""
     with KnowledgeBase.open(kb, embedder(embeddings), create=False) as base:
         show_properties(dict(base.info()))
+
+
+def _tell_of_other_kinds(given: Iterable[Path], kb: Path) -> None:
+    others = [file for file in of_other_kinds(given) if not file.resolve().is_relative_to(kb.resolve())]
+    kinds = [kind for kind, _ in Counter(file.suffix.lower() or "no ending" for file in others).most_common()]
+    if others:
+        named = ", ".join([*kinds[:_KINDS], *(["..."] if len(kinds) > _KINDS else [])])
+        typer.echo(f"{len(others)} files of other kinds were left out ({named}).", err=True)
 
 
 def _add(base: KnowledgeBase, documents: Sequence[Passage]) -> Added:

@@ -27,6 +27,18 @@ def read_documents(sources: Iterable[Path]) -> list[dict[str, object]]:
     Raises:
         DocumentError: naming every file that cannot be read, the line where there is one, and what was expected there.
     """
+    documents, problems = read_what_can_be(sources)
+    if problems:
+        raise DocumentError(listed(problems))
+    return documents
+
+
+def read_what_can_be(sources: Iterable[Path]) -> tuple[list[dict[str, object]], list[str]]:
+    """Read files and folders likewise, and return with the documents what is wrong with each file that is bad.
+
+    Raises:
+        DocumentError: when there is no such file or folder, or nothing in it of a kind that is read.
+    """
     documents: list[dict[str, object]] = []
     problems: list[str] = []
     for source in sources:
@@ -38,9 +50,13 @@ def read_documents(sources: Iterable[Path]) -> list[dict[str, object]]:
                 documents += _json_lines(file) if file.suffix.lower() in _JSON_LINES else [_text(file)]
             except DocumentError as error:
                 problems.append(str(error))
-    if problems:
-        raise DocumentError(_listed(problems))
-    return documents
+    return documents, problems
+
+
+def of_other_kinds(folders: Iterable[Path]) -> list[Path]:
+    """Return the files in folders that are of no kind that is read; hidden ones do not count."""
+    inside = (file for folder in folders if folder.is_dir() for file in _inside(folder))
+    return [file for file in inside if file.suffix.lower() not in READABLE]
 
 
 def vanished(sources: Iterable[str], folders: Iterable[Path]) -> list[str]:
@@ -54,21 +70,26 @@ def vanished(sources: Iterable[str], folders: Iterable[Path]) -> list[str]:
     return [source for source, file in inside if file.suffix.lower() in READABLE and not file.exists()]
 
 
-def _listed(problems: list[str]) -> str:
+def listed(problems: list[str]) -> str:
+    """Return the first problems, one a line, and how many more there are."""
     more = len(problems) - _LISTED
     return "\n".join([*problems[:_LISTED], *([f"... and {more} more files"] if more > 0 else [])])
 
 
 def _files(source: Path) -> Iterator[Path]:
     if source.is_dir():
-        inside = (path for path in sorted(source.rglob("*")) if path.is_file() and path.suffix.lower() in READABLE)
-        yield from (path for path in inside if not any(p.startswith(".") for p in path.relative_to(source).parts))
+        yield from (file for file in _inside(source) if file.suffix.lower() in READABLE)
     elif not source.exists():
         raise DocumentError(f"{source}: no such file or folder")
     elif source.suffix.lower() not in READABLE:
         raise DocumentError(f"{source}: expected a file ending in {', '.join(READABLE)}")
     else:
         yield source
+
+
+def _inside(folder: Path) -> Iterator[Path]:
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return (file for file in files if not any(part.startswith(".") for part in file.relative_to(folder).parts))
 
 
 def _text(file: Path) -> dict[str, object]:
@@ -121,7 +142,8 @@ def _read(file: Path) -> str:
         return file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise DocumentError(
-            f"{file}: expected UTF-8 text, got byte {error.object[error.start]:#x} at {error.start}"
+            f"{file}: expected UTF-8 text, got byte {error.object[error.start]:#x} at {error.start}: save it as UTF-8, "
+            "or convert it (iconv -f ENCODING -t UTF-8)"
         ) from error
     except OSError as error:
         raise DocumentError(f"{file}: it cannot be read: {error.strerror}") from error
