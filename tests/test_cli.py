@@ -365,7 +365,29 @@ def test_passages_without_title_are_named_by_their_ids(tmp_path: Path) -> None:
     shown = run("ask", "Who built the Tern?", "--kb", tmp_path / "kb", "--method", "mgranrag").stdout
 
     assert "  ranked    (untitled)\n" in shown
-    assert "      note, step 1: In 1968 the Tern was built by Casper Holm." in shown
+    assert f"      note ({source}/notes.jsonl), step 1: In 1968 the Tern was built by Casper Holm." in shown
+
+
+def test_two_files_of_one_title_are_told_apart_in_the_evidence(tmp_path: Path) -> None:
+    docs = write(
+        tmp_path,
+        {"a/report.txt": "Report\n\nOrla Vint founded Solwind.", "b/report.txt": "Report\n\nOrla Vint founded Kell."},
+    )
+    run("index", docs / "a", docs / "b", "--kb", tmp_path / "kb")
+
+    shown = run("ask", "Who founded Kell and Solwind?", "--kb", tmp_path / "kb", "--method", "mgranrag").stdout
+
+    assert f"      Report ({docs}/a/report.txt), step 1: Orla Vint founded Solwind.\n" in shown
+    assert f"      Report ({docs}/b/report.txt), step 1: Orla Vint founded Kell.\n" in shown
+
+
+def test_passages_in_json_have_their_titles_and_sources(folder: Path) -> None:
+    found = json.loads(run("ask", "When was Pellworth founded?", "--kb", folder, "--json").stdout)["passages"]
+
+    by_id = {passage["id"]: passage for passage in found}
+    assert by_id["pellworth"] == {**by_id["pellworth"], "title": "Pellworth", "source": "gazetteer.txt"}
+    assert set(by_id["pellworth"]) == {"id", "score", "title", "source"}
+    assert set(by_id["skellby"]) == {"id", "score", "title"}
 
 
 def test_asked_for_json_it_prints_the_result_as_json_and_nothing_else(folder: Path) -> None:

@@ -1,0 +1,57 @@
+"""An answer with the evidence behind it and the passages it comes from, in words and as JSON."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+
+from langgraph_rag.records import Evidence, Record, origin_of
+from langgraph_rag.refusals import is_refusal
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+
+def records_behind(result: dict[str, Any], base: KnowledgeBase) -> dict[str, Record]:
+    """Look up the passages of a result, which itself has ids only."""
+    ids = [evidence["passage_id"] for evidence in result["evidence"]] + [p["id"] for p in result["passages"]]
+    return {record["id"]: record for record in base.passages(ids)}
+
+
+def with_origins(result: dict[str, Any], records: dict[str, Record]) -> dict[str, Any]:
+    """Return a result whose passages have their titles and, where known, sources."""
+    return {**result, "passages": [{**p, **_origin(records.get(p["id"]))} for p in result["passages"]]}
+
+
+def show_answer(result: dict[str, Any], records: dict[str, Record]) -> None:
+    """Print the answer, what it rests on, and what it cost."""
+    refused = is_refusal(result["answer"])
+    typer.secho(f"\nAnswer: {result['answer']}", bold=True, fg="yellow" if refused else "green")
+    _show_evidence(result["evidence"], records)
+    usage = result["usage"]
+    answered_from = f"  answered from: {result['granularity']}; " if "granularity" in result else "  "
+    typer.echo(
+        f"{answered_from}{usage['calls']} model calls, "
+        f"{usage['input_tokens'] + usage['output_tokens']} tokens, {usage['seconds']:.2f} s"
+        + (f"; stopped by {usage['stopped_by']}" if usage["stopped_by"] else "")
+    )
+
+
+def _show_evidence(found: Sequence[Evidence], records: dict[str, Record]) -> None:
+    for number, evidence in enumerate(found, start=1):
+        typer.echo(f"  [{number}] {' | '.join(evidence['triple']) or origin_of(evidence)}")
+        named = _named(evidence["passage_id"], records)
+        typer.echo(f"      {named}, step {evidence['step']}: {evidence['sentence']}")
+
+
+def _named(id_: str, records: dict[str, Record]) -> str:
+    """Name a passage by its title, its id unless that is a hash with a source to say instead, and its source."""
+    record = records.get(id_)
+    if record is None:
+        return id_
+    source = record.get("source", "")
+    own_id = "" if source and id_ == record["hash"] else id_
+    name, *more = filter(None, [record["title"], own_id, source])
+    return f"{name} ({', '.join(more)})" if more else name
+
+
+def _origin(record: Record | None) -> dict[str, str]:
+    return {name: str(record[name]) for name in ("title", "source") if name in record} if record else {}
