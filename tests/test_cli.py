@@ -17,8 +17,10 @@ from fakes import ArithmeticEmbeddings
 from typer.testing import CliRunner, Result
 
 from langgraph_rag.cli import app, main
+from langgraph_rag.cli.answers import show_answer
 from langgraph_rag.methods import METHODS
 from langgraph_rag.offline.model import OfflineModel
+from langgraph_rag.records import no_usage
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 pytestmark = pytest.mark.filterwarnings("ignore:A test tried to use socket")  # ChatOpenAI looks for socket options
@@ -379,6 +381,32 @@ def test_two_files_of_one_title_are_told_apart_in_the_evidence(tmp_path: Path) -
 
     assert f"      Report ({docs}/a/report.txt), step 1: Orla Vint founded Solwind.\n" in shown
     assert f"      Report ({docs}/b/report.txt), step 1: Orla Vint founded Kell.\n" in shown
+
+
+def test_an_answer_without_single_facts_names_the_passages_that_were_read(folder: Path) -> None:
+    shown = run("ask", "Which herons play chess?", "--kb", folder, "--top-k", 2).stdout
+
+    answer = shown.partition("\nAnswer: ")[2].splitlines()
+    assert answer[:3] == ["unanswerable", "  passages read, no single fact noted:", "      Casper Holm (holm)"]
+    assert answer[4].startswith("  answered from: none; ")
+
+
+def test_what_a_refusal_found_does_not_read_like_its_grounds(capsys: pytest.CaptureFixture[str]) -> None:
+    found = {
+        "triple": ["Kell", "is", "isle"],
+        "sentence": "Kell is an isle.",
+        "passage_id": "k",
+        "title": "",
+        "step": 1,
+    }
+    usage = no_usage()
+
+    show_answer({"answer": "unanswerable", "evidence": [found], "passages": [], "usage": usage}, {})
+    show_answer({"answer": "isle", "evidence": [found], "passages": [], "usage": usage}, {})
+
+    refused, answered = capsys.readouterr().out.split("\nAnswer: ")[1:]
+    assert refused.startswith("unanswerable\n  found, but not enough:\n  [1] Kell | is | isle\n      k, step 1: Kell ")
+    assert answered.startswith("isle\n  [1] Kell | is | isle\n")
 
 
 def test_passages_in_json_have_their_titles_and_sources(folder: Path) -> None:

@@ -9,6 +9,8 @@ from langgraph_rag.records import Evidence, Record, origin_of
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
+_READ = 10  # passages named where there is no evidence
+
 
 def records_behind(result: dict[str, Any], base: KnowledgeBase) -> dict[str, Record]:
     """Look up the passages of a result, which itself has ids only."""
@@ -25,7 +27,11 @@ def show_answer(result: dict[str, Any], records: dict[str, Record]) -> None:
     """Print the answer, what it rests on, and what it cost."""
     refused = is_refusal(result["answer"])
     typer.secho(f"\nAnswer: {result['answer']}", bold=True, fg="yellow" if refused else "green")
+    if refused and result["evidence"]:
+        typer.echo("  found, but not enough:")
     _show_evidence(result["evidence"], records)
+    if not result["evidence"]:
+        _show_passages([passage["id"] for passage in result["passages"]], records)
     usage = result["usage"]
     answered_from = f"  answered from: {result['granularity']}; " if "granularity" in result else "  "
     typer.echo(
@@ -40,6 +46,15 @@ def _show_evidence(found: Sequence[Evidence], records: dict[str, Record]) -> Non
         typer.echo(f"  [{number}] {' | '.join(evidence['triple']) or origin_of(evidence)}")
         named = _named(evidence["passage_id"], records)
         typer.echo(f"      {named}, step {evidence['step']}: {evidence['sentence']}")
+
+
+def _show_passages(ids: Sequence[str], records: dict[str, Record]) -> None:
+    """Name what was read where no fact of it was kept, so that an answer can be checked all the same."""
+    typer.echo("  passages read, no single fact noted:" if ids else "  no passage was found")
+    for id_ in ids[:_READ]:
+        typer.echo(f"      {_named(id_, records)}")
+    if len(ids) > _READ:
+        typer.echo(f"      and {len(ids) - _READ} more")
 
 
 def _named(id_: str, records: dict[str, Record]) -> str:
