@@ -6,7 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -426,6 +426,28 @@ def test_asked_for_json_it_prints_the_result_as_json_and_nothing_else(folder: Pa
     assert result["answer"] == "Orla Vint"
     assert len(result["passages"]) == 3
     assert len(result["trace"]) == 1
+
+
+@pytest.mark.parametrize("command", ["ask", "eval"])
+def test_the_embedder_is_loaded_before_the_clock_of_the_first_question_starts(
+    command: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+
+    def noting(step: str, work: Callable[..., Any]) -> Callable[..., Any]:
+        def noted(*given: Any, **options: Any) -> Any:
+            steps.append(step)
+            return work(*given, **options)
+
+        return noted
+
+    for owner, name in ((ArithmeticEmbeddings, "embed_documents"), (KnowledgeBase, "asearch")):
+        monkeypatch.setattr(owner, name, noting(name, getattr(owner, name)))
+    of_eval = ["--questions", CORPUS_QUESTIONS, "--limit", 1, "--out", tmp_path / "out"]
+
+    run(command, *([QUESTION] if command == "ask" else of_eval), "--kb", folder)
+
+    assert steps[:2] == ["embed_documents", "asearch"]
 
 
 # --- eval ------------------------------------------------------------------------------------------------------------

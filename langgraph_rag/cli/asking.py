@@ -18,6 +18,7 @@ from langgraph_rag.cli.options import (
     MethodName,
     ModelName,
     embedder,
+    load_embedder,
     with_context,
 )
 from langgraph_rag.cli.properties import show_properties
@@ -62,6 +63,7 @@ def ask(
                 kept = graph.compile(checkpointer=saver)
                 return await _run(kept, question, context, show=not as_json, thread=f"{method_name}/{thread}")
 
+        load_embedder(base)
         result = asyncio.run(answered())
         records = records_behind(result, base)
     if as_json:
@@ -79,6 +81,7 @@ def demo(kb: KbFolder = Path("demo_kb")) -> None:
     with KnowledgeBase.open(kb) as base:
         base.add([{**document, "source": "the sample corpus"} for document in corpus])  # not where it is installed
         show_properties(dict(base.info()))
+        load_embedder(base)
         graph = create("cirag", load_model("offline"), base).compile()
         for asked in chosen:
             typer.secho(f"\n{'-' * 100}\nQuestion: {asked['question']}", bold=True)

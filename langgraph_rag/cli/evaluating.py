@@ -9,7 +9,16 @@ import typer
 from langchain_core.language_models import BaseChatModel
 from tqdm.auto import tqdm
 
-from langgraph_rag.cli.options import DEFAULTS, Cache, EmbeddingsName, KbFolder, ModelName, embedder, with_context
+from langgraph_rag.cli.options import (
+    DEFAULTS,
+    Cache,
+    EmbeddingsName,
+    KbFolder,
+    ModelName,
+    embedder,
+    load_embedder,
+    with_context,
+)
 from langgraph_rag.context import Context
 from langgraph_rag.evaluation.judging import Judgement, judge
 from langgraph_rag.evaluation.outcomes import Configuration, Outcome
@@ -46,6 +55,7 @@ def evaluate_methods(
     with KnowledgeBase.open(kb, embedder(embeddings), create=False) as base:
         llm = load_model(model, cache=cache)
         judging = load_model(judge_name, cache=cache) if judge_name else None
+        load_embedder(base)
         for name in names:
             configuration = Configuration(method=name, model=model, knowledge_base=str(kb))
             graph, folder = create(name, llm, base).compile(), out if len(names) == 1 else out / name
