@@ -258,14 +258,17 @@ def test_what_is_not_there_is_told_and_the_rest_deleted(noted: Path) -> None:
     deleted = run("delete", "--kb", "notes", "--source", "gull.md", "--id", "kell", "--id", "nobody")
 
     assert deleted.stdout == "1 passages deleted.\n"
-    assert "warning: there is no passage of source 'gull.md'." in deleted.stderr
+    assert "warning: there is no passage of source 'gull.md' (did you mean 'docs/gull.md'?)." in deleted.stderr
     assert "warning: there is no passage of id 'nobody'." in deleted.stderr
 
 
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["--source", "gull.md"], "no passage of source 'gull.md' (sources are named as they were indexed, such as "),
+        (["--source", "gull.md"], "no passage of source 'gull.md' (did you mean 'docs/gull.md'?): nothing was deleted"),
+        (["--source", "more/"], "source 'more/' (did you mean 'more/heron.txt'?)"),
+        (["--source", "docs/tarn.md"], "did you mean 'docs/tern.md'"),
+        (["--source", "zzz"], "no passage of source 'zzz': nothing was deleted; `info --sources` lists the sources"),
         (["--id", "nobody", "--source", ""], "has no passage of source '', id 'nobody'"),
         (["--id", "nobody"], "has no passage of id 'nobody': nothing was deleted"),
         ([], "expected what to delete: --source SOURCE or --id ID"),
@@ -343,6 +346,17 @@ def test_info_shows_what_the_knowledge_base_holds(folder: Path) -> None:
 
     for name, value in (("path", folder), ("passages", 8), ("embeddings", "arithmetic"), ("text pipeline", "")):
         assert any(line.startswith(f"{name} ") and line.endswith(str(value)) for line in shown.splitlines())
+
+
+def test_info_lists_the_sources_with_their_numbers_of_passages(noted: Path) -> None:
+    with KnowledgeBase.open("notes") as kb:
+        kb.add([{"text": "Terns winter in Norland."}], progress=False)
+
+    listed = run("info", "--kb", "notes", "--sources").stdout.splitlines()[-5:]
+
+    assert listed[0] == "     1 passages from no source"
+    assert listed[1:3] == ["     1 passages from docs/gull.md", "     2 passages from docs/isles.jsonl"]
+    assert "passages from" not in run("info", "--kb", "notes").stdout
 
 
 # --- ask -------------------------------------------------------------------------------------------------------------
@@ -494,6 +508,15 @@ def test_eval_compares_methods_side_by_side(folder: Path, tmp_path: Path) -> Non
     report = json.loads((tmp_path / "out/report.json").read_text())
     assert {name: row["em"] for name, row in report.items()} == dict.fromkeys(names, 100.0)
     assert all((tmp_path / "out" / name / "outcomes.jsonl").exists() for name in names)
+
+
+def test_eval_warns_of_supporting_ids_that_are_of_no_passage(folder: Path, tmp_path: Path) -> None:
+    question = {"id": "q", "question": QUESTION, "answers": ["Orla Vint"], "supporting_ids": ["vint", *"abcdef"]}
+    questions = write(tmp_path, {"questions.jsonl": lines([question])}) / "questions.jsonl"
+
+    said = run("eval", "--kb", folder, "--questions", questions, "--out", tmp_path / "out").stderr
+
+    assert "warning: 6 of 7 supporting ids ('a', 'b', 'c', 'd', 'e', ...) are of no passage in " in said
 
 
 def test_eval_has_the_answers_judged(folder: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +19,7 @@ from langgraph_rag.tools.extraction import TripleExtractor
 from langgraph_rag.tools.files import READABLE, listed, of_other_kinds, read_what_can_be, vanished
 from langgraph_rag.tools.knowledge_base import Added, KnowledgeBase
 
-_KINDS = 8  # named at most
+_KINDS, _MEANT = 8, 3  # named at most
 
 
 def index(
@@ -76,10 +77,19 @@ def delete(
         typer.echo(f"{base.delete(ids or [], sources=sources or [])} passages deleted.")
 
 
-def info(kb: KbFolder, embeddings: EmbeddingsName = None) -> None:
+def info(
+    kb: KbFolder,
+    sources: Annotated[
+        bool, typer.Option("--sources", help="List where passages come from, too, and how many from each.")
+    ] = False,
+    embeddings: EmbeddingsName = None,
+) -> None:
     """Show what a knowledge base holds and how it was made."""
     with KnowledgeBase.open(kb, embedder(embeddings), create=False) as base:
         show_properties(dict(base.info()))
+        for source in ["", *base.sources()] if sources else []:
+            if number := len(base.ids(source)):
+                typer.echo(f"{number:>6} passages from {source or 'no source'}")
 
 
 def _tell_of_other_kinds(given: Iterable[Path], kb: Path) -> None:
@@ -112,10 +122,18 @@ def _update(base: KnowledgeBase, documents: Sequence[Passage], given: Iterable[P
 def _check_known(base: KnowledgeBase, sources: Sequence[str], ids: Sequence[str]) -> None:
     """Warn of what is not there, which is an error where nothing is."""
     known = base.sources()
-    unknown = [f"source {source!r}" for source in sources if source not in known]
+    unknown = [f"source {source!r}{_meant(source, known)}" for source in sources if source not in known]
     unknown += [f"id {id_!r}" for id_ in ids if not base.passages([id_])]
     if len(unknown) == len(sources) + len(ids):
-        example = f" (sources are named as they were indexed, such as {known[0]!r})" if sources and known else ""
-        raise KnowledgeBaseError(f"{base.path} has no passage of {', '.join(unknown)}{example}: nothing was deleted")
+        listing = "; `info --sources` lists the sources" if sources else ""
+        raise KnowledgeBaseError(f"{base.path} has no passage of {', '.join(unknown)}: nothing was deleted{listing}")
     for what in unknown:
         typer.echo(f"warning: there is no passage of {what}.", err=True)
+
+
+def _meant(source: str, known: Sequence[str]) -> str:
+    """Ask whether one of the sources in the same folder, of the same name, or written much alike was meant."""
+    inside = [one for one in known if source and Path(one).is_relative_to(source)]
+    namesakes = [one for one in known if Path(one).name == Path(source).name]
+    near = list(dict.fromkeys([*namesakes, *inside, *get_close_matches(source, known)]))[:_MEANT]
+    return f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""
