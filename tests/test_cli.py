@@ -247,6 +247,19 @@ def test_an_update_of_a_folder_removes_the_files_gone_from_it_and_from_nowhere_e
     assert "is gone" not in run("index", "docs", "--kb", "notes", "--update").stdout
 
 
+def test_an_index_of_the_same_files_by_another_path_says_that_nothing_is_removed(noted: Path) -> None:
+    write(noted, {"docs/gull.md": "# Gull\n\nGulls nest in Norland."})
+    with KnowledgeBase.open("notes") as kb:
+        kb.add([{"text": "This is a note.", "source": "wiki"}], progress=False)
+
+    said = run("index", noted / "docs", "--kb", "notes", "--update").stderr
+
+    assert "warning: 3 of these files are known by another path, too (such as docs/gull.md), and " in said
+    assert titles().count("Gull") == 2
+    for again in ("docs", "./docs", "more", "docs/gull.md"):
+        assert "by another path" not in run("index", again, "--kb", "more_notes").stderr
+
+
 def test_passages_are_deleted_by_source_and_id(noted: Path) -> None:
     deleted = run("delete", "--kb", "notes", "--source", "docs/gull.md", "--source", "more/heron.txt", "--id", "kell")
 

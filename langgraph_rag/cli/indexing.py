@@ -16,7 +16,7 @@ from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.records import Passage
 from langgraph_rag.tools.documents import to_passages
 from langgraph_rag.tools.extraction import TripleExtractor
-from langgraph_rag.tools.files import READABLE, listed, of_other_kinds, read_what_can_be, vanished
+from langgraph_rag.tools.files import READABLE, listed, of_other_kinds, otherwise_named, read_what_can_be, vanished
 from langgraph_rag.tools.knowledge_base import Added, KnowledgeBase
 
 _KINDS, _MEANT = 8, 3  # named at most
@@ -53,6 +53,7 @@ def index(
     extractor: TripleExtractor | None = ModelExtractor(load_model(model, cache=cache)) if model else None
     with KnowledgeBase.open(kb, embedder(embeddings), extractor=extractor) as base:
         added = _update(base, documents, sources) if update else _add(base, documents)
+        _tell_known_otherwise(base, sources)
         if embed_triples:
             base.embed_triples()
         for number, what in ((added["without_triples"], "gave no triples"), (added["failed"], "could not be read")):
@@ -117,6 +118,15 @@ def _update(base: KnowledgeBase, documents: Sequence[Passage], given: Iterable[P
     for source in vanished(base.sources(), given):
         typer.echo(f"{source} is gone: {base.delete(sources=[source])} passages removed.")
     return updated
+
+
+def _tell_known_otherwise(base: KnowledgeBase, given: Sequence[Path]) -> None:
+    if twice := otherwise_named(base.sources(), given):
+        typer.echo(
+            f"warning: {len(twice)} of these files are known by another path, too (such as {twice[0]}), and what came "
+            "from them by that path stays: index them by one path, and delete what came by the other (--source).",
+            err=True,
+        )
 
 
 def _check_known(base: KnowledgeBase, sources: Sequence[str], ids: Sequence[str]) -> None:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import yaml
@@ -68,6 +68,13 @@ def vanished(sources: Iterable[str], folders: Iterable[Path]) -> list[str]:
     files = ((source, Path(source)) for source in sources)
     inside = ((source, file) for source, file in files if any(file.is_relative_to(folder) for folder in named))
     return [source for source, file in inside if file.suffix.lower() in READABLE and not file.exists()]
+
+
+def otherwise_named(sources: Iterable[str], given: Sequence[Path]) -> list[str]:
+    """Return the sources that are files among those given, or in folders given, but by another path."""
+    places = [path.resolve() for path in given]
+    others = [(source, Path(source)) for source in sources if not any(map(Path(source).is_relative_to, given))]
+    return [source for source, file in others if file.is_file() and any(map(file.resolve().is_relative_to, places))]
 
 
 def listed(problems: list[str]) -> str:
