@@ -136,6 +136,21 @@ def test_where_every_file_is_bad_nothing_is_indexed(
     assert not (tmp_path / "kb").exists()
 
 
+def test_json_lines_that_call_their_fields_otherwise_are_taken_with_their_names(tmp_path: Path) -> None:
+    documents: list[dict[str, Any]] = [
+        {"key": 7, "name": "Orsby", "body": "A town.", "id": "x"},
+        {"body": "Kell is an isle.", "id": "kell"},
+    ]
+    source = write(tmp_path, {"pages.jsonl": lines(documents)}) / "pages.jsonl"
+    names = ("--text-field", "body", "--title-field", "name", "--id-field", "key")
+
+    run("index", source, "--kb", tmp_path / "kb", *names)
+
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        found = {record["id"]: (record["title"], record["text"]) for record in kb.passages(kb.ids())}
+    assert found == {"7": ("Orsby", "A town."), "kell": ("Kell", "Kell is an isle.")}
+
+
 def test_passages_without_triples_are_told(tmp_path: Path) -> None:
     source = write(tmp_path, {"heron.txt": "Still. Waiting."}) / "heron.txt"
 
@@ -571,9 +586,19 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
     "a line without a text": (
         {"a.jsonl": '{"text": "Kell."}\n\n{"id": "b", "title": "Kell"}\n'},
         "docs/a.jsonl",
-        ["a.jsonl, line 3: expected an object with a text", '{"id": "b", "title": "Kell"}'],
+        ["a.jsonl, line 3: expected a text in 'text', got the fields 'id', 'title'", "`index --text-field NAME`"],
     ),
-    "a line with an empty text": ({"a.jsonl": '{"text": " "}'}, "docs/a.jsonl", ["a.jsonl, line 1", "with a text"]),
+    "a line with an empty text": (
+        {"a.jsonl": '{"text": " "}'},
+        "docs/a.jsonl",
+        ["a.jsonl, line 1: expected a text in 'text', got ' '"],
+    ),
+    "a line whose text is a number": (
+        {"a.jsonl": '{"text": 7}'},
+        "docs",
+        ["a.jsonl, line 1: expected a text", "got 7"],
+    ),
+    "a line without fields": ({"a.jsonl": "{}"}, "docs", ["a.jsonl, line 1: expected a text in 'text', got no fields"]),
     "several files at once": (
         {"a.md": "", "b.txt": "Bråk".encode("latin-1"), "c.txt": "Orsby is a town."},
         "docs",
@@ -597,9 +622,12 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
         ["docs: expected a folder with files ending in", "none"],
     ),
     "one id with two texts": (
-        {"a.jsonl": lines([{"id": "kell", "text": "An island."}, {"id": "kell", "text": "A rock."}])},
+        {
+            "a.jsonl": lines([{"id": "kell", "text": "An island."}]),
+            "b.jsonl": lines([{"id": "kell", "text": "A rock."}]),
+        },
         "docs",
-        ["document 3: id 'kell' was already given with another text"],
+        ["docs/b.jsonl, line 1: id 'kell' was already given with another text (", "docs/a.jsonl, line 1)"],
     ),
     "json nested too deeply": ({"a.jsonl": "[" * 100_000}, "docs", ["a.jsonl, line 1: expected a JSON object, got "]),
     "half a surrogate pair": (
@@ -610,7 +638,7 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
     "a title that is a number": (
         {"a.jsonl": '{"text": "Kell.", "title": 7}'},
         "docs",
-        ["title must be a string, got int"],
+        ["a.jsonl, line 1: title must be a string, got int"],
     ),
 }
 

@@ -39,11 +39,14 @@ def index(
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="Warn of files that cannot be read, and index the rest.")
     ] = False,
+    text_field: Annotated[str, typer.Option(help="What JSON lines call the text.")] = "text",
+    title_field: Annotated[str, typer.Option(help="What they call the title.")] = "title",
+    id_field: Annotated[str, typer.Option(help="What they call the id.")] = "id",
 ) -> None:
     """Add documents to a knowledge base, making it if need be; an interrupted run goes on where it stopped."""
     if cache and not model:
         raise typer.BadParameter("--cache goes with --model: the sentence rules ask no model")
-    read, problems = read_what_can_be(sources)
+    read, problems = read_what_can_be(sources, {"text": text_field, "title": title_field, "id": id_field})
     if problems and not (skip_bad and read):
         raise DocumentError(f"{listed(problems)}\nNothing was indexed; --skip-bad leaves out such files.")
     documents = to_passages(read)  # before the folder is made: bad documents leave nothing behind

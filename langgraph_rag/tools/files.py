@@ -2,12 +2,13 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import yaml
 
 from langgraph_rag.errors import DocumentError
+from langgraph_rag.tools.documents import PLACE
 from langgraph_rag.tools.topics import opening_of
 
 _JSON_LINES, _TEXTS = {".jsonl", ".ndjson"}, {".md", ".markdown", ".txt"}
@@ -33,8 +34,14 @@ def read_documents(sources: Iterable[Path]) -> list[dict[str, object]]:
     return documents
 
 
-def read_what_can_be(sources: Iterable[Path]) -> tuple[list[dict[str, object]], list[str]]:
+def read_what_can_be(
+    sources: Iterable[Path], names: Mapping[str, str] | None = None
+) -> tuple[list[dict[str, object]], list[str]]:
     """Read files and folders likewise, and return with the documents what is wrong with each file that is bad.
+
+    Args:
+        sources: files and folders.
+        names: what JSON lines call a `text`, `title` or `id`, where they call it otherwise.
 
     Raises:
         DocumentError: when there is no such file or folder, or nothing in it of a kind that is read.
@@ -47,7 +54,7 @@ def read_what_can_be(sources: Iterable[Path]) -> tuple[list[dict[str, object]], 
             raise DocumentError(f"{source}: expected a folder with files ending in {', '.join(READABLE)}, found none")
         for file in files:
             try:
-                documents += _json_lines(file) if file.suffix.lower() in _JSON_LINES else [_text(file)]
+                documents += _json_lines(file, names or {}) if file.suffix.lower() in _JSON_LINES else [_text(file)]
             except DocumentError as error:
                 problems.append(str(error))
     return documents, problems
@@ -104,7 +111,7 @@ def _text(file: Path) -> dict[str, object]:
     if not text.strip():
         raise DocumentError(f"{file}: the file is empty")
     title, text = ("", text) if file.suffix.lower() == ".txt" else _markdown(text)
-    return {"title": title or opening_of(text) or file.stem, "text": text, "source": str(file)}
+    return {"title": title or opening_of(text) or file.stem, "text": text, "source": str(file), PLACE: str(file)}
 
 
 def _markdown(text: str) -> tuple[str, str]:
@@ -125,23 +132,34 @@ def _front_matter(text: str) -> tuple[dict[str, object], int]:
     return (fields, found.end()) if found and isinstance(fields, dict) else ({}, 0)
 
 
-def _json_lines(file: Path) -> list[dict[str, object]]:
+def _json_lines(file: Path, names: Mapping[str, str]) -> list[dict[str, object]]:
     documents: list[dict[str, object]] = []
     for number, line in enumerate(_read(file).split("\n"), start=1):  # not splitlines(): JSON may hold U+2028 as it is
-        if not line.strip():
-            continue
-        try:
-            fields = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise DocumentError(
-                f"{file}, line {number}: expected a JSON object, got {line[:80]!r} ({error})"
-            ) from error
-        if not isinstance(fields, dict) or not isinstance(fields.get("text"), str) or not fields["text"].strip():
-            raise DocumentError(f"{file}, line {number}: expected an object with a text, got {line[:80]!r}")
-        documents.append({"source": str(file), **fields})
+        if line.strip():
+            place = f"{file}, line {number}"
+            documents.append({"source": str(file), **_document(line, names, place), PLACE: place})
     if not documents:
         raise DocumentError(f"{file}: the file is empty")
     return documents
+
+
+def _document(line: str, names: Mapping[str, str], place: str) -> dict[str, object]:
+    try:
+        fields = json.loads(line)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise DocumentError(f"{place}: expected a JSON object, got {line[:80]!r} ({error})") from error
+    if not isinstance(fields, dict):
+        raise DocumentError(f"{place}: expected a JSON object with a text, got {line[:80]!r}")
+    wanted = names.get("text", "text")
+    if wanted not in fields:
+        got = f"the fields {', '.join(map(repr, fields))}" if fields else "no fields"
+        raise DocumentError(
+            f"{place}: expected a text in {wanted!r}, got {got} "
+            "(on the command line, `index --text-field NAME` takes it from another one)"
+        )
+    if not isinstance(text := fields[wanted], str) or not text.strip():
+        raise DocumentError(f"{place}: expected a text in {wanted!r}, got {text!r:.80}")
+    return {**fields, **{ours: fields[theirs] for ours, theirs in names.items() if theirs in fields}}
 
 
 def _read(file: Path) -> str:
