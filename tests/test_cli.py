@@ -1,5 +1,6 @@
 """The command line: what it does with good input, and what it says to bad input."""
 
+import io
 import json
 import os
 import signal
@@ -21,6 +22,7 @@ from langgraph_rag.cli.answers import show_answer
 from langgraph_rag.methods import METHODS
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.records import no_usage
+from langgraph_rag.tools.extraction import RuleExtractor
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 pytestmark = pytest.mark.filterwarnings("ignore:A test tried to use socket")  # ChatOpenAI looks for socket options
@@ -154,7 +156,10 @@ def test_json_lines_that_call_their_fields_otherwise_are_taken_with_their_names(
 def test_passages_without_triples_are_told(tmp_path: Path) -> None:
     source = write(tmp_path, {"heron.txt": "Still. Waiting."}) / "heron.txt"
 
-    assert "warning: 1 passages gave no triples." in run("index", source, "--kb", tmp_path / "kb").stderr
+    assert (
+        "warning: 1 passages gave no triples: they are found by "
+        in run("index", source, "--kb", tmp_path / "kb").stderr
+    )
 
 
 def test_triples_can_be_read_by_a_model_and_embedded_at_once(tmp_path: Path) -> None:
@@ -369,6 +374,16 @@ def test_the_chat_page_refuses_what_does_not_exist(
     assert expected in refuse(monkeypatch, capsys, "chat", "--kb", folder, *arguments)
 
 
+def test_info_says_how_what_has_not_been_read_gets_read(tmp_path: Path) -> None:
+    source = write(tmp_path, {"films.jsonl": lines(DOCUMENTS)}) / "films.jsonl"
+    run("index", source, "--kb", tmp_path / "kb", "--model", "offline")  # which the rules do not count as read
+    unread = f"passages to extract       8, not read by {RuleExtractor.version} yet: run index again\n"
+    assert unread in run("info", "--kb", tmp_path / "kb").stdout
+
+    run("index", source, "--kb", tmp_path / "kb")
+    assert "passages to extract       0\n" in run("info", "--kb", tmp_path / "kb").stdout
+
+
 def test_info_shows_what_the_knowledge_base_holds(folder: Path) -> None:
     shown = run("info", "--kb", folder).stdout
 
@@ -433,7 +448,9 @@ def test_an_answer_without_single_facts_names_the_passages_that_were_read(folder
     assert answer[4].startswith("  answered from: none; ")
 
 
-def test_what_a_refusal_found_does_not_read_like_its_grounds(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_refusal_found_does_not_read_like_its_grounds_and_the_same_is_shown_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     found = {
         "triple": ["Kell", "is", "isle"],
         "sentence": "Kell is an isle.",
@@ -444,11 +461,11 @@ def test_what_a_refusal_found_does_not_read_like_its_grounds(capsys: pytest.Capt
     usage = no_usage()
 
     show_answer({"answer": "unanswerable", "evidence": [found], "passages": [], "usage": usage}, {})
-    show_answer({"answer": "isle", "evidence": [found], "passages": [], "usage": usage}, {})
+    show_answer({"answer": "isle", "evidence": [found, {**found, "step": 2}], "passages": [], "usage": usage}, {})
 
     refused, answered = capsys.readouterr().out.split("\nAnswer: ")[1:]
     assert refused.startswith("unanswerable\n  found, but not enough:\n  [1] Kell | is | isle\n      k, step 1: Kell ")
-    assert answered.startswith("isle\n  [1] Kell | is | isle\n")
+    assert answered.startswith("isle\n  [1] Kell | is | isle\n      k, step 1: Kell is an isle.\n  0 model calls")
 
 
 def test_passages_in_json_have_their_titles_and_sources(folder: Path) -> None:
@@ -566,6 +583,19 @@ def test_methods_lists_each_method_with_its_paper_nodes_options_and_ablations() 
     assert all(f"{name}\n  paper      {method.paper}\n  nodes " in shown for name, method in METHODS.items())
     assert "  options    integrator, answerer, ranking, triples, granularities\n" in shown
     assert "  ablations  without-reranker, without-passages, " in shown
+
+
+def test_colours_are_left_out_where_not_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = io.StringIO()
+    monkeypatch.setattr(said, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stderr", said)
+    monkeypatch.setattr(sys, "argv", ["langgraph-rag", "info", "--kb", str(tmp_path / "none")])
+    for wish, begins in (("", "\x1b[31merror: "), ("1", "error: ")):
+        monkeypatch.setenv("NO_COLOR", wish)
+        with pytest.raises(SystemExit):
+            main()
+        assert said.getvalue().startswith(begins)
+        said.seek(said.truncate(0))
 
 
 # --- bad input -------------------------------------------------------------------------------------------------------
@@ -694,6 +724,7 @@ def test_bad_documents_leave_a_knowledge_base_as_it_was(
         (["eval", "--questions", CORPUS_QUESTIONS, "--out", "out", "--method", "cirag,crag"], "unknown method 'crag'"),
         (["eval", "--questions", CORPUS_QUESTIONS, "--out", "out", "--model", "gpt"], "unknown model 'gpt'"),
         (["eval", "--questions", CORPUS_QUESTIONS, "--out", CORPUS_QUESTIONS], "expected a folder that can be written"),
+        (["index", ""], "Invalid value for 'sources': expected a file or a folder, got ''"),
         (["answer", QUESTION], "No such command 'answer'"),
     ],
 )
@@ -766,22 +797,29 @@ def test_an_empty_knowledge_base_is_told(
     assert said == f"error: the knowledge base in {empty_kb.path} is empty: add documents first"
 
 
-def test_ctrl_c_ends_it_with_a_word_and_its_own_exit_code(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["info"], "stopped"),
+        (["ask", "index?"], "stopped"),
+        (["ask", QUESTION, "--checkpoints=runs", "--thread", "a"], "stopped; run again, it goes on from here"),
+        (["index", str(SAMPLE / "corpus.jsonl")], "stopped; run again, it goes on from here"),
+    ],
+)
+def test_ctrl_c_ends_it_with_its_own_exit_code_and_says_whether_it_goes_on(
+    command: list[str], said: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(KnowledgeBase, "info", interrupt)
-    monkeypatch.setattr(sys, "argv", ["langgraph-rag", "info", "--kb", str(folder)])
+    monkeypatch.setattr(KnowledgeBase, "open", interrupt)
+    monkeypatch.setattr(sys, "argv", ["langgraph-rag", *command, "--kb", str(folder)])
 
     with pytest.raises(SystemExit) as exit_:
         main()
 
     assert exit_.value.code == 130
-    assert (
-        capsys.readouterr().err.strip().startswith("stopped; index, eval, and ask with --checkpoints go on from here")
-    )
+    assert capsys.readouterr().err.strip() == said
 
 
 def test_ctrl_c_ends_a_question_whose_model_does_not_reply(sample_folder: Path, localhost: None) -> None:

@@ -42,7 +42,8 @@ def show_answer(result: dict[str, Any], records: dict[str, Record]) -> None:
 
 
 def _show_evidence(found: Sequence[Evidence], records: dict[str, Record]) -> None:
-    for number, evidence in enumerate(found, start=1):
+    once = {(*evidence["triple"], evidence["sentence"]): evidence for evidence in reversed(found)}  # the first of each
+    for number, evidence in enumerate(reversed(once.values()), start=1):
         typer.echo(f"  [{number}] {' | '.join(evidence['triple']) or origin_of(evidence)}")
         named = _named(evidence["passage_id"], records)
         typer.echo(f"      {named}, step {evidence['step']}: {evidence['sentence']}")

@@ -17,13 +17,23 @@ from langgraph_rag.records import Passage
 from langgraph_rag.tools.documents import to_passages
 from langgraph_rag.tools.extraction import TripleExtractor
 from langgraph_rag.tools.files import READABLE, listed, of_other_kinds, otherwise_named, read_what_can_be, vanished
-from langgraph_rag.tools.knowledge_base import Added, KnowledgeBase
+from langgraph_rag.tools.knowledge_base import Added, Info, KnowledgeBase
 
 _KINDS, _MEANT = 8, 3  # named at most
+_BARREN = "gave no triples: they are found by their meaning and words, not by way of facts"
+_FAILED = "could not be read: run index again to have them read"
+
+
+def _path(given: str) -> Path:
+    if not given:  # which a path takes for the current folder
+        raise typer.BadParameter("expected a file or a folder, got ''")
+    return Path(given)
 
 
 def index(
-    sources: Annotated[list[Path], typer.Argument(help=f"Files ({', '.join(READABLE)}) or folders of such files.")],
+    sources: Annotated[
+        list[Path], typer.Argument(parser=_path, help=f"Files ({', '.join(READABLE)}) or folders of such files.")
+    ],
     kb: KbFolder,
     model: Annotated[
         str | None, typer.Option(help="Model that reads triples out of the passages; sentence rules by default.")
@@ -59,10 +69,10 @@ def index(
         _tell_known_otherwise(base, sources)
         if embed_triples:
             base.embed_triples()
-        for number, what in ((added["without_triples"], "gave no triples"), (added["failed"], "could not be read")):
+        for number, what in ((added["without_triples"], _BARREN), (added["failed"], _FAILED)):
             if number:
                 typer.echo(f"warning: {number} passages {what}.", err=True)
-        show_properties(dict(base.info()))
+        _show_info(base.info())
 
 
 def delete(
@@ -90,10 +100,16 @@ def info(
 ) -> None:
     """Show what a knowledge base holds and how it was made."""
     with KnowledgeBase.open(kb, embedder(embeddings), create=False) as base:
-        show_properties(dict(base.info()))
+        _show_info(base.info())
         for source in ["", *base.sources()] if sources else []:
             if number := len(base.ids(source)):
                 typer.echo(f"{number:>6} passages from {source or 'no source'}")
+
+
+def _show_info(held: Info) -> None:
+    rest = held["passages_to_extract"]
+    more = f", not read by {held['extractor']} yet: run index again" if rest else ""
+    show_properties({**held, "passages_to_extract": f"{rest}{more}"})
 
 
 def _tell_of_other_kinds(given: Iterable[Path], kb: Path) -> None:
