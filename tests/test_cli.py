@@ -573,6 +573,10 @@ def test_eval_has_the_answers_judged(folder: Path, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "out/report.json").read_text())["cirag"]["acc_judged"] == 100.0
 
 
+def test_the_help_of_index_says_which_language_the_rules_read() -> None:
+    assert "rules for English by default" in " ".join(run("index", "--help").stdout.replace("│", "").split())
+
+
 def test_the_version_is_told() -> None:
     assert run("--version").stdout == f"{metadata.version('langgraph-rag')}\n"
 

@@ -36,7 +36,7 @@ def index(
     ],
     kb: KbFolder,
     model: Annotated[
-        str | None, typer.Option(help="Model that reads triples out of the passages; sentence rules by default.")
+        str | None, typer.Option(help="Model that reads triples out of the passages; rules for English by default.")
     ] = None,
     cache: Cache = None,
     embeddings: EmbeddingsName = None,
