@@ -63,7 +63,8 @@ def ask(
                 kept = graph.compile(checkpointer=saver)
                 return await _run(kept, question, context, show=not as_json, thread=f"{method_name}/{thread}")
 
-        load_embedder(base)
+        if question.strip():  # an empty one, such as of an unset variable, is refused at once
+            load_embedder(base)
         result = asyncio.run(answered())
         records = records_behind(result, base)
     if as_json:
