@@ -23,6 +23,7 @@ from langgraph_rag.errors import (
     RagError,
     UnknownNameError,
 )
+from langgraph_rag.tools.embeddings import load_embeddings
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 GOOD = {"id": "good", "text": "A good document."}
@@ -199,6 +200,18 @@ def test_another_embedder_is_refused_and_both_are_named(
     says = rf"made with embedder 'arithmetic' \(64 dimensions\), opened with 'other' \({dimensions} dimensions\)"
     with pytest.raises(EmbeddingsMismatchError, match=says):
         KnowledgeBase.open(kb.path, other)
+
+
+def test_an_embedder_of_another_name_is_refused_before_it_is_fetched(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("langgraph_rag.tools.embeddings._load", lambda *_: 1 / 0)
+    kb.close()
+
+    for name in ("intfloat/e5-base-v2", "nowhere/e5-base-v2"):
+        with pytest.raises(EmbeddingsMismatchError, match="made with embedder 'arithmetic', opened with 'e5-base-v2'"):
+            KnowledgeBase.open(kb.path, load_embeddings(name))
+    KnowledgeBase.open(kb.path, load_embeddings("someone/arithmetic")).close()
 
 
 def test_another_embedder_of_the_same_name_is_told_when_it_does_not_fit(kb: KnowledgeBase) -> None:

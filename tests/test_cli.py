@@ -1,12 +1,13 @@
 """The command line: what it does with good input, and what it says to bad input."""
 
+import io
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,11 @@ from fakes import ArithmeticEmbeddings
 from typer.testing import CliRunner, Result
 
 from langgraph_rag.cli import app, main
+from langgraph_rag.cli.answers import show_answer
 from langgraph_rag.methods import METHODS
 from langgraph_rag.offline.model import OfflineModel
+from langgraph_rag.records import no_usage
+from langgraph_rag.tools.extraction import RuleExtractor
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 pytestmark = pytest.mark.filterwarnings("ignore:A test tried to use socket")  # ChatOpenAI looks for socket options
@@ -98,10 +102,64 @@ def test_files_and_folders_of_every_kind_are_indexed_and_the_second_time_nothing
     assert stored["Pellworth"].get("source") == str(docs / "deep/er/pellworth.md")
 
 
+def test_files_of_other_kinds_are_told_but_not_those_of_the_knowledge_base(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others: dict[str, str | bytes] = {"a/b.csv": "x", "c.CSV": "x", "Makefile": "x", "d.jpg": b"\xff", ".e/f.jpg": "x"}
+    monkeypatch.chdir(write(tmp_path, {"heron.txt": "Herons wait for fish.", **others}))
+
+    run("index", ".", "--kb", "kb")
+
+    said = run("index", tmp_path, "--kb", "kb").stderr
+    assert "4 files of other kinds were left out (.csv, no ending, .jpg).\n" in said
+    assert "left out" not in run("index", "heron.txt", "--kb", "kb").stderr
+
+
+def test_bad_files_are_left_out_with_a_warning_each_where_asked_to(tmp_path: Path) -> None:
+    docs = write(tmp_path / "docs", {"a.md": "", "b.txt": b"Br\xe5k", "c.jsonl": "[]", "d.txt": "Orsby is a town."})
+
+    done = run("index", docs, "--kb", tmp_path / "kb", "--skip-bad")
+
+    assert done.stdout.startswith("1 passages added")
+    assert f"warning: left out {docs}/a.md: the file is empty\n" in done.stderr
+    assert f"warning: left out {docs}/b.txt: expected UTF-8 text, got byte 0xe5 at 2" in done.stderr
+    assert f"warning: left out {docs}/c.jsonl, line 1: expected " in done.stderr
+
+
+def test_where_every_file_is_bad_nothing_is_indexed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    docs = write(tmp_path / "docs", {"a.md": "", "b.txt": " "})
+
+    said = refuse(monkeypatch, capsys, "index", docs, "--kb", tmp_path / "kb", "--skip-bad")
+
+    assert "a.md: the file is empty" in said
+    assert "b.txt: the file is empty" in said
+    assert not (tmp_path / "kb").exists()
+
+
+def test_json_lines_that_call_their_fields_otherwise_are_taken_with_their_names(tmp_path: Path) -> None:
+    documents: list[dict[str, Any]] = [
+        {"key": 7, "name": "Orsby", "body": "A town.", "id": "x"},
+        {"body": "Kell is an isle.", "id": "kell"},
+    ]
+    source = write(tmp_path, {"pages.jsonl": lines(documents)}) / "pages.jsonl"
+    names = ("--text-field", "body", "--title-field", "name", "--id-field", "key")
+
+    run("index", source, "--kb", tmp_path / "kb", *names)
+
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        found = {record["id"]: (record["title"], record["text"]) for record in kb.passages(kb.ids())}
+    assert found == {"7": ("Orsby", "A town."), "kell": ("Kell", "Kell is an isle.")}
+
+
 def test_passages_without_triples_are_told(tmp_path: Path) -> None:
     source = write(tmp_path, {"heron.txt": "Still. Waiting."}) / "heron.txt"
 
-    assert "warning: 1 passages gave no triples." in run("index", source, "--kb", tmp_path / "kb").stderr
+    assert (
+        "warning: 1 passages gave no triples: they are found by "
+        in run("index", source, "--kb", tmp_path / "kb").stderr
+    )
 
 
 def test_triples_can_be_read_by_a_model_and_embedded_at_once(tmp_path: Path) -> None:
@@ -209,6 +267,19 @@ def test_an_update_of_a_folder_removes_the_files_gone_from_it_and_from_nowhere_e
     assert "is gone" not in run("index", "docs", "--kb", "notes", "--update").stdout
 
 
+def test_an_index_of_the_same_files_by_another_path_says_that_nothing_is_removed(noted: Path) -> None:
+    write(noted, {"docs/gull.md": "# Gull\n\nGulls nest in Norland."})
+    with KnowledgeBase.open("notes") as kb:
+        kb.add([{"text": "This is a note.", "source": "wiki"}], progress=False)
+
+    said = run("index", noted / "docs", "--kb", "notes", "--update").stderr
+
+    assert "warning: 3 of these files are known by another path, too (such as docs/gull.md), and " in said
+    assert titles().count("Gull") == 2
+    for again in ("docs", "./docs", "more", "docs/gull.md"):
+        assert "by another path" not in run("index", again, "--kb", "more_notes").stderr
+
+
 def test_passages_are_deleted_by_source_and_id(noted: Path) -> None:
     deleted = run("delete", "--kb", "notes", "--source", "docs/gull.md", "--source", "more/heron.txt", "--id", "kell")
 
@@ -220,14 +291,17 @@ def test_what_is_not_there_is_told_and_the_rest_deleted(noted: Path) -> None:
     deleted = run("delete", "--kb", "notes", "--source", "gull.md", "--id", "kell", "--id", "nobody")
 
     assert deleted.stdout == "1 passages deleted.\n"
-    assert "warning: there is no passage of source 'gull.md'." in deleted.stderr
+    assert "warning: there is no passage of source 'gull.md' (did you mean 'docs/gull.md'?)." in deleted.stderr
     assert "warning: there is no passage of id 'nobody'." in deleted.stderr
 
 
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["--source", "gull.md"], "no passage of source 'gull.md' (sources are named as they were indexed, such as "),
+        (["--source", "gull.md"], "no passage of source 'gull.md' (did you mean 'docs/gull.md'?): nothing was deleted"),
+        (["--source", "more/"], "source 'more/' (did you mean 'more/heron.txt'?)"),
+        (["--source", "docs/tarn.md"], "did you mean 'docs/tern.md'"),
+        (["--source", "zzz"], "no passage of source 'zzz': nothing was deleted; `info --sources` lists the sources"),
         (["--id", "nobody", "--source", ""], "has no passage of source '', id 'nobody'"),
         (["--id", "nobody"], "has no passage of id 'nobody': nothing was deleted"),
         ([], "expected what to delete: --source SOURCE or --id ID"),
@@ -300,11 +374,32 @@ def test_the_chat_page_refuses_what_does_not_exist(
     assert expected in refuse(monkeypatch, capsys, "chat", "--kb", folder, *arguments)
 
 
+def test_info_says_how_what_has_not_been_read_gets_read(tmp_path: Path) -> None:
+    source = write(tmp_path, {"films.jsonl": lines(DOCUMENTS)}) / "films.jsonl"
+    run("index", source, "--kb", tmp_path / "kb", "--model", "offline")  # which the rules do not count as read
+    unread = f"passages to extract       8, not read by {RuleExtractor.version} yet: run index again\n"
+    assert unread in run("info", "--kb", tmp_path / "kb").stdout
+
+    run("index", source, "--kb", tmp_path / "kb")
+    assert "passages to extract       0\n" in run("info", "--kb", tmp_path / "kb").stdout
+
+
 def test_info_shows_what_the_knowledge_base_holds(folder: Path) -> None:
     shown = run("info", "--kb", folder).stdout
 
     for name, value in (("path", folder), ("passages", 8), ("embeddings", "arithmetic"), ("text pipeline", "")):
         assert any(line.startswith(f"{name} ") and line.endswith(str(value)) for line in shown.splitlines())
+
+
+def test_info_lists_the_sources_with_their_numbers_of_passages(noted: Path) -> None:
+    with KnowledgeBase.open("notes") as kb:
+        kb.add([{"text": "Terns winter in Norland."}], progress=False)
+
+    listed = run("info", "--kb", "notes", "--sources").stdout.splitlines()[-5:]
+
+    assert listed[0] == "     1 passages from no source"
+    assert listed[1:3] == ["     1 passages from docs/gull.md", "     2 passages from docs/isles.jsonl"]
+    assert "passages from" not in run("info", "--kb", "notes").stdout
 
 
 # --- ask -------------------------------------------------------------------------------------------------------------
@@ -329,7 +424,57 @@ def test_passages_without_title_are_named_by_their_ids(tmp_path: Path) -> None:
     shown = run("ask", "Who built the Tern?", "--kb", tmp_path / "kb", "--method", "mgranrag").stdout
 
     assert "  ranked    (untitled)\n" in shown
-    assert "      note, step 1: In 1968 the Tern was built by Casper Holm." in shown
+    assert f"      note ({source}/notes.jsonl), step 1: In 1968 the Tern was built by Casper Holm." in shown
+
+
+def test_two_files_of_one_title_are_told_apart_in_the_evidence(tmp_path: Path) -> None:
+    docs = write(
+        tmp_path,
+        {"a/report.txt": "Report\n\nOrla Vint founded Solwind.", "b/report.txt": "Report\n\nOrla Vint founded Kell."},
+    )
+    run("index", docs / "a", docs / "b", "--kb", tmp_path / "kb")
+
+    shown = run("ask", "Who founded Kell and Solwind?", "--kb", tmp_path / "kb", "--method", "mgranrag").stdout
+
+    assert f"      Report ({docs}/a/report.txt), step 1: Orla Vint founded Solwind.\n" in shown
+    assert f"      Report ({docs}/b/report.txt), step 1: Orla Vint founded Kell.\n" in shown
+
+
+def test_an_answer_without_single_facts_names_the_passages_that_were_read(folder: Path) -> None:
+    shown = run("ask", "Which herons play chess?", "--kb", folder, "--top-k", 2).stdout
+
+    answer = shown.partition("\nAnswer: ")[2].splitlines()
+    assert answer[:3] == ["unanswerable", "  passages read, no single fact noted:", "      Casper Holm (holm)"]
+    assert answer[4].startswith("  answered from: none; ")
+
+
+def test_what_a_refusal_found_does_not_read_like_its_grounds_and_the_same_is_shown_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = {
+        "triple": ["Kell", "is", "isle"],
+        "sentence": "Kell is an isle.",
+        "passage_id": "k",
+        "title": "",
+        "step": 1,
+    }
+    usage = no_usage()
+
+    show_answer({"answer": "unanswerable", "evidence": [found], "passages": [], "usage": usage}, {})
+    show_answer({"answer": "isle", "evidence": [found, {**found, "step": 2}], "passages": [], "usage": usage}, {})
+
+    refused, answered = capsys.readouterr().out.split("\nAnswer: ")[1:]
+    assert refused.startswith("unanswerable\n  found, but not enough:\n  [1] Kell | is | isle\n      k, step 1: Kell ")
+    assert answered.startswith("isle\n  [1] Kell | is | isle\n      k, step 1: Kell is an isle.\n  0 model calls")
+
+
+def test_passages_in_json_have_their_titles_and_sources(folder: Path) -> None:
+    found = json.loads(run("ask", "When was Pellworth founded?", "--kb", folder, "--json").stdout)["passages"]
+
+    by_id = {passage["id"]: passage for passage in found}
+    assert by_id["pellworth"] == {**by_id["pellworth"], "title": "Pellworth", "source": "gazetteer.txt"}
+    assert set(by_id["pellworth"]) == {"id", "score", "title", "source"}
+    assert set(by_id["skellby"]) == {"id", "score", "title"}
 
 
 def test_asked_for_json_it_prints_the_result_as_json_and_nothing_else(folder: Path) -> None:
@@ -340,6 +485,28 @@ def test_asked_for_json_it_prints_the_result_as_json_and_nothing_else(folder: Pa
     assert result["answer"] == "Orla Vint"
     assert len(result["passages"]) == 3
     assert len(result["trace"]) == 1
+
+
+@pytest.mark.parametrize("command", ["ask", "eval"])
+def test_the_embedder_is_loaded_before_the_clock_of_the_first_question_starts(
+    command: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+
+    def noting(step: str, work: Callable[..., Any]) -> Callable[..., Any]:
+        def noted(*given: Any, **options: Any) -> Any:
+            steps.append(step)
+            return work(*given, **options)
+
+        return noted
+
+    for owner, name in ((ArithmeticEmbeddings, "embed_documents"), (KnowledgeBase, "asearch")):
+        monkeypatch.setattr(owner, name, noting(name, getattr(owner, name)))
+    of_eval = ["--questions", CORPUS_QUESTIONS, "--limit", 1, "--out", tmp_path / "out"]
+
+    run(command, *([QUESTION] if command == "ask" else of_eval), "--kb", folder)
+
+    assert steps[:2] == ["embed_documents", "asearch"]
 
 
 # --- eval ------------------------------------------------------------------------------------------------------------
@@ -388,6 +555,15 @@ def test_eval_compares_methods_side_by_side(folder: Path, tmp_path: Path) -> Non
     assert all((tmp_path / "out" / name / "outcomes.jsonl").exists() for name in names)
 
 
+def test_eval_warns_of_supporting_ids_that_are_of_no_passage(folder: Path, tmp_path: Path) -> None:
+    question = {"id": "q", "question": QUESTION, "answers": ["Orla Vint"], "supporting_ids": ["vint", *"abcdef"]}
+    questions = write(tmp_path, {"questions.jsonl": lines([question])}) / "questions.jsonl"
+
+    said = run("eval", "--kb", folder, "--questions", questions, "--out", tmp_path / "out").stderr
+
+    assert "warning: 6 of 7 supporting ids ('a', 'b', 'c', 'd', 'e', ...) are of no passage in " in said
+
+
 def test_eval_has_the_answers_judged(folder: Path, tmp_path: Path) -> None:
     question = {"id": "q", "question": QUESTION, "answers": ["Orla Vint"], "supporting_ids": ["vint", "barrow"]}
     questions = write(tmp_path, {"questions.jsonl": lines([question])}) / "questions.jsonl"
@@ -395,6 +571,10 @@ def test_eval_has_the_answers_judged(folder: Path, tmp_path: Path) -> None:
     run("eval", "--kb", folder, "--questions", questions, "--out", tmp_path / "out", "--judge", "offline")
 
     assert json.loads((tmp_path / "out/report.json").read_text())["cirag"]["acc_judged"] == 100.0
+
+
+def test_the_help_of_index_says_which_language_the_rules_read() -> None:
+    assert "rules for English by default" in " ".join(run("index", "--help").stdout.replace("│", "").split())
 
 
 def test_the_version_is_told() -> None:
@@ -409,6 +589,19 @@ def test_methods_lists_each_method_with_its_paper_nodes_options_and_ablations() 
     assert "  ablations  without-reranker, without-passages, " in shown
 
 
+def test_colours_are_left_out_where_not_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = io.StringIO()
+    monkeypatch.setattr(said, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stderr", said)
+    monkeypatch.setattr(sys, "argv", ["langgraph-rag", "info", "--kb", str(tmp_path / "none")])
+    for wish, begins in (("", "\x1b[31merror: "), ("1", "error: ")):
+        monkeypatch.setenv("NO_COLOR", wish)
+        with pytest.raises(SystemExit):
+            main()
+        assert said.getvalue().startswith(begins)
+        said.seek(said.truncate(0))
+
+
 # --- bad input -------------------------------------------------------------------------------------------------------
 BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
     "a missing file": ({}, "docs/missing.txt", ["docs/missing.txt: no such file or folder"]),
@@ -416,16 +609,30 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
     "another encoding": (
         {"a.txt": "Bråk".encode("latin-1")},
         "docs/a.txt",
-        ["a.txt: expected UTF-8 text, got byte 0xe5"],
+        [
+            "a.txt: expected UTF-8 text, got byte 0xe5",
+            "convert it (iconv -f ENCODING -t UTF-8)",
+            "--skip-bad leaves out",
+        ],
     ),
     "an empty file": ({"a.md": " \n"}, "docs/a.md", ["a.md: the file is empty"]),
     "an empty file of lines": ({"a.jsonl": "\n\n"}, "docs/a.jsonl", ["a.jsonl: the file is empty"]),
     "a line without a text": (
         {"a.jsonl": '{"text": "Kell."}\n\n{"id": "b", "title": "Kell"}\n'},
         "docs/a.jsonl",
-        ["a.jsonl, line 3: expected an object with a text", '{"id": "b", "title": "Kell"}'],
+        ["a.jsonl, line 3: expected a text in 'text', got the fields 'id', 'title'", "`index --text-field NAME`"],
     ),
-    "a line with an empty text": ({"a.jsonl": '{"text": " "}'}, "docs/a.jsonl", ["a.jsonl, line 1", "with a text"]),
+    "a line with an empty text": (
+        {"a.jsonl": '{"text": " "}'},
+        "docs/a.jsonl",
+        ["a.jsonl, line 1: expected a text in 'text', got ' '"],
+    ),
+    "a line whose text is a number": (
+        {"a.jsonl": '{"text": 7}'},
+        "docs",
+        ["a.jsonl, line 1: expected a text", "got 7"],
+    ),
+    "a line without fields": ({"a.jsonl": "{}"}, "docs", ["a.jsonl, line 1: expected a text in 'text', got no fields"]),
     "several files at once": (
         {"a.md": "", "b.txt": "Bråk".encode("latin-1"), "c.txt": "Orsby is a town."},
         "docs",
@@ -449,9 +656,12 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
         ["docs: expected a folder with files ending in", "none"],
     ),
     "one id with two texts": (
-        {"a.jsonl": lines([{"id": "kell", "text": "An island."}, {"id": "kell", "text": "A rock."}])},
+        {
+            "a.jsonl": lines([{"id": "kell", "text": "An island."}]),
+            "b.jsonl": lines([{"id": "kell", "text": "A rock."}]),
+        },
         "docs",
-        ["document 3: id 'kell' was already given with another text"],
+        ["docs/b.jsonl, line 1: id 'kell' was already given with another text (", "docs/a.jsonl, line 1)"],
     ),
     "json nested too deeply": ({"a.jsonl": "[" * 100_000}, "docs", ["a.jsonl, line 1: expected a JSON object, got "]),
     "half a surrogate pair": (
@@ -462,7 +672,7 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
     "a title that is a number": (
         {"a.jsonl": '{"text": "Kell.", "title": 7}'},
         "docs",
-        ["title must be a string, got int"],
+        ["a.jsonl, line 1: title must be a string, got int"],
     ),
 }
 
@@ -518,6 +728,7 @@ def test_bad_documents_leave_a_knowledge_base_as_it_was(
         (["eval", "--questions", CORPUS_QUESTIONS, "--out", "out", "--method", "cirag,crag"], "unknown method 'crag'"),
         (["eval", "--questions", CORPUS_QUESTIONS, "--out", "out", "--model", "gpt"], "unknown model 'gpt'"),
         (["eval", "--questions", CORPUS_QUESTIONS, "--out", CORPUS_QUESTIONS], "expected a folder that can be written"),
+        (["index", ""], "Invalid value for 'sources': expected a file or a folder, got ''"),
         (["answer", QUESTION], "No such command 'answer'"),
     ],
 )
@@ -590,22 +801,29 @@ def test_an_empty_knowledge_base_is_told(
     assert said == f"error: the knowledge base in {empty_kb.path} is empty: add documents first"
 
 
-def test_ctrl_c_ends_it_with_a_word_and_its_own_exit_code(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["info"], "stopped"),
+        (["ask", "index?"], "stopped"),
+        (["ask", QUESTION, "--checkpoints=runs", "--thread", "a"], "stopped; run again, it goes on from here"),
+        (["index", str(SAMPLE / "corpus.jsonl")], "stopped; run again, it goes on from here"),
+    ],
+)
+def test_ctrl_c_ends_it_with_its_own_exit_code_and_says_whether_it_goes_on(
+    command: list[str], said: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(KnowledgeBase, "info", interrupt)
-    monkeypatch.setattr(sys, "argv", ["langgraph-rag", "info", "--kb", str(folder)])
+    monkeypatch.setattr(KnowledgeBase, "open", interrupt)
+    monkeypatch.setattr(sys, "argv", ["langgraph-rag", *command, "--kb", str(folder)])
 
     with pytest.raises(SystemExit) as exit_:
         main()
 
     assert exit_.value.code == 130
-    assert (
-        capsys.readouterr().err.strip().startswith("stopped; index, eval, and ask with --checkpoints go on from here")
-    )
+    assert capsys.readouterr().err.strip() == said
 
 
 def test_ctrl_c_ends_a_question_whose_model_does_not_reply(sample_folder: Path, localhost: None) -> None:

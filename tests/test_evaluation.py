@@ -177,6 +177,14 @@ def test_questions_are_read_with_what_is_known_of_them(tmp_path: Path) -> None:
         load_questions(path, limit=0)
 
 
+@pytest.mark.parametrize("answers", ['"answers": "x"', '"answer": "x"', '"answer": ["x"]'])
+def test_numbers_are_taken_as_ids_and_one_answer_as_answers(tmp_path: Path, answers: str) -> None:
+    path = tmp_path / "questions.jsonl"
+    path.write_text(f'{{"id": 7, "question": "Q?", {answers}, "supporting_ids": [1, "p"]}}', encoding="utf-8")
+
+    assert load_questions(path) == [{"id": "7", "question": "Q?", "answers": ["x"], "supporting_ids": ["1", "p"]}]
+
+
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
@@ -186,10 +194,11 @@ def test_questions_are_read_with_what_is_known_of_them(tmp_path: Path) -> None:
         (f"{GOOD}\n[1]".encode(), r"line 2: .*should be an object; got \[1\]"),
         (f"{GOOD}\n".encode() + b'{"id": "\xff"}', "line 2: expected UTF-8, got the byte 0xff"),
         (b'{"question": "Q?", "answers": ["x"]}', "line 1: .*id: Field required"),
-        (b'{"id": 7, "question": "Q?", "answers": ["x"]}', "line 1: .*id: .*valid string"),
+        (b'{"id": [7], "question": "Q?", "answers": ["x"]}', "line 1: .*id: .*valid string"),
         (b'{"id": "a", "question": " ", "answers": ["x"]}', "line 1: .*question: .*at least 1 character"),
         (b'{"id": "a", "question": "Q?"}', "line 1: .*answers: Field required"),
-        (b'{"id": "a", "question": "Q?", "answers": "x"}', "line 1: .*answers: .*valid array"),
+        (b'{"id": "a", "question": "Q?", "answers": 7}', "line 1: .*answers: .*valid array"),
+        (b'{"id": "a", "question": "Q?", "answer": ""}', "line 1: .*answer.*at least 1 character"),
         (b'{"id": "a", "question": "Q?", "answers": []}', "line 1: .*answers: .*at least 1 item"),
         (b'{"id": "a", "question": "Q?", "answers": ["x", 3]}', "line 1: .*answers.1: .*valid string"),
         (f"{GOOD}\n\n{GOOD}".encode(), "line 3: expected an id of its own, got 'a' as on line 1"),

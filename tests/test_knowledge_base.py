@@ -34,6 +34,13 @@ def test_added_passages_come_back_in_the_order_asked_for(kb: KnowledgeBase) -> N
     assert found[1]["sentences"] == ["Herons stand still in shallow water.", "They wait for fish."]
 
 
+def test_what_is_found_says_where_it_comes_from_where_that_is_known(kb: KnowledgeBase) -> None:
+    sources = {found["id"]: found.get("source") for found in kb.search("a town or village in Norland")}
+
+    assert sources["pellworth"] == "gazetteer.txt"
+    assert sources["skellby"] is None
+
+
 def test_add_says_what_it_did(empty_kb: KnowledgeBase, documents: Documents) -> None:
     first = empty_kb.add(documents[:3], progress=False)
     second = empty_kb.add(documents, progress=False)

@@ -1,6 +1,8 @@
 """The command line: `langgraph-rag index | delete | ask | chat | info | methods | eval | demo`."""
 
+import os
 import sys
+from collections.abc import Sequence
 from importlib import metadata
 from typing import Annotated
 
@@ -44,12 +46,18 @@ app.command()(demo)
 
 def main() -> None:
     """Run the command line; errors of the package end it with a message and exit code 2."""
+    color = False if os.environ.get("NO_COLOR") else None  # https://no-color.org, which typer obeys in its help alone
     try:
-        app()
+        app(color=color)
     except RagError as error:
-        typer.secho(f"error: {error}", fg="red", err=True)
+        typer.secho(f"error: {error}", fg="red", err=True, color=color)
         sys.exit(2)
     except SystemExit as ended:
         if ended.code == _INTERRUPTED:
-            typer.echo("stopped; index, eval, and ask with --checkpoints go on from here when run again", err=True)
+            typer.echo(f"stopped{_going_on(sys.argv[1:])}", err=True)
         raise
+
+
+def _going_on(command: Sequence[str]) -> str:
+    kept = command[:1] in (["index"], ["eval"]) or any(word.startswith("--checkpoints") for word in command)
+    return "; run again, it goes on from here" if kept else ""

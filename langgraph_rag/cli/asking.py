@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from langgraph_rag.checkpoints import checkpoints_in
+from langgraph_rag.cli.answers import records_behind, show_answer, with_origins
 from langgraph_rag.cli.options import (
     DEFAULTS,
     Cache,
@@ -17,6 +18,7 @@ from langgraph_rag.cli.options import (
     MethodName,
     ModelName,
     embedder,
+    load_embedder,
     with_context,
 )
 from langgraph_rag.cli.properties import show_properties
@@ -25,8 +27,6 @@ from langgraph_rag.evaluation.questions import load_questions
 from langgraph_rag.methods import create
 from langgraph_rag.models import load_model
 from langgraph_rag.narration import narrate
-from langgraph_rag.records import origin_of
-from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.files import read_documents
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -63,11 +63,14 @@ def ask(
                 kept = graph.compile(checkpointer=saver)
                 return await _run(kept, question, context, show=not as_json, thread=f"{method_name}/{thread}")
 
+        if question.strip():  # an empty one, such as of an unset variable, is refused at once
+            load_embedder(base)
         result = asyncio.run(answered())
+        records = records_behind(result, base)
     if as_json:
-        typer.echo(json.dumps(result, ensure_ascii=False, indent=2))
+        typer.echo(json.dumps(with_origins(result, records), ensure_ascii=False, indent=2))
     else:
-        _show_answer(result)
+        show_answer(result, records)
 
 
 def demo(kb: KbFolder = Path("demo_kb")) -> None:
@@ -77,13 +80,14 @@ def demo(kb: KbFolder = Path("demo_kb")) -> None:
     chosen = [question for id_ in _DEMO_QUESTIONS for question in questions if question["id"] == id_]
     right = 0
     with KnowledgeBase.open(kb) as base:
-        base.add(corpus)
+        base.add([{**document, "source": "the sample corpus"} for document in corpus])  # not where it is installed
         show_properties(dict(base.info()))
+        load_embedder(base)
         graph = create("cirag", load_model("offline"), base).compile()
         for asked in chosen:
             typer.secho(f"\n{'-' * 100}\nQuestion: {asked['question']}", bold=True)
             result = asyncio.run(_run(graph, asked["question"], None, show=True))
-            _show_answer(result)
+            show_answer(result, records_behind(result, base))
             fits = result["answer"].casefold() in [answer.casefold() for answer in asked["answers"]]
             right += fits
             typer.echo(f"Expected: {' / '.join(asked['answers'])} ({'right' if fits else 'wrong'})")
@@ -110,18 +114,3 @@ async def _run(
         elif show and (line := narrate(chunk)):
             typer.echo(line)
     return result
-
-
-def _show_answer(result: dict[str, Any]) -> None:
-    typer.secho(f"\nAnswer: {result['answer']}", bold=True, fg="yellow" if is_refusal(result["answer"]) else "green")
-    for number, evidence in enumerate(result["evidence"], start=1):
-        typer.echo(f"  [{number}] {' | '.join(evidence['triple']) or origin_of(evidence)}")
-        named = f"{evidence['title']} ({evidence['passage_id']})" if evidence["title"] else evidence["passage_id"]
-        typer.echo(f"      {named}, step {evidence['step']}: {evidence['sentence']}")
-    usage = result["usage"]
-    answered_from = f"  answered from: {result['granularity']}; " if "granularity" in result else "  "
-    typer.echo(
-        f"{answered_from}{usage['calls']} model calls, "
-        f"{usage['input_tokens'] + usage['output_tokens']} tokens, {usage['seconds']:.2f} s"
-        + (f"; stopped by {usage['stopped_by']}" if usage["stopped_by"] else "")
-    )

@@ -9,7 +9,16 @@ import typer
 from langchain_core.language_models import BaseChatModel
 from tqdm.auto import tqdm
 
-from langgraph_rag.cli.options import DEFAULTS, Cache, EmbeddingsName, KbFolder, ModelName, embedder, with_context
+from langgraph_rag.cli.options import (
+    DEFAULTS,
+    Cache,
+    EmbeddingsName,
+    KbFolder,
+    ModelName,
+    embedder,
+    load_embedder,
+    with_context,
+)
 from langgraph_rag.context import Context
 from langgraph_rag.evaluation.judging import Judgement, judge
 from langgraph_rag.evaluation.outcomes import Configuration, Outcome
@@ -20,6 +29,8 @@ from langgraph_rag.evaluation.runner import evaluate
 from langgraph_rag.methods import create, named
 from langgraph_rag.models import load_model
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+_NAMED = 5  # ids at most
 
 
 @with_context
@@ -46,6 +57,8 @@ def evaluate_methods(
     with KnowledgeBase.open(kb, embedder(embeddings), create=False) as base:
         llm = load_model(model, cache=cache)
         judging = load_model(judge_name, cache=cache) if judge_name else None
+        _tell_unknown_passages(base, asked)
+        load_embedder(base)
         for name in names:
             configuration = Configuration(method=name, model=model, knowledge_base=str(kb))
             graph, folder = create(name, llm, base).compile(), out if len(names) == 1 else out / name
@@ -57,6 +70,19 @@ def evaluate_methods(
     if len(names) > 1:
         draw_comparison(rows, out)
     typer.echo(f"Outcomes and report are in {out}.")
+
+
+def _tell_unknown_passages(base: KnowledgeBase, asked: list[Question]) -> None:
+    wanted = list(dict.fromkeys(id_ for question in asked for id_ in question.get("supporting_ids", [])))
+    known = {record["id"] for record in base.passages(wanted)}
+    unknown = [repr(id_) for id_ in wanted if id_ not in known]
+    if unknown:
+        named = ", ".join([*unknown[:_NAMED], *(["..."] if len(unknown) > _NAMED else [])])
+        typer.echo(
+            f"warning: {len(unknown)} of {len(wanted)} supporting ids ({named}) are of no passage in {base.path} and "
+            "can never be found; `ask --json` shows ids of passages.",
+            err=True,
+        )
 
 
 def _evaluate(

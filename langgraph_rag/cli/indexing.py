@@ -1,6 +1,8 @@
 """`langgraph-rag index`, `delete` and `info`: making and changing a knowledge base, and what it holds."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
@@ -8,21 +10,33 @@ import typer
 
 from langgraph_rag.cli.options import Cache, EmbeddingsName, KbFolder, embedder
 from langgraph_rag.cli.properties import show_properties
-from langgraph_rag.errors import KnowledgeBaseError
+from langgraph_rag.errors import DocumentError, KnowledgeBaseError
 from langgraph_rag.models import load_model
 from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.records import Passage
 from langgraph_rag.tools.documents import to_passages
 from langgraph_rag.tools.extraction import TripleExtractor
-from langgraph_rag.tools.files import READABLE, read_documents, vanished
-from langgraph_rag.tools.knowledge_base import Added, KnowledgeBase
+from langgraph_rag.tools.files import READABLE, listed, of_other_kinds, otherwise_named, read_what_can_be, vanished
+from langgraph_rag.tools.knowledge_base import Added, Info, KnowledgeBase
+
+_KINDS, _MEANT = 8, 3  # named at most
+_BARREN = "gave no triples: they are found by their meaning and words, not by way of facts"
+_FAILED = "could not be read: run index again to have them read"
+
+
+def _path(given: str) -> Path:
+    if not given:  # which a path takes for the current folder
+        raise typer.BadParameter("expected a file or a folder, got ''")
+    return Path(given)
 
 
 def index(
-    sources: Annotated[list[Path], typer.Argument(help=f"Files ({', '.join(READABLE)}) or folders of such files.")],
+    sources: Annotated[
+        list[Path], typer.Argument(parser=_path, help=f"Files ({', '.join(READABLE)}) or folders of such files.")
+    ],
     kb: KbFolder,
     model: Annotated[
-        str | None, typer.Option(help="Model that reads triples out of the passages; sentence rules by default.")
+        str | None, typer.Option(help="Model that reads triples out of the passages; rules for English by default.")
     ] = None,
     cache: Cache = None,
     embeddings: EmbeddingsName = None,
@@ -32,20 +46,33 @@ def index(
     update: Annotated[
         bool, typer.Option("--update", help="Also remove what earlier versions left, and files gone from the folders.")
     ] = False,
+    skip_bad: Annotated[
+        bool, typer.Option("--skip-bad", help="Warn of files that cannot be read, and index the rest.")
+    ] = False,
+    text_field: Annotated[str, typer.Option(help="What JSON lines call the text.")] = "text",
+    title_field: Annotated[str, typer.Option(help="What they call the title.")] = "title",
+    id_field: Annotated[str, typer.Option(help="What they call the id.")] = "id",
 ) -> None:
     """Add documents to a knowledge base, making it if need be; an interrupted run goes on where it stopped."""
     if cache and not model:
         raise typer.BadParameter("--cache goes with --model: the sentence rules ask no model")
-    documents = to_passages(read_documents(sources))  # before the folder is made: bad documents leave nothing behind
+    read, problems = read_what_can_be(sources, {"text": text_field, "title": title_field, "id": id_field})
+    if problems and not (skip_bad and read):
+        raise DocumentError(f"{listed(problems)}\nNothing was indexed; --skip-bad leaves out such files.")
+    documents = to_passages(read)  # before the folder is made: bad documents leave nothing behind
+    for problem in problems:
+        typer.echo(f"warning: left out {problem}", err=True)
+    _tell_of_other_kinds(sources, kb)
     extractor: TripleExtractor | None = ModelExtractor(load_model(model, cache=cache)) if model else None
     with KnowledgeBase.open(kb, embedder(embeddings), extractor=extractor) as base:
         added = _update(base, documents, sources) if update else _add(base, documents)
+        _tell_known_otherwise(base, sources)
         if embed_triples:
             base.embed_triples()
-        for number, what in ((added["without_triples"], "gave no triples"), (added["failed"], "could not be read")):
+        for number, what in ((added["without_triples"], _BARREN), (added["failed"], _FAILED)):
             if number:
                 typer.echo(f"warning: {number} passages {what}.", err=True)
-        show_properties(dict(base.info()))
+        _show_info(base.info())
 
 
 def delete(
@@ -64,10 +91,33 @@ def delete(
         typer.echo(f"{base.delete(ids or [], sources=sources or [])} passages deleted.")
 
 
-def info(kb: KbFolder, embeddings: EmbeddingsName = None) -> None:
+def info(
+    kb: KbFolder,
+    sources: Annotated[
+        bool, typer.Option("--sources", help="List where passages come from, too, and how many from each.")
+    ] = False,
+    embeddings: EmbeddingsName = None,
+) -> None:
     """Show what a knowledge base holds and how it was made."""
     with KnowledgeBase.open(kb, embedder(embeddings), create=False) as base:
-        show_properties(dict(base.info()))
+        _show_info(base.info())
+        for source in ["", *base.sources()] if sources else []:
+            if number := len(base.ids(source)):
+                typer.echo(f"{number:>6} passages from {source or 'no source'}")
+
+
+def _show_info(held: Info) -> None:
+    rest = held["passages_to_extract"]
+    more = f", not read by {held['extractor']} yet: run index again" if rest else ""
+    show_properties({**held, "passages_to_extract": f"{rest}{more}"})
+
+
+def _tell_of_other_kinds(given: Iterable[Path], kb: Path) -> None:
+    others = [file for file in of_other_kinds(given) if not file.resolve().is_relative_to(kb.resolve())]
+    kinds = [kind for kind, _ in Counter(file.suffix.lower() or "no ending" for file in others).most_common()]
+    if others:
+        named = ", ".join([*kinds[:_KINDS], *(["..."] if len(kinds) > _KINDS else [])])
+        typer.echo(f"{len(others)} files of other kinds were left out ({named}).", err=True)
 
 
 def _add(base: KnowledgeBase, documents: Sequence[Passage]) -> Added:
@@ -89,13 +139,30 @@ def _update(base: KnowledgeBase, documents: Sequence[Passage], given: Iterable[P
     return updated
 
 
+def _tell_known_otherwise(base: KnowledgeBase, given: Sequence[Path]) -> None:
+    if twice := otherwise_named(base.sources(), given):
+        typer.echo(
+            f"warning: {len(twice)} of these files are known by another path, too (such as {twice[0]}), and what came "
+            "from them by that path stays: index them by one path, and delete what came by the other (--source).",
+            err=True,
+        )
+
+
 def _check_known(base: KnowledgeBase, sources: Sequence[str], ids: Sequence[str]) -> None:
     """Warn of what is not there, which is an error where nothing is."""
     known = base.sources()
-    unknown = [f"source {source!r}" for source in sources if source not in known]
+    unknown = [f"source {source!r}{_meant(source, known)}" for source in sources if source not in known]
     unknown += [f"id {id_!r}" for id_ in ids if not base.passages([id_])]
     if len(unknown) == len(sources) + len(ids):
-        example = f" (sources are named as they were indexed, such as {known[0]!r})" if sources and known else ""
-        raise KnowledgeBaseError(f"{base.path} has no passage of {', '.join(unknown)}{example}: nothing was deleted")
+        listing = "; `info --sources` lists the sources" if sources else ""
+        raise KnowledgeBaseError(f"{base.path} has no passage of {', '.join(unknown)}: nothing was deleted{listing}")
     for what in unknown:
         typer.echo(f"warning: there is no passage of {what}.", err=True)
+
+
+def _meant(source: str, known: Sequence[str]) -> str:
+    """Ask whether one of the sources in the same folder, of the same name, or written much alike was meant."""
+    inside = [one for one in known if source and Path(one).is_relative_to(source)]
+    namesakes = [one for one in known if Path(one).name == Path(source).name]
+    near = list(dict.fromkeys([*namesakes, *inside, *get_close_matches(source, known)]))[:_MEANT]
+    return f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""

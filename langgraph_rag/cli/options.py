@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,6 +14,7 @@ from langgraph_rag.context import Context, Search
 from langgraph_rag.methods import METHODS
 from langgraph_rag.models import MODEL_FORMS
 from langgraph_rag.tools.embeddings import load_embeddings
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 KbFolder = Annotated[Path, typer.Option("--kb", help="Folder of the knowledge base.")]
 MethodName = Annotated[str, typer.Option("--method", help=f"One of: {', '.join(METHODS)}.")]
@@ -71,3 +73,10 @@ def _context(
 def embedder(name: str | None) -> Embeddings | None:
     """Load the embedder of that name; without one, the default is left to the knowledge base."""
     return load_embeddings(name) if name else None
+
+
+def load_embedder(base: KnowledgeBase) -> None:
+    """Have the embedder load, which takes seconds, before the clock of the first question starts."""
+    if sys.stderr.isatty():
+        typer.echo("loading the embedder ...", err=True)
+    base.embeddings.embed_query("Are you there?")

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated, NotRequired
 
-from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
+from pydantic import AliasChoices, BeforeValidator, Field, StringConstraints, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from langgraph_rag.errors import RagError
@@ -11,13 +11,21 @@ from langgraph_rag.errors import RagError
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
+Id = Annotated[str, Field(coerce_numbers_to_str=True)]
+Answers = Annotated[
+    list[Text],
+    BeforeValidator(lambda given: [given] if isinstance(given, str) else given),
+    Field(min_length=1, validation_alias=AliasChoices("answers", "answer")),
+]
+
+
 class Question(TypedDict):
     """A question, its accepted answers, and where known its kind and the ids of the passages that support it."""
 
-    id: Text
+    id: Annotated[Text, Field(coerce_numbers_to_str=True)]
     question: Text
-    answers: Annotated[list[Text], Field(min_length=1)]
-    supporting_ids: NotRequired[list[str]]
+    answers: Answers
+    supporting_ids: NotRequired[list[Id]]
     type: NotRequired[str]
 
 

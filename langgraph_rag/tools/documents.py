@@ -12,6 +12,7 @@ from langgraph_rag.tools.record_store import content_hash
 from langgraph_rag.tools.topics import opening_of
 
 WORDS_PER_PASSAGE = 200
+PLACE = "place in a file"  # the field with what messages call a document that was read from one
 AnyDocument = Document | Mapping[str, object]
 
 _splitter = RecursiveCharacterTextSplitter(
@@ -30,33 +31,37 @@ def to_passages(documents: Iterable[AnyDocument]) -> list[Passage]:
         DocumentError: when a document has no text or is of another kind.
         DuplicateIdError: when one id comes with two different texts.
     """
-    first: dict[str, Passage] = {}
+    first: dict[str, tuple[Passage, str]] = {}
     passages: dict[tuple[str, str], Passage] = {}
     for number, document in enumerate(documents, start=1):
-        for passage in _passages(document, number):
-            known = first.setdefault(passage["id"], passage)
+        fields = _fields(document, number)
+        place = str(fields.get(PLACE, f"document {number}"))
+        for passage in _passages(fields, place):
+            known, there = first.setdefault(passage["id"], (passage, place))
             if (known["title"], known["text"]) != (passage["title"], passage["text"]):
-                raise DuplicateIdError(f"document {number}: id {passage['id']!r} was already given with another text")
+                raise DuplicateIdError(f"{place}: id {passage['id']!r} was already given with another text ({there})")
             passages.setdefault((passage["id"], passage.get("source", "")), passage)
     return list(passages.values())
 
 
-def _passages(document: AnyDocument, number: int) -> Iterable[Passage]:
+def _fields(document: AnyDocument, number: int) -> Mapping[str, object]:
     if isinstance(document, Document):
-        fields: Mapping[str, object] = {**document.metadata, "id": document.id, "text": document.page_content}
-    elif isinstance(document, Mapping):
-        fields = document
-    else:
-        raise DocumentError(
-            f"document {number}: expected a LangChain Document or a dict with text (and id, title), "
-            f"got {type(document).__name__}"
-        )
-    text, title, source = (_string(fields, name, number) for name in ("text", "title", "source"))
+        return {**document.metadata, "id": document.id, "text": document.page_content}
+    if isinstance(document, Mapping):
+        return document
+    raise DocumentError(
+        f"document {number}: expected a LangChain Document or a dict with text (and id, title), "
+        f"got {type(document).__name__}"
+    )
+
+
+def _passages(fields: Mapping[str, object], place: str) -> Iterable[Passage]:
+    text, title, source = (_string(fields, name, place) for name in ("text", "title", "source"))
     if not text:
-        raise DocumentError(f"document {number} ({fields.get('id') or title or source or 'no id'}): it has no text")
+        raise DocumentError(f"{place} ({fields.get('id') or title or source or 'no id'}): it has no text")
     id_ = str(fields["id"]) if fields.get("id") not in (None, "") else ""
     if not all(map(is_text, (id_, text, title, source))):
-        raise DocumentError(f"document {number} ({ascii(id_ or title)}): expected text, got half a surrogate pair")
+        raise DocumentError(f"{place} ({ascii(id_ or title)}): expected text, got half a surrogate pair")
     title = title or opening_of(text)
     text = _without_heading(title, text)
     for part in [text] if id_ else _splitter.split_text(text):
@@ -72,10 +77,10 @@ def _without_heading(title: str, text: str) -> str:
     return rest.strip() or text if first.strip("#*_ \r").casefold() == title.casefold() else text
 
 
-def _string(fields: Mapping[str, object], name: str, number: int) -> str:
+def _string(fields: Mapping[str, object], name: str, place: str) -> str:
     value = fields.get(name)
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise DocumentError(f"document {number}: {name} must be a string, got {type(value).__name__}")
+        raise DocumentError(f"{place}: {name} must be a string, got {type(value).__name__}")
     return value.strip()

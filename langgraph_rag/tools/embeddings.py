@@ -53,6 +53,11 @@ class SentenceEmbeddings(Embeddings):
         self._loaded: Any = None
         self._loading = threading.Lock()
 
+    @property
+    def from_hub(self) -> bool:
+        """Whether it is known by a name alone, and not by a folder, so that loading it may be a long download."""
+        return self._source != "" and not Path(self._source).is_dir()
+
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Embed passages; shape: texts x dimensions."""
         return self._encode([self.family.passage_prefix + text for text in texts])

@@ -1,15 +1,16 @@
 """Read documents from files and folders: JSON lines, Markdown, plain text."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from langgraph_rag.errors import DocumentError
+from langgraph_rag.tools.documents import PLACE
 from langgraph_rag.tools.markdown import read_markdown, section_title
 from langgraph_rag.tools.topics import opening_of
 
-_JSON_LINES, _MARKDOWN, _TEXTS = {".jsonl", ".ndjson"}, {".md", ".markdown"}, {".txt"}
-READABLE = sorted(_JSON_LINES | _MARKDOWN | _TEXTS)
+_JSON_LINES, _MARKDOWN, _PLAIN = {".jsonl", ".ndjson"}, {".md", ".markdown"}, {".txt"}
+READABLE = sorted(_JSON_LINES | _MARKDOWN | _PLAIN)
 _LISTED = 20  # problems told at once
 
 
@@ -22,6 +23,24 @@ def read_documents(sources: Iterable[Path]) -> list[dict[str, object]]:
     Raises:
         DocumentError: naming every file that cannot be read, the line where there is one, and what was expected there.
     """
+    documents, problems = read_what_can_be(sources)
+    if problems:
+        raise DocumentError(listed(problems))
+    return documents
+
+
+def read_what_can_be(
+    sources: Iterable[Path], names: Mapping[str, str] | None = None
+) -> tuple[list[dict[str, object]], list[str]]:
+    """Read files and folders likewise, and return with the documents what is wrong with each file that is bad.
+
+    Args:
+        sources: files and folders.
+        names: what JSON lines call a `text`, `title` or `id`, where they call it otherwise.
+
+    Raises:
+        DocumentError: when there is no such file or folder, or nothing in it of a kind that is read.
+    """
     documents: list[dict[str, object]] = []
     problems: list[str] = []
     for source in sources:
@@ -30,12 +49,16 @@ def read_documents(sources: Iterable[Path]) -> list[dict[str, object]]:
             raise DocumentError(f"{source}: expected a folder with files ending in {', '.join(READABLE)}, found none")
         for file in files:
             try:
-                documents += _READ[file.suffix.lower()](file)
+                documents += _documents(file, names or {})
             except DocumentError as error:
                 problems.append(str(error))
-    if problems:
-        raise DocumentError(_listed(problems))
-    return documents
+    return documents, problems
+
+
+def of_other_kinds(folders: Iterable[Path]) -> list[Path]:
+    """Return the files in folders that are of no kind that is read; hidden ones do not count."""
+    inside = (file for folder in folders if folder.is_dir() for file in _inside(folder))
+    return [file for file in inside if file.suffix.lower() not in READABLE]
 
 
 def vanished(sources: Iterable[str], folders: Iterable[Path]) -> list[str]:
@@ -49,15 +72,22 @@ def vanished(sources: Iterable[str], folders: Iterable[Path]) -> list[str]:
     return [source for source, file in inside if file.suffix.lower() in READABLE and not file.exists()]
 
 
-def _listed(problems: list[str]) -> str:
+def otherwise_named(sources: Iterable[str], given: Sequence[Path]) -> list[str]:
+    """Return the sources that are files among those given, or in folders given, but by another path."""
+    places = [path.resolve() for path in given]
+    others = [(source, Path(source)) for source in sources if not any(map(Path(source).is_relative_to, given))]
+    return [source for source, file in others if file.is_file() and any(map(file.resolve().is_relative_to, places))]
+
+
+def listed(problems: list[str]) -> str:
+    """Return the first problems, one a line, and how many more there are."""
     more = len(problems) - _LISTED
     return "\n".join([*problems[:_LISTED], *([f"... and {more} more files"] if more > 0 else [])])
 
 
 def _files(source: Path) -> Iterator[Path]:
     if source.is_dir():
-        inside = (path for path in sorted(source.rglob("*")) if path.is_file() and path.suffix.lower() in READABLE)
-        yield from (path for path in inside if not any(p.startswith(".") for p in path.relative_to(source).parts))
+        yield from (file for file in _inside(source) if file.suffix.lower() in READABLE)
     elif not source.exists():
         raise DocumentError(f"{source}: no such file or folder")
     elif source.suffix.lower() not in READABLE:
@@ -66,45 +96,56 @@ def _files(source: Path) -> Iterator[Path]:
         yield source
 
 
-def _text(file: Path) -> list[dict[str, object]]:
-    text = _filled(file)
-    return [{"title": opening_of(text) or file.stem, "text": text, "source": str(file)}]
+def _inside(folder: Path) -> Iterator[Path]:
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return (file for file in files if not any(part.startswith(".") for part in file.relative_to(folder).parts))
 
 
-def _markdown(file: Path) -> list[dict[str, object]]:
-    title, sections = read_markdown(_filled(file))
-    opening = "" if sections[0].headings else opening_of(sections[0].text)
-    title = title or opening or file.stem
-    return [
-        {"title": section_title(title, section.headings), "text": section.text, "source": str(file)}
-        for section in sections
-    ]
-
-
-def _filled(file: Path) -> str:
+def _documents(file: Path, names: Mapping[str, str]) -> list[dict[str, object]]:
     text = _read(file)
     if not text.strip():
         raise DocumentError(f"{file}: the file is empty")
-    return text
+    kind = file.suffix.lower()
+    if kind in _JSON_LINES:
+        return _json_lines(text, file, names)
+    texts = _sections(text, file) if kind in _MARKDOWN else [(opening_of(text) or file.stem, text)]
+    return [{"title": title, "text": part, "source": str(file), PLACE: str(file)} for title, part in texts]
 
 
-def _json_lines(file: Path) -> list[dict[str, object]]:
+def _sections(text: str, file: Path) -> list[tuple[str, str]]:
+    """Return the sections of a Markdown text with their titles."""
+    title, sections = read_markdown(text)
+    opening = "" if sections[0].headings else opening_of(sections[0].text)
+    title = title or opening or file.stem
+    return [(section_title(title, section.headings), section.text) for section in sections]
+
+
+def _json_lines(text: str, file: Path, names: Mapping[str, str]) -> list[dict[str, object]]:
     documents: list[dict[str, object]] = []
-    for number, line in enumerate(_read(file).split("\n"), start=1):  # not splitlines(): JSON may hold U+2028 as it is
-        if not line.strip():
-            continue
-        try:
-            fields = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise DocumentError(
-                f"{file}, line {number}: expected a JSON object, got {line[:80]!r} ({error})"
-            ) from error
-        if not isinstance(fields, dict) or not isinstance(fields.get("text"), str) or not fields["text"].strip():
-            raise DocumentError(f"{file}, line {number}: expected an object with a text, got {line[:80]!r}")
-        documents.append({"source": str(file), **fields})
-    if not documents:
-        raise DocumentError(f"{file}: the file is empty")
+    for number, line in enumerate(text.split("\n"), start=1):  # not splitlines(): JSON may hold U+2028 as it is
+        if line.strip():
+            place = f"{file}, line {number}"
+            documents.append({"source": str(file), **_document(line, names, place), PLACE: place})
     return documents
+
+
+def _document(line: str, names: Mapping[str, str], place: str) -> dict[str, object]:
+    try:
+        fields = json.loads(line)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise DocumentError(f"{place}: expected a JSON object, got {line[:80]!r} ({error})") from error
+    if not isinstance(fields, dict):
+        raise DocumentError(f"{place}: expected a JSON object with a text, got {line[:80]!r}")
+    wanted = names.get("text", "text")
+    if wanted not in fields:
+        got = f"the fields {', '.join(map(repr, fields))}" if fields else "no fields"
+        raise DocumentError(
+            f"{place}: expected a text in {wanted!r}, got {got} "
+            "(on the command line, `index --text-field NAME` takes it from another one)"
+        )
+    if not isinstance(text := fields[wanted], str) or not text.strip():
+        raise DocumentError(f"{place}: expected a text in {wanted!r}, got {text!r:.80}")
+    return {**fields, **{ours: fields[theirs] for ours, theirs in names.items() if theirs in fields}}
 
 
 def _read(file: Path) -> str:
@@ -112,14 +153,8 @@ def _read(file: Path) -> str:
         return file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise DocumentError(
-            f"{file}: expected UTF-8 text, got byte {error.object[error.start]:#x} at {error.start}"
+            f"{file}: expected UTF-8 text, got byte {error.object[error.start]:#x} at {error.start}: save it as UTF-8, "
+            "or convert it (iconv -f ENCODING -t UTF-8)"
         ) from error
     except OSError as error:
         raise DocumentError(f"{file}: it cannot be read: {error.strerror}") from error
-
-
-_READ: dict[str, Callable[[Path], list[dict[str, object]]]] = {
-    **dict.fromkeys(_JSON_LINES, _json_lines),
-    **dict.fromkeys(_MARKDOWN, _markdown),
-    **dict.fromkeys(_TEXTS, _text),
-}

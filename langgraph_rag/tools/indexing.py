@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
@@ -9,7 +10,7 @@ from tqdm.auto import tqdm
 
 from langgraph_rag.errors import EmbeddingsMismatchError
 from langgraph_rag.records import Passage, Record
-from langgraph_rag.tools.embeddings import name_of
+from langgraph_rag.tools.embeddings import SentenceEmbeddings, name_of
 from langgraph_rag.tools.record_store import RecordStore, content_hash
 from langgraph_rag.tools.similarity import Similarity
 from langgraph_rag.tools.text import text_pipeline
@@ -32,6 +33,7 @@ class Indexer:
     ) -> None:
         self._records, self._vectors, self._similarity = records, vectors, similarity
         self._embedder = name_of(embeddings)
+        self._from_hub = isinstance(embeddings, SentenceEmbeddings) and embeddings.from_hub
 
     def compare(self, passages: Sequence[Passage]) -> tuple[list[Passage], list[Passage]]:
         """Return the passages whose ids are not stored yet, and those whose ids are stored with another text."""
@@ -97,12 +99,19 @@ class Indexer:
     def check_embedder(self) -> None:
         """Compare the embedder with the stored one by name, and where these differ by what it makes of one sentence.
 
+        One of another name that would have to be fetched first is another one.
+
         Raises:
             EmbeddingsMismatchError: when it is another one.
         """
         made_with = self._records.meta("embeddings")
         if made_with is None or made_with == self._embedder:
             return
+        if self._from_hub and Path(made_with).name.lower() != self._embedder.lower():
+            raise EmbeddingsMismatchError(
+                f"made with embedder {made_with!r}, opened with {self._embedder!r}: open it with the same embedder, by "
+                "that name or the folder it lies in, or index the documents again"
+            )
         stored = np.array([float(x) for x in (self._records.meta("embeddings_probe") or "").split(",")])
         probe = self._similarity.embed([_PROBE])[0]
         if stored.shape != probe.shape or float(stored @ probe) < 0.99:

@@ -459,12 +459,8 @@ class KnowledgeBase:
         return self._records.triples(ids, self.extractor.version)
 
     def _found(self, scored: list[ScoredPassage]) -> list[FoundPassage]:
-        records = {record["id"]: record for record in self._records.passages([passage["id"] for passage in scored])}
-        return [
-            FoundPassage(id=s["id"], title=records[s["id"]]["title"], text=records[s["id"]]["text"], score=s["score"])
-            for s in scored
-            if s["id"] in records
-        ]
+        scores = {passage["id"]: passage["score"] for passage in scored}
+        return [_as_found(record, scores[record["id"]]) for record in self._records.passages(list(scores))]
 
     def _check_open(self) -> None:
         if self._closed:
@@ -479,6 +475,13 @@ class KnowledgeBase:
                 f"{self.path} can only be asked here, because another process opened it first, which alone may change "
                 "it: close it there and open it here again"
             )
+
+
+def _as_found(record: Record, score: float) -> FoundPassage:
+    found = FoundPassage(id=record["id"], title=record["title"], text=record["text"], score=score)
+    if source := record.get("source"):
+        found["source"] = source
+    return found
 
 
 def _unique(passages: Sequence[Passage]) -> tuple[list[Passage], list[Origin]]:

@@ -1,0 +1,73 @@
+"""An answer with the evidence behind it and the passages it comes from, in words and as JSON."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+
+from langgraph_rag.records import Evidence, Record, origin_of
+from langgraph_rag.refusals import is_refusal
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+_READ = 10  # passages named where there is no evidence
+
+
+def records_behind(result: dict[str, Any], base: KnowledgeBase) -> dict[str, Record]:
+    """Look up the passages of a result, which itself has ids only."""
+    ids = [evidence["passage_id"] for evidence in result["evidence"]] + [p["id"] for p in result["passages"]]
+    return {record["id"]: record for record in base.passages(ids)}
+
+
+def with_origins(result: dict[str, Any], records: dict[str, Record]) -> dict[str, Any]:
+    """Return a result whose passages have their titles and, where known, sources."""
+    return {**result, "passages": [{**p, **_origin(records.get(p["id"]))} for p in result["passages"]]}
+
+
+def show_answer(result: dict[str, Any], records: dict[str, Record]) -> None:
+    """Print the answer, what it rests on, and what it cost."""
+    refused = is_refusal(result["answer"])
+    typer.secho(f"\nAnswer: {result['answer']}", bold=True, fg="yellow" if refused else "green")
+    if refused and result["evidence"]:
+        typer.echo("  found, but not enough:")
+    _show_evidence(result["evidence"], records)
+    if not result["evidence"]:
+        _show_passages([passage["id"] for passage in result["passages"]], records)
+    usage = result["usage"]
+    answered_from = f"  answered from: {result['granularity']}; " if "granularity" in result else "  "
+    typer.echo(
+        f"{answered_from}{usage['calls']} model calls, "
+        f"{usage['input_tokens'] + usage['output_tokens']} tokens, {usage['seconds']:.2f} s"
+        + (f"; stopped by {usage['stopped_by']}" if usage["stopped_by"] else "")
+    )
+
+
+def _show_evidence(found: Sequence[Evidence], records: dict[str, Record]) -> None:
+    once = {(*evidence["triple"], evidence["sentence"]): evidence for evidence in reversed(found)}  # the first of each
+    for number, evidence in enumerate(reversed(once.values()), start=1):
+        typer.echo(f"  [{number}] {' | '.join(evidence['triple']) or origin_of(evidence)}")
+        named = _named(evidence["passage_id"], records)
+        typer.echo(f"      {named}, step {evidence['step']}: {evidence['sentence']}")
+
+
+def _show_passages(ids: Sequence[str], records: dict[str, Record]) -> None:
+    """Name what was read where no fact of it was kept, so that an answer can be checked all the same."""
+    typer.echo("  passages read, no single fact noted:" if ids else "  no passage was found")
+    for id_ in ids[:_READ]:
+        typer.echo(f"      {_named(id_, records)}")
+    if len(ids) > _READ:
+        typer.echo(f"      and {len(ids) - _READ} more")
+
+
+def _named(id_: str, records: dict[str, Record]) -> str:
+    """Name a passage by its title, its id unless that is a hash with a source to say instead, and its source."""
+    record = records.get(id_)
+    if record is None:
+        return id_
+    source = record.get("source", "")
+    own_id = "" if source and id_ == record["hash"] else id_
+    name, *more = filter(None, [record["title"], own_id, source])
+    return f"{name} ({', '.join(more)})" if more else name
+
+
+def _origin(record: Record | None) -> dict[str, str]:
+    return {name: str(record[name]) for name in ("title", "source") if name in record} if record else {}
