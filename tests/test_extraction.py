@@ -144,6 +144,23 @@ def test_a_passage_the_model_fails_on_is_counted_told_of_and_read_again_by_the_n
         assert kb.triples(["skellby"])[0]["triple"] == ["Skellby", "is near", "Kell"]
 
 
+class RefusedBadRequestError(Exception):
+    status_code = 400
+
+
+@pytest.mark.parametrize(
+    "refusal", [RefusedBadRequestError("content_filter"), ValueError("This model's maximum context length is 4096")]
+)
+def test_a_passage_that_the_model_does_not_take_is_counted_and_passed_over(
+    tmp_path: Path, documents: Documents, refusal: Exception
+) -> None:
+    read = Reader()
+    model = ScriptedModel.of(lambda prompt, values: refusal if values["title"] == "Skellby" else read(prompt, values))
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=ModelExtractor(model)) as kb:
+        assert kb.add(documents, progress=False)["failed"] == 1
+        assert kb.info()["passages_to_extract"] == 1
+
+
 def test_a_passage_without_facts_is_counted_and_not_read_again(tmp_path: Path, documents: Documents) -> None:
     model = ScriptedModel.of(lambda prompt, values: '{"entities": [], "triples": []}')
     with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=ModelExtractor(model)) as kb:

@@ -18,7 +18,14 @@ from openai import DefaultAsyncHttpxClient
 from pydantic import SecretStr
 
 from langgraph_rag.background import run_in_background
-from langgraph_rag.errors import MissingExtraError, ModelCallError, ModelOutputError, RagError, UnknownNameError
+from langgraph_rag.errors import (
+    MissingExtraError,
+    ModelCallError,
+    ModelOutputError,
+    RagError,
+    RequestRefusedError,
+    UnknownNameError,
+)
 from langgraph_rag.llm import ask
 from langgraph_rag.metering import metered
 from langgraph_rag.models import load_model
@@ -367,6 +374,16 @@ async def test_a_refusal_by_the_server_is_an_error_that_names_model_and_status(s
     with pytest.raises(ModelCallError, match=f"small could not be asked: .*{status}"):
         await who(server.model())
     assert len(server.sent) == 1
+
+
+@pytest.mark.localhost
+@pytest.mark.parametrize(("status", "refused"), [(400, True), (413, True), (422, True), (401, False), (429, False)])
+async def test_a_refusal_of_what_was_sent_is_told_from_all_others(server: Server, status: int, refused: bool) -> None:
+    server.status = status
+
+    with pytest.raises(ModelCallError) as raised:
+        await who(server.model())
+    assert isinstance(raised.value, RequestRefusedError) == refused
 
 
 @pytest.mark.localhost
