@@ -4,7 +4,7 @@ import ast
 import asyncio
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from http import HTTPStatus
 from typing import Any
@@ -135,11 +135,11 @@ async def _call(
             if not time_limit.expired():
                 raise
             raise BudgetReachedError("deadline_s", limits.deadline_s or 0) from None
-        call.cost = message.usage_metadata
+        call.cost, call.estimated_tokens = message.usage_metadata, _estimated_tokens([*messages, message])
     return message
 
 
-def _estimated_tokens(messages: list[BaseMessage]) -> int:
+def _estimated_tokens(messages: Sequence[BaseMessage]) -> int:
     return sum(len(message.text) for message in messages) // _CHARS_PER_TOKEN
 
 
