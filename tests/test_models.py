@@ -262,6 +262,18 @@ def test_a_users_own_model_works_from_several_event_loops_and_stays_as_it_was(se
 
 
 @pytest.mark.localhost
+async def test_what_is_changed_about_a_model_after_its_first_call_holds_for_the_next(server: Server) -> None:
+    model = server.model()
+    await who(model)
+
+    model.temperature, model.model_name, model.max_tokens = 0.9, "large", 77
+    await who(model)
+
+    sent = [(body["temperature"], body["model"], body.get("max_completion_tokens")) for body in server.sent]
+    assert sent == [(0.0, "small", None), (0.9, "large", 77)]
+
+
+@pytest.mark.localhost
 async def test_a_model_with_a_client_of_its_owners_keeps_it(server: Server) -> None:
     asked = []
 
