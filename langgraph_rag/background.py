@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import cache
 from typing import Any, TypeVar
 
@@ -21,8 +22,14 @@ class BackgroundLoop:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="langgraph-rag", daemon=True)
+        self._thread = threading.Thread(target=self._serve, name="langgraph-rag", daemon=True)
         self._thread.start()
+
+    def _serve(self) -> None:
+        """Run for good: asyncio hands these two not only to the task that raised them but on, out of the loop."""
+        while True:
+            with suppress(SystemExit, KeyboardInterrupt):
+                self._loop.run_forever()
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run to completion in the caller's context, so that streaming and run-time settings reach the coroutine.

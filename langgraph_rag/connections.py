@@ -14,7 +14,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 
 _SHOWN = 200  # characters of what is no completion
-_copies: dict[int, BaseChatModel] = {}  # by the id of the model they are made of, for as long as it lives
+_clients: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()  # by the client that each stands in for
 
 
 def is_openai(llm: BaseChatModel) -> bool:
@@ -32,17 +32,17 @@ def address(llm: BaseChatModel) -> str:
 
 
 def on_any_loop(llm: BaseChatModel) -> BaseChatModel:
-    """Return the model, or a copy of it with connections of its own for each event loop.
+    """Return the model, or a copy of it as it is now, with connections of its own for each event loop.
 
     A model whose connections its owner chose (a client or a proxy) is left as it is.
     """
     if not is_openai(llm) or getattr(llm, "http_async_client", None) or getattr(llm, "openai_proxy", None):
         return llm
-    if id(llm) not in _copies:
-        client = llm.root_async_client.with_options(http_client=_client_per_loop())  # type: ignore[attr-defined]
-        _copies[id(llm)] = llm.model_copy(update={"root_async_client": client, "async_client": client.chat.completions})
-        weakref.finalize(llm, _copies.pop, id(llm), None)
-    return _copies[id(llm)]
+    own = llm.root_async_client  # type: ignore[attr-defined]
+    if own not in _clients:
+        _clients[own] = own.with_options(http_client=_client_per_loop())
+    client = _clients[own]
+    return llm.model_copy(update={"root_async_client": client, "async_client": client.chat.completions})
 
 
 def within_request(llm: BaseChatModel, fields: dict[str, Any]) -> dict[str, Any]:

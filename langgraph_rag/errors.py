@@ -39,6 +39,10 @@ class ModelCallError(RagError):
     """A model could not be asked: no connection, a refusal by its server, a time-out, a reply that is none."""
 
 
+class RequestRefusedError(ModelCallError):
+    """A model refused one request for what it holds: it is too long, or the server's rules forbid it."""
+
+
 class ModelOutputError(RagError):
     """A model's replies stayed unusable after every repair."""
 

@@ -4,8 +4,9 @@ import ast
 import asyncio
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from http import HTTPStatus
 from typing import Any
 
 from langchain_core.exceptions import ContextOverflowError
@@ -16,7 +17,7 @@ from pydantic import ValidationError
 
 from langgraph_rag.connections import address, is_openai, on_any_loop, within_request
 from langgraph_rag.context import context
-from langgraph_rag.errors import BudgetReachedError, ModelCallError, ModelOutputError, RagError
+from langgraph_rag.errors import BudgetReachedError, ModelCallError, ModelOutputError, RagError, RequestRefusedError
 from langgraph_rag.gate import Gate
 from langgraph_rag.metering import current_meter, stop
 from langgraph_rag.prompts.prompt import Prompt, Reply
@@ -31,6 +32,7 @@ _INTERNAL_TAGS = ["nostream", "langsmith:nostream"]  # keep a call out of LangGr
 
 
 _OVERFLOW = re.compile(r"maximum (context|model) length|context (length|size|window)", re.IGNORECASE)
+_REFUSED = {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY}
 _CUT_OFF = {"length", "max_tokens", "MAX_TOKENS"}  # how providers say that a reply was not finished
 
 
@@ -56,6 +58,7 @@ async def ask(llm: BaseChatModel, prompt: Prompt[Reply], **values: Any) -> Reply
 
     Raises:
         ModelCallError: when the model could not be asked at all.
+        RequestRefusedError: when it could, but not this.
         ModelOutputError: when no reply could be read.
         BudgetReachedError: when the budget is spent and the prompt has no reply for that.
     """
@@ -132,11 +135,11 @@ async def _call(
             if not time_limit.expired():
                 raise
             raise BudgetReachedError("deadline_s", limits.deadline_s or 0) from None
-        call.cost = message.usage_metadata
+        call.cost, call.estimated_tokens = message.usage_metadata, _estimated_tokens([*messages, message])
     return message
 
 
-def _estimated_tokens(messages: list[BaseMessage]) -> int:
+def _estimated_tokens(messages: Sequence[BaseMessage]) -> int:
     return sum(len(message.text) for message in messages) // _CHARS_PER_TOKEN
 
 
@@ -148,11 +151,21 @@ async def _reply(
     except RagError:
         raise
     except Exception as error:
-        failed = ModelCallError(f"{model_name(llm)} could not be asked: {type(error).__name__}: {error}{_whose(llm)}")
+        too_long = isinstance(error, ContextOverflowError) or _OVERFLOW.search(str(error)) is not None
+        kind = RequestRefusedError if too_long or _status(error) in _REFUSED else ModelCallError
+        failed = kind(f"{model_name(llm)} could not be asked: {type(error).__name__}: {error}{_whose(llm)}")
         failed.__cause__ = error
-        if isinstance(error, ContextOverflowError) or _OVERFLOW.search(str(error)):
+        if too_long:
             raise _TooLongError(failed) from error
         raise failed from error
+
+
+def _status(error: Exception) -> int | None:
+    """Return the HTTP status that a provider's error carries, by itself or in its response."""
+    for holder in (error, getattr(error, "response", None)):
+        if isinstance(status := getattr(holder, "status_code", None), int):
+            return status
+    return None
 
 
 def _whose(llm: BaseChatModel) -> str:

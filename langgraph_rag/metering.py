@@ -17,10 +17,14 @@ _WORKING_SHARE = 0.75  # of tokens and time; the rest is kept for the answer
 
 @dataclass
 class Call:
-    """A model call: the seconds it may take (None is as many as it likes), and what it cost once it is done."""
+    """A model call: the seconds it may take (None is as many as it likes), and what it cost once it is done.
+
+    `estimated_tokens` stand in for the cost where the model does not tell it.
+    """
 
     seconds_left: float | None
     cost: UsageMetadata | None = None
+    estimated_tokens: int = 0
 
 
 @dataclass
@@ -58,7 +62,9 @@ class Meter:
             yield call
         finally:
             self.under_way -= tokens
-            if call.cost is not None:
+            if call.cost is None:
+                self.usage["estimated_tokens"] += call.estimated_tokens
+            else:
                 self.usage["input_tokens"] += call.cost["input_tokens"]
                 self.usage["output_tokens"] += call.cost["output_tokens"]
 
@@ -68,8 +74,7 @@ class Meter:
             raise BudgetReachedError("max_model_calls", limit)
 
     def _check_tokens(self, limit: int | None, tokens: int, concluding: bool) -> None:
-        parts = (self.before, self.usage)
-        spent = self.under_way + sum(usage["input_tokens"] + usage["output_tokens"] for usage in parts)
+        spent = self.under_way + _tokens(self.before) + _tokens(self.usage)
         if limit is not None and spent + tokens > (limit if concluding else limit * _WORKING_SHARE):
             raise BudgetReachedError("max_tokens", limit)
 
@@ -80,6 +85,10 @@ class Meter:
         if left <= 0:
             raise BudgetReachedError("deadline_s", limit)
         return left
+
+
+def _tokens(usage: Usage) -> int:
+    return usage["input_tokens"] + usage["output_tokens"] + usage.get("estimated_tokens", 0)
 
 
 _meter: ContextVar[Meter | None] = ContextVar("langgraph_rag_meter", default=None)
@@ -123,6 +132,6 @@ def divided(usage: Usage, parts: int) -> list[Usage]:
             share["calls"] = limits.max_model_calls - 1 - room // parts - (place < room % parts)
         if limits.max_tokens is not None:
             most = int(limits.max_tokens * _WORKING_SHARE)
-            room = max(most - usage["input_tokens"] - usage["output_tokens"], 0)
-            share["input_tokens"], share["output_tokens"] = most - room // parts, 0
+            room = max(most - _tokens(usage), 0)
+            share["input_tokens"] += most - room // parts - _tokens(share)
     return shares

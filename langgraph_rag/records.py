@@ -99,13 +99,15 @@ class Usage(TypedDict):
     """What a question cost, and the limit that ended its search for an answer, if one did.
 
     `repairs` are replies asked for again, `dropped` items a model made up, `left_out` items that had to be left out of
-    prompts that were too long for it. `seconds` is the time in which nodes ran, counted once where they ran side by
-    side; `ended_at` is the Unix time at which the last one ended.
+    prompts that were too long for it. Tokens are the model's own count; `estimated_tokens` are those of calls for which
+    it gave none. `seconds` is the time in which nodes ran, counted once where they ran side by side; `ended_at` is the
+    Unix time at which the last one ended.
     """
 
     calls: int
     input_tokens: int
     output_tokens: int
+    estimated_tokens: NotRequired[int]  # kept runs and checkpoints of earlier versions have none
     seconds: float
     ended_at: float
     repairs: int
@@ -120,6 +122,7 @@ def no_usage() -> Usage:
         calls=0,
         input_tokens=0,
         output_tokens=0,
+        estimated_tokens=0,
         seconds=0.0,
         ended_at=0.0,
         repairs=0,
@@ -140,6 +143,7 @@ def add_usage(left: Usage, right: Usage) -> Usage:
         calls=left["calls"] + right["calls"],
         input_tokens=left["input_tokens"] + right["input_tokens"],
         output_tokens=left["output_tokens"] + right["output_tokens"],
+        estimated_tokens=left.get("estimated_tokens", 0) + right.get("estimated_tokens", 0),
         seconds=round(left["seconds"] + right["seconds"] - overlap, 4),
         ended_at=max(left["ended_at"], right["ended_at"]),
         repairs=left["repairs"] + right["repairs"],

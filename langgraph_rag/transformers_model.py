@@ -3,6 +3,9 @@
 import asyncio
 import json
 import threading
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
@@ -36,7 +39,8 @@ class TransformersModel(BaseChatModel):
     _model: Any = PrivateAttr()
     _tokenizer: Any = PrivateAttr()
     _vocabulary: Any = PrivateAttr()
-    _one_at_a_time: threading.Lock = PrivateAttr(default_factory=threading.Lock)
+    # calls that wait in threads of the event loop's would leave it none for anything else
+    _worker: ThreadPoolExecutor = PrivateAttr(default_factory=lambda: ThreadPoolExecutor(1, "langgraph-rag-model"))
 
     def model_post_init(self, _: object) -> None:
         """Load the model."""
@@ -62,7 +66,8 @@ class TransformersModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        return self._reply(messages, kwargs.get("response_format"), threading.Event())
+        with self._under_way(messages, kwargs.get("response_format")) as reply:
+            return reply.result()
 
     async def _agenerate(
         self,
@@ -71,29 +76,38 @@ class TransformersModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
+        with self._under_way(messages, kwargs.get("response_format")) as reply:
+            return await asyncio.wrap_future(reply)
+
+    @contextmanager
+    def _under_way(
+        self, messages: list[BaseMessage], response_format: dict[str, Any] | None
+    ) -> Iterator["Future[ChatResult]"]:
+        """Have the worker reply; whoever leaves before it has done so gives the reply up."""
         given_up = threading.Event()
+        reply = self._worker.submit(self._reply, messages, response_format, given_up)
         try:
-            return await asyncio.to_thread(self._reply, messages, kwargs.get("response_format"), given_up)
+            yield reply
         finally:
+            reply.cancel()
             given_up.set()
 
     def _reply(
         self, messages: list[BaseMessage], response_format: dict[str, Any] | None, given_up: threading.Event
     ) -> ChatResult:
-        with self._one_at_a_time:
-            prompt = self._tokens(messages)
-            read = prompt["input_ids"].shape[1]
-            longest = getattr(self._model.config.get_text_config(), "max_position_embeddings", None) or 2**31
-            if read >= longest:
-                raise ContextOverflowError(f"maximum context length is {longest} tokens, the prompt has {read}")
-            written = self._model.generate(
-                **prompt,
-                do_sample=False,
-                max_new_tokens=min(self.max_new_tokens, longest - read),
-                logits_processor=[self._grammar(response_format)] if response_format else None,
-                stopping_criteria=[lambda *_, **__: given_up.is_set()],
-                pad_token_id=self._tokenizer.pad_token_id or self._tokenizer.eos_token_id,
-            )[0, read:].tolist()
+        prompt = self._tokens(messages)
+        read = prompt["input_ids"].shape[1]
+        longest = getattr(self._model.config.get_text_config(), "max_position_embeddings", None) or 2**31
+        if read >= longest:
+            raise ContextOverflowError(f"maximum context length is {longest} tokens, the prompt has {read}")
+        written = self._model.generate(
+            **prompt,
+            do_sample=False,
+            max_new_tokens=min(self.max_new_tokens, longest - read),
+            logits_processor=[self._grammar(response_format)] if response_format else None,
+            stopping_criteria=[lambda *_, **__: given_up.is_set()],
+            pad_token_id=self._tokenizer.pad_token_id or self._tokenizer.eos_token_id,
+        )[0, read:].tolist()
         ended = bool(written) and written[-1] in self._vocabulary.eos_tokens
         usage = UsageMetadata(input_tokens=read, output_tokens=len(written), total_tokens=read + len(written))
         message = AIMessage(

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from langgraph_rag.background import run_in_background
+from langgraph_rag.background import BackgroundLoop, run_in_background
 
 
 def test_a_coroutine_that_would_wait_for_itself_is_told_so() -> None:
@@ -28,6 +28,24 @@ def test_a_coroutine_may_call_synchronously_in_a_thread() -> None:
         return await asyncio.to_thread(lambda: run_in_background(inner()))
 
     assert run_in_background(outer()) == "done"
+
+
+@pytest.mark.parametrize("ending", [SystemExit, KeyboardInterrupt])
+def test_a_coroutine_that_would_end_the_program_ends_only_its_callers_call(ending: type[BaseException]) -> None:
+    async def ends() -> None:
+        raise ending
+
+    async def in_a_task_of_its_own() -> None:
+        await asyncio.gather(ends())
+
+    async def inner() -> str:
+        return "done"
+
+    loop = BackgroundLoop()
+    for coroutine in (ends(), in_a_task_of_its_own()):
+        with pytest.raises(ending):
+            loop.run(coroutine)
+    assert loop.run(inner()) == "done"
 
 
 INTERRUPTED = """

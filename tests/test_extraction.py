@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from langgraph_rag.errors import ModelCallError
 from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.prompts import cirag as prompts
 from langgraph_rag.records import Record
-from langgraph_rag.tools.extraction import RuleExtractor, supporting_sentences, valid_triples
+from langgraph_rag.tools.extraction import Reading, RuleExtractor, supporting_sentences, valid_triples
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
@@ -144,6 +144,23 @@ def test_a_passage_the_model_fails_on_is_counted_told_of_and_read_again_by_the_n
         assert kb.triples(["skellby"])[0]["triple"] == ["Skellby", "is near", "Kell"]
 
 
+class RefusedBadRequestError(Exception):
+    status_code = 400
+
+
+@pytest.mark.parametrize(
+    "refusal", [RefusedBadRequestError("content_filter"), ValueError("This model's maximum context length is 4096")]
+)
+def test_a_passage_that_the_model_does_not_take_is_counted_and_passed_over(
+    tmp_path: Path, documents: Documents, refusal: Exception
+) -> None:
+    read = Reader()
+    model = ScriptedModel.of(lambda prompt, values: refusal if values["title"] == "Skellby" else read(prompt, values))
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=ModelExtractor(model)) as kb:
+        assert kb.add(documents, progress=False)["failed"] == 1
+        assert kb.info()["passages_to_extract"] == 1
+
+
 def test_a_passage_without_facts_is_counted_and_not_read_again(tmp_path: Path, documents: Documents) -> None:
     model = ScriptedModel.of(lambda prompt, values: '{"entities": [], "triples": []}')
     with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=ModelExtractor(model)) as kb:
@@ -223,3 +240,69 @@ async def test_two_callers_at_once_have_a_passage_read_once(tmp_path: Path, docu
 
     assert one == other != []
     assert len(model.received) == 2 * len(documents)
+
+
+class PatientExtractor:
+    """Reads one passage at a time, each when it is told to go on."""
+
+    version = "patient"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.goes_on, self.error = asyncio.Event(), list[Exception]()
+
+    async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
+        for passage in passages:
+            self.asked.append(passage["id"])
+            await self.goes_on.wait()
+            if self.error:
+                raise self.error.pop()
+            yield [(passage["id"], [[passage["title"], "is near", "Kell"]])]
+
+
+async def begun(kb: KnowledgeBase, extractor: PatientExtractor, number: int) -> list["asyncio.Task[None]"]:
+    """Have so many callers want the same passages read, of whom the first reads them."""
+    wanted = ["skellby", "vint"]
+    tasks = [asyncio.create_task(kb._reader.read_once(wanted, extractor)) for _ in range(number)]
+    while not extractor.asked:
+        await asyncio.sleep(0.001)
+    return tasks
+
+
+async def test_a_caller_who_is_called_off_disturbs_nobody(kb: KnowledgeBase) -> None:
+    extractor = PatientExtractor()
+    reader, given_up, other = await begun(kb, extractor, 3)
+
+    given_up.cancel()
+    await asyncio.sleep(0)
+    extractor.goes_on.set()
+    await asyncio.gather(reader, other)
+
+    assert len(await kb.atriples(["skellby", "vint"], extractor)) == 2
+    assert sorted(extractor.asked) == ["skellby", "vint"]
+
+
+async def test_what_a_reader_who_is_called_off_leaves_unread_the_others_read(kb: KnowledgeBase) -> None:
+    extractor = PatientExtractor()
+    reader, *others = await begun(kb, extractor, 3)
+
+    reader.cancel()
+    extractor.goes_on.set()
+    await asyncio.gather(*others)
+
+    assert sorted(extractor.asked[1:]) == ["skellby", "vint"]
+    assert len(await kb.atriples(["skellby", "vint"], extractor)) == 2
+    assert len(extractor.asked) == 3
+
+
+async def test_a_readers_error_is_its_own_and_the_others_read_on(kb: KnowledgeBase) -> None:
+    extractor = PatientExtractor()
+    reader, other = await begun(kb, extractor, 2)
+
+    extractor.error.append(ModelCallError("no route to host"))
+    extractor.goes_on.set()
+    with pytest.raises(ModelCallError):
+        await reader
+    await other
+
+    assert sorted(extractor.asked[1:]) == ["skellby", "vint"]

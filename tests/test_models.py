@@ -18,7 +18,14 @@ from openai import DefaultAsyncHttpxClient
 from pydantic import SecretStr
 
 from langgraph_rag.background import run_in_background
-from langgraph_rag.errors import MissingExtraError, ModelCallError, ModelOutputError, RagError, UnknownNameError
+from langgraph_rag.errors import (
+    MissingExtraError,
+    ModelCallError,
+    ModelOutputError,
+    RagError,
+    RequestRefusedError,
+    UnknownNameError,
+)
 from langgraph_rag.llm import ask
 from langgraph_rag.metering import metered
 from langgraph_rag.models import load_model
@@ -255,6 +262,18 @@ def test_a_users_own_model_works_from_several_event_loops_and_stays_as_it_was(se
 
 
 @pytest.mark.localhost
+async def test_what_is_changed_about_a_model_after_its_first_call_holds_for_the_next(server: Server) -> None:
+    model = server.model()
+    await who(model)
+
+    model.temperature, model.model_name, model.max_tokens = 0.9, "large", 77
+    await who(model)
+
+    sent = [(body["temperature"], body["model"], body.get("max_completion_tokens")) for body in server.sent]
+    assert sent == [(0.0, "small", None), (0.9, "large", 77)]
+
+
+@pytest.mark.localhost
 async def test_a_model_with_a_client_of_its_owners_keeps_it(server: Server) -> None:
     asked = []
 
@@ -367,6 +386,16 @@ async def test_a_refusal_by_the_server_is_an_error_that_names_model_and_status(s
     with pytest.raises(ModelCallError, match=f"small could not be asked: .*{status}"):
         await who(server.model())
     assert len(server.sent) == 1
+
+
+@pytest.mark.localhost
+@pytest.mark.parametrize(("status", "refused"), [(400, True), (413, True), (422, True), (401, False), (429, False)])
+async def test_a_refusal_of_what_was_sent_is_told_from_all_others(server: Server, status: int, refused: bool) -> None:
+    server.status = status
+
+    with pytest.raises(ModelCallError) as raised:
+        await who(server.model())
+    assert isinstance(raised.value, RequestRefusedError) == refused
 
 
 @pytest.mark.localhost

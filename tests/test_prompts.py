@@ -3,6 +3,7 @@
 `UPDATE_SNAPSHOTS=1 pytest tests/test_prompts.py` writes the texts anew; read the difference before you commit it.
 """
 
+import json
 import os
 from importlib import import_module
 from pathlib import Path
@@ -17,7 +18,7 @@ from langgraph_rag.prompts.answering import TitledText
 from langgraph_rag.prompts.cirag import HistoryStep
 from langgraph_rag.prompts.dualrag import OutlineEntry
 from langgraph_rag.prompts.par_rag import Trajectory
-from langgraph_rag.prompts.prompt import Prompt
+from langgraph_rag.prompts.prompt import Prompt, PromptReply
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 QUESTION = "Whom did the director of Nine Tides marry?"
@@ -187,6 +188,29 @@ def test_the_replies_shown_as_examples_are_replies_the_prompt_accepts(prompt: Pr
     assert examples
     for example in examples:
         assert set(read_reply(example, prompt.reply).model_dump()) == set(prompt.reply.model_fields)
+
+
+@pytest.mark.parametrize("unsaid", [{}, {"question": None}])
+def test_a_round_without_a_question_asks_none(unsaid: dict[str, None]) -> None:
+    reply = read_reply(json.dumps({"thought": "Enough.", "facts": [DIRECTED], **unsaid}), cirag.Integration)
+
+    assert reply == cirag.Integration(thought="Enough.", facts=[DIRECTED], question=None)
+
+
+@pytest.mark.parametrize("unsaid", [{}, {"conclusion": None}])
+def test_a_chain_without_a_conclusion_concludes_nothing(unsaid: dict[str, None]) -> None:
+    assert read_reply(json.dumps({"chain": [DIRECTED], **unsaid}), kirag.ChainOfTriples).conclusion == ""
+    assert read_reply(json.dumps({"chain": ["Nine Tides"], **unsaid}), kirag.ChainOfTexts).conclusion == ""
+
+
+def test_a_question_under_another_name_is_not_taken_for_none() -> None:
+    with pytest.raises(ValueError, match="field 'question': Field required"):
+        read_reply('{"thought": "", "facts": [], "next_query": "Whom did she marry?"}', cirag.Integration)
+
+
+@pytest.mark.parametrize("reply", [cirag.Integration, kirag.ChainOfTriples, kirag.ChainOfTexts])
+def test_what_a_model_may_leave_out_it_is_asked_for_all_the_same(reply: type[PromptReply]) -> None:
+    assert reply.model_json_schema()["required"] == list(reply.model_fields)
 
 
 def test_where_there_is_nothing_to_show_the_prompt_says_so() -> None:

@@ -84,18 +84,61 @@ async def test_a_reply_that_does_not_fit_is_no_reply(folder: Path) -> None:
         await ask(hasty, answering.ANSWER_FROM_TRIPLES, question="Who?", triples=TRIPLES)
 
 
-async def test_a_call_that_is_given_up_stops_and_lets_the_next_one_in(folder: Path) -> None:
+@pytest.fixture
+def talker(folder: Path) -> TransformersModel:
+    """Never end a reply; only a limit on its tokens does."""
     model = TransformersModel(model_name=str(folder), max_new_tokens=100_000)
     model._model.generation_config.sequence_bias = None
     model._model.generation_config.suppress_tokens = [model._tokenizer.eos_token_id]
-    endless = asyncio.create_task(model.ainvoke("Hello!"))
+    return model
+
+
+async def given_up(*calls: "asyncio.Task[Any]") -> None:
+    for call in calls:
+        call.cancel()
+    outcomes = await asyncio.gather(*calls, return_exceptions=True)
+    assert {type(outcome) for outcome in outcomes} == {asyncio.CancelledError}
+
+
+async def test_a_call_that_is_given_up_stops_and_lets_the_next_one_in(talker: TransformersModel) -> None:
+    endless = asyncio.create_task(talker.ainvoke("Hello!"))
     await asyncio.sleep(0.2)
 
-    endless.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await endless
+    await given_up(endless)
+    talker.max_new_tokens = 1
     async with asyncio.timeout(60):
-        await asyncio.to_thread(model._one_at_a_time.acquire)
+        await talker.ainvoke("Hello!")
+
+
+async def test_a_call_that_is_given_up_while_it_waits_is_never_made(
+    talker: TransformersModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, generate = list[int](), talker._model.generate
+
+    def counted(**given: Any) -> Any:
+        asked.append(1)
+        return generate(**given)
+
+    monkeypatch.setattr(talker._model, "generate", counted)
+    under_way, *waiting = [asyncio.create_task(talker.ainvoke("Hello!")) for _ in range(4)]
+    while not asked:
+        await asyncio.sleep(0.01)
+
+    await given_up(*waiting)
+    talker.max_new_tokens = 1
+    await given_up(under_way)
+    await talker.ainvoke("Hello!")
+
+    assert len(asked) == 2
+
+
+async def test_calls_that_wait_leave_the_event_loop_its_threads(talker: TransformersModel) -> None:
+    calls = [asyncio.create_task(talker.ainvoke("Hello!")) for _ in range(40)]
+    await asyncio.sleep(0.2)
+
+    async with asyncio.timeout(60):
+        await asyncio.to_thread(lambda: None)
+    await given_up(*calls)
 
 
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -120,10 +120,10 @@ def create_cirag(
         raise ValueError(f"granularities must name at least one level and none twice, got {list(granularities)}")
 
     levels = [f"answer_from_{level}" for level in granularities]
-    extractor = ModelExtractor(llm) if triples == "online" else kb.extractor
     graph = StateGraph(CiragState, context_schema=Context, input_schema=QuestionInput, output_schema=CiragResult)
     graph.add_node("receive_question", Node(ReceiveQuestion(kb, _BEGINNINGS)))
     graph.add_node("retrieve", Node(Retrieve(kb)))
+    extractor = ModelExtractor(llm) if triples == "online" else kb.extractor
     graph.add_node("construct", Node(Construct(kb, extractor, _SELECT[ranking], DEFAULTS)))
     graph.add_node("integrate", Node(Integrate(integrator or llm, prompts.INTEGRATE, kb)))
     graph.add_node("accumulate", Node(Accumulate(kb)))

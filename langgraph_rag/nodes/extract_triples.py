@@ -11,7 +11,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from typing_extensions import TypedDict
 
-from langgraph_rag.errors import BudgetReachedError, ModelOutputError
+from langgraph_rag.errors import BudgetReachedError, ModelOutputError, RequestRefusedError
 from langgraph_rag.llm import ask, model_name
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.cirag import EXTRACT_TRIPLES, FIND_ENTITIES
@@ -41,7 +41,7 @@ class ModelExtractor:
             for task in asyncio.as_completed(tasks):
                 try:
                     yield [await task]
-                except (ModelOutputError, BudgetReachedError) as error:
+                except (ModelOutputError, RequestRefusedError, BudgetReachedError) as error:
                     _log.warning("a passage is left without triples for now: %s", error)
         finally:  # one error that is not about a passage ends all: nobody would read the rest
             for running in tasks:

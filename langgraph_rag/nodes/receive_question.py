@@ -21,19 +21,30 @@ class QuestionInput(TypedDict):
 
 @dataclass(frozen=True)
 class ReceiveQuestion:
-    """Check the question and set the state's beginnings."""
+    """Check the question and set the state's beginnings.
+
+    Raises:
+        TypeError: when what it has for a knowledge base is not one.
+    """
 
     kb: KnowledgeBase
     beginnings: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.kb, KnowledgeBase):
+            came = repr(self.kb)[:80]
+            raise TypeError(f"expected a knowledge base, got {came}: KnowledgeBase.open(PATH) returns one")
 
     async def __call__(self, state: QuestionInput) -> dict[str, Any]:
         """Return the beginnings with the stripped question as the first query.
 
         Raises:
-            QuestionError: when the question is no text, empty, or longer than the context allows.
+            QuestionError: when the question is missing, no text, empty, or longer than the context allows.
             EmptyKnowledgeBaseError: when the knowledge base holds nothing: before a model is asked in vain.
         """
         question = state.get("question")
+        if question is None:
+            raise QuestionError("expected a question, {'question': '...'}, got nothing by that name")
         if not isinstance(question, str) or not question.strip():
             raise QuestionError(f"expected a question as a non-empty string, got {question!r}")
         if not is_text(question):

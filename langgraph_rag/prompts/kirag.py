@@ -13,6 +13,7 @@ class ChainOfTriples(PromptReply):
     chain: list[TripleReply]
     conclusion: str
     unasked = {"chain": [], "conclusion": ""}
+    unsaid = {"conclusion": ""}
 
 
 class ChainOfTexts(PromptReply):
@@ -21,6 +22,7 @@ class ChainOfTexts(PromptReply):
     chain: list[str]
     conclusion: str
     unasked = {"chain": [], "conclusion": ""}
+    unsaid = {"conclusion": ""}
 
 
 def text_lines(texts: list[str]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
-from pydantic import BaseModel, ConfigDict, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, WithJsonSchema, model_validator
 
 METADATA_KEY = "langgraph_rag"
 _JSON = json.JSONEncoder(ensure_ascii=False)
@@ -22,6 +22,7 @@ class PromptReply(BaseModel):
     """Base of all reply types: unknown fields are not asked for and ignored, known ones are checked.
 
     `unasked` is taken for the reply where a question's budget leaves no room to ask; without it that is an error.
+    `unsaid` is taken for fields that a model leaves out, or has nothing for, though the schema asks for them.
     `concludes` marks the answer to the question, for which a part of the budget is kept.
     """
 
@@ -29,7 +30,17 @@ class PromptReply(BaseModel):
         extra="ignore", str_strip_whitespace=True, coerce_numbers_to_str=True, json_schema_extra=_plain
     )
     unasked: ClassVar[Mapping[str, Any] | None] = None
+    unsaid: ClassVar[Mapping[str, Any]] = {}
     concludes: ClassVar[bool] = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _complete(cls, given: object) -> object:
+        if (
+            not isinstance(given, dict) or not given.keys() <= cls.model_fields.keys()
+        ):  # it may be there by another name
+            return given
+        return {**given, **{name: value for name, value in cls.unsaid.items() if given.get(name) is None}}
 
 
 TripleReply = Annotated[

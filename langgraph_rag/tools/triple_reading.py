@@ -19,7 +19,7 @@ class TripleReader:
 
     def __init__(self, records: RecordStore) -> None:
         self._records = records
-        self._reading: dict[tuple[str, str], Future[None]] = {}  # by extractor and passage
+        self._reading: dict[tuple[str, str], Future[bool]] = {}  # by extractor and passage
         self._reading_lock = threading.Lock()
 
     async def read(self, ids: Sequence[str], extractor: TripleExtractor, *, progress: bool) -> int:
@@ -36,25 +36,33 @@ class TripleReader:
         return len(ids) - done
 
     async def read_once(self, ids: Sequence[str], extractor: TripleExtractor) -> None:
-        """Read passages that nobody else is reading, and wait for those that somebody is: models are dear."""
-        reading: Future[None] = Future()
-        others, mine = [], []
-        with self._reading_lock:
-            for key in ((extractor.version, id_) for id_ in ids):
-                if key in self._reading:
-                    others.append(self._reading[key])
-                else:
-                    self._reading[key] = reading
-                    mine.append(key)
+        """Read passages that nobody else is reading, and wait for those that somebody is: models are dear.
+
+        What that one leaves unread, because it fails or is called off, is read here.
+        """
+        while ids:
+            reading: Future[bool] = Future()  # whether it came to its end
+            reading.set_running_or_notify_cancel()  # from here on nobody who waits for it can cancel it
+            with self._reading_lock:
+                readings = {id_: self._reading.setdefault((extractor.version, id_), reading) for id_ in ids}
+            await self._read_mine([id_ for id_, whose in readings.items() if whose is reading], extractor, reading)
+            others = {whose for whose in readings.values() if whose is not reading}
+            given_up = {other for other in others if not await asyncio.wrap_future(other)}
+            left = [id_ for id_, whose in readings.items() if whose in given_up]
+            ids = await asyncio.to_thread(self._records.unextracted, extractor.version, left) if left else []
+
+    async def _read_mine(self, ids: Sequence[str], extractor: TripleExtractor, reading: "Future[bool]") -> None:
+        """Read passages and let those who wait know whether all of it was done."""
+        done = False
         try:
-            if mine:
-                await self.read([id_ for _, id_ in mine], extractor, progress=False)
+            if ids:
+                await self.read(ids, extractor, progress=False)
+            done = True
         finally:
             with self._reading_lock:
-                for key in mine:
-                    del self._reading[key]
-            reading.set_result(None)
-        await asyncio.gather(*map(asyncio.wrap_future, dict.fromkeys(others)))
+                for id_ in ids:
+                    del self._reading[extractor.version, id_]
+            reading.set_result(done)
 
     def _save(self, extractor: str, readings: Sequence[Reading], passages: dict[str, Record]) -> None:
         facts = []

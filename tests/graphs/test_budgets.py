@@ -4,12 +4,12 @@ import asyncio
 import json
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from fakes import ScriptedModel
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatResult
 from langgraph.checkpoint.memory import InMemorySaver
 
@@ -78,6 +78,27 @@ def test_tokens_end_the_search_for_synchronous_callers_too(method: Any, sample_k
     assert found["usage"]["stopped_by"] == "max_tokens"
     assert found["usage"]["calls"] == 0
     assert is_refusal(found["answer"])
+
+
+class SilentModel(OfflineModel):
+    """Does not say how many tokens it read and wrote."""
+
+    def _generate(self, *args: Any, **kwargs: Any) -> ChatResult:
+        result = super()._generate(*args, **kwargs)
+        for generation in result.generations:
+            cast(AIMessage, generation.message).usage_metadata = None
+        return result
+
+
+async def test_a_model_that_counts_no_tokens_is_held_to_them_too(method: Any, sample_kb: KnowledgeBase) -> None:
+    graph = method(SilentModel(), sample_kb).compile()
+    whole = (await graph.ainvoke(LATER))["usage"]
+    most = whole["estimated_tokens"] // 2
+
+    usage = (await graph.ainvoke(LATER, context={"max_tokens": most}))["usage"]
+
+    assert (usage["input_tokens"], usage["output_tokens"], usage["stopped_by"]) == (0, 0, "max_tokens")
+    assert usage["estimated_tokens"] <= most
 
 
 async def test_a_model_that_hangs_is_given_up_at_the_deadline(method: Any, sample_kb: KnowledgeBase) -> None:

@@ -380,7 +380,8 @@ def test_a_history_over_budget_loses_its_oldest_candidates_first_and_nothing_els
 # --- options ---------------------------------------------------------------------------------------------------------
 def shape(**options: Any) -> tuple[set[str], set[tuple[str, str]]]:
     """Return the nodes and edges of a graph built with some options."""
-    kb: Any = type("NoKnowledgeBase", (), {"extractor": TableExtractor({})})()
+    kb = KnowledgeBase.__new__(KnowledgeBase)  # one that was never opened
+    kb.extractor = TableExtractor({})
     drawn = create_cirag(ScriptedModel.of([]), kb, **options).compile().get_graph()
     return set(drawn.nodes), {(edge.source, edge.target) for edge in drawn.edges}
 

@@ -13,7 +13,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
-from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelCallError
+from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelCallError, QuestionError
 from langgraph_rag.methods import METHODS, create, named
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.records import Usage, add_usage
@@ -276,3 +276,14 @@ def test_a_parent_that_sums_usage_gets_each_run_once(graph: Any) -> None:
 def test_a_name_in_place_of_a_model_is_refused_when_the_graph_is_built(name: str, sample_kb: KnowledgeBase) -> None:
     with pytest.raises(TypeError, match=r"expected a chat model, got 'offline': load_model\(NAME\) returns one"):
         METHODS[name].create("offline", sample_kb)
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_a_path_in_place_of_a_knowledge_base_is_refused_when_the_graph_is_built(name: str) -> None:
+    with pytest.raises(TypeError, match=r"expected a knowledge base, got 'kb': KnowledgeBase.open\(PATH\) returns one"):
+        METHODS[name].create(OfflineModel(), "kb")
+
+
+def test_a_question_under_another_name_is_asked_for_by_its_own(graph: Any) -> None:
+    with pytest.raises(QuestionError, match=r"expected a question, \{'question': '\.\.\.'\}, got nothing by that name"):
+        graph.invoke({"query": "Who died later?"})
