@@ -14,6 +14,7 @@ import pytest
 from fakes import ArithmeticEmbeddings, contents, vectors
 from langchain_core.documents import Document
 
+from langgraph_rag.background import run_in_background
 from langgraph_rag.errors import (
     DocumentError,
     DuplicateIdError,
@@ -239,16 +240,37 @@ def test_only_text_can_be_searched_for(kb: KnowledgeBase, query: Any, by: Any) -
     assert kb.search("a village with a lighthouse", 1, by=by)
 
 
-@pytest.mark.parametrize(
-    "use",
-    [
-        lambda kb: kb.search("film"),
-        lambda kb: kb.search("film", by="bm25"),
-        lambda kb: kb.add([GOOD], progress=False),
-        lambda kb: kb.delete(["vint"]),
-    ],
-)
+USES: list[Callable[[KnowledgeBase], object]] = [
+    lambda kb: kb.add([GOOD], progress=False),
+    lambda kb: kb.update([GOOD], progress=False),
+    lambda kb: kb.outdated([GOOD]),
+    lambda kb: kb.delete(["vint"]),
+    lambda kb: kb.embed_triples(progress=False),
+    lambda kb: kb.search("film"),
+    lambda kb: kb.search("film", by="bm25"),
+    lambda kb: kb.triples(["vint"]),
+    lambda kb: kb.passages(["vint"]),
+    lambda kb: kb.ids(),
+    lambda kb: kb.sources(),
+    lambda kb: kb.graph,
+    lambda kb: kb.entities,
+    lambda kb: kb.hierarchy,
+    lambda kb: kb.info(),
+    lambda kb: run_in_background(kb.acheck_filled()),
+    lambda kb: run_in_background(kb.asearch_triples("film")),
+    lambda kb: run_in_background(kb.apassages(["vint"])),
+    lambda kb: run_in_background(kb.ahierarchy()),
+    lambda kb: run_in_background(kb.anear_entities(["Orla Vint"])),
+    lambda kb: run_in_background(kb.aids()),
+    lambda kb: run_in_background(kb.rank("film", [["Orla Vint", "directed", "The Salt Road"]])),
+    lambda kb: run_in_background(kb.rank_passages("film", ["vint"])),
+    lambda kb: run_in_background(kb.likeness("film", ["cinema"])),
+]
+
+
+@pytest.mark.parametrize("use", USES)
 def test_one_that_was_closed_is_told(kb: KnowledgeBase, use: Callable[[KnowledgeBase], object]) -> None:
+    use(kb)
     kb.close()
 
     with pytest.raises(KnowledgeBaseError, match="was closed: open it again"):

@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
+from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.tools.coalescer import Coalescer, began
 
 
@@ -163,11 +164,36 @@ def test_closing_finishes_what_waits(work: Doubling) -> None:
     assert [future.result(0) for future in waiting] == [4, 6, 8]
 
 
-def test_closing_twice_or_unused_is_fine_and_it_can_be_used_again(work: Doubling) -> None:
+def test_closing_twice_or_unused_is_fine(work: Doubling) -> None:
+    for used in (False, True):
+        coalescer = Coalescer(work)
+        if used:
+            assert coalescer.submit(1).result(10) == 2
+        coalescer.close()
+        coalescer.close()
+
+
+def test_one_that_was_closed_takes_no_requests_and_starts_no_thread(work: Doubling) -> None:
     coalescer = Coalescer(work)
     coalescer.close()
-    assert coalescer.submit(1).result(10) == 2
-    coalescer.close()
-    coalescer.close()
-    assert coalescer.submit(2).result(10) == 4
-    coalescer.close()
+    before = threading.active_count()
+
+    with pytest.raises(KnowledgeBaseError, match="was closed: open it again"):
+        coalescer.submit(1)
+
+    assert threading.active_count() == before
+
+
+def test_closed_while_others_ask_it_ends_and_leaves_nobody_without_an_answer(work: Doubling) -> None:
+    def ask_until_closed(coalescer: Coalescer[int, int]) -> None:
+        with pytest.raises(KnowledgeBaseError):  # noqa: PT012
+            while True:
+                assert coalescer.submit(1).result(10) == 2
+
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(100):
+            coalescer = Coalescer(work)
+            asking = [pool.submit(ask_until_closed, coalescer) for _ in range(4)]
+            coalescer.close()
+            for asked in asking:
+                asked.result(10)

@@ -220,6 +220,7 @@ class KnowledgeBase:
 
     def outdated(self, documents: Iterable[AnyDocument]) -> list[str]:
         """Return the ids of the passages that `update` would remove, not counting those that it would replace."""
+        self._check_open()
         _, origins = _unique(to_passages(documents))
         given = {id_ for id_, _ in origins}
         return [id_ for id_ in self._records.only_from(self._left_over(origins)) if id_ not in given]
@@ -271,29 +272,35 @@ class KnowledgeBase:
 
     def passages(self, ids: Sequence[str]) -> list[Record]:
         """Return passages with their sentences and phrases, in the order of the ids; unknown ids are left out."""
+        self._check_open()
         return self._records.passages(ids)
 
     def ids(self, source: str | None = None) -> list[str]:
         """Return the ids of all passages, or of those from one source ("": given without), in the order of adding."""
+        self._check_open()
         return self._records.ids(source)
 
     def sources(self) -> list[str]:
         """Return the sources that passages come from, in alphabetical order."""
+        self._check_open()
         return self._records.sources()
 
     @property
     def graph(self) -> TripleGraph:
         """The graph of all triples, built when first asked for; asked for again, it has what changed since."""
+        self._check_open()
         return self._graphs.triples(self.extractor.version)
 
     @property
     def entities(self) -> EntityGraph:
         """The graph of all entities to walk on, made anew when asked for after facts came or went."""
+        self._check_open()
         return self._graphs.entities(self.extractor.version)
 
     @property
     def hierarchy(self) -> HierarchyGraph:
         """The graph of passages, sentences and phrases, made anew when asked for after passages came or went."""
+        self._check_open()
         return self._graphs.hierarchy()
 
     @property
@@ -303,6 +310,7 @@ class KnowledgeBase:
 
     def info(self) -> Info:
         """Return what the knowledge base holds and how it was made."""
+        self._check_open()
         counts = self._records.counts(self.extractor.version)
         return Info(
             path=str(self.path),
@@ -326,7 +334,6 @@ class KnowledgeBase:
         Raises:
             EmptyKnowledgeBaseError: when the knowledge base holds nothing.
         """
-        self._check_open()
         if await self._read(self._records.is_empty):
             raise EmptyKnowledgeBaseError(f"the knowledge base in {self.path} is empty: add documents first")
 
@@ -362,6 +369,7 @@ class KnowledgeBase:
 
         Where another process may change the knowledge base, only those that have one already are searched.
         """
+        self._check_open()
         await asyncio.to_thread(self._embed_all_triples)
         looked_at, ids = k, await self._similarity.search_triples(query, k)
         while True:
@@ -375,6 +383,7 @@ class KnowledgeBase:
 
     async def apassages(self, ids: Sequence[str]) -> list[Record]:
         """Return passages with their sentences and phrases, in the order of the ids; unknown ids are left out."""
+        self._check_open()
         remembered = self._remembered_passages()
         if all(id_ in remembered for id_ in ids):
             return [remembered[id_] for id_ in dict.fromkeys(ids)]
@@ -396,14 +405,17 @@ class KnowledgeBase:
 
     async def rank(self, query: str, triples: Sequence[Sequence[str]]) -> list[float]:
         """Return the cosine of each triple (as "head relation tail") with a query."""
+        self._check_open()
         return await self._similarity.rank(query, triples)
 
     async def rank_passages(self, query: str, ids: Sequence[str]) -> dict[str, float]:
         """Return the cosine of passages with a query by their stored vectors; unknown ids are left out."""
+        self._check_open()
         return await self._similarity.rank_passages(query, ids)
 
     async def likeness(self, query: str, others: Sequence[str]) -> list[float]:
         """Return the cosine of a query with each of some others."""
+        self._check_open()
         return await self._similarity.likeness(query, others)
 
     # --- how ---------------------------------------------------------------------------------------------------------
@@ -429,6 +441,7 @@ class KnowledgeBase:
 
     async def _read(self, work: Callable[..., T], *values: Any) -> T:
         """Read records in turn, without blocking the event loop."""
+        self._check_open()
         done: T = await self._reads.ask(partial(work, *values))
         return done
 
