@@ -156,8 +156,10 @@ class KnowledgeBase:
         return kb
 
     def close(self) -> None:
-        """Finish what is under way and release the files."""
+        """Finish what is under way and release the files; in a forked process, forget it: nothing there is its own."""
         self._closed = True
+        if self._process != os.getpid():
+            return
         self._searcher.close()
         self._similarity.close()
         self._reads.close()
@@ -480,10 +482,10 @@ class KnowledgeBase:
         ]
 
     def _check_open(self) -> None:
-        if self._closed:
-            raise KnowledgeBaseError(f"{self.path} was closed: open it again")
         if self._process != os.getpid():  # a fork has no threads
             raise KnowledgeBaseError(f"{self.path} {FORKED}")
+        if self._closed:
+            raise KnowledgeBaseError(f"{self.path} was closed: open it again")
 
     def _check_writable(self) -> None:
         self._check_open()
