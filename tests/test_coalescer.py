@@ -91,16 +91,18 @@ def test_the_question_that_began_first_is_served_first(coalescer: Coalescer[int,
     assert work.batches == [[0], [2, 4, 3, 1], [5]]
 
 
-def test_an_error_reaches_everyone_in_its_batch_and_nobody_else(coalescer: Coalescer[int, int], work: Doubling) -> None:
+def test_an_error_reaches_whose_it_is_and_nobody_else_in_its_batch(
+    coalescer: Coalescer[int, int], work: Doubling
+) -> None:
     first = busy_with(coalescer, work, 1)
-    unlucky = [coalescer.submit(13), coalescer.submit(2)]
+    lucky, unlucky, also_lucky = (coalescer.submit(number) for number in (2, 13, 3))
     work.go.set()
 
-    assert first.result(10) == 2
-    for future in unlucky:
-        with pytest.raises(ValueError, match="13 cannot be doubled"):
-            future.result(10)
-    assert coalescer.submit(3).result(10) == 6
+    assert [future.result(10) for future in (first, lucky, also_lucky)] == [2, 4, 6]
+    with pytest.raises(ValueError, match="13 cannot be doubled"):
+        unlucky.result(10)
+    assert coalescer.submit(4).result(10) == 8
+    assert work.batches == [[1], [2, 13, 3], [2], [13], [3], [4]]
 
 
 def test_a_request_called_off_in_time_is_not_worked_on(coalescer: Coalescer[int, int], work: Doubling) -> None:

@@ -16,12 +16,14 @@ from fakes import ArithmeticEmbeddings, contents, vectors
 from langchain_core.documents import Document
 
 from langgraph_rag.background import run_in_background
+from langgraph_rag.context import Search
 from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.records import Record
 from langgraph_rag.tools.embeddings import MiniLMEmbeddings
 from langgraph_rag.tools.extraction import Reading, RuleExtractor
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.search import SEARCHES
+from langgraph_rag.tools.vectors import Matrix
 
 Documents = list[dict[str, str]]
 
@@ -508,6 +510,30 @@ async def test_searches_at_the_same_moment_share_a_batch(tmp_path: Path, documen
         assert found[1][0]["id"] == "skellby"
         assert len(embeddings.inner.batches) <= 4
         assert embeddings.inner.embedded == queries
+
+
+async def test_a_search_for_any_number_of_passages_fails_nobody_and_makes_nobody_fetch_as_many(
+    tmp_path: Path, documents: Documents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embeddings = HeldBackEmbeddings()
+    with KnowledgeBase.open(tmp_path / "kb", embeddings) as kb:
+        await asyncio.to_thread(kb.add, documents, progress=False)
+        search, fetched = kb._vectors.search, list[tuple[int, int]]()
+
+        def seen(queries: Matrix, k: int) -> list[list[tuple[str, float]]]:
+            fetched.append((len(queries), k))
+            return search(queries, k)
+
+        monkeypatch.setattr(kb._vectors, "search", seen)
+        embeddings.go.clear()
+        asked: list[tuple[int, Search]] = [(k, by) for k in (1, 2**70) for by in SEARCHES]
+        searches = asyncio.gather(*(kb.asearch("Pellworth harbour", k, by=by) for k, by in asked))
+        await asyncio.sleep(0.05)  # all have asked
+        embeddings.go.set()
+        found = await searches
+
+        assert [len(passages) for passages in found[:5]] == [1, 1, 1, 1, 8]
+        assert sum(queries for queries, k in fetched if k == 2**70) == 3  # of the six that are not by words
 
 
 async def test_searches_of_all_kinds_at_the_same_moment_find_what_each_finds_alone(kb: KnowledgeBase) -> None:

@@ -39,7 +39,8 @@ class Coalescer(Generic[Request, Result]):
     """Answer requests in batches: while one batch is worked on, the next one gathers. Nobody waits for company.
 
     Args:
-        work: answers a batch of requests, in order, in one worker thread.
+        work: answers a batch of requests, in order, in one worker thread. Where it fails, it is called again for each
+            request of the batch alone.
         largest: requests per batch at most.
     """
 
@@ -93,13 +94,18 @@ class Coalescer(Generic[Request, Result]):
             for waiting in batch
             if waiting.request is not _CLOSE and waiting.future.set_running_or_notify_cancel()
         ]
-        if not asked:
-            return
+        if asked:
+            self._settle(asked)
+
+    def _settle(self, asked: "list[tuple[Request, Future[Result]]]") -> None:
         try:
             results = self._work([request for request, _ in asked])
         except BaseException as error:  # noqa: BLE001  the callers get it, the worker lives on
-            for _, future in asked:
-                future.set_exception(error)
+            if len(asked) == 1:
+                asked[0][1].set_exception(error)
+                return
+            for one in asked:  # alone, so that what fails does not fail the others
+                self._settle([one])
             return
         for (_, future), result in zip(asked, results, strict=True):
             future.set_result(result)

@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 import sqlite3
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -202,7 +203,7 @@ class RecordStore:
             "WHERE words MATCH ? ORDER BY score DESC, found LIMIT ?) JOIN passages ON number = found "
             "ORDER BY score DESC, id",
             match,
-            k,
+            min(k, sys.maxsize),  # the largest number that SQLite takes
         )
         return [ScoredPassage(id=row[0], score=row[1]) for row in rows]
 
