@@ -1,7 +1,9 @@
 """Updating: what a knowledge base holds afterwards is what one made anew of the new documents would hold."""
 
 import sqlite3
+import threading
 from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from langgraph_rag.errors import DocumentError, DuplicateIdError, KnowledgeBaseE
 from langgraph_rag.records import Record
 from langgraph_rag.tools.extraction import Reading, RuleExtractor
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.record_store import RecordStore
 from langgraph_rag.tools.search import SEARCHES
 
 Documents = list[dict[str, str]]
@@ -162,6 +165,29 @@ def test_only_who_may_change_it_may_update(kb: KnowledgeBase, monkeypatch: pytes
 
     with pytest.raises(KnowledgeBaseError, match="another process opened it first"):
         kb.update([GULL], progress=False)
+
+
+def test_two_openings_that_change_it_at_once_wait_for_each_other(kb: KnowledgeBase) -> None:
+    read, ended = threading.Event(), threading.Event()
+
+    def change_after_reading(records: RecordStore) -> None:
+        with records._db.change():
+            assert records.count() == 8
+            read.set()
+            ended.wait(0.2)  # where nothing has it wait, the other change comes in between
+            records.set_meta("one", "1")
+
+    def change(records: RecordStore) -> None:
+        assert read.wait(10)
+        records.set_meta("other", "2")
+        ended.set()
+
+    with KnowledgeBase.open(kb.path, ArithmeticEmbeddings()) as second, ThreadPoolExecutor(2) as pool:
+        both = [pool.submit(change_after_reading, kb._records), pool.submit(change, second._records)]
+        for one in both:
+            one.result(20)
+
+    assert (kb._records.meta("one"), kb._records.meta("other")) == ("1", "2")
 
 
 # --- several sources -------------------------------------------------------------------------------------------------
