@@ -13,6 +13,7 @@ from subprocess import PIPE, Popen
 import pytest
 from chromadb.errors import InternalError
 from fakes import ArithmeticEmbeddings, contents, vectors
+from filelock import FileLock, Timeout
 from langchain_core.documents import Document
 
 from langgraph_rag.background import run_in_background
@@ -661,6 +662,34 @@ def test_one_process_may_open_it_twice(kb: KnowledgeBase, embeddings: Arithmetic
     with KnowledgeBase.open(kb.path, embeddings) as second:
         assert second.delete(["skellby"]) == 1
     assert kb.delete(["heron"]) == 1
+
+
+def test_closing_one_opening_leaves_the_others_the_right_to_change_it(
+    kb: KnowledgeBase, embeddings: ArithmeticEmbeddings
+) -> None:
+    kb.close()
+    with held_by_another_process(kb.path):
+        reader = KnowledgeBase.open(kb.path, embeddings)
+    with KnowledgeBase.open(kb.path, embeddings) as writer:
+        reader.close()
+        kb.close()  # once more
+        with pytest.raises(Timeout):
+            FileLock(kb.path / "lock", blocking=False).acquire()
+        assert writer.delete(["heron"]) == 1
+
+
+def test_opening_that_fails_leaves_the_right_to_change_it_to_others(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb.close()
+    unusable = ArithmeticEmbeddings(model_name="unusable")
+    monkeypatch.setattr(unusable, "embed_documents", lambda texts: 1 / 0)
+
+    with pytest.raises(ZeroDivisionError):
+        KnowledgeBase.open(kb.path, unusable)
+
+    with FileLock(kb.path / "lock", blocking=False):
+        pass
 
 
 def test_a_folder_that_was_only_just_begun_is_begun_anew(tmp_path: Path, embeddings: ArithmeticEmbeddings) -> None:

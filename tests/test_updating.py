@@ -3,7 +3,7 @@
 import sqlite3
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from langchain_core.documents import Document
 from langgraph_rag.errors import DocumentError, DuplicateIdError, KnowledgeBaseError
 from langgraph_rag.records import Record
 from langgraph_rag.tools.extraction import Reading, RuleExtractor
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.knowledge_base import Added, KnowledgeBase
 from langgraph_rag.tools.record_store import RecordStore
 from langgraph_rag.tools.search import SEARCHES
 
@@ -161,13 +161,43 @@ def test_bad_documents_change_nothing(kb: KnowledgeBase, bad: Documents, error: 
 
 
 def test_only_who_may_change_it_may_update(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(type(kb._lock), "is_locked", False)
+    monkeypatch.setattr(kb._lock, "held", False)
 
     with pytest.raises(KnowledgeBaseError, match="another process opened it first"):
         kb.update([GULL], progress=False)
 
 
-def test_two_openings_that_change_it_at_once_wait_for_each_other(kb: KnowledgeBase) -> None:
+def test_opening_it_again_while_passages_are_added_leaves_these_their_vectors(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    insert = kb._records.insert
+
+    def opened_again(records: Sequence[Record]) -> None:
+        KnowledgeBase.open(kb.path, ArithmeticEmbeddings()).close()
+        insert(records)
+
+    monkeypatch.setattr(kb._records, "insert", opened_again)
+    kb.add([GULL], progress=False)
+
+    assert sorted(vectors(kb)["passages"]) == sorted(kb.ids())
+
+
+def test_two_openings_that_add_the_same_at_once_add_it_once(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    insert, others = kb._records.insert, list[Future[Added]]()
+
+    with KnowledgeBase.open(kb.path, ArithmeticEmbeddings()) as second, ThreadPoolExecutor(1) as pool:
+
+        def meanwhile(records: Sequence[Record]) -> None:
+            others.append(pool.submit(second.add, [GULL], progress=False))
+            wait(others, 0.2)
+            insert(records)
+
+        monkeypatch.setattr(kb._records, "insert", meanwhile)
+        assert kb.add([GULL], progress=False)["added"] == 1
+        assert others[0].result(10)["unchanged"] == 1
+
+
+def test_two_openings_that_store_something_at_once_wait_for_each_other(kb: KnowledgeBase) -> None:
     read, ended = threading.Event(), threading.Event()
 
     def change_after_reading(records: RecordStore) -> None:

@@ -4,12 +4,11 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from filelock import FileLock, Timeout
 from langchain_core.embeddings import Embeddings
 from tqdm.auto import tqdm
 from typing_extensions import TypedDict
@@ -40,9 +39,9 @@ from langgraph_rag.tools.text import text_pipeline
 from langgraph_rag.tools.triple_graph import TripleGraph
 from langgraph_rag.tools.triple_reading import TripleReader
 from langgraph_rag.tools.vector_index import FORKED, VectorIndex
+from langgraph_rag.tools.write_lock import LOCK, WriteLock
 
 T = TypeVar("T")
-_LOCK = "lock"  # held by the process that may change the knowledge base
 _REMEMBERED_PASSAGES = 2_000
 
 
@@ -84,7 +83,7 @@ class KnowledgeBase:
     def __init__(
         self,
         path: Path,
-        lock: FileLock,
+        lock: WriteLock,
         records: RecordStore,
         vectors: VectorIndex,
         embeddings: Embeddings,
@@ -92,12 +91,12 @@ class KnowledgeBase:
     ) -> None:
         self.path, self.extractor, self._lock = path, extractor, lock
         self._records, self._vectors, self._embeddings = records, vectors, embeddings
-        self._similarity = Similarity(embeddings, vectors, records, writable=lock.is_locked)
+        self._similarity = Similarity(embeddings, vectors, records, writable=lock.held)
         self._graphs = DerivedGraphs(records)
         self._searcher = Searcher(records, self._similarity, self._graphs.entities)
         self._indexer = Indexer(records, vectors, self._similarity, embeddings)
         self._reader = TripleReader(records)
-        self._writing, self._embedding_triples = threading.Lock(), threading.Lock()
+        self._embedding_triples = threading.Lock()
         self._closed, self._process = False, os.getpid()
         self._triples_embedded_of: tuple[int, int, str] | None = None  # the ends of both logs, and whose triples
         self._remembered: tuple[int, dict[str, Record]] = 0, {}  # passages by id, with the end of the log of changes
@@ -131,28 +130,18 @@ class KnowledgeBase:
         if not (path / "records.sqlite").exists():
             if not create:
                 raise KnowledgeBaseError(f"there is no knowledge base in {path}: make one with `langgraph-rag index`")
-            if path.exists() and (not path.is_dir() or any(entry.name != _LOCK for entry in path.iterdir())):
+            if path.exists() and (not path.is_dir() or any(entry.name != LOCK for entry in path.iterdir())):
                 raise KnowledgeBaseError(f"{path} is not a knowledge base and not an empty folder")
-        lock = _lock_of(path)
-        try:
+        with ExitStack() as opened:  # closed again when something goes wrong
+            lock = _lock_of(path)
+            opened.callback(lock.release)
             records = RecordStore(path / "records.sqlite")
-        except KnowledgeBaseError:
-            lock.release()
-            raise
-        try:
+            opened.callback(records.close)
             vectors = VectorIndex(path / "chroma")
-        except KnowledgeBaseError:
-            records.close()
-            lock.release()
-            raise
-        kb = cls(path, lock, records, vectors, embeddings or MiniLMEmbeddings(), extractor or RuleExtractor())
-        try:
-            kb._indexer.check_embedder()
-        except EmbeddingsMismatchError as error:
-            kb.close()
-            raise EmbeddingsMismatchError(f"{path} was {error}") from error
-        if lock.is_locked:
-            kb._indexer.repair()
+            opened.callback(vectors.close)
+            kb = cls(path, lock, records, vectors, embeddings or MiniLMEmbeddings(), extractor or RuleExtractor())
+            kb._check_and_repair()
+            opened.pop_all()
         return kb
 
     def close(self) -> None:
@@ -186,7 +175,7 @@ class KnowledgeBase:
         """
         self._check_writable()
         passages, origins = _unique(to_passages(documents))
-        with self._writing:
+        with self._lock.writing:
             new, changed = self._indexer.compare(passages)
             if changed:
                 raise DuplicateIdError(
@@ -211,7 +200,7 @@ class KnowledgeBase:
         """
         self._check_writable()
         passages, origins = _unique(to_passages(documents))
-        with self._writing:
+        with self._lock.writing:
             new, changed = self._indexer.compare(passages)
             self._indexer.store(new, progress=progress)
             self._indexer.replace(changed, progress=progress)
@@ -244,7 +233,7 @@ class KnowledgeBase:
             if isinstance(given, str):
                 raise TypeError(f"expected a list of {what}, got the string {given!r}")
         self._check_writable()
-        with self._writing:
+        with self._lock.writing:
             present = list(self._records.hashes(ids))
             self._indexer.remove(present)
             return len(present) + self._remove(self._records.origins(sources))
@@ -421,6 +410,17 @@ class KnowledgeBase:
         return await self._similarity.likeness(query, others)
 
     # --- how ---------------------------------------------------------------------------------------------------------
+    def _check_and_repair(self) -> None:
+        try:
+            self._indexer.check_embedder()
+        except EmbeddingsMismatchError as error:
+            raise EmbeddingsMismatchError(f"{self.path} was {error}") from error
+        if self._lock.held and self._lock.writing.acquire(blocking=False):  # what is being written looks out of step
+            try:
+                self._indexer.repair()
+            finally:
+                self._lock.writing.release()
+
     def _read_out(self, passages: Sequence[Passage], *, added: int, progress: bool) -> Added:
         """Read triples out of all passages that have not been read yet."""
         unread = self._records.unextracted(self.extractor.version)
@@ -450,7 +450,7 @@ class KnowledgeBase:
     def _remembered_passages(self) -> dict[str, Record]:
         """Return the passages read last; nothing where they may have changed since, or may change elsewhere."""
         end, remembered = self._remembered
-        if end != self._records.changes.end or len(remembered) > _REMEMBERED_PASSAGES or not self._lock.is_locked:
+        if end != self._records.changes.end or len(remembered) > _REMEMBERED_PASSAGES or not self._lock.held:
             self._remembered = self._records.changes.end, {}
         return self._remembered[1]
 
@@ -461,7 +461,7 @@ class KnowledgeBase:
         with self._embedding_triples:
             extractor = self.extractor.version
             state = self._records.changes.end, self._records.readings(extractor).end, extractor
-            if self._lock.is_locked and self._triples_embedded_of != state:
+            if self._lock.held and self._triples_embedded_of != state:
                 self.embed_triples(progress=False)
                 self._similarity.index_triples()
                 self._triples_embedded_of = state
@@ -489,7 +489,7 @@ class KnowledgeBase:
 
     def _check_writable(self) -> None:
         self._check_open()
-        if not self._lock.is_locked:
+        if not self._lock.held:
             raise KnowledgeBaseError(
                 f"{self.path} can only be asked here, because another process opened it first, which alone may change "
                 "it: close it there and open it here again"
@@ -502,16 +502,13 @@ def _unique(passages: Sequence[Passage]) -> tuple[list[Passage], list[Origin]]:
     return list(reversed(by_id.values())), [(passage["id"], passage.get("source", "")) for passage in passages]
 
 
-def _lock_of(path: Path) -> FileLock:
+def _lock_of(path: Path) -> WriteLock:
     """Make the folder where it is missing, and take its lock unless another process has it."""
     try:
         path.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(path.resolve() / _LOCK, blocking=False, thread_local=False, is_singleton=True)
-        with suppress(Timeout):
-            lock.acquire()
+        return WriteLock(path)
     except OSError as error:
         raise KnowledgeBaseError(
             f"{path} cannot be opened: {error.strerror or error} (a knowledge base needs a folder that can be written "
             "to, also when it is only asked)"
         ) from error
-    return lock
