@@ -421,6 +421,30 @@ def test_deleting_everything_leaves_nothing(kb: KnowledgeBase) -> None:
     assert len(kb.graph.networkx) == 0
 
 
+async def test_ranking_keeps_no_vector_of_what_no_passage_states(kb: KnowledgeBase) -> None:
+    stated = [entry["triple"] for entry in kb.triples(["skellby"])]
+    kb.delete(["skellby"])
+
+    assert len(await kb.rank("a village", [*stated, ["Skellby", "was invented by", "a model"]])) == len(stated) + 1
+
+    assert vectors(kb)["triples"] == {}
+
+
+async def test_triples_deleted_while_they_are_made_ready_for_search_leave_no_vector(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put = kb._vectors.put_triples
+
+    def deleted_meanwhile(ids: Sequence[str], of_triples: Matrix) -> None:
+        kb.delete(["skellby"])
+        put(ids, of_triples)
+
+    monkeypatch.setattr(kb._vectors, "put_triples", deleted_meanwhile)
+    await kb.asearch_triples("a village")
+
+    assert sorted(kb._vectors.triple_ids()) == sorted(vectors(kb)["triples"])
+
+
 def test_updating_is_deleting_and_adding(kb: KnowledgeBase) -> None:
     kb.delete(["skellby"])
     kb.add([{"id": "skellby", "title": "Skellby", "text": "Skellby is a ruin in Norland."}], progress=False)

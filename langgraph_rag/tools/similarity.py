@@ -117,7 +117,10 @@ class Similarity:
         missing = [id_ for id_ in self._records.vector_ids() if id_ not in indexed]
         for start in range(0, len(missing), _BATCH):
             vectors = self._records.triple_vectors(missing[start : start + _BATCH])
-            self._vectors.put_triples(list(vectors), np.stack(list(vectors.values())))
+            if vectors:
+                self._vectors.put_triples(list(vectors), np.stack(list(vectors.values())))
+            kept = self._records.triple_vectors(list(vectors))  # who deleted meanwhile did not find it here
+            self._vectors.delete([], [id_ for id_ in vectors if id_ not in kept])
 
     def forget_triples(self, ids: Sequence[str]) -> None:
         """Forget the vectors of triples that are gone."""
