@@ -49,6 +49,14 @@ GOOD = {"id": "good", "text": "A good document."}
         (None, "document 2: expected a LangChain Document or a dict with text (and id, title), got NoneType"),
         ({"id": "b", "text": "half of \ud83d"}, "document 2 ('b'): expected text, got half a surrogate pair"),
         ({"id": "\udce9", "text": "x"}, "document 2 ('\\udce9'): expected text, got half a surrogate pair"),
+        (
+            {"id": "big", "text": "word " * 200_000 + "ends"},
+            "document 2 (big): expected passages of at most 1,000,000 characters, got one of 1,000,004: leave out",
+        ),
+        (
+            {"title": "Big", "text": "An " + "x" * 1_000_001},
+            "document 2 (Big): expected passages of at most 1,000,000 char",
+        ),
         (["a"], "document 2: expected a LangChain Document or a dict with text (and id, title), got list"),
     ],
 )
