@@ -749,3 +749,14 @@ def test_what_one_opening_deletes_no_other_of_the_process_remembers(
         kb.delete(["skellby"])
 
         assert [record["id"] for record in run_in_background(second.apassages(["skellby", "heron"]))] == ["heron"]
+
+
+async def test_what_one_caller_makes_of_a_passage_no_other_gets(kb: KnowledgeBase) -> None:
+    stored = await kb.apassages(["skellby"])
+    for _ in range(2):  # as it is read, and as it is remembered
+        (record,) = await kb.apassages(["skellby"])
+        record["text"] = "changed"
+        record["sentences"].clear()
+        record["phrases"].append("changed")
+
+    assert await kb.apassages(["skellby"]) == kb.passages(["skellby"]) == stored

@@ -377,10 +377,11 @@ class KnowledgeBase:
         self._check_open()
         remembered = self._remembered_passages()
         if all(id_ in remembered for id_ in ids):
-            return [remembered[id_] for id_ in dict.fromkeys(ids)]
-        found = await self._read(self._records.passages, ids)
-        remembered.update((record["id"], record) for record in found)
-        return found
+            found = [remembered[id_] for id_ in dict.fromkeys(ids)]
+        else:
+            found = await self._read(self._records.passages, ids)
+            remembered.update((record["id"], record) for record in found)
+        return [_copied(record) for record in found]
 
     async def ahierarchy(self) -> HierarchyGraph:
         """Return the graph of passages, sentences and phrases, ready to walk on."""
@@ -500,6 +501,11 @@ def _unique(passages: Sequence[Passage]) -> tuple[list[Passage], list[Origin]]:
     """Return each passage once, and where they all come from."""
     by_id = {passage["id"]: passage for passage in reversed(passages)}
     return list(reversed(by_id.values())), [(passage["id"], passage.get("source", "")) for passage in passages]
+
+
+def _copied(record: Record) -> Record:
+    """Return a record that who gets it may change."""
+    return {**record, "sentences": [*record["sentences"]], "phrases": [*record["phrases"]]}
 
 
 def _lock_of(path: Path) -> WriteLock:
