@@ -123,6 +123,14 @@ def test_a_heading_that_is_the_title_is_no_sentence(empty_kb: KnowledgeBase, hea
     assert empty_kb.passages(["viaduct"])[0]["text"] == "It was designed by Matthis Orvane."
 
 
+def test_a_title_of_two_lines_becomes_one_line_and_is_no_part_of_the_text(empty_kb: KnowledgeBase) -> None:
+    broken, plain = {"title": "Sarl\nViaduct", "text": "It fell."}, {"title": "Sarl", "text": "Viaduct\nIt fell."}
+
+    assert empty_kb.add([broken, plain], progress=False)["added"] == 2
+
+    assert [record["title"] for record in empty_kb.passages(empty_kb.ids())] == ["Sarl", "Sarl Viaduct"]
+
+
 def test_a_text_that_is_only_its_title_is_kept(empty_kb: KnowledgeBase) -> None:
     empty_kb.add([{"id": "viaduct", "title": "Sarl Viaduct", "text": "Sarl Viaduct"}], progress=False)
 

@@ -58,7 +58,7 @@ def _passages(document: AnyDocument, number: int) -> Iterable[Passage]:
     id_ = str(fields["id"]) if fields.get("id") not in (None, "") else ""
     if not all(map(is_text, (id_, text, title, source))):
         raise DocumentError(f"document {number} ({ascii(id_ or title)}): expected text, got half a surrogate pair")
-    title = title or opening_of(text)
+    title = " ".join(title.splitlines()) or opening_of(text)  # the hash of a passage takes its first line for the title
     text = _without_heading(title, text)
     for part in [text] if id_ else _splitter.split_text(text):
         if len(part) > _LONGEST:
