@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
+from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.tools.coalescer import Coalescer, began
 
 
@@ -90,16 +91,18 @@ def test_the_question_that_began_first_is_served_first(coalescer: Coalescer[int,
     assert work.batches == [[0], [2, 4, 3, 1], [5]]
 
 
-def test_an_error_reaches_everyone_in_its_batch_and_nobody_else(coalescer: Coalescer[int, int], work: Doubling) -> None:
+def test_an_error_reaches_whose_it_is_and_nobody_else_in_its_batch(
+    coalescer: Coalescer[int, int], work: Doubling
+) -> None:
     first = busy_with(coalescer, work, 1)
-    unlucky = [coalescer.submit(13), coalescer.submit(2)]
+    lucky, unlucky, also_lucky = (coalescer.submit(number) for number in (2, 13, 3))
     work.go.set()
 
-    assert first.result(10) == 2
-    for future in unlucky:
-        with pytest.raises(ValueError, match="13 cannot be doubled"):
-            future.result(10)
-    assert coalescer.submit(3).result(10) == 6
+    assert [future.result(10) for future in (first, lucky, also_lucky)] == [2, 4, 6]
+    with pytest.raises(ValueError, match="13 cannot be doubled"):
+        unlucky.result(10)
+    assert coalescer.submit(4).result(10) == 8
+    assert work.batches == [[1], [2, 13, 3], [2], [13], [3], [4]]
 
 
 def test_a_request_called_off_in_time_is_not_worked_on(coalescer: Coalescer[int, int], work: Doubling) -> None:
@@ -163,11 +166,36 @@ def test_closing_finishes_what_waits(work: Doubling) -> None:
     assert [future.result(0) for future in waiting] == [4, 6, 8]
 
 
-def test_closing_twice_or_unused_is_fine_and_it_can_be_used_again(work: Doubling) -> None:
+def test_closing_twice_or_unused_is_fine(work: Doubling) -> None:
+    for used in (False, True):
+        coalescer = Coalescer(work)
+        if used:
+            assert coalescer.submit(1).result(10) == 2
+        coalescer.close()
+        coalescer.close()
+
+
+def test_one_that_was_closed_takes_no_requests_and_starts_no_thread(work: Doubling) -> None:
     coalescer = Coalescer(work)
     coalescer.close()
-    assert coalescer.submit(1).result(10) == 2
-    coalescer.close()
-    coalescer.close()
-    assert coalescer.submit(2).result(10) == 4
-    coalescer.close()
+    before = threading.active_count()
+
+    with pytest.raises(KnowledgeBaseError, match="was closed: open it again"):
+        coalescer.submit(1)
+
+    assert threading.active_count() == before
+
+
+def test_closed_while_others_ask_it_ends_and_leaves_nobody_without_an_answer(work: Doubling) -> None:
+    def ask_until_closed(coalescer: Coalescer[int, int]) -> None:
+        with pytest.raises(KnowledgeBaseError):  # noqa: PT012
+            while True:
+                assert coalescer.submit(1).result(10) == 2
+
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(100):
+            coalescer = Coalescer(work)
+            asking = [pool.submit(ask_until_closed, coalescer) for _ in range(4)]
+            coalescer.close()
+            for asked in asking:
+                asked.result(10)

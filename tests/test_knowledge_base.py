@@ -13,15 +13,18 @@ from subprocess import PIPE, Popen
 import pytest
 from chromadb.errors import InternalError
 from fakes import ArithmeticEmbeddings, contents, vectors
+from filelock import FileLock, Timeout
 from langchain_core.documents import Document
 
 from langgraph_rag.background import run_in_background
+from langgraph_rag.context import Search
 from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.records import Record
 from langgraph_rag.tools.embeddings import MiniLMEmbeddings
 from langgraph_rag.tools.extraction import Reading, RuleExtractor
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.search import SEARCHES
+from langgraph_rag.tools.vectors import Matrix
 
 Documents = list[dict[str, str]]
 
@@ -125,6 +128,14 @@ def test_a_heading_that_is_the_title_is_no_sentence(empty_kb: KnowledgeBase, hea
     empty_kb.add([{"id": "viaduct", "title": "Sarl Viaduct", "text": text}], progress=False)
 
     assert empty_kb.passages(["viaduct"])[0]["text"] == "It was designed by Matthis Orvane."
+
+
+def test_a_title_of_two_lines_becomes_one_line_and_is_no_part_of_the_text(empty_kb: KnowledgeBase) -> None:
+    broken, plain = {"title": "Sarl\nViaduct", "text": "It fell."}, {"title": "Sarl", "text": "Viaduct\nIt fell."}
+
+    assert empty_kb.add([broken, plain], progress=False)["added"] == 2
+
+    assert [record["title"] for record in empty_kb.passages(empty_kb.ids())] == ["Sarl", "Sarl Viaduct"]
 
 
 def test_a_text_that_is_only_its_title_is_kept(empty_kb: KnowledgeBase) -> None:
@@ -425,6 +436,30 @@ def test_deleting_everything_leaves_nothing(kb: KnowledgeBase) -> None:
     assert len(kb.graph.networkx) == 0
 
 
+async def test_ranking_keeps_no_vector_of_what_no_passage_states(kb: KnowledgeBase) -> None:
+    stated = [entry["triple"] for entry in kb.triples(["skellby"])]
+    kb.delete(["skellby"])
+
+    assert len(await kb.rank("a village", [*stated, ["Skellby", "was invented by", "a model"]])) == len(stated) + 1
+
+    assert vectors(kb)["triples"] == {}
+
+
+async def test_triples_deleted_while_they_are_made_ready_for_search_leave_no_vector(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put = kb._vectors.put_triples
+
+    def deleted_meanwhile(ids: Sequence[str], of_triples: Matrix) -> None:
+        kb.delete(["skellby"])
+        put(ids, of_triples)
+
+    monkeypatch.setattr(kb._vectors, "put_triples", deleted_meanwhile)
+    await kb.asearch_triples("a village")
+
+    assert sorted(kb._vectors.triple_ids()) == sorted(vectors(kb)["triples"])
+
+
 def test_updating_is_deleting_and_adding(kb: KnowledgeBase) -> None:
     kb.delete(["skellby"])
     kb.add([{"id": "skellby", "title": "Skellby", "text": "Skellby is a ruin in Norland."}], progress=False)
@@ -515,6 +550,30 @@ async def test_searches_at_the_same_moment_share_a_batch(tmp_path: Path, documen
         assert found[1][0]["id"] == "skellby"
         assert len(embeddings.inner.batches) <= 4
         assert embeddings.inner.embedded == queries
+
+
+async def test_a_search_for_any_number_of_passages_fails_nobody_and_makes_nobody_fetch_as_many(
+    tmp_path: Path, documents: Documents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embeddings = HeldBackEmbeddings()
+    with KnowledgeBase.open(tmp_path / "kb", embeddings) as kb:
+        await asyncio.to_thread(kb.add, documents, progress=False)
+        search, fetched = kb._vectors.search, list[tuple[int, int]]()
+
+        def seen(queries: Matrix, k: int) -> list[list[tuple[str, float]]]:
+            fetched.append((len(queries), k))
+            return search(queries, k)
+
+        monkeypatch.setattr(kb._vectors, "search", seen)
+        embeddings.go.clear()
+        asked: list[tuple[int, Search]] = [(k, by) for k in (1, 2**70) for by in SEARCHES]
+        searches = asyncio.gather(*(kb.asearch("Pellworth harbour", k, by=by) for k, by in asked))
+        await asyncio.sleep(0.05)  # all have asked
+        embeddings.go.set()
+        found = await searches
+
+        assert [len(passages) for passages in found[:5]] == [1, 1, 1, 1, 8]
+        assert sum(queries for queries, k in fetched if k == 2**70) == 3  # of the six that are not by words
 
 
 async def test_searches_of_all_kinds_at_the_same_moment_find_what_each_finds_alone(kb: KnowledgeBase) -> None:
@@ -644,6 +703,34 @@ def test_one_process_may_open_it_twice(kb: KnowledgeBase, embeddings: Arithmetic
     assert kb.delete(["heron"]) == 1
 
 
+def test_closing_one_opening_leaves_the_others_the_right_to_change_it(
+    kb: KnowledgeBase, embeddings: ArithmeticEmbeddings
+) -> None:
+    kb.close()
+    with held_by_another_process(kb.path):
+        reader = KnowledgeBase.open(kb.path, embeddings)
+    with KnowledgeBase.open(kb.path, embeddings) as writer:
+        reader.close()
+        kb.close()  # once more
+        with pytest.raises(Timeout):
+            FileLock(kb.path / "lock", blocking=False).acquire()
+        assert writer.delete(["heron"]) == 1
+
+
+def test_opening_that_fails_leaves_the_right_to_change_it_to_others(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb.close()
+    unusable = ArithmeticEmbeddings(model_name="unusable")
+    monkeypatch.setattr(unusable, "embed_documents", lambda texts: 1 / 0)
+
+    with pytest.raises(ZeroDivisionError):
+        KnowledgeBase.open(kb.path, unusable)
+
+    with FileLock(kb.path / "lock", blocking=False):
+        pass
+
+
 def test_a_folder_that_was_only_just_begun_is_begun_anew(tmp_path: Path, embeddings: ArithmeticEmbeddings) -> None:
     (tmp_path / "lock").touch()
     with KnowledgeBase.open(tmp_path, embeddings) as kb:
@@ -677,3 +764,14 @@ def test_what_one_opening_deletes_no_other_of_the_process_remembers(
         kb.delete(["skellby"])
 
         assert [record["id"] for record in run_in_background(second.apassages(["skellby", "heron"]))] == ["heron"]
+
+
+async def test_what_one_caller_makes_of_a_passage_no_other_gets(kb: KnowledgeBase) -> None:
+    stored = await kb.apassages(["skellby"])
+    for _ in range(2):  # as it is read, and as it is remembered
+        (record,) = await kb.apassages(["skellby"])
+        record["text"] = "changed"
+        record["sentences"].clear()
+        record["phrases"].append("changed")
+
+    assert await kb.apassages(["skellby"]) == kb.passages(["skellby"]) == stored

@@ -1,7 +1,9 @@
 """Updating: what a knowledge base holds afterwards is what one made anew of the new documents would hold."""
 
 import sqlite3
+import threading
 from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,8 @@ from langchain_core.documents import Document
 from langgraph_rag.errors import DocumentError, DuplicateIdError, KnowledgeBaseError
 from langgraph_rag.records import Record
 from langgraph_rag.tools.extraction import Reading, RuleExtractor
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.knowledge_base import Added, KnowledgeBase
+from langgraph_rag.tools.record_store import RecordStore
 from langgraph_rag.tools.search import SEARCHES
 
 Documents = list[dict[str, str]]
@@ -158,10 +161,63 @@ def test_bad_documents_change_nothing(kb: KnowledgeBase, bad: Documents, error: 
 
 
 def test_only_who_may_change_it_may_update(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(type(kb._lock), "is_locked", False)
+    monkeypatch.setattr(kb._lock, "held", False)
 
     with pytest.raises(KnowledgeBaseError, match="another process opened it first"):
         kb.update([GULL], progress=False)
+
+
+def test_opening_it_again_while_passages_are_added_leaves_these_their_vectors(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    insert = kb._records.insert
+
+    def opened_again(records: Sequence[Record]) -> None:
+        KnowledgeBase.open(kb.path, ArithmeticEmbeddings()).close()
+        insert(records)
+
+    monkeypatch.setattr(kb._records, "insert", opened_again)
+    kb.add([GULL], progress=False)
+
+    assert sorted(vectors(kb)["passages"]) == sorted(kb.ids())
+
+
+def test_two_openings_that_add_the_same_at_once_add_it_once(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    insert, others = kb._records.insert, list[Future[Added]]()
+
+    with KnowledgeBase.open(kb.path, ArithmeticEmbeddings()) as second, ThreadPoolExecutor(1) as pool:
+
+        def meanwhile(records: Sequence[Record]) -> None:
+            others.append(pool.submit(second.add, [GULL], progress=False))
+            wait(others, 0.2)
+            insert(records)
+
+        monkeypatch.setattr(kb._records, "insert", meanwhile)
+        assert kb.add([GULL], progress=False)["added"] == 1
+        assert others[0].result(10)["unchanged"] == 1
+
+
+def test_two_openings_that_store_something_at_once_wait_for_each_other(kb: KnowledgeBase) -> None:
+    read, ended = threading.Event(), threading.Event()
+
+    def change_after_reading(records: RecordStore) -> None:
+        with records._db.change():
+            assert records.count() == 8
+            read.set()
+            ended.wait(0.2)  # where nothing has it wait, the other change comes in between
+            records.set_meta("one", "1")
+
+    def change(records: RecordStore) -> None:
+        assert read.wait(10)
+        records.set_meta("other", "2")
+        ended.set()
+
+    with KnowledgeBase.open(kb.path, ArithmeticEmbeddings()) as second, ThreadPoolExecutor(2) as pool:
+        both = [pool.submit(change_after_reading, kb._records), pool.submit(change, second._records)]
+        for one in both:
+            one.result(20)
+
+    assert (kb._records.meta("one"), kb._records.meta("other")) == ("1", "2")
 
 
 # --- several sources -------------------------------------------------------------------------------------------------

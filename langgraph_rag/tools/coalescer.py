@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Generic, TypeVar
 
+from langgraph_rag.errors import KnowledgeBaseError
+
 Request = TypeVar("Request")
 Result = TypeVar("Result")
 
@@ -37,7 +39,8 @@ class Coalescer(Generic[Request, Result]):
     """Answer requests in batches: while one batch is worked on, the next one gathers. Nobody waits for company.
 
     Args:
-        work: answers a batch of requests, in order, in one worker thread.
+        work: answers a batch of requests, in order, in one worker thread. Where it fails, it is called again for each
+            request of the batch alone.
         largest: requests per batch at most.
     """
 
@@ -45,16 +48,22 @@ class Coalescer(Generic[Request, Result]):
         self._work, self._largest = work, largest
         self._waiting: queue.PriorityQueue[_Waiting[Request, Result]] = queue.PriorityQueue()
         self._worker: threading.Thread | None = None
-        self._lock = threading.Lock()
+        self._closed, self._lock = False, threading.Lock()
 
     def submit(self, request: Request) -> "Future[Result]":
-        """Put a request in the next batch."""
+        """Put a request in the next batch.
+
+        Raises:
+            KnowledgeBaseError: when it was closed.
+        """
+        waiting: _Waiting[Request, Result] = _Waiting(began.get(), next(_number), request)
         with self._lock:
+            if self._closed:
+                raise KnowledgeBaseError("the knowledge base was closed: open it again")
             if self._worker is None:
                 self._worker = threading.Thread(target=self._serve, name="coalescer", daemon=True)
                 self._worker.start()
-        waiting: _Waiting[Request, Result] = _Waiting(began.get(), next(_number), request)
-        self._waiting.put(waiting)
+            self._waiting.put(waiting)
         return waiting.future
 
     async def ask(self, request: Request) -> Result:
@@ -62,12 +71,13 @@ class Coalescer(Generic[Request, Result]):
         return await asyncio.wrap_future(self.submit(request))
 
     def close(self) -> None:
-        """Let the worker finish what waits, then end it."""
+        """Take no more requests, let the worker finish what waits, then end it."""
         with self._lock:
-            worker, self._worker = self._worker, None
-        if worker is not None:
-            self._waiting.put(_Waiting(math.inf, next(_number), _CLOSE))
-            worker.join()
+            if self._worker is not None and not self._closed:
+                self._waiting.put(_Waiting(math.inf, next(_number), _CLOSE))
+            self._closed = True
+        if self._worker is not None:
+            self._worker.join()
 
     def _serve(self) -> None:
         while (first := self._waiting.get()).request is not _CLOSE:
@@ -84,13 +94,18 @@ class Coalescer(Generic[Request, Result]):
             for waiting in batch
             if waiting.request is not _CLOSE and waiting.future.set_running_or_notify_cancel()
         ]
-        if not asked:
-            return
+        if asked:
+            self._settle(asked)
+
+    def _settle(self, asked: "list[tuple[Request, Future[Result]]]") -> None:
         try:
             results = self._work([request for request, _ in asked])
         except BaseException as error:  # noqa: BLE001  the callers get it, the worker lives on
-            for _, future in asked:
-                future.set_exception(error)
+            if len(asked) == 1:
+                asked[0][1].set_exception(error)
+                return
+            for one in asked:  # alone, so that what fails does not fail the others
+                self._settle([one])
             return
         for (_, future), result in zip(asked, results, strict=True):
             future.set_result(result)

@@ -10,6 +10,7 @@ from typing import Any
 from langgraph_rag.errors import KnowledgeBaseError
 
 _MAPPED = 2**30  # bytes of the file that are read where they lie; copied first, reading takes half as long again
+_PATIENCE = 60.0  # seconds to wait for the changes of others
 _AT_ONCE = 500  # ids in one query: SQLite bears some thousands
 
 
@@ -22,7 +23,7 @@ class Database:
 
     def __init__(self, path: Path) -> None:
         self._path, self._lock, self._changing = path, threading.RLock(), False
-        self._connection = sqlite3.connect(path, check_same_thread=False)
+        self._connection = sqlite3.connect(path, timeout=_PATIENCE, check_same_thread=False)
         self._connection.execute("PRAGMA journal_mode=WAL")
         self._connection.execute("PRAGMA synchronous=NORMAL")
         self._connection.execute("PRAGMA foreign_keys=ON")
@@ -53,7 +54,7 @@ class Database:
             self._changing = True
             try:
                 with self._connection:
-                    self.execute("BEGIN")
+                    self.execute("BEGIN IMMEDIATE")  # one that only later comes to write cannot wait for its turn
                     yield
             except sqlite3.Error as error:
                 raise KnowledgeBaseError(f"{self._path} cannot be written: {error}") from error

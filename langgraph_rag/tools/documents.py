@@ -13,6 +13,7 @@ from langgraph_rag.tools.topics import opening_of
 
 WORDS_PER_PASSAGE = 200
 PLACE = "place in a file"  # the field with what messages call a document that was read from one
+_LONGEST = 1_000_000  # characters of a passage: what spaCy takes at once
 AnyDocument = Document | Mapping[str, object]
 
 _splitter = RecursiveCharacterTextSplitter(
@@ -28,7 +29,7 @@ def to_passages(documents: Iterable[AnyDocument]) -> list[Passage]:
     source, and its passages get the hash of their content as id. One without a title gets what it opens with as title.
 
     Raises:
-        DocumentError: when a document has no text or is of another kind.
+        DocumentError: when a document has no text, is of another kind or makes a passage of over 1,000,000 characters.
         DuplicateIdError: when one id comes with two different texts.
     """
     first: dict[str, tuple[Passage, str]] = {}
@@ -62,9 +63,14 @@ def _passages(fields: Mapping[str, object], place: str) -> Iterable[Passage]:
     id_ = str(fields["id"]) if fields.get("id") not in (None, "") else ""
     if not all(map(is_text, (id_, text, title, source))):
         raise DocumentError(f"{place} ({ascii(id_ or title)}): expected text, got half a surrogate pair")
-    title = title or opening_of(text)
+    title = " ".join(title.splitlines()) or opening_of(text)  # the hash of a passage takes its first line for the title
     text = _without_heading(title, text)
     for part in [text] if id_ else _splitter.split_text(text):
+        if len(part) > _LONGEST:
+            raise DocumentError(
+                f"{place} ({id_ or title or source or 'no id'}): expected passages of at most {_LONGEST:,} "
+                f"characters, got one of {len(part):,}: leave out its id to have it split, or give it in parts"
+            )
         passage = Passage(id=id_ or content_hash(title, part), title=title, text=part.strip())
         if source:
             passage["source"] = source

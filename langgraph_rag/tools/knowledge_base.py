@@ -4,12 +4,11 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from filelock import FileLock, Timeout
 from langchain_core.embeddings import Embeddings
 from tqdm.auto import tqdm
 from typing_extensions import TypedDict
@@ -40,9 +39,9 @@ from langgraph_rag.tools.text import text_pipeline
 from langgraph_rag.tools.triple_graph import TripleGraph
 from langgraph_rag.tools.triple_reading import TripleReader
 from langgraph_rag.tools.vector_index import FORKED, VectorIndex
+from langgraph_rag.tools.write_lock import LOCK, WriteLock
 
 T = TypeVar("T")
-_LOCK = "lock"  # held by the process that may change the knowledge base
 _REMEMBERED_PASSAGES = 2_000
 
 
@@ -84,7 +83,7 @@ class KnowledgeBase:
     def __init__(
         self,
         path: Path,
-        lock: FileLock,
+        lock: WriteLock,
         records: RecordStore,
         vectors: VectorIndex,
         embeddings: Embeddings,
@@ -92,12 +91,12 @@ class KnowledgeBase:
     ) -> None:
         self.path, self.extractor, self._lock = path, extractor, lock
         self._records, self._vectors, self._embeddings = records, vectors, embeddings
-        self._similarity = Similarity(embeddings, vectors, records, writable=lock.is_locked)
+        self._similarity = Similarity(embeddings, vectors, records, writable=lock.held)
         self._graphs = DerivedGraphs(records)
         self._searcher = Searcher(records, self._similarity, self._graphs.entities)
         self._indexer = Indexer(records, vectors, self._similarity, embeddings)
         self._reader = TripleReader(records)
-        self._writing, self._embedding_triples = threading.Lock(), threading.Lock()
+        self._embedding_triples = threading.Lock()
         self._closed, self._process = False, os.getpid()
         self._triples_embedded_of: tuple[int, int, str] | None = None  # the ends of both logs, and whose triples
         self._remembered: tuple[int, dict[str, Record]] = 0, {}  # passages by id, with the end of the log of changes
@@ -131,33 +130,25 @@ class KnowledgeBase:
         if not (path / "records.sqlite").exists():
             if not create:
                 raise KnowledgeBaseError(f"there is no knowledge base in {path}: make one with `langgraph-rag index`")
-            if path.exists() and (not path.is_dir() or any(entry.name != _LOCK for entry in path.iterdir())):
+            if path.exists() and (not path.is_dir() or any(entry.name != LOCK for entry in path.iterdir())):
                 raise KnowledgeBaseError(f"{path} is not a knowledge base and not an empty folder")
-        lock = _lock_of(path)
-        try:
+        with ExitStack() as opened:  # closed again when something goes wrong
+            lock = _lock_of(path)
+            opened.callback(lock.release)
             records = RecordStore(path / "records.sqlite")
-        except KnowledgeBaseError:
-            lock.release()
-            raise
-        try:
+            opened.callback(records.close)
             vectors = VectorIndex(path / "chroma")
-        except KnowledgeBaseError:
-            records.close()
-            lock.release()
-            raise
-        kb = cls(path, lock, records, vectors, embeddings or MiniLMEmbeddings(), extractor or RuleExtractor())
-        try:
-            kb._indexer.check_embedder()
-        except EmbeddingsMismatchError as error:
-            kb.close()
-            raise EmbeddingsMismatchError(f"{path} was {error}") from error
-        if lock.is_locked:
-            kb._indexer.repair()
+            opened.callback(vectors.close)
+            kb = cls(path, lock, records, vectors, embeddings or MiniLMEmbeddings(), extractor or RuleExtractor())
+            kb._check_and_repair()
+            opened.pop_all()
         return kb
 
     def close(self) -> None:
-        """Finish what is under way and release the files."""
+        """Finish what is under way and release the files; in a forked process, forget it: nothing there is its own."""
         self._closed = True
+        if self._process != os.getpid():
+            return
         self._searcher.close()
         self._similarity.close()
         self._reads.close()
@@ -184,7 +175,7 @@ class KnowledgeBase:
         """
         self._check_writable()
         passages, origins = _unique(to_passages(documents))
-        with self._writing:
+        with self._lock.writing:
             new, changed = self._indexer.compare(passages)
             if changed:
                 raise DuplicateIdError(
@@ -209,7 +200,7 @@ class KnowledgeBase:
         """
         self._check_writable()
         passages, origins = _unique(to_passages(documents))
-        with self._writing:
+        with self._lock.writing:
             new, changed = self._indexer.compare(passages)
             self._indexer.store(new, progress=progress)
             self._indexer.replace(changed, progress=progress)
@@ -220,6 +211,7 @@ class KnowledgeBase:
 
     def outdated(self, documents: Iterable[AnyDocument]) -> list[str]:
         """Return the ids of the passages that `update` would remove, not counting those that it would replace."""
+        self._check_open()
         _, origins = _unique(to_passages(documents))
         given = {id_ for id_, _ in origins}
         return [id_ for id_ in self._records.only_from(self._left_over(origins)) if id_ not in given]
@@ -241,7 +233,7 @@ class KnowledgeBase:
             if isinstance(given, str):
                 raise TypeError(f"expected a list of {what}, got the string {given!r}")
         self._check_writable()
-        with self._writing:
+        with self._lock.writing:
             present = list(self._records.hashes(ids))
             self._indexer.remove(present)
             return len(present) + self._remove(self._records.origins(sources))
@@ -271,29 +263,35 @@ class KnowledgeBase:
 
     def passages(self, ids: Sequence[str]) -> list[Record]:
         """Return passages with their sentences and phrases, in the order of the ids; unknown ids are left out."""
+        self._check_open()
         return self._records.passages(ids)
 
     def ids(self, source: str | None = None) -> list[str]:
         """Return the ids of all passages, or of those from one source ("": given without), in the order of adding."""
+        self._check_open()
         return self._records.ids(source)
 
     def sources(self) -> list[str]:
         """Return the sources that passages come from, in alphabetical order."""
+        self._check_open()
         return self._records.sources()
 
     @property
     def graph(self) -> TripleGraph:
         """The graph of all triples, built when first asked for; asked for again, it has what changed since."""
+        self._check_open()
         return self._graphs.triples(self.extractor.version)
 
     @property
     def entities(self) -> EntityGraph:
         """The graph of all entities to walk on, made anew when asked for after facts came or went."""
+        self._check_open()
         return self._graphs.entities(self.extractor.version)
 
     @property
     def hierarchy(self) -> HierarchyGraph:
         """The graph of passages, sentences and phrases, made anew when asked for after passages came or went."""
+        self._check_open()
         return self._graphs.hierarchy()
 
     @property
@@ -303,6 +301,7 @@ class KnowledgeBase:
 
     def info(self) -> Info:
         """Return what the knowledge base holds and how it was made."""
+        self._check_open()
         counts = self._records.counts(self.extractor.version)
         return Info(
             path=str(self.path),
@@ -326,7 +325,6 @@ class KnowledgeBase:
         Raises:
             EmptyKnowledgeBaseError: when the knowledge base holds nothing.
         """
-        self._check_open()
         if await self._read(self._records.is_empty):
             raise EmptyKnowledgeBaseError(f"the knowledge base in {self.path} is empty: add documents first")
 
@@ -362,6 +360,7 @@ class KnowledgeBase:
 
         Where another process may change the knowledge base, only those that have one already are searched.
         """
+        self._check_open()
         await asyncio.to_thread(self._embed_all_triples)
         looked_at, ids = k, await self._similarity.search_triples(query, k)
         while True:
@@ -375,12 +374,14 @@ class KnowledgeBase:
 
     async def apassages(self, ids: Sequence[str]) -> list[Record]:
         """Return passages with their sentences and phrases, in the order of the ids; unknown ids are left out."""
+        self._check_open()
         remembered = self._remembered_passages()
         if all(id_ in remembered for id_ in ids):
-            return [remembered[id_] for id_ in dict.fromkeys(ids)]
-        found = await self._read(self._records.passages, ids)
-        remembered.update((record["id"], record) for record in found)
-        return found
+            found = [remembered[id_] for id_ in dict.fromkeys(ids)]
+        else:
+            found = await self._read(self._records.passages, ids)
+            remembered.update((record["id"], record) for record in found)
+        return [_copied(record) for record in found]
 
     async def ahierarchy(self) -> HierarchyGraph:
         """Return the graph of passages, sentences and phrases, ready to walk on."""
@@ -396,17 +397,31 @@ class KnowledgeBase:
 
     async def rank(self, query: str, triples: Sequence[Sequence[str]]) -> list[float]:
         """Return the cosine of each triple (as "head relation tail") with a query."""
+        self._check_open()
         return await self._similarity.rank(query, triples)
 
     async def rank_passages(self, query: str, ids: Sequence[str]) -> dict[str, float]:
         """Return the cosine of passages with a query by their stored vectors; unknown ids are left out."""
+        self._check_open()
         return await self._similarity.rank_passages(query, ids)
 
     async def likeness(self, query: str, others: Sequence[str]) -> list[float]:
         """Return the cosine of a query with each of some others."""
+        self._check_open()
         return await self._similarity.likeness(query, others)
 
     # --- how ---------------------------------------------------------------------------------------------------------
+    def _check_and_repair(self) -> None:
+        try:
+            self._indexer.check_embedder()
+        except EmbeddingsMismatchError as error:
+            raise EmbeddingsMismatchError(f"{self.path} was {error}") from error
+        if self._lock.held and self._lock.writing.acquire(blocking=False):  # what is being written looks out of step
+            try:
+                self._indexer.repair()
+            finally:
+                self._lock.writing.release()
+
     def _read_out(self, passages: Sequence[Passage], *, added: int, progress: bool) -> Added:
         """Read triples out of all passages that have not been read yet."""
         unread = self._records.unextracted(self.extractor.version)
@@ -429,13 +444,14 @@ class KnowledgeBase:
 
     async def _read(self, work: Callable[..., T], *values: Any) -> T:
         """Read records in turn, without blocking the event loop."""
+        self._check_open()
         done: T = await self._reads.ask(partial(work, *values))
         return done
 
     def _remembered_passages(self) -> dict[str, Record]:
         """Return the passages read last; nothing where they may have changed since, or may change elsewhere."""
         end, remembered = self._remembered
-        if end != self._records.changes.end or len(remembered) > _REMEMBERED_PASSAGES or not self._lock.is_locked:
+        if end != self._records.changes.end or len(remembered) > _REMEMBERED_PASSAGES or not self._lock.held:
             self._remembered = self._records.changes.end, {}
         return self._remembered[1]
 
@@ -446,7 +462,7 @@ class KnowledgeBase:
         with self._embedding_triples:
             extractor = self.extractor.version
             state = self._records.changes.end, self._records.readings(extractor).end, extractor
-            if self._lock.is_locked and self._triples_embedded_of != state:
+            if self._lock.held and self._triples_embedded_of != state:
                 self.embed_triples(progress=False)
                 self._similarity.index_triples()
                 self._triples_embedded_of = state
@@ -463,14 +479,14 @@ class KnowledgeBase:
         return [_as_found(record, scores[record["id"]]) for record in self._records.passages(list(scores))]
 
     def _check_open(self) -> None:
-        if self._closed:
-            raise KnowledgeBaseError(f"{self.path} was closed: open it again")
         if self._process != os.getpid():  # a fork has no threads
             raise KnowledgeBaseError(f"{self.path} {FORKED}")
+        if self._closed:
+            raise KnowledgeBaseError(f"{self.path} was closed: open it again")
 
     def _check_writable(self) -> None:
         self._check_open()
-        if not self._lock.is_locked:
+        if not self._lock.held:
             raise KnowledgeBaseError(
                 f"{self.path} can only be asked here, because another process opened it first, which alone may change "
                 "it: close it there and open it here again"
@@ -490,16 +506,18 @@ def _unique(passages: Sequence[Passage]) -> tuple[list[Passage], list[Origin]]:
     return list(reversed(by_id.values())), [(passage["id"], passage.get("source", "")) for passage in passages]
 
 
-def _lock_of(path: Path) -> FileLock:
+def _copied(record: Record) -> Record:
+    """Return a record that who gets it may change."""
+    return {**record, "sentences": [*record["sentences"]], "phrases": [*record["phrases"]]}
+
+
+def _lock_of(path: Path) -> WriteLock:
     """Make the folder where it is missing, and take its lock unless another process has it."""
     try:
         path.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(path.resolve() / _LOCK, blocking=False, thread_local=False, is_singleton=True)
-        with suppress(Timeout):
-            lock.acquire()
+        return WriteLock(path)
     except OSError as error:
         raise KnowledgeBaseError(
             f"{path} cannot be opened: {error.strerror or error} (a knowledge base needs a folder that can be written "
             "to, also when it is only asked)"
         ) from error
-    return lock

@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 import sqlite3
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -202,7 +203,7 @@ class RecordStore:
             "WHERE words MATCH ? ORDER BY score DESC, found LIMIT ?) JOIN passages ON number = found "
             "ORDER BY score DESC, id",
             match,
-            k,
+            min(k, sys.maxsize),  # the largest number that SQLite takes
         )
         return [ScoredPassage(id=row[0], score=row[1]) for row in rows]
 
@@ -340,9 +341,10 @@ class RecordStore:
         return {row[0]: np.frombuffer(row[1], dtype=np.float32) for row in rows}
 
     def put_triple_vectors(self, ids: Sequence[str], vectors: Matrix) -> None:
-        """Store vectors of triples (shape: ids x dimensions); existing ones are replaced."""
-        rows = [(id_, vector.tobytes()) for id_, vector in zip(ids, vectors, strict=True)]
+        """Store vectors of triples (shape: ids x dimensions), but for triples that no passage states (any more)."""
         with self._db.change():
+            stated = {row[0] for row in self._db.by_ids("SELECT DISTINCT vector FROM triples WHERE vector IN", ids)}
+            rows = [(id_, vector.tobytes()) for id_, vector in zip(ids, vectors, strict=True) if id_ in stated]
             self._db.executemany("INSERT OR REPLACE INTO triple_vectors VALUES (?, ?)", rows)
 
     def vector_ids(self) -> list[str]:

@@ -81,14 +81,14 @@ class Similarity:
 
     def nearest(self, requests: Sequence[tuple[str, int]]) -> list[list[ScoredPassage]]:
         """Return for each query the passages nearest to it, best first, as many as wanted."""
-        if not requests:
-            return []
         queries = self.embed_queries([query for query, _ in requests])
-        found = self._vectors.search(np.stack(queries), max(k for _, k in requests))
-        return [
-            [ScoredPassage(id=id_, score=score) for id_, score in passages[:k]]
-            for passages, (_, k) in zip(found, requests, strict=True)
-        ]
+        found: dict[int, list[ScoredPassage]] = {}
+        for wanted in {k for _, k in requests}:  # apart, so that nobody waits for the many that another wants
+            places = [place for place, (_, k) in enumerate(requests) if k == wanted]
+            nearest = self._vectors.search(np.stack([queries[place] for place in places]), wanted)
+            for place, passages in zip(places, nearest, strict=True):
+                found[place] = [ScoredPassage(id=id_, score=score) for id_, score in passages]
+        return [found[place] for place in range(len(requests))]
 
     def cosines(self, requests: Sequence[tuple[str, Sequence[Sequence[str]]]]) -> list[list[float]]:
         """Return for each query the cosine of each of its triples (as "head relation tail") with it."""
@@ -117,7 +117,10 @@ class Similarity:
         missing = [id_ for id_ in self._records.vector_ids() if id_ not in indexed]
         for start in range(0, len(missing), _BATCH):
             vectors = self._records.triple_vectors(missing[start : start + _BATCH])
-            self._vectors.put_triples(list(vectors), np.stack(list(vectors.values())))
+            if vectors:
+                self._vectors.put_triples(list(vectors), np.stack(list(vectors.values())))
+            kept = self._records.triple_vectors(list(vectors))  # who deleted meanwhile did not find it here
+            self._vectors.delete([], [id_ for id_ in vectors if id_ not in kept])
 
     def forget_triples(self, ids: Sequence[str]) -> None:
         """Forget the vectors of triples that are gone."""

@@ -1,6 +1,7 @@
 """Spot names, quotations, dates and numbers in a sentence by the look of its words; no model."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -57,12 +58,15 @@ def spot(sentence: str) -> tuple[Span, ...]:
         _add(taken, name)
     for match in NUMBER.finditer(sentence):
         _add(taken, Span(match.start(), match.end(), match[0], "number"))
-    return tuple(sorted(taken, key=lambda span: span.start))
+    return tuple(taken)
 
 
 def _add(taken: list[Span], span: Span) -> None:
-    if all(span.end <= other.start or span.start >= other.end for other in taken):
-        taken.append(span)
+    """Put a span among those in reading order, unless it overlaps one of them."""
+    place = bisect_left(taken, span.start, key=lambda other: other.start)
+    after_the_last = place == 0 or taken[place - 1].end <= span.start
+    if after_the_last and (place == len(taken) or span.end <= taken[place].start):
+        taken.insert(place, span)
 
 
 def _names(sentence: str) -> Iterator[Span]:

@@ -64,11 +64,12 @@ def _on_one_line(text: str) -> str:
 
 
 def _unfinished(sentence: str) -> bool:
-    return _ABBREVIATION.search(sentence) is not None or sentence.count("(") > sentence.count(")")
+    return _ABBREVIATION.search(sentence[-_LONGEST_ENDING:]) is not None or sentence.count("(") > sentence.count(")")
 
 
 _PARAGRAPH_END = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+•|>#]|\d+[.)])\s)")
 _ABBREVIATION = re.compile(r"(?:^|[\s(])(?:[^\W\d_]|Jr|Sr|St|Dr|Mr|Mrs|Ms|Lt|Gen|Col|Capt|Rev|Mt|No|vs|c|b|d)\.$")
+_LONGEST_ENDING = 8  # characters, more than an abbreviation with what is around it
 
 
 @cache

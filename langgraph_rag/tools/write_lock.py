@@ -1,0 +1,38 @@
+"""Who may change a folder: the process that opened it first, one of its threads at a time."""
+
+import threading
+from collections import defaultdict
+from contextlib import suppress
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+LOCK = "lock"  # a file in the folder
+
+_counting = threading.Lock()  # FileLock counts how often it is held, but not for several threads
+_writing: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)
+
+
+class WriteLock:
+    """The right to change a folder, as one opening of it has it; a process may open it more than once.
+
+    Attributes:
+        held: whether this opening has it, because no other process had it first.
+        writing: held by the thread that changes the folder; the same for all openings.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._file = FileLock(folder.resolve() / LOCK, blocking=False, thread_local=False, is_singleton=True)
+        self.held = False
+        with _counting:
+            self.writing = _writing[folder.resolve()]
+            with suppress(Timeout):
+                self._file.acquire()
+                self.held = True
+
+    def release(self) -> None:
+        """Give the right back; other openings keep theirs."""
+        with _counting:
+            if self.held:
+                self._file.release()
+            self.held = False
