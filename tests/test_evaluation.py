@@ -24,6 +24,7 @@ from langgraph_rag.evaluation import (
     load_questions,
     markdown_table,
     metrics,
+    overview,
     read_outcomes,
     summarise,
     write_report,
@@ -565,6 +566,16 @@ async def test_a_table_has_one_row_per_method(tmp_path: Path) -> None:
     assert (cells["EM"], cells["R@10"], cells["Refusals"]) == ("33.3 (0.0–100.0)", "100.0", "33.3 (0.0–100.0)")
     with pytest.raises(ValueError, match="at least one method"):
         markdown_table({})
+
+
+def test_on_a_terminal_the_figures_of_each_method_stand_under_their_names() -> None:
+    summary: Any = {**summarise([]), "questions": 3, "em": 33.3, "input_tokens": 900.4, "output_tokens": 100.2}
+
+    head, cirag, baseline = overview({"cirag": summary, "native_rag": summary}).splitlines()
+
+    assert len(head) == len(cirag) == len(baseline)
+    assert head.split() == ["method", "questions", "failures", "EM", "F1", "R@5", "calls", "tokens", "seconds"]
+    assert cirag.split() == ["cirag", "3", "0", "33.3", "–", "–", "–", "1001", "–"]
 
 
 # --- a judge ---------------------------------------------------------------------------------------------------------

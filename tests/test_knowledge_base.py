@@ -306,6 +306,21 @@ class Fixed:
         yield [(passage["id"], [["Skellby", "is", "Skellby Harbour"]]) for passage in passages]
 
 
+def test_opened_again_it_uses_what_was_read_last_and_says_what_is_left_unread(
+    kb: KnowledgeBase, caplog: pytest.LogCaptureFixture
+) -> None:
+    kb.extractor = Fixed()
+    kb.add([], progress=False)
+
+    with KnowledgeBase.open(kb.path, ArithmeticEmbeddings()) as reopened:
+        assert reopened.info()["extractor"] == "fixed"
+        assert reopened.graph.neighbours("Skellby") == [["Skellby", "is", "Skellby Harbour"]]
+        added = reopened.add([{"id": "tern", "text": "The Arctic tern flies far."}], progress=False)
+
+    assert (added["added"], added["failed"]) == (1, 1)
+    assert "fixed, which is to read them, was not given" in caplog.text
+
+
 async def test_an_extractor_given_later_has_graph_and_triple_search_of_its_own(kb: KnowledgeBase) -> None:
     by_rules = set(kb.graph.networkx.nodes), kb.entities.link("Skellby Harbour")
     await kb.asearch_triples("Skellby")
@@ -521,6 +536,7 @@ class HeldBackEmbeddings(MiniLMEmbeddings):
     model_name = "held back"
 
     def __init__(self) -> None:
+        super().__init__()
         self.inner = ArithmeticEmbeddings()
         self.go = threading.Event()
         self.go.set()

@@ -114,7 +114,7 @@ CASES: list[tuple[Prompt[Any], dict[str, Any]]] = [
             "questions": [QUESTION, "Who directed Nine Tides?"],
         },
     ),
-    (par_rag.PLAN, {"question": QUESTION}),
+    (par_rag.PLAN, {"question": QUESTION, "most": 6}),
     (par_rag.ACT, {"question": QUESTION, "sources": [NINE_TIDES, TARRANT]}),
     (par_rag.REVIEW, {"question": QUESTION, "answer": "Corwen Ashlade.", "sources": [NINE_TIDES, TARRANT]}),
     (par_rag.REFINE, {"question": QUESTION, "found": TRAJECTORIES[:1], "following": QUESTION}),

@@ -24,7 +24,7 @@ from langgraph_rag.evaluation.judging import Judgement, judge
 from langgraph_rag.evaluation.outcomes import Configuration, Outcome
 from langgraph_rag.evaluation.pictures import draw_comparison
 from langgraph_rag.evaluation.questions import Question, load_questions
-from langgraph_rag.evaluation.report import Summary, markdown_table, summarise, write_report
+from langgraph_rag.evaluation.report import Summary, overview, summarise, write_report
 from langgraph_rag.evaluation.runner import evaluate
 from langgraph_rag.methods import create, named
 from langgraph_rag.models import load_model
@@ -66,10 +66,10 @@ def evaluate_methods(
             judgements = _judge(judging, str(judge_name), outcomes, folder, concurrency) if judging else []
             rows[name] = summarise(outcomes, judgements)
     write_report(rows, out)
-    typer.echo(markdown_table(rows))
+    typer.echo(overview(rows))
     if len(names) > 1:
         draw_comparison(rows, out)
-    typer.echo(f"Outcomes and report are in {out}.")
+    typer.echo(f"All figures with their intervals are in {out / 'report.md'}, each outcome beside it.")
 
 
 def _tell_unknown_passages(base: KnowledgeBase, asked: list[Question]) -> None:

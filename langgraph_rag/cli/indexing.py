@@ -15,7 +15,7 @@ from langgraph_rag.models import load_model
 from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.records import Passage
 from langgraph_rag.tools.documents import to_passages
-from langgraph_rag.tools.extraction import TripleExtractor
+from langgraph_rag.tools.extraction import ReadBefore, RuleExtractor, TripleExtractor
 from langgraph_rag.tools.files import READABLE, listed, of_other_kinds, otherwise_named, read_what_can_be, vanished
 from langgraph_rag.tools.knowledge_base import Added, Info, KnowledgeBase
 
@@ -36,7 +36,10 @@ def index(
     ],
     kb: KbFolder,
     model: Annotated[
-        str | None, typer.Option(help="Model that reads triples out of the passages; rules for English by default.")
+        str | None,
+        typer.Option(
+            help="Model that reads triples out of the passages; by default, or as `rules`, rules for English."
+        ),
     ] = None,
     cache: Cache = None,
     embeddings: EmbeddingsName = None,
@@ -54,7 +57,7 @@ def index(
     id_field: Annotated[str, typer.Option(help="What they call the id.")] = "id",
 ) -> None:
     """Add documents to a knowledge base, making it if need be; an interrupted run goes on where it stopped."""
-    if cache and not model:
+    if cache and model in (None, RuleExtractor.NAME):
         raise typer.BadParameter("--cache goes with --model: the sentence rules ask no model")
     read, problems = read_what_can_be(sources, {"text": text_field, "title": title_field, "id": id_field})
     if problems and not (skip_bad and read):
@@ -63,8 +66,12 @@ def index(
     for problem in problems:
         typer.echo(f"warning: left out {problem}", err=True)
     _tell_of_other_kinds(sources, kb)
-    extractor: TripleExtractor | None = ModelExtractor(load_model(model, cache=cache)) if model else None
-    with KnowledgeBase.open(kb, embedder(embeddings), extractor=extractor) as base:
+    with KnowledgeBase.open(kb, embedder(embeddings), extractor=_extractor(model, cache)) as base:
+        if isinstance(base.extractor, ReadBefore):
+            raise KnowledgeBaseError(
+                f"the triples in {kb} were read by {base.extractor.version}: name that model with --model, or give "
+                f"`--model {RuleExtractor.NAME}` to have all passages read by rules"
+            )
         added = _update(base, documents, sources) if update else _add(base, documents)
         _tell_known_otherwise(base, sources)
         if embed_triples:
@@ -73,6 +80,12 @@ def index(
             if number:
                 typer.echo(f"warning: {number} passages {what}.", err=True)
         _show_info(base.info())
+
+
+def _extractor(model: str | None, cache: Path | None) -> TripleExtractor | None:
+    if model == RuleExtractor.NAME:
+        return RuleExtractor()
+    return ModelExtractor(load_model(model, cache=cache)) if model else None
 
 
 def delete(

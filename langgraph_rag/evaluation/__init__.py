@@ -3,7 +3,7 @@
 from langgraph_rag.evaluation.judging import Judgement, judge
 from langgraph_rag.evaluation.outcomes import Configuration, Outcome, OutcomesError, read_outcomes
 from langgraph_rag.evaluation.questions import Question, QuestionFileError, load_questions
-from langgraph_rag.evaluation.report import Summary, markdown_table, summarise, write_report
+from langgraph_rag.evaluation.report import Summary, markdown_table, overview, summarise, write_report
 from langgraph_rag.evaluation.runner import evaluate
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "judge",
     "load_questions",
     "markdown_table",
+    "overview",
     "read_outcomes",
     "summarise",
     "write_report",

@@ -114,6 +114,24 @@ def markdown_table(rows: Mapping[str, Summary]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in [list(table[0]), rule, *(row.values() for row in table)])
 
 
+def overview(rows: Mapping[str, Summary]) -> str:
+    """Return the figures that are looked at first, aligned for a terminal, one line per method."""
+    lines = [["method", "questions", "failures", "EM", "F1", "R@5", "calls", "tokens", "seconds"]]
+    lines += [[name, *map(_shown, _looked_at_first(summary))] for name, summary in rows.items()]
+    name, *others = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join([line[0].ljust(name), *(cell.rjust(width) for cell, width in zip(line[1:], others, strict=True))])
+        for line in lines
+    )
+
+
+def _looked_at_first(summary: Summary) -> tuple[float | None, ...]:
+    read, written = summary["input_tokens"], summary["output_tokens"]
+    tokens = None if read is None or written is None else round(read + written)
+    scores = summary["em"], summary["f1"], summary["recall_at_5"]
+    return summary["questions"], summary["failures"], *scores, summary["calls"], tokens, summary["median_seconds"]
+
+
 def write_report(rows: Mapping[str, Summary], out: Path) -> None:
     """Write the summaries of methods as `report.md` and `report.json` in a folder."""
     out.mkdir(parents=True, exist_ok=True)

@@ -36,10 +36,8 @@ class PromptReply(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _complete(cls, given: object) -> object:
-        if (
-            not isinstance(given, dict) or not given.keys() <= cls.model_fields.keys()
-        ):  # it may be there by another name
-            return given
+        if not isinstance(given, dict) or not given.keys() <= cls.model_fields.keys():
+            return given  # what is missing may be there by another name
         return {**given, **{name: value for name, value in cls.unsaid.items() if given.get(name) is None}}
 
 

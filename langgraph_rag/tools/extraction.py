@@ -1,6 +1,7 @@
 """What reads triples out of passages: the contract, and the extractor that needs no model."""
 
 import asyncio
+import logging
 import re
 from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
@@ -8,6 +9,7 @@ from typing import Protocol
 from langgraph_rag.records import Record
 from langgraph_rag.tools.rule_triples import extract_triples
 
+_log = logging.getLogger(__name__)
 _LONGEST_TRIPLE = 60  # words
 _WORD = re.compile(r"\w+")
 
@@ -33,13 +35,34 @@ class TripleExtractor(Protocol):
 class RuleExtractor:
     """The default extractor: sentence patterns, no model."""
 
-    version = "rules-5"
+    NAME = "rules"
+    version = f"{NAME}-5"
 
     async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
         """Yield all readings at once."""
         yield await asyncio.to_thread(
             lambda: [(passage["id"], extract_triples(passage["title"], passage["sentences"])) for passage in passages]
         )
+
+
+class ReadBefore:
+    """Stands in for an extractor that read passages before and is not at hand now, as a model is not: it reads none."""
+
+    def __init__(self, version: str) -> None:
+        self.version = version
+
+    async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
+        """Yield nothing."""
+        _log.warning(
+            "%d passages stay without triples: %s, which is to read them, was not given", len(passages), self.version
+        )
+        return
+        yield []
+
+
+def last_extractor(version: str | None) -> TripleExtractor:
+    """Return what stands for the extractor that a knowledge base was last read by; rules if there was none."""
+    return RuleExtractor() if not version or version.startswith(RuleExtractor.NAME) else ReadBefore(version)
 
 
 def valid_triples(triples: Sequence[Sequence[str]]) -> list[list[str]]:

@@ -29,7 +29,7 @@ from langgraph_rag.tools.derived_graphs import DerivedGraphs
 from langgraph_rag.tools.documents import AnyDocument, to_passages
 from langgraph_rag.tools.embeddings import MiniLMEmbeddings, name_of
 from langgraph_rag.tools.entity_graph import EntityGraph
-from langgraph_rag.tools.extraction import RuleExtractor, TripleExtractor
+from langgraph_rag.tools.extraction import TripleExtractor, last_extractor
 from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
 from langgraph_rag.tools.indexing import BATCH, Indexer
 from langgraph_rag.tools.record_store import FORMAT, Origin, RecordStore, vector_id
@@ -43,6 +43,7 @@ from langgraph_rag.tools.write_lock import LOCK, WriteLock
 
 T = TypeVar("T")
 _REMEMBERED_PASSAGES = 2_000
+_EXTRACTOR = "extractor"  # the property that says what read the triples last
 
 
 class Added(TypedDict):
@@ -119,7 +120,8 @@ class KnowledgeBase:
             path: the folder; nothing outside it is written.
             embeddings: any LangChain embedder; all-MiniLM-L6-v2 by default. It must be the one the folder was made
                 with.
-            extractor: reads triples out of passages; rules by default.
+            extractor: reads triples out of passages. By default those are used that were read last, and rules read
+                more, unless it was another extractor that read those: then it has to be given to add passages.
             create: whether a missing folder is made.
 
         Raises:
@@ -139,7 +141,14 @@ class KnowledgeBase:
             opened.callback(records.close)
             vectors = VectorIndex(path / "chroma")
             opened.callback(vectors.close)
-            kb = cls(path, lock, records, vectors, embeddings or MiniLMEmbeddings(), extractor or RuleExtractor())
+            kb = cls(
+                path,
+                lock,
+                records,
+                vectors,
+                embeddings or MiniLMEmbeddings(),
+                extractor or last_extractor(records.meta(_EXTRACTOR)),
+            )
             kb._check_and_repair()
             opened.pop_all()
         return kb
@@ -426,6 +435,7 @@ class KnowledgeBase:
         """Read triples out of all passages that have not been read yet."""
         unread = self._records.unextracted(self.extractor.version)
         failed = run_in_background(self._reader.read(unread, self.extractor, progress=progress))
+        self._records.set_meta(_EXTRACTOR, self.extractor.version)
         barren = self._records.barren([passage["id"] for passage in passages], self.extractor.version)
         return Added(added=added, unchanged=len(passages) - added, without_triples=barren, failed=failed)
 

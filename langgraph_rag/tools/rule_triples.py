@@ -58,9 +58,11 @@ def _triples(topic: str, sentences: list[str]) -> Iterator[tuple[str, str, str]]
             meant, begin = subject, begin = _other_subject(meant, sentence)
         if first or subject == topic:
             yield from _life_dates(subject, sentence)
-        yield from _said_of(subject, begin, sentence)
+        said = list(_said_of(subject, begin, sentence))
+        yield from said
         if subject != topic and normalise(topic) not in normalise(sentence):
-            yield subject, _act_upon_topic(sentence, begin) if of_topic else _MENTIONED, topic
+            act = _act_upon_topic(sentence, begin) if of_topic else ""
+            yield subject, act or (_MENTIONED if said else ""), topic
 
 
 def _said_of(subject: str, begin: int, sentence: str) -> Iterator[tuple[str, str, str]]:
@@ -114,10 +116,8 @@ def _other_subject(meant: str, sentence: str) -> tuple[str, int]:
 def _act_upon_topic(sentence: str, begin: int) -> str:
     """Return what the subject does if that may be done to the topic; an act with an object of its own is not."""
     act = _ACT.match(sentence, begin)
-    if act is None:
-        return ""
-    has_object = _NAMED.match(sentence, act.end()) is not None
-    return _MENTIONED if has_object else " ".join(act[1].split()[:_LONGEST_RELATION])
+    done_to_another = act is None or _NAMED.match(sentence, act.end())
+    return "" if act is None or done_to_another else " ".join(act[1].split()[:_LONGEST_RELATION])
 
 
 def _fields(line: str) -> list[tuple[str, str]]:
