@@ -2,12 +2,13 @@
 
 import random
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from fakes import ArithmeticEmbeddings
 
+from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.records import Record, Statement
 from langgraph_rag.tools.change_log import _KEPT, ChangeLog
 from langgraph_rag.tools.entity_graph import EntityGraph, EntityRows
@@ -152,6 +153,26 @@ def test_after_more_changes_than_the_log_holds_the_graphs_are_built_anew(
 
     assert kb.entities.link("Tarn 2") == ["tarn 2"]
     assert not kb.hierarchy.has("Casper Holm")
+
+
+def test_a_graph_that_could_not_be_brought_up_to_date_is_the_next_time(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert kb.entities.link("Skellby") == ["skellby"]
+    kb.add([{"id": "tarn", "title": "Lake Tarn", "text": "Lake Tarn lies in Norland."}], progress=False)
+    stated = kb._records.statements_of
+
+    def failing(ids: Sequence[str], extractor: str) -> Iterator[Statement]:
+        yield from stated(ids, extractor)[:1]
+        raise KnowledgeBaseError("the disk is gone")
+
+    monkeypatch.setattr(kb._records, "statements_of", failing)
+    with pytest.raises(KnowledgeBaseError, match="gone"):
+        _ = kb.entities
+    monkeypatch.undo()
+
+    kb.delete(["tarn"])
+    assert kb.entities.link("Skellby, Lake Tarn") == ["skellby"]
 
 
 def test_making_a_knowledge_base_does_not_build_its_graphs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -224,7 +224,7 @@ def test_another_version_reads_all_passages_anew_and_sees_only_its_own_triples(
         assert kb.add(documents, progress=False)["added"] == 0
         assert [entry["triple"] for entry in kb.triples(["skellby"])] == [["Skellby", "is near", "Kell"]]
         assert kb.graph.neighbours("Orla Vint") == [["Orla Vint", "is near", "Kell"]]
-    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings()) as kb:
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=RuleExtractor()) as kb:
         assert kb.triples(["skellby"]) == by_rules
         kb.delete(["skellby"])
         assert kb.triples(["skellby"]) == []

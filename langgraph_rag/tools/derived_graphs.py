@@ -46,26 +46,20 @@ class _InStep(Generic[Rows, Graph]):
         """Return the graph of what the records hold now."""
         with self._lock:
             ends = [log.end for log in self._logs]  # looked at first: what changes while it is read is read again
-            if self._kept is None or self._kept[0] != ends:
-                rows = self._caught_up()
-                self._kept = ends, rows, self._graph(rows)
-            return self._kept[2]
+            if self._kept is not None and self._kept[0] == ends:
+                return self._kept[2]
+            kept, self._kept = self._kept, None  # what fails half-way is begun anew
+            ids = self._changed_since(kept[0]) if kept else None
+            rows = kept[1] if kept and ids is not None else self._rows()
+            rows.remove_passages(ids or ())
+            self._fill(rows, ids)
+            graph = self._graph(rows)
+            self._kept = ends, rows, graph
+            return graph
 
-    def _caught_up(self) -> Rows:
-        ids = self._changed()
-        if self._kept is None or ids is None:
-            rows = self._rows()
-        else:
-            rows = self._kept[1]
-            rows.remove_passages(ids)
-        self._fill(rows, ids)
-        return rows
-
-    def _changed(self) -> list[str] | None:
-        """Return the passages that changed since the graph was made; None if these may be all."""
-        if self._kept is None:
-            return None
-        missed = [log.since(end) for log, end in zip(self._logs, self._kept[0], strict=True)]
+    def _changed_since(self, ends: Sequence[int]) -> list[str] | None:
+        """Return the passages that changed since the logs ended there; None if these may be all."""
+        missed = [log.since(end) for log, end in zip(self._logs, ends, strict=True)]
         told = [ids for ids in missed if ids is not None]
         return list(dict.fromkeys(chain.from_iterable(told))) if len(told) == len(missed) else None
 

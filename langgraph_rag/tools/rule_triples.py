@@ -116,8 +116,9 @@ def _other_subject(meant: str, sentence: str) -> tuple[str, int]:
 def _act_upon_topic(sentence: str, begin: int) -> str:
     """Return what the subject does if that may be done to the topic; an act with an object of its own is not."""
     act = _ACT.match(sentence, begin)
-    done_to_another = act is None or _NAMED.match(sentence, act.end())
-    return "" if act is None or done_to_another else " ".join(act[1].split()[:_LONGEST_RELATION])
+    if act is None or _NAMED.match(sentence, act.end()):
+        return ""
+    return " ".join(act[1].split()[:_LONGEST_RELATION])
 
 
 def _fields(line: str) -> list[tuple[str, str]]:
