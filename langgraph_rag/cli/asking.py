@@ -18,7 +18,7 @@ from langgraph_rag.cli.options import (
     MethodName,
     ModelName,
     embedder,
-    load_embedder,
+    warm_up,
     with_context,
 )
 from langgraph_rag.cli.properties import show_properties
@@ -64,7 +64,7 @@ def ask(
                 return await _run(kept, question, context, show=not as_json, thread=f"{method_name}/{thread}")
 
         if question.strip():  # an empty one, such as of an unset variable, is refused at once
-            load_embedder(base)
+            warm_up(base, context)
         result = asyncio.run(answered())
         records = records_behind(result, base)
     if as_json:
@@ -82,7 +82,7 @@ def demo(kb: KbFolder = Path("demo_kb")) -> None:
     with KnowledgeBase.open(kb) as base:
         base.add([{**document, "source": "the sample corpus"} for document in corpus])  # not where it is installed
         show_properties(dict(base.info()))
-        load_embedder(base)
+        warm_up(base, DEFAULTS)
         graph = create("cirag", load_model("offline"), base).compile()
         for asked in chosen:
             typer.secho(f"\n{'-' * 100}\nQuestion: {asked['question']}", bold=True)

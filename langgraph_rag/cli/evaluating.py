@@ -16,7 +16,7 @@ from langgraph_rag.cli.options import (
     KbFolder,
     ModelName,
     embedder,
-    load_embedder,
+    warm_up,
     with_context,
 )
 from langgraph_rag.context import Context
@@ -58,7 +58,7 @@ def evaluate_methods(
         llm = load_model(model, cache=cache)
         judging = load_model(judge_name, cache=cache) if judge_name else None
         _tell_unknown_passages(base, asked)
-        load_embedder(base)
+        warm_up(base, context)
         for name in names:
             configuration = Configuration(method=name, model=model, knowledge_base=str(kb))
             graph, folder = create(name, llm, base).compile(), out if len(names) == 1 else out / name

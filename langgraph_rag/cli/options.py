@@ -75,8 +75,12 @@ def embedder(name: str | None) -> Embeddings | None:
     return load_embeddings(name) if name else None
 
 
-def load_embedder(base: KnowledgeBase) -> None:
-    """Have the embedder load, which takes seconds, before the clock of the first question starts."""
+_PROBE = "Are you there?"
+
+
+def warm_up(base: KnowledgeBase, context: Context) -> None:
+    """Have the embedder loaded, and the graph built that is searched, before the clock of the first question starts."""
     if sys.stderr.isatty():
-        typer.echo("loading the embedder ...", err=True)
-    base.embeddings.embed_query("Are you there?")
+        typer.echo("loading ...", err=True)
+    base.embeddings.embed_query(_PROBE)
+    base.search(_PROBE, 1, by=context.search)
