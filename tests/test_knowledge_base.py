@@ -321,6 +321,27 @@ def test_opened_again_it_uses_what_was_read_last_and_says_what_is_left_unread(
     assert "fixed, which is to read them, was not given" in caplog.text
 
 
+class Near:
+    """Reads out of each passage that it is near something."""
+
+    version = "near"
+
+    async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
+        yield [(passage["id"], [[passage["title"], "is near", "Nowhere"]]) for passage in passages]
+
+
+async def test_as_many_triples_are_found_as_wanted_also_after_two_extractors_have_read(kb: KnowledgeBase) -> None:
+    query = "Orla Vint directed The Salt Road in 1968"
+    await kb.asearch_triples(query, 3)  # embeds what the rules read
+    kb.extractor = Near()
+    await asyncio.to_thread(kb.add, [], progress=False)
+
+    found = [entry["triple"] for entry in await kb.asearch_triples(query, 8)]
+
+    assert len(found) == 8
+    assert {triple[1] for triple in found} == {"is near"}
+
+
 async def test_an_extractor_given_later_has_graph_and_triple_search_of_its_own(kb: KnowledgeBase) -> None:
     by_rules = set(kb.graph.networkx.nodes), kb.entities.link("Skellby Harbour")
     await kb.asearch_triples("Skellby")
