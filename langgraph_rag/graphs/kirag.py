@@ -39,7 +39,7 @@ from langgraph_rag.prompts import answering
 from langgraph_rag.prompts import kirag as prompts
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Candidate, Result, ScoredPassage
-from langgraph_rag.tools.aligner import Aligner, BiEncoder, OwnAligner
+from langgraph_rag.tools.aligner import Aligner, BiEncoder, OwnAligner, each_link
 from langgraph_rag.tools.embeddings import load_embeddings
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -183,5 +183,5 @@ def create_kirag(
 def _aligner(given: Embeddings | str | Path | None, kb: KnowledgeBase, *, remembered: bool) -> Aligner:
     """Return the aligner; the knowledge base's own one keeps the vectors of triples there where it is to."""
     if given is None or given == "none":
-        return OwnAligner(kb) if remembered else BiEncoder(kb.embeddings)
+        return OwnAligner(kb) if remembered else BiEncoder(kb.embeddings, each_link)
     return BiEncoder(load_embeddings(str(given)) if isinstance(given, str | Path) else given)

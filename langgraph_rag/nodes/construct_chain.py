@@ -17,6 +17,7 @@ from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.kirag import ANSWER_MARK, ChainOfTexts, ChainOfTriples
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Candidate, TraceStep
+from langgraph_rag.tools.aligner import chain_query
 
 MAX_REFUSED = 2
 """Completions that may hold nothing but what was not shown before the chain ends."""
@@ -32,11 +33,6 @@ class ConstructChainInput(TypedDict):
     candidates: list[Candidate]
     refused: list[str]
     trace: list[TraceStep]
-
-
-def chain_query(question: str, chain: list[Candidate]) -> str:
-    """Return the query of the next step: the question with the chain (section 3.2, q_i)."""
-    return f"{question} knowledge triples: {'. '.join(c['text'] for c in chain)}" if chain else question
 
 
 @dataclass(frozen=True)

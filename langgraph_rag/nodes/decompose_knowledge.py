@@ -1,7 +1,9 @@
 """KiRAG's knowledge decomposition (section 3.2): documents become triples, or, for its variants, other units."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from typing_extensions import TypedDict
@@ -14,7 +16,7 @@ from langgraph_rag.tools.extraction import TripleExtractor
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 Decomposition = Callable[[KnowledgeBase, TripleExtractor, Sequence[str]], Awaitable[list[Candidate]]]
-WholeGraph = Callable[[KnowledgeBase, str, int], Awaitable[list[Candidate]]]
+WholeGraph = Callable[[KnowledgeBase, Sequence[str], int], Awaitable[list[Candidate]]]
 
 
 async def into_triples(kb: KnowledgeBase, extractor: TripleExtractor, ids: Sequence[str]) -> list[Candidate]:
@@ -41,15 +43,16 @@ async def into_documents(kb: KnowledgeBase, extractor: TripleExtractor, ids: Seq
     ]
 
 
-async def nearest_triples(kb: KnowledgeBase, query: str, most: int) -> list[Candidate]:
-    """Return the triples of the whole knowledge base that are nearest to a query."""
-    return [_fact(entry) for entry in await kb.asearch_triples(query, most)]
+async def nearest_triples(kb: KnowledgeBase, queries: Sequence[str], most: int) -> list[Candidate]:
+    """Return the triples of the whole knowledge base that are nearest to each of some queries."""
+    found = await asyncio.gather(*(kb.asearch_triples(query, most) for query in queries))
+    return list({triple_text(entry["triple"]): _fact(entry) for entry in chain.from_iterable(found)}.values())
 
 
 def all_knowledge(into: Decomposition, extractor: TripleExtractor) -> WholeGraph:
-    """Return a way to have all that passages decompose into, whatever the query."""
+    """Return a way to have all that passages decompose into, whatever the queries."""
 
-    async def decompose(kb: KnowledgeBase, query: str, most: int) -> list[Candidate]:
+    async def decompose(kb: KnowledgeBase, queries: Sequence[str], most: int) -> list[Candidate]:
         return await into(kb, extractor, await kb.aids())
 
     return decompose

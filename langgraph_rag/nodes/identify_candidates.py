@@ -10,13 +10,14 @@ from langgraph_rag.matching import normalise
 from langgraph_rag.nodes.decompose_knowledge import WholeGraph
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.records import Candidate, ScoredPassage
-from langgraph_rag.tools.aligner import Aligner
+from langgraph_rag.tools.aligner import Aligner, each_link
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
 class IdentifyInput(TypedDict):
-    """The query (the question with its chain), what this step may use, and the best score of each passage so far."""
+    """The question, its chain, what this step may use, and the best score of each passage so far."""
 
+    question: str
     query: str
     step: int
     retrieved: list[ScoredPassage]
@@ -35,8 +36,7 @@ class IdentifyCandidates:
     async def __call__(self, state: IdentifyInput) -> dict[str, Any]:
         """Return the candidates, best first, and each passage's best score over all steps."""
         fresh = _unused(state["knowledge"], state["chain"])
-        scores = await self.aligner.score(state["query"], fresh) if fresh else []
-        return _identified(state, _best(fresh, scores, context(self.defaults).max_candidates))
+        return _identified(state, await _aligned(self.aligner, state, fresh, context(self.defaults).max_candidates))
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,9 @@ class IdentifyInWholeGraph:
         """Return the next step's number, its candidates, best first, and each passage's best score over all steps."""
         step, most = state["step"] + 1, context(self.defaults).max_candidates
         assert most is not None, "the defaults say how many candidates there are at most"
-        knowledge = await self.knowledge(self.kb, state["query"], most + len(state["chain"]))
-        fresh = _unused(knowledge, state["chain"])
-        scores = await self.aligner.score(state["query"], fresh) if fresh else []
-        best = _best(fresh, scores, most)
+        queries = each_link(state["question"], state["chain"])
+        knowledge = await self.knowledge(self.kb, queries, most + len(state["chain"]))
+        best = await _aligned(self.aligner, state, _unused(knowledge, state["chain"]), most)
         return {**_identified(IdentifyInput(**{**state, "step": step}), best), "step": step}
 
 
@@ -77,6 +76,13 @@ class TakeAll:
 def _unused(knowledge: list[Candidate], chain: list[Candidate]) -> list[Candidate]:
     used = {normalise(candidate["text"]) for candidate in chain}
     return [candidate for candidate in knowledge if normalise(candidate["text"]) not in used]
+
+
+async def _aligned(
+    aligner: Aligner, state: IdentifyInput, knowledge: list[Candidate], most: int | None
+) -> list[Candidate]:
+    scores = await aligner.score(state["question"], state["chain"], knowledge) if knowledge else []
+    return _best(knowledge, scores, most)
 
 
 def _best(knowledge: list[Candidate], scores: list[float], most: int | None) -> list[Candidate]:

@@ -1,21 +1,43 @@
 """KiRAG's aligner (section 3.2): a bi-encoder tells how well each piece of knowledge continues a chain."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from langgraph_rag.records import Candidate
+from langgraph_rag.tools.embeddings import embed_queries
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.vectors import Matrix, unit
 
+Queries = Callable[[str, Sequence[Candidate]], list[str]]
+"""Makes of a question and a chain what knowledge is compared with; the query most like a piece counts."""
+
+
+def chain_query(question: str, chain: Sequence[Candidate]) -> str:
+    """Return the question with the chain (section 3.2, q_i)."""
+    return f"{question} knowledge triples: {'. '.join(link['text'] for link in chain)}" if chain else question
+
+
+def whole_chain(question: str, chain: Sequence[Candidate]) -> list[str]:
+    """Return the one query that a trained aligner has learnt to read."""
+    return [chain_query(question, chain)]
+
+
+def each_link(question: str, chain: Sequence[Candidate]) -> list[str]:
+    """Return the question alone and with each link of the chain.
+
+    An embedder that was not trained on chains finds nearest to a long one what says the same again.
+    """
+    return [question, *(f"{question}. {link['name']}" for link in chain)]
+
 
 class Aligner(Protocol):
-    """Whatever tells how well knowledge continues what a query says."""
+    """Whatever tells how well knowledge continues a chain."""
 
-    async def score(self, query: str, knowledge: Sequence[Candidate]) -> list[float]:
+    async def score(self, question: str, chain: Sequence[Candidate], knowledge: Sequence[Candidate]) -> list[float]:
         """Return a score for each piece, higher is better."""
 
 
@@ -25,26 +47,30 @@ class OwnAligner:
     def __init__(self, kb: KnowledgeBase) -> None:
         self._kb = kb
 
-    async def score(self, query: str, knowledge: Sequence[Candidate]) -> list[float]:
-        """Return the cosine of each triple with the query."""
-        return await self._kb.rank(query, [candidate["triple"] for candidate in knowledge])
+    async def score(self, question: str, chain: Sequence[Candidate], knowledge: Sequence[Candidate]) -> list[float]:
+        """Return each triple's highest cosine with the question alone or with a link of the chain."""
+        triples = [candidate["triple"] for candidate in knowledge]
+        cosines = await asyncio.gather(*(self._kb.rank(query, triples) for query in each_link(question, chain)))
+        return [max(of_one) for of_one in zip(*cosines, strict=True)]
 
 
 class BiEncoder:
     """Any embedder, e.g. a trained aligner; what was embedded once is remembered while this object lives."""
 
-    def __init__(self, embeddings: Embeddings) -> None:
-        self._embeddings = embeddings
+    def __init__(self, embeddings: Embeddings, queries: Queries = whole_chain) -> None:
+        self._embeddings, self._queries = embeddings, queries
         self._vectors: dict[str, Matrix] = {}
 
-    async def score(self, query: str, knowledge: Sequence[Candidate]) -> list[float]:
-        """Return the cosine of each text with the query."""
-        return await asyncio.to_thread(self._score, query, [candidate["text"] for candidate in knowledge])
+    async def score(self, question: str, chain: Sequence[Candidate], knowledge: Sequence[Candidate]) -> list[float]:
+        """Return the highest cosine of each text with a query."""
+        texts = [candidate["text"] for candidate in knowledge]
+        return await asyncio.to_thread(self._score, self._queries(question, chain), texts)
 
-    def _score(self, query: str, texts: list[str]) -> list[float]:
+    def _score(self, queries: list[str], texts: list[str]) -> list[float]:
         new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
         if new:
             self._vectors.update(zip(new, unit(self._embeddings.embed_documents(new)), strict=True))
-        vector = unit([self._embeddings.embed_query(query)])[0]
-        scores: list[float] = (np.stack([self._vectors[text] for text in texts]) @ vector).tolist()
+        vectors = np.stack([self._vectors[text] for text in texts])
+        cosines = vectors @ unit(embed_queries(self._embeddings, queries)).T
+        scores: list[float] = cosines.max(axis=1).tolist()
         return scores
