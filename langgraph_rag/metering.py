@@ -10,7 +10,7 @@ from langchain_core.messages.ai import UsageMetadata
 
 from langgraph_rag.context import Context, context
 from langgraph_rag.errors import BudgetReachedError
-from langgraph_rag.records import Limit, Usage, no_usage
+from langgraph_rag.records import Limit, Usage, no_usage, tokens_spent
 
 _WORKING_SHARE = 0.75  # of tokens and time; the rest is kept for the answer
 
@@ -74,7 +74,7 @@ class Meter:
             raise BudgetReachedError("max_model_calls", limit)
 
     def _check_tokens(self, limit: int | None, tokens: int, concluding: bool) -> None:
-        spent = self.under_way + _tokens(self.before) + _tokens(self.usage)
+        spent = self.under_way + tokens_spent(self.before) + tokens_spent(self.usage)
         if limit is not None and spent + tokens > (limit if concluding else limit * _WORKING_SHARE):
             raise BudgetReachedError("max_tokens", limit)
 
@@ -85,10 +85,6 @@ class Meter:
         if left <= 0:
             raise BudgetReachedError("deadline_s", limit)
         return left
-
-
-def _tokens(usage: Usage) -> int:
-    return usage["input_tokens"] + usage["output_tokens"] + usage.get("estimated_tokens", 0)
 
 
 _meter: ContextVar[Meter | None] = ContextVar("langgraph_rag_meter", default=None)
@@ -132,6 +128,6 @@ def divided(usage: Usage, parts: int) -> list[Usage]:
             share["calls"] = limits.max_model_calls - 1 - room // parts - (place < room % parts)
         if limits.max_tokens is not None:
             most = int(limits.max_tokens * _WORKING_SHARE)
-            room = max(most - _tokens(usage), 0)
-            share["input_tokens"] += most - room // parts - _tokens(share)
+            room = max(most - tokens_spent(usage), 0)
+            share["input_tokens"] += most - room // parts - tokens_spent(share)
     return shares

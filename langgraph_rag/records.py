@@ -132,6 +132,11 @@ def no_usage() -> Usage:
     )
 
 
+def tokens_spent(usage: Usage) -> int:
+    """Return all tokens of a usage, read and written, by the model's own count and estimated where it gave none."""
+    return usage["input_tokens"] + usage["output_tokens"] + usage.get("estimated_tokens", 0)
+
+
 def add_usage(left: Usage, right: Usage) -> Usage:
     """Sum two usages (a LangGraph reducer); one that has not begun, `no_usage()`, begins a new sum."""
     if not right["ended_at"]:

@@ -17,6 +17,9 @@ pytest.importorskip("playwright", reason="playwright is not installed")
 from browser import CHROMIUM, PATIENCE, Tab, chromium, serving, silent_port
 from playwright.sync_api import Browser, expect, sync_playwright
 
+from langgraph_rag.tools.extraction import ReadBefore
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
 QUESTION, ANSWER = "In which town was the engineer who designed the Sarl Viaduct born?", "Anstrey"
 OTHER, OTHER_ANSWER = "Whom did the director of Nine Tides marry?", "Corwen Ashlade"
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
@@ -235,6 +238,18 @@ def test_an_empty_knowledge_base_says_so_takes_documents_and_answers(browser: Br
         tab.page.set_input_files("input[type=file]", tmp_path / "heron.md")
         tab.page.get_by_text("heron.md: 1 passage added, 1 of earlier versions removed.").wait_for()
         assert tab.troubles == other.troubles == []
+
+
+def test_it_is_told_when_the_model_that_reads_facts_is_not_at_hand(browser: Browser, tmp_path: Path) -> None:
+    with KnowledgeBase.open(tmp_path / "new", extractor=ReadBefore("llm:served")) as kb:
+        kb.add([{"id": "heron", "text": "Herons wait for fish."}], progress=False)
+    (tmp_path / "tern.md").write_text("# Arctic tern\n\nTerns dive for fish.")
+    with serving(tmp_path / "new") as url:
+        tab = Tab.open(browser, url)
+        tab.page.set_input_files("input[type=file]", tmp_path / "tern.md")
+
+        tab.page.get_by_text("2 passages can be found but have no facts yet: llm:served").wait_for()
+        assert tab.troubles == []
 
 
 def test_documents_are_added_from_an_empty_page_and_can_be_asked_meanwhile(browser: Browser, tmp_path: Path) -> None:

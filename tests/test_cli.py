@@ -21,7 +21,7 @@ from langgraph_rag.cli import app, main
 from langgraph_rag.cli.answers import show_answer
 from langgraph_rag.methods import METHODS
 from langgraph_rag.offline.model import OfflineModel
-from langgraph_rag.records import no_usage
+from langgraph_rag.records import Usage, no_usage
 from langgraph_rag.tools.extraction import RuleExtractor
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -484,6 +484,14 @@ def test_what_a_refusal_found_does_not_read_like_its_grounds_and_the_same_is_sho
     refused, answered = capsys.readouterr().out.split("\nAnswer: ")[1:]
     assert refused.startswith("unanswerable\n  found, but not enough:\n  [1] Kell | is | isle\n      k, step 1: Kell ")
     assert answered.startswith("isle\n  [1] Kell | is | isle\n      k, step 1: Kell is an isle.\n  0 model calls")
+
+
+def test_tokens_that_a_model_did_not_tell_are_estimated(capsys: pytest.CaptureFixture[str]) -> None:
+    usage = Usage({**no_usage(), "calls": 2, "input_tokens": 30, "output_tokens": 10, "estimated_tokens": 25})
+
+    show_answer({"answer": "isle", "evidence": [], "passages": [], "usage": usage}, {})
+
+    assert "  2 model calls, about 65 tokens, " in capsys.readouterr().out
 
 
 def test_passages_in_json_have_their_titles_and_sources(folder: Path) -> None:

@@ -14,7 +14,7 @@ from langgraph_rag.chat.asking import Answered, Asking, Happening, Planned, Told
 from langgraph_rag.chat.plan import PlanEditor
 from langgraph_rag.errors import RagError
 from langgraph_rag.prompts.par_rag import PlanStep
-from langgraph_rag.records import Evidence, origin_of
+from langgraph_rag.records import Evidence, origin_of, tokens_spent
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -170,7 +170,7 @@ def _cost(result: dict[str, Any]) -> str:
     parts = [
         f"from {result['granularity']}" if result.get("granularity") else "",
         f"{usage['calls']} model calls",
-        f"{usage['input_tokens'] + usage['output_tokens']:,} tokens",
+        f"{'about ' if usage.get('estimated_tokens') else ''}{tokens_spent(usage):,} tokens",
         f"{usage['seconds']:.1f} s",
         f"stopped by {usage['stopped_by']}" if usage["stopped_by"] else "",
     ]

@@ -5,7 +5,7 @@ from typing import Any
 
 import typer
 
-from langgraph_rag.records import Evidence, Record, origin_of
+from langgraph_rag.records import Evidence, Record, origin_of, tokens_spent
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -36,7 +36,7 @@ def show_answer(result: dict[str, Any], records: dict[str, Record]) -> None:
     answered_from = f"  answered from: {result['granularity']}; " if "granularity" in result else "  "
     typer.echo(
         f"{answered_from}{usage['calls']} model calls, "
-        f"{usage['input_tokens'] + usage['output_tokens']} tokens, {usage['seconds']:.2f} s"
+        f"{'about ' if usage.get('estimated_tokens') else ''}{tokens_spent(usage)} tokens, {usage['seconds']:.2f} s"
         + (f"; stopped by {usage['stopped_by']}" if usage["stopped_by"] else "")
     )
 
