@@ -34,9 +34,13 @@ class CountedMiniLM(MiniLMEmbeddings):
 
     batches = 0
 
-    def _encode(self, texts: list[str]) -> list[list[float]]:
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
         self.batches += 1
-        return super()._encode(texts)
+        return super().embed_documents(texts)
+
+    def embed_queries(self, texts: list[str]) -> list[list[float]]:
+        self.batches += 1
+        return super().embed_queries(texts)
 
 
 class Run(TypedDict):
