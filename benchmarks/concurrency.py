@@ -35,10 +35,12 @@ class CountedMiniLM(MiniLMEmbeddings):
     batches = 0
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Count a batch of triples."""
         self.batches += 1
         return super().embed_documents(texts)
 
     def embed_queries(self, texts: list[str]) -> list[list[float]]:
+        """Count a batch of queries."""
         self.batches += 1
         return super().embed_queries(texts)
 
