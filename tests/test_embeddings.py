@@ -76,6 +76,26 @@ def test_texts_of_any_length_keep_their_places_and_short_ones_are_not_padded_to_
     assert embeddings.embed_documents([]) == []
 
 
+def test_queries_of_like_length_share_a_batch_and_keep_their_places(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("langgraph_rag.tools.embeddings._LARGEST_BATCH", 3)
+    embeddings = SentenceEmbeddings("x", str(tiny), FAMILIES["minilm"])
+    texts = ["mill " * 40, "town", "mill town", "town " * 41, "mill", "town mill"]
+    model, batches = embeddings._model(), list[list[str]]()
+
+    def noted(batch: list[str], **options: Any) -> Any:
+        batches.append(batch)
+        return real(batch, **options)
+
+    real, model.preprocess = model.preprocess, noted
+    together = embeddings.embed_queries(texts)
+
+    assert batches == [["town", "mill", "mill town"], ["town mill"], ["mill " * 40, "town " * 41]]
+    assert np.allclose(together, [embeddings.embed_query(text) for text in texts], atol=1e-2)
+    assert embeddings.embed_queries([]) == []
+
+
 def test_weights_are_read_without_a_progress_bar(tiny: Path, capfd: pytest.CaptureFixture[str]) -> None:
     SentenceEmbeddings("x", str(tiny), FAMILIES["e5"]).embed_query("mill")
 

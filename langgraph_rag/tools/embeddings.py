@@ -21,6 +21,7 @@ from langgraph_rag.tools.torchscript import trace
 MINILM = "all-MiniLM-L6-v2"
 _MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 _WORDS_PER_BATCH = 2_000  # passages go 16 at a time, triples by the hundred: more wastes padding, fewer wastes calls
+_LARGEST_BATCH = 128
 _PADDING = 24  # words of padding that take as long as a batch more, of queries
 _LENGTHS = (16, 64)  # words that tell short texts (phrases, triples, questions) from long ones (passages)
 _KEPT_BY_TORCH = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")
@@ -95,7 +96,7 @@ class SentenceEmbeddings(Embeddings):
 
     def _encode_alike(self, texts: list[str]) -> list[list[float]]:
         longest = max(len(text.split()) for text in texts)
-        batch = min(128, max(16, _WORDS_PER_BATCH // max(1, longest)))
+        batch = min(_LARGEST_BATCH, max(16, _WORDS_PER_BATCH // max(1, longest)))
         vectors: list[list[float]] = self._model().encode(
             texts, batch_size=batch, show_progress_bar=False, normalize_embeddings=True
         )
@@ -164,7 +165,7 @@ def _short_batches(lengths: Sequence[int]) -> Iterator[list[int]]:
     batch: list[int] = []
     longest = 0
     for position in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if (lengths[position] - longest) * len(batch) > _PADDING:
+        if (lengths[position] - longest) * len(batch) > _PADDING or len(batch) == _LARGEST_BATCH:
             yield batch
             batch = []
         batch.append(position)
