@@ -248,7 +248,7 @@ def test_it_is_told_when_the_model_that_reads_facts_is_not_at_hand(browser: Brow
         tab = Tab.open(browser, url)
         tab.page.set_input_files("input[type=file]", tmp_path / "tern.md")
 
-        tab.page.get_by_text("2 passages can be found but have no facts yet: llm:served").wait_for()
+        tab.page.get_by_text("No facts yet out of 2 passages, which can be found all the same: llm:served").wait_for()
         assert tab.troubles == []
 
 

@@ -59,16 +59,22 @@ def test_mean_and_first_token_pooling_differ(tiny: Path) -> None:
     assert not np.allclose(mean.embed_documents(["mill town"]), first.embed_documents(["mill town"]), atol=1e-2)
 
 
-def test_texts_of_any_length_keep_their_places_and_short_ones_are_not_padded_to_long_ones(tiny: Path) -> None:
-    embeddings = SentenceEmbeddings("x", str(tiny), FAMILIES["minilm"])
-    texts = ["mill " * 80, "town", "mill " * 20, "mill town", "town " * 90]
-    model, batches = embeddings._model(), list[list[str]]()
+def batches_of(model: Any, method: str) -> list[list[str]]:
+    """Have a model note the batches that a method of it is given."""
+    batches, real = list[list[str]](), getattr(model, method)
 
     def noted(batch: list[str], **options: Any) -> Any:
         batches.append(batch)
         return real(batch, **options)
 
-    real, model.encode = model.encode, noted
+    setattr(model, method, noted)
+    return batches
+
+
+def test_texts_of_any_length_keep_their_places_and_short_ones_are_not_padded_to_long_ones(tiny: Path) -> None:
+    embeddings = SentenceEmbeddings("x", str(tiny), FAMILIES["minilm"])
+    texts = ["mill " * 80, "town", "mill " * 20, "mill town", "town " * 90]
+    batches = batches_of(embeddings._model(), "encode")
     together = embeddings.embed_documents(texts)
 
     assert sorted(map(len, batches)) == [1, 2, 2] and ["town", "mill town"] in batches
@@ -82,13 +88,7 @@ def test_queries_of_like_length_share_a_batch_and_keep_their_places(
     monkeypatch.setattr("langgraph_rag.tools.embeddings._LARGEST_BATCH", 3)
     embeddings = SentenceEmbeddings("x", str(tiny), FAMILIES["minilm"])
     texts = ["mill " * 40, "town", "mill town", "town " * 41, "mill", "town mill"]
-    model, batches = embeddings._model(), list[list[str]]()
-
-    def noted(batch: list[str], **options: Any) -> Any:
-        batches.append(batch)
-        return real(batch, **options)
-
-    real, model.preprocess = model.preprocess, noted
+    batches = batches_of(embeddings._model(), "preprocess")
     together = embeddings.embed_queries(texts)
 
     assert batches == [["town", "mill", "mill town"], ["town mill"], ["mill " * 40, "town " * 41]]

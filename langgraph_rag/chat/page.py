@@ -137,11 +137,11 @@ class ChatPage:
             there = f", {known} were there already" if known else ""
             gone = f", {reached.removed} of earlier versions removed" if reached.removed else ""
             self._tell(f"{file.name}: {_counted(reached.new, 'passage')} added{there}{gone}.")
-            if unread := self._shared.kb.info()["passages_to_extract"]:
+            if reached.unread:
                 reader = self._shared.kb.extractor.version
                 self._tell(
-                    f"{_counted(unread, 'passage')} can be found but have no facts yet: {reader}, which read the "
-                    "others, can read them by `langgraph-rag index --model` once this page is closed."
+                    f"No facts yet out of {_counted(reached.unread, 'passage')}, which can be found all the same: "
+                    f"{reader} read the others, and reads these by `langgraph-rag index --model` once the page is closed."
                 )
         finally:
             if not under_way.is_deleted:

@@ -28,11 +28,15 @@ class File(Protocol):
 
 
 class Progress(NamedTuple):
-    """How many passages are done, how many of these are new, and how many of earlier versions were removed."""
+    """How many passages are done, how many of these are new, and how many of earlier versions were removed.
+
+    `unread` are those of the whole knowledge base that were to be read for facts and could not be.
+    """
 
     done: int = 0
     new: int = 0
     removed: int = 0
+    unread: int = 0
 
 
 async def read(file: File) -> list[Passage]:
@@ -65,4 +69,4 @@ async def update(kb: KnowledgeBase, passages: list[Passage]) -> AsyncIterator[Pr
         new += added["added"]
         yield Progress(start + len(batch), new)
     updated = await asyncio.to_thread(kb.update, passages, progress=False)
-    yield Progress(len(passages), new + updated["added"], updated["removed"])
+    yield Progress(len(passages), new + updated["added"], updated["removed"], updated["failed"])

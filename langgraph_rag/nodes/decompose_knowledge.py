@@ -8,7 +8,7 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from langgraph_rag.matching import triple_text
+from langgraph_rag.matching import triple_key, triple_text
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.answering import TitledText
 from langgraph_rag.records import Candidate, ScoredPassage, Source, Triple
@@ -46,7 +46,7 @@ async def into_documents(kb: KnowledgeBase, extractor: TripleExtractor, ids: Seq
 async def nearest_triples(kb: KnowledgeBase, queries: Sequence[str], most: int) -> list[Candidate]:
     """Return the triples of the whole knowledge base that are nearest to each of some queries."""
     found = await asyncio.gather(*(kb.asearch_triples(query, most) for query in queries))
-    return list({triple_text(entry["triple"]): _fact(entry) for entry in chain.from_iterable(found)}.values())
+    return list({triple_key(entry["triple"]): _fact(entry) for entry in chain.from_iterable(found)}.values())
 
 
 def all_knowledge(into: Decomposition, extractor: TripleExtractor) -> WholeGraph:
