@@ -141,7 +141,7 @@ class ChatPage:
                 reader = self._shared.kb.extractor.version
                 self._tell(
                     f"No facts yet out of {_counted(reached.unread, 'passage')}, which can be found all the same: "
-                    f"{reader} read the others, and reads these by `langgraph-rag index --model` once the page is closed."
+                    f"{reader} read the others; `langgraph-rag index --model` has it read these, once this page is closed."
                 )
         finally:
             if not under_way.is_deleted:
