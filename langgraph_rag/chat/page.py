@@ -141,7 +141,7 @@ class ChatPage:
                 reader = self._shared.kb.extractor.version
                 self._tell(
                     f"No facts yet out of {_counted(reached.unread, 'passage')}, which can be found all the same: "
-                    f"{reader} read the others; `langgraph-rag index --model` has it read these, once this page is closed."
+                    f"{reader} read the others. Close this page and run `langgraph-rag index --model` to have them."
                 )
         finally:
             if not under_way.is_deleted:
