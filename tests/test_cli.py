@@ -87,6 +87,9 @@ def test_files_and_folders_of_every_kind_are_indexed_and_the_second_time_nothing
             "list.txt": "Eggs: none, a nest: none.",
             "picture.png": b"\x89PNG",
             ".hidden/secret.txt": "Not to be read.",
+            "deep/node_modules/left-pad/readme.md": "Not to be read.",
+            "env/pyvenv.cfg": "",
+            "env/lib/license.txt": "Not to be read.",
         },
     )
     single = write(tmp_path, {"skellby.MD": "Skellby is a village in Norland."}) / "skellby.MD"
@@ -100,6 +103,14 @@ def test_files_and_folders_of_every_kind_are_indexed_and_the_second_time_nothing
         stored = {passage["title"]: passage for passage in kb.passages([p["id"] for p in kb.search("Norland", 9)])}
     assert set(stored) == {"Orla Vint", "The Salt Road", "Pellworth", "Herons", "Skellby", "list"}
     assert stored["Pellworth"].get("source") == str(docs / "deep/er/pellworth.md")
+
+
+def test_a_folder_of_programs_is_read_where_it_is_named_itself(tmp_path: Path) -> None:
+    write(tmp_path / "node_modules", {"pyvenv.cfg": "", "kell.txt": "Kell is an isle.", "__pycache__/a.txt": "No."})
+
+    done = run("index", tmp_path / "node_modules", "--kb", tmp_path / "kb")
+
+    assert done.stdout.startswith("1 passages added")
 
 
 def test_files_of_other_kinds_are_told_but_not_those_of_the_knowledge_base(

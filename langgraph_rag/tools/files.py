@@ -1,6 +1,7 @@
 """Read documents from files and folders: JSON lines, Markdown, plain text."""
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from langgraph_rag.tools.topics import opening_of
 
 _JSON_LINES, _MARKDOWN, _PLAIN = {".jsonl", ".ndjson"}, {".md", ".markdown"}, {".txt"}
 READABLE = sorted(_JSON_LINES | _MARKDOWN | _PLAIN)
+_INSTALLED = {"node_modules", "__pycache__"}  # folders that programs fill
 _LISTED = 20  # problems told at once
 
 
@@ -56,7 +58,7 @@ def read_what_can_be(
 
 
 def of_other_kinds(folders: Iterable[Path]) -> list[Path]:
-    """Return the files in folders that are of no kind that is read; hidden ones do not count."""
+    """Return the files in folders that are of no kind that is read; those that are passed over do not count."""
     inside = (file for folder in folders if folder.is_dir() for file in _inside(folder))
     return [file for file in inside if file.suffix.lower() not in READABLE]
 
@@ -96,9 +98,15 @@ def _files(source: Path) -> Iterator[Path]:
         yield source
 
 
-def _inside(folder: Path) -> Iterator[Path]:
-    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    return (file for file in files if not any(part.startswith(".") for part in file.relative_to(folder).parts))
+def _inside(folder: Path) -> list[Path]:
+    found: list[Path] = []
+    for where, folders, files in os.walk(folder):
+        if "pyvenv.cfg" in files and Path(where) != folder:  # a virtual environment
+            folders.clear()
+            continue
+        folders[:] = [name for name in folders if not name.startswith(".") and name not in _INSTALLED]
+        found += [Path(where, name) for name in files if not name.startswith(".")]
+    return sorted(file for file in found if file.is_file())
 
 
 def _documents(file: Path, names: Mapping[str, str]) -> list[dict[str, object]]:
