@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from langgraph_rag.background import run_in_background
 from langgraph_rag.context import Context
 from langgraph_rag.errors import EmptyKnowledgeBaseError, QuestionError
-from langgraph_rag.records import Result, ScoredPassage, origin_of
+from langgraph_rag.records import Passage, Result, ScoredPassage, origin_of
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -169,7 +169,7 @@ def _tool(
 async def _shown(kb: KnowledgeBase, found: list[ScoredPassage]) -> tuple[str, list[Any]]:
     records = await kb.apassages([passage["id"] for passage in found])
     text = "\n\n".join(f"{record['title']} ({record['id']})\n{record['text']}" for record in records)
-    kept = [{name: record[name] for name in ("id", "title", "text")} for record in records]
+    kept = [{name: value for name, value in record.items() if name in Passage.__annotations__} for record in records]
     return text or "Nothing was found.", kept
 
 

@@ -1,6 +1,6 @@
 """Plain, JSON-like data: what the knowledge base stores, what graph states hold, what callers receive."""
 
-from typing import Annotated, Literal, NotRequired, TypeVar
+from typing import Annotated, Any, Literal, NotRequired, TypeVar
 
 from typing_extensions import TypedDict
 
@@ -8,12 +8,16 @@ T = TypeVar("T")
 
 
 class Passage(TypedDict):
-    """A unit of retrieval: some 50 to 250 words with the title of what they are about."""
+    """A unit of retrieval: some 50 to 250 words with the title of what they are about.
+
+    `metadata` is what else its document says of itself, such as page or URL, as JSON values.
+    """
 
     id: str
     title: str
     text: str
     source: NotRequired[str]
+    metadata: NotRequired[dict[str, Any]]
 
 
 class Record(Passage):

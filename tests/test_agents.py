@@ -150,7 +150,8 @@ async def test_passages_are_searched(kb: KnowledgeBase) -> None:
     assert (
         found.content == "Pellworth (pellworth)\nPellworth is a harbour town in Norland. The town was founded in 1644."
     )
-    assert [passage["id"] for passage in found.artifact] == ["pellworth"]
+    (passage,) = found.artifact
+    assert (passage["id"], passage["source"]) == ("pellworth", "gazetteer.txt")
 
 
 async def test_triples_are_searched(kb: KnowledgeBase) -> None:

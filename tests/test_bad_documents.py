@@ -28,6 +28,8 @@ from langgraph_rag.tools.embeddings import load_embeddings
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 GOOD = {"id": "good", "text": "A good document."}
+CIRCULAR: list[Any] = []
+CIRCULAR.append(CIRCULAR)
 
 
 # --- documents -------------------------------------------------------------------------------------------------------
@@ -57,6 +59,23 @@ GOOD = {"id": "good", "text": "A good document."}
         (
             {"title": "Big", "text": "An " + "x" * 1_000_001},
             "document 2 (Big): expected passages of at most 1,000,000 char",
+        ),
+        (
+            {"text": "x", "author": "half of \ud83d"},
+            "document 2: its metadata cannot be kept: expected text, got half a",
+        ),
+        (
+            {"text": "x", "\ud83d": 1},
+            "document 2: its metadata cannot be kept: expected text, got half a surrogate pair",
+        ),
+        (
+            {"text": "x", "page": CIRCULAR},
+            "document 2: its metadata cannot be kept: expected at most 50 levels of lists",
+        ),
+        ({"text": "x", "page": 10**5_000}, "document 2: its metadata cannot be kept: Exceeds the limit"),
+        (
+            Document("x", metadata={"html": "x" * 1_000_000}),
+            "document 2: its metadata cannot be kept: expected at most 1,000,000 characters as JSON, got 1,000,012",
         ),
         (["a"], "document 2: expected a LangChain Document or a dict with text (and id, title), got list"),
     ],

@@ -151,7 +151,7 @@ def test_where_every_file_is_bad_nothing_is_indexed(
 
 def test_json_lines_that_call_their_fields_otherwise_are_taken_with_their_names(tmp_path: Path) -> None:
     documents: list[dict[str, Any]] = [
-        {"key": 7, "name": "Orsby", "body": "A town.", "id": "x"},
+        {"key": 7, "name": "Orsby", "body": "A town.", "id": "x", "page": 3, "by": {"name": "Orla"}},
         {"body": "Kell is an isle.", "id": "kell"},
     ]
     source = write(tmp_path, {"pages.jsonl": lines(documents)}) / "pages.jsonl"
@@ -161,7 +161,10 @@ def test_json_lines_that_call_their_fields_otherwise_are_taken_with_their_names(
 
     with KnowledgeBase.open(tmp_path / "kb") as kb:
         found = {record["id"]: (record["title"], record["text"]) for record in kb.passages(kb.ids())}
+        (orsby, kell) = kb.passages(["7", "kell"])
     assert found == {"7": ("Orsby", "A town."), "kell": ("Kell", "Kell is an isle.")}
+    assert orsby["metadata"] == {"page": 3, "by": {"name": "Orla"}}
+    assert "metadata" not in kell
 
 
 def test_passages_without_triples_are_told(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_adding_nothing_is_fine(empty_kb: KnowledgeBase) -> None:
 
 
 def test_langchain_documents_and_dicts_are_taken_alike(tmp_path: Path) -> None:
-    given = {"id": "a", "title": "Kestrel", "text": "Kestrels hover.", "source": "birds.txt"}
+    given = {"id": "a", "title": "Kestrel", "text": "Kestrels hover.", "source": "birds.txt", "page": 3}
     document = Document("Kestrels hover.", id="a", metadata={"title": "Kestrel", "source": "birds.txt", "page": 3})
     with (
         KnowledgeBase.open(tmp_path / "one", ArithmeticEmbeddings()) as one,
@@ -803,12 +803,14 @@ def test_what_one_opening_deletes_no_other_of_the_process_remembers(
         assert [record["id"] for record in run_in_background(second.apassages(["skellby", "heron"]))] == ["heron"]
 
 
-async def test_what_one_caller_makes_of_a_passage_no_other_gets(kb: KnowledgeBase) -> None:
+async def test_what_one_caller_makes_of_a_passage_no_other_gets(kb: KnowledgeBase, documents: Documents) -> None:
+    kb.update([{**document, "places": ["Norland"]} for document in documents], progress=False)
     stored = await kb.apassages(["skellby"])
     for _ in range(2):  # as it is read, and as it is remembered
         (record,) = await kb.apassages(["skellby"])
         record["text"] = "changed"
         record["sentences"].clear()
         record["phrases"].append("changed")
+        record["metadata"]["places"].append("changed")
 
     assert await kb.apassages(["skellby"]) == kb.passages(["skellby"]) == stored

@@ -22,8 +22,8 @@ from langgraph_rag.tools.search import SEARCHES
 Documents = list[dict[str, str]]
 
 FERRY = {"title": "Ferry", "text": "The Kell ferry sails from Pellworth.", "source": "ferry.md"}
-GULL = {"title": "Gull", "text": "Gulls nest in Skellby.", "source": "birds.md"}
-TERN = {"title": "Tern", "text": "Terns nest in Pellworth.", "source": "birds.md"}
+GULL = {"title": "Gull", "text": "Gulls nest in Skellby.", "source": "birds.md", "page": "3"}
+TERN = {"title": "Tern", "text": "Terns nest in Pellworth.", "source": "birds.md", "page": "4"}
 STORK = {"title": "Stork", "text": "Storks nest in Norland.", "source": "birds.md"}
 LONG = {"text": " ".join(f"Town {n} is a town on Kell." for n in range(90)), "source": "towns.md"}
 LONGER = {"text": LONG["text"] + " Town 90 is a town on Kell. Town 91 was founded in 1301.", "source": "towns.md"}
@@ -65,6 +65,9 @@ def anew(folder: Path, documents: Sequence[Any]) -> dict[str, Any]:
         ([ISLE, GULL], [ROCK, TERN], (2, 0, 2)),
         ([ISLE], [{**ISLE, "id": "kell"}], (1, 0, 1)),
         ([ISLE], [{**ROCK, "id": "kell"}], (1, 0, 1)),
+        ([GULL, TERN], [{**GULL, "page": "5"}, {**TERN, "by": "Orla"}], (0, 2, 0)),
+        ([LONGER], [{**LONG, "page": "5"}], (1, 3, 1)),
+        ([GULL], [{name: GULL[name] for name in ("title", "text", "source")}], (0, 1, 0)),
     ],
 )
 @pytest.mark.parametrize("look_first", [True, False], ids=["in use", "unused"])
@@ -221,7 +224,7 @@ def test_two_openings_that_store_something_at_once_wait_for_each_other(kb: Knowl
 
 
 # --- several sources -------------------------------------------------------------------------------------------------
-COPY = {**GULL, "source": "copy.md"}
+COPY = {**GULL, "source": "copy.md", "page": "9"}
 
 
 @pytest.mark.parametrize("together", [True, False], ids=["added at once", "added one after the other"])
@@ -236,7 +239,8 @@ def test_a_passage_of_two_sources_outlives_the_update_of_one(
     new = {**TERN, "source": updated}
     assert empty_kb.update([new], progress=False)["removed"] == 0
 
-    assert everything(empty_kb) == anew(tmp_path / "anew", [{**GULL, "source": left}, new])
+    stays = {"birds.md": GULL, "copy.md": COPY}[left]
+    assert everything(empty_kb) == anew(tmp_path / "anew", [stays, new])
     assert empty_kb.update([{**TERN, "source": left}], progress=False)["removed"] == 1
 
 
@@ -309,7 +313,10 @@ def killed_at(number: int, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -
         return changed
 
     for holder, names in (
-        (kb._records, ("insert", "delete", "replace", "add_origins", "remove_origins", "save_facts")),
+        (
+            kb._records,
+            ("insert", "delete", "replace", "add_origins", "update_metadata", "remove_origins", "save_facts"),
+        ),
         (kb._vectors, ("put", "delete")),
     ):
         for name in names:
@@ -317,7 +324,7 @@ def killed_at(number: int, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -
 
 
 BEFORE = [GULL, TERN, ISLE, LONG, COPY]
-AFTER = [STORK, ROCK, LONGER, {**TERN, "source": "copy.md"}]
+AFTER = [STORK, ROCK, {**LONGER, "page": "1"}, {**TERN, "source": "copy.md"}]
 
 
 def test_run_again_after_a_kill_at_any_moment_it_finishes(documents: Documents, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Take documents in every accepted form and make passages of them."""
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from langchain_core.documents import Document
 from langchain_text_splitters import RecursiveCharacterTextSplitter
@@ -8,11 +9,13 @@ from langchain_text_splitters import RecursiveCharacterTextSplitter
 from langgraph_rag.characters import is_text
 from langgraph_rag.errors import DocumentError, DuplicateIdError
 from langgraph_rag.records import Passage
+from langgraph_rag.tools.metadata import to_metadata
 from langgraph_rag.tools.record_store import content_hash
 from langgraph_rag.tools.topics import opening_of
 
 WORDS_PER_PASSAGE = 200
 PLACE = "place in a file"  # the field with what messages call a document that was read from one
+_FIELDS = ("id", "title", "text", "source", PLACE)  # all others are metadata
 _LONGEST = 1_000_000  # characters of a passage: what spaCy takes at once
 AnyDocument = Document | Mapping[str, object]
 
@@ -25,11 +28,13 @@ _splitter = RecursiveCharacterTextSplitter(
 def to_passages(documents: Iterable[AnyDocument]) -> list[Passage]:
     """Make passages of documents; the same passage given twice counts once, unless it has two sources.
 
-    A document with an id is one passage and is kept whole. One without is split at about 200 words, keeping title and
-    source, and its passages get the hash of their content as id. One without a title gets what it opens with as title.
+    A document with an id is one passage and is kept whole. One without is split at about 200 words, keeping title,
+    source and metadata, and its passages get the hash of their content as id. One without a title gets what it opens
+    with as title.
 
     Raises:
-        DocumentError: when a document has no text, is of another kind or makes a passage of over 1,000,000 characters.
+        DocumentError: when a document has no text, is of another kind, makes a passage of over 1,000,000 characters or
+            has metadata that cannot be kept.
         DuplicateIdError: when one id comes with two different texts.
     """
     first: dict[str, tuple[Passage, str]] = {}
@@ -47,7 +52,9 @@ def to_passages(documents: Iterable[AnyDocument]) -> list[Passage]:
 
 def _fields(document: AnyDocument, number: int) -> Mapping[str, object]:
     if isinstance(document, Document):
-        return {**document.metadata, "id": document.id, "text": document.page_content}
+        rest = dict(document.metadata)
+        own = {name: rest.pop(name, None) for name in ("title", "source")}
+        return {**own, "id": document.id, "text": document.page_content, "metadata": rest}
     if isinstance(document, Mapping):
         return document
     raise DocumentError(
@@ -65,6 +72,7 @@ def _passages(fields: Mapping[str, object], place: str) -> Iterable[Passage]:
         raise DocumentError(f"{place} ({ascii(id_ or title)}): expected text, got half a surrogate pair")
     title = " ".join(title.splitlines()) or opening_of(text)  # the hash of a passage takes its first line for the title
     text = _without_heading(title, text)
+    metadata = _metadata(fields, place)
     for part in [text] if id_ else _splitter.split_text(text):
         if len(part) > _LONGEST:
             raise DocumentError(
@@ -74,7 +82,21 @@ def _passages(fields: Mapping[str, object], place: str) -> Iterable[Passage]:
         passage = Passage(id=id_ or content_hash(title, part), title=title, text=part.strip())
         if source:
             passage["source"] = source
+        if metadata:
+            passage["metadata"] = metadata
         yield passage
+
+
+def _metadata(fields: Mapping[str, object], place: str) -> dict[str, Any]:
+    """Return the fields that a passage has no place for, and what a document has in a field `metadata` itself."""
+    rest = {name: value for name, value in fields.items() if name not in _FIELDS}
+    if isinstance(inner := rest.get("metadata"), Mapping):
+        del rest["metadata"]
+        rest |= inner
+    try:
+        return to_metadata(rest)
+    except ValueError as error:
+        raise DocumentError(f"{place}: its metadata cannot be kept: {error}") from error
 
 
 def _without_heading(title: str, text: str) -> str:

@@ -153,7 +153,8 @@ def _document(line: str, names: Mapping[str, str], place: str) -> dict[str, obje
         )
     if not isinstance(text := fields[wanted], str) or not text.strip():
         raise DocumentError(f"{place}: expected a text in {wanted!r}, got {text!r:.80}")
-    return {**fields, **{ours: fields[theirs] for ours, theirs in names.items() if theirs in fields}}
+    others = {name: value for name, value in fields.items() if name not in names.values()}
+    return {**others, **{ours: fields[theirs] for ours, theirs in names.items() if theirs in fields}}
 
 
 def _read(file: Path) -> str:

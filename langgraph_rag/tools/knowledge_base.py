@@ -5,6 +5,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
+from copy import deepcopy
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -175,7 +176,8 @@ class KnowledgeBase:
     def add(self, documents: Iterable[AnyDocument], *, progress: bool = True) -> Added:
         """Add documents: LangChain `Document`s or dicts with `text` and, if you like, `id`, `title` and `source`.
 
-        What is already there is skipped, so an interrupted call is finished by calling again.
+        All else in them is kept as metadata. What is already there is skipped, so an interrupted call is finished by
+        calling again.
 
         Raises:
             DocumentError: when a document is empty or not a document; nothing is stored then.
@@ -183,7 +185,8 @@ class KnowledgeBase:
             KnowledgeBaseError: when another process has the knowledge base open to change it.
         """
         self._check_writable()
-        passages, origins = _unique(to_passages(documents))
+        given = to_passages(documents)
+        passages, _ = _unique(given)
         with self._lock.writing:
             new, changed = self._indexer.compare(passages)
             if changed:
@@ -192,15 +195,16 @@ class KnowledgeBase:
                     "(`update`, on the command line `index --update`)"
                 )
             self._indexer.store(new, progress=progress)
-            self._records.add_origins(origins)
+            self._records.add_origins(given)
             return self._read_out(passages, added=len(new), progress=progress)
 
     def update(self, documents: Iterable[AnyDocument], *, progress: bool = True) -> Updated:
         """Add documents, and remove what earlier versions of them left.
 
-        A passage whose id is stored with another text or title is replaced. What came from the source of a document
-        and is in no document of that source any more is removed, unless it came from another source, too: so give all
-        that comes from a source at once. An interrupted call is finished by calling again.
+        A passage whose id is stored with another text or title is replaced, and so is metadata that differs. What came
+        from the source of a document and is in no document of that source any more is removed, unless it came from
+        another source, too: so give all that comes from a source at once. An interrupted call is finished by calling
+        again.
 
         Raises:
             DocumentError: when a document is empty or not a document; nothing is changed then.
@@ -208,12 +212,14 @@ class KnowledgeBase:
             KnowledgeBaseError: when another process has the knowledge base open to change it.
         """
         self._check_writable()
-        passages, origins = _unique(to_passages(documents))
+        given = to_passages(documents)
+        passages, origins = _unique(given)
         with self._lock.writing:
             new, changed = self._indexer.compare(passages)
             self._indexer.store(new, progress=progress)
             self._indexer.replace(changed, progress=progress)
-            self._records.add_origins(origins)
+            self._records.add_origins(given)
+            self._records.update_metadata(given)
             removed = self._remove(self._left_over(origins)) + len(changed)
             added = self._read_out(passages, added=len(new) + len(changed), progress=progress)
         return Updated(**added, removed=removed)
@@ -507,6 +513,8 @@ def _as_found(record: Record, score: float) -> FoundPassage:
     found = FoundPassage(id=record["id"], title=record["title"], text=record["text"], score=score)
     if source := record.get("source"):
         found["source"] = source
+    if metadata := record.get("metadata"):
+        found["metadata"] = metadata
     return found
 
 
@@ -518,7 +526,10 @@ def _unique(passages: Sequence[Passage]) -> tuple[list[Passage], list[Origin]]:
 
 def _copied(record: Record) -> Record:
     """Return a record that who gets it may change."""
-    return {**record, "sentences": [*record["sentences"]], "phrases": [*record["phrases"]]}
+    copied: Record = {**record, "sentences": [*record["sentences"]], "phrases": [*record["phrases"]]}
+    if metadata := record.get("metadata"):
+        copied["metadata"] = deepcopy(metadata)
+    return copied
 
 
 def _lock_of(path: Path) -> WriteLock:

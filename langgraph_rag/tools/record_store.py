@@ -19,9 +19,10 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.matching import triple_key, triple_text
-from langgraph_rag.records import Record, ScoredPassage, Source, Statement, Triple
+from langgraph_rag.records import Passage, Record, ScoredPassage, Source, Statement, Triple
 from langgraph_rag.tools.change_log import ChangeLog
 from langgraph_rag.tools.database import Database
+from langgraph_rag.tools.metadata import MetadataTable
 from langgraph_rag.tools.stop_words import stop_words
 from langgraph_rag.tools.vectors import Matrix
 
@@ -97,6 +98,7 @@ class RecordStore:
             self._db.execute(_VECTORS)  # which what earlier versions made does not have yet
             if not self._db.has("origins"):  # nor this
                 self._db.executescript(_ORIGINS)
+            self._metadata = MetadataTable(self._db)
         except sqlite3.DatabaseError as error:
             raise KnowledgeBaseError(f"{path} is not a knowledge base of this package: {error}") from error
         found = int(self.meta("format") or 0)
@@ -146,6 +148,7 @@ class RecordStore:
                 "INSERT INTO passages (id, title, text, source, hash, sentences, phrases) VALUES (?, ?, ?, ?, ?, ?, ?)",
                 rows,
             )
+            self._metadata.put(records)
         self.changes.add([record["id"] for record in records])
 
     def delete(self, ids: Sequence[str]) -> list[str]:
@@ -171,7 +174,10 @@ class RecordStore:
 
     def passages(self, ids: Sequence[str]) -> list[Record]:
         """Return the stored passages of the given ids, in that order; unknown ids are left out."""
-        query = "SELECT id, title, text, source, hash, sentences, phrases FROM passages WHERE id IN"
+        query = (
+            "SELECT id, title, text, passages.source, hash, sentences, phrases, fields FROM passages LEFT JOIN "
+            "metadata ON passage = number AND metadata.source = coalesce(passages.source, '') WHERE id IN"
+        )
         found = {row[0]: _record(row) for row in self._db.by_ids(query, ids)}
         return [found[id_] for id_ in dict.fromkeys(ids) if id_ in found]
 
@@ -229,12 +235,19 @@ class RecordStore:
         kept = {id_ for id_, _ in set(self._db.by_ids(query, ids)).difference(origins)}
         return [id_ for id_ in ids if id_ not in kept]
 
-    def add_origins(self, origins: Sequence[Origin]) -> None:
-        """Note where stored passages come from, besides what is known of them."""
-        rows = [(source, id_) for id_, source in origins]
+    def add_origins(self, passages: Sequence[Passage]) -> None:
+        """Note where stored passages come from, besides what is known of them, and their metadata there."""
+        query = "INSERT OR IGNORE INTO origins SELECT number, ? FROM passages WHERE id = ?"
         with self._db.change():
-            query = "INSERT OR IGNORE INTO origins SELECT number, ? FROM passages WHERE id = ?"
-            self._db.executemany(query, rows)
+            new = [p for p in passages if self._db.execute(query, (p.get("source", ""), p["id"])).rowcount]
+            self._metadata.put(new)
+
+    def update_metadata(self, passages: Sequence[Passage]) -> None:
+        """Store the metadata of stored passages where they differ."""
+        with self._db.change():
+            changed = self._metadata.differing(passages)
+            self._metadata.put(changed)
+        self.changes.add([passage["id"] for passage in changed])
 
     def remove_origins(self, origins: Sequence[Origin]) -> None:
         """Note that passages do not come from there any more; they are shown with the first source that is left."""
@@ -377,12 +390,14 @@ class RecordStore:
 
 
 def _record(row: tuple[Any, ...]) -> Record:
-    id_, title, text, source, hash_, sentences, phrases = row
+    id_, title, text, source, hash_, sentences, phrases, metadata = row
     record = Record(
         id=id_, title=title, text=text, hash=hash_, sentences=json.loads(sentences), phrases=json.loads(phrases)
     )
     if source:
         record["source"] = source
+    if metadata:
+        record["metadata"] = json.loads(metadata)
     return record
 
 

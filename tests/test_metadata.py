@@ -1,0 +1,189 @@
+"""What documents say of themselves besides title and text: it comes back with their passages, and goes nowhere else."""
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import DOCUMENTS
+from fakes import ArithmeticEmbeddings
+from langchain_core.documents import Document
+from langchain_core.language_models import BaseChatModel
+from langgraph.checkpoint.memory import InMemorySaver
+
+from langgraph_rag import knowledge_base_tools
+from langgraph_rag.methods import METHODS
+from langgraph_rag.offline.model import OfflineModel
+from langgraph_rag.records import Record
+from langgraph_rag.tools.documents import AnyDocument, to_passages
+from langgraph_rag.tools.extraction import RuleExtractor
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+ISLE = {"id": "isle", "title": "Kell", "text": "Kell is an island in Norland.", "source": "isles.pdf"}
+LIKE_FIELDS = {"id": 7, "text": "x", "metadata": {"page": 1}}
+MARK = "page-one-thousand-and-one"
+
+
+def kept(document: AnyDocument) -> Any:
+    (passage,) = to_passages([document])
+    return passage.get("metadata")
+
+
+# --- what is kept ----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("document", "metadata"),
+    [
+        (Document("Kell.", id="a", metadata={"title": "Kell", "source": "a.pdf", "page": 3}), {"page": 3}),
+        (Document("Kell.", metadata=LIKE_FIELDS), LIKE_FIELDS),
+        ({"text": "Kell.", "page": 3, "by": ["Orla"]}, {"page": 3, "by": ["Orla"]}),
+        ({"text": "Kell.", "page": 3, "metadata": {"by": "Orla"}}, {"page": 3, "by": "Orla"}),
+        ({"text": "Kell.", "metadata": "Orla"}, {"metadata": "Orla"}),
+        ({"text": "Kell.", "metadata": {}}, None),
+        (Document("Kell."), None),
+    ],
+)
+def test_what_is_no_field_of_a_passage_is_its_metadata(document: AnyDocument, metadata: Any) -> None:
+    assert kept(document) == metadata
+    assert to_passages(to_passages([document])) == to_passages([document])
+
+
+@pytest.mark.parametrize(
+    ("value", "as_json"),
+    [
+        (date(1968, 5, 3), "1968-05-03"),
+        (Path("a/b.pdf"), "a/b.pdf"),
+        (Decimal("1.50"), "1.50"),
+        ((1, 2), [1, 2]),
+        (np.int64(3), 3),
+        (np.array([0.5, 1.5]), [0.5, 1.5]),
+        (float("nan"), None),
+        (np.float32("inf"), None),
+        (2**64, "18446744073709551616"),
+        ({1: {None: True}}, {"1": {"None": True}}),
+    ],
+)
+def test_what_json_cannot_express_is_kept_as_text_and_no_number_as_nothing(value: Any, as_json: Any) -> None:
+    assert kept({"text": "Kell.", "value": value}) == {"value": as_json}
+
+
+# --- where it comes back ---------------------------------------------------------------------------------------------
+async def test_it_comes_back_with_the_passage_wherever_that_is_looked_up(empty_kb: KnowledgeBase) -> None:
+    empty_kb.add([{**ISLE, "page": 3, "by": {"name": "Orla"}}], progress=False)
+    search = knowledge_base_tools(empty_kb)[0]
+    called = await search.ainvoke({"type": "tool_call", "name": search.name, "args": {"query": "isle"}, "id": "1"})
+
+    looked_up: list[Sequence[Any]] = [
+        empty_kb.passages(["isle"]),
+        await empty_kb.apassages(["isle"]),
+        empty_kb.search("isle"),
+        called.artifact,
+    ]
+
+    assert [passage["metadata"] for (passage,) in looked_up] == [{"page": 3, "by": {"name": "Orla"}}] * 4
+    assert "Orla" not in called.content
+
+
+def test_all_parts_of_a_text_have_it(empty_kb: KnowledgeBase) -> None:
+    text = " ".join(f"Town {n} is a town on Kell." for n in range(90))
+
+    empty_kb.add([Document(text, metadata={"page": 3})], progress=False)
+
+    assert [record["metadata"] for record in empty_kb.passages(empty_kb.ids())] == [{"page": 3}] * 4
+
+
+def test_of_a_passage_in_two_documents_that_of_the_first_is_shown(empty_kb: KnowledgeBase) -> None:
+    empty_kb.add([{**ISLE, "page": 3}, {**ISLE, "page": 4}, {**ISLE, "source": "copy.pdf", "page": 5}], progress=False)
+    assert empty_kb.passages(["isle"])[0]["metadata"] == {"page": 3}
+
+    empty_kb.delete(sources=["isles.pdf"])
+
+    (record,) = empty_kb.passages(["isle"])
+    assert (record["source"], record["metadata"]) == ("copy.pdf", {"page": 5})
+
+
+async def test_it_is_in_no_prompt_event_or_checkpoint(tmp_path: Path, embeddings: ArithmeticEmbeddings) -> None:
+    said: list[str] = []
+
+    class Listening(OfflineModel):
+        def _generate(self, messages: Any, *rest: Any, **options: Any) -> Any:
+            said.append(str(messages))
+            return super()._generate(messages, *rest, **options)
+
+    question = {"question": "Who directed the film that Casper Holm produced?"}
+    with KnowledgeBase.open(tmp_path / "kb", embeddings) as kb:
+        kb.add([{**document, "page": MARK} for document in DOCUMENTS], progress=False)
+        for name, method in METHODS.items():
+            saver = InMemorySaver()
+            model: BaseChatModel = Listening()
+            graph = method.create(model, kb).compile(checkpointer=saver)
+            thread = {"configurable": {"thread_id": name}}
+            modes = ["custom", "values", "updates", "messages"]
+            said += [str(part) async for part in graph.astream(question, thread, stream_mode=modes)]
+            said += [str(saver.storage), str(saver.writes), str(saver.blobs)]
+
+    assert len(said) > len(METHODS) * 5
+    assert not any(MARK in text for text in [*said, *embeddings.embedded])
+
+
+# --- changes ---------------------------------------------------------------------------------------------------------
+class Counting(RuleExtractor):
+    read = 0
+
+    async def extract(self, passages: Sequence[Record]) -> Any:
+        Counting.read += len(passages)
+        async for readings in super().extract(passages):
+            yield readings
+
+
+async def test_an_update_replaces_it_without_embedding_or_reading_and_add_leaves_it(tmp_path: Path) -> None:
+    embeddings = ArithmeticEmbeddings()
+    with KnowledgeBase.open(tmp_path / "kb", embeddings, extractor=Counting()) as kb:
+        kb.add([{**ISLE, "page": 3}], progress=False)
+        done = (len(embeddings.embedded), Counting.read)
+
+        kb.add([{**ISLE, "page": 4}], progress=False)
+        assert (await kb.apassages(["isle"]))[0]["metadata"] == {"page": 3}
+
+        kb.update([{**ISLE, "page": 4}], progress=False)
+        assert (await kb.apassages(["isle"]))[0]["metadata"] == {"page": 4}
+
+        kb.update([ISLE], progress=False)
+        assert "metadata" not in (await kb.apassages(["isle"]))[0]
+        assert (len(embeddings.embedded), Counting.read) == done == (done[0], 1)
+
+
+@pytest.mark.parametrize("may_change", [True, False], ids=["in the same process", "in another one"])
+async def test_a_reader_sees_what_another_opening_changed(
+    empty_kb: KnowledgeBase, embeddings: ArithmeticEmbeddings, may_change: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    empty_kb.add([{**ISLE, "page": 3}], progress=False)
+    with KnowledgeBase.open(empty_kb.path, embeddings) as reader:
+        monkeypatch.setattr(reader._lock, "held", may_change)
+        assert (await reader.apassages(["isle"]))[0]["metadata"] == {"page": 3}
+
+        empty_kb.update([{**ISLE, "page": 4}], progress=False)
+
+        assert (await reader.apassages(["isle"]))[0]["metadata"] == {"page": 4}
+
+
+def test_a_folder_made_before_it_was_kept_gets_it_by_an_update(
+    kb: KnowledgeBase, documents: list[dict[str, str]], embeddings: ArithmeticEmbeddings
+) -> None:
+    kb.close()
+    with closing(sqlite3.connect(kb.path / "records.sqlite")) as records:
+        records.execute("DROP TABLE metadata")
+
+    with KnowledgeBase.open(kb.path, embeddings) as older:
+        before = older.passages(older.ids())
+        paged = [{**document, "page": 3} for document in documents]
+        older.add(paged, progress=False)
+        assert older.passages(older.ids()) == before
+        older.update(paged, progress=False)
+
+    with KnowledgeBase.open(kb.path, embeddings) as reopened:
+        assert reopened.passages(reopened.ids()) == [{**record, "metadata": {"page": 3}} for record in before]
