@@ -167,6 +167,22 @@ def test_json_lines_that_call_their_fields_otherwise_are_taken_with_their_names(
     assert "metadata" not in kell
 
 
+@pytest.mark.parametrize("field", ["text", "title", "id"])
+def test_a_field_that_no_line_of_a_file_has_is_an_error(
+    field: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    documents: list[dict[str, Any]] = [
+        {"text": "Kell is an isle.", "name": "Kell"},
+        {"text": "Orsby is a town.", "page": 3},
+    ]
+    source = write(tmp_path, {"pages.jsonl": lines(documents)}) / "pages.jsonl"
+
+    said = refuse(monkeypatch, capsys, "index", source, "--kb", tmp_path / "kb", f"--{field}-field", "nmae")
+
+    assert all(fragment in said for fragment in ("pages.jsonl", field, "'nmae'", "got the fields 'text', 'name'"))
+    assert not (tmp_path / "kb").exists()
+
+
 def test_passages_without_triples_are_told(tmp_path: Path) -> None:
     source = write(tmp_path, {"heron.txt": "Still. Waiting."}) / "heron.txt"
 
@@ -708,6 +724,11 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
         {"a.jsonl": '{"id": "b", "text": "half of \\ud83d"}'},
         "docs",
         ["expected text, got half a surrogate pair"],
+    ),
+    "a number of too many digits": (
+        {"a.jsonl": f'{{"text": "Kell.", "page": {"1" * 5_000}}}'},
+        "docs",
+        ["a.jsonl, line 1: expected a JSON object, got "],
     ),
     "a title that is a number": (
         {"a.jsonl": '{"text": "Kell.", "title": 7}'},

@@ -130,20 +130,31 @@ def _sections(text: str, file: Path) -> list[tuple[str, str]]:
 
 def _json_lines(text: str, file: Path, names: Mapping[str, str]) -> list[dict[str, object]]:
     documents: list[dict[str, object]] = []
+    there: dict[str, object] = {}
     for number, line in enumerate(text.split("\n"), start=1):  # not splitlines(): JSON may hold U+2028 as it is
         if line.strip():
             place = f"{file}, line {number}"
-            documents.append({"source": str(file), **_document(line, names, place), PLACE: place})
+            fields = _fields(line, place)
+            documents.append({"source": str(file), **_document(fields, names, place), PLACE: place})
+            there |= dict.fromkeys(fields)
+    for ours, theirs in names.items():
+        if theirs not in (ours, *there):
+            got = ", ".join(map(repr, there))
+            raise DocumentError(f"{file}: expected a field {theirs!r} ({ours}) in some line, got the fields {got}")
     return documents
 
 
-def _document(line: str, names: Mapping[str, str], place: str) -> dict[str, object]:
+def _fields(line: str, place: str) -> dict[str, object]:
     try:
         fields = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # plain ValueError: a number of too many digits
         raise DocumentError(f"{place}: expected a JSON object, got {line[:80]!r} ({error})") from error
     if not isinstance(fields, dict):
         raise DocumentError(f"{place}: expected a JSON object with a text, got {line[:80]!r}")
+    return fields
+
+
+def _document(fields: Mapping[str, object], names: Mapping[str, str], place: str) -> dict[str, object]:
     wanted = names.get("text", "text")
     if wanted not in fields:
         got = f"the fields {', '.join(map(repr, fields))}" if fields else "no fields"
