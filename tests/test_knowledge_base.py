@@ -461,6 +461,16 @@ def test_what_is_left_of_a_merged_fact_is_spelled_as_the_remaining_passage_spell
     assert empty_kb.graph.networkx.nodes["norland"]["name"] == "Norland"
 
 
+def test_more_passages_than_one_query_takes_are_deleted_with_the_fact_that_all_state(empty_kb: KnowledgeBase) -> None:
+    ids = [f"note-{number}" for number in range(501)]
+    empty_kb.add([{"id": id_, "text": "Skellby lies in Norland."} for id_ in ids], progress=False)
+    empty_kb.embed_triples(progress=False)
+
+    assert empty_kb.delete(ids) == len(ids)
+
+    assert vectors(empty_kb) == {"passages": {}, "triples": {}}
+
+
 def test_deleting_everything_leaves_nothing(kb: KnowledgeBase) -> None:
     kb.embed_triples(progress=False)
 

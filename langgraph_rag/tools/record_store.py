@@ -154,8 +154,8 @@ class RecordStore:
     def delete(self, ids: Sequence[str]) -> list[str]:
         """Remove passages and all that came from them alone; return the ids of triple vectors nobody needs now."""
         with self._db.change():
-            doomed = [row[0] for row in self._db.by_ids(
-                "SELECT DISTINCT vector FROM triples JOIN passages ON number = passage WHERE id IN", ids)]  # fmt: skip
+            query = "SELECT vector FROM triples JOIN passages ON number = passage WHERE id IN"
+            doomed = list(dict.fromkeys(row[0] for row in self._db.by_ids(query, ids)))
             self._db.by_ids("DELETE FROM passages WHERE id IN", ids)
             kept = {row[0] for row in self._db.by_ids("SELECT DISTINCT vector FROM triples WHERE vector IN", doomed)}
             unused = [vector for vector in doomed if vector not in kept]
