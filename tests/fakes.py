@@ -120,7 +120,7 @@ def contents(kb: KnowledgeBase) -> dict[str, Any]:
     ids = sorted(kb._records.ids())
     graph = kb.graph.networkx
     return {
-        "info": {name: value for name, value in kb.info().items() if name != "path"},
+        "info": {name: value for name, value in kb.info().items() if name not in ("path", "vectors")},
         "records": kb.passages(ids),
         "triples": kb.triples(ids),
         "vectors": {name: sorted(stored) for name, stored in vectors(kb).items()},

@@ -43,6 +43,10 @@ def index(
     ] = None,
     cache: Cache = None,
     embeddings: EmbeddingsName = None,
+    chroma: Annotated[
+        str | None,
+        typer.Option(help="Address of a Chroma server for the vectors, or `folder`; by default where they lay last."),
+    ] = None,
     embed_triples: Annotated[
         bool, typer.Option("--embed-triples", help="Embed the triples now instead of when they are first needed.")
     ] = False,
@@ -66,7 +70,7 @@ def index(
     for problem in problems:
         typer.echo(f"warning: left out {problem}", err=True)
     _tell_of_other_kinds(sources, kb)
-    with KnowledgeBase.open(kb, embedder(embeddings), extractor=_extractor(model, cache)) as base:
+    with KnowledgeBase.open(kb, embedder(embeddings), extractor=_extractor(model, cache), chroma=chroma) as base:
         if isinstance(base.extractor, ReadBefore):
             raise KnowledgeBaseError(
                 f"the triples in {kb} were read by {base.extractor.version}: name that model with --model, or give "

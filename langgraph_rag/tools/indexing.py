@@ -53,6 +53,7 @@ class Indexer:
     def remove(self, ids: Sequence[str]) -> None:
         """Remove passages with all that came from them alone."""
         if ids:
+            self.repair()
             unused = self._records.delete(ids)
             self._vectors.delete(ids, unused)
             self._similarity.forget_triples(unused)
@@ -65,6 +66,7 @@ class Indexer:
         progress: bool,
     ) -> None:
         """Analyse, embed and put passages; while one batch is embedded, the next one is analysed."""
+        self.repair()
         if passages and self._records.meta("embeddings") is None:
             self._records.set_meta("embeddings_probe", ",".join(map(str, self._similarity.embed([_PROBE])[0])))
             self._records.set_meta("embeddings", self._embedder)
@@ -85,7 +87,10 @@ class Indexer:
                 bar.update(len(records))
 
     def repair(self) -> None:
-        """Bring the vectors back in step with the records after a kill, or after the vectors were lost."""
+        """Bring the vectors back in step with the records after a kill, or after the vectors were lost.
+
+        Before each change, too: two that a server cut short, one after the other, could leave the numbers equal.
+        """
         if self._vectors.count() == self._records.count():
             return
         recorded, indexed = self._records.ids(), set(self._vectors.ids())

@@ -39,7 +39,7 @@ from langgraph_rag.tools.similarity import Similarity
 from langgraph_rag.tools.text import text_pipeline
 from langgraph_rag.tools.triple_graph import TripleGraph
 from langgraph_rag.tools.triple_reading import TripleReader
-from langgraph_rag.tools.vector_index import FORKED, VectorIndex
+from langgraph_rag.tools.vector_index import FORKED, VectorIndex, open_vectors
 from langgraph_rag.tools.write_lock import LOCK, WriteLock
 
 T = TypeVar("T")
@@ -76,6 +76,7 @@ class Info(TypedDict):
     embeddings: str
     extractor: str
     text_pipeline: str
+    vectors: str
     format: int
 
 
@@ -112,21 +113,25 @@ class KnowledgeBase:
         *,
         extractor: TripleExtractor | None = None,
         create: bool = True,
+        chroma: str | None = None,
     ) -> "KnowledgeBase":
         """Open the knowledge base in a folder, making an empty one where there is none.
 
         Any number of processes may ask it; only the one that opened it first may change it, as often as it opens it.
 
         Args:
-            path: the folder; nothing outside it is written.
+            path: the folder; nothing outside it is written, but for vectors in a server.
             embeddings: any LangChain embedder; all-MiniLM-L6-v2 by default. It must be the one the folder was made
                 with.
             extractor: reads triples out of passages. By default those are used that were read last, and rules read
                 more, unless it was another extractor that read those: then it has to be given to add passages.
             create: whether a missing folder is made.
+            chroma: where the vectors lie: the address of a Chroma server, or "folder". By default where they lay
+                last, at first in the folder; at another place they are made anew.
 
         Raises:
-            KnowledgeBaseError: when the folder is missing and not to be made, holds something else, or a newer format.
+            KnowledgeBaseError: when the folder is missing and not to be made, holds something else, or a newer format,
+                or when the server cannot be reached.
             EmbeddingsMismatchError: when the folder was made with another embedder.
         """
         path = Path(path)
@@ -140,7 +145,7 @@ class KnowledgeBase:
             opened.callback(lock.release)
             records = RecordStore(path / "records.sqlite")
             opened.callback(records.close)
-            vectors = VectorIndex(path / "chroma")
+            vectors = open_vectors(path, records, chroma, writable=lock.held)
             opened.callback(vectors.close)
             kb = cls(
                 path,
@@ -330,6 +335,7 @@ class KnowledgeBase:
             embeddings=self._records.meta("embeddings") or name_of(self._embeddings),
             extractor=self.extractor.version,
             text_pipeline=text_pipeline().name,
+            vectors=self._vectors.place.name,
             format=FORMAT,
         )
 
