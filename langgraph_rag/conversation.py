@@ -27,7 +27,7 @@ def with_messages(graph: StateGraph[Any, Any, Any, Any]) -> StateGraph[Any, Any,
     talking: StateGraph[Any, Any, Any, Any] = StateGraph(
         state, context_schema=graph.context_schema, input_schema=MessagesInput, output_schema=output
     )
-    talking.add_node("take_message", Node(TakeMessage()))
+    talking.add_node("take_message", Node(TakeMessage(graph.state_schema)))
     for name, node in graph.nodes.items():
         talking.add_node(name, Node(InConversation(node.runnable.step)))  # type: ignore[union-attr]
     talking.add_node("reply", Node(Reply()))

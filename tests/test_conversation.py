@@ -105,6 +105,17 @@ def test_a_plan_can_be_approved_in_a_conversation(sample_kb: KnowledgeBase) -> N
     assert len(result["messages"]) == 2
 
 
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_a_question_never_shows_with_the_answer_to_the_one_before(name: str, sample_kb: KnowledgeBase) -> None:
+    graph: Any = with_messages(METHODS[name].create(OfflineModel(), sample_kb)).compile(checkpointer=saver())
+    before = graph.invoke({"messages": [HumanMessage(LATER)]}, THREAD)
+
+    states = list(graph.stream({"messages": [HumanMessage(SCHOOL)]}, THREAD, stream_mode="values"))
+    shown = [(state["question"], state["answer"]) for state in states]
+
+    assert set(shown) == {(LATER, before["answer"]), (SCHOOL, ""), (SCHOOL, "yes")}
+
+
 def test_its_schemas_are_those_of_a_chat(sample_kb: KnowledgeBase) -> None:
     graph: Any = with_messages(METHODS["cirag"].create(OfflineModel(), sample_kb)).compile()
 

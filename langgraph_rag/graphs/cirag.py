@@ -53,7 +53,6 @@ class CiragState(QuestionInput, CiragResult):
 
 
 DEFAULTS = Settings(max_candidates=30, max_steps=4)
-_BEGINNINGS = {"step": 0, "first_retrieval": [], "evidence": [], "history": [], "trace": [], "granularity": "none"}
 _PROMPTS = {
     "triples": answering.ANSWER_FROM_TRIPLES,
     "sentences": answering.ANSWER_FROM_SENTENCES,
@@ -121,7 +120,7 @@ def create_cirag(
 
     levels = [f"answer_from_{level}" for level in granularities]
     graph = StateGraph(CiragState, context_schema=Context, input_schema=QuestionInput, output_schema=CiragResult)
-    graph.add_node("receive_question", Node(ReceiveQuestion(kb, _BEGINNINGS)))
+    graph.add_node("receive_question", Node(ReceiveQuestion(kb, CiragState)))
     graph.add_node("retrieve", Node(Retrieve(kb)))
     extractor = ModelExtractor(llm) if triples == "online" else kb.extractor
     graph.add_node("construct", Node(Construct(kb, extractor, _SELECT[ranking], DEFAULTS)))

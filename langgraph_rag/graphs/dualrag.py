@@ -53,10 +53,6 @@ class DualragState(QuestionInput, Result):
 
 
 DEFAULTS = Settings(max_steps=5, read_k=10)
-_BEGINNINGS = {
-    "step": 0, "thoughts": [], "outline": [], "fruitless": 0, "ranking": [], "first_retrieval": [], "evidence": [],
-    "trace": [],
-}  # fmt: skip
 
 
 def after_reason(state: DualragState) -> Literal["look_up", "answer", "answer_unread"]:
@@ -126,7 +122,7 @@ def create_dualrag(
     )
 
     graph = StateGraph(DualragState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
-    graph.add_node("receive_question", Node(ReceiveQuestion(kb, _BEGINNINGS)))
+    graph.add_node("receive_question", Node(ReceiveQuestion(kb, DualragState)))
     graph.add_node("reason", reason)
     graph.add_node(look_up, Node(querying))
     graph.add_node("retrieve", Node(RetrieveForEntity(kb, reranker or EmbeddingReranker(kb=kb))))

@@ -4,7 +4,7 @@ Retrieve with the question; then, in turn, write one sentence of reasoning from 
 with that sentence, until a sentence gives the answer. A reader then answers from the passages.
 """
 
-from typing import Any, Literal
+from typing import Literal
 
 from langchain_core.language_models import BaseChatModel
 from langgraph.graph import END, START, StateGraph
@@ -37,9 +37,6 @@ class IrcotState(QuestionInput, Result):
 
 
 DEFAULTS = Settings(max_steps=8, read_k=15)
-_BEGINNINGS: dict[str, Any] = {
-    "step": 0, "first_retrieval": [], "rankings": [], "ranking": [], "thoughts": [], "evidence": [], "trace": [],
-}  # fmt: skip
 
 
 def after_think(state: IrcotState) -> Literal["retrieve", "read_passages"]:
@@ -60,7 +57,7 @@ def create_ircot(
         reader: the model that answers.
     """
     graph = StateGraph(IrcotState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
-    graph.add_node("receive_question", Node(ReceiveQuestion(kb, _BEGINNINGS)))
+    graph.add_node("receive_question", Node(ReceiveQuestion(kb, IrcotState)))
     graph.add_node("retrieve", Node(Retrieve(kb)))
     graph.add_node("rank_passages", Node(RankPassages()))
     graph.add_node("think", Node(Think(thinker or llm, ircot.NEXT_THOUGHT, kb, DEFAULTS)))

@@ -62,10 +62,6 @@ class KiragState(QuestionInput, Result):
 
 
 DEFAULTS = Settings(max_steps=5, max_candidates=20, read_k=3)
-_BEGINNINGS: dict[str, Any] = {
-    "step": 0, "retrieved": [], "first_retrieval": [], "knowledge": [], "candidates": [], "scores": {}, "chain": [],
-    "core": [], "refused": [], "complete": False, "evidence": [], "trace": [],
-}  # fmt: skip
 _INTO = {"triples": into_triples, "sentences": into_sentences, "documents": into_documents}
 _SHOWN = {"triples": as_triple, "sentences": as_sentence, "documents": as_document}
 _PROMPTS: dict[str, Prompt[Any]] = {
@@ -135,7 +131,7 @@ def create_kirag(
         raise ValueError("without a retriever there must be an aligner, got none of both")
 
     graph = StateGraph(KiragState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
-    graph.add_node("receive_question", Node(ReceiveQuestion(kb, _BEGINNINGS)))
+    graph.add_node("receive_question", Node(ReceiveQuestion(kb, KiragState)))
     scored_by = _aligner(aligner, kb, remembered=knowledge == "triples")
     if retriever == "none":
         own = aligner is None and knowledge == "triples"

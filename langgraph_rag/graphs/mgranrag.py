@@ -49,10 +49,6 @@ class MgranragState(QuestionInput, Result):
     unread: int
 
 
-_BEGINNINGS = {
-    "step": 0, "first_retrieval": [], "subqueries": [], "found": [], "memory": [], "fresh": 0, "aligned": {},
-    "ranking": [], "seen": [], "unread": 0, "evidence": [], "trace": [],
-}  # fmt: skip
 _WEIGHTS = {"paper": PAPER, "official": OFFICIAL}
 _PARTS = ("graph", "graph+decomposition", "graph+decomposition+evidence")
 
@@ -92,7 +88,7 @@ def create_mgranrag(
     reader = extractor or llm
 
     graph = StateGraph(MgranragState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
-    graph.add_node("receive_question", Node(ReceiveQuestion(kb, _BEGINNINGS)))
+    graph.add_node("receive_question", Node(ReceiveQuestion(kb, MgranragState)))
     graph.add_node("retrieve", Node(Retrieve(kb)))
     graph.add_node("calibrate", Node(Calibrate(kb, _WEIGHTS[weights])))
     graph.add_node("read_passages", Node(ReadPassages(answerer or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS)))

@@ -1,7 +1,5 @@
 """Single-shot RAG, the baseline of all papers here: retrieve once with the question, answer from what was found."""
 
-from typing import Any
-
 from langchain_core.language_models import BaseChatModel
 from langgraph.graph import END, START, StateGraph
 
@@ -32,9 +30,6 @@ class NativeRagState(QuestionInput, Result):
 
 
 DEFAULTS = Settings(max_steps=1)
-_BEGINNINGS: dict[str, Any] = {
-    "step": 0, "first_retrieval": [], "rankings": [], "ranking": [], "thoughts": [], "evidence": [], "trace": [],
-}  # fmt: skip
 
 
 def create_native_rag(
@@ -48,7 +43,7 @@ def create_native_rag(
         reader: the model that answers, where it is another one.
     """
     graph = StateGraph(NativeRagState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
-    graph.add_node("receive_question", Node(ReceiveQuestion(kb, _BEGINNINGS)))
+    graph.add_node("receive_question", Node(ReceiveQuestion(kb, NativeRagState)))
     graph.add_node("retrieve", Node(Retrieve(kb)))
     graph.add_node("rank_passages", Node(RankPassages()))
     graph.add_node("read_passages", Node(ReadPassages(reader or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS)))

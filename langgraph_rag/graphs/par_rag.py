@@ -61,9 +61,6 @@ class ParRagState(QuestionInput, ParRagResult):
     doubting: bool
 
 
-_BEGINNINGS = {
-    "place": 0, "step": 0, "first_retrieval": [], "doubting": False, "trajectories": [], "evidence": [], "trace": [],
-}  # fmt: skip
 _FOUND: dict[str, Found] = {"last": found_last, "all": found_so_far}
 
 
@@ -113,7 +110,7 @@ def create_par_rag(
         return "refine" if found(state["trajectories"], state["place"]) else after_refine(state)
 
     graph = StateGraph(ParRagState, context_schema=Context, input_schema=QuestionInput, output_schema=ParRagResult)
-    graph.add_node("receive_question", Node(ReceiveQuestion(kb, _BEGINNINGS)))
+    graph.add_node("receive_question", Node(ReceiveQuestion(kb, ParRagState)))
     graph.add_node("look_up_question", Node(LookUpQuestion(kb)))
     graph.add_node("plan", Node(MakePlan(planner or llm, prompts.PLAN, DEFAULTS) if plan else PlanOneStep()))
     graph.add_node("retrieve", Node(Retrieve(kb)))

@@ -1,7 +1,8 @@
 """Take a question in: check that it can be asked and start afresh, also on a thread that has answered one before."""
 
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from typing_extensions import TypedDict
 
@@ -19,16 +20,35 @@ class QuestionInput(TypedDict):
     question: str
 
 
+_EMPTY = (str, int, float, bool, list, dict)
+
+
+@cache
+def beginnings(state: type) -> dict[str, Any]:
+    """Return a state that knows nothing yet, so that nothing of an earlier question is left on a thread.
+
+    Every field begins empty or at zero; a `Literal` begins as the last of its values, all that is neither as None.
+    """
+    return {name: _beginning(hint) for name, hint in get_type_hints(state).items()} | {"usage": no_usage()}
+
+
+def _beginning(hint: Any) -> Any:
+    kind = get_origin(hint) or hint
+    if kind is Literal:
+        return get_args(hint)[-1]
+    return kind() if kind in _EMPTY else None
+
+
 @dataclass(frozen=True)
 class ReceiveQuestion:
-    """Check the question and set the state's beginnings.
+    """Check the question and have the state begin anew.
 
     Raises:
         TypeError: when what it has for a knowledge base is not one.
     """
 
     kb: KnowledgeBase
-    beginnings: dict[str, Any]
+    state: type
 
     def __post_init__(self) -> None:
         if not isinstance(self.kb, KnowledgeBase):
@@ -55,4 +75,4 @@ class ReceiveQuestion:
         await self.kb.acheck_filled()
         question = question.strip()
         emit("receive_question", question=question)
-        return {**self.beginnings, "question": question, "query": question, "usage": no_usage()}
+        return {**beginnings(self.state), "question": question, "query": question}

@@ -8,6 +8,7 @@ from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
 from langgraph_rag.errors import QuestionError
+from langgraph_rag.nodes.receive_question import beginnings
 
 
 class MessagesInput(TypedDict):
@@ -25,8 +26,10 @@ def last_question(messages: list[AnyMessage]) -> HumanMessage | None:
 class TakeMessage:
     """Take the last message of a person for the question; what was said before it plays no part."""
 
+    state: type
+
     async def __call__(self, state: MessagesInput) -> dict[str, Any]:
-        """Return its text as the question.
+        """Return its text as the question of a state that begins anew.
 
         Raises:
             QuestionError: when there is no message of a person.
@@ -34,4 +37,4 @@ class TakeMessage:
         message = last_question(state.get("messages") or [])
         if message is None:
             raise QuestionError("expected messages with one of a person (type human), got none")
-        return {"question": message.text}
+        return {**beginnings(self.state), "question": message.text}

@@ -126,6 +126,21 @@ async def test_a_thread_answers_a_second_question_as_if_it_were_the_first(builde
     assert [told(await graph.ainvoke(asked, in_another, context=QUICK)) for asked in (LATER, SCHOOL)] == alone[::-1]
 
 
+def shown(graph: Any, thread: Any = None) -> list[dict[str, Any]]:
+    """Return the states streamed once the question was received, without the times in them."""
+    _, *states = graph.stream(LATER, thread, context=QUICK, stream_mode="values")
+    return [state | {"usage": state["usage"] | {"seconds": 0, "ended_at": 0}} for state in states]
+
+
+@pytest.mark.parametrize("name", named("ablations"))
+def test_nothing_of_an_earlier_question_shows_under_the_second(name: str, sample_kb: KnowledgeBase) -> None:
+    method = create(name, OfflineModel(), sample_kb)
+    graph, thread = method.compile(checkpointer=InMemorySaver()), {"configurable": {"thread_id": "1"}}
+    graph.invoke(SCHOOL, thread, context=QUICK)
+
+    assert shown(graph, thread) == shown(method.compile())
+
+
 def test_a_run_survives_strict_checkpoints_with_a_stop_before_every_node(
     builder: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -168,6 +183,21 @@ def test_a_run_that_failed_goes_on_where_it_failed(name: str, sample_kb: Knowled
     resumed = stumbling.invoke(None, thread, context=QUICK)
 
     assert told(resumed) == told(steady)
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_a_thread_shows_no_answer_of_before_after_a_question_that_failed(name: str, sample_kb: KnowledgeBase) -> None:
+    model = StumblingModel(at=0)
+    graph = METHODS[name].create(model, sample_kb).compile(checkpointer=InMemorySaver())
+    thread: Any = {"configurable": {"thread_id": "1"}}
+    graph.invoke(SCHOOL, thread, context=QUICK)
+    model.at = model.calls + 1
+
+    with pytest.raises(ModelCallError, match="the line is dead"):
+        graph.invoke(LATER, thread, context=QUICK)
+
+    left = graph.get_state(thread).values
+    assert (left["question"], left["answer"], left["passages"]) == (LATER["question"], "", [])
 
 
 @pytest.mark.parametrize("name", named("ablations"))

@@ -380,6 +380,16 @@ def test_the_graph_waits_with_the_plan_and_goes_on_when_it_is_approved(kb: Knowl
     assert graph.invoke(Command(resume=approval), THREAD)["answer"] == "Norland"
 
 
+def test_a_plan_that_waits_is_not_shown_with_the_answer_to_the_question_before(kb: KnowledgeBase) -> None:
+    graph, _ = stopped(kb, [*RUN, planned("Who?")])
+    graph.invoke(Command(resume=True), THREAD)
+
+    waiting = graph.invoke({"question": "Who?"}, THREAD)
+
+    assert [step["question"] for step in waiting["plan"]] == ["Who?"]
+    assert (waiting["answer"], waiting["passages"], waiting["trajectories"]) == ("", [], [])
+
+
 async def test_an_edited_plan_is_acted_on_instead(kb: KnowledgeBase) -> None:
     graph: Any = create_par_rag(
         ScriptedModel.of([RUN[0], said("Norland [1]"), PASS, refined("And?"), said("x [1]"), PASS, final("Norland")]),

@@ -3,7 +3,7 @@
 Ask a follow-up question, look it up, and so on until there is nothing more to ask; then answer from what was found.
 """
 
-from typing import Any, Literal
+from typing import Literal
 
 from langchain_core.language_models import BaseChatModel
 from langgraph.graph import END, START, StateGraph
@@ -37,9 +37,6 @@ class SelfAskState(QuestionInput, Result):
 
 
 DEFAULTS = Settings(max_steps=4, read_k=5)
-_BEGINNINGS: dict[str, Any] = {
-    "step": 0, "first_retrieval": [], "rankings": [], "ranking": [], "thoughts": [], "evidence": [], "trace": [],
-}  # fmt: skip
 
 
 def after_follow_up(state: SelfAskState) -> Literal["retrieve", "read_passages"]:
@@ -50,7 +47,7 @@ def after_follow_up(state: SelfAskState) -> Literal["retrieve", "read_passages"]
 def create_self_ask(llm: BaseChatModel, kb: KnowledgeBase) -> StateGraph[SelfAskState, Context, QuestionInput, Result]:
     """Build Self-Ask as a state machine."""
     graph = StateGraph(SelfAskState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
-    graph.add_node("receive_question", Node(ReceiveQuestion(kb, _BEGINNINGS)))
+    graph.add_node("receive_question", Node(ReceiveQuestion(kb, SelfAskState)))
     graph.add_node("follow_up", Node(Think(llm, FOLLOW_UP, kb, DEFAULTS)))
     graph.add_node("retrieve", Node(Retrieve(kb)))
     graph.add_node("rank_passages", Node(RankPassages()))
