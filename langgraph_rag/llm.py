@@ -22,14 +22,12 @@ from langgraph_rag.gate import Gate
 from langgraph_rag.metering import current_meter, stop
 from langgraph_rag.prompts.prompt import Prompt, Reply
 from langgraph_rag.reasoning import without_reasoning
-from langgraph_rag.streaming import AnswerStream, listening
+from langgraph_rag.streaming import AnswerStream, kept_internal, listening
 from langgraph_rag.transformers_model import TransformersModel
 
 MAX_REPAIRS = 2
 MAX_SHORTENED = 3
 _CHARS_PER_TOKEN = 4
-_INTERNAL_TAGS = ["nostream", "langsmith:nostream"]  # keep a call out of LangGraph's `messages` stream, out of chat UIs
-
 
 _OVERFLOW = re.compile(r"maximum (context|model) length|context (length|size|window)", re.IGNORECASE)
 _REFUSED = {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY}
@@ -147,7 +145,8 @@ async def _reply(
     llm: BaseChatModel, messages: list[BaseMessage], options: dict[str, Any], config: RunnableConfig
 ) -> AIMessage:
     try:
-        return await on_any_loop(llm).ainvoke(messages, config={"tags": _INTERNAL_TAGS, **config}, **options)
+        with kept_internal(config) as internal:
+            return await on_any_loop(llm).ainvoke(messages, config=internal, **options)
     except RagError:
         raise
     except Exception as error:

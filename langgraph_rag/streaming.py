@@ -10,7 +10,12 @@ from uuid import uuid4
 from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.messages import AIMessageChunk
 from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import merge_configs
+from langchain_core.runnables.config import (
+    ensure_config,
+    get_async_callback_manager_for_config,
+    merge_configs,
+    var_child_runnable_config,
+)
 from langchain_core.utils.json import parse_partial_json
 from langgraph.config import get_config
 from langgraph.graph.message import push_message
@@ -19,6 +24,7 @@ from langgraph_rag.reasoning import without_reasoning
 from langgraph_rag.refusals import is_refusal, may_become_refusal
 
 _FIELD = "answer"
+_INTERNAL_TAGS = ["nostream", "langsmith:nostream"]  # keep a call out of LangGraph's `messages` stream, out of chat UIs
 _message_ids: ContextVar[Iterator[str] | None] = ContextVar("langgraph_rag_message_ids", default=None)
 
 
@@ -88,6 +94,22 @@ def listening(stream: AnswerStream | None) -> RunnableConfig:
     except RuntimeError:  # outside a graph
         return {}
     return {"callbacks": merge_configs({"callbacks": around.get("callbacks")}, {"callbacks": [stream]})["callbacks"]}
+
+
+@contextmanager
+def kept_internal(config: RunnableConfig) -> Iterator[RunnableConfig]:
+    """Return the configuration of a model call that is kept out of the `messages` stream.
+
+    A model that hands its messages on to another one, as a router does, calls it with what it finds around it: there
+    the callbacks have the tags, so that such a call is kept out as well, even if it brings tags of its own.
+    """
+    around = ensure_config()
+    tagged = get_async_callback_manager_for_config({**around, "tags": _INTERNAL_TAGS})
+    token = var_child_runnable_config.set({**around, "callbacks": tagged})
+    try:
+        yield {"tags": _INTERNAL_TAGS, **config}
+    finally:
+        var_child_runnable_config.reset(token)
 
 
 def _answer_so_far(written: str) -> str:

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 from fakes import ScriptedModel
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
-from langchain_core.messages import AIMessageChunk, BaseMessage
-from langchain_core.outputs import ChatGenerationChunk
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, BaseCallbackHandler
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessageChunk, BaseMessage, HumanMessage
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
-from langgraph_rag import KnowledgeBase, create_cirag, create_native_rag
+from langgraph_rag import KnowledgeBase, create_cirag, create_native_rag, with_messages
 from langgraph_rag.llm import ask
 from langgraph_rag.methods import METHODS
 from langgraph_rag.offline.model import OfflineModel
@@ -145,6 +146,88 @@ async def test_outside_a_graph_answers_are_given_as_ever() -> None:
     found = await ask(answering(reply("Orla Vint")), ANSWER_FROM_PASSAGES, passages=[], question="Who?")
 
     assert found.answer == "Orla Vint"
+
+
+# --- models that call other models ----------------------------------------------------------------------------------
+class Router(BaseChatModel):
+    """Hands its messages on to another model."""
+
+    inner: Any
+
+    @property
+    def _llm_type(self) -> str:
+        return "router"
+
+    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+        return self._result(self.inner.invoke(messages))
+
+    def _result(self, message: Any) -> ChatResult:
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+class AwaitingRouter(Router):
+    """Does so when it is awaited, with a tag of its own."""
+
+    async def _agenerate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+        return self._result(await self.inner.ainvoke(messages, config={"tags": ["routed"]}))
+
+
+class WritingRouter(Router):
+    """Passes on what the other model writes, as it writes it."""
+
+    async def _astream(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+        async for chunk in self.inner.astream(messages):
+            yield ChatGenerationChunk(message=chunk)
+
+
+ROUTERS: list[Callable[[Any], Any]] = [
+    lambda inner: Router(inner=inner),
+    lambda inner: AwaitingRouter(inner=inner),
+    lambda inner: WritingRouter(inner=inner),
+    lambda inner: Router(inner=Router(inner=inner)),
+    lambda inner: Router(inner=inner).with_config(tags=["mine"]),
+    lambda inner: AwaitingRouter(inner=inner).with_retry(),
+    lambda inner: Router(inner=answering()).with_fallbacks([WritingRouter(inner=inner)]),
+    lambda inner: Router(inner=inner.with_config(tags=["mine"])).bind(stop=["."]),
+]
+
+
+@pytest.mark.parametrize("route", ROUTERS)
+async def test_of_a_model_that_calls_another_one_the_answer_is_streamed_once_and_nothing_else(
+    route: Callable[[Any], Any], kb: KnowledgeBase
+) -> None:
+    def script(prompt: str, values: Any) -> str:
+        facts = f'{{"thought": "", "facts": [{FACT}], "question": null}}'
+        return facts if prompt == "integrate" else reply("Orla Vint")
+
+    method: Any = create_cirag(route(WritingModel.of(script)), kb)
+    talk = {"messages": [HumanMessage(QUESTION["question"])]}
+
+    assert texts(await tokens(method.compile())) == ["Orla Vint"]
+    assert texts(await tokens(with_messages(method).compile(), talk)) == ["Orla Vint"]
+    at_once = method.compile().stream(QUESTION, stream_mode="messages")
+    assert "".join(message.text for message, _ in at_once) == "Orla Vint"
+
+
+class Calls(BaseCallbackHandler):
+    """Counts the calls of models."""
+
+    def __init__(self) -> None:
+        self.tags: list[Any] = []
+
+    def on_chat_model_start(self, *args: Any, tags: list[str] | None = None, **kwargs: Any) -> None:
+        self.tags.append(tags)
+
+
+@pytest.mark.parametrize("route", [Router, AwaitingRouter])
+async def test_callbacks_of_the_caller_see_both_calls(route: Any, kb: KnowledgeBase) -> None:
+    calls = Calls()
+    graph: Any = create_native_rag(route(inner=answering(reply("Orla Vint"))), kb).compile()
+
+    await graph.ainvoke(QUESTION, {"callbacks": [calls], "tags": ["caller"]})
+
+    assert len(calls.tags) == 2
+    assert all("caller" in tags for tags in calls.tags)
 
 
 # --- levels that do not suffice --------------------------------------------------------------------------------------
