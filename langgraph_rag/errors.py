@@ -56,7 +56,7 @@ class CheckpointsError(RagError):
 
 
 class BudgetReachedError(RagError):
-    """A question's budget leaves no room for another model call; `limit` is its name in the run-time context."""
+    """A question's budget, `limit`, leaves no room for another model call; every method here answers all the same."""
 
     def __init__(self, limit: Limit, value: float) -> None:
         super().__init__(f"the budget of the question, {limit}={value}, leaves no room for another model call")

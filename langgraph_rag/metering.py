@@ -118,6 +118,12 @@ def stop(limit: Limit) -> None:
     current_meter().usage["stopped_by"] = limit
 
 
+def stopped() -> bool:
+    """Tell whether a limit has ended the search for an answer."""
+    meter = current_meter()
+    return bool(meter.before["stopped_by"] or meter.usage["stopped_by"])
+
+
 def divided(usage: Usage, parts: int) -> list[Usage]:
     """Return what each of several parallel nodes counts from, so that all of them together stay within the budget."""
     limits = context()

@@ -13,6 +13,7 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.errors import BudgetReachedError, ModelOutputError, RequestRefusedError
 from langgraph_rag.llm import ask, model_name
+from langgraph_rag.metering import stopped
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.cirag import EXTRACT_TRIPLES, FIND_ENTITIES
 from langgraph_rag.records import Record, ScoredPassage
@@ -35,14 +36,22 @@ class ModelExtractor:
         return f"{model_name(self.llm)}-{hashlib.sha256(prompts.encode()).hexdigest()[:8]}"
 
     async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
-        """Yield each passage's triples as they come; a passage the model cannot cope with is logged and left out."""
+        """Yield each passage's triples as they come; what the model or the budget cannot cope with is left out.
+
+        That is logged: for each passage, and for a question whose budget is spent once.
+        """
+        told = stopped()
         tasks = [asyncio.ensure_future(self._read(passage)) for passage in passages]
         try:
             for task in asyncio.as_completed(tasks):
                 try:
                     yield [await task]
-                except (ModelOutputError, RequestRefusedError, BudgetReachedError) as error:
+                except (ModelOutputError, RequestRefusedError) as error:
                     _log.warning("a passage is left without triples for now: %s", error)
+                except BudgetReachedError as error:
+                    if not told:
+                        _log.warning("passages are left without triples for now: %s", error)
+                    told = True
         finally:  # one error that is not about a passage ends all: nobody would read the rest
             for running in tasks:
                 running.cancel()

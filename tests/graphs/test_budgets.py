@@ -80,6 +80,20 @@ def test_tokens_end_the_search_for_synchronous_callers_too(method: Any, sample_k
     assert is_refusal(found["answer"])
 
 
+async def test_what_a_budget_leaves_unread_is_logged_in_one_line(
+    sample_kb: KnowledgeBase, caplog: pytest.LogCaptureFixture
+) -> None:
+    graph = METHODS["cirag"].create(OfflineModel(), sample_kb, triples="online").compile()
+
+    found = await graph.ainvoke(LATER, context={"max_model_calls": 3})
+
+    assert found["usage"]["stopped_by"] == "max_model_calls"
+    assert [line for line in caplog.messages if "without triples" in line] == [
+        "passages are left without triples for now: the budget of the question, max_model_calls=3, leaves no room for "
+        "another model call"
+    ]
+
+
 class SilentModel(OfflineModel):
     """Does not say how many tokens it read and wrote."""
 
