@@ -1,4 +1,4 @@
-"""Run-time settings: the numbers and names a caller may change per run (`graph.invoke(..., context={...})`)."""
+"""Run-time settings: the numbers and names a caller may change per run (`graph.invoke(..., context=Context(...))`)."""
 
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
@@ -53,12 +53,12 @@ class Context:
             max_reading_tokens max_history_tokens max_model_calls max_tokens""".split()
         for name in whole:
             value = getattr(self, name)
-            if value is not None and (not isinstance(value, int) or value < 1):
+            if value is not None and (not isinstance(value, int) or value is True or value < 1):
                 raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
         if self.search not in get_args(Search):
             raise ValueError(f"search must be one of {', '.join(get_args(Search))}, got {self.search!r}")
         deadline = self.deadline_s
-        if deadline is not None and not (isinstance(deadline, int | float) and deadline > 0):
+        if deadline is True or deadline is not None and not (isinstance(deadline, int | float) and deadline > 0):
             raise ValueError(f"deadline_s must be a number of more than 0 seconds, got {deadline!r}")
 
 

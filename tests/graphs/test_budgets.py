@@ -206,7 +206,15 @@ def test_parallel_nodes_share_what_is_left(parts: int, monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"max_model_calls": 0}, {"max_tokens": 1.5}, {"deadline_s": 0}, {"deadline_s": "5"}, {"search": "psychic"}],
+    [
+        {"max_model_calls": 0},
+        {"max_tokens": 1.5},
+        {"top_k": True},
+        {"deadline_s": 0},
+        {"deadline_s": "5"},
+        {"deadline_s": True},
+        {"search": "psychic"},
+    ],
 )
 def test_a_setting_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
