@@ -8,7 +8,7 @@ from langgraph.graph import END, START, StateGraph
 from sample import open_sample
 from typing_extensions import TypedDict
 
-from langgraph_rag import create_kirag, load_model
+from langgraph_rag import Context, create_kirag, load_model
 
 QUESTION = "Who died later, Ilse Tarrant or Tobin Grell?"
 
@@ -39,7 +39,7 @@ def main() -> None:
     print("same keys: ", same_keys.compile().invoke({"question": QUESTION})["answer"])
 
     async def look_up(state: Own) -> dict[str, Any]:
-        found = await rag.ainvoke({"question": state["task"]}, context={"max_steps": 3})
+        found = await rag.ainvoke({"question": state["task"]}, context=Context(max_steps=3))
         return {"notes": [f"{found['answer']} ({len(found['evidence'])} pieces of evidence)"]}
 
     other_keys = StateGraph(Own)

@@ -13,6 +13,8 @@ from langgraph_rag.graphs.native_rag import create_native_rag
 from langgraph_rag.graphs.par_rag import create_par_rag
 from langgraph_rag.models import load_model
 from langgraph_rag.nodes.extract_triples import ModelExtractor
+from langgraph_rag.records import Result
+from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.embeddings import load_embeddings
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -21,6 +23,7 @@ __all__ = [
     "KnowledgeBase",
     "ModelExtractor",
     "RagError",
+    "Result",
     "as_tool",
     "create_cirag",
     "create_dualrag",
@@ -29,6 +32,7 @@ __all__ = [
     "create_mgranrag",
     "create_native_rag",
     "create_par_rag",
+    "is_refusal",
     "knowledge_base_tools",
     "load_embeddings",
     "load_model",

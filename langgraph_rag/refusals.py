@@ -4,12 +4,13 @@ import re
 
 from langgraph_rag.matching import normalise
 
+UNANSWERABLE = "unanswerable"
 _WHOLE = {
     "", "unknown", "none", "n a", "unclear", "not known", "not given", "not stated", "not specified",
     "not mentioned", "not provided", "not available",
 }  # fmt: skip
 _BEGINNINGS = (
-    "unanswerable", "not answerable", "cannot be answered", "cannot answer", "cannot be determined", "cannot determine",
+    UNANSWERABLE, "not answerable", "cannot be answered", "cannot answer", "cannot be determined", "cannot determine",
     "cannot say", "can t be determined", "unable to determine", "unable to answer", "unable to find", "i don t know",
     "not enough information", "insufficient information", "no information", "there is not enough", "there is no",
     "no answer", "not stated in", "not specified in", "not mentioned in", "not provided in",
@@ -21,7 +22,10 @@ _BUT = re.compile(r"\s*unknown\s*[;:,.(\u2013\u2014-]", re.IGNORECASE)  # and th
 
 
 def is_refusal(answer: str) -> bool:
-    """Tell whether an answer says that there is none (CIRAG's sufficiency indicator, section 3.4, negated)."""
+    """Tell whether an answer says that there is none: "unanswerable", "unknown", "not enough information", ...
+
+    It is CIRAG's sufficiency indicator (section 3.4), negated.
+    """
     form = normalise(answer)
     begins = any(f"{form} ".startswith(f"{refusal} ") for refusal in _BEGINNINGS)
     return form in _WHOLE or begins or _BUT.match(answer) is not None

@@ -70,7 +70,7 @@ class ScriptedModel(BaseChatModel):
 
     def prompts(self) -> list[str]:
         """Return the names of the prompts asked, in order."""
-        return [_asked(messages)["prompt"] for messages in self.received]
+        return [asked_for(messages)["prompt"] for messages in self.received]
 
     def _generate(
         self,
@@ -80,8 +80,8 @@ class ScriptedModel(BaseChatModel):
         **kwargs: Any,
     ) -> ChatResult:
         self.received.append(messages)
-        asked = _asked(messages)
-        reply = self.script(asked["prompt"], asked["values"]) if callable(self.script) else self.script.pop(0)
+        request = asked_for(messages)
+        reply = self.script(request["prompt"], request["values"]) if callable(self.script) else self.script.pop(0)
         if isinstance(reply, Exception):
             raise reply
         usage = UsageMetadata(input_tokens=10, output_tokens=5, total_tokens=15)
@@ -98,7 +98,8 @@ class ScriptedModel(BaseChatModel):
         return self._generate(messages)
 
 
-def _asked(messages: list[BaseMessage]) -> dict[str, Any]:
+def asked_for(messages: list[BaseMessage]) -> dict[str, Any]:
+    """Return the name and the values of the prompt that messages begin with."""
     found: dict[str, Any] = next(
         message.response_metadata[METADATA_KEY] for message in messages if METADATA_KEY in message.response_metadata
     )

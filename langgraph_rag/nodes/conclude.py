@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.records import Evidence, ScoredPassage
+from langgraph_rag.refusals import UNANSWERABLE
 from langgraph_rag.streaming import show_refusal
 
 
@@ -47,13 +48,18 @@ def by_turns(evidence: Sequence[Evidence]) -> list[str]:
 
 @dataclass(frozen=True)
 class Conclude:
-    """List the passages the method gathered, in its own order, then the rest of the first retrieval."""
+    """List the passages the method gathered, in its own order, then the rest of the first retrieval.
+
+    An answer that a model left empty is said to be none.
+    """
 
     gathered: Callable[[ConcludeInput], list[str]] = evidence_first
 
     async def __call__(self, state: ConcludeInput) -> dict[str, Any]:
-        """Return passages whose scores fall by place: 1, 1/2, 1/3, ..."""
+        """Return the answer, and passages whose scores fall by place: 1, 1/2, 1/3, ..."""
+        answer = state["answer"] or UNANSWERABLE
         ranked = dict.fromkeys(self.gathered(state) + [passage["id"] for passage in state["first_retrieval"]])
-        show_refusal(state["answer"])
-        emit("conclude", answer=state["answer"], evidence=state["evidence"])
-        return {"passages": [ScoredPassage(id=id_, score=1 / place) for place, id_ in enumerate(ranked, start=1)]}
+        show_refusal(answer)
+        emit("conclude", answer=answer, evidence=state["evidence"])
+        passages = [ScoredPassage(id=id_, score=1 / place) for place, id_ in enumerate(ranked, start=1)]
+        return {"answer": answer, "passages": passages}

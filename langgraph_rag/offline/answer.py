@@ -8,8 +8,8 @@ from langgraph_rag.offline.compare import compare, judge, look_up
 from langgraph_rag.offline.pages import Line, Pages
 from langgraph_rag.offline.question import Question, analyse
 from langgraph_rag.offline.reading import read
+from langgraph_rag.refusals import UNANSWERABLE
 
-UNANSWERABLE = "unanswerable"
 CONCLUSION = "So the answer is"
 
 

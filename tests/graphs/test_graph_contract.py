@@ -7,12 +7,15 @@ from operator import add
 from typing import Annotated, Any
 
 import pytest
-from langchain_core.outputs import ChatResult
+from fakes import asked_for
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
+from langgraph_rag import Context, Result, create_cirag, is_refusal
 from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelCallError, QuestionError
 from langgraph_rag.methods import METHODS, create, named
 from langgraph_rag.offline.model import OfflineModel
@@ -74,6 +77,32 @@ def test_the_schemas_studio_shows_are_there(graph: Any) -> None:
     assert graph.get_input_jsonschema()["required"] == ["question"]
     assert set(graph.get_output_jsonschema()["properties"]) >= NAMES
     assert {"top_k", "max_steps", "search"} <= set(graph.get_context_jsonschema()["properties"])
+
+
+def test_a_result_needs_no_cast_where_types_are_checked(sample_kb: KnowledgeBase) -> None:
+    graph = create_cirag(OfflineModel(), sample_kb).compile()
+    result: Result = graph.invoke({"question": SCHOOL["question"]}, context=Context(max_steps=2), version="v2").value
+
+    assert result["answer"] == "yes"
+
+
+class SpeechlessModel(OfflineModel):
+    """Does everything but answer: it leaves that empty."""
+
+    def _generate(self, messages: list[BaseMessage], *rest: Any, **options: Any) -> ChatResult:
+        if not asked_for(messages)["prompt"].startswith("answer_from_"):
+            return super()._generate(messages, *rest, **options)
+        return ChatResult(generations=[ChatGeneration(message=AIMessage('{"thought": "", "answer": ""}'))])
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_an_empty_answer_is_said_to_be_none(name: str, sample_kb: KnowledgeBase) -> None:
+    builder: Any = METHODS[name].create(SpeechlessModel(), sample_kb)
+    streamed = builder.compile().stream(SCHOOL, context=QUICK, stream_mode=["messages", "custom", "values"])
+    shown = {mode: chunk for mode, chunk in streamed}
+
+    assert shown["values"]["answer"] == shown["custom"]["answer"] == shown["messages"][0].text == "unanswerable"
+    assert is_refusal(shown["values"]["answer"])
 
 
 # --- inside event loops ----------------------------------------------------------------------------------------------
