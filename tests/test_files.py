@@ -78,7 +78,10 @@ def test_headings_of_one_level_without_one_above_them_stand_for_themselves(tmp_p
     [
         ("The **HX** by [Ada](https://a.b/c?d=1) ~~or~~ `x`![a boat](b.png).", "The HX by Ada or xa boat."),
         ("See [[Ada Renk|Ada]] and [[Orla]].", "See Ada and Orla."),
-        ("- [x] Sail\n- Row\n  - fast\n\n1. Swim", "- Sail\n- Row\n- fast\n\n- Swim"),
+        ("- [x] Sail\n- Row\n  - fast\n\n1. Swim", "- Sail\n- Row\n- Row: fast\n\n- Swim"),
+        ("- Mill:\n  - owner: Ada\n    - since 1883", "- Mill:\n- Mill: owner: Ada\n- Mill: owner: Ada: since 1883"),
+        ("- It was closed.\n  - Then it opened.", "- It was closed.\n- Then it opened."),
+        ("It sails.[^1] Use `[^a]`.\n\n[^1]: By Ada.", "It sails. Use [^a].\n\nBy Ada."),
         ("> Kell is small.\n>\n> It is dry.", "Kell is small.\nIt is dry."),
         (
             "| Boat | By |\n|---|---|\n| **HX** | Ada |\n| MX | |",

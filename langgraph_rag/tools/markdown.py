@@ -13,8 +13,10 @@ from markdown_it.tree import SyntaxTreeNode
 _FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 _WIKI_LINK = re.compile(r"\[\[(?:[^][|\n]*\|)?([^][|\n]+)\]\]")
 _CHECKBOX = re.compile(r"\[[ xX]\]\s+")
+_FOOTNOTE = re.compile(r"\[\^[^\]\s]+\](?:: )?")
 _LINES = {"br", "dd", "div", "dt", "h1", "h2", "h3", "h4", "h5", "h6", "li", "p", "td", "th", "tr"}  # of HTML
 _PARENTHESES = str.maketrans("()", "  ")
+_LONGEST_LABEL = 60  # characters of a list item that names what the items below it are about
 _parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 
@@ -94,12 +96,21 @@ def _lines(block: SyntaxTreeNode) -> Iterator[str]:
             yield from _html_lines(block.content)
         case "list_item":
             first, *others = [line for child in block.children for line in _lines(child)] or [""]
-            yield from ("- " + _CHECKBOX.sub("", first, count=1), *others)
+            item = _CHECKBOX.sub("", first, count=1)
+            yield "- " + item
+            yield from (_below(item, line) for line in others)
         case "table":
             yield from _rows(block)
         case _:
             for child in block.children:
                 yield from _lines(child)
+
+
+def _below(item: str, line: str) -> str:
+    """Return a line of a list item; an item below one that is only a label begins with it: `- Mill: built in 1883`."""
+    label = item.rstrip(":")
+    labelled = line.startswith("- ") and len(label) <= _LONGEST_LABEL and not label.endswith((".", "!", "?"))
+    return f"- {label}: {line[2:]}" if labelled else line
 
 
 def _rows(table: SyntaxTreeNode) -> Iterator[str]:
@@ -114,7 +125,9 @@ def _rows(table: SyntaxTreeNode) -> Iterator[str]:
 
 def _text(node: SyntaxTreeNode) -> str:
     """Return what is written inline, the text of a link without where it leads."""
-    if node.type in ("text", "code_inline"):
+    if node.type == "text":
+        return _FOOTNOTE.sub("", node.content)
+    if node.type == "code_inline":
         return node.content
     if node.type == "softbreak":
         return " "

@@ -15,6 +15,8 @@ from langgraph_rag.tools.topics import opening_name, topic_of
 _PRONOUN = re.compile(r"(?:He|She|It|They|His|Her|Its|Their|This|These|Who|Both)\b")
 _DESCRIPTION = re.compile(r"(?:The|This) [a-z]+\b(?! of\b)")
 _POSSESSIVE = re.compile(r"(?:his|her|its|their)\b", re.IGNORECASE)
+_OWN = re.compile(r"(?:His|Her|Its|Their) ([a-z][\w-]*(?: [a-z][\w-]*){0,2}),? (?:[Tt]he )?(?=[A-Z])")
+_AND = re.compile(r",? (?:and|or|&) ")
 _COPULA = re.compile(r"\b(?:is|was|are|were|became|remains)\s+(?:an?|the|one of the)\s+([^,.;()]+)", re.IGNORECASE)
 _NOUN_PHRASE_END = re.compile(
     r"\s+(?:who|which|that|by|in|on|at|from|for|of|to|with|based|located|situated|known|best|is|was|whose|where"
@@ -33,6 +35,7 @@ _DROPPED = {"the", "a", "an", "also", "who", "which", "that", "and", "or", "but"
 _LONGEST_RELATION = 6
 _MENTIONED = "mentioned in"
 _NAMED = re.compile(r"\s+[\"“(]?[A-Z0-9]")
+_LABELLED = re.compile(r"([A-Z][^:;.!?]{0,60}): (\w[^:;.!?]{0,40}): ([^:;!?]{1,80}[^:;.!?])")
 _FIELD = re.compile(r"(?P<name>[A-Z][^:;.!?]{0,40}): (?P<value>[^:;!?]{1,80}[^:;.!?])")
 
 
@@ -58,11 +61,22 @@ def _triples(topic: str, sentences: list[str]) -> Iterator[tuple[str, str, str]]
             meant, begin = subject, begin = _other_subject(meant, sentence)
         if first or subject == topic:
             yield from _life_dates(subject, sentence)
-        said = list(_said_of(subject, begin, sentence))
+        said = list(_said_by(subject, begin, sentence))
         yield from said
         if subject != topic and normalise(topic) not in normalise(sentence):
             act = _act_upon_topic(sentence, begin) if of_topic else ""
             yield subject, act or (_MENTIONED if said else ""), topic
+
+
+def _said_by(subject: str, begin: int, sentence: str) -> Iterator[tuple[str, str, str]]:
+    """Read what a sentence says of its subject, or of somebody of the subject's: `Her brother Karl built the mill`."""
+    own = _OWN.match(sentence)
+    name = next((span for span in spot(sentence) if own and span.start == own.end() and span.kind == "name"), None)
+    if own is None or name is None or _AND.match(sentence, name.end) or _function_words() & set(own[1].split()):
+        yield from _said_of(subject, begin, sentence)
+    else:
+        yield subject, own[1], name.text
+        yield from _said_of(name.text, name.end, sentence)
 
 
 def _said_of(subject: str, begin: int, sentence: str) -> Iterator[tuple[str, str, str]]:
@@ -122,7 +136,12 @@ def _act_upon_topic(sentence: str, begin: int) -> str:
 
 
 def _fields(line: str) -> list[tuple[str, str]]:
-    """Return the fields of a line such as `- Product: HX-200; Price: 400`; none where it is a sentence."""
+    """Return the fields of a line such as `- Product: HX-200; Price: 400`; none where it is a sentence.
+
+    That of a line such as `- Mill: owner: Ada Renk` follows one without a name, which says what it is of.
+    """
+    if labelled := _LABELLED.fullmatch(line.removeprefix("- ")):
+        return [("", labelled[1]), (labelled[2], labelled[3])]
     parts = [_FIELD.fullmatch(part) for part in line.removeprefix("- ").split("; ")]
     fields = [(part["name"], part["value"]) for part in parts if part]
     return fields if len(fields) == len(parts) else []
