@@ -275,7 +275,37 @@ def test_fields_are_facts_of_the_topic_and_those_of_a_row_of_its_first() -> None
         ["HX-100", "price (eur)", "1,250"],
         ["HX-100", "designer", "Ilka Brandt"],
     ]
+    assert extract_triples("Sights", ["- Mill of Kell: owner: Ada Renk"]) == [["Mill of Kell", "owner", "Ada Renk"]]
     assert extract_triples("Kell", ["Note: Kell lies in Norrland."]) == [["Kell", "lies in", "Norrland"]]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "facts"),
+    [
+        (
+            "Her brother, Orlo Renk, painted the Kell Mill.",
+            [["Ada Renk", "brother", "Orlo Renk"], ["Orlo Renk", "painted", "Kell Mill"]],
+        ),
+        (
+            "Her first novel The Long Road won the Kell Prize.",
+            [["Ada Renk", "first novel", "Long Road"], ["Long Road", "won", "Kell Prize"]],
+        ),
+        (
+            "Her parents Orlo and Ida moved to Kell.",
+            [["Ada Renk", "parents", "Orlo"], ["Ada Renk", "parents", "Ida"], ["Ada Renk", "moved to", "Kell"]],
+        ),
+        (
+            "Her friends included Orlo Renk, Ida Strand and Kell Ashby.",
+            [["Ada Renk", "friends included", name] for name in ("Orlo Renk", "Ida Strand", "Kell Ashby")],
+        ),
+        (
+            "Her work in Norrland won the Kell Prize.",
+            [["Ada Renk", "work in", "Norrland"], ["Ada Renk", "won", "Kell Prize"]],
+        ),
+    ],
+)
+def test_what_is_said_of_somebody_of_the_topic_is_not_said_of_the_topic(sentence: str, facts: list[list[str]]) -> None:
+    assert extract_triples("Ada Renk", ["Ada Renk was born in 1883.", sentence])[1:] == facts
 
 
 def test_what_only_tells_a_title_from_others_is_not_part_of_the_name() -> None:

@@ -15,8 +15,8 @@ from langgraph_rag.tools.topics import opening_name, topic_of
 _PRONOUN = re.compile(r"(?:He|She|It|They|His|Her|Its|Their|This|These|Who|Both)\b")
 _DESCRIPTION = re.compile(r"(?:The|This) [a-z]+\b(?! of\b)")
 _POSSESSIVE = re.compile(r"(?:his|her|its|their)\b", re.IGNORECASE)
-_OWN = re.compile(r"(?:His|Her|Its|Their) ([a-z][\w-]*(?: [a-z][\w-]*){0,2}),? (?:[Tt]he )?(?=[A-Z])")
-_AND = re.compile(r",? (?:and|or|&) ")
+_OWN = re.compile(r"(?:His|Her|Its|Their) ((?:[a-z][\w-]* ){0,2}([a-z][\w-]*(?<!ed))),? (?:[Tt]he )?(?=[A-Z])")
+_AND = re.compile(r",? (?:and|or|&) |, (?=[A-Z])")
 _COPULA = re.compile(r"\b(?:is|was|are|were|became|remains)\s+(?:an?|the|one of the)\s+([^,.;()]+)", re.IGNORECASE)
 _NOUN_PHRASE_END = re.compile(
     r"\s+(?:who|which|that|by|in|on|at|from|for|of|to|with|based|located|situated|known|best|is|was|whose|where"
@@ -72,11 +72,11 @@ def _said_by(subject: str, begin: int, sentence: str) -> Iterator[tuple[str, str
     """Read what a sentence says of its subject, or of somebody of the subject's: `Her brother Karl built the mill`."""
     own = _OWN.match(sentence)
     name = next((span for span in spot(sentence) if own and span.start == own.end() and span.kind == "name"), None)
-    if own is None or name is None or _AND.match(sentence, name.end) or _function_words() & set(own[1].split()):
-        yield from _said_of(subject, begin, sentence)
-    else:
+    if own and name and own[2] not in _function_words() and not _AND.match(sentence, name.end):
         yield subject, own[1], name.text
         yield from _said_of(name.text, name.end, sentence)
+    else:
+        yield from _said_of(subject, begin, sentence)
 
 
 def _said_of(subject: str, begin: int, sentence: str) -> Iterator[tuple[str, str, str]]:
