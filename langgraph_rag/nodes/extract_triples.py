@@ -38,7 +38,7 @@ class ModelExtractor:
     async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
         """Yield each passage's triples as they come; what the model or the budget cannot cope with is left out.
 
-        That is logged: for each passage, and for a question whose budget is spent once.
+        That is logged: passage by passage, but a spent budget only once per question.
         """
         told = stopped()
         tasks = [asyncio.ensure_future(self._read(passage)) for passage in passages]

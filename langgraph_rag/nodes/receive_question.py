@@ -13,6 +13,8 @@ from langgraph_rag.nodes.node import emit
 from langgraph_rag.records import no_usage
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
+_EMPTY = (str, int, float, bool, list, dict)
+
 
 class QuestionInput(TypedDict):
     """What every graph is asked with."""
@@ -20,14 +22,11 @@ class QuestionInput(TypedDict):
     question: str
 
 
-_EMPTY = (str, int, float, bool, list, dict)
-
-
 @cache
 def beginnings(state: type) -> dict[str, Any]:
     """Return a state that knows nothing yet, so that nothing of an earlier question is left on a thread.
 
-    Every field begins empty or at zero; a `Literal` begins as the last of its values, all that is neither as None.
+    Texts, numbers, lists and dicts begin empty, a `Literal` as the last of its values, anything else as None.
     """
     return {name: _beginning(hint) for name, hint in get_type_hints(state).items()} | {"usage": no_usage()}
 

@@ -227,6 +227,7 @@ def test_a_thread_shows_no_answer_of_before_after_a_question_that_failed(name: s
 
     left = graph.get_state(thread).values
     assert (left["question"], left["answer"], left["passages"]) == (LATER["question"], "", [])
+    assert left.get("granularity", "none") == "none"
 
 
 @pytest.mark.parametrize("name", named("ablations"))
