@@ -633,6 +633,17 @@ def test_the_help_of_index_says_which_language_the_rules_read() -> None:
     assert "or as `rules`, rules for English" in " ".join(run("index", "--help").stdout.replace("│", "").split())
 
 
+@pytest.mark.parametrize(("command", "taken"), [("ask", True), ("chat", False)])
+def test_the_help_says_where_ablations_are_taken(command: str, taken: bool) -> None:
+    assert ("such as cirag/only-triples" in " ".join(run(command, "--help").stdout.replace("│", "").split())) is taken
+
+
+def test_the_package_runs_as_a_module() -> None:
+    done = subprocess.run([sys.executable, "-m", "langgraph_rag", "--version"], capture_output=True, text=True)
+
+    assert done.stdout == f"{metadata.version('langgraph-rag')}\n"
+
+
 def test_the_version_is_told() -> None:
     assert run("--version").stdout == f"{metadata.version('langgraph-rag')}\n"
 

@@ -23,6 +23,7 @@ LAYERS = [
     {"events", "methods", "narration", "evaluation", "training"},
     {"chat"},
     {"cli", "studio"},
+    {"__main__"},
 ]
 HEIGHT = {unit: height for height, layer in enumerate(LAYERS) for unit in layer}
 OFFLINE_MAY_IMPORT = {"records", "errors", "matching", "refusals", "prompts", "tools", "offline"}

@@ -15,7 +15,7 @@ from langgraph_rag.cli.options import (
     Cache,
     EmbeddingsName,
     KbFolder,
-    MethodName,
+    MethodOrAblation,
     ModelName,
     embedder,
     warm_up,
@@ -37,7 +37,7 @@ _DEMO_QUESTIONS = ("q01", "q05", "q08", "q10", "q04")  # one or two of each kind
 def ask(
     question: Annotated[str, typer.Argument(help="The question.")],
     kb: KbFolder,
-    method_name: MethodName = "cirag",
+    method_name: MethodOrAblation = "cirag",
     model: ModelName = "offline",
     embeddings: EmbeddingsName = None,
     context: Context = DEFAULTS,

@@ -17,7 +17,11 @@ from langgraph_rag.tools.embeddings import load_embeddings
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 KbFolder = Annotated[Path, typer.Option("--kb", help="Folder of the knowledge base.")]
-MethodName = Annotated[str, typer.Option("--method", help=f"One of: {', '.join(METHODS)}.")]
+_METHODS = f"One of: {', '.join(METHODS)}"
+MethodName = Annotated[str, typer.Option("--method", help=f"{_METHODS}.")]
+MethodOrAblation = Annotated[
+    str, typer.Option("--method", help=f"{_METHODS}; or an ablation of one, such as cirag/only-triples.")
+]
 ModelName = Annotated[str, typer.Option("--model", help=f"One of: {'; '.join(MODEL_FORMS)}.")]
 SearchName = Annotated[Search, typer.Option("--search", help="How passages are found.")]
 EmbeddingsName = Annotated[
