@@ -9,6 +9,7 @@ import typer
 from langchain_core.language_models import BaseChatModel
 from tqdm.auto import tqdm
 
+from langgraph_rag.cli.naming import first_few
 from langgraph_rag.cli.options import (
     DEFAULTS,
     Cache,
@@ -77,10 +78,9 @@ def _tell_unknown_passages(base: KnowledgeBase, asked: list[Question]) -> None:
     known = {record["id"] for record in base.passages(wanted)}
     unknown = [repr(id_) for id_ in wanted if id_ not in known]
     if unknown:
-        named = ", ".join([*unknown[:_NAMED], *(["..."] if len(unknown) > _NAMED else [])])
         typer.echo(
-            f"warning: {len(unknown)} of {len(wanted)} supporting ids ({named}) are of no passage in {base.path} and "
-            "can never be found; `ask --json` shows ids of passages.",
+            f"warning: {len(unknown)} of {len(wanted)} supporting ids ({first_few(unknown, _NAMED)}) are of no passage "
+            f"in {base.path} and can never be found; `ask --json` shows ids of passages.",
             err=True,
         )
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from langgraph_rag.cli.naming import first_few
 from langgraph_rag.cli.options import Cache, EmbeddingsName, KbFolder, embedder
 from langgraph_rag.cli.properties import show_properties
 from langgraph_rag.errors import DocumentError, KnowledgeBaseError
@@ -19,9 +20,7 @@ from langgraph_rag.tools.extraction import ReadBefore, RuleExtractor, TripleExtr
 from langgraph_rag.tools.files import READABLE, listed, of_other_kinds, otherwise_named, read_what_can_be, vanished
 from langgraph_rag.tools.knowledge_base import Added, Info, KnowledgeBase
 
-_KINDS, _MEANT = 8, 3  # named at most
-_BARREN = "gave no triples: they are found by their meaning and words, not by way of facts"
-_FAILED = "could not be read: run index again to have them read"
+_KINDS, _BARREN, _MEANT = 8, 5, 3  # named at most
 
 
 def _path(given: str) -> Path:
@@ -80,9 +79,11 @@ def index(
         _tell_known_otherwise(base, sources)
         if embed_triples:
             base.embed_triples()
-        for number, what in ((added["without_triples"], _BARREN), (added["failed"], _FAILED)):
-            if number:
-                typer.echo(f"warning: {number} passages {what}.", err=True)
+        _tell_barren(base, documents)
+        if added["failed"]:
+            typer.echo(
+                f"warning: {added['failed']} passages could not be read: run index again to have them read.", err=True
+            )
         _show_info(base.info())
 
 
@@ -133,8 +134,7 @@ def _tell_of_other_kinds(given: Iterable[Path], kb: Path) -> None:
     others = [file for file in of_other_kinds(given) if not file.resolve().is_relative_to(kb.resolve())]
     kinds = [kind for kind, _ in Counter(file.suffix.lower() or "no ending" for file in others).most_common()]
     if others:
-        named = ", ".join([*kinds[:_KINDS], *(["..."] if len(kinds) > _KINDS else [])])
-        typer.echo(f"{len(others)} files of other kinds were left out ({named}).", err=True)
+        typer.echo(f"{len(others)} files of other kinds were left out ({first_few(kinds, _KINDS)}).", err=True)
 
 
 def _add(base: KnowledgeBase, documents: Sequence[Passage]) -> Added:
@@ -154,6 +154,17 @@ def _update(base: KnowledgeBase, documents: Sequence[Passage], given: Iterable[P
     for source in vanished(base.sources(), given):
         typer.echo(f"{source} is gone: {base.delete(sources=[source])} passages removed.")
     return updated
+
+
+def _tell_barren(base: KnowledgeBase, documents: Sequence[Passage]) -> None:
+    barren = base.without_triples([passage["id"] for passage in documents])
+    if barren:
+        titles = [repr(passage["title"]) for passage in base.passages(barren[: _BARREN + 1])]
+        typer.echo(
+            f"warning: {len(barren)} passages ({first_few(titles, _BARREN)}) gave no triples: they are found by their "
+            "meaning and words, not by way of facts.",
+            err=True,
+        )
 
 
 def _tell_known_otherwise(base: KnowledgeBase, given: Sequence[Path]) -> None:

@@ -339,6 +339,11 @@ class KnowledgeBase:
             format=FORMAT,
         )
 
+    def without_triples(self, ids: Sequence[str]) -> list[str]:
+        """Return those of some passages that were read, but gave no triple."""
+        self._check_open()
+        return self._records.barren(ids, self.extractor.version)
+
     # --- the same for coroutines: concurrent callers share batches ---------------------------------------------------
     async def acheck_filled(self) -> None:
         """Check that there is something to ask.
@@ -449,7 +454,7 @@ class KnowledgeBase:
         failed = run_in_background(self._reader.read(unread, self.extractor, progress=progress))
         self._records.set_meta(_EXTRACTOR, self.extractor.version)
         barren = self._records.barren([passage["id"] for passage in passages], self.extractor.version)
-        return Added(added=added, unchanged=len(passages) - added, without_triples=barren, failed=failed)
+        return Added(added=added, unchanged=len(passages) - added, without_triples=len(barren), failed=failed)
 
     def _left_over(self, origins: Sequence[Origin]) -> list[Origin]:
         """Return what came from the same sources before and comes from them no more."""

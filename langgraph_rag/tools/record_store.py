@@ -364,13 +364,13 @@ class RecordStore:
         """Return the ids of the vectors of triples that are stored."""
         return [row[0] for row in self._db.rows("SELECT id FROM triple_vectors")]
 
-    def barren(self, ids: Sequence[str], extractor: str) -> int:
-        """Return how many of the passages an extractor has read without finding a triple."""
+    def barren(self, ids: Sequence[str], extractor: str) -> list[str]:
+        """Return those of the passages that an extractor has read without finding a triple."""
         query = (
             "SELECT id FROM passages WHERE EXISTS (SELECT 1 FROM extractions WHERE passage = number AND extractor = ?) "
             "AND NOT EXISTS (SELECT 1 FROM triples WHERE passage = number AND extractor = ?) AND id IN"
         )
-        return len(self._db.by_ids(query, ids, extractor, extractor))
+        return [row[0] for row in self._db.by_ids(query, ids, extractor, extractor)]
 
     def counts(self, extractor: str) -> dict[str, int]:
         """Return how much is stored, triples as read by the given extractor."""
