@@ -511,6 +511,8 @@ async def test_a_summary_counts_answered_questions(tmp_path: Path) -> None:
         "calls": 2.0,
         "input_tokens": 30.0,
         "output_tokens": 4.0,
+        "estimated_tokens": 0.0,
+        "tokens": 34.0,
         "steps": 2.0,
         "median_seconds": 2.0,
         "mean_seconds": 3.0,
@@ -569,13 +571,25 @@ async def test_a_table_has_one_row_per_method(tmp_path: Path) -> None:
 
 
 def test_on_a_terminal_the_figures_of_each_method_stand_under_their_names() -> None:
-    summary: Any = {**summarise([]), "questions": 3, "em": 33.3, "input_tokens": 900.4, "output_tokens": 100.2}
+    summary: Any = {**summarise([]), "questions": 3, "em": 33.3, "tokens": 1000.6}
 
     head, cirag, baseline = overview({"cirag": summary, "native_rag": summary}).splitlines()
 
     assert len(head) == len(cirag) == len(baseline)
     assert head.split() == ["method", "questions", "failures", "EM", "F1", "R@5", "calls", "tokens", "seconds"]
     assert cirag.split() == ["cirag", "3", "0", "33.3", "–", "–", "–", "1001", "–"]
+
+
+async def test_tokens_that_a_model_did_not_tell_are_estimated(tmp_path: Path) -> None:
+    outcomes = await outcomes_of(ANSWERS, tmp_path)
+    for outcome in outcomes:
+        outcome["usage"] = Usage({**no_usage(), "calls": 2, "estimated_tokens": 900})
+    del outcomes[0]["usage"]["estimated_tokens"]  # type: ignore[union-attr]  # of an earlier version
+    summary = summarise(outcomes)
+    assert (summary["tokens"], summary["output_tokens"]) == (600.0, 0.0)
+    assert "about 600" in overview({"cirag": summary})
+    head, _, row = markdown_table({"cirag": summary}).splitlines()
+    assert head.endswith("| Tokens estimated |") and row.endswith("| 600 (0–900) |")
 
 
 # --- a judge ---------------------------------------------------------------------------------------------------------

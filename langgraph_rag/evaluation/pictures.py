@@ -31,12 +31,11 @@ def draw_comparison(rows: Mapping[str, Summary], out: Path) -> list[Path]:
 
 def _quality_by_tokens(axes: Any, rows: Mapping[str, Summary]) -> None:
     for name, row in rows.items():
-        if row["f1"] is None or row["input_tokens"] is None or row["output_tokens"] is None:
+        if row["f1"] is None or row["tokens"] is None:
             continue
-        tokens = row["input_tokens"] + row["output_tokens"]
         low, high = row["intervals"]["f1"] or (row["f1"], row["f1"])
         error = [[row["f1"] - low], [high - row["f1"]]]
-        axes.errorbar(tokens, row["f1"], yerr=error, fmt="o", capsize=3, label=name)
+        axes.errorbar(row["tokens"], row["f1"], yerr=error, fmt="o", capsize=3, label=name)
     axes.set(xlabel="tokens per question", ylabel="F1 (%), 95 % interval", title="Quality against cost")
     axes.set_xlim(left=0)
     axes.set_ylim(bottom=0)

@@ -13,14 +13,15 @@ from langgraph_rag.evaluation.judging import Judgement
 from langgraph_rag.evaluation.metrics import normalise_answer
 from langgraph_rag.evaluation.outcomes import Outcome
 from langgraph_rag.evaluation.runner import RECALL_DEPTHS as _DEPTHS
+from langgraph_rag.records import tokens_spent
 
 _REFUSALS = ("unanswerable", "unknown")
 _RESAMPLES, _SEED = 1_000, 0
 _NOTE = """\
 EM, F1, Acc, Acc†, R@k, All@5 and refusals are percentages of the answered questions (failures are not among them), \
 R@k and All@5 of those that name supporting passages, Acc† (a model judged) of those that the judge did not fail at. \
-Calls, tokens and steps are means per answered question; seconds are wall time per answered question, mean and median; \
-in brackets are 95% bootstrap intervals.
+Calls, tokens and steps are means per answered question (tokens that the model did not tell are estimated, apart from \
+the others); seconds are wall time per answered question, mean and median; in brackets are 95% bootstrap intervals.
 """
 
 
@@ -28,7 +29,8 @@ class Summary(TypedDict):
     """A run in numbers: percentages and means over the answered questions, None where there is nothing to count.
 
     `intervals` holds `[low, high]` of each of them, of the failures as a number of questions; `granularities` holds the
-    percentage of each. `acc_judged` is over the answers that the judge did not fail at.
+    percentage of each. `acc_judged` is over the answers that the judge did not fail at. `tokens` are all: read,
+    written, and estimated where the model told none.
     """
 
     questions: int
@@ -47,6 +49,8 @@ class Summary(TypedDict):
     calls: float | None
     input_tokens: float | None
     output_tokens: float | None
+    estimated_tokens: float | None
+    tokens: float | None
     steps: float | None
     mean_seconds: float | None
     median_seconds: float | None
@@ -95,6 +99,8 @@ def _means(answered: Sequence[Outcome]) -> dict[str, list[float]]:
         "calls": [usage["calls"] for usage in usages],
         "input_tokens": [usage["input_tokens"] for usage in usages],
         "output_tokens": [usage["output_tokens"] for usage in usages],
+        "estimated_tokens": [usage.get("estimated_tokens", 0) for usage in usages],
+        "tokens": [tokens_spent(usage) for usage in usages],
         "steps": _known(outcome["steps"] for outcome in answered),
         "mean_seconds": [outcome["wall_seconds"] for outcome in answered],
     }
@@ -110,6 +116,9 @@ def markdown_table(rows: Mapping[str, Summary]) -> str:
         raise ValueError("expected at least one method to report, got none")
     judged = any(row["acc_judged"] is not None or row["judge_failures"] for row in rows.values())
     table = [{"Method": name.replace("|", "\\|"), **_cells(summary, judged)} for name, summary in rows.items()]
+    if any(row.get("estimated_tokens") for row in rows.values()):
+        for line, row in zip(table, rows.values(), strict=True):
+            line["Tokens estimated"] = _whole(row["estimated_tokens"], row["intervals"]["estimated_tokens"])
     rule = ["---"] + ["---:"] * (len(table[0]) - 1)
     return "".join(f"| {' | '.join(line)} |\n" for line in [list(table[0]), rule, *(row.values() for row in table)])
 
@@ -117,7 +126,7 @@ def markdown_table(rows: Mapping[str, Summary]) -> str:
 def overview(rows: Mapping[str, Summary]) -> str:
     """Return the figures that are looked at first, aligned for a terminal, one line per method."""
     lines = [["method", "questions", "failures", "EM", "F1", "R@5", "calls", "tokens", "seconds"]]
-    lines += [[name, *map(_shown, _looked_at_first(summary))] for name, summary in rows.items()]
+    lines += [[name, *_looked_at_first(summary)] for name, summary in rows.items()]
     name, *others = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
         "  ".join([line[0].ljust(name), *(cell.rjust(width) for cell, width in zip(line[1:], others, strict=True))])
@@ -125,11 +134,11 @@ def overview(rows: Mapping[str, Summary]) -> str:
     )
 
 
-def _looked_at_first(summary: Summary) -> tuple[float | None, ...]:
-    read, written = summary["input_tokens"], summary["output_tokens"]
-    tokens = None if read is None or written is None else round(read + written)
+def _looked_at_first(summary: Summary) -> list[str]:
     scores = summary["em"], summary["f1"], summary["recall_at_5"]
-    return summary["questions"], summary["failures"], *scores, summary["calls"], tokens, summary["median_seconds"]
+    first = summary["questions"], summary["failures"], *scores, summary["calls"]
+    tokens = f"{'about ' if summary['estimated_tokens'] else ''}{_whole(summary['tokens'])}"
+    return [*map(_shown, first), tokens, _shown(summary["median_seconds"])]
 
 
 def write_report(rows: Mapping[str, Summary], out: Path) -> None:
@@ -171,7 +180,7 @@ def _shown(value: float | None, interval: Sequence[float] | None = None) -> str:
     return f"{value} ({interval[0]}–{interval[1]})" if interval and interval[0] < interval[1] else str(value)
 
 
-def _whole(value: float | None, interval: Sequence[float] | None) -> str:
+def _whole(value: float | None, interval: Sequence[float] | None = None) -> str:
     return _shown(None if value is None else round(value), interval and [round(edge) for edge in interval])
 
 
