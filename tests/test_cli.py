@@ -565,7 +565,6 @@ def test_the_embedder_is_loaded_before_the_clock_of_the_first_question_starts(
     assert steps[:2] == ["embed_documents", "asearch"]
 
 
-# --- eval ------------------------------------------------------------------------------------------------------------
 def test_a_stopped_question_goes_on_from_its_checkpoints(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -580,6 +579,12 @@ def test_a_stopped_question_goes_on_from_its_checkpoints(
     assert "Answer: Orla Vint" in resumed.output
     assert "Going on" not in again.output
     assert "Answer: Orla Vint" in again.output
+
+
+# --- eval ------------------------------------------------------------------------------------------------------------
+def one_question(folder: Path, **other: object) -> Path:
+    question = {"id": "q", "question": QUESTION, "answers": ["Orla Vint"], "supporting_ids": ["vint", "barrow"]}
+    return write(folder, {"questions.jsonl": lines([question | other])}) / "questions.jsonl"
 
 
 def test_eval_scores_the_first_questions_and_a_second_run_asks_only_the_rest(tmp_path: Path) -> None:
@@ -600,8 +605,7 @@ def test_eval_scores_the_first_questions_and_a_second_run_asks_only_the_rest(tmp
 
 
 def test_eval_compares_methods_side_by_side(folder: Path, tmp_path: Path) -> None:
-    question = {"id": "q", "question": QUESTION, "answers": ["Orla Vint"], "supporting_ids": ["vint", "barrow"]}
-    questions = write(tmp_path, {"questions.jsonl": lines([question])}) / "questions.jsonl"
+    questions = one_question(tmp_path)
     names = ["cirag", "cirag/only-triples"]
 
     run("eval", "--kb", folder, "--questions", questions, "--out", tmp_path / "out", "--method", ",".join(names))
@@ -612,17 +616,51 @@ def test_eval_compares_methods_side_by_side(folder: Path, tmp_path: Path) -> Non
 
 
 def test_eval_warns_of_supporting_ids_that_are_of_no_passage(folder: Path, tmp_path: Path) -> None:
-    question = {"id": "q", "question": QUESTION, "answers": ["Orla Vint"], "supporting_ids": ["vint", *"abcdef"]}
-    questions = write(tmp_path, {"questions.jsonl": lines([question])}) / "questions.jsonl"
+    questions = one_question(tmp_path, supporting_ids=["vint", *"abcdef"])
 
     said = run("eval", "--kb", folder, "--questions", questions, "--out", tmp_path / "out").stderr
 
     assert "warning: 6 of 7 supporting ids ('a', 'b', 'c', 'd', 'e', ...) are of no passage in " in said
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "complaint"),
+    [
+        (
+            "cirag,cirag/only-triples",
+            "ircot",
+            "expected a folder for ircot alone, got {out} with a comparison of cirag, ",
+        ),
+        ("cirag/only-triples,cirag", "cirag", "; give {out}/cirag or another folder, or several methods to compare"),
+        (
+            "cirag",
+            "cirag,ircot",
+            "expected a folder for a comparison, got {out} with the outcomes of one method; give ",
+        ),
+    ],
+)
+def test_a_folder_holds_the_outcomes_of_one_method_or_a_comparison(
+    first: str,
+    second: str,
+    complaint: str,
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = tmp_path / "out"
+    common = ["eval", "--kb", folder, "--questions", one_question(tmp_path), "--out", out, "--method"]
+    run(*common, first)
+    report = (out / "report.md").read_text()
+
+    said = refuse(monkeypatch, capsys, *common, second)
+
+    assert complaint.format(out=out) in said
+    assert (out / "report.md").read_text() == report
+
+
 def test_eval_has_the_answers_judged(folder: Path, tmp_path: Path) -> None:
-    question = {"id": "q", "question": QUESTION, "answers": ["Orla Vint"], "supporting_ids": ["vint", "barrow"]}
-    questions = write(tmp_path, {"questions.jsonl": lines([question])}) / "questions.jsonl"
+    questions = one_question(tmp_path)
 
     run("eval", "--kb", folder, "--questions", questions, "--out", tmp_path / "out", "--judge", "offline")
 

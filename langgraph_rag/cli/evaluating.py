@@ -22,7 +22,7 @@ from langgraph_rag.cli.options import (
 )
 from langgraph_rag.context import Context
 from langgraph_rag.evaluation.judging import Judgement, judge
-from langgraph_rag.evaluation.outcomes import Configuration, Outcome
+from langgraph_rag.evaluation.outcomes import Configuration, Outcome, OutcomesError
 from langgraph_rag.evaluation.pictures import draw_comparison
 from langgraph_rag.evaluation.questions import Question, load_questions
 from langgraph_rag.evaluation.report import Summary, overview, summarise, write_report
@@ -54,6 +54,7 @@ def evaluate_methods(
 ) -> None:
     """Ask many questions and score the answers and the passages; a stopped run goes on where it stopped."""
     asked, names = load_questions(questions, limit), named(method_names)
+    _check_folder(out, names)
     rows: dict[str, Summary] = {}
     with KnowledgeBase.open(kb, embedder(embeddings), create=False) as base:
         llm = load_model(model, cache=cache)
@@ -71,6 +72,21 @@ def evaluate_methods(
     if len(names) > 1:
         draw_comparison(rows, out)
     typer.echo(f"All figures with their intervals are in {out / 'report.md'}, each outcome beside it.")
+
+
+def _check_folder(out: Path, names: list[str]) -> None:
+    """Refuse to put the outcomes of one method where those of a comparison lie, and the other way round."""
+    compared = [name for name in named("ablations") if (out / name / "outcomes.jsonl").exists()]
+    if len(names) == 1 and compared:
+        raise OutcomesError(
+            f"expected a folder for {names[0]} alone, got {out} with a comparison of {', '.join(compared)}; give "
+            f"{out / names[0]} or another folder, or several methods to compare"
+        )
+    if len(names) > 1 and (out / "outcomes.jsonl").exists():
+        raise OutcomesError(
+            f"expected a folder for a comparison, got {out} with the outcomes of one method; give another folder, or "
+            "delete this one to start again"
+        )
 
 
 def _tell_unknown_passages(base: KnowledgeBase, asked: list[Question]) -> None:
