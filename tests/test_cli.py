@@ -623,6 +623,28 @@ def test_eval_warns_of_supporting_ids_that_are_of_no_passage(folder: Path, tmp_p
     assert "warning: 6 of 7 supporting ids ('a', 'b', 'c', 'd', 'e', ...) are of no passage in " in said
 
 
+def test_eval_of_a_corrected_file_of_questions_scores_the_kept_answers_anew(folder: Path, tmp_path: Path) -> None:
+    common = ["eval", "--kb", folder, "--out", tmp_path / "out", "--questions"]
+
+    run(*common, one_question(tmp_path, supporting_ids=["nope"]))
+    run(*common, one_question(tmp_path))
+
+    assert json.loads((tmp_path / "out/report.json").read_text())["cirag"]["recall_at_5"] == 100.0
+
+
+def test_eval_refuses_outcomes_of_another_state_of_the_knowledge_base(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    common = ["eval", "--kb", folder, "--questions", one_question(tmp_path), "--out", tmp_path / "out"]
+    run(*common)
+    run("delete", "--kb", folder, "--id", "vint")
+
+    said = refuse(monkeypatch, capsys, *common)
+
+    assert "holds outcomes of another run: expected knowledge_base_fingerprint '7 passages, arithmetic, " in said
+    assert "got '8 passages, arithmetic, " in said
+
+
 @pytest.mark.parametrize(
     ("first", "second", "complaint"),
     [

@@ -39,6 +39,7 @@ QUESTIONS = [
 ]
 ANSWERS = {"Where is Kell?": "in Norrland", "Who sailed?": "H Vane", "Is it old?": "unknown"}
 DEFAULT = Configuration(method="cirag", model="offline", knowledge_base="kb")
+FINGERPRINTED = Configuration(**DEFAULT, knowledge_base_fingerprint="8 passages")
 
 
 def reply(answer: object, **other: object) -> dict[str, Any]:
@@ -242,6 +243,7 @@ async def test_each_question_is_scored_and_kept(tmp_path: Path) -> None:
         "steps": 2,
         "usage": no_usage() | {"calls": 2, "input_tokens": 30, "output_tokens": 4, "seconds": 0.1},
         "error": None,
+        "passages": ["p1", "p9", "p8", "p7", "p3", "p2"],
     }
     assert (second["em"], second["recall"], second["all_at_5"]) == (1.0, {"2": 0, "3": 0, "5": 1, "10": 1}, 1.0)
     assert (third["em"], third["recall"], third["all_at_5"], third["type"]) == (0.0, None, None, "")
@@ -445,16 +447,21 @@ async def test_the_settings_of_a_run_are_written_beside_it(tmp_path: Path) -> No
         ({"configuration": {**DEFAULT, "model": "vllm:x"}}, "expected model 'vllm:x', got 'offline'"),
         ({"configuration": {**DEFAULT, "method": "kirag"}}, "expected method 'kirag', got 'cirag'"),
         ({"configuration": {**DEFAULT, "knowledge_base": "b"}}, "expected knowledge_base 'b', got 'kb'"),
+        (
+            {"configuration": {**DEFAULT, "knowledge_base_fingerprint": "7 passages"}},
+            "expected knowledge_base_fingerprint '7 passages', got '8 passages'",
+        ),
+        ({"configuration": DEFAULT}, "expected knowledge_base_fingerprint None, got '8 passages'"),
         ({"configuration": None}, "expected method '', got 'cirag'"),
         ({"context": {"top_k": 3}}, "expected top_k 3, got 10"),
     ],
 )
 async def test_runs_of_two_configurations_are_not_mixed(tmp_path: Path, change: Any, complaint: str) -> None:
-    await evaluate(FakeGraph(), QUESTIONS[:1], tmp_path, configuration=DEFAULT)
+    await evaluate(FakeGraph(), QUESTIONS[:1], tmp_path, configuration=FINGERPRINTED)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     graph = FakeGraph()
     with pytest.raises(OutcomesError, match=f"outcomes of another run: {complaint}"):
-        await evaluate(graph, QUESTIONS, tmp_path, **{"configuration": DEFAULT, **change})
+        await evaluate(graph, QUESTIONS, tmp_path, **{"configuration": FINGERPRINTED, **change})
     assert graph.asked == []
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
@@ -478,11 +485,49 @@ async def test_outcomes_without_their_settings_are_refused(tmp_path: Path, conte
 
 async def test_a_folder_of_other_questions_is_refused(tmp_path: Path) -> None:
     await evaluate(FakeGraph(), QUESTIONS[:2], tmp_path)
-    with pytest.raises(OutcomesError, match="other questions: expected for id 'q2' no such question"):
-        await evaluate(FakeGraph(), QUESTIONS[:1], tmp_path)
     renamed = Question(id="q1", question="Is it old?", answers=["yes"])
-    with pytest.raises(OutcomesError, match=r"for id 'q1' \('Is it old\?', .* got \('Where is Kell\?'"):
+    with pytest.raises(OutcomesError, match=r"expected for id 'q1' 'Is it old\?', got 'Where is Kell\?'; give another"):
         await evaluate(FakeGraph(), [renamed, QUESTIONS[1]], tmp_path)
+
+
+async def test_fewer_questions_are_reported_on_alone_and_the_others_stay_kept(tmp_path: Path) -> None:
+    outcomes = await evaluate(FakeGraph(), QUESTIONS, tmp_path)
+    graph = FakeGraph()
+    assert await evaluate(graph, QUESTIONS[:1], tmp_path) == outcomes[:1]
+    assert await evaluate(graph, QUESTIONS, tmp_path) == outcomes
+    assert graph.asked == []
+
+
+async def test_kept_answers_are_scored_anew_when_the_gold_was_corrected(tmp_path: Path) -> None:
+    wrong = Question(id="q2", question="Who sailed?", answers=["nobody"], supporting_ids=["nope"])
+    (before,) = await evaluate(FakeGraph(), [wrong], tmp_path)
+    graph = FakeGraph()
+    (after,) = await evaluate(graph, QUESTIONS[1:2], tmp_path)
+    assert (before["em"], before["recall"], before["all_at_5"]) == (0.0, {"2": 0, "3": 0, "5": 0, "10": 0}, 0.0)
+    assert (after["em"], after["recall"], after["all_at_5"]) == (1.0, {"2": 0, "3": 0, "5": 1, "10": 1}, 1.0)
+    assert graph.asked == []
+    assert lines_of(tmp_path) == [after]
+
+
+def as_earlier_versions_kept_it(out: Path) -> None:
+    outcomes = [{name: value for name, value in line.items() if name != "passages"} for line in lines_of(out)]
+    (out / "outcomes.jsonl").write_text("".join(json.dumps(outcome) + "\n" for outcome in outcomes), encoding="utf-8")
+    settings = json.loads((out / "run.json").read_text(encoding="utf-8"))
+    settings.pop("knowledge_base_fingerprint", None)
+    (out / "run.json").write_text(json.dumps(settings), encoding="utf-8")
+
+
+async def test_a_run_of_an_earlier_version_is_gone_on_with_and_keeps_the_recall_it_has(tmp_path: Path) -> None:
+    await evaluate(FakeGraph(), QUESTIONS[:1], tmp_path, configuration=FINGERPRINTED)
+    as_earlier_versions_kept_it(tmp_path)
+    corrected = Question(id="q1", question="Where is Kell?", answers=["in Norrland"], supporting_ids=["p1"])
+    graph = FakeGraph()
+    outcome, _ = await evaluate(graph, [corrected, QUESTIONS[1]], tmp_path, configuration=FINGERPRINTED)
+    assert graph.asked == ["Who sailed?"]
+    assert (outcome["em"], outcome["recall"]) == (1.0, {"2": 0.5, "3": 0.5, "5": 0.5, "10": 1.0})
+    changed: Configuration = {**FINGERPRINTED, "knowledge_base_fingerprint": "7 passages"}
+    with pytest.raises(OutcomesError, match="another run"):  # from now on it is known what it was asked of
+        await evaluate(graph, QUESTIONS[:2], tmp_path, configuration=changed)
 
 
 # --- reports ---------------------------------------------------------------------------------------------------------
@@ -631,7 +676,7 @@ async def test_failures_of_the_judge_are_counted_apart_and_asked_again(tmp_path:
     assert len(again.received) == 1
 
 
-async def test_judgements_of_another_judge_or_of_another_answer_are_not_taken_over(tmp_path: Path) -> None:
+async def test_judgements_of_another_judge_or_of_other_answers_are_not_taken_over(tmp_path: Path) -> None:
     outcomes = await outcomes_of(ANSWERS, tmp_path)
     await judge(ScriptedModel.of(verdicts(True, True, True)), "mild", outcomes, tmp_path)
     (tmp_path / "judgements.jsonl").open("a").write('{"id": "q1", "ju')
@@ -641,6 +686,9 @@ async def test_judgements_of_another_judge_or_of_another_answer_are_not_taken_ov
     outcomes[0]["answer"] = "in Tharn"
     changed = ScriptedModel.of(verdicts(True))
     assert [one["correct"] for one in await judge(changed, "strict", outcomes, tmp_path)] == [True, False, False]
+    outcomes[1]["answers"] = ["H Vane"]
+    corrected = ScriptedModel.of(verdicts(True))
+    assert [one["correct"] for one in await judge(corrected, "strict", outcomes, tmp_path)] == [True, True, False]
 
 
 async def test_a_report_is_written_for_people_and_programs(tmp_path: Path) -> None:

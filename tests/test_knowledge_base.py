@@ -19,6 +19,8 @@ from langchain_core.documents import Document
 from langgraph_rag.background import run_in_background
 from langgraph_rag.context import Search
 from langgraph_rag.errors import KnowledgeBaseError
+from langgraph_rag.nodes.extract_triples import ModelExtractor
+from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.records import Record
 from langgraph_rag.tools.embeddings import MiniLMEmbeddings
 from langgraph_rag.tools.extraction import Reading, RuleExtractor
@@ -159,6 +161,39 @@ def test_info_counts_what_is_there(kb: KnowledgeBase) -> None:
     assert info["triples"] == sum(len(t["sources"]) for t in kb.triples(kb._records.ids()))
     assert (info["passages_without_triples"], info["passages_to_extract"]) == (1, 0)
     assert (info["embeddings"], info["extractor"], info["triple_vectors"]) == ("arithmetic", RuleExtractor.version, 0)
+
+
+def test_the_fingerprint_is_that_of_the_passages_and_of_what_they_were_read_by(
+    kb: KnowledgeBase, documents: list[dict[str, str]], embeddings: ArithmeticEmbeddings
+) -> None:
+    first = kb.fingerprint()
+    assert first.startswith(f"8 passages, arithmetic, {RuleExtractor.version}, ")
+
+    kb.update([{"id": "heron", "title": "Grey heron", "text": "Herons fly."}], progress=False)
+    replaced = kb.fingerprint()
+    kb.delete(["heron"])
+    deleted = kb.fingerprint()
+    kb.add(documents[::-1], progress=False)
+    restored = kb.fingerprint()
+    kb.close()
+    with KnowledgeBase.open(kb.path, embeddings, extractor=ModelExtractor(OfflineModel())) as by_model:
+        read_by_a_model = by_model.fingerprint()
+
+    assert restored == first
+    assert len({first, replaced, deleted, read_by_a_model}) == 4
+
+
+def test_the_fingerprint_stays_when_documents_are_added_again_or_asked_for(
+    kb: KnowledgeBase, documents: list[dict[str, str]], embeddings: ArithmeticEmbeddings
+) -> None:
+    kb.close()
+    with KnowledgeBase.open(kb.path, embeddings, extractor=ModelExtractor(OfflineModel())) as read_when_asked:
+        first = read_when_asked.fingerprint()
+        read_when_asked.triples(["vint"])
+        read_when_asked.embed_triples(progress=False)
+        assert read_when_asked.fingerprint() == first
+        read_when_asked.add([{**document, "source": "elsewhere"} for document in documents], progress=False)
+        assert read_when_asked.fingerprint() == first
 
 
 def test_reopening_finds_everything_and_embeds_nothing(

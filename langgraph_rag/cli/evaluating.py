@@ -61,8 +61,11 @@ def evaluate_methods(
         judging = load_model(judge_name, cache=cache) if judge_name else None
         _tell_unknown_passages(base, asked)
         warm_up(base, context)
+        fingerprint = base.fingerprint()
         for name in names:
-            configuration = Configuration(method=name, model=model, knowledge_base=str(kb))
+            configuration = Configuration(
+                method=name, model=model, knowledge_base=str(kb), knowledge_base_fingerprint=fingerprint
+            )
             graph, folder = create(name, llm, base).compile(), out if len(names) == 1 else out / name
             outcomes = _evaluate(graph, asked, folder, context, configuration, concurrency)
             judgements = _judge(judging, str(judge_name), outcomes, folder, concurrency) if judging else []

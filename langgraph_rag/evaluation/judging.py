@@ -18,11 +18,15 @@ _FILE = "judgements.jsonl"
 
 
 class Judgement(TypedDict):
-    """What a judge said of one answer; `correct` is None where the judge failed, and `error` says how."""
+    """What a judge said of one answer; `correct` is None where the judge failed, and `error` says how.
+
+    `answers` are the gold answers that the judge was told.
+    """
 
     id: str
     judge: str
     answer: str
+    answers: list[str]
     correct: bool | None
     error: str | None
 
@@ -73,18 +77,17 @@ async def judge(
 
 
 async def _judge(llm: BaseChatModel, name: str, outcome: Outcome) -> Judgement:
-    judgement = Judgement(id=outcome["id"], judge=name, answer=outcome["answer"] or "", correct=None, error=None)
+    answer, answers = outcome["answer"] or "", outcome["answers"]
+    judgement = Judgement(id=outcome["id"], judge=name, answer=answer, answers=answers, correct=None, error=None)
     try:
-        verdict = await ask(
-            llm, JUDGE, question=outcome["question"], accepted=outcome["answers"], given=judgement["answer"]
-        )
+        verdict = await ask(llm, JUDGE, question=outcome["question"], accepted=answers, given=answer)
     except RagError as error:
         return {**judgement, "error": f"{type(error).__name__}: {error}"}
     return {**judgement, "correct": verdict.correct}
 
 
 def _kept(out: Path, name: str) -> dict[str, Judgement]:
-    """Read what a judge decided earlier; lines that a kill cut off are left out."""
+    """Read what a judge decided earlier; what a kill cut off or earlier versions wrote is left out."""
     path, kept = out / _FILE, {}
     for line in path.read_bytes().split(b"\n") if path.exists() else []:
         try:
@@ -97,4 +100,5 @@ def _kept(out: Path, name: str) -> dict[str, Judgement]:
 
 
 def _is_of(judgement: Judgement, outcome: Outcome | None) -> bool:
-    return outcome is not None and judgement["answer"] == outcome["answer"]
+    judged = judgement["answer"], judgement["answers"]
+    return outcome is not None and judged == (outcome["answer"], outcome["answers"])

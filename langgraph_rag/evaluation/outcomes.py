@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired
 
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict
@@ -18,7 +18,7 @@ class Outcome(TypedDict):
     """What came of one question; one that failed has an error, and None for all that was not found out.
 
     `recall` is keyed by the number of passages ("2", "3", "5", "10"); it and `all_at_5` are None where the question
-    names no supporting passages.
+    names no supporting passages. `passages` are the ids that were found, best first.
     """
 
     id: str
@@ -36,14 +36,19 @@ class Outcome(TypedDict):
     usage: Usage | None
     wall_seconds: float
     error: str | None
+    passages: NotRequired[list[str]]  # what failed has none, nor have runs of earlier versions
 
 
 class Configuration(TypedDict):
-    """What answers the questions, in names: a folder holds outcomes of one configuration only."""
+    """What answers the questions, in names: a folder holds outcomes of one configuration only.
+
+    `knowledge_base_fingerprint` is what `KnowledgeBase.fingerprint` returns: outcomes of other passages are refused.
+    """
 
     method: str
     model: str
     knowledge_base: str
+    knowledge_base_fingerprint: NotRequired[str]
 
 
 class OutcomesError(RagError):
@@ -51,6 +56,7 @@ class OutcomesError(RagError):
 
 
 _READER = TypeAdapter(Outcome)
+_FINGERPRINT = "knowledge_base_fingerprint"
 
 
 def read_outcomes(out: Path) -> list[Outcome]:
@@ -70,32 +76,32 @@ def read_outcomes(out: Path) -> list[Outcome]:
     return outcomes
 
 
-def resume(
-    out: Path, questions: Sequence[Question], configuration: Configuration, context: Mapping[str, Any]
-) -> list[Outcome]:
-    """Make a folder ready for a run and return the answered outcomes it holds; failed ones are taken out of it.
+def answered_before(out: Path, questions: Sequence[Question], settings: Mapping[str, Any]) -> list[Outcome]:
+    """Return the answered outcomes that a folder holds, also of questions that are not among these.
 
     Raises:
-        OutcomesError: when the folder is damaged, cannot be written to, or holds outcomes of another run.
+        OutcomesError: when the folder is damaged or holds outcomes of another run.
     """
-    settings = {**configuration, "context": context}
     outcomes = read_outcomes(out)
     if outcomes:
         _check_settings(out / "run.json", settings)
         _check_questions(out, outcomes, questions)
-    answered = [outcome for outcome in outcomes if outcome["error"] is None]
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        _replace(out / "run.json", [json.dumps(settings, indent=2, ensure_ascii=False)])
-        _replace(out / "outcomes.jsonl", [json.dumps(outcome, ensure_ascii=False) for outcome in answered])
-    except OSError as error:
-        raise OutcomesError(f"expected a folder that can be written to at {out}, got: {error.strerror}") from error
-    return answered
+    return [outcome for outcome in outcomes if outcome["error"] is None]
 
 
 @contextmanager
-def keeping(out: Path) -> Iterator[Callable[[Outcome], None]]:
-    """Open a folder for adding outcomes to it, each written out at once."""
+def keeping(out: Path, settings: Mapping[str, Any], outcomes: Iterable[Outcome]) -> Iterator[Callable[[Outcome], None]]:
+    """Make a folder hold the outcomes of a run so far, and open it for adding more, each written out at once.
+
+    Raises:
+        OutcomesError: when the folder cannot be written to.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        _replace(out / "run.json", [json.dumps(settings, indent=2, ensure_ascii=False)])
+        _replace(out / "outcomes.jsonl", [json.dumps(outcome, ensure_ascii=False) for outcome in outcomes])
+    except OSError as error:
+        raise OutcomesError(f"expected a folder that can be written to at {out}, got: {error.strerror}") from error
     # Models can reply with half a surrogate pair, which is not UTF-8.
     with (out / "outcomes.jsonl").open("a", encoding="utf-8", errors="replace", newline="\n") as file:
 
@@ -119,6 +125,8 @@ def _check_settings(path: Path, settings: Mapping[str, Any]) -> None:
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise OutcomesError(f"{path}: expected the settings its outcomes were made with, got {error!r}") from error
     expected = _flat(settings)
+    if _FINGERPRINT in expected:
+        found.setdefault(_FINGERPRINT, expected[_FINGERPRINT])  # which runs of earlier versions do not have
     for name in {**expected, **found}:
         if expected.get(name) != found.get(name):
             raise OutcomesError(
@@ -134,11 +142,11 @@ def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_questions(out: Path, outcomes: Sequence[Outcome], questions: Sequence[Question]) -> None:
-    asked = {question["id"]: (question["question"], question["answers"]) for question in questions}
+    asked = {question["id"]: question["question"] for question in questions}
     for outcome in outcomes:
-        expected, found = asked.get(outcome["id"], "no such question"), (outcome["question"], outcome["answers"])
+        expected, found = asked.get(outcome["id"], outcome["question"]), outcome["question"]
         if expected != found:
             raise OutcomesError(
-                f"{out} holds outcomes of other questions: expected for id {outcome['id']!r} {expected}, got {found}; "
-                f"give another folder, or delete this one to start again"
+                f"{out} holds outcomes of other questions: expected for id {outcome['id']!r} {expected!r}, got "
+                f"{found!r}; give another folder, or delete this one to start again"
             )

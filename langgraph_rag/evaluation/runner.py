@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.context import Context
 from langgraph_rag.evaluation.metrics import all_at, contains, exact_match, f1, recall_at
-from langgraph_rag.evaluation.outcomes import Configuration, Outcome, keeping, resume
+from langgraph_rag.evaluation.outcomes import Configuration, Outcome, answered_before, keeping
 from langgraph_rag.evaluation.questions import Question
 from langgraph_rag.records import Usage
 
@@ -54,14 +54,15 @@ async def evaluate(
 ) -> list[Outcome]:
     """Ask each question that the folder has no answer to yet, and return all outcomes in the order of the questions.
 
-    Calling again with the same arguments goes on where a stopped run ended and asks failed questions again.
+    Calling again with the same arguments goes on where a stopped run ended and asks failed questions again. Kept
+    answers are scored anew, as gold answers and supporting ids may have been corrected.
 
     Args:
         graph: returns `answer`, `passages` (best first), `trace`, `usage` and, if it has one, `granularity`.
         questions: with ids that differ.
         out: folder for `outcomes.jsonl` and `run.json`; of one run, and for one process at a time.
         context: the graph's run-time settings.
-        configuration: names of method, model and knowledge base, so that a folder never mixes two of them.
+        configuration: method, model, knowledge base and its fingerprint, so that a folder never mixes two of them.
         concurrency: questions under way at once.
         on_result: called with each new outcome once it is written.
 
@@ -70,13 +71,16 @@ async def evaluate(
     """
     if concurrency < 1:
         raise ValueError(f"concurrency must be at least 1, got {concurrency}")
-    if len({question["id"] for question in questions}) < len(questions):
+    asked = {question["id"]: question for question in questions}
+    if len(asked) < len(questions):
         raise ValueError("expected questions with ids that differ, got an id twice")
-    settings = asdict(context if isinstance(context, Context) else Context(**(context or {})))
     configuration = configuration or Configuration(method="", model="", knowledge_base="")
-    outcomes = {outcome["id"]: outcome for outcome in resume(out, questions, configuration, settings)}
+    used = asdict(context if isinstance(context, Context) else Context(**(context or {})))
+    settings = {**configuration, "context": used}
+    kept = {outcome["id"]: outcome for outcome in answered_before(out, questions, settings)}
+    outcomes = {id_: _scored(outcome, asked[id_]) if id_ in asked else outcome for id_, outcome in kept.items()}
     gate = asyncio.Semaphore(concurrency)
-    with keeping(out) as keep:
+    with keeping(out, settings, outcomes.values()) as keep:
 
         async def settle(question: Question) -> None:
             async with gate:
@@ -101,7 +105,7 @@ async def _ask(graph: Graph, question: Question, context: Settings) -> Outcome:
     try:
         found = await graph.ainvoke({"question": question["question"]}, context=context)
         outcome["wall_seconds"] = round(time.perf_counter() - started, 4)
-        return _scored(outcome, _READER.validate_python(found), question.get("supporting_ids", []))
+        return _scored(_answered(outcome, _READER.validate_python(found)), question)
     except (Exception, asyncio.CancelledError) as error:
         task = asyncio.current_task()
         if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
@@ -130,19 +134,29 @@ def _unanswered(question: Question) -> Outcome:
     )
 
 
-def _scored(outcome: Outcome, reply: _Reply, gold: Sequence[str]) -> Outcome:
-    answer, answers = reply["answer"], outcome["answers"]
-    ids = [passage["id"] for passage in reply["passages"]]
-    recall = {str(k): share for k in RECALL_DEPTHS if (share := recall_at(ids, gold, k)) is not None}
+def _answered(outcome: Outcome, reply: _Reply) -> Outcome:
     return {
         **outcome,
-        "answer": answer,
-        "em": exact_match(answer, answers),
-        "f1": f1(answer, answers),
-        "acc": contains(answer, answers),
-        "recall": recall or None,
-        "all_at_5": all_at(ids, gold, 5),
+        "answer": reply["answer"],
         "granularity": reply.get("granularity"),
         "steps": len(reply["trace"]),
         "usage": reply["usage"],
+        "passages": [passage["id"] for passage in reply["passages"]],
     }
+
+
+def _scored(outcome: Outcome, question: Question) -> Outcome:
+    """Score an answer by what its question names as right; passages, where they were kept."""
+    answer, answers, gold = outcome["answer"] or "", question["answers"], question.get("supporting_ids", [])
+    scored: Outcome = {
+        **outcome,
+        "type": question.get("type", ""),
+        "answers": answers,
+        "em": exact_match(answer, answers),
+        "f1": f1(answer, answers),
+        "acc": contains(answer, answers),
+    }
+    if (ids := outcome.get("passages")) is not None:
+        recall = {str(k): share for k in RECALL_DEPTHS if (share := recall_at(ids, gold, k)) is not None}
+        scored["recall"], scored["all_at_5"] = recall or None, all_at(ids, gold, 5)
+    return scored

@@ -1,12 +1,14 @@
 """The knowledge base: one object, one folder; records are the truth, vectors and graphs are derived from them."""
 
 import asyncio
+import json
 import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from copy import deepcopy
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -45,6 +47,7 @@ from langgraph_rag.tools.write_lock import LOCK, WriteLock
 T = TypeVar("T")
 _REMEMBERED_PASSAGES = 2_000
 _EXTRACTOR = "extractor"  # the property that says what read the triples last
+_UNREAD = "unread"  # and how many passages it could not read; earlier versions do not say
 
 
 class Added(TypedDict):
@@ -339,6 +342,17 @@ class KnowledgeBase:
             format=FORMAT,
         )
 
+    def fingerprint(self) -> str:
+        """Return what the answers rest on in short: it differs where passages, embedder or reader of triples do.
+
+        Adding the same documents again leaves it as it is, and so does what asking stores.
+        """
+        self._check_open()
+        passages = sorted(self._records.hashes(self._records.ids()).items())
+        made_by = f"{self._records.meta('embeddings') or name_of(self._embeddings)}, {self.extractor.version}"
+        state = json.dumps([passages, made_by, self._records.meta(_UNREAD) or "0"])
+        return f"{len(passages)} passages, {made_by}, {sha256(state.encode()).hexdigest()[:16]}"
+
     def without_triples(self, ids: Sequence[str]) -> list[str]:
         """Return those of some passages that were read, but gave no triple."""
         self._check_open()
@@ -453,6 +467,7 @@ class KnowledgeBase:
         unread = self._records.unextracted(self.extractor.version)
         failed = run_in_background(self._reader.read(unread, self.extractor, progress=progress))
         self._records.set_meta(_EXTRACTOR, self.extractor.version)
+        self._records.set_meta(_UNREAD, str(failed))
         barren = self._records.barren([passage["id"] for passage in passages], self.extractor.version)
         return Added(added=added, unchanged=len(passages) - added, without_triples=len(barren), failed=failed)
 
