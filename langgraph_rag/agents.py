@@ -6,8 +6,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
+from langgraph.graph.state import CompiledStateGraph
 from pydantic import BaseModel, Field
 
+from langgraph_rag.arguments import expect
 from langgraph_rag.background import run_in_background
 from langgraph_rag.context import Context
 from langgraph_rag.errors import EmptyKnowledgeBaseError, QuestionError
@@ -39,14 +41,25 @@ def as_tool(
 
     Its content, which the agent's model reads, is the answer with the sentences behind it; its artifact is the whole
     result. What the graph streams inside reaches whoever streams the agent with `subgraphs=True`. A question that is
-    refused (empty, too long) is told to the model; all other errors end the agent's run.
+    refused (empty, too long) is told to the model; all other errors end the agent's run. Where the graph stops for a
+    person, so does an agent with a checkpointer, until it is resumed.
 
     Args:
-        graph: a compiled graph of this package.
+        graph: a compiled graph of this package, without messages.
         name: what the model calls the tool.
         description: tells the model when to use it; say what the documents are about.
         context: the settings of its runs.
+
+    Raises:
+        TypeError: when the graph is something else.
+        ValueError: when it takes no question.
     """
+    expect(CompiledStateGraph, graph, "a compiled graph", "create_cirag(llm, kb).compile() returns one")
+    taken = graph.get_input_jsonschema().get("properties", {})
+    if "question" not in taken:
+        raise ValueError(
+            f"expected a graph that takes question, got one of {', '.join(taken)}: leave out with_messages"
+        )
     settings = context or Context()
 
     def answer(question: str) -> tuple[str, Result]:
@@ -80,6 +93,11 @@ def _told() -> Iterator[None]:
 
 
 def _with_sentences(result: Result) -> str:
+    if "__interrupt__" in result:
+        raise ValueError(
+            "the graph stopped for a person, whom a tool that is called on its own cannot ask: call it in an agent of "
+            "LangGraph's with a checkpointer, or build the graph without approve_plan"
+        )
     if is_refusal(result["answer"]):
         return "The documents do not answer this question."
     said = dict.fromkeys(f"{origin_of(evidence)}: {evidence['sentence']}" for evidence in result["evidence"])
@@ -118,7 +136,11 @@ def knowledge_base_tools(kb: KnowledgeBase) -> list[BaseTool]:
     """Return the tools of a knowledge base: `search_passages`, `search_triples`, `neighbours`, `passages_near`.
 
     The content of each is text for the agent's model; the artifact is the same as plain data.
+
+    Raises:
+        TypeError: when it is no knowledge base.
     """
+    expect(KnowledgeBase, kb, "a knowledge base", "KnowledgeBase.open(PATH) returns one")
 
     async def search_passages(query: str, k: int = 5) -> tuple[str, list[Any]]:
         return await _shown(kb, await kb.asearch(query, k, by="graph"))

@@ -5,6 +5,7 @@ from typing import Any, get_type_hints
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
+from langgraph_rag.arguments import expect
 from langgraph_rag.nodes.node import Node
 from langgraph_rag.nodes.reply import InConversation, Reply
 from langgraph_rag.nodes.take_message import MessagesInput, TakeMessage
@@ -20,7 +21,11 @@ def with_messages(graph: StateGraph[Any, Any, Any, Any]) -> StateGraph[Any, Any,
 
     Args:
         graph: what a `create_*` function returned, not compiled yet.
+
+    Raises:
+        TypeError: when it is something else.
     """
+    expect(StateGraph, graph, "a graph that is not compiled yet", "give what create_cirag(llm, kb) returns")
     messages = get_type_hints(MessagesInput, include_extras=True)
     state = TypedDict("Conversation", {**get_type_hints(graph.state_schema, include_extras=True), **messages})  # type: ignore[misc]
     output = TypedDict("Replied", {**get_type_hints(graph.output_schema, include_extras=True), **messages})  # type: ignore[misc]

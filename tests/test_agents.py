@@ -9,10 +9,19 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from langgraph_rag import Context, KnowledgeBase, as_tool, create_cirag, create_native_rag, knowledge_base_tools
+from langgraph_rag import (
+    Context,
+    KnowledgeBase,
+    as_tool,
+    create_cirag,
+    create_native_rag,
+    create_par_rag,
+    knowledge_base_tools,
+)
 from langgraph_rag.methods import METHODS
 from langgraph_rag.offline.model import OfflineModel
 
@@ -119,6 +128,19 @@ async def test_questions_called_for_at_once_do_not_mix(sample_kb: KnowledgeBase)
 
     for result in (awaited, at_once):
         assert [message.artifact["answer"] for message in told(result)] == ["yes", "Ilse Tarrant"] * 2
+
+
+def test_a_graph_that_stops_for_a_person_stops_the_agent_which_goes_on_with_the_reply(sample_kb: KnowledgeBase) -> None:
+    rag = as_tool(create_par_rag(OfflineModel(), sample_kb, approve_plan=True).compile())
+    model = CallingModel(script=[[("answer_question", {"question": SCHOOL})]])
+    asking: Any = create_agent(model, [rag], checkpointer=InMemorySaver())
+    thread = {"configurable": {"thread_id": "1"}}
+
+    stopped = asking.invoke({"messages": [HumanMessage("?")]}, thread)
+    result = asking.invoke(Command(resume=True), thread)
+
+    assert stopped["__interrupt__"][0].value["question"] == SCHOOL
+    assert told(result)[0].artifact["answer"] == "yes"
 
 
 class Mood(TypedDict):

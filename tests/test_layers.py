@@ -12,7 +12,7 @@ ROOT = Path(langgraph_rag.__file__).parent
 PACKAGE = "langgraph_rag"
 
 LAYERS = [
-    {"records", "characters", "matching", "reasoning", "background", "gate"},
+    {"records", "arguments", "characters", "matching", "reasoning", "background", "gate"},
     {"errors", "context", "refusals"},
     {"prompts", "tools", "metering", "response_cache", "streaming"},
     {"connections", "transformers_model"},

@@ -9,8 +9,10 @@ from functools import cached_property
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables import Runnable
 from typing_extensions import TypedDict
 
+from langgraph_rag.arguments import expect
 from langgraph_rag.errors import BudgetReachedError, ModelOutputError, RequestRefusedError
 from langgraph_rag.llm import ask, model_name
 from langgraph_rag.metering import stopped
@@ -25,9 +27,16 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ModelExtractor:
-    """Reads triples with a chat model, two calls per passage, passages side by side."""
+    """Reads triples with a chat model, two calls per passage, passages side by side.
+
+    Raises:
+        TypeError: when what it has for a model is not one.
+    """
 
     llm: BaseChatModel
+
+    def __post_init__(self) -> None:
+        expect(Runnable, self.llm, "a chat model", "load_model(NAME) returns one")
 
     @cached_property
     def version(self) -> str:

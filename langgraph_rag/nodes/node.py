@@ -8,6 +8,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import set_config_context
 from langgraph.config import get_stream_writer
 
+from langgraph_rag.arguments import expect
 from langgraph_rag.background import run_in_background
 from langgraph_rag.metering import metered
 from langgraph_rag.tools.coalescer import began
@@ -28,8 +29,7 @@ class Node(Runnable[Any, Update]):
 
     def __init__(self, step: Callable[[Any], Awaitable[Update]]) -> None:
         llm = getattr(step, "llm", self)
-        if not isinstance(llm, Runnable):
-            raise TypeError(f"expected a chat model, got {repr(llm)[:80]}: load_model(NAME) returns one")
+        expect(Runnable, llm, "a chat model", "load_model(NAME) returns one")
         self.step, self.name = step, type(step).__name__
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Update:

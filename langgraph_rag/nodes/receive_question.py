@@ -6,6 +6,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from typing_extensions import TypedDict
 
+from langgraph_rag.arguments import expect
 from langgraph_rag.characters import is_text
 from langgraph_rag.context import context
 from langgraph_rag.errors import QuestionError
@@ -50,9 +51,7 @@ class ReceiveQuestion:
     state: type
 
     def __post_init__(self) -> None:
-        if not isinstance(self.kb, KnowledgeBase):
-            came = repr(self.kb)[:80]
-            raise TypeError(f"expected a knowledge base, got {came}: KnowledgeBase.open(PATH) returns one")
+        expect(KnowledgeBase, self.kb, "a knowledge base", "KnowledgeBase.open(PATH) returns one")
 
     async def __call__(self, state: QuestionInput) -> dict[str, Any]:
         """Return the beginnings with the stripped question as the first query.

@@ -6,6 +6,7 @@ from typing import Any
 
 from langchain_core.documents import BaseDocumentCompressor
 
+from langgraph_rag.arguments import expect
 from langgraph_rag.context import context
 from langgraph_rag.nodes.identify_entities import Demand
 from langgraph_rag.nodes.node import emit
@@ -32,10 +33,18 @@ class Found(Demand):
 
 @dataclass(frozen=True)
 class RetrieveForEntity:
-    """Recall `recall_k` passages for each query and keep the `top_k` that a reranker finds best for the entity."""
+    """Recall `recall_k` passages for each query and keep the `top_k` that a reranker finds best for the entity.
+
+    Raises:
+        TypeError: when what it has for a reranker is not one.
+    """
 
     kb: KnowledgeBase
     reranker: BaseDocumentCompressor
+
+    def __post_init__(self) -> None:
+        hint = "any LangChain document compressor is one; without one the knowledge base's embeddings rank"
+        expect(BaseDocumentCompressor, self.reranker, "a reranker", hint)
 
     async def __call__(self, demand: EntityDemand) -> dict[str, Any]:
         """Return one finding, to be gathered with those of the other entities."""

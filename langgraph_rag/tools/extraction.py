@@ -4,7 +4,7 @@ import asyncio
 import logging
 import re
 from collections.abc import AsyncIterator, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from langgraph_rag.records import Record
 from langgraph_rag.tools.rule_triples import extract_triples
@@ -18,6 +18,7 @@ Reading = tuple[str, list[list[str]]]
 """The id of a passage and the triples `[head, relation, tail]` found in it."""
 
 
+@runtime_checkable
 class TripleExtractor(Protocol):
     """Reads triples out of passages.
 

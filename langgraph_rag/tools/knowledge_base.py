@@ -16,6 +16,7 @@ from langchain_core.embeddings import Embeddings
 from tqdm.auto import tqdm
 from typing_extensions import TypedDict
 
+from langgraph_rag.arguments import expect, expect_list
 from langgraph_rag.background import run_in_background
 from langgraph_rag.characters import is_text
 from langgraph_rag.context import Search
@@ -136,7 +137,10 @@ class KnowledgeBase:
             KnowledgeBaseError: when the folder is missing and not to be made, holds something else, or a newer format,
                 or when the server cannot be reached.
             EmbeddingsMismatchError: when the folder was made with another embedder.
+            TypeError: when the embedder or the extractor is something else.
         """
+        expect(Embeddings | None, embeddings, "an embedder (LangChain Embeddings)", "load_embeddings(NAME) returns one")
+        expect(TripleExtractor | None, extractor, "an extractor of triples", "ModelExtractor(llm) is one")
         path = Path(path)
         if not (path / "records.sqlite").exists():
             if not create:
@@ -252,9 +256,8 @@ class KnowledgeBase:
         Raises:
             KnowledgeBaseError: when another process has the knowledge base open to change it.
         """
-        for what, given in (("ids", ids), ("sources", sources)):
-            if isinstance(given, str):
-                raise TypeError(f"expected a list of {what}, got the string {given!r}")
+        expect_list(ids, "ids")
+        expect_list(sources, "sources")
         self._check_writable()
         with self._lock.writing:
             present = list(self._records.hashes(ids))
@@ -286,6 +289,7 @@ class KnowledgeBase:
 
     def passages(self, ids: Sequence[str]) -> list[Record]:
         """Return passages with their sentences and phrases, in the order of the ids; unknown ids are left out."""
+        expect_list(ids, "ids")
         self._check_open()
         return self._records.passages(ids)
 
@@ -388,6 +392,7 @@ class KnowledgeBase:
 
     async def atriples(self, passage_ids: Sequence[str], extractor: TripleExtractor | None = None) -> list[Triple]:
         """Return the triples of passages as read by an extractor; what it has not read yet is read now and kept."""
+        expect_list(passage_ids, "ids")
         extractor = extractor or self.extractor
         unread, triples = await self._read(self._unread_and_triples, passage_ids, extractor.version)
         if unread:
@@ -414,6 +419,7 @@ class KnowledgeBase:
 
     async def apassages(self, ids: Sequence[str]) -> list[Record]:
         """Return passages with their sentences and phrases, in the order of the ids; unknown ids are left out."""
+        expect_list(ids, "ids")
         self._check_open()
         remembered = self._remembered_passages()
         if all(id_ in remembered for id_ in ids):

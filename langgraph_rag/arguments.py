@@ -1,0 +1,29 @@
+"""Arguments of the wrong kind are refused where they are given, not where they would fail later."""
+
+from types import UnionType
+
+
+def expect(kind: type | UnionType, given: object, what: str, hint: str) -> None:
+    """Check that an argument is of its kind.
+
+    Args:
+        kind: the class that it has to be of; with `| None` for one that may be left out.
+        given: the argument.
+        what: what is expected, in words.
+        hint: how to come by it.
+
+    Raises:
+        TypeError: when it is not.
+    """
+    if not isinstance(given, kind):
+        raise TypeError(f"expected {what}, got {repr(given)[:80]}: {hint}")
+
+
+def expect_list(given: object, what: str) -> None:
+    """Check that several are given, and not one string, which is a sequence too.
+
+    Raises:
+        TypeError: when it is a string.
+    """
+    if isinstance(given, str):
+        raise TypeError(f"expected a list of {what}, got the string {given!r}")

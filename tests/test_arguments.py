@@ -1,0 +1,86 @@
+"""What is of the wrong kind is refused at the call, with what was expected, what came and how to come by it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from langgraph_rag import (
+    KnowledgeBase,
+    ModelExtractor,
+    as_tool,
+    create_dualrag,
+    create_native_rag,
+    create_par_rag,
+    knowledge_base_tools,
+    with_messages,
+)
+from langgraph_rag.offline.model import OfflineModel
+
+LLM: Any = OfflineModel()
+NAME: Any = "offline"
+
+
+@pytest.mark.parametrize(
+    ("mistake", "told"),
+    [
+        (
+            lambda path: KnowledgeBase.open(path, NAME),
+            r"an embedder \(LangChain Embeddings\), got 'offline': load_embeddings\(NAME\) returns one",
+        ),
+        (
+            lambda path: KnowledgeBase.open(path, extractor=LLM),
+            r"an extractor of triples, got OfflineModel\(.*: ModelExtractor\(llm\) is one",
+        ),
+        (lambda path: ModelExtractor(NAME), r"a chat model, got 'offline': load_model\(NAME\) returns one"),
+        (
+            lambda path: knowledge_base_tools(NAME),
+            r"a knowledge base, got 'offline': KnowledgeBase.open\(PATH\) returns",
+        ),
+    ],
+    ids=["embedder", "extractor", "model", "knowledge base"],
+)
+def test_something_else_in_place_of_a_part_is_refused(
+    mistake: Callable[[Path], object], told: str, tmp_path: Path
+) -> None:
+    with pytest.raises(TypeError, match=f"expected {told}"):
+        mistake(tmp_path / "kb")
+    assert not (tmp_path / "kb").exists()
+
+
+def test_something_else_in_place_of_a_reranker_is_refused_when_the_graph_is_built(kb: KnowledgeBase) -> None:
+    with pytest.raises(TypeError, match="expected a reranker, got 'offline': any LangChain document compressor is one"):
+        create_dualrag(LLM, kb, reranker=NAME)
+
+
+def test_a_graph_has_to_be_compiled_for_a_tool_and_not_yet_for_messages(kb: KnowledgeBase) -> None:
+    graph: Any = create_native_rag(LLM, kb)
+
+    with pytest.raises(TypeError, match=r"expected a compiled graph, got <.*>: create_cirag\(llm, kb\)\.compile\(\)"):
+        as_tool(graph)
+    with pytest.raises(TypeError, match="expected a graph that is not compiled yet, got <.*>: give what create_cirag"):
+        with_messages(graph.compile())
+
+
+def test_a_graph_that_takes_messages_is_no_tool(kb: KnowledgeBase) -> None:
+    with pytest.raises(ValueError, match="a graph that takes question, got one of messages: leave out with_messages"):
+        as_tool(with_messages(create_native_rag(LLM, kb)).compile())
+
+
+def test_a_plan_cannot_be_approved_through_a_tool_called_on_its_own(kb: KnowledgeBase) -> None:
+    tool = as_tool(create_par_rag(LLM, kb, approve_plan=True).compile())
+
+    with pytest.raises(ValueError, match="stopped for a person.*: call it in an agent of LangGraph's with a checkpoin"):
+        tool.invoke({"question": "Who directed The Salt Road?"})
+
+
+@pytest.mark.parametrize("read", [KnowledgeBase.triples, KnowledgeBase.passages])
+def test_one_id_in_place_of_several_is_refused(read: Callable[..., object], kb: KnowledgeBase) -> None:
+    with pytest.raises(TypeError, match="expected a list of ids, got the string 'heron'"):
+        read(kb, "heron")
+
+
+async def test_and_by_the_coroutine(kb: KnowledgeBase) -> None:
+    with pytest.raises(TypeError, match="expected a list of ids, got the string 'heron'"):
+        await kb.apassages("heron")
