@@ -23,6 +23,10 @@ class EmbeddingsMismatchError(KnowledgeBaseError):
     """A knowledge base was made with another embedding model."""
 
 
+class EmbedderError(RagError):
+    """An embedder could not be asked, or returned no vectors that can be used."""
+
+
 class EmptyKnowledgeBaseError(KnowledgeBaseError):
     """A question was asked of a knowledge base that holds nothing."""
 

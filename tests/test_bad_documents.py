@@ -18,6 +18,7 @@ from langgraph_rag.background import run_in_background
 from langgraph_rag.errors import (
     DocumentError,
     DuplicateIdError,
+    EmbedderError,
     EmbeddingsMismatchError,
     EmptyKnowledgeBaseError,
     KnowledgeBaseError,
@@ -115,7 +116,7 @@ def test_an_embedder_that_fails_leaves_what_was_stored_before_and_add_can_be_rep
     before = contents(kb)
     with monkeypatch.context() as patch:
         patch.setattr(embeddings, "embed_documents", lambda texts: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
+        with pytest.raises(EmbedderError):
             kb.add([GOOD], progress=False)
     assert contents(kb) == before
 

@@ -402,6 +402,17 @@ def test_an_embedder_that_does_not_exist_is_told(
     assert "can neither be read nor downloaded" in refused
 
 
+@pytest.mark.parametrize("command", [["ask", QUESTION], ["ask", QUESTION, "--search", "bm25"]])
+def test_an_embedder_that_fails_is_told_in_one_line(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    monkeypatch.setattr(ArithmeticEmbeddings, "embed_query", lambda *_: 1 / 0)
+
+    refused = refuse(monkeypatch, capsys, *command, "--kb", folder)
+
+    assert refused == "error: embedder 'arithmetic' could not be asked: ZeroDivisionError: division by zero"
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [

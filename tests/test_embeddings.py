@@ -2,20 +2,26 @@
 
 import asyncio
 import contextlib
+import math
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from fakes import ArithmeticEmbeddings, contents
 from langchain_core.embeddings import Embeddings
 
-from langgraph_rag.errors import RagError
+from langgraph_rag import KnowledgeBase, create_native_rag, knowledge_base_tools
+from langgraph_rag.errors import EmbedderError, RagError
+from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.tools.embeddings import (
     FAMILIES,
     MiniLMEmbeddings,
     SentenceEmbeddings,
     embed_queries,
+    embed_texts,
     load_embeddings,
 )
 
@@ -143,6 +149,9 @@ def test_a_transformer_runs_as_one_call_with_the_same_vectors_and_as_it_is_where
     assert np.array_equal(odd.encode(texts), before)
 
 
+WORDS = ["mill", "town", "river"]
+
+
 class InThreads(Embeddings):
     """Notes the thread of each query, and holds it there until three are asked or patience ends."""
 
@@ -151,13 +160,13 @@ class InThreads(Embeddings):
         self._together, self._patience = threading.Barrier(3), patience
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return [[float(len(text))] for text in texts]
+        return [self.embed_query(text) for text in texts]
 
     def embed_query(self, text: str) -> list[float]:
         self.threads.append(threading.get_ident())
         with contextlib.suppress(threading.BrokenBarrierError):
             self._together.wait(self._patience)
-        return [float(len(text))]
+        return [float(text == word) for word in WORDS]
 
 
 class Served(InThreads):
@@ -171,5 +180,55 @@ class Served(InThreads):
 def test_queries_wait_for_a_server_side_by_side_and_for_other_embedders_in_turn(
     embedder: InThreads, threads: int
 ) -> None:
-    assert embed_queries(embedder, ["a", "bb", "ccc"]) == [[1.0], [2.0], [3.0]]
+    assert embed_queries(embedder, WORDS).tolist() == np.eye(3).tolist()
     assert len(set(embedder.threads)) == threads
+
+
+class Replying(ArithmeticEmbeddings):
+    """Is an arithmetic embedder until it has a reply to give, or to raise."""
+
+    reply: Any = None
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        if isinstance(self.reply, Exception):
+            raise self.reply
+        return super().embed_documents(texts) if self.reply is None else self.reply
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        (ConnectionError("no route to host"), "could not be asked: ConnectionError: no route to host"),
+        ([[0.0, 1.0]], r"expected 2 vectors, got an array of shape \(1, 2\)"),
+        ([[0.0, 1.0], [1.0]], "expected vectors of one length, got other values: .*"),
+        ([[0.0, 1.0], [1.0, math.nan]], "expected vectors of finite numbers, got NaN or infinity"),
+    ],
+    ids=["error", "too few", "lengths", "nan"],
+)
+def test_an_embedder_that_fails_is_named_with_the_cause(reply: Any, told: str) -> None:
+    embedder = Replying()
+    embedder.reply = reply
+
+    with pytest.raises(EmbedderError, match=f"embedder 'arithmetic':? {told}"):
+        embed_texts(embedder, ["mill", "town"])
+
+
+@pytest.mark.parametrize("reply", [ConnectionError("no route to host"), [], [[1.0] * 32]])
+def test_adding_asking_and_tools_tell_that_it_fails(
+    reply: Any, tmp_path: Path, documents: list[dict[str, str]]
+) -> None:
+    with KnowledgeBase.open(tmp_path / "kb", embedder := Replying()) as kb:
+        kb.add(documents[:4], progress=False)
+        before = contents(kb)
+        graph, (tool, *_) = create_native_rag(OfflineModel(), kb).compile(), knowledge_base_tools(kb)
+        asks: list[Callable[[], object]] = [
+            lambda: kb.add(documents[4:5], progress=False),
+            lambda: graph.invoke({"question": "Who directed The Salt Road?"}),
+            lambda: tool.invoke({"query": "The Salt Road"}),
+        ]
+        embedder.reply = reply
+
+        for ask in asks:
+            with pytest.raises(EmbedderError, match="embedder 'arithmetic'"):
+                ask()
+        assert contents(kb) == before

@@ -18,7 +18,7 @@ from langchain_core.documents import Document
 
 from langgraph_rag.background import run_in_background
 from langgraph_rag.context import Search
-from langgraph_rag.errors import KnowledgeBaseError
+from langgraph_rag.errors import EmbedderError, KnowledgeBaseError
 from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.records import Record
@@ -806,7 +806,7 @@ def test_opening_that_fails_leaves_the_right_to_change_it_to_others(
     unusable = ArithmeticEmbeddings(model_name="unusable")
     monkeypatch.setattr(unusable, "embed_documents", lambda texts: 1 / 0)
 
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(EmbedderError, match="embedder 'unusable' could not be asked: ZeroDivisionError"):
         KnowledgeBase.open(kb.path, unusable)
 
     with FileLock(kb.path / "lock", blocking=False):

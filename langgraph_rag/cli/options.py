@@ -13,7 +13,7 @@ from langchain_core.embeddings import Embeddings
 from langgraph_rag.context import Context, Search
 from langgraph_rag.methods import METHODS
 from langgraph_rag.models import MODEL_FORMS
-from langgraph_rag.tools.embeddings import load_embeddings
+from langgraph_rag.tools.embeddings import embed_queries, load_embeddings
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 KbFolder = Annotated[Path, typer.Option("--kb", help="Folder of the knowledge base.")]
@@ -86,5 +86,5 @@ def warm_up(base: KnowledgeBase, context: Context) -> None:
     """Have the embedder loaded, and the graph built that is searched, before the clock of the first question starts."""
     if sys.stderr.isatty():
         typer.echo("loading ...", err=True)
-    base.embeddings.embed_query(_PROBE)
+    embed_queries(base.embeddings, [_PROBE])
     base.search(_PROBE, 1, by=context.search)

@@ -8,9 +8,9 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from langgraph_rag.records import Candidate
-from langgraph_rag.tools.embeddings import embed_queries
+from langgraph_rag.tools.embeddings import embed_queries, embed_texts
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.vectors import Matrix, unit
+from langgraph_rag.tools.vectors import Matrix
 
 Queries = Callable[[str, Sequence[Candidate]], list[str]]
 """Makes of a question and a chain what knowledge is compared with; the query most like a piece counts."""
@@ -69,8 +69,8 @@ class BiEncoder:
     def _score(self, queries: list[str], texts: list[str]) -> list[float]:
         new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
         if new:
-            self._vectors.update(zip(new, unit(self._embeddings.embed_documents(new)), strict=True))
+            self._vectors.update(zip(new, embed_texts(self._embeddings, new), strict=True))
         vectors = np.stack([self._vectors[text] for text in texts])
-        cosines = vectors @ unit(embed_queries(self._embeddings, queries)).T
+        cosines = vectors @ embed_queries(self._embeddings, queries).T
         scores: list[float] = cosines.max(axis=1).tolist()
         return scores

@@ -6,17 +6,20 @@ import os
 import threading
 import time
 from bisect import bisect
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from langchain_core.embeddings import Embeddings
 
-from langgraph_rag.errors import MissingExtraError, RagError
+from langgraph_rag.errors import EmbedderError, MissingExtraError, RagError
 from langgraph_rag.tools.torchscript import trace
+from langgraph_rag.tools.vectors import Matrix, unit
 
 MINILM = "all-MiniLM-L6-v2"
 _MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -138,12 +141,51 @@ def load_embeddings(name_or_path: str) -> Embeddings:
     return SentenceEmbeddings(name, name_or_path, family)
 
 
-def embed_queries(embeddings: Embeddings, queries: list[str]) -> list[list[float]]:
+def embed_texts(embeddings: Embeddings, texts: Sequence[str]) -> Matrix:
+    """Embed passages or triples.
+
+    Returns:
+        Vectors of unit length; shape: texts x dimensions.
+
+    Raises:
+        EmbedderError: when the embedder fails, or returns something else than a vector for each text.
+    """
+    return _vectors(embeddings, embeddings.embed_documents, list(texts))
+
+
+def embed_queries(embeddings: Embeddings, queries: Sequence[str]) -> Matrix:
     """Embed queries in one batch where the embedder can, side by side where it is made to wait for a server.
 
     Returns:
-        Vectors; shape: queries x dimensions.
+        Vectors of unit length; shape: queries x dimensions.
+
+    Raises:
+        EmbedderError: when the embedder fails, or returns something else than a vector for each query.
     """
+    return _vectors(embeddings, partial(_query_vectors, embeddings), list(queries))
+
+
+def _vectors(embeddings: Embeddings, embed: Callable[[list[str]], list[list[float]]], texts: list[str]) -> Matrix:
+    """Ask an embedder, whatever it is, and check what it returns."""
+    name = name_of(embeddings)
+    try:
+        returned = embed(texts)
+    except RagError:
+        raise
+    except Exception as error:
+        raise EmbedderError(f"embedder {name!r} could not be asked: {type(error).__name__}: {error}") from error
+    try:
+        vectors = np.asarray(returned, dtype=np.float32)
+    except (TypeError, ValueError) as error:  # which have several lengths, for one
+        raise EmbedderError(f"embedder {name!r}: expected vectors of one length, got other values: {error}") from error
+    if vectors.ndim != 2 or len(vectors) != len(texts):
+        raise EmbedderError(f"embedder {name!r}: expected {len(texts)} vectors, got an array of shape {vectors.shape}")
+    if not np.isfinite(vectors).all():
+        raise EmbedderError(f"embedder {name!r}: expected vectors of finite numbers, got NaN or infinity")
+    return unit(vectors)
+
+
+def _query_vectors(embeddings: Embeddings, queries: list[str]) -> list[list[float]]:
     if isinstance(embeddings, SentenceEmbeddings):
         return embeddings.embed_queries(queries)
     if type(embeddings).aembed_query is Embeddings.aembed_query:  # it may not bear several threads

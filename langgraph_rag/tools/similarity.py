@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
+from langgraph_rag.errors import EmbedderError
 from langgraph_rag.matching import triple_text
 from langgraph_rag.records import ScoredPassage
 from langgraph_rag.tools.coalescer import Coalescer
-from langgraph_rag.tools.embeddings import embed_queries
+from langgraph_rag.tools.embeddings import embed_queries, embed_texts, name_of
 from langgraph_rag.tools.record_store import RecordStore, vector_id
 from langgraph_rag.tools.vector_index import VectorIndex
-from langgraph_rag.tools.vectors import Matrix, unit
+from langgraph_rag.tools.vectors import Matrix
 
 _REMEMBERED_QUERIES = 1_024
 _REMEMBERED_TRIPLES = 50_000  # vectors
@@ -33,6 +34,7 @@ class Similarity:
 
     def __init__(self, embeddings: Embeddings, vectors: VectorIndex, records: RecordStore, *, writable: bool) -> None:
         self._embeddings, self._vectors, self._records, self._writable = embeddings, vectors, records, writable
+        self._dimensions: int | None = None  # of the first vectors that the embedder returned
         self._remembered_queries: OrderedDict[str, Matrix] = OrderedDict()
         self._remembered_triples: dict[str, Matrix] = {}
         self._embedding_queries = threading.Lock()
@@ -66,14 +68,15 @@ class Similarity:
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """Return the vectors of passages or triples, of unit length; shape: texts x dimensions."""
-        return unit(self._embeddings.embed_documents(list(texts)))
+        return self._alike(embed_texts(self._embeddings, texts))
 
     def embed_queries(self, queries: Sequence[str]) -> list[Matrix]:
         """Return the vectors of queries; the last ones are remembered."""
         with self._embedding_queries:
             new = [query for query in dict.fromkeys(queries) if query not in self._remembered_queries]
             if new:
-                self._remembered_queries.update(zip(new, unit(embed_queries(self._embeddings, new)), strict=True))
+                vectors = self._alike(embed_queries(self._embeddings, new))
+                self._remembered_queries.update(zip(new, vectors, strict=True))
             found = [self._remembered_queries[query] for query in queries]
             while len(self._remembered_queries) > _REMEMBERED_QUERIES:
                 self._remembered_queries.popitem(last=False)
@@ -126,6 +129,15 @@ class Similarity:
         """Forget the vectors of triples that are gone."""
         for id_ in ids:
             self._remembered_triples.pop(id_, None)
+
+    def _alike(self, vectors: Matrix) -> Matrix:
+        """Return vectors that have as many dimensions as those before them."""
+        dimensions = vectors.shape[1]
+        self._dimensions = self._dimensions or dimensions
+        if dimensions != self._dimensions:
+            embedder = name_of(self._embeddings)
+            raise EmbedderError(f"embedder {embedder!r}: expected {self._dimensions} dimensions, got {dimensions}")
+        return vectors
 
     async def _vector(self, query: str) -> Matrix:
         remembered = self._remembered_queries.get(query)
