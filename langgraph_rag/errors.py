@@ -24,7 +24,7 @@ class EmbeddingsMismatchError(KnowledgeBaseError):
 
 
 class EmbedderError(RagError):
-    """An embedder could not be asked, or returned no vectors that can be used."""
+    """An embedder could not be set up or asked, or returned no vectors that can be used."""
 
 
 class EmptyKnowledgeBaseError(KnowledgeBaseError):

@@ -1,8 +1,8 @@
 """What `langgraph.json` serves: each method over the knowledge base and model that the environment names.
 
-LANGGRAPH_RAG_KB is the folder of the knowledge base (./kb), LANGGRAPH_RAG_MODEL the model (offline). Each
-method is there twice: taking a question, and taking messages (`_chat`). The graphs are compiled without a checkpointer:
-the server brings its own.
+LANGGRAPH_RAG_KB is the folder of the knowledge base (./kb), LANGGRAPH_RAG_EMBEDDINGS the embedder it was made with
+(all-MiniLM-L6-v2), LANGGRAPH_RAG_MODEL the model (offline). Each method is there twice: taking a question, and taking
+messages (`_chat`). The graphs are compiled without a checkpointer: the server brings its own.
 """
 
 import os
@@ -10,9 +10,11 @@ import os
 from langgraph_rag.conversation import with_messages
 from langgraph_rag.methods import METHODS
 from langgraph_rag.models import load_model
+from langgraph_rag.tools.embeddings import MINILM, load_embeddings
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
-_kb = KnowledgeBase.open(os.environ.get("LANGGRAPH_RAG_KB", "kb"))
+_embeddings = load_embeddings(os.environ.get("LANGGRAPH_RAG_EMBEDDINGS", MINILM))
+_kb = KnowledgeBase.open(os.environ.get("LANGGRAPH_RAG_KB", "kb"), _embeddings)
 _llm = load_model(os.environ.get("LANGGRAPH_RAG_MODEL", "offline"))
 
 cirag = METHODS["cirag"].create(_llm, _kb).compile(name="CIRAG")

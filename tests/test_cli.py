@@ -35,7 +35,8 @@ CORPUS_QUESTIONS = str(SAMPLE / "questions.jsonl")
 
 @pytest.fixture(autouse=True)
 def arithmetic_instead_of_minilm(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("langgraph_rag.tools.knowledge_base.MiniLMEmbeddings", ArithmeticEmbeddings)
+    monkeypatch.setattr("langgraph_rag.tools.embeddings.MiniLMEmbeddings", ArithmeticEmbeddings)
+    monkeypatch.setattr("langgraph_rag.tools.embeddings.MINILM", "arithmetic")
 
 
 @pytest.fixture
@@ -375,7 +376,7 @@ def test_nothing_is_deleted_from_what_does_not_exist(
     assert not (tmp_path / "none").exists()
 
 
-def test_the_embedder_can_be_chosen_and_must_stay_the_same(
+def test_the_embedder_can_be_chosen_and_is_needed_again_for_what_embeds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(
@@ -385,10 +386,12 @@ def test_the_embedder_can_be_chosen_and_must_stay_the_same(
 
     run("index", films, "--kb", kb, "--embeddings", "small")
 
-    assert "small" in run("info", "--kb", kb, "--embeddings", "small").output
     assert "1968" in run("ask", "When was The Salt Road made?", "--kb", kb, "--embeddings", "small").output
-    refused = refuse(monkeypatch, capsys, "info", "--kb", kb)
-    assert "made with embedder 'small' (32 dimensions)" in refused
+    assert "small" in run("info", "--kb", kb).output
+    assert "1 passages deleted" in run("delete", "--kb", kb, "--id", "vint").output
+    capsys.readouterr()
+    refused = refuse(monkeypatch, capsys, "ask", "When was The Salt Road made?", "--kb", kb)
+    assert "made with embedder 'small': to search it or add to it, open it with the same embedder (`emb" in refused
 
 
 def test_an_embedder_that_does_not_exist_is_told(

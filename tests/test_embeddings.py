@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import math
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +24,7 @@ from langgraph_rag.tools.embeddings import (
     embed_queries,
     embed_texts,
     load_embeddings,
+    name_of,
 )
 
 
@@ -119,6 +121,37 @@ def test_vectors_have_unit_length_and_queries_go_in_one_batch(tiny: Path) -> Non
 
 def test_the_packaged_model_is_known_by_its_name() -> None:
     assert isinstance(load_embeddings("all-MiniLM-L6-v2"), MiniLMEmbeddings)
+
+
+def test_an_embedder_of_a_provider_is_known_by_both_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    openai: Any = pytest.importorskip("langchain_openai")
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+
+    embedder = load_embeddings("openai:text-embedding-3-small")
+
+    assert isinstance(embedder, openai.OpenAIEmbeddings)
+    assert name_of(embedder) == "text-embedding-3-small"
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [("openai:small", "OPENAI_API_KEY"), ("ollama:small", "pip install langchain-ollama")]
+)
+def test_an_embedder_of_a_provider_that_lacks_something_is_told(
+    name: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setitem(sys.modules, "langchain_ollama", None)
+
+    with pytest.raises(EmbedderError, match=f"embedder '{name}' cannot be set up: .*{told}"):
+        load_embeddings(name)
+
+
+@pytest.mark.parametrize("name", [r"C:\models\e5", "someone:e5", "openai:folder"])
+def test_a_colon_alone_makes_no_provider(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "openai:folder").mkdir()
+
+    assert isinstance(load_embeddings(name), SentenceEmbeddings)
 
 
 def test_a_folder_without_a_model_is_told_with_what_was_expected(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import runpy
 import shutil
 import signal
 import socket
@@ -16,8 +17,10 @@ from typing import Any
 
 import pytest
 import pytest_socket
+from fakes import ArithmeticEmbeddings
 from langgraph_sdk import get_client
 
+from langgraph_rag import KnowledgeBase
 from langgraph_rag.methods import METHODS
 
 REPOSITORY = Path(__file__).parent.parent
@@ -91,6 +94,20 @@ async def stream(client: Any, question: str, thread: str | None = None, **option
     modes = ["updates", "custom", "values"]
     run = client.runs.stream(thread, "cirag", input={"question": question}, stream_mode=modes, **options)
     return [part async for part in run]
+
+
+def test_the_embedder_is_the_one_that_the_environment_names(
+    kb: KnowledgeBase, embeddings: ArithmeticEmbeddings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb.close()
+    monkeypatch.setenv("LANGGRAPH_RAG_KB", str(kb.path))
+    monkeypatch.setenv("LANGGRAPH_RAG_EMBEDDINGS", "openai:small")
+    monkeypatch.setattr("langgraph_rag.tools.embeddings.load_embeddings", {"openai:small": embeddings}.__getitem__)
+
+    studio = runpy.run_module("langgraph_rag.studio")
+
+    assert studio["_kb"].embeddings is embeddings
+    studio["_kb"].close()
 
 
 async def test_the_schemas_a_user_interface_needs_are_there(client: Any) -> None:

@@ -26,7 +26,10 @@ ModelName = Annotated[str, typer.Option("--model", help=f"One of: {'; '.join(MOD
 SearchName = Annotated[Search, typer.Option("--search", help="How passages are found.")]
 EmbeddingsName = Annotated[
     str | None,
-    typer.Option("--embeddings", help="Embedder by name or folder; all-MiniLM-L6-v2 by default. Always the same one."),
+    typer.Option(
+        "--embeddings",
+        help="Embedder by name, folder or PROVIDER:MODEL; all-MiniLM-L6-v2 by default. Always the same one.",
+    ),
 ]
 TopK = Annotated[int, typer.Option("--top-k", min=1, help="Passages retrieved per query.")]
 MaxSteps = Annotated[

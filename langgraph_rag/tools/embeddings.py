@@ -15,13 +15,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from langchain.embeddings import init_embeddings
 from langchain_core.embeddings import Embeddings
 
-from langgraph_rag.errors import EmbedderError, MissingExtraError, RagError
+from langgraph_rag.errors import EmbedderError, EmbeddingsMismatchError, MissingExtraError, RagError
 from langgraph_rag.tools.torchscript import trace
 from langgraph_rag.tools.vectors import Matrix, unit
 
 MINILM = "all-MiniLM-L6-v2"
+SAME_EMBEDDER = "open it with the same embedder (`embeddings=`, on the command line `--embeddings`)"
 _MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 _WORDS_PER_BATCH = 2_000  # passages go 16 at a time, triples by the hundred: more wastes padding, fewer wastes calls
 _LARGEST_BATCH = 128
@@ -123,22 +125,58 @@ class MiniLMEmbeddings(SentenceEmbeddings):
         return super()._model()
 
 
+class UsedBefore(Embeddings):
+    """Stands in for the embedder that a knowledge base was made with and that was not given now: it embeds nothing."""
+
+    def __init__(self, model_name: str) -> None:
+        self.model_name = model_name
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Tell that the embedder is needed."""
+        raise EmbeddingsMismatchError(
+            f"the knowledge base was made with embedder {self.model_name!r}: to search it or add to it, {SAME_EMBEDDER}"
+        )
+
+    def embed_query(self, text: str) -> list[float]:
+        """Tell the same."""
+        return self.embed_documents([text])[0]
+
+
 def load_embeddings(name_or_path: str) -> Embeddings:
     """Load an embedder by the name of a model or the folder it lies in.
 
     Args:
-        name_or_path: `all-MiniLM-L6-v2`, which comes with the extra `minilm`; or the folder or model hub name of a
+        name_or_path: `all-MiniLM-L6-v2`, which comes with the extra `minilm`; `PROVIDER:MODEL` for LangChain's
+            `init_embeddings`, e.g. `openai:text-embedding-3-small`; or the folder or model hub name of a
             sentence-transformers or transformers model. A name with `e5` or `bge` in it gets the prefixes and pooling
             of that family, any other none and the mean.
 
     Raises:
+        EmbedderError: when a provider's embedder cannot be set up: its package or its key is missing.
         RagError: when the model is first used and can neither be read nor downloaded.
     """
+    if ":" in name_or_path and not Path(name_or_path).exists() and (provided := _provided(name_or_path)):
+        return provided
     name = Path(name_or_path).name
     if name.lower() in {MINILM.lower(), "minilm"} and not Path(name_or_path).exists():
         return MiniLMEmbeddings()
     family = next((family for key, family in FAMILIES.items() if key in name.lower()), Family())
     return SentenceEmbeddings(name, name_or_path, family)
+
+
+def _provided(name: str) -> Embeddings | None:
+    """Set up the embedder of a provider; none where LangChain knows no such provider, as in C:/models."""
+    try:
+        return init_embeddings(name)
+    except Exception as error:
+        if type(error) is ValueError:  # how init_embeddings refuses a provider it does not know
+            return None
+        raise EmbedderError(f"embedder {name!r} cannot be set up: {error}") from error
+
+
+def last_embedder(name: str | None) -> Embeddings:
+    """Return what stands for the embedder that a knowledge base was made with; the default where there was none."""
+    return MiniLMEmbeddings() if name is None or Path(name).name.lower() == MINILM.lower() else UsedBefore(name)
 
 
 def embed_texts(embeddings: Embeddings, texts: Sequence[str]) -> Matrix:

@@ -10,7 +10,7 @@ from tqdm.auto import tqdm
 
 from langgraph_rag.errors import EmbeddingsMismatchError
 from langgraph_rag.records import Passage, Record
-from langgraph_rag.tools.embeddings import SentenceEmbeddings, name_of
+from langgraph_rag.tools.embeddings import SAME_EMBEDDER, SentenceEmbeddings, name_of
 from langgraph_rag.tools.record_store import RecordStore, content_hash
 from langgraph_rag.tools.similarity import Similarity
 from langgraph_rag.tools.text import text_pipeline
@@ -114,15 +114,15 @@ class Indexer:
             return
         if self._from_hub and Path(made_with).name.lower() != self._embedder.lower():
             raise EmbeddingsMismatchError(
-                f"made with embedder {made_with!r}, opened with {self._embedder!r}: open it with the same embedder, by "
-                "that name or the folder it lies in, or index the documents again"
+                f"made with embedder {made_with!r}, opened with {self._embedder!r}: {SAME_EMBEDDER}, by that name or "
+                "the folder it lies in, or index the documents again"
             )
         stored = np.array([float(x) for x in (self._records.meta("embeddings_probe") or "").split(",")])
         probe = self._similarity.embed([_PROBE])[0]
         if stored.shape != probe.shape or float(stored @ probe) < 0.99:
             raise EmbeddingsMismatchError(
                 f"made with embedder {made_with!r} ({stored.size} dimensions), opened with {self._embedder!r} "
-                f"({probe.size} dimensions): open it with the same embedder or index the documents again"
+                f"({probe.size} dimensions), whose vectors differ: {SAME_EMBEDDER} or index the documents again"
             )
 
     def _embed(self, records: Sequence[Record]) -> Matrix:

@@ -31,7 +31,7 @@ from langgraph_rag.records import FoundPassage, Passage, Record, ScoredPassage, 
 from langgraph_rag.tools.coalescer import Coalescer
 from langgraph_rag.tools.derived_graphs import DerivedGraphs
 from langgraph_rag.tools.documents import AnyDocument, to_passages
-from langgraph_rag.tools.embeddings import MiniLMEmbeddings, name_of
+from langgraph_rag.tools.embeddings import last_embedder, name_of
 from langgraph_rag.tools.entity_graph import EntityGraph
 from langgraph_rag.tools.extraction import TripleExtractor, last_extractor
 from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
@@ -126,7 +126,7 @@ class KnowledgeBase:
         Args:
             path: the folder; nothing outside it is written, but for vectors in a server.
             embeddings: any LangChain embedder; all-MiniLM-L6-v2 by default. It must be the one the folder was made
-                with.
+                with. Where that was another one, all can be done without it that embeds nothing.
             extractor: reads triples out of passages. By default those are used that were read last, and rules read
                 more, unless it was another extractor that read those: then it has to be given to add passages.
             create: whether a missing folder is made.
@@ -136,7 +136,7 @@ class KnowledgeBase:
         Raises:
             KnowledgeBaseError: when the folder is missing and not to be made, holds something else, or a newer format,
                 or when the server cannot be reached.
-            EmbeddingsMismatchError: when the folder was made with another embedder.
+            EmbeddingsMismatchError: when the folder was made with another embedder than the one given.
             TypeError: when the embedder or the extractor is something else.
         """
         expect(Embeddings | None, embeddings, "an embedder (LangChain Embeddings)", "load_embeddings(NAME) returns one")
@@ -159,7 +159,7 @@ class KnowledgeBase:
                 lock,
                 records,
                 vectors,
-                embeddings or MiniLMEmbeddings(),
+                embeddings or last_embedder(records.meta("embeddings")),
                 extractor or last_extractor(records.meta(_EXTRACTOR)),
             )
             kb._check_and_repair()
