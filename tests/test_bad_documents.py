@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from fakes import ArithmeticEmbeddings, contents, vectors
 from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
 
 from langgraph_rag.background import run_in_background
 from langgraph_rag.errors import (
@@ -241,6 +242,29 @@ def test_an_embedder_of_another_name_is_refused_before_it_is_fetched(
         with pytest.raises(EmbeddingsMismatchError, match="made with embedder 'arithmetic', opened with 'e5-base-v2'"):
             KnowledgeBase.open(kb.path, load_embeddings(name))
     KnowledgeBase.open(kb.path, load_embeddings("someone/arithmetic")).close()
+
+
+class Nameless(Embeddings):
+    """Has no name but that of its class."""
+
+    def __init__(self, word: str) -> None:
+        self.word = word
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [[1.0, 2.0 * (self.word in text), 0.0] for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.embed_documents([text])[0]
+
+
+def test_of_embedders_without_a_name_the_vectors_tell(tmp_path: Path) -> None:
+    with KnowledgeBase.open(tmp_path, Nameless("embedder")) as kb:
+        kb.add([GOOD], progress=False)
+
+    KnowledgeBase.open(tmp_path, Nameless("knowledge base")).close()
+    with pytest.raises(EmbeddingsMismatchError, match="'Nameless'.*, whose vectors differ: open it with the"):
+        KnowledgeBase.open(tmp_path, Nameless("another word"))
+    KnowledgeBase.open(tmp_path).close()
 
 
 def test_another_embedder_of_the_same_name_is_told_when_it_does_not_fit(kb: KnowledgeBase) -> None:

@@ -33,6 +33,7 @@ class Indexer:
     ) -> None:
         self._records, self._vectors, self._similarity = records, vectors, similarity
         self._embedder = name_of(embeddings)
+        self._has_name = self._embedder != type(embeddings).__name__
         self._from_hub = isinstance(embeddings, SentenceEmbeddings) and embeddings.from_hub
 
     def compare(self, passages: Sequence[Passage]) -> tuple[list[Passage], list[Passage]]:
@@ -102,15 +103,16 @@ class Indexer:
             self._vectors.put([record["id"] for record in records], self._embed(records))
 
     def check_embedder(self) -> None:
-        """Compare the embedder with the stored one by name, and where these differ by what it makes of one sentence.
+        """Compare the embedder with the stored one by name, or by what it makes of one sentence.
 
-        One of another name that would have to be fetched first is another one.
+        The sentence tells where the names differ, and where an embedder has none but that of its class. One of
+        another name that would have to be fetched first is another one.
 
         Raises:
             EmbeddingsMismatchError: when it is another one.
         """
         made_with = self._records.meta("embeddings")
-        if made_with is None or made_with == self._embedder:
+        if made_with is None or (made_with == self._embedder and self._has_name):
             return
         if self._from_hub and Path(made_with).name.lower() != self._embedder.lower():
             raise EmbeddingsMismatchError(
