@@ -307,3 +307,59 @@ async def test_a_readers_error_is_its_own_and_the_others_read_on(kb: KnowledgeBa
     await other
 
     assert sorted(extractor.asked[1:]) == ["skellby", "vint"]
+
+
+class Extractor:
+    """Reads what it is made with."""
+
+    version = "wrong"
+
+    def __init__(self, readings: Any) -> None:
+        self.readings = readings
+
+    async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
+        yield self.readings
+
+
+class NotAwaited(Extractor):
+    def extract(self, passages: Sequence[Record]) -> Any:
+        return self.readings
+
+
+@pytest.mark.parametrize(
+    ("extractor", "told"),
+    [
+        (Extractor([("vint", [["Orla Vint", "director"]])]), r"got \['Orla Vint', 'director'\] in it: Field required"),
+        (Extractor([("vint", [["Orla Vint", "born in", 1931]])]), "got 1931 in it: Input should be a valid string"),
+        (Extractor({"vint": []}), r"got \{'vint': \[\]\} in it: Input should be a valid list"),
+        (Extractor([("nobody", [])]), "got the id 'nobody', which is none of the passages given to it"),
+        (NotAwaited([("vint", [])]), r"expected readings as they are done, got \[.*: write `async def extract`"),
+    ],
+    ids=["two parts", "number", "dict", "unknown", "no coroutine"],
+)
+def test_an_extractor_that_returns_something_else_is_told(
+    tmp_path: Path, documents: list[dict[str, str]], extractor: Any, told: str
+) -> None:
+    with (
+        KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=extractor) as kb,
+        pytest.raises(TypeError, match=told),
+    ):
+        kb.add(documents[:1], progress=False)
+
+
+def test_an_extractor_whose_version_is_no_text_is_refused_on_opening(tmp_path: Path) -> None:
+    extractor: Any = Extractor([])
+    extractor.version = lambda: "1"
+
+    with pytest.raises(TypeError, match="expected a version of the extractor as text, got <function .*: make it an at"):
+        KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=extractor)
+
+
+def test_of_what_an_extractor_returns_only_valid_facts_are_kept(
+    tmp_path: Path, documents: list[dict[str, str]]
+) -> None:
+    read = Extractor([("vint", [("Orla Vint ", "is", "director"), ["Orla Vint", "", "director"]])])
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=read) as kb:
+        kb.add(documents[:1], progress=False)
+
+        assert [entry["triple"] for entry in kb.triples(["vint"])] == [["Orla Vint", "is", "director"]]

@@ -3,8 +3,10 @@
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Container, Sequence
 from typing import Protocol, runtime_checkable
+
+from pydantic import TypeAdapter, ValidationError
 
 from langgraph_rag.records import Record
 from langgraph_rag.tools.rule_triples import extract_triples
@@ -16,6 +18,7 @@ _WORD = re.compile(r"\w+")
 
 Reading = tuple[str, list[list[str]]]
 """The id of a passage and the triples `[head, relation, tail]` found in it."""
+_READINGS = TypeAdapter(list[tuple[str, list[tuple[str, str, str]]]])
 
 
 @runtime_checkable
@@ -30,7 +33,7 @@ class TripleExtractor(Protocol):
         """Return what the stored triples are kept under."""
 
     def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
-        """Yield readings as they are done, each passage once; one that fails is left out."""
+        """Yield readings as they are done, each passage once; one that fails is left out, and tried again by `add`."""
 
 
 class RuleExtractor:
@@ -74,6 +77,23 @@ def valid_triples(triples: Sequence[Sequence[str]]) -> list[list[str]]:
         if len(parts) == 3 and all(parts) and len(" ".join(parts).split()) <= _LONGEST_TRIPLE:
             kept[parts] = None
     return [list(parts) for parts in kept]
+
+
+def valid_readings(extractor: str, readings: object, ids: Container[str]) -> list[Reading]:
+    """Return what an extractor read out of the passages of some ids, with the triples that are valid.
+
+    Raises:
+        TypeError: when it is no list of readings of these passages.
+    """
+    expected = f"extractor {extractor!r}: expected a list of (id of a passage, [[head, relation, tail], ...])"
+    try:
+        read = [(id_, valid_triples(triples)) for id_, triples in _READINGS.validate_python(readings)]
+    except ValidationError as error:
+        wrong = error.errors()[0]
+        raise TypeError(f"{expected}, got {repr(wrong['input'])[:80]} in it: {wrong['msg']}") from error
+    if unknown := [id_ for id_, _ in read if id_ not in ids]:
+        raise TypeError(f"{expected}, got the id {unknown[0]!r}, which is none of the passages given to it")
+    return read
 
 
 def supporting_sentences(triples: Sequence[Sequence[str]], passage: Record) -> list[list[int]]:

@@ -96,6 +96,7 @@ class KnowledgeBase:
         embeddings: Embeddings,
         extractor: TripleExtractor,
     ) -> None:
+        expect(str, extractor.version, "a version of the extractor as text", "make it an attribute or a property")
         self.path, self.extractor, self._lock = path, extractor, lock
         self._records, self._vectors, self._embeddings = records, vectors, embeddings
         self._similarity = Similarity(embeddings, vectors, records, writable=lock.held)

@@ -2,13 +2,14 @@
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import AsyncIterable, Sequence
 from concurrent.futures import Future
 
 from tqdm.auto import tqdm
 
+from langgraph_rag.arguments import expect
 from langgraph_rag.records import Record
-from langgraph_rag.tools.extraction import Reading, TripleExtractor, supporting_sentences
+from langgraph_rag.tools.extraction import Reading, TripleExtractor, supporting_sentences, valid_readings
 from langgraph_rag.tools.record_store import Fact, RecordStore
 
 _BATCH = 512  # passages whose triples are read side by side
@@ -29,7 +30,9 @@ class TripleReader:
             for start in range(0, len(ids), _BATCH):
                 records = await asyncio.to_thread(self._records.passages, ids[start : start + _BATCH])
                 by_id = {record["id"]: record for record in records}
-                async for readings in extractor.extract(records):
+                reading = extractor.extract(records)
+                expect(AsyncIterable, reading, "readings as they are done", "write `async def extract` with `yield`")
+                async for readings in reading:
                     await asyncio.to_thread(self._save, extractor.version, readings, by_id)
                     done += len(readings)
                     bar.update(len(readings))
@@ -66,7 +69,7 @@ class TripleReader:
 
     def _save(self, extractor: str, readings: Sequence[Reading], passages: dict[str, Record]) -> None:
         facts = []
-        for id_, triples in readings:
+        for id_, triples in valid_readings(extractor, readings, passages):
             places = supporting_sentences(triples, passages[id_])
             facts.append((passages[id_], [Fact(triple=t, sentences=s) for t, s in zip(triples, places, strict=True)]))
         self._records.save_facts(extractor, facts)
