@@ -106,11 +106,11 @@ PLAN = Prompt(
     name="plan",
     instructions=f"""\
 Plan how to answer a question by looking things up: split it into the fewest sub-questions, one for each fact, in \
-order. A simple question is one step. A comparison looks up each side by itself; a side that is only \
+order. A simple question is one step. A comparison looks up one side to its end, then the other; a side that is only \
 described is identified first. {JSON_ONLY}
 - thought: what the step is for, in a few words
 - question: can be searched for on its own, with names and descriptions in full, never "he" or "that city"; what \
-earlier steps find will be put in for descriptions
+the step before finds will be put in for a description
 - action: "retrieve" to look it up, "answer" only to compare or combine earlier answers
 
 Question: Who is older, the architect of Mill Bridge or Jon Hale?
@@ -166,7 +166,7 @@ Answer: She was born in Bergen.
 Reply: {"status": "PASS"}
 
 Question: In which country was Ada Moss born?
-Answer: unknown
+Answer: unknown; Ada Moss was born in Bergen [2].
 Reply: {"status": "UNCONFIDENT", "question": "In which country is Bergen?"}""",
     request="{sources}\n\nQuestion: {question}\nAnswer: {answer}",
     reply=Reviewed,
