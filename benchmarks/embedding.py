@@ -15,7 +15,7 @@ from typing import TypeVar
 import numpy as np
 from measuring import Round, corpus, counted, questions, quiet, report, rounds, timed
 
-from langgraph_rag.tools.embeddings import MiniLMEmbeddings
+from langgraph_rag.tools.sentence_embeddings import MiniLMEmbeddings
 
 _QUESTIONS, _PASSAGES = 40, 256
 Measured = dict[str, dict[str, float]]

@@ -22,8 +22,8 @@ import torch
 from measuring import Round, corpus, counted, quiet, report, rounds, timed, verdict
 
 from langgraph_rag.tools import embeddings
-from langgraph_rag.tools.embeddings import MiniLMEmbeddings
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.sentence_embeddings import MiniLMEmbeddings
 
 RATIO_GOAL, OPENING_GOAL = 1.25, 1.0
 _FORMATS = {"fp32": torch.float32, "bf16": torch.bfloat16}

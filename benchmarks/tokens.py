@@ -25,7 +25,7 @@ from tokenizers import Tokenizer
 
 from langgraph_rag import KnowledgeBase
 from langgraph_rag.methods import METHODS
-from langgraph_rag.tools.embeddings import MiniLMEmbeddings
+from langgraph_rag.tools.sentence_embeddings import MiniLMEmbeddings
 
 GOALS = {"par_rag": 10_081 / 2, "mgranrag": 5_200 / 2}
 """Half of what the methods' papers report per question: PAR RAG over the three data sets, MGranRAG on 2Wiki."""

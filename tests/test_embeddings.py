@@ -17,15 +17,8 @@ from langchain_core.embeddings import Embeddings
 from langgraph_rag import KnowledgeBase, create_native_rag, knowledge_base_tools
 from langgraph_rag.errors import EmbedderError, RagError
 from langgraph_rag.offline.model import OfflineModel
-from langgraph_rag.tools.embeddings import (
-    FAMILIES,
-    MiniLMEmbeddings,
-    SentenceEmbeddings,
-    embed_queries,
-    embed_texts,
-    load_embeddings,
-    name_of,
-)
+from langgraph_rag.tools.embeddings import embed_queries, embed_texts, load_embeddings, name_of
+from langgraph_rag.tools.sentence_embeddings import FAMILIES, MiniLMEmbeddings, SentenceEmbeddings
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +86,7 @@ def test_texts_of_any_length_keep_their_places_and_short_ones_are_not_padded_to_
 def test_queries_of_like_length_share_a_batch_and_keep_their_places(
     tiny: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("langgraph_rag.tools.embeddings._LARGEST_BATCH", 3)
+    monkeypatch.setattr("langgraph_rag.tools.sentence_embeddings._LARGEST_BATCH", 3)
     embeddings = SentenceEmbeddings("x", str(tiny), FAMILIES["minilm"])
     texts = ["mill " * 40, "town", "mill town", "town " * 41, "mill", "town mill"]
     batches = batches_of(embeddings._model(), "preprocess")

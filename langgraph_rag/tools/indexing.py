@@ -10,8 +10,9 @@ from tqdm.auto import tqdm
 
 from langgraph_rag.errors import EmbeddingsMismatchError
 from langgraph_rag.records import Passage, Record
-from langgraph_rag.tools.embeddings import SAME_EMBEDDER, SentenceEmbeddings, name_of
+from langgraph_rag.tools.embeddings import SAME_EMBEDDER, name_of
 from langgraph_rag.tools.record_store import RecordStore, content_hash
+from langgraph_rag.tools.sentence_embeddings import SentenceEmbeddings
 from langgraph_rag.tools.similarity import Similarity
 from langgraph_rag.tools.text import text_pipeline
 from langgraph_rag.tools.vector_index import VectorIndex
