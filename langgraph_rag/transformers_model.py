@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
@@ -50,9 +51,10 @@ class TransformersModel(BaseChatModel):
             from transformers import AutoModelForCausalLM, AutoTokenizer
         except ImportError as error:
             raise MissingExtraError("a model in this process", "transformers") from error
+        source = _source(self.model_name)
         self.device = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
-        self._tokenizer = AutoTokenizer.from_pretrained(self.model_name)
-        self._model = AutoModelForCausalLM.from_pretrained(self.model_name, dtype="auto").to(self.device).eval()
+        self._tokenizer = AutoTokenizer.from_pretrained(source)
+        self._model = AutoModelForCausalLM.from_pretrained(source, dtype="auto").to(self.device).eval()
         self._vocabulary = from_tokenizer(self._tokenizer, n_vocab=self._model.config.get_text_config().vocab_size)
 
     @property
@@ -150,3 +152,17 @@ class TransformersModel(BaseChatModel):
             return scores.masked_fill(~torch.from_numpy(allowed[: scores.shape[-1]].astype(bool)), -torch.inf)
 
         return leave_valid
+
+
+def _source(name: str) -> str:
+    """Return the folder that a path means; what neither looks like one nor is one is a name at Hugging Face.
+
+    Raises:
+        FileNotFoundError: when the path is no model's folder.
+    """
+    folder = Path(name).expanduser()
+    if not name.startswith(("/", ".", "~")) and not folder.is_dir():
+        return name
+    if not any(folder.glob("*config.json")):
+        raise FileNotFoundError(f"expected a model's folder, with a config.json in it, at {folder}: there is none")
+    return str(folder)

@@ -148,3 +148,9 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     monkeypatch.setitem(sys.modules, "llguidance.hf", None)
     with pytest.raises(MissingExtraError, match=r"langgraph-rag\[transformers\]"):
         load_model(f"transformers:{tmp_path}")
+
+
+@pytest.mark.parametrize("path", ["/nope/x", "./nope", "~/nope", "{tmp_path}"])
+def test_a_path_without_a_model_is_told_from_a_name(path: str, tmp_path: Path) -> None:
+    with pytest.raises(ModelCallError, match=r"cannot be set up: expected a model's folder, .* at .*: there is none"):
+        load_model(f"transformers:{path.format(tmp_path=tmp_path)}")
