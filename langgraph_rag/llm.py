@@ -22,6 +22,7 @@ from langgraph_rag.gate import Gate
 from langgraph_rag.metering import current_meter, stop
 from langgraph_rag.prompts.prompt import Prompt, Reply
 from langgraph_rag.reasoning import without_reasoning
+from langgraph_rag.response_cache import kept_if_usable
 from langgraph_rag.streaming import AnswerStream, kept_internal, listening
 from langgraph_rag.transformers_model import TransformersModel
 
@@ -61,7 +62,8 @@ async def ask(llm: BaseChatModel, prompt: Prompt[Reply], **values: Any) -> Reply
         BudgetReachedError: when the budget is spent and the prompt has no reply for that.
     """
     try:
-        return await _ask(llm, prompt, values)
+        with kept_if_usable():
+            return await _ask(llm, prompt, values)
     except BudgetReachedError as reached:
         stop(reached.limit)
         if prompt.reply.unasked is None:

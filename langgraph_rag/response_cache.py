@@ -4,6 +4,9 @@ import hashlib
 import json
 import sqlite3
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +14,25 @@ from langchain_core.caches import RETURN_VAL_TYPE, BaseCache
 from langchain_core.messages import messages_from_dict, messages_to_dict
 from langchain_core.outputs import ChatGeneration
 
-from langgraph_rag.errors import ResponseCacheError
+from langgraph_rag.errors import ModelOutputError, ResponseCacheError
 
 _TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"
+_used: ContextVar[list[tuple["ResponseCache", str]] | None] = ContextVar("langgraph_rag_used_replies", default=None)
+
+
+@contextmanager
+def kept_if_usable() -> Iterator[None]:
+    """Forget the replies of a conversation that ends with no usable one, so that the model is asked again next time."""
+    used: list[tuple[ResponseCache, str]] = []
+    token = _used.set(used)
+    try:
+        yield
+    except ModelOutputError:
+        for cache, key in used:
+            cache.forget(key)
+        raise
+    finally:
+        _used.reset(token)
 
 
 class ResponseCache(BaseCache):
@@ -38,16 +57,28 @@ class ResponseCache(BaseCache):
 
     def lookup(self, prompt: str, llm_string: str) -> RETURN_VAL_TYPE | None:
         """Return the reply to what was sent before, if it was."""
-        found = self._execute("SELECT reply FROM replies WHERE key = ?", _key(prompt, llm_string))
+        key = _key(prompt, llm_string)
+        found = self._execute("SELECT reply FROM replies WHERE key = ?", key)
         if not found:
             return None
-        return [ChatGeneration(message=message) for message in messages_from_dict(json.loads(found[0][0]))]
+        try:
+            messages = messages_from_dict(json.loads(found[0][0]))
+        except (ValueError, TypeError, KeyError):  # a damaged entry, which the next reply replaces
+            return None
+        self._note(key)
+        return [ChatGeneration(message=message) for message in messages]
 
     def update(self, prompt: str, llm_string: str, return_val: RETURN_VAL_TYPE) -> None:
         """Keep a chat model's reply."""
         messages = [made.message for made in return_val if isinstance(made, ChatGeneration)]
         reply = json.dumps(messages_to_dict(messages), ensure_ascii=False, default=str)
-        self._execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", _key(prompt, llm_string), reply)
+        key = _key(prompt, llm_string)
+        self._execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", key, reply)
+        self._note(key)
+
+    def forget(self, key: str) -> None:
+        """Forget one reply."""
+        self._execute("DELETE FROM replies WHERE key = ?", key)
 
     def clear(self, **kwargs: Any) -> None:
         """Forget all replies."""
@@ -56,6 +87,11 @@ class ResponseCache(BaseCache):
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
+
+    def _note(self, key: str) -> None:
+        used = _used.get()
+        if used is not None:
+            used.append((self, key))
 
     def _execute(self, statement: str, *values: str) -> list[Any]:
         try:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from fakes import ScriptedModel
 
-from langgraph_rag.errors import ModelCallError, ResponseCacheError
+from langgraph_rag.errors import ModelCallError, ModelOutputError, ResponseCacheError
 from langgraph_rag.llm import ask
 from langgraph_rag.metering import metered
 from langgraph_rag.models import load_model
@@ -58,6 +58,32 @@ async def test_what_was_answered_before_a_failure_is_kept(tmp_path: Path) -> Non
     with pytest.raises(ModelCallError):
         await who(asked, "Ten Tides")
     await who(model(tmp_path / "replies.db"))
+
+
+async def test_replies_that_led_to_none_that_can_be_used_are_asked_for_again(tmp_path: Path) -> None:
+    asked = model(tmp_path / "replies.db", "no", "never", "I would rather not", GOOD)
+
+    with pytest.raises(ModelOutputError):
+        await who(asked)
+
+    assert await who(asked) == TARRANT
+
+
+async def test_replies_that_were_repaired_are_kept(tmp_path: Path) -> None:
+    asked = model(tmp_path / "replies.db", "no", GOOD)
+
+    assert [await who(asked), await who(asked)] == [TARRANT, TARRANT]
+    assert len(asked.received) == 2
+
+
+@pytest.mark.parametrize("damaged", ["{broken", "5", "[null]", '[{"type": "ai"}]', '{"a": 1}'])
+async def test_a_damaged_reply_is_asked_for_again(tmp_path: Path, damaged: str) -> None:
+    await who(model(tmp_path / "replies.db", GOOD))
+    with sqlite3.connect(tmp_path / "replies.db") as file:
+        file.execute("UPDATE replies SET reply = ?", [damaged])
+
+    assert await who(model(tmp_path / "replies.db", GOOD)) == TARRANT
+    assert await who(model(tmp_path / "replies.db")) == TARRANT
 
 
 async def test_a_cache_is_named_when_a_model_is_loaded(tmp_path: Path) -> None:
