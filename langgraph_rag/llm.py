@@ -28,6 +28,7 @@ from langgraph_rag.transformers_model import TransformersModel
 
 MAX_REPAIRS = 2
 MAX_SHORTENED = 3
+MAX_REPLY_CHARS = 200_000  # far more than any prompt asks for, and less than spaCy takes at once
 _CHARS_PER_TOKEN = 4
 
 _OVERFLOW = re.compile(r"maximum (context|model) length|context (length|size|window)", re.IGNORECASE)
@@ -110,7 +111,7 @@ async def _converse(llm: BaseChatModel, prompt: Prompt[Reply], values: Mapping[s
         if _CUT_OFF & {str(value) for value in message.response_metadata.values()}:
             problem = f"it was cut off for its length and {problem}"
             raise _TooLongError(_output_error(llm, prompt, attempt, problem, text))
-        messages = [*messages, AIMessage(text or "(empty)"), HumanMessage(_repair_request(problem))]
+        messages = [*messages, AIMessage(text[:MAX_REPLY_CHARS] or "(empty)"), HumanMessage(_repair_request(problem))]
     raise _output_error(llm, prompt, attempt, problem, text)
 
 
@@ -181,8 +182,10 @@ def read_reply(text: str, reply: type[Reply]) -> Reply:
     Raises:
         ValueError: saying what is wrong with the text, in words a model can act on.
     """
-    problem = "it contains no JSON object"
-    for found in _objects(without_reasoning(text)):
+    problem, text = "it contains no JSON object", without_reasoning(text)
+    if len(text) > MAX_REPLY_CHARS:
+        raise ValueError(f"it has {len(text)} characters, of at most {MAX_REPLY_CHARS}")
+    for found in _objects(text):
         try:
             return reply.model_validate(found)
         except ValidationError as error:

@@ -20,7 +20,7 @@ from langgraph_rag.background import run_in_background
 from langgraph_rag.context import Context
 from langgraph_rag.errors import ModelCallError, ModelOutputError
 from langgraph_rag.gate import Gate
-from langgraph_rag.llm import ask, model_name, read_reply
+from langgraph_rag.llm import MAX_REPLY_CHARS, ask, model_name, read_reply
 from langgraph_rag.metering import count_dropped, metered
 from langgraph_rag.prompts.prompt import METADATA_KEY, Prompt, PromptReply
 
@@ -98,6 +98,10 @@ def test_what_cannot_be_read_is_explained(text: str, problem: str) -> None:
         read_reply(text, City)
 
 
+def test_reasoning_may_be_of_any_length() -> None:
+    assert read_reply(f"<think>{'hm, ' * MAX_REPLY_CHARS}</think>{GOOD}", City) == KELL
+
+
 # --- asking ----------------------------------------------------------------------------------------------------------
 async def test_instructions_come_first_and_values_last() -> None:
     model = ScriptedModel.of([GOOD])
@@ -135,6 +139,16 @@ async def test_a_bad_reply_is_sent_back_with_what_was_wrong() -> None:
     assert third[:4] == second
     assert third[4].text  # providers refuse empty messages
     assert "it contains no JSON object" in third[5].text
+
+
+async def test_a_reply_of_endless_length_is_asked_for_again() -> None:
+    model = ScriptedModel.of([f'{{"name": "{"Kell " * MAX_REPLY_CHARS}", "inhabitants": 1}}', GOOD])
+
+    assert await ask_city(model) == KELL
+
+    quoted, problem = model.received[1][2:]
+    assert len(quoted.text) == MAX_REPLY_CHARS
+    assert f"it has 1000030 characters, of at most {MAX_REPLY_CHARS}" in problem.text
 
 
 async def test_after_three_bad_replies_the_error_names_prompt_model_and_reply() -> None:
