@@ -6,15 +6,24 @@ that opened it, and LangChain shares one pool of connections between all models 
 
 import asyncio
 import json
+import logging
+import random
 import sys
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from http import HTTPStatus
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
 _SHOWN = 200  # characters of what is no completion
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 8.0  # seconds, as OpenAI's client waits
+_log = logging.getLogger(__name__)
 _clients: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()  # by the client that each stands in for
+_without_schema: weakref.WeakSet[Any] = weakref.WeakSet()  # clients of servers that refused it
+_begun: ContextVar[asyncio.Event | None] = ContextVar("langgraph_rag_begun", default=None)
 
 
 def is_openai(llm: BaseChatModel) -> bool:
@@ -49,11 +58,44 @@ def within_request(llm: BaseChatModel, fields: dict[str, Any]) -> dict[str, Any]
     """Return the options that add fields to each request as they are.
 
     Given a `response_format` by its name, OpenAI's client walks through the whole schema at each call, which takes a
-    seventh of the call's processor time, and withholds replies that were cut off.
+    seventh of the call's processor time, and withholds replies that were cut off. Fields that the model has stand.
     """
     if llm.use_responses_api:  # type: ignore[attr-defined]  # which has another place for them
         return fields
-    return {"extra_body": {**(llm.extra_body or {}), **fields}}  # type: ignore[attr-defined]
+    return {"extra_body": {**fields, **(llm.extra_body or {})}}  # type: ignore[attr-defined]
+
+
+def has_refused_schema(llm: BaseChatModel) -> bool:
+    """Tell whether a model's server is known to refuse requests for JSON by schema."""
+    return is_openai(llm) and llm.root_async_client in _without_schema  # type: ignore[attr-defined]
+
+
+def note_refused_schema(llm: BaseChatModel) -> None:
+    """Note that the server of an OpenAI-compatible model refuses requests for JSON by schema, and log it once."""
+    if not has_refused_schema(llm):
+        _without_schema.add(llm.root_async_client)  # type: ignore[attr-defined]
+        _log.warning("%s refuses response_format: its replies are no longer asked for by JSON schema", address(llm))
+
+
+@contextmanager
+def noting_streams() -> Iterator[asyncio.Event]:
+    """Yield an event that is set once a stream has begun inside."""
+    begun = asyncio.Event()
+    token = _begun.set(begun)
+    try:
+        yield begun
+    finally:
+        _begun.reset(token)
+
+
+def pauses(llm: BaseChatModel) -> Iterator[float]:
+    """Yield the seconds to wait before each further request, as the client of an OpenAI-compatible model does.
+
+    Other models are not asked again.
+    """
+    if is_openai(llm):
+        for retry in range(llm.root_async_client.max_retries):  # type: ignore[attr-defined]
+            yield min(_FIRST_PAUSE * 2**retry, _LONGEST_PAUSE) * random.uniform(0.75, 1)
 
 
 def _client_per_loop() -> Any:
@@ -79,7 +121,11 @@ async def _checked(response: Any) -> Any:
     So it is asked for again with back-off, as often as after any other failure of the server, and what came is told.
     """
     asked_for_one = response.request.url.path.endswith("/chat/completions")
-    if response.status_code != HTTPStatus.OK or not asked_for_one or _is_stream(response):
+    if response.status_code == HTTPStatus.OK and _is_stream(response):
+        if begun := _begun.get():
+            begun.set()
+        return response
+    if response.status_code != HTTPStatus.OK or not asked_for_one:
         return response
     await response.aread()
     if _is_completion(response.text):

@@ -3,24 +3,30 @@
 import ast
 import asyncio
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from http import HTTPStatus
 from typing import Any
 
-from langchain_core.exceptions import ContextOverflowError
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from langchain_core.runnables import RunnableConfig
 from pydantic import ValidationError
 
-from langgraph_rag.connections import address, is_openai, on_any_loop, within_request
+from langgraph_rag.connections import (
+    address,
+    has_refused_schema,
+    is_openai,
+    note_refused_schema,
+    noting_streams,
+    on_any_loop,
+    pauses,
+    within_request,
+)
 from langgraph_rag.context import context
 from langgraph_rag.errors import BudgetReachedError, ModelCallError, ModelOutputError, RagError, RequestRefusedError
 from langgraph_rag.gate import Gate
 from langgraph_rag.metering import current_meter, stop
 from langgraph_rag.prompts.prompt import Prompt, Reply
+from langgraph_rag.provider_errors import is_refused, is_too_long, refuses_schema, without_keys
 from langgraph_rag.reasoning import without_reasoning
 from langgraph_rag.response_cache import kept_if_usable
 from langgraph_rag.streaming import AnswerStream, kept_internal, listening
@@ -31,8 +37,6 @@ MAX_SHORTENED = 3
 MAX_REPLY_CHARS = 200_000  # far more than any prompt asks for, and less than spaCy takes at once
 _CHARS_PER_TOKEN = 4
 
-_OVERFLOW = re.compile(r"maximum (context|model) length|context (length|size|window)", re.IGNORECASE)
-_REFUSED = {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY}
 _CUT_OFF = {"length", "max_tokens", "MAX_TOKENS"}  # how providers say that a reply was not finished
 
 
@@ -92,10 +96,9 @@ async def _ask(llm: BaseChatModel, prompt: Prompt[Reply], values: Mapping[str, A
 async def _converse(llm: BaseChatModel, prompt: Prompt[Reply], values: Mapping[str, Any]) -> Reply:
     """Ask, and answer a reply that cannot be read with what is wrong with it."""
     messages = prompt.render(**values)
-    options = _schema_options(llm, prompt)
     shown = AnswerStream() if prompt.reply.concludes else None
     for attempt in range(1 + MAX_REPAIRS):
-        message = await _call(llm, messages, options, shown)
+        message = await _call(llm, prompt, messages, shown)
         current_meter().usage["repairs"] += attempt > 0
         text = message.text
         try:
@@ -124,14 +127,14 @@ def _output_error(llm: BaseChatModel, prompt: Prompt[Reply], attempt: int, probl
 
 
 async def _call(
-    llm: BaseChatModel, messages: list[BaseMessage], options: dict[str, Any], shown: AnswerStream | None
+    llm: BaseChatModel, prompt: Prompt[Reply], messages: list[BaseMessage], shown: AnswerStream | None
 ) -> AIMessage:
     """Make one call within the question's budget and the limit of calls under way, and count what it cost."""
     limits = context()
     with current_meter().call(limits, _estimated_tokens(messages), concluding=shown is not None) as call:
         try:
             async with asyncio.timeout(call.seconds_left) as time_limit, _gate(limits.max_concurrency):
-                message = await _reply(llm, messages, options, listening(shown))
+                message = await _reply(llm, prompt, messages, shown)
         except TimeoutError:
             if not time_limit.expired():
                 raise
@@ -145,29 +148,59 @@ def _estimated_tokens(messages: Sequence[BaseMessage]) -> int:
 
 
 async def _reply(
-    llm: BaseChatModel, messages: list[BaseMessage], options: dict[str, Any], config: RunnableConfig
+    llm: BaseChatModel, prompt: Prompt[Reply], messages: list[BaseMessage], shown: AnswerStream | None
 ) -> AIMessage:
     try:
-        with kept_internal(config) as internal:
-            return await on_any_loop(llm).ainvoke(messages, config=internal, **options)
+        return await _by_schema(llm, prompt, messages, shown)
     except RagError:
         raise
     except Exception as error:
-        too_long = isinstance(error, ContextOverflowError) or _OVERFLOW.search(str(error)) is not None
-        kind = RequestRefusedError if too_long or _status(error) in _REFUSED else ModelCallError
-        failed = kind(f"{model_name(llm)} could not be asked: {type(error).__name__}: {error}{_whose(llm)}")
+        kind = RequestRefusedError if is_refused(error) else ModelCallError
+        told = without_keys(f"{type(error).__name__}: {error}", llm)
+        failed = kind(f"{model_name(llm)} could not be asked: {told}{_whose(llm)}")
         failed.__cause__ = error
-        if too_long:
+        if is_too_long(error):
             raise _TooLongError(failed) from error
         raise failed from error
 
 
-def _status(error: Exception) -> int | None:
-    """Return the HTTP status that a provider's error carries, by itself or in its response."""
-    for holder in (error, getattr(error, "response", None)):
-        if isinstance(status := getattr(holder, "status_code", None), int):
-            return status
-    return None
+async def _by_schema(
+    llm: BaseChatModel, prompt: Prompt[Reply], messages: list[BaseMessage], shown: AnswerStream | None
+) -> AIMessage:
+    """Ask for JSON by schema, and without it where the server refuses that."""
+    options = _schema_options(llm, prompt)
+    try:
+        return await _unbroken(llm, messages, options, shown)
+    except Exception as error:
+        if not options or not refuses_schema(error):
+            raise
+    message = await _unbroken(llm, messages, {}, shown)
+    note_refused_schema(llm)
+    return message
+
+
+async def _unbroken(
+    llm: BaseChatModel, messages: list[BaseMessage], options: dict[str, Any], shown: AnswerStream | None
+) -> AIMessage:
+    """Ask again where a stream breaks off: the clients of served models do so only until a reply begins."""
+    for pause in pauses(llm):
+        with noting_streams() as begun:
+            try:
+                return await _invoke(llm, messages, options, shown)
+            except Exception as error:
+                if not begun.is_set() or isinstance(error, RagError) or is_too_long(error):
+                    raise
+        if shown:
+            shown.begin_anew()
+        await asyncio.sleep(pause)
+    return await _invoke(llm, messages, options, shown)
+
+
+async def _invoke(
+    llm: BaseChatModel, messages: list[BaseMessage], options: dict[str, Any], shown: AnswerStream | None
+) -> AIMessage:
+    with kept_internal(listening(shown)) as internal:
+        return await on_any_loop(llm).ainvoke(messages, config=internal, **options)
 
 
 def _whose(llm: BaseChatModel) -> str:
@@ -217,7 +250,7 @@ def _repair_request(problem: str) -> str:
 
 def _schema_options(llm: BaseChatModel, prompt: Prompt[Reply]) -> dict[str, Any]:
     """Ask models that can do so for JSON by schema; all others get the form from the prompt alone."""
-    if not (is_openai(llm) or isinstance(llm, TransformersModel)):
+    if not (is_openai(llm) or isinstance(llm, TransformersModel)) or has_refused_schema(llm):
         return {}
     schema = {"name": prompt.name, "schema": _schema(prompt.reply)}
     form = {"response_format": {"type": "json_schema", "json_schema": schema}}

@@ -15,7 +15,7 @@ LAYERS = [
     {"records", "arguments", "characters", "matching", "reasoning", "background", "gate"},
     {"errors", "context", "refusals"},
     {"prompts", "tools", "metering", "response_cache", "streaming"},
-    {"connections", "transformers_model"},
+    {"connections", "provider_errors", "transformers_model"},
     {"llm", "offline"},
     {"nodes", "models", "checkpoints"},
     {"graphs", "agents", "conversation"},

@@ -26,11 +26,13 @@ from langgraph_rag.errors import (
     RequestRefusedError,
     UnknownNameError,
 )
+from langgraph_rag.graphs.native_rag import create_native_rag
 from langgraph_rag.llm import ask
 from langgraph_rag.metering import metered
 from langgraph_rag.models import load_model
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.prompts.answering import ANSWER_FROM_TRIPLES, Answer
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 pytestmark = pytest.mark.filterwarnings("ignore:A test tried to use socket")  # ChatOpenAI looks for socket options
 
@@ -135,12 +137,16 @@ class Handler(BaseHTTPRequestHandler):
         self.server.sent.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
         self.server.waits_for.wait()
         reply: Any = (self.server.status, {}, completion(self.server.reply))
-        status, headers, body = self.server.first.pop(0) if self.server.first else reply
+        if self.server.refusal and "response_format" in self.server.sent[-1]:
+            reply = (400, {}, {"error": {"message": self.server.refusal}})
+        elif self.server.first:
+            reply = self.server.first.pop(0)
+        status, headers, body = reply
         content = (body if isinstance(body, str) else json.dumps(body)).encode()
         self.send_response(status)
-        for name, value in {"Content-Type": "application/json", **headers}.items():
+        usual = {"Content-Type": "application/json", "Content-Length": str(len(content))}
+        for name, value in {**usual, **headers}.items():
             self.send_header(name, value)
-        self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)
 
@@ -150,10 +156,13 @@ class Handler(BaseHTTPRequestHandler):
 class Server(ThreadingHTTPServer):
     """An OpenAI-compatible server: keeps what it is sent and replies with what it is told to."""
 
+    request_queue_size = 64
+
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.status, self.reply = 200, TARRANT.model_dump_json()
         self.first: list[tuple[int, dict[str, str], Any]] = []  # replies before that one
+        self.refusal = ""  # of requests with a response_format
         self.waits_for = threading.Event()
         self.waits_for.set()
         self.keys: list[str] = []
@@ -174,6 +183,19 @@ def completion(text: str, finish_reason: str = "stop") -> dict[str, Any]:
         "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": finish_reason}],
         "usage": {"prompt_tokens": 111, "completion_tokens": 22, "total_tokens": 133},
     }
+
+
+def stream(*events: dict[str, Any] | str, name: str = "text/event-stream") -> tuple[int, dict[str, str], str]:
+    """Return a reply that is written piece by piece: texts are what the model writes."""
+    head = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "small"}
+    chunks = [
+        {**head, "choices": [{"index": 0, "delta": {"role": "assistant", "content": event}}]}
+        if isinstance(event, str)
+        else event
+        for event in events
+    ]
+    lines = [f"data: {line}\n\n" for line in [*map(json.dumps, chunks), "[DONE]"]]
+    return 200, {"Content-Type": name}, "".join(lines)
 
 
 @contextmanager
@@ -286,6 +308,68 @@ async def test_a_model_with_a_client_of_its_owners_keeps_it(server: Server) -> N
     assert len(asked) == 1
 
 
+# --- servers that know no JSON schema ---------------------------------------------------------------------------------
+REFUSAL = "response_format json_schema is not supported"
+
+
+def with_schema(server: Server) -> list[bool]:
+    return ["response_format" in body for body in server.sent]
+
+
+@pytest.mark.localhost
+@pytest.mark.parametrize("streaming", [False, True])
+async def test_a_server_that_refuses_a_schema_is_asked_without_from_then_on(
+    server: Server, streaming: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.refusal = REFUSAL
+    if streaming:
+        server.first = [stream(TARRANT.model_dump_json())] * 3
+    model = server.model(streaming=streaming)
+
+    with metered() as usage:
+        assert [await who(model) for _ in range(3)] == [TARRANT] * 3
+
+    assert with_schema(server) == [True, False, False, False]
+    assert usage["calls"] == 3
+    assert [record.message for record in caplog.records if "response_format" in record.message] == [
+        f"http://127.0.0.1:{server.server_port} refuses response_format: "
+        "its replies are no longer asked for by JSON schema"
+    ]
+
+
+@pytest.mark.localhost
+async def test_questions_side_by_side_learn_together_that_a_schema_is_refused(
+    server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.refusal = REFUSAL
+    model = server.model()
+
+    assert await asyncio.gather(*(who(model) for _ in range(20))) == [TARRANT] * 20
+    assert await asyncio.gather(*(who(model) for _ in range(20))) == [TARRANT] * 20
+
+    assert sum(with_schema(server)) <= 20
+    assert len([record for record in caplog.records if "response_format" in record.message]) == 1
+
+
+@pytest.mark.localhost
+async def test_what_is_refused_without_a_schema_too_was_not_refused_for_it(server: Server) -> None:
+    model = server.model()
+    server.first = [(400, {}, {"error": {"message": "no swearing, in {'response_format': ...}"}})] * 2
+
+    with pytest.raises(RequestRefusedError, match="no swearing"):
+        await who(model)
+    assert await who(model) == TARRANT
+    assert with_schema(server) == [True, False, True]
+
+
+@pytest.mark.localhost
+async def test_a_model_that_names_another_form_is_not_asked_by_schema(server: Server) -> None:
+    form = {"type": "text"}
+
+    assert await who(server.model(extra_body={"response_format": form})) == TARRANT
+    assert server.sent[0]["response_format"] == form
+
+
 # --- prompts that are too long ---------------------------------------------------------------------------------------
 VLLM_OVERFLOW = {
     "error": {
@@ -371,9 +455,7 @@ async def test_what_came_instead_of_a_completion_is_told(server: Server, malform
 @pytest.mark.localhost
 @pytest.mark.parametrize("name", ["text/event-stream", "application/json"])
 async def test_a_stream_is_read_whatever_its_server_calls_it(server: Server, name: str) -> None:
-    written = {**completion(""), "object": "chat.completion.chunk"}
-    written["choices"] = [{"index": 0, "delta": {"role": "assistant", "content": TARRANT.model_dump_json()}}]
-    server.first = [(200, {"Content-Type": name}, f"data: {json.dumps(written)}\n\ndata: [DONE]\n\n")]
+    server.first = [stream(TARRANT.model_dump_json(), name=name)]
 
     assert await who(server.model(streaming=True)) == TARRANT
 
@@ -424,3 +506,66 @@ async def test_a_served_models_replies_can_be_kept(server: Server, tmp_path: Pat
         assert await who(server.model(cache=tmp_path / "replies.db")) == TARRANT
 
     assert len(server.sent) == 1
+
+
+@pytest.mark.localhost
+async def test_a_server_that_repeats_the_key_does_not_show_it_to_readers_of_the_error(server: Server) -> None:
+    server.first = [(401, {}, {"error": {"message": "Incorrect API key provided: sk-SECRET-123456"}})]
+
+    with pytest.raises(ModelCallError, match=r"401.*Incorrect API key provided: \(key\)") as raised:
+        await who(server.model(api_key="sk-SECRET-123456"))
+    assert "SECRET" not in str(raised.value)
+
+
+# --- streams that break off ------------------------------------------------------------------------------------------
+BEGUN = '{"thought": "", "answer": "Ilse T'
+DROPPED_AT_ONCE = (200, {"Content-Type": "text/event-stream", "Content-Length": "9999", "Connection": "close"}, "")
+DROPPED = (*DROPPED_AT_ONCE[:2], stream(BEGUN)[2].removesuffix("data: [DONE]\n\n"))
+FAILED = stream(BEGUN, {"error": {"message": "the engine is dead"}})
+WHOLE = stream('{"thought": "", "answer": "Ilse ', 'Tarrant"}')
+
+
+@pytest.mark.localhost
+@pytest.mark.parametrize("broken", [DROPPED, DROPPED_AT_ONCE, FAILED])
+async def test_a_stream_that_breaks_off_is_asked_for_again(server: Server, broken: Any, kb: KnowledgeBase) -> None:
+    server.first = [broken, WHOLE]
+    graph: Any = create_native_rag(server.model(max_retries=1), kb).compile()
+    said: dict[str | None, str] = {}
+
+    async for mode, part in graph.astream({"question": QUESTION}, stream_mode=["messages", "values"]):
+        if mode == "messages":
+            said[part[0].id] = said.get(part[0].id, "") + part[0].text
+        else:
+            result = part
+
+    assert (result["answer"], result["usage"]["calls"], len(server.sent)) == ("Ilse Tarrant", 1, 2)
+    assert list(said.values())[-1] == "Ilse Tarrant"
+
+
+@pytest.mark.localhost
+async def test_a_stream_is_asked_for_as_often_as_any_other_reply(server: Server) -> None:
+    server.first = [FAILED] * 9
+
+    with pytest.raises(ModelCallError, match="small could not be asked: .*the engine is dead"):
+        await who(server.model(max_retries=2, streaming=True))
+    assert len(server.sent) == 3
+
+
+@pytest.mark.localhost
+async def test_a_deadline_ends_the_wait_for_a_stream(server: Server, kb: KnowledgeBase) -> None:
+    server.first = [FAILED] * 9
+    graph: Any = create_native_rag(server.model(max_retries=9, streaming=True), kb).compile()
+
+    found = await graph.ainvoke({"question": QUESTION}, context={"deadline_s": 1.0})
+
+    assert found["usage"]["stopped_by"] == "deadline_s"
+    assert len(server.sent) < 5
+
+
+@pytest.mark.localhost
+async def test_a_prompt_that_a_stream_calls_too_long_is_asked_again_with_less(server: Server) -> None:
+    server.first = [stream(VLLM_OVERFLOW), WHOLE]
+
+    await ask(server.model(streaming=True, max_retries=3), ANSWER_FROM_TRIPLES, question=QUESTION, triples=EIGHT)
+
+    assert shown(server) == [8, 4]

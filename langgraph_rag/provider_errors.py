@@ -1,0 +1,45 @@
+"""What the errors of model providers mean, whichever provider's package they come from."""
+
+import re
+from http import HTTPStatus
+
+from langchain_core.exceptions import ContextOverflowError
+from langchain_core.language_models import BaseChatModel
+from pydantic import SecretStr
+
+_OVERFLOW = re.compile(r"maximum (context|model) length|context (length|size|window)", re.IGNORECASE)
+_SCHEMA = re.compile(r"response_format|json_schema|guided|structured.outputs?", re.IGNORECASE)
+_REFUSED = {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY}
+_NOT_SUPPORTED = {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.NOT_IMPLEMENTED}
+_SHORTEST_KEY = 8  # characters; what is shorter stands in for a key, as "none" does
+
+
+def is_too_long(error: Exception) -> bool:
+    """Tell whether a prompt, or prompt and reply together, were longer than the model can take."""
+    return isinstance(error, ContextOverflowError) or _OVERFLOW.search(str(error)) is not None
+
+
+def is_refused(error: Exception) -> bool:
+    """Tell whether a request was refused for what it holds."""
+    return is_too_long(error) or _status(error) in _REFUSED
+
+
+def refuses_schema(error: Exception) -> bool:
+    """Tell whether a request seems to have been refused for its JSON schema."""
+    return _status(error) in _NOT_SUPPORTED and not is_too_long(error) and _SCHEMA.search(str(error)) is not None
+
+
+def without_keys(text: str, llm: BaseChatModel) -> str:
+    """Return a text without the model's keys in it: some servers repeat those that they refuse."""
+    for value in vars(llm).values():
+        if isinstance(value, SecretStr) and len(value) >= _SHORTEST_KEY:
+            text = text.replace(value.get_secret_value(), "(key)")
+    return text
+
+
+def _status(error: Exception) -> int | None:
+    """Return the HTTP status that a provider's error carries, by itself or in its response."""
+    for holder in (error, getattr(error, "response", None)):
+        if isinstance(status := getattr(holder, "status_code", None), int):
+            return status
+    return None
