@@ -50,7 +50,7 @@ class StandIn(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=reply)])
 
 
-def main(model: str | None) -> None:
+def main(model: str | None = None) -> None:
     """Ask an agent, showing what happens inside the method it calls."""
     kb = open_sample()
     rag = as_tool(
@@ -70,4 +70,4 @@ def main(model: str | None) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2] or [None])
+    main(*sys.argv[1:2])

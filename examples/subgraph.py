@@ -2,7 +2,7 @@
 
 import asyncio
 from operator import add
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired
 
 from langgraph.graph import END, START, StateGraph
 from sample import open_sample
@@ -17,7 +17,7 @@ class Shared(TypedDict):
     """Has the same keys: the graph itself is the node."""
 
     question: str
-    answer: str
+    answer: NotRequired[str]
 
 
 class Own(TypedDict):
@@ -46,9 +46,10 @@ def main() -> None:
     other_keys.add_node("look_up", look_up)
     other_keys.add_edge(START, "look_up")
     other_keys.add_edge("look_up", END)
+    graph: Any = other_keys.compile()
 
     async def stream() -> None:
-        async for path, mode, chunk in other_keys.compile().astream(
+        async for path, mode, chunk in graph.astream(
             {"task": QUESTION, "notes": []}, stream_mode=["custom", "updates"], subgraphs=True
         ):
             if mode == "custom":  # from inside the method
