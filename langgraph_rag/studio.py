@@ -1,8 +1,9 @@
 """What `langgraph.json` serves: each method over the knowledge base and model that the environment names.
 
 LANGGRAPH_RAG_KB is the folder of the knowledge base (./kb), LANGGRAPH_RAG_EMBEDDINGS the embedder it was made with
-(all-MiniLM-L6-v2), LANGGRAPH_RAG_MODEL the model (offline). Each method is there twice: taking a question, and taking
-messages (`_chat`). The graphs are compiled without a checkpointer: the server brings its own.
+(all-MiniLM-L6-v2), LANGGRAPH_RAG_MODEL the model (offline). Without a knowledge base there, the server does not start.
+Each method is there twice: taking a question, and taking messages (`_chat`). The graphs are compiled without a
+checkpointer: the server brings its own.
 """
 
 import os
@@ -15,7 +16,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.sentence_embeddings import MINILM
 
 _embeddings = load_embeddings(os.environ.get("LANGGRAPH_RAG_EMBEDDINGS", MINILM))
-_kb = KnowledgeBase.open(os.environ.get("LANGGRAPH_RAG_KB", "kb"), _embeddings)
+_kb = KnowledgeBase.open(os.environ.get("LANGGRAPH_RAG_KB", "kb"), _embeddings, create=False)
 _llm = load_model(os.environ.get("LANGGRAPH_RAG_MODEL", "offline"))
 
 cirag = METHODS["cirag"].create(_llm, _kb).compile(name="CIRAG")

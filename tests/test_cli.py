@@ -922,7 +922,8 @@ def test_a_missing_knowledge_base_is_not_made_but_told(
 
     said = refuse(monkeypatch, capsys, *command, "--kb", "nowhere")
 
-    assert said == "error: there is no knowledge base in nowhere: make one with `langgraph-rag index`"
+    made = "make one with `langgraph-rag index FILES --kb nowhere`"
+    assert said == f"error: there is no knowledge base in nowhere: {made}"
     assert list(tmp_path.iterdir()) == []
 
 

@@ -21,6 +21,7 @@ from fakes import ArithmeticEmbeddings
 from langgraph_sdk import get_client
 
 from langgraph_rag import KnowledgeBase
+from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.methods import METHODS
 
 REPOSITORY = Path(__file__).parent.parent
@@ -108,6 +109,18 @@ def test_the_embedder_is_the_one_that_the_environment_names(
 
     assert studio["_kb"].embeddings is embeddings
     studio["_kb"].close()
+
+
+def test_a_mistyped_folder_is_told_and_not_made(
+    tmp_path: Path, embeddings: ArithmeticEmbeddings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LANGGRAPH_RAG_KB", str(tmp_path / "typo"))
+    monkeypatch.setattr("langgraph_rag.tools.embeddings.load_embeddings", lambda _: embeddings)
+
+    with pytest.raises(KnowledgeBaseError, match="there is no knowledge base in .*typo: make one with `langgraph-rag"):
+        runpy.run_module("langgraph_rag.studio")
+
+    assert list(tmp_path.iterdir()) == []
 
 
 async def test_the_schemas_a_user_interface_needs_are_there(client: Any) -> None:

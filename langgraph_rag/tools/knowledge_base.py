@@ -145,7 +145,9 @@ class KnowledgeBase:
         path = Path(path)
         if not (path / "records.sqlite").exists():
             if not create:
-                raise KnowledgeBaseError(f"there is no knowledge base in {path}: make one with `langgraph-rag index`")
+                raise KnowledgeBaseError(
+                    f"there is no knowledge base in {path}: make one with `langgraph-rag index FILES --kb {path}`"
+                )
             if path.exists() and (not path.is_dir() or any(entry.name != LOCK for entry in path.iterdir())):
                 raise KnowledgeBaseError(f"{path} is not a knowledge base and not an empty folder")
         with ExitStack() as opened:  # closed again when something goes wrong
