@@ -15,7 +15,7 @@ async def checkpoints_in(file: Path) -> AsyncIterator[Any]:
 
     Raises:
         MissingExtraError: when the package for it is not installed.
-        CheckpointsError: when the file cannot be opened as one of checkpoints.
+        CheckpointsError: when the file cannot be opened as one of checkpoints, or used, as on a full disk.
     """
     try:
         from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -27,6 +27,9 @@ async def checkpoints_in(file: Path) -> AsyncIterator[Any]:
             connection.execute("PRAGMA schema_version")  # reads it
     except sqlite3.Error as error:
         raise CheckpointsError(f"expected a file of checkpoints, or none yet, at {file}: {error}") from error
-    async with AsyncSqliteSaver.from_conn_string(str(file)) as saver:
-        saver.serde = JsonPlusSerializer(allowed_msgpack_modules=None)
-        yield saver
+    try:
+        async with AsyncSqliteSaver.from_conn_string(str(file)) as saver:
+            saver.serde = JsonPlusSerializer(allowed_msgpack_modules=None)
+            yield saver
+    except sqlite3.Error as error:
+        raise CheckpointsError(f"checkpoints cannot be read from or written to {file}: {error}") from error

@@ -185,6 +185,13 @@ def test_corrupt_records_are_refused_by_name(tmp_path: Path, content: bytes) -> 
         KnowledgeBase.open(tmp_path, ArithmeticEmbeddings())
 
 
+def test_a_disk_that_refuses_is_not_taken_for_records_of_something_else(tmp_path: Path) -> None:
+    (tmp_path / "records.sqlite").mkdir()
+
+    with pytest.raises(KnowledgeBaseError, match=r"records\.sqlite cannot be opened: unable to open .+ needs room"):
+        KnowledgeBase.open(tmp_path, ArithmeticEmbeddings())
+
+
 @pytest.mark.parametrize("page", [1, 2, 3])
 def test_records_with_a_damaged_page_are_refused_by_name(kb: KnowledgeBase, page: int) -> None:
     kb.close()

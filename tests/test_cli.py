@@ -6,9 +6,11 @@ import os
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -593,6 +595,18 @@ def test_a_stopped_question_goes_on_from_its_checkpoints(
     assert "Answer: Orla Vint" in resumed.output
     assert "Going on" not in again.output
     assert "Answer: Orla Vint" in again.output
+
+
+def test_checkpoints_that_cannot_be_written_are_told(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with closing(sqlite3.connect(tmp_path / "runs")) as others:
+        others.execute("CREATE TABLE writes (of_something_else)")
+
+    kept = ["--checkpoints", tmp_path / "runs", "--thread", "a"]
+    said = refuse(monkeypatch, capsys, "ask", QUESTION, "--kb", folder, *kept, "--json")
+
+    assert said.startswith(f"error: checkpoints cannot be read from or written to {tmp_path / 'runs'}: ")
 
 
 # --- eval ------------------------------------------------------------------------------------------------------------

@@ -99,6 +99,10 @@ class RecordStore:
             if not self._db.has("origins"):  # nor this
                 self._db.executescript(_ORIGINS)
             self._metadata = MetadataTable(self._db)
+        except sqlite3.OperationalError as error:
+            raise KnowledgeBaseError(
+                f"{path} cannot be opened: {error}; also asking needs room on the disk and a folder to write to"
+            ) from error
         except sqlite3.DatabaseError as error:
             raise KnowledgeBaseError(f"{path} is not a knowledge base of this package: {error}") from error
         found = int(self.meta("format") or 0)
