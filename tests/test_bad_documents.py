@@ -316,6 +316,7 @@ USES: list[Callable[[KnowledgeBase], object]] = [
     lambda kb: kb.add([GOOD], progress=False),
     lambda kb: kb.update([GOOD], progress=False),
     lambda kb: kb.outdated([GOOD]),
+    lambda kb: kb.contested([GOOD]),
     lambda kb: kb.delete(["vint"]),
     lambda kb: kb.embed_triples(progress=False),
     lambda kb: kb.search("film"),

@@ -1,5 +1,6 @@
 """What the chat page is made of: drawn evidence, one question's course, uploaded files, controls, the command."""
 
+import json
 import socket
 import sqlite3
 import sys
@@ -12,7 +13,13 @@ import pytest
 from langgraph_rag import Context, create_cirag, create_par_rag, load_model
 from langgraph_rag.chat import asking, evidence, serve, uploading
 from langgraph_rag.chat.asking import Answered, Asking, Planned, Told
-from langgraph_rag.errors import AddressError, DocumentError, EmptyKnowledgeBaseError, MissingExtraError
+from langgraph_rag.errors import (
+    AddressError,
+    DocumentError,
+    DuplicateIdError,
+    EmptyKnowledgeBaseError,
+    MissingExtraError,
+)
 from langgraph_rag.records import Evidence, Record
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -157,11 +164,16 @@ class Upload:
         Path(path).write_bytes(self._content)
 
 
+async def upload(kb: KnowledgeBase, name: str, *lines: dict[str, Any]) -> uploading.Progress:
+    passages = await uploading.read(Upload(name, "\n".join(map(json.dumps, lines)).encode()))
+    return [done async for done in uploading.update(kb, passages)][-1]
+
+
 async def test_an_uploaded_file_is_known_by_its_own_name(empty_kb: KnowledgeBase) -> None:
     passages = await uploading.read(Upload("../../heron.md", b"# Grey heron\n\nHerons wait for fish."))
     progress = [done async for done in uploading.update(empty_kb, passages)]
 
-    assert [(passage["title"], passage["source"]) for passage in passages] == [("Grey heron", "heron.md")]
+    assert [(passage["title"], passage["source"]) for passage in passages] == [("Grey heron", "upload://heron.md")]
     assert progress == [(1, 1, 0, 0), (1, 1, 0, 0)]
     assert empty_kb.info()["passages"] == 1
 
@@ -178,17 +190,66 @@ async def test_progress_comes_in_batches_and_known_passages_are_not_new(empty_kb
 
 
 async def test_a_file_uploaded_again_is_a_new_version_of_it(empty_kb: KnowledgeBase) -> None:
-    async def upload(name: str, **texts: str) -> tuple[int, int, int, int]:
-        lines = "".join(f'{{"id": "{id_}", "text": "{text}"}}\n' for id_, text in texts.items())
-        passages = await uploading.read(Upload(name, lines.encode()))
-        return [done async for done in uploading.update(empty_kb, passages)][-1]
+    async def versions(name: str, **texts: str) -> uploading.Progress:
+        return await upload(empty_kb, name, *({"id": id_, "text": text} for id_, text in texts.items()))
 
-    await upload("birds.jsonl", gull="Gulls nest.", tern="Terns dive.", heron="Herons wait.")
-    await upload("other.jsonl", stork="Storks clatter.")
+    await versions("birds.jsonl", gull="Gulls nest.", tern="Terns dive.", heron="Herons wait.")
+    await versions("other.jsonl", stork="Storks clatter.")
 
-    assert await upload("birds.jsonl", gull="Gulls cry.", tern="Terns dive.", owl="Owls fly.") == (3, 2, 2, 0)
-    texts = {record["text"] for record in empty_kb.passages(empty_kb.ids())}
-    assert texts == {"Gulls cry.", "Terns dive.", "Owls fly.", "Storks clatter."}
+    assert await versions("birds.jsonl", gull="Gulls cry.", tern="Terns dive.", owl="Owls fly.") == (3, 2, 2, 0)
+    assert texts(empty_kb) == {"Gulls cry.", "Terns dive.", "Owls fly.", "Storks clatter."}
+
+
+def texts(kb: KnowledgeBase) -> set[str]:
+    return {record["text"] for record in kb.passages(kb.ids())}
+
+
+@pytest.mark.parametrize("source", ["docs/long.txt", "innocent.jsonl", "upload:/innocent.jsonl"])
+async def test_an_upload_removes_nothing_that_was_not_uploaded(empty_kb: KnowledgeBase, source: str) -> None:
+    empty_kb.add([{"text": "Gulls nest.", "source": source}], progress=False)
+
+    assert await upload(empty_kb, "innocent.jsonl", {"text": "Terns dive.", "source": source}) == (1, 1, 0, 0)
+    assert texts(empty_kb) == {"Gulls nest.", "Terns dive."}
+
+
+async def test_two_uploads_that_name_one_source_both_stay_and_keep_it_as_metadata(empty_kb: KnowledgeBase) -> None:
+    await upload(empty_kb, "one.jsonl", {"id": "gull", "text": "Gulls nest.", "source": "wiki", "page": 3})
+    await upload(empty_kb, "two.jsonl", {"id": "tern", "text": "Terns dive.", "source": "wiki"})
+
+    stored = {record["source"]: record.get("metadata") for record in empty_kb.passages(empty_kb.ids())}
+    assert stored == {"upload://one.jsonl": {"page": 3, "source": "wiki"}, "upload://two.jsonl": {"source": "wiki"}}
+
+
+async def test_one_text_of_several_sources_in_an_upload_is_one_passage(empty_kb: KnowledgeBase) -> None:
+    lines = [{"text": "Gulls nest.", "source": source} for source in ("wiki", "atlas")]
+
+    assert await upload(empty_kb, "birds.jsonl", *lines) == (1, 1, 0, 0)
+    assert empty_kb.passages(empty_kb.ids())[0]["metadata"] == {"source": "wiki"}
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["from elsewhere", "from there and elsewhere"])
+async def test_an_id_with_another_text_from_elsewhere_is_refused(empty_kb: KnowledgeBase, again: bool) -> None:
+    gull = {"id": "gull", "text": "Gulls nest."}
+    empty_kb.add([gull], progress=False)
+    if again:
+        await upload(empty_kb, "birds.jsonl", gull)
+
+    with pytest.raises(DuplicateIdError, match=r"^birds\.jsonl: id 'gull' is already stored with another text"):
+        await upload(empty_kb, "birds.jsonl", {"id": "owl", "text": "Owls fly."}, {"id": "gull", "text": "Gulls cry."})
+    assert texts(empty_kb) == {"Gulls nest."}
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [("鷺" * 100 + ".txt", "鷺" * 66), ("n" * 300 + ".txt", "n" * 200), ("her\0on.txt", "heron"), ("x.txt", "x")],
+    ids=["300 bytes", "300 letters", "NUL", "short"],
+)
+async def test_a_name_that_no_file_can_have_can_be_uploaded(empty_kb: KnowledgeBase, name: str, title: str) -> None:
+    passages = await uploading.read(Upload(name, b"wait for fish, they do"))
+    done = [done async for done in uploading.update(empty_kb, passages)][-1]
+
+    assert (done.new, empty_kb.sources()) == (1, [f"upload://{name}"])
+    assert passages[0]["title"] == title
 
 
 @pytest.mark.parametrize(

@@ -1,21 +1,23 @@
 """Add uploaded files to the knowledge base, a few passages at a time, so that progress can be shown.
 
-A file uploaded again under the same name is a new version of it.
+A file uploaded again under the same name is a new version of it and of nothing else: uploads have sources of their own.
 """
 
 import asyncio
 from collections.abc import AsyncIterator
-from pathlib import Path
+from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
 from typing import NamedTuple, Protocol
 
-from langgraph_rag.errors import DocumentError
+from langgraph_rag.errors import DocumentError, DuplicateIdError
 from langgraph_rag.records import Passage
 from langgraph_rag.tools.documents import to_passages
 from langgraph_rag.tools.files import read_documents
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 _BATCH = 16  # passages: some seconds each with a large embedder
+_UPLOADED = "upload://"  # begins the source of an upload, and of no file: paths have no two slashes in a row
+_LONGEST = 200  # bytes of a file's name before its ending; file systems take 255 in all
 
 
 class File(Protocol):
@@ -40,27 +42,34 @@ class Progress(NamedTuple):
 
 
 async def read(file: File) -> list[Passage]:
-    """Read an uploaded file as `langgraph-rag index` would; its name stands for where it comes from.
+    """Read an uploaded file as `langgraph-rag index` would; a source that a line names itself becomes metadata.
 
     Raises:
         DocumentError: when the file cannot be read, under the name it was uploaded with.
     """
+    name = PurePath(file.name).name
     with TemporaryDirectory() as folder:
-        path = Path(folder) / Path(file.name).name
+        path = Path(folder, _saved_as(name))
         await file.save(path)
         try:
-            passages = await asyncio.to_thread(lambda: to_passages(read_documents([path])))
+            return await asyncio.to_thread(_read, path, f"{_UPLOADED}{name}")
         except DocumentError as error:
-            raise DocumentError(str(error).replace(f"{folder}/", "")) from error
-    for passage in passages:
-        if passage.get("source") == str(path):
-            passage["source"] = path.name
-    return passages
+            raise DocumentError(str(error).replace(str(path), name)) from error
 
 
 async def update(kb: KnowledgeBase, passages: list[Passage]) -> AsyncIterator[Progress]:
-    """Add the passages of a file batch by batch, then remove those that earlier versions of it left."""
+    """Add the passages of a file batch by batch, then remove those that earlier versions of it left.
+
+    Raises:
+        DuplicateIdError: when an id is stored with another text that came from elsewhere; nothing is changed then.
+    """
     known = set(await asyncio.to_thread(kb.ids))
+    if contested := await asyncio.to_thread(kb.contested, passages):
+        name = passages[0]["source"].removeprefix(_UPLOADED)
+        raise DuplicateIdError(
+            f"{name}: id {contested[0]!r} is already stored with another text that did not come from a file of this "
+            "name added here: give it another id, or replace that text with `langgraph-rag index --update`"
+        )
     unknown = [passage for passage in passages if passage["id"] not in known]
     new = 0
     for start in range(0, len(unknown), _BATCH):
@@ -70,3 +79,19 @@ async def update(kb: KnowledgeBase, passages: list[Passage]) -> AsyncIterator[Pr
         yield Progress(start + len(batch), new)
     updated = await asyncio.to_thread(kb.update, passages, progress=False)
     yield Progress(len(passages), new + updated["added"], updated["removed"], updated["failed"])
+
+
+def _saved_as(name: str) -> str:
+    """Return a name that any file system takes, the same where it can be: a text without title is titled by it."""
+    path = PurePath(name.replace("\0", ""))
+    return path.stem.encode(errors="ignore")[:_LONGEST].decode(errors="ignore") + path.suffix
+
+
+def _read(path: Path, source: str) -> list[Passage]:
+    passages = to_passages(read_documents([path]))
+    for passage in passages:
+        own = passage.get("source", str(path))
+        if own != str(path):
+            passage["metadata"] = {**passage.get("metadata", {}), "source": own}
+        passage["source"] = source
+    return to_passages(passages)  # lines that named several sources may now be the same

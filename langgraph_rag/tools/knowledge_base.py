@@ -246,6 +246,14 @@ class KnowledgeBase:
         given = {id_ for id_, _ in origins}
         return [id_ for id_ in self._records.only_from(self._left_over(origins)) if id_ not in given]
 
+    def contested(self, documents: Iterable[AnyDocument]) -> list[str]:
+        """Return the ids that `update` would give another text or title though other sources have them, too."""
+        self._check_open()
+        passages, origins = _unique(to_passages(documents))
+        _, changed = self._indexer.compare(passages)
+        own = set(self._records.only_from(origins))
+        return [passage["id"] for passage in changed if passage["id"] not in own]
+
     def delete(self, ids: Sequence[str] = (), *, sources: Sequence[str] = ()) -> int:
         """Remove passages with every sentence, phrase, triple and vector that came from them alone.
 
