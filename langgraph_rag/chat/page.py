@@ -11,8 +11,7 @@ from nicegui import Event, background_tasks, events, ui
 from langgraph_rag.chat import uploading
 from langgraph_rag.chat.asking import Asking
 from langgraph_rag.chat.settings import Choice, SettingsForm
-from langgraph_rag.chat.turn import Turn
-from langgraph_rag.errors import RagError
+from langgraph_rag.chat.turn import Turn, described
 from langgraph_rag.methods import METHODS
 from langgraph_rag.models import load_model
 from langgraph_rag.tools.files import READABLE
@@ -130,8 +129,8 @@ class ChatPage:
                 self._progress.value = reached.done / len(passages)
                 under_way.text = f"{file.name}: {reached.done:,} of {_counted(len(passages), 'passage')} …"
                 self._shared.changed.emit()
-        except RagError as error:
-            self._tell(str(error), error=True)
+        except Exception as error:
+            self._tell(described(error), error=True)
         else:
             known = len(passages) - reached.new
             there = f", {known} were there already" if known else ""

@@ -50,11 +50,8 @@ class Turn:
             await self._task
         except asyncio.CancelledError:
             self.say("Stopped.", "note")
-        except RagError as error:
-            self.say(str(error), "alert")
         except Exception as error:
-            _log.exception("a question failed")
-            self.say(f"Something went wrong that should not: {type(error).__name__}: {error}", "alert")
+            self.say(described(error), "alert")
         finally:
             self._working.visible = False
 
@@ -151,6 +148,14 @@ class Turn:
 
     def _scroll_to_question(self) -> None:
         self._place.client.run_javascript(f"getHtmlElement({self._place.id}).scrollIntoView({{behavior: 'smooth'}})")
+
+
+def described(error: Exception) -> str:
+    """Return what to tell of an error; one that nobody foresaw is logged as well."""
+    if isinstance(error, RagError):
+        return str(error)
+    _log.error("this should not happen", exc_info=error)
+    return f"Something went wrong that should not: {type(error).__name__}: {error}"
 
 
 def _told(text: str) -> str:
