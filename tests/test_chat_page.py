@@ -185,6 +185,25 @@ def test_a_question_can_be_stopped_and_another_asked(tab: Tab) -> None:
     assert tab.answer(1) == ANSWER
 
 
+def test_a_tab_that_was_cut_off_for_a_while_goes_on_as_it_was(tab: Tab) -> None:
+    tab.choose("Method", "native_rag")
+    tab.ask(QUESTION)
+    tab.answer()
+
+    tab.page.evaluate("""() => {
+        const manager = window.socket.io;
+        manager.randomizationFactor(0); manager.reconnectionDelay(6000); manager.reconnectionDelayMax(6000);
+        manager.engine.close();
+    }""")
+    tab.page.wait_for_function("!window.socket.connected")
+    tab.page.wait_for_function("window.socket.connected")
+
+    tab.ask(OTHER)
+    tab.answer(1)
+    assert tab.page.locator(".steps li", has_text="Answering from").count() == 2
+    assert tab.page.locator(".question").all_inner_texts() == [QUESTION, OTHER]
+
+
 # --- errors ----------------------------------------------------------------------------------------------------------
 def test_an_empty_question_is_told_at_the_box(tab: Tab) -> None:
     tab.ask("   ")

@@ -14,6 +14,7 @@ from langgraph_rag.chat.page import ICON, ChatPage, Shared
 from langgraph_rag.errors import AddressError
 
 TITLE = "langgraph_rag"
+_KEPT_FOR = 120.0  # seconds that a tab may be cut off, as by a closed laptop, before all of it is forgotten
 
 
 def serve_page(shared: Shared, *, host: str, port: int, show: bool) -> None:
@@ -29,7 +30,7 @@ def serve_page(shared: Shared, *, host: str, port: int, show: bool) -> None:
         yield
 
     app = FastAPI(lifespan=announced, openapi_url=None)
-    ui.page("/")(lambda: ChatPage(shared).build())
+    ui.page("/", reconnect_timeout=_KEPT_FOR)(lambda: ChatPage(shared).build())
     ui.run_with(app, title=TITLE, favicon=ICON, dark=None, language="en-US", tailwind=False, show_welcome_message=False)
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2))
     server.run(sockets=[listening])
