@@ -76,10 +76,10 @@ def chromium(playwright: Playwright) -> Iterator[Browser]:
 
 
 @contextmanager
-def serving(kb: Path, **environment: str) -> Iterator[str]:
+def serving(kb: Path, *options: str, **environment: str) -> Iterator[str]:
     """Run `langgraph-rag chat` over a knowledge base and yield its address."""
     inherited = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
-    command = ["chat", "--kb", str(kb), "--port", "0", "--no-browser"]
+    command = ["chat", "--kb", str(kb), "--port", "0", "--no-browser", *options]
     server = subprocess.Popen(
         [sys.executable, "-c", "from langgraph_rag.cli import main; main()", *command],
         env={**inherited, "HF_HUB_OFFLINE": "1", **environment},

@@ -5,8 +5,11 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import pytest_socket
@@ -15,7 +18,7 @@ pytest.importorskip("nicegui", reason="the extra chat is not installed")
 pytest.importorskip("playwright", reason="playwright is not installed")
 
 from browser import CHROMIUM, PATIENCE, Tab, chromium, serving, silent_port
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, FilePayload, expect, sync_playwright
 
 from langgraph_rag.tools.extraction import ReadBefore
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
@@ -292,6 +295,57 @@ def test_documents_are_added_from_an_empty_page_and_can_be_asked_meanwhile(brows
         tab.page.get_by_text("towns.jsonl: 320 passages added.").wait_for()
         assert tab.page.get_by_text("of 320 passages").count() == 0
         assert tab.troubles == []
+
+
+def test_an_upload_is_told_of_whatever_its_name_and_whatever_goes_wrong(browser: Browser, tmp_path: Path) -> None:
+    with serving(tmp_path / "new") as url:
+        tab = Tab.open(browser, url)
+        for name in ("鷺" * 100 + ".txt", "n" * 300 + ".txt"):
+            file = FilePayload(name=name, mimeType="text/plain", buffer=f"{name} is a name.".encode())
+            with tab.page.expect_request("**/upload/*") as uploaded:
+                tab.page.set_input_files("input[type=file]", [file])
+            tab.page.get_by_text(f"{name}: 1 passage added.").wait_for()
+
+        file["name"] = f"no.{name}"[:300]  # which the page would not send: no file system takes such an ending
+        tab.page.request.post(uploaded.value.url, multipart={"file": file})
+        assert tab.alert().startswith("Something went wrong that should not: OSError")
+        assert tab.page.get_by_text("reading …").count() == 0
+
+
+# --- what others may do ----------------------------------------------------------------------------------------------
+def test_the_page_is_refused_under_a_name_that_is_not_its_own(url: str) -> None:
+    upgrade = {
+        "Connection": "Upgrade",
+        "Upgrade": "websocket",
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": "A" * 22 + "==",
+    }
+
+    def status(path: str, host: str, **headers: str) -> int:
+        with closing(HTTPConnection(urlsplit(url).netloc)) as connection:
+            connection.request("GET", path, headers={"Host": host, **headers})
+            return connection.getresponse().status
+
+    socket_path = "/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
+    assert [status("/", host) for host in ("localhost", "evil.example")] == [200, 403]
+    assert [status(socket_path, host, **upgrade) for host in ("localhost", "evil.example")] == [101, 403]
+
+
+def test_only_the_models_named_can_be_chosen_and_no_documents_added(
+    browser: Browser, sample_folder: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(sample_folder, tmp_path / "kb")
+    options = ["--only-model", "vllm:small", "--no-upload", "--allow-host", "rag.example"]
+    with serving(tmp_path / "kb", *options, VLLM_BASE_URL="http://127.0.0.1:9/v1") as url:
+        tab = Tab.open(browser, url)
+        assert tab.page.locator("input[type=file]").count() == 0
+        assert tab.page.get_by_role("button", name="Add documents").count() == 0
+
+        tab.page.get_by_role("combobox", name="Model").click()
+        assert tab.page.get_by_role("option").all_inner_texts() == ["offline", "vllm:small"]
+        tab.page.get_by_role("option", name="offline").click()
+        tab.ask(QUESTION)
+        assert tab.answer() == ANSWER
 
 
 # --- for everyone ----------------------------------------------------------------------------------------------------

@@ -423,6 +423,7 @@ def test_an_embedder_that_fails_is_told_in_one_line(
     [
         (["--method", "none"], "unknown method 'none'"),
         (["--model", "none"], "unknown model 'none'"),
+        (["--only-model", "none"], "unknown model 'none'"),
         (["--cache", "."], "expected a file of cached replies at ."),
     ],
 )

@@ -1,5 +1,6 @@
 """A chat page on this machine: ask, watch the steps, look into the evidence (extra `chat`)."""
 
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -16,6 +17,9 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 8501,
     show: bool = True,
+    allow_hosts: Sequence[str] = (),
+    only_models: Sequence[str] = (),
+    upload: bool = True,
 ) -> None:
     """Serve the chat page of a knowledge base until interrupted.
 
@@ -27,6 +31,9 @@ def serve(
         host: the address to listen on; any other than this machine's own opens the page to others.
         port: the port to listen on; 0 takes a free one.
         show: whether to open the page in the browser.
+        allow_hosts: names by which the page may be asked for, besides `host`, localhost and IP addresses.
+        only_models: the models that can be chosen besides `model`; without any, every model can, by its name.
+        upload: whether documents can be added on the page.
 
     Raises:
         MissingExtraError: when NiceGUI is not installed.
@@ -39,4 +46,6 @@ def serve(
     from langgraph_rag.chat.page import Shared
     from langgraph_rag.chat.server import serve_page
 
-    serve_page(Shared(kb, method, model, cache), host=host, port=port, show=show)
+    models = list(dict.fromkeys([model, *only_models])) if only_models else []
+    shared = Shared(kb, method, model, cache, models, upload)
+    serve_page(shared, host=host, port=port, show=show, allow_hosts=allow_hosts)

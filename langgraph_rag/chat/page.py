@@ -1,5 +1,6 @@
 """The page of one tab: header, settings, documents, the conversation and the box to ask in."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -33,12 +34,14 @@ def _model(name: str, kept: Path | None) -> BaseChatModel:
 
 @dataclass
 class Shared:
-    """What all tabs have in common; `uploads` are those under way."""
+    """What all tabs have in common; `models` are the only ones, if any, and `uploads` those under way."""
 
     kb: KnowledgeBase
     method: str
     model: str
     cache: Path | None = None
+    models: Sequence[str] = ()
+    upload: bool = True
     changed: Event[[]] = field(default_factory=Event)
     uploads: int = 0
 
@@ -62,8 +65,9 @@ class ChatPage:
         ui.colors(primary="#3730a3")
         with ui.left_drawer(value=None, bordered=True, bottom_corner=True).props("width=320 breakpoint=1023") as drawer:
             drawer.props('role="complementary" aria-label="Settings and documents"')
-            self._documents()
-            self._settings = SettingsForm(self._shared.method, self._shared.model)
+            if self._shared.upload:
+                self._documents()
+            self._settings = SettingsForm(self._shared.method, self._shared.model, self._shared.models)
         self._header(drawer)
         with ui.column().classes("conversation").props("role=log aria-label=Conversation") as self._conversation:
             self._welcome = ui.column().classes("welcome")
@@ -164,7 +168,7 @@ class ChatPage:
             else:
                 text = "Add documents first, then ask what they say."
             ui.label(text)
-            if not info["passages"] and not self._shared.uploads:
+            if self._shared.upload and not info["passages"] and not self._shared.uploads:
                 self._adding_button("unelevated")
 
     # --- asking ------------------------------------------------------------------------------------------------------

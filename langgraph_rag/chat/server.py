@@ -2,7 +2,7 @@
 
 import socket
 import webbrowser
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 import typer
@@ -10,6 +10,7 @@ import uvicorn
 from fastapi import FastAPI
 from nicegui import ui
 
+from langgraph_rag.chat.hosts import KnownHosts
 from langgraph_rag.chat.page import ICON, ChatPage, Shared
 from langgraph_rag.errors import AddressError
 
@@ -17,7 +18,7 @@ TITLE = "langgraph_rag"
 _KEPT_FOR = 120.0  # seconds that a tab may be cut off, as by a closed laptop, before all of it is forgotten
 
 
-def serve_page(shared: Shared, *, host: str, port: int, show: bool) -> None:
+def serve_page(shared: Shared, *, host: str, port: int, show: bool, allow_hosts: Sequence[str]) -> None:
     """Serve the page until interrupted; see `langgraph_rag.chat.serve`."""
     listening = _listen(host, port)
     address = f"http://{_reachable(host)}:{listening.getsockname()[1]}"
@@ -30,6 +31,7 @@ def serve_page(shared: Shared, *, host: str, port: int, show: bool) -> None:
         yield
 
     app = FastAPI(lifespan=announced, openapi_url=None)
+    app.add_middleware(KnownHosts, names=["localhost", host, *allow_hosts])
     ui.page("/", reconnect_timeout=_KEPT_FOR)(lambda: ChatPage(shared).build())
     ui.run_with(app, title=TITLE, favicon=ICON, dark=None, language="en-US", tailwind=False, show_welcome_message=False)
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2))

@@ -1,6 +1,7 @@
 """The controls for method, model and limits: one for each field of `Context`, with its own description as help."""
 
 import inspect
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,17 +28,16 @@ class Choice:
 
 
 class SettingsForm:
-    """The controls, made where the caller's `with` stands."""
+    """The controls, made where the caller's `with` stands; where `models` are given, they are the only ones."""
 
-    def __init__(self, method: str, model: str) -> None:
+    def __init__(self, method: str, model: str, models: Sequence[str]) -> None:
         ui.label("How to answer").classes("section")
         self._method = ui.select(list(METHODS), label="Method", value=method).props("outlined dense")
         help_ = ui.label().classes("help")
         self._approve = ui.switch("Show me the plan first")
         self._method.on_value_change(lambda: self._show_method(help_))
         self._show_method(help_)
-        self._model = ui.input("Model", value=model).props("outlined dense spellcheck=false")
-        ui.label(f"One of: {'; '.join(MODEL_FORMS)}.").classes("help")
+        self._model = _model_control(model, models)
         ui.label("Limits of a question").classes("section")
         fields = _CONTEXT.json_schema()["properties"]
         self._fields = {name: _control(name, fields[name]) for name in _FIRST}
@@ -65,6 +65,14 @@ class SettingsForm:
         method = METHODS[str(self._method.value)]
         help_.text = method.paper
         self._approve.visible = "approve_plan" in inspect.signature(method.create).parameters
+
+
+def _model_control(model: str, models: Sequence[str]) -> Any:
+    if models:
+        return ui.select(list(models), label="Model", value=model).props("outlined dense")
+    control = ui.input("Model", value=model).props("outlined dense spellcheck=false")
+    ui.label(f"One of: {'; '.join(MODEL_FORMS)}.").classes("help")
+    return control
 
 
 def _control(name: str, schema: dict[str, Any]) -> Any:

@@ -67,8 +67,8 @@ async def update(kb: KnowledgeBase, passages: list[Passage]) -> AsyncIterator[Pr
     if contested := await asyncio.to_thread(kb.contested, passages):
         name = passages[0]["source"].removeprefix(_UPLOADED)
         raise DuplicateIdError(
-            f"{name}: id {contested[0]!r} is already stored with another text that did not come from a file of this "
-            "name added here: give it another id, or replace that text with `langgraph-rag index --update`"
+            f"{name}: id {contested[0]!r} is already stored with another text that did not come from files of "
+            "this name added here alone: give it another id, or replace that text with `langgraph-rag index --update`"
         )
     unknown = [passage for passage in passages if passage["id"] not in known]
     new = 0

@@ -22,11 +22,32 @@ def chat(
         str, typer.Option(help="Address to listen on; any but the default lets others use the page.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 takes a free one.")] = 8501,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(help="Name, other than that of --host, by which others may ask for the page; may be repeated."),
+    ] = None,
+    only_model: Annotated[
+        list[str] | None,
+        typer.Option(help="Model that can be chosen besides --model, and then no other; may be repeated."),
+    ] = None,
+    upload: Annotated[bool, typer.Option(help="Let documents be added on the page.")] = True,
     browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
 ) -> None:
     """Serve a chat page: ask, watch the steps, look into the evidence, add documents."""
     if method_name not in METHODS:
         raise UnknownNameError("method", method_name, list(METHODS))
-    load_model(model, cache=cache)  # a name or a file that cannot be used is told here, not in the page
+    for name in (model, *(only_model or [])):
+        load_model(name, cache=cache)  # a name or a file that cannot be used is told here, not in the page
     with KnowledgeBase.open(kb, embedder(embeddings)) as base:
-        serve(base, method=method_name, model=model, cache=cache, host=host, port=port, show=browser)
+        serve(
+            base,
+            method=method_name,
+            model=model,
+            cache=cache,
+            host=host,
+            port=port,
+            show=browser,
+            allow_hosts=allow_host or [],
+            only_models=only_model or [],
+            upload=upload,
+        )

@@ -1,0 +1,44 @@
+"""Answer only under known names: a website can have its own name lead here (DNS rebinding), and would read the page."""
+
+import re
+from collections.abc import Iterable
+from ipaddress import ip_address
+
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+
+class KnownHosts:
+    """Refuses requests and websockets whose Host is neither an IP address, which no rebinding has, nor a known name."""
+
+    def __init__(self, app: ASGIApp, names: Iterable[str]) -> None:
+        self._app, self._names = app, {_name(name) for name in names}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on what is not refused."""
+        asked = scope["type"] in ("http", "websocket")
+        name = _name(Headers(scope=scope).get("host", "")) if asked else ""
+        known = not asked or name in self._names or _is_address(name)
+        await (self._app if known else _refusal(name))(scope, receive, send)
+
+
+def _refusal(name: str) -> ASGIApp:
+    return PlainTextResponse(
+        f"This page is not known by the name {name!r}: expected localhost, an IP address, or a name that it was "
+        f"started with. Whoever runs `langgraph-rag chat` can add --allow-host {name}.\n",
+        status_code=403,
+    )
+
+
+def _name(host: str) -> str:
+    """Return a Host without its port and the brackets of IPv6."""
+    return re.sub(r":\d*$", "", host).strip("[]").lower()
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,46 @@
+"""Under which names the chat page answers."""
+
+import pytest
+
+pytest.importorskip("nicegui", reason="the extra chat is not installed")
+
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route, WebSocketRoute
+from starlette.testclient import TestClient, WebSocketDenialResponse
+from starlette.websockets import WebSocket
+
+from langgraph_rag.chat.hosts import KnownHosts
+
+
+@pytest.fixture
+def behind_names() -> TestClient:
+    """Return a client of a page that greets, known as localhost and as Box."""
+
+    async def greet(websocket: WebSocket) -> None:
+        await websocket.accept()
+        await websocket.send_text("hello")
+        await websocket.close()
+
+    routes = [Route("/", lambda _: PlainTextResponse("hello")), WebSocketRoute("/ws", greet)]
+    return TestClient(KnownHosts(Starlette(routes=routes), ["localhost", "Box"]))
+
+
+@pytest.mark.parametrize("host", ["localhost:8501", "127.0.0.1", "[::1]:8501", "192.168.1.5:80", "box", "BOX:8501"])
+def test_the_page_answers_under_names_of_its_own_and_addresses(behind_names: TestClient, host: str) -> None:
+    assert behind_names.get("/", headers={"host": host}).text == "hello"
+    with behind_names.websocket_connect("/ws", headers={"host": host}) as websocket:
+        assert websocket.receive_text() == "hello"
+
+
+@pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example:8501", "127.0.0.1.evil.example", "[", ""])
+def test_the_page_refuses_other_names(behind_names: TestClient, host: str) -> None:
+    refused = behind_names.get("/", headers={"host": host})
+
+    assert (refused.status_code, "add --allow-host" in refused.text) == (403, True)
+    with (
+        pytest.raises(WebSocketDenialResponse) as denied,
+        behind_names.websocket_connect("/ws", headers={"host": host}),
+    ):
+        pass
+    assert denied.value.status_code == 403
