@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from langchain.embeddings import init_embeddings
 from langchain_core.embeddings import Embeddings
 
 from langgraph_rag.errors import EmbedderError, EmbeddingsMismatchError, RagError
@@ -57,6 +56,8 @@ def load_embeddings(name_or_path: str) -> Embeddings:
 
 def _provided(name: str) -> Embeddings | None:
     """Set up the embedder of a provider; none where LangChain knows no such provider, as in C:/models."""
+    from langchain.embeddings import init_embeddings  # here, because importing it takes a while
+
     try:
         return init_embeddings(name)
     except Exception as error:

@@ -363,7 +363,7 @@ class KnowledgeBase:
         Adding the same documents again leaves it as it is, and so does what asking stores.
         """
         self._check_open()
-        passages = sorted(self._records.hashes(self._records.ids()).items())
+        passages = sorted(self._records.hashes().items())
         made_by = f"{self._records.meta('embeddings') or name_of(self._embeddings)}, {self.extractor.version}"
         state = json.dumps([passages, made_by, self._records.meta(_UNREAD) or "0"])
         return f"{len(passages)} passages, {made_by}, {sha256(state.encode()).hexdigest()[:16]}"

@@ -137,8 +137,10 @@ class RecordStore:
             self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
     # --- passages ----------------------------------------------------------------------------------------------------
-    def hashes(self, ids: Iterable[str]) -> dict[str, str]:
-        """Return the content hash of each id that is stored."""
+    def hashes(self, ids: Iterable[str] | None = None) -> dict[str, str]:
+        """Return the content hash of each id (of all, or of `ids`) that is stored."""
+        if ids is None:
+            return dict(self._db.rows("SELECT id, hash FROM passages"))
         return dict(self._db.by_ids("SELECT id, hash FROM passages WHERE id IN", list(ids)))
 
     def insert(self, records: Sequence[Record]) -> None:
