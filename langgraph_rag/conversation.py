@@ -6,6 +6,7 @@ from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
 from langgraph_rag.arguments import expect
+from langgraph_rag.machine import Machine
 from langgraph_rag.nodes.node import Node
 from langgraph_rag.nodes.reply import InConversation, Reply
 from langgraph_rag.nodes.take_message import MessagesInput, TakeMessage
@@ -29,7 +30,7 @@ def with_messages(graph: StateGraph[Any, Any, Any, Any]) -> StateGraph[Any, Any,
     messages = get_type_hints(MessagesInput, include_extras=True)
     state = TypedDict("Conversation", {**get_type_hints(graph.state_schema, include_extras=True), **messages})  # type: ignore[misc]
     output = TypedDict("Replied", {**get_type_hints(graph.output_schema, include_extras=True), **messages})  # type: ignore[misc]
-    talking: StateGraph[Any, Any, Any, Any] = StateGraph(
+    talking: Machine[Any, Any, Any, Any] = Machine(
         state, context_schema=graph.context_schema, input_schema=MessagesInput, output_schema=output
     )
     talking.add_node("take_message", Node(TakeMessage(graph.state_schema)))

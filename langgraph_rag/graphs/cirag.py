@@ -13,6 +13,7 @@ from langgraph.graph import END, START, StateGraph
 
 from langgraph_rag.context import Context, Settings, context
 from langgraph_rag.errors import UnknownNameError
+from langgraph_rag.machine import Machine
 from langgraph_rag.nodes.accumulate import Accumulate
 from langgraph_rag.nodes.cascade_generate import (
     AnswerFrom,
@@ -119,7 +120,7 @@ def create_cirag(
         raise ValueError(f"granularities must name at least one level and none twice, got {list(granularities)}")
 
     levels = [f"answer_from_{level}" for level in granularities]
-    graph = StateGraph(CiragState, context_schema=Context, input_schema=QuestionInput, output_schema=CiragResult)
+    graph = Machine(CiragState, context_schema=Context, input_schema=QuestionInput, output_schema=CiragResult)
     graph.add_node("receive_question", Node(ReceiveQuestion(kb, CiragState)))
     graph.add_node("retrieve", Node(Retrieve(kb)))
     extractor = ModelExtractor(llm) if triples == "online" else kb.extractor

@@ -13,6 +13,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Send
 
 from langgraph_rag.context import Context, Settings, context
+from langgraph_rag.machine import Machine
 from langgraph_rag.metering import divided
 from langgraph_rag.nodes.answer_from_outline import AnswerFromOutline
 from langgraph_rag.nodes.collect_passages import CollectPassages
@@ -121,7 +122,7 @@ def create_dualrag(
         IdentifyEntities(identifier or llm, prompts.IDENTIFY_ENTITIES) if identify_entities else QueryWithThought()
     )
 
-    graph = StateGraph(DualragState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
+    graph = Machine(DualragState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
     graph.add_node("receive_question", Node(ReceiveQuestion(kb, DualragState)))
     graph.add_node("reason", reason)
     graph.add_node(look_up, Node(querying))

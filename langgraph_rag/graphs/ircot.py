@@ -10,6 +10,7 @@ from langchain_core.language_models import BaseChatModel
 from langgraph.graph import END, START, StateGraph
 
 from langgraph_rag.context import Context, Settings, context
+from langgraph_rag.machine import Machine
 from langgraph_rag.nodes.conclude import Conclude, as_ranked
 from langgraph_rag.nodes.find_support import FindSupport
 from langgraph_rag.nodes.node import Choice, Node
@@ -56,7 +57,7 @@ def create_ircot(
         thinker: the model that reasons.
         reader: the model that answers.
     """
-    graph = StateGraph(IrcotState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
+    graph = Machine(IrcotState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
     graph.add_node("receive_question", Node(ReceiveQuestion(kb, IrcotState)))
     graph.add_node("retrieve", Node(Retrieve(kb)))
     graph.add_node("rank_passages", Node(RankPassages()))

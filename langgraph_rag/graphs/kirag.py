@@ -14,6 +14,7 @@ from langgraph.graph import END, START, StateGraph
 
 from langgraph_rag.context import Context, Settings, context
 from langgraph_rag.errors import UnknownNameError
+from langgraph_rag.machine import Machine
 from langgraph_rag.nodes.accumulate import Accumulate
 from langgraph_rag.nodes.conclude import Conclude, as_ranked
 from langgraph_rag.nodes.construct_chain import ConstructChain, TakeBest
@@ -130,7 +131,7 @@ def create_kirag(
     if retriever == "none" and aligner == "none":
         raise ValueError("without a retriever there must be an aligner, got none of both")
 
-    graph = StateGraph(KiragState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
+    graph = Machine(KiragState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
     graph.add_node("receive_question", Node(ReceiveQuestion(kb, KiragState)))
     scored_by = _aligner(aligner, kb, remembered=knowledge == "triples")
     if retriever == "none":

@@ -12,6 +12,7 @@ from langgraph.graph import END, START, StateGraph
 
 from langgraph_rag.context import Context, Settings, context
 from langgraph_rag.errors import UnknownNameError
+from langgraph_rag.machine import Machine
 from langgraph_rag.nodes.align_phrases import AlignPhrases
 from langgraph_rag.nodes.augment_query import AugmentQuery, with_evidence, with_subqueries
 from langgraph_rag.nodes.calibrate import Calibrate
@@ -87,7 +88,7 @@ def create_mgranrag(
             raise UnknownNameError(kind, given, known)
     reader = extractor or llm
 
-    graph = StateGraph(MgranragState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
+    graph = Machine(MgranragState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
     graph.add_node("receive_question", Node(ReceiveQuestion(kb, MgranragState)))
     graph.add_node("retrieve", Node(Retrieve(kb)))
     graph.add_node("calibrate", Node(Calibrate(kb, _WEIGHTS[weights])))

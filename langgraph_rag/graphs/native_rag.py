@@ -4,6 +4,7 @@ from langchain_core.language_models import BaseChatModel
 from langgraph.graph import END, START, StateGraph
 
 from langgraph_rag.context import Context, Settings
+from langgraph_rag.machine import Machine
 from langgraph_rag.nodes.conclude import Conclude, as_ranked
 from langgraph_rag.nodes.find_support import FindSupport
 from langgraph_rag.nodes.node import Node
@@ -42,7 +43,7 @@ def create_native_rag(
         kb: the knowledge base to ask.
         reader: the model that answers, where it is another one.
     """
-    graph = StateGraph(NativeRagState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
+    graph = Machine(NativeRagState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
     graph.add_node("receive_question", Node(ReceiveQuestion(kb, NativeRagState)))
     graph.add_node("retrieve", Node(Retrieve(kb)))
     graph.add_node("rank_passages", Node(RankPassages()))

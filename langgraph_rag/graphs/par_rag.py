@@ -12,6 +12,7 @@ from langgraph.graph import END, START, StateGraph
 
 from langgraph_rag.context import Context, Settings
 from langgraph_rag.errors import UnknownNameError
+from langgraph_rag.machine import Machine
 from langgraph_rag.nodes.act import Act
 from langgraph_rag.nodes.answer_from_trajectories import AnswerFromTrajectories
 from langgraph_rag.nodes.approve_plan import ApprovePlan
@@ -109,7 +110,7 @@ def create_par_rag(
             return "answer_from_trajectories"
         return "refine" if found(state["trajectories"], state["place"]) else after_refine(state)
 
-    graph = StateGraph(ParRagState, context_schema=Context, input_schema=QuestionInput, output_schema=ParRagResult)
+    graph = Machine(ParRagState, context_schema=Context, input_schema=QuestionInput, output_schema=ParRagResult)
     graph.add_node("receive_question", Node(ReceiveQuestion(kb, ParRagState)))
     graph.add_node("look_up_question", Node(LookUpQuestion(kb)))
     graph.add_node("plan", Node(MakePlan(planner or llm, prompts.PLAN, DEFAULTS) if plan else PlanOneStep()))

@@ -12,11 +12,13 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.errors import GraphRecursionError
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
-from langgraph_rag import Context, Result, create_cirag, is_refusal
+from langgraph_rag import Context, Result, create_cirag, is_refusal, with_messages
 from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelCallError, QuestionError
+from langgraph_rag.machine import Machine
 from langgraph_rag.methods import METHODS, create, named
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.records import Usage, add_usage
@@ -57,6 +59,18 @@ async def test_every_way_to_run_gives_the_same_result(graph: Any) -> None:
     assert told([chunk async for chunk in graph.astream(SCHOOL, context=QUICK, stream_mode="values")][-1]) == expected
     assert [told(result) for result in graph.batch([SCHOOL, SCHOOL], context=QUICK)] == [expected] * 2
     assert [told(result) for result in await graph.abatch([SCHOOL, SCHOOL], context=QUICK)] == [expected] * 2
+
+
+def test_a_method_and_its_conversation_may_take_more_steps_than_langchains_default(builder: Any) -> None:
+    assert isinstance(builder, Machine)
+    assert isinstance(with_messages(builder), Machine)
+
+
+async def test_a_limit_of_steps_that_somebody_asks_for_stands(graph: Any) -> None:
+    with pytest.raises(GraphRecursionError):
+        graph.invoke(SCHOOL, {"recursion_limit": 2})
+    with pytest.raises(GraphRecursionError):
+        await graph.with_config(recursion_limit=2).ainvoke(SCHOOL)
 
 
 async def test_different_questions_asked_at_once_do_not_mix(graph: Any) -> None:

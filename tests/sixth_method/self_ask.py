@@ -10,6 +10,7 @@ from langgraph.graph import END, START, StateGraph
 from self_ask_prompts import FOLLOW_UP
 
 from langgraph_rag.context import Context, Settings, context
+from langgraph_rag.machine import Machine
 from langgraph_rag.nodes.conclude import Conclude, as_ranked
 from langgraph_rag.nodes.find_support import FindSupport
 from langgraph_rag.nodes.node import Node
@@ -46,7 +47,7 @@ def after_follow_up(state: SelfAskState) -> Literal["retrieve", "read_passages"]
 
 def create_self_ask(llm: BaseChatModel, kb: KnowledgeBase) -> StateGraph[SelfAskState, Context, QuestionInput, Result]:
     """Build Self-Ask as a state machine."""
-    graph = StateGraph(SelfAskState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
+    graph = Machine(SelfAskState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
     graph.add_node("receive_question", Node(ReceiveQuestion(kb, SelfAskState)))
     graph.add_node("follow_up", Node(Think(llm, FOLLOW_UP, kb, DEFAULTS)))
     graph.add_node("retrieve", Node(Retrieve(kb)))
