@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -150,13 +149,13 @@ class PageRankGraph:
             ValueError: when there is no seed, or one is not a node or not positive.
         """
         nodes, mass, whole = self._start(seeds, restart)
-        strengths = self._strengths(np.arange(self.size))
-        share = np.divide(1 - restart, strengths, out=np.zeros(self.size), where=strengths > 0)
-        matrix, seeded = self._matrix(), np.zeros(self.size)
-        seeded[nodes] = mass
-        walking, scores = seeded, restart * seeded
+        walking = np.zeros(self.size)
+        walking[nodes] = mass
+        everywhere, scores = np.arange(self.size), restart * walking
         while walking.sum() > tolerance:
-            walking = matrix @ (walking * share)
+            reached = np.zeros(self.size)
+            self._pass_on(everywhere, (1 - restart) * walking, reached)
+            walking = reached
             scores += restart * walking
         return scores / whole
 
@@ -200,17 +199,6 @@ class PageRankGraph:
             np.add.at(residue, targets, flow)
             reached.append(targets)
         return reached[0] if len(reached) == 1 else np.concatenate(reached)
-
-    def _matrix(self) -> Any:
-        from scipy.sparse import csr_array
-
-        matrix = csr_array((self.size, self.size))
-        for rows in self._rows:
-            nodes = np.arange(rows.strengths.size) if rows.nodes is None else rows.nodes
-            sources = np.repeat(nodes, np.diff(rows.starts))
-            weights = np.ones(rows.targets.size) if rows.weights is None else rows.weights
-            matrix = matrix + csr_array((weights, (rows.targets, sources)), shape=(self.size, self.size))
-        return matrix
 
 
 def _both_ways(
