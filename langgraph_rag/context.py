@@ -13,7 +13,7 @@ Count = Annotated[int, Field(ge=1)]
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
-    """Settings of one run; None stands for what the paper of the method that runs has."""
+    """Settings of one run; None stands for the default of the method that runs, which its page in the docs shows."""
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
         use_attribute_docstrings=True
@@ -64,7 +64,7 @@ class Context:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(Context):
-    """The settings a method's paper has, for what its caller leaves open; each graph module holds one."""
+    """The settings a method takes for what its caller leaves open; each graph module holds one."""
 
     max_steps: int = field()
 

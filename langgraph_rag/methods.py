@@ -52,6 +52,7 @@ METHODS = {
         {
             "without-reranker": {"ranking": "none"},
             "without-passages": {"granularities": ("triples", "sentences")},
+            "without-sentences": {"granularities": ("triples", "passages")},
             "without-triples": {"granularities": ("sentences", "passages")},
             "only-triples": {"granularities": ("triples",)},
             "only-sentences": {"granularities": ("sentences",)},

@@ -741,7 +741,7 @@ def test_methods_lists_each_method_with_its_paper_nodes_options_and_ablations() 
     shown = run("methods").stdout
 
     assert all(f"{name}\n  paper      {method.paper}\n  nodes " in shown for name, method in METHODS.items())
-    assert "  options    integrator, answerer, ranking, triples, granularities\n" in shown
+    assert "  options    integrator, reader, ranking, triples, granularities\n" in shown
     assert "  ablations  without-reranker, without-passages, " in shown
 
 

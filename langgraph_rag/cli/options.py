@@ -33,7 +33,7 @@ EmbeddingsName = Annotated[
 ]
 TopK = Annotated[int, typer.Option("--top-k", min=1, help="Passages retrieved per query.")]
 MaxSteps = Annotated[
-    int | None, typer.Option("--max-steps", min=1, help="Rounds at most; as many as in the method's paper by default.")
+    int | None, typer.Option("--max-steps", min=1, help="Rounds at most; the method's own number by default.")
 ]
 MaxModelCalls = Annotated[int | None, typer.Option("--max-model-calls", min=1, help="Model calls per question.")]
 MaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=1, help="Tokens per question, read and written.")]

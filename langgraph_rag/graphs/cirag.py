@@ -89,7 +89,7 @@ def create_cirag(
     kb: KnowledgeBase,
     *,
     integrator: BaseChatModel | None = None,
-    answerer: BaseChatModel | None = None,
+    reader: BaseChatModel | None = None,
     ranking: Literal["similarity", "none"] = "similarity",
     triples: Literal["offline", "online"] = "offline",
     granularities: Sequence[Granularity] = ("triples", "sentences", "passages"),
@@ -100,7 +100,7 @@ def create_cirag(
         llm: the model for everything that has no model of its own.
         kb: the knowledge base to ask.
         integrator: the model that keeps triples and asks on, e.g. a distilled student (section 3.5).
-        answerer: the model that answers.
+        reader: the model that answers.
         ranking: how candidates are chosen; "none" shows the integrator all triples (table 2, "w/o reranker").
         triples: "offline" uses what was extracted when the documents were added; "online" has `llm` read each passage
             when it is first retrieved (section 4.6).
@@ -128,7 +128,7 @@ def create_cirag(
     graph.add_node("integrate", Node(Integrate(integrator or llm, prompts.INTEGRATE, kb)))
     graph.add_node("accumulate", Node(Accumulate(kb)))
     for name, level in zip(levels, granularities, strict=True):
-        graph.add_node(name, Node(AnswerFrom(answerer or llm, _PROMPTS[level], kb, level, _GATHER[level])))
+        graph.add_node(name, Node(AnswerFrom(reader or llm, _PROMPTS[level], kb, level, _GATHER[level])))
     graph.add_node("conclude", Node(Conclude()))
 
     unproven = "answer_from_passages" if "passages" in granularities else levels[-1]  # which alone need no triple

@@ -96,7 +96,7 @@ def create_dualrag(
     reasoner: BaseChatModel | None = None,
     identifier: BaseChatModel | None = None,
     summarizer: BaseChatModel | None = None,
-    answerer: BaseChatModel | None = None,
+    reader: BaseChatModel | None = None,
     detect_gaps: bool = True,
     identify_entities: bool = True,
     keep_outline: bool = True,
@@ -110,7 +110,7 @@ def create_dualrag(
         reasoner: the model that reasons, e.g. a fine-tuned one (section 3.2).
         identifier: the model that names entities and queries.
         summarizer: the model that summarises documents.
-        answerer: the model that answers.
+        reader: the model that answers.
         detect_gaps: whether the reasoner looks for what is missing; else each thought retrieves (table 3, "w/o R").
         identify_entities: whether queries are made per entity; else the thought is the query ("w/o EI").
         keep_outline: whether findings are summarised by entity; else the passages are kept as they are ("w/o KO").
@@ -129,8 +129,8 @@ def create_dualrag(
     graph.add_node("retrieve", Node(RetrieveForEntity(kb, reranker or EmbeddingReranker(kb=kb))))
     graph.add_node("update_outline", Node(UpdateOutline()))
     graph.add_node("retrieve_for_question", Node(Retrieve(kb)))
-    graph.add_node("answer", Node(AnswerFromOutline(answerer or llm, prompts.ANSWER_FROM_OUTLINE)))
-    graph.add_node("read_passages", Node(ReadPassages(answerer or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS)))
+    graph.add_node("answer", Node(AnswerFromOutline(reader or llm, prompts.ANSWER_FROM_OUTLINE)))
+    graph.add_node("read_passages", Node(ReadPassages(reader or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS)))
     graph.add_node("conclude", Node(Conclude(as_ranked)))
 
     graph.add_edge(START, "receive_question")

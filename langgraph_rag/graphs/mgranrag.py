@@ -65,7 +65,7 @@ def create_mgranrag(
     kb: KnowledgeBase,
     *,
     extractor: BaseChatModel | None = None,
-    answerer: BaseChatModel | None = None,
+    reader: BaseChatModel | None = None,
     weights: Literal["paper", "official"] = "paper",
     parts: Literal["graph", "graph+decomposition", "graph+decomposition+evidence"] = "graph+decomposition+evidence",
 ) -> StateGraph[MgranragState, Context, QuestionInput, Result]:
@@ -75,7 +75,7 @@ def create_mgranrag(
         llm: the model for everything that has no model of its own.
         kb: the knowledge base to ask.
         extractor: the model that decomposes the question and extracts evidence.
-        answerer: the model that answers.
+        reader: the model that answers.
         weights: what nodes weigh (Eqs. 2-4): as in the paper, or as in the authors' code.
         parts: the steps of the ablation (table 4): the graph alone (+ CHG), with query decomposition (+ QD), with
             evidence (the whole method). Without evidence there is one round.
@@ -86,18 +86,17 @@ def create_mgranrag(
     for kind, given, known in (("weights", weights, list(_WEIGHTS)), ("parts", parts, list(_PARTS))):
         if given not in known:
             raise UnknownNameError(kind, given, known)
-    reader = extractor or llm
 
     graph = Machine(MgranragState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
     graph.add_node("receive_question", Node(ReceiveQuestion(kb, MgranragState)))
     graph.add_node("retrieve", Node(Retrieve(kb)))
     graph.add_node("calibrate", Node(Calibrate(kb, _WEIGHTS[weights])))
-    graph.add_node("read_passages", Node(ReadPassages(answerer or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS)))
+    graph.add_node("read_passages", Node(ReadPassages(reader or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS)))
     graph.add_node("conclude", Node(Conclude(as_ranked)))
 
     graph.add_edge(START, "receive_question")
     if parts != "graph":
-        graph.add_node("decompose", Node(Decompose(reader, prompts.DECOMPOSE)))
+        graph.add_node("decompose", Node(Decompose(extractor or llm, prompts.DECOMPOSE)))
         graph.add_edge("receive_question", "decompose")
         graph.add_edge("decompose", "retrieve")
     if parts == "graph":
@@ -110,7 +109,7 @@ def create_mgranrag(
         graph.add_edge("augment_query", "calibrate")
         graph.add_edge("calibrate", "read_passages")
     else:
-        graph.add_node("extract_evidence", Node(ExtractEvidence(reader, prompts.EXTRACT_EVIDENCE, kb)))
+        graph.add_node("extract_evidence", Node(ExtractEvidence(extractor or llm, prompts.EXTRACT_EVIDENCE, kb)))
         graph.add_node("remember", Node(Remember()))
         graph.add_node("augment_query", Node(AugmentQuery(with_evidence)))
         graph.add_node("align_phrases", Node(AlignPhrases(kb)))

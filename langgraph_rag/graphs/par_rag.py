@@ -77,6 +77,7 @@ def create_par_rag(
     *,
     planner: BaseChatModel | None = None,
     reviewer: BaseChatModel | None = None,
+    reader: BaseChatModel | None = None,
     plan: bool = True,
     review: bool = True,
     approve_plan: bool = False,
@@ -89,6 +90,7 @@ def create_par_rag(
         kb: the knowledge base to ask.
         planner: the model that plans.
         reviewer: the model that reviews.
+        reader: the model that answers the whole question.
         plan: whether there is a plan; without one the question is its only step (figure 2, "w/o Plan Module").
         review: whether answers are reviewed (figure 2, "w/o Review Module").
         approve_plan: whether the graph stops for a person to approve or edit the plan: it ends with an interrupt and
@@ -119,7 +121,7 @@ def create_par_rag(
     graph.add_node("act", Node(Act(llm, prompts.ACT, kb, DEFAULTS)))
     graph.add_node("record", Node(RecordTrajectory()))
     graph.add_node("refine", Node(Refine(llm, prompts.REFINE, found)))
-    answer = AnswerFromTrajectories(llm, prompts.ANSWER_FROM_TRAJECTORIES)
+    answer = AnswerFromTrajectories(reader or llm, prompts.ANSWER_FROM_TRAJECTORIES)
     graph.add_node("answer_from_trajectories", Node(answer))
     graph.add_node("conclude", Node(Conclude(evidence_by_turns)))
 

@@ -80,7 +80,7 @@ def keep(*facts: list[str], ask: str | None = None, thought: str = "Hm.") -> str
 
 
 def say(answer: str) -> str:
-    """Write an answerer's reply."""
+    """Write a reader's reply."""
     return json.dumps({"thought": "So it is.", "answer": answer})
 
 
@@ -388,7 +388,7 @@ def shape(**options: Any) -> tuple[set[str], set[tuple[str, str]]]:
 
 def test_ranking_and_models_leave_the_graph_as_it_is() -> None:
     assert shape(ranking="none") == shape()
-    assert shape(integrator=ScriptedModel.of([]), answerer=ScriptedModel.of([])) == shape()
+    assert shape(integrator=ScriptedModel.of([]), reader=ScriptedModel.of([])) == shape()
 
 
 def test_without_ranking_the_integrator_is_shown_every_triple(films: KnowledgeBase) -> None:
@@ -439,8 +439,8 @@ def test_online_passages_are_read_by_the_model_for_everything_else(films: Knowle
     facts = {"find_entities": json.dumps({"entities": []}), "extract_triples": json.dumps({"triples": [GIFT]})}
     llm = ScriptedModel.of(lambda prompt, _: facts[prompt])
 
-    integrator, answerer = ScriptedModel.of([keep(GIFT)]), ScriptedModel.of([say("1931")])
-    visit(films, llm, triples="online", integrator=integrator, answerer=answerer)
+    integrator, reader = ScriptedModel.of([keep(GIFT)]), ScriptedModel.of([say("1931")])
+    visit(films, llm, triples="online", integrator=integrator, reader=reader)
 
     assert set(llm.prompts()) == set(facts)
 
@@ -473,14 +473,14 @@ def test_a_shorter_cascade_asks_only_its_own_levels(films: KnowledgeBase, levels
     assert result["granularity"] == "none"
 
 
-def test_integrator_and_answerer_are_asked_their_own_prompts_only(films: KnowledgeBase) -> None:
-    llm, integrator, answerer = ScriptedModel.of([]), ScriptedModel.of([keep(GIFT)]), ScriptedModel.of([say("1931")])
+def test_integrator_and_reader_are_asked_their_own_prompts_only(films: KnowledgeBase) -> None:
+    llm, integrator, reader = ScriptedModel.of([]), ScriptedModel.of([keep(GIFT)]), ScriptedModel.of([say("1931")])
 
-    _, result = visit(films, llm, integrator=integrator, answerer=answerer)
+    _, result = visit(films, llm, integrator=integrator, reader=reader)
 
     assert llm.prompts() == []
     assert integrator.prompts() == ["integrate"]
-    assert answerer.prompts() == ["answer_from_triples"]
+    assert reader.prompts() == ["answer_from_triples"]
     assert result["usage"]["calls"] == 2
 
 

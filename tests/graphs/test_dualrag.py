@@ -430,7 +430,7 @@ def test_without_the_outline_the_passages_are_handed_on_whole_and_once(films: Kn
 def test_each_part_can_have_a_model_of_its_own(films: KnowledgeBase) -> None:
     play = case_study()
     parts: dict[str, Any] = {
-        part: ScriptedModel.of(play) for part in ("reasoner", "identifier", "summarizer", "answerer")
+        part: ScriptedModel.of(play) for part in ("reasoner", "identifier", "summarizer", "reader")
     }
 
     visit(films, ScriptedModel.of([]), **parts)
@@ -439,7 +439,7 @@ def test_each_part_can_have_a_model_of_its_own(films: KnowledgeBase) -> None:
         "reasoner": {"reason"},
         "identifier": {"identify_entities"},
         "summarizer": {"summarize"},
-        "answerer": {"answer_from_outline"},
+        "reader": {"answer_from_outline"},
     }
 
 

@@ -396,12 +396,12 @@ def test_without_evidence_the_sub_queries_widen_the_query(kb: KnowledgeBase) -> 
 
 
 def test_each_task_can_have_a_model_of_its_own(kb: KnowledgeBase) -> None:
-    extractor, answerer = ScriptedModel.of(Reader()), ScriptedModel.of(Reader())
+    extractor, reader = ScriptedModel.of(Reader()), ScriptedModel.of(Reader())
 
-    visit(kb, [], extractor=extractor, answerer=answerer)
+    visit(kb, [], extractor=extractor, reader=reader)
 
     assert extractor.prompts() == ["decompose", "extract_evidence"]
-    assert answerer.prompts() == ["answer_from_passages"]
+    assert reader.prompts() == ["answer_from_passages"]
 
 
 @pytest.mark.parametrize("option", ["weights", "parts"])

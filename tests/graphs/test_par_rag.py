@@ -442,14 +442,14 @@ def test_the_next_question_can_be_refined_with_all_answers(kb: KnowledgeBase) ->
     assert [len(request["found"]) for request in values(model, "refine")] == [1, 2]
 
 
-def test_planner_and_reviewer_are_asked_their_own_prompts_only(kb: KnowledgeBase) -> None:
+def test_planner_reviewer_and_reader_are_asked_their_own_prompts_only(kb: KnowledgeBase) -> None:
     planner, reviewer = ScriptedModel.of([planned(DIRECTOR)]), ScriptedModel.of([PASS])
-    llm = ScriptedModel.of([said("Orla Vint [1]"), final("Orla Vint")])
+    reader, llm = ScriptedModel.of([final("Orla Vint")]), ScriptedModel.of([said("Orla Vint [1]")])
 
-    visit(kb, llm, planner=planner, reviewer=reviewer)
+    visit(kb, llm, planner=planner, reviewer=reviewer, reader=reader)
 
     assert (planner.prompts(), reviewer.prompts()) == (["plan"], ["review"])
-    assert llm.prompts() == ["act", "answer_from_trajectories"]
+    assert (llm.prompts(), reader.prompts()) == (["act"], ["answer_from_trajectories"])
 
 
 def test_an_unknown_option_is_refused_with_the_known_ones(kb: KnowledgeBase) -> None:
