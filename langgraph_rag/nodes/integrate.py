@@ -15,11 +15,12 @@ from langgraph_rag.prompts.cirag import HistoryStep, Integration, history_text
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import TraceStep, Triple
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.stop_words import stop_words
 
 _NO_QUESTION = {"", "none", "null", "no question", "no next question", "n a", "nothing", "not needed"}
 _NO_MORE = ("no more question", "no further question", "no additional question")
 _SAME_QUESTION = 0.97  # cosine
+_UNTELLING = set("a an the is are was were be been has have had does did in on at of".split())  # two questions apart
+_SAME_WORD = {"what": "which", "whom": "who"}
 _CHARS_PER_TOKEN = 4
 
 
@@ -96,8 +97,12 @@ class Integrate:
 
 
 def _content(question: str) -> list[str]:
-    """Return the words that tell questions apart which a bi-encoder finds all but equal: Philip I from Philip II."""
-    return sorted(word for word in normalise(question).split() if word not in stop_words())
+    """Return the words, in order, that tell questions apart which a bi-encoder finds all but equal.
+
+    Such are Philip I and Philip II, when and where, before and after, who beat Chelsea and whom Chelsea beat.
+    """
+    words = (_SAME_WORD.get(word, word) for word in normalise(question).split())
+    return [word for word in words if word not in _UNTELLING]
 
 
 def _shortened(history: list[HistoryStep]) -> list[HistoryStep]:
