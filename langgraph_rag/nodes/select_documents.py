@@ -28,11 +28,14 @@ class SelectInput(TypedDict):
 
 @dataclass(frozen=True)
 class SelectDocuments:
-    """Hand on, for each entity, the passages it has not read yet; an entity without any is left out."""
+    """Hand on, for each entity, the passages it has not read yet; an entity without any is left out.
+
+    Queries about no entity in particular are about another thing each time: all that was found is read for them.
+    """
 
     async def __call__(self, state: SelectInput) -> dict[str, Any]:
         """Return what is to be read."""
-        read = {entry["entity"]: entry["read"] for entry in state["outline"]}
+        read = {entry["entity"]: entry["read"] for entry in state["outline"] if entry["entity"]}
         known = {entry["entity"]: entry["fragments"] for entry in state["outline"]}
         readings = [
             Reading(

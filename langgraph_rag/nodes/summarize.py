@@ -40,7 +40,7 @@ class SummarizeInput(Reading):
 
 @dataclass(frozen=True)
 class Summarize:
-    """Ask for a summary of the passages that are new to an entity; one that says nothing makes no fragment."""
+    """Ask for a summary of the passages selected for an entity; one that says nothing makes no fragment."""
 
     llm: BaseChatModel
     prompt: Prompt[Summary]

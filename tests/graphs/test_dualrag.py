@@ -371,6 +371,20 @@ def test_an_entity_nothing_was_noted_about_is_read_again(films: KnowledgeBase) -
     assert first["documents"] == second["documents"]
 
 
+@pytest.mark.parametrize("options", [{}, {"identify_entities": False}])
+def test_what_a_thought_finds_that_names_no_entity_is_read_whole_each_time(
+    films: KnowledgeBase, options: dict[str, Any]
+) -> None:
+    thoughts = [think("Who directed Love in Pawn?"), think("When was Saunders born?"), think("3", more=False)]
+    notes = iter(["Charles Saunders directed it.", "He was born in 1904."])
+    model = ScriptedModel.of(Actor(thoughts, [name([]), name([])], lambda _: next(notes)))
+
+    visit(films, model, **options)
+
+    first, second = ({document["title"] for document in given["documents"]} for given in values(model, "summarize"))
+    assert first == second == {document["title"] for document in DOCUMENTS}
+
+
 @pytest.mark.parametrize("nothing", [None, "", "  ", "None", "none.", "NULL", "N/A", "Nothing."])
 def test_a_summary_that_says_nothing_adds_nothing(films: KnowledgeBase, nothing: str | None) -> None:
     actor = Actor([think("1"), think("2", more=False)], [look_up(Film=["film"])], {"Film": nothing})
