@@ -5,7 +5,7 @@ core triples and asks for what is missing. The answer comes from the smallest ev
 their sentences, or their passages.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 from langchain_core.language_models import BaseChatModel
@@ -63,20 +63,16 @@ _GATHER = {"triples": gather_triples, "sentences": gather_sentences, "passages":
 _SELECT = {"similarity": most_similar, "none": all_of_them}
 
 
-def after_construct(state: CiragState) -> Literal["integrate", "generate", "generate_without_evidence"]:
+def after_construct(state: CiragState) -> Literal["integrate", "generate"]:
     """Integrate if there is anything to integrate."""
-    return "integrate" if state["candidates"] else _generate(state)
+    return "integrate" if state["candidates"] else "generate"
 
 
-def after_accumulate(state: CiragState) -> Literal["retrieve", "generate", "generate_without_evidence"]:
+def after_accumulate(state: CiragState) -> Literal["retrieve", "generate"]:
     """Go on while there is a question, a step left, and not two steps in a row without a core triple."""
     fruitless = len(state["trace"]) > 1 and not any(step["core_triples"] for step in state["trace"][-2:])
     goes_on = state["query"] and state["step"] < context(DEFAULTS).max_steps and not fruitless
-    return "retrieve" if goes_on else _generate(state)
-
-
-def _generate(state: CiragState) -> Literal["generate", "generate_without_evidence"]:
-    return "generate" if state["evidence"] else "generate_without_evidence"
+    return "retrieve" if goes_on else "generate"
 
 
 def after_answer(state: CiragState) -> Literal["sufficient", "insufficient"]:
@@ -131,8 +127,6 @@ def create_cirag(
         graph.add_node(name, Node(AnswerFrom(reader or llm, _PROMPTS[level], kb, level, _GATHER[level])))
     graph.add_node("conclude", Node(Conclude()))
 
-    unproven = "answer_from_passages" if "passages" in granularities else levels[-1]  # which alone need no triple
-    cascade: dict[Hashable, str] = {"generate": levels[0], "generate_without_evidence": unproven}
     graph.add_edge(START, "receive_question")
     graph.add_edge("receive_question", "retrieve")
     if triples == "online":
@@ -141,9 +135,9 @@ def create_cirag(
         graph.add_edge("extract_triples", "construct")
     else:
         graph.add_edge("retrieve", "construct")
-    graph.add_conditional_edges("construct", Choice(after_construct), {"integrate": "integrate", **cascade})
+    graph.add_conditional_edges("construct", Choice(after_construct), {"integrate": "integrate", "generate": levels[0]})
     graph.add_edge("integrate", "accumulate")
-    graph.add_conditional_edges("accumulate", Choice(after_accumulate), {"retrieve": "retrieve", **cascade})
+    graph.add_conditional_edges("accumulate", Choice(after_accumulate), {"retrieve": "retrieve", "generate": levels[0]})
     for name, following in zip(levels, [*levels[1:], "conclude"], strict=True):
         graph.add_conditional_edges(name, Choice(after_answer), {"sufficient": "conclude", "insufficient": following})
     graph.add_edge("conclude", END)

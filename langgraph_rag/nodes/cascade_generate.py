@@ -55,7 +55,10 @@ async def gather_passages(kb: KnowledgeBase, state: GenerateInput) -> dict[str, 
 
 @dataclass(frozen=True)
 class AnswerFrom:
-    """Answer from one granularity of evidence; `granularity` stays "none" where the answer is a refusal."""
+    """Answer from one granularity of evidence; `granularity` stays "none" where the answer is a refusal.
+
+    Without such evidence no model is asked, which would answer from memory.
+    """
 
     llm: BaseChatModel
     prompt: Prompt[Answer]
@@ -66,6 +69,9 @@ class AnswerFrom:
     async def __call__(self, state: GenerateInput) -> dict[str, Any]:
         """Return the answer and, where it is one, the granularity that was enough for it."""
         texts = await self.gather(self.kb, state)
+        if not any(texts.values()):
+            emit(f"answer_from_{self.granularity}", thought="", answer="", sufficient=False)
+            return {"granularity": "none"}
         reply = await ask(self.llm, self.prompt, question=state["question"], **texts)
         sufficient = not is_refusal(reply.answer)
         emit(f"answer_from_{self.granularity}", thought=reply.thought, answer=reply.answer, sufficient=sufficient)

@@ -64,6 +64,7 @@ TRIPLES = {
     "carlmar": [STARTED, CARLMAR],
     "curtiz": [CURTIZ, ["michael curtiz", "born in", "Budapest"]],
 }
+ALL_LEVELS = ["answer_from_triples", "answer_from_sentences", "answer_from_passages"]
 PAPERS_STEPS = {"top_k": 3, "search": "dense"}
 
 
@@ -178,8 +179,7 @@ def test_a_refusal_leads_to_the_next_level_and_an_answer_ends_the_cascade(
 ) -> None:
     nodes, result = visit(films, ScriptedModel.of([keep(GIFT), *map(say, answers)]))
 
-    levels = ["answer_from_triples", "answer_from_sentences", "answer_from_passages"][: len(answers)]
-    assert nodes[nodes.index("accumulate") + 1 :] == [*levels, "conclude"]
+    assert nodes[nodes.index("accumulate") + 1 :] == [*ALL_LEVELS[: len(answers)], "conclude"]
     assert (result["granularity"], result["answer"]) == (granularity, answer)
 
 
@@ -209,7 +209,8 @@ def test_without_candidates_in_the_first_step_the_first_passages_are_read(tmp_pa
         kb.add(DOCUMENTS, progress=False)
         nodes, result = visit(kb, model, {"top_k": 2, "search": "dense"})
 
-    assert nodes == ["receive_question", "retrieve", "construct", "answer_from_passages", "conclude"]
+    assert nodes == ["receive_question", "retrieve", "construct", *ALL_LEVELS, "conclude"]
+    assert model.prompts() == ["answer_from_passages"]
     assert sorted(text["title"] for text in values(model, "answer_from_passages")[0]["passages"]) == [
         "Aldri annet enn bråk",
         "God's Gift to Women",
@@ -229,13 +230,29 @@ def test_without_candidates_in_a_later_step_the_evidence_so_far_answers(films: K
 def test_where_nothing_was_kept_only_the_passages_of_the_first_retrieval_are_read(films: KnowledgeBase) -> None:
     model = ScriptedModel.of([keep(ask=BIRTHS), keep(), say("1886")])
 
-    nodes, _ = visit(films, model, {"top_k": 2, "search": "dense"})
+    visit(films, model, {"top_k": 2, "search": "dense"})
 
-    assert nodes[-2:] == ["answer_from_passages", "conclude"]
+    assert model.prompts() == ["integrate", "integrate", "answer_from_passages"]
     assert {text["title"] for text in values(model, "answer_from_passages")[0]["passages"]} == {
         "Aldri annet enn bråk",
         "God's Gift to Women",
     }
+
+
+@pytest.mark.parametrize("levels", [("triples",), ("triples", "sentences")])
+def test_a_level_without_evidence_asks_nothing_and_refuses(films: KnowledgeBase, levels: tuple[str, ...]) -> None:
+    model = ScriptedModel.of([keep()])
+
+    _, result = visit(films, model, granularities=levels)
+
+    assert model.prompts() == ["integrate"]
+    assert (result["answer"], result["granularity"]) == ("unanswerable", "none")
+
+
+def test_a_level_without_evidence_leaves_the_refusal_before_it(films: KnowledgeBase) -> None:
+    result = run(films, [keep(), say("cannot be determined")], granularities=("passages", "sentences"))
+
+    assert (result["answer"], result["granularity"]) == ("cannot be determined", "none")
 
 
 # --- stops -----------------------------------------------------------------------------------------------------------
@@ -488,14 +505,13 @@ LEVELS = ("triples", "sentences", "passages")
 def test_the_cascade_has_the_levels_asked_for_in_their_order(levels: tuple[str, ...]) -> None:
     nodes, edges = shape(granularities=levels)
     names = [f"answer_from_{level}" for level in levels]
-    unproven = "answer_from_passages" if "passages" in levels else names[-1]
 
     assert {node for node in nodes if node.startswith("answer_from_")} == set(names)
     assert {edge for edge in edges if edge[0] in names} == {
         *itertools.pairwise([*names, "conclude"]),
         *((name, "conclude") for name in names),
     }
-    assert {target for source, target in edges if source == "construct"} == {"integrate", names[0], unproven}
+    assert {target for source, target in edges if source == "construct"} == {"integrate", names[0]}
     assert {edge for edge in shape()[1] if "answer_from_" not in "".join(edge)} <= edges
 
 
