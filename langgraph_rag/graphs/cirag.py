@@ -42,12 +42,16 @@ class CiragResult(Result):
 
 
 class CiragState(QuestionInput, CiragResult):
-    """What the nodes share; `query` is empty once nothing more is to be asked."""
+    """What the nodes share; `query` is empty once nothing more is to be asked.
+
+    `unreadable` are the passages at which a model that reads triples failed.
+    """
 
     query: str
     step: int
     retrieved: list[ScoredPassage]
     first_retrieval: list[ScoredPassage]
+    unreadable: list[str]
     candidates: list[Triple]
     core: list[Triple]
     history: list[prompts.HistoryStep]

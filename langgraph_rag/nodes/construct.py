@@ -29,11 +29,12 @@ async def all_of_them(kb: KnowledgeBase, query: str, triples: list[Triple], most
 
 
 class ConstructInput(TypedDict):
-    """The current query, what it retrieved, and the evidence already accepted."""
+    """The current query, what it retrieved, what of that a model could not read, and the evidence already accepted."""
 
     query: str
     step: int
     retrieved: list[ScoredPassage]
+    unreadable: list[str]
     evidence: list[Evidence]
 
 
@@ -48,7 +49,8 @@ class Construct:
 
     async def __call__(self, state: ConstructInput) -> dict[str, Any]:
         """Return the candidates, best first, each with all its passages and sentences."""
-        triples = await self.kb.atriples([passage["id"] for passage in state["retrieved"]], self.extractor)
+        ids = [passage["id"] for passage in state["retrieved"] if passage["id"] not in state["unreadable"]]
+        triples = await self.kb.atriples(ids, self.extractor)
         accepted = {triple_key(evidence["triple"]) for evidence in state["evidence"]}
         fresh = [entry for entry in triples if triple_key(entry["triple"]) not in accepted]
         most = context(self.defaults).max_candidates

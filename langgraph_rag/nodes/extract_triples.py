@@ -74,20 +74,25 @@ class ModelExtractor:
 
 
 class ExtractInput(TypedDict):
-    """The passages retrieved in this step."""
+    """The passages retrieved in this step, and those that could not be read in earlier ones."""
 
     retrieved: list[ScoredPassage]
+    unreadable: list[str]
 
 
 @dataclass(frozen=True)
 class ExtractTriples:
-    """Read triples out of the retrieved passages now; what was read once is kept (CIRAG, online variant, 4.6)."""
+    """Read triples out of the retrieved passages now; what was read once is kept (CIRAG, online variant, 4.6).
+
+    What cannot be read is not tried again for the same question: each attempt costs calls.
+    """
 
     kb: KnowledgeBase
     extractor: TripleExtractor
 
     async def __call__(self, state: ExtractInput) -> dict[str, Any]:
-        """Leave the triples in the knowledge base, where the next node finds them."""
-        triples = await self.kb.atriples([passage["id"] for passage in state["retrieved"]], self.extractor)
+        """Leave the triples in the knowledge base, where the next node finds them, and say what could not be read."""
+        ids = [passage["id"] for passage in state["retrieved"] if passage["id"] not in state["unreadable"]]
+        triples = await self.kb.atriples(ids, self.extractor)
         emit("extract_triples", triples=len(triples))
-        return {}
+        return {"unreadable": [*state["unreadable"], *await self.kb.aunread(ids, self.extractor)]}

@@ -411,6 +411,11 @@ class KnowledgeBase:
             _, triples = await self._read(self._unread_and_triples, passage_ids, extractor.version)
         return triples
 
+    async def aunread(self, passage_ids: Sequence[str], extractor: TripleExtractor) -> list[str]:
+        """Return those of some passages that an extractor has not read, for example because a model failed."""
+        expect_list(passage_ids, "ids")
+        return await self._read(self._records.unextracted, extractor.version, passage_ids)
+
     async def asearch_triples(self, query: str, k: int = 10) -> list[Triple]:
         """Return the k triples nearest to a query, best first; the first call embeds all that have no vector yet.
 

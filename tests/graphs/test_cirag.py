@@ -20,6 +20,7 @@ from langgraph_rag.errors import (
     UnknownNameError,
 )
 from langgraph_rag.graphs.cirag import CiragResult, create_cirag
+from langgraph_rag.llm import MAX_REPAIRS
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 QUESTION = "Which film has the director who is older, God's Gift To Women or Aldri Annet Enn Bråk?"
@@ -486,6 +487,23 @@ def test_online_each_passage_is_read_once_when_it_is_first_retrieved(films: Know
     assert first["usage"]["calls"] == 2 * len(DOCUMENTS) + 2
     assert model.prompts() == ["integrate", "answer_from_triples"]
     assert again["evidence"] == first["evidence"] != []
+
+
+def test_online_a_passage_that_cannot_be_read_is_tried_once_for_a_question(films: KnowledgeBase) -> None:
+    asks = iter(["Who?", "When?", None])
+
+    def reads(prompt: str, shown: Mapping[str, Any]) -> str:
+        if prompt == "find_entities":
+            return "no" if shown["title"] == "Dan Milne" else json.dumps({"entities": []})
+        if prompt == "extract_triples":
+            return json.dumps({"triples": [[shown["title"], "is", thing] for thing in ("a", "b", "c")]})
+        return keep(shown["facts"][0], ask=next(asks)) if prompt == "integrate" else say("Carlmar")
+
+    model = ScriptedModel.of(reads)
+    _, result = visit(films, model, triples="online")
+
+    assert [shown["title"] for shown in values(model, "find_entities")].count("Dan Milne") == 1 + MAX_REPAIRS
+    assert len(result["trace"]) == 3
 
 
 def test_online_passages_are_read_by_the_model_for_everything_else(films: KnowledgeBase) -> None:
