@@ -7,8 +7,10 @@ from typing import Any, Literal
 from langchain_core.language_models import BaseChatModel
 from typing_extensions import TypedDict
 
+from langgraph_rag.context import context
 from langgraph_rag.llm import ask
 from langgraph_rag.matching import triple_key
+from langgraph_rag.nodes.conclude import by_turns
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.answering import Answer, TitledText
 from langgraph_rag.prompts.prompt import Prompt
@@ -48,8 +50,11 @@ async def gather_sentences(kb: KnowledgeBase, state: GenerateInput) -> dict[str,
 
 
 async def gather_passages(kb: KnowledgeBase, state: GenerateInput) -> dict[str, Any]:
-    """Gather the supporting passages whole (D), or the first retrieval's where no triple was accepted."""
-    ids = [evidence["passage_id"] for evidence in state["evidence"]] or [p["id"] for p in state["first_retrieval"]]
+    """Gather `top_k` of the supporting passages whole (D), or the first retrieval's where no triple was accepted.
+
+    Each step has its turn, so that none goes short where they are too many, or too long for the model.
+    """
+    ids = by_turns(state["evidence"])[: context().top_k] or [passage["id"] for passage in state["first_retrieval"]]
     return {"passages": [TitledText(title=r["title"], text=r["text"]) for r in await kb.apassages(ids)]}
 
 

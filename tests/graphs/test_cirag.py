@@ -204,6 +204,16 @@ def test_each_level_is_shown_the_evidence_in_its_own_grain(films: KnowledgeBase)
     ]
 
 
+def test_at_most_top_k_passages_are_read_one_of_each_step_first(films: KnowledgeBase) -> None:
+    script = [keep(GIFT, BRAK, ask=BIRTHS), keep(CARLMAR, CURTIZ), *[say("unknown")] * 3]
+    model = ScriptedModel.of(script)
+
+    visit(films, model, PAPERS_STEPS)
+
+    shown = values(model, "answer_from_passages")[0]["passages"]
+    assert [text["title"] for text in shown] == ["God's Gift to Women", "Edith Carlmar", "Aldri annet enn bråk"]
+
+
 def test_without_candidates_in_the_first_step_the_first_passages_are_read(tmp_path: Path) -> None:
     model = ScriptedModel.of([say("God's Gift To Women")])
     with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=TableExtractor({})) as kb:
