@@ -10,6 +10,7 @@ _NOT_WORD = re.compile(r"[\W_]+")
 _DIGITS = re.compile(r"\d+")
 _SIMILAR = 0.85  # difflib ratio of two items
 _SIMILAR_PART = 0.8  # likewise, of two heads, relations or tails; names are short
+_LEADING = re.compile(r"^(?:(?:a|an|the|is|are|was|were|be|been|has|have|had)\s)+")  # articles and auxiliaries
 
 
 @lru_cache(maxsize=65_536)  # names and relations come again and again
@@ -45,6 +46,7 @@ def resolve_triples(returned: Sequence[Sequence[str]], given: Sequence[Sequence[
     """Find which given triples a model meant, as `resolve` does; of a similar one each part must be similar, too.
 
     Otherwise "father" could become "mother" and "born in" another town, because the rest of the triple is the same.
+    Articles and auxiliaries before a part do not make it another one: "was born in" is "born in".
     """
     forms = [normalise(triple_text(triple)) for triple in given]
     return _found(
@@ -72,7 +74,12 @@ def _meant(form: str, forms: list[str], similar: Iterable[int]) -> int | None:
 
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> bool:
-    parts = zip(map(normalise, one), map(normalise, other), strict=False)
+    parts = zip(map(_core, one), map(_core, other), strict=False)
     return len(one) == len(other) and all(
         difflib.SequenceMatcher(None, part, like).ratio() >= _SIMILAR_PART for part, like in parts
     )
+
+
+def _core(part: str) -> str:
+    """Return the normal form of a head, relation or tail without the articles and auxiliaries before it."""
+    return _LEADING.sub("", normalise(part))
