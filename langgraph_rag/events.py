@@ -176,7 +176,7 @@ class ChainConstructed(_Step):
     thought: str
     """What the completed chain comes to."""
     taken: str
-    """The piece taken; empty where the chain has ended or the piece was refused."""
+    """The piece taken; empty where there was none."""
     refused: str
     """A piece proposed that is none of the candidates; else empty."""
     answered: bool

@@ -79,7 +79,7 @@ def after_identify(state: KiragState) -> Literal["construct_chain", "rank_docume
 
 
 def after_construct(state: KiragState) -> Literal["construct_chain", "accumulate", "rank_documents"]:
-    """Accumulate what was added; ask once more after a refusal; else the chain has ended."""
+    """Accumulate what was added; ask once more after what was in vain; else the chain has ended."""
     if state["complete"]:
         return "rank_documents"
     return "construct_chain" if state["refused"] else "accumulate"

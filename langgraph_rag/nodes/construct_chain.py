@@ -20,11 +20,11 @@ from langgraph_rag.records import Candidate, TraceStep
 from langgraph_rag.tools.aligner import chain_query
 
 MAX_REFUSED = 2
-"""Completions that may hold nothing but what was not shown before the chain ends."""
+"""Completions that may neither continue nor complete the chain before it ends."""
 
 
 class ConstructChainInput(TypedDict):
-    """The question, the chain so far, this step's candidates, and what was proposed for it in vain."""
+    """The question, the chain so far, this step's candidates, and what was proposed for it in vain ("": nothing)."""
 
     question: str
     query: str
@@ -44,7 +44,7 @@ class ConstructChain:
     shown: Callable[[Candidate], Any]
 
     async def __call__(self, state: ConstructChainInput) -> dict[str, Any]:
-        """Return the longer chain; or the refused piece; or that the chain is complete."""
+        """Return the longer chain; or what was proposed in vain; or that the chain is complete."""
         reply: ChainOfTriples | ChainOfTexts = await ask(
             self.llm,
             self.prompt,
@@ -56,7 +56,7 @@ class ConstructChain:
         taken, invented = _filtered(reply.chain, state["candidates"], state["chain"])
         count_dropped(len(invented))
         refused = "" if taken else next(iter(invented), "")
-        if refused and len(state["refused"]) + 1 < MAX_REFUSED:
+        if not (taken or _answers(reply.conclusion, refused)) and len(state["refused"]) + 1 < MAX_REFUSED:
             _tell(state, reply.conclusion, "", refused)
             return {"refused": [*state["refused"], refused], "core": []}
         return _continued(state, taken, reply.conclusion, refused)
@@ -116,5 +116,10 @@ def _continued(
 
 
 def _tell(state: ConstructChainInput, conclusion: str, taken: str, refused: str) -> None:
-    answered = not taken and not refused and ANSWER_MARK in conclusion.lower()
+    answered = not taken and _answers(conclusion, refused)
     emit("construct_chain", step=state["step"], thought=conclusion, taken=taken, refused=refused, answered=answered)
+
+
+def _answers(conclusion: str, refused: str) -> bool:
+    """Tell whether a chain is complete: an answer that rests on a refused piece rests on nothing."""
+    return not refused and ANSWER_MARK in conclusion.lower()

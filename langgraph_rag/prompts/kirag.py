@@ -31,13 +31,21 @@ def text_lines(texts: list[str]) -> str:
 
 
 def refusals(refused: list[str]) -> str:
-    """Show what the constructor proposed that was not there."""
+    """Show what the constructor proposed that was not there, or that it proposed nothing (empty texts)."""
     if not refused:
         return ""
-    return "\n\nYour last chain began with what is not in the list above; begin with something from it, not with:\n" + (
-        "\n".join(refused)
-    )
+    invented = "\n".join(filter(None, refused))
+    return _NOT_THERE + invented if invented else _NOTHING_ADDED
 
+
+_NOT_THERE = """
+
+Your last chain began with what is not in the list above; begin with something from it, not with:
+"""
+_NOTHING_ADDED = """
+
+Your last chain added nothing, but the answer is not there yet; continue with what in the list above comes closest to \
+leading there, if anything does."""
 
 _CONSTRUCT = """\
 You build a chain of {items} that leads from a question to its answer, one following from the other. {given}Reply with \

@@ -170,11 +170,34 @@ def test_the_search_ends_after_the_papers_number_of_steps(
     assert nodes.count("construct_chain") == len(result["trace"]) == steps
 
 
-def test_a_chain_that_nothing_continues_ends(places: KnowledgeBase) -> None:
-    nodes, result = visit(places, ScriptedModel.of([chain(), say("unanswerable")]))
+def test_a_chain_that_nothing_continues_ends_after_a_second_look(places: KnowledgeBase) -> None:
+    nodes, result = visit(places, ScriptedModel.of([chain(), chain(), say("unanswerable")]))
+
+    assert nodes == ["receive_question", *STEP, "construct_chain", *END]
+    assert (result["answer"], result["evidence"]) == ("unanswerable", [])
+
+
+def test_an_empty_completion_without_an_answer_is_asked_for_once_more(places: KnowledgeBase) -> None:
+    model = ScriptedModel.of([chain(), *CASE])
+
+    _, result = visit(places, model, TWO)
+
+    assert "added nothing, but the answer is not there" in model.received[1][-1].text
+    assert [step["core_triples"] for step in result["trace"]] == [[LOCATED], [POPULATION], []]
+
+
+def test_a_chain_with_an_answer_and_nothing_to_add_is_complete_at_once(places: KnowledgeBase) -> None:
+    nodes, _ = visit(places, ScriptedModel.of([chain(conclusion=ANSWERED), say("35,124")]))
 
     assert nodes == ["receive_question", *STEP, *END]
-    assert (result["answer"], result["evidence"]) == ("unanswerable", [])
+
+
+def test_an_answer_that_rests_on_an_invented_triple_does_not_complete_the_chain(places: KnowledgeBase) -> None:
+    invented = chain(["Kirton End", "part of", "Grimsby"], conclusion="So the answer is 86,138.")
+
+    _, result = visit(places, ScriptedModel.of([invented, *CASE]), TWO)
+
+    assert [step["core_triples"] for step in result["trace"]] == [[LOCATED], [POPULATION], []]
 
 
 def test_an_invented_triple_is_refused_and_asked_for_once_more(places: KnowledgeBase) -> None:
@@ -212,7 +235,7 @@ def test_what_was_not_shown_is_filtered_out_before_the_first_triple_is_taken(pla
 
 
 def test_a_model_that_repeats_the_chain_continues_it_all_the_same(places: KnowledgeBase) -> None:
-    repeating = [chain(LOCATED, POPULATION), chain(LOCATED, POPULATION), chain(LOCATED, POPULATION), say("35,124")]
+    repeating = [*[chain(LOCATED, POPULATION, conclusion=ANSWERED)] * 3, say("35,124")]
 
     _, result = visit(places, ScriptedModel.of(repeating), TWO)
 
