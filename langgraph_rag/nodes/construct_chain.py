@@ -76,11 +76,10 @@ def _filtered(
 ) -> tuple[list[Candidate], list[str]]:
     """Return the first piece that is a candidate, and those before it that are neither that nor in the chain."""
     known = {normalise(candidate["name"]) for candidate in chain}
-    shown = {normalise(candidate["name"]) for candidate in candidates}
     invented: list[str] = []
     for piece in pieces:
         name = piece if isinstance(piece, str) else triple_text(piece)
-        if normalise(name) in known - shown:  # some models repeat the chain
+        if normalise(name) in known:  # some models repeat the chain
             continue
         if isinstance(piece, str):
             positions, _ = resolve([piece], [candidate["name"] for candidate in candidates])

@@ -79,8 +79,8 @@ def as_sentence(candidate: Candidate) -> str:
 
 
 def as_document(candidate: Candidate) -> TitledText:
-    """Show a document under its title."""
-    return TitledText(title=candidate["name"], text=candidate["text"].removeprefix(candidate["name"] + "\n"))
+    """Show a document under its title, numbered where several have it."""
+    return TitledText(title=candidate["name"], text=candidate["text"].partition("\n")[2])
 
 
 class DecomposeInput(TypedDict):

@@ -1,6 +1,7 @@
 """KiRAG's candidate knowledge identification (section 3.2): what may continue the chain, and its two ablations."""
 
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from typing_extensions import TypedDict
@@ -96,4 +97,16 @@ def _identified(state: IdentifyInput, candidates: list[Candidate]) -> dict[str, 
         for source in candidate["sources"]:
             best[source["passage_id"]] = max(candidate["score"], best.get(source["passage_id"], -1.0))
     emit("identify_candidates", step=state["step"], query=state["query"], candidates=len(candidates))
-    return {"candidates": candidates, "scores": best, "refused": []}
+    return {"candidates": _named_apart(candidates, state["chain"]), "scores": best, "refused": []}
+
+
+def _named_apart(candidates: list[Candidate], chain: list[Candidate]) -> list[Candidate]:
+    """Number names that come again, as those of documents with one title: a model says by name which it means."""
+    taken = {normalise(candidate["name"]) for candidate in chain}
+    named = []
+    for candidate in candidates:
+        names = (f"{candidate['name']} ({number})" if number > 1 else candidate["name"] for number in count(1))
+        name = next(name for name in names if normalise(name) not in taken)
+        taken.add(normalise(name))
+        named.append(Candidate(**{**candidate, "name": name}))
+    return named

@@ -328,6 +328,22 @@ def test_a_chain_of_documents(places: KnowledgeBase) -> None:
     assert {evidence["passage_id"] for evidence in result["evidence"]} == {"kirton-end"}
 
 
+def test_documents_of_one_title_are_told_apart_among_the_candidates_and_in_the_chain(tmp_path: Path) -> None:
+    boston = [{"id": place, "title": "Boston", "text": f"Boston is a port in {place}."} for place in "abc"]
+    replies = [chain("Boston (2)"), chain("Boston"), chain(conclusion=ANSWERED), say("35,124")]
+    model = ScriptedModel.of(replies)
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings()) as kb:
+        kb.add(boston, progress=False)
+        _, result = visit(kb, model, knowledge="documents")
+
+    first, second, third = values(model, "construct_chain_of_documents")
+    assert [text["title"] for text in first["candidates"]] == ["Boston", "Boston (2)", "Boston (3)"]
+    assert second["chain"] == [first["candidates"][1]]
+    assert [text["title"] for text in second["candidates"]] == ["Boston", "Boston (3)"]
+    assert [text["text"] for text in third["chain"]] == [first["candidates"][n]["text"] for n in (1, 0)]
+    assert [evidence["sentence"] for evidence in result["evidence"]] == [text["text"] for text in third["chain"]]
+
+
 class Trained(ArithmeticEmbeddings):
     """Knows that a place's population is wanted once the place is known."""
 
