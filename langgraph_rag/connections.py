@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from http import HTTPStatus
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel
+from langgraph_rag.bindings import AnyModel, bound_options, models_in, unbound, with_models
 
 _SHOWN = 200  # characters of what is no completion
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 8.0  # seconds, as OpenAI's client waits
@@ -26,55 +26,76 @@ _without_schema: weakref.WeakSet[Any] = weakref.WeakSet()  # clients of servers 
 _begun: ContextVar[asyncio.Event | None] = ContextVar("langgraph_rag_begun", default=None)
 
 
-def is_openai(llm: BaseChatModel) -> bool:
-    """Tell whether a model speaks to an OpenAI-compatible server, without importing what nobody uses."""
-    openai = sys.modules.get("langchain_openai")
-    return openai is not None and isinstance(llm, openai.ChatOpenAI)
+def is_openai(llm: AnyModel) -> bool:
+    """Tell whether a model is asked by OpenAI's client, without importing what nobody uses.
+
+    LangChain's models of other providers that speak as OpenAI's servers do (Azure, DeepSeek, xAI ...) are, too.
+    """
+    openai = sys.modules.get("langchain_openai.chat_models.base")
+    return openai is not None and isinstance(llm, openai.BaseChatOpenAI) and llm.root_async_client is not None
 
 
-def address(llm: BaseChatModel) -> str:
-    """Return where the server of an OpenAI-compatible model is, without path or credentials; empty for other models."""
-    if not is_openai(llm):
+def address(llm: AnyModel) -> str:
+    """Return where the server that is asked first is, without path or credentials; empty if it is not OpenAI's kind."""
+    model: Any = models_in(llm)[0]
+    if not is_openai(model):
         return ""
-    url = llm.root_async_client.base_url  # type: ignore[attr-defined]
+    url = model.root_async_client.base_url
     return f"{url.scheme}://{url.host}" + (f":{url.port}" if url.port else "")
 
 
-def on_any_loop(llm: BaseChatModel) -> BaseChatModel:
+def on_any_loop(llm: AnyModel) -> AnyModel:
     """Return the model, or a copy of it as it is now, with connections of its own for each event loop.
 
     A model whose connections its owner chose (a client or a proxy) is left as it is.
     """
-    if not is_openai(llm) or getattr(llm, "http_async_client", None) or getattr(llm, "openai_proxy", None):
-        return llm
-    own = llm.root_async_client  # type: ignore[attr-defined]
+    return with_models(llm, _connected_per_loop)
+
+
+def _connected_per_loop(model: Any) -> AnyModel:
+    if not is_openai(model) or model.http_async_client or model.openai_proxy:
+        return model  # type: ignore[no-any-return]
+    own = model.root_async_client
     if own not in _clients:
         _clients[own] = own.with_options(http_client=_client_per_loop())
     client = _clients[own]
-    return llm.model_copy(update={"root_async_client": client, "async_client": client.chat.completions})
+    return model.model_copy(update={"root_async_client": client, "async_client": client.chat.completions})  # type: ignore[no-any-return]
 
 
-def within_request(llm: BaseChatModel, fields: dict[str, Any]) -> dict[str, Any]:
+def within_request(llm: AnyModel, fields: dict[str, Any]) -> dict[str, Any]:
     """Return the options that add fields to each request as they are.
 
     Given a `response_format` by its name, OpenAI's client walks through the whole schema at each call, which takes a
-    seventh of the call's processor time, and withholds replies that were cut off. Fields that the model has stand.
+    seventh of the call's processor time, and withholds replies that were cut off. Fields that the model has, or that
+    are bound to it, stand.
     """
-    if llm.use_responses_api:  # type: ignore[attr-defined]  # which has another place for them
-        return fields
-    return {"extra_body": {**fields, **(llm.extra_body or {})}}  # type: ignore[attr-defined]
+    model, bound = _one_model(llm), bound_options(llm)
+    new = {name: value for name, value in fields.items() if name not in bound}
+    if model.use_responses_api:  # which has another place for them
+        return new
+    return {"extra_body": {**new, **(bound.get("extra_body", model.extra_body) or {})}}
 
 
-def has_refused_schema(llm: BaseChatModel) -> bool:
-    """Tell whether a model's server is known to refuse requests for JSON by schema."""
-    return is_openai(llm) and llm.root_async_client in _without_schema  # type: ignore[attr-defined]
+def takes_schema(llm: AnyModel) -> bool:
+    """Tell whether a model can be asked for JSON by schema: its server has not refused that so far.
+
+    Several that stand in for each other are not asked so, because each may take it, or refuse it, in its own way.
+    """
+    model = _one_model(llm)
+    return is_openai(model) and model.root_async_client not in _without_schema
 
 
-def note_refused_schema(llm: BaseChatModel) -> None:
-    """Note that the server of an OpenAI-compatible model refuses requests for JSON by schema, and log it once."""
-    if not has_refused_schema(llm):
-        _without_schema.add(llm.root_async_client)  # type: ignore[attr-defined]
+def note_refused_schema(llm: AnyModel) -> None:
+    """Note that the server of a model refuses requests for JSON by schema, and log it once."""
+    if takes_schema(llm):
+        _without_schema.add(_one_model(llm).root_async_client)
         _log.warning("%s refuses response_format: its replies are no longer asked for by JSON schema", address(llm))
+
+
+def _one_model(llm: AnyModel) -> Any:
+    """Return the model that is asked, or the whole where there are several."""
+    first, *others = models_in(llm)
+    return llm if others else first
 
 
 @contextmanager
@@ -88,13 +109,14 @@ def noting_streams() -> Iterator[asyncio.Event]:
         _begun.reset(token)
 
 
-def pauses(llm: BaseChatModel) -> Iterator[float]:
-    """Yield the seconds to wait before each further request, as the client of an OpenAI-compatible model does.
+def pauses(llm: AnyModel) -> Iterator[float]:
+    """Yield the seconds to wait before each further request, as OpenAI's client does.
 
-    Other models are not asked again.
+    Models of other kinds, and those that something around them asks again, are not asked again here.
     """
-    if is_openai(llm):
-        for retry in range(llm.root_async_client.max_retries):  # type: ignore[attr-defined]
+    model: Any = unbound(llm)
+    if is_openai(model):
+        for retry in range(model.root_async_client.max_retries):
             yield min(_FIRST_PAUSE * 2**retry, _LONGEST_PAUSE) * random.uniform(0.75, 1)
 
 

@@ -11,14 +11,14 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from pydantic import ValidationError
 
+from langgraph_rag.bindings import models_in
 from langgraph_rag.connections import (
     address,
-    has_refused_schema,
-    is_openai,
     note_refused_schema,
     noting_streams,
     on_any_loop,
     pauses,
+    takes_schema,
     within_request,
 )
 from langgraph_rag.context import context
@@ -156,7 +156,7 @@ async def _reply(
         raise
     except Exception as error:
         kind = RequestRefusedError if is_refused(error) else ModelCallError
-        told = without_keys(f"{type(error).__name__}: {error}", llm)
+        told = without_keys(f"{type(error).__name__}: {error}", models_in(llm))
         failed = kind(f"{model_name(llm)} could not be asked: {told}{_whose(llm)}")
         failed.__cause__ = error
         if is_too_long(error):
@@ -200,7 +200,8 @@ async def _invoke(
     llm: BaseChatModel, messages: list[BaseMessage], options: dict[str, Any], shown: AnswerStream | None
 ) -> AIMessage:
     with kept_internal(listening(shown)) as internal:
-        return await on_any_loop(llm).ainvoke(messages, config=internal, **options)
+        message: AIMessage = await on_any_loop(llm).ainvoke(messages, config=internal, **options)
+    return message
 
 
 def _whose(llm: BaseChatModel) -> str:
@@ -250,11 +251,11 @@ def _repair_request(problem: str) -> str:
 
 def _schema_options(llm: BaseChatModel, prompt: Prompt[Reply]) -> dict[str, Any]:
     """Ask models that can do so for JSON by schema; all others get the form from the prompt alone."""
-    if not (is_openai(llm) or isinstance(llm, TransformersModel)) or has_refused_schema(llm):
+    if not (takes_schema(llm) or isinstance(llm, TransformersModel)):
         return {}
     schema = {"name": prompt.name, "schema": _schema(prompt.reply)}
     form = {"response_format": {"type": "json_schema", "json_schema": schema}}
-    return within_request(llm, form) if is_openai(llm) else form
+    return within_request(llm, form) if takes_schema(llm) else form
 
 
 @cache
@@ -264,4 +265,5 @@ def _schema(reply: type[Reply]) -> dict[str, Any]:
 
 def model_name(llm: BaseChatModel) -> str:
     """Return the name a model goes by."""
-    return str(getattr(llm, "model_name", None) or getattr(llm, "model", None) or type(llm).__name__)
+    first = models_in(llm)[0]
+    return str(getattr(first, "model_name", None) or getattr(first, "model", None) or type(first).__name__)

@@ -1,10 +1,12 @@
 """What the errors of model providers mean, whichever provider's package they come from."""
 
 import re
+from collections.abc import Iterable
 from http import HTTPStatus
+from typing import Any
 
 from langchain_core.exceptions import ContextOverflowError
-from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables import Runnable
 from pydantic import SecretStr
 
 _OVERFLOW = re.compile(r"maximum (context|model) length|context (length|size|window)", re.IGNORECASE)
@@ -29,9 +31,9 @@ def refuses_schema(error: Exception) -> bool:
     return _status(error) in _NOT_SUPPORTED and not is_too_long(error) and _SCHEMA.search(str(error)) is not None
 
 
-def without_keys(text: str, llm: BaseChatModel) -> str:
-    """Return a text without the model's keys in it: some servers repeat those that they refuse."""
-    for value in vars(llm).values():
+def without_keys(text: str, models: Iterable[Runnable[Any, Any]]) -> str:
+    """Return a text without the models' keys in it: some servers repeat those that they refuse."""
+    for value in (value for model in models for value in vars(model).values()):
         if isinstance(value, SecretStr) and len(value) >= _SHORTEST_KEY:
             text = text.replace(value.get_secret_value(), "(key)")
     return text

@@ -12,7 +12,7 @@ ROOT = Path(langgraph_rag.__file__).parent
 PACKAGE = "langgraph_rag"
 
 LAYERS = [
-    {"records", "arguments", "characters", "matching", "reasoning", "background", "gate", "machine"},
+    {"records", "arguments", "characters", "matching", "reasoning", "background", "gate", "machine", "bindings"},
     {"errors", "context", "refusals"},
     {"prompts", "tools", "metering", "response_cache", "streaming"},
     {"connections", "provider_errors", "transformers_model"},

@@ -5,7 +5,7 @@ import json
 import re
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import HumanMessage
-from langchain_openai import ChatOpenAI
+from langchain_openai import AzureChatOpenAI, ChatOpenAI
 from openai import DefaultAsyncHttpxClient
 from pydantic import SecretStr
 
@@ -281,6 +281,86 @@ def test_a_users_own_model_works_from_several_event_loops_and_stays_as_it_was(se
     assert asyncio.run(own.ainvoke("Hello!")).text == TARRANT.model_dump_json()
     assert own.root_async_client is client
     assert server.headers[0]["X-Team"] == "maps"
+
+
+# --- models of other kinds, and what LangChain wraps around them -----------------------------------------------------
+def azure(server: Server) -> AzureChatOpenAI:
+    return AzureChatOpenAI(
+        azure_endpoint=f"http://127.0.0.1:{server.server_port}",
+        azure_deployment="small",
+        api_version="2024-10-21",
+        api_key=SecretStr("k"),
+        max_retries=0,
+    )
+
+
+def with_retries(server: Server) -> Any:
+    return server.model().bind(seed=1).with_retry(stop_after_attempt=1)
+
+
+def with_fallbacks(server: Server) -> Any:
+    return server.model().with_fallbacks([server.model().bind(seed=1)])
+
+
+@pytest.mark.localhost
+@pytest.mark.parametrize("model_of", [azure, with_retries, with_fallbacks])
+def test_kindred_and_wrapped_models_work_from_several_event_loops(
+    server: Server, model_of: Callable[[Server], Any]
+) -> None:
+    model = model_of(server)
+
+    for _ in range(2):
+        assert run_in_background(who(model)) == TARRANT
+        assert asyncio.run(who(model)) == TARRANT
+    assert len(server.sent) == 4
+
+
+@pytest.mark.localhost
+@pytest.mark.parametrize(("model_of", "asked"), [(azure, True), (with_retries, True), (with_fallbacks, False)])
+async def test_kindred_and_wrapped_models_are_asked_by_schema_unless_there_are_several(
+    server: Server, model_of: Callable[[Server], Any], asked: bool
+) -> None:
+    assert await who(model_of(server)) == TARRANT
+
+    assert with_schema(server) == [asked]
+
+
+@pytest.mark.localhost
+async def test_options_that_are_bound_to_a_model_stand(server: Server) -> None:
+    model = server.model()
+    form = {"type": "json_object"}
+
+    await who(model.bind(seed=1, extra_body={"top_k": 1}).bind(seed=2))
+    await who(model.bind(response_format=form))
+
+    first, second = server.sent
+    assert (first["seed"], first["top_k"], first["response_format"]["type"]) == (2, 1, "json_schema")
+    assert "chat_template_kwargs" not in first
+    assert second["response_format"] == form
+    assert second["chat_template_kwargs"] == {"enable_thinking": False}
+
+
+@pytest.mark.localhost
+async def test_an_error_names_the_model_that_is_wrapped_and_hides_the_keys_of_all(server: Server) -> None:
+    first, second = (server.model(api_key=key) for key in ("sk-SECRET-1", "sk-SECRET-2"))
+    server.first = [(401, {}, {"error": {"message": "Incorrect API keys: sk-SECRET-1, sk-SECRET-2"}})] * 2
+
+    with pytest.raises(ModelCallError) as raised:
+        await who(first.with_fallbacks([second]).with_retry(stop_after_attempt=1))
+
+    assert str(raised.value).startswith("small could not be asked: ")
+    assert f"(server: http://127.0.0.1:{server.server_port})" in str(raised.value)
+    assert "SECRET" not in str(raised.value)
+
+
+@pytest.mark.localhost
+async def test_a_stream_of_a_bound_model_that_breaks_off_is_asked_for_again(server: Server) -> None:
+    server.first = [FAILED, WHOLE]
+
+    reply = await who(server.model(max_retries=1, streaming=True).bind(seed=1))
+
+    assert reply.answer == "Ilse Tarrant"
+    assert len(server.sent) == 2
 
 
 @pytest.mark.localhost

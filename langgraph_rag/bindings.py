@@ -1,0 +1,38 @@
+"""Chat models inside what LangChain wraps around them: options that are bound to them, retries, fallbacks."""
+
+from collections.abc import Callable
+from typing import Any
+
+from langchain_core.runnables import Runnable, RunnableWithFallbacks
+from langchain_core.runnables.base import RunnableBinding, RunnableBindingBase  # the base is that of retries, too
+
+AnyModel = Runnable[Any, Any]
+
+
+def models_in(llm: AnyModel) -> list[AnyModel]:
+    """Return the models that may be asked, the first one first."""
+    if isinstance(llm, RunnableBindingBase):
+        return models_in(llm.bound)
+    if isinstance(llm, RunnableWithFallbacks):
+        return [model for each in llm.runnables for model in models_in(each)]
+    return [llm]
+
+
+def unbound(llm: AnyModel) -> AnyModel:
+    """Return what options are bound to: a model, or what asks one again or another one instead."""
+    return unbound(llm.bound) if isinstance(llm, RunnableBinding) else llm
+
+
+def with_models(llm: AnyModel, change: Callable[[AnyModel], AnyModel]) -> AnyModel:
+    """Return the same wrapping around changed models."""
+    if isinstance(llm, RunnableBindingBase):
+        return llm.model_copy(update={"bound": with_models(llm.bound, change)})
+    if isinstance(llm, RunnableWithFallbacks):
+        first, *others = (with_models(each, change) for each in llm.runnables)
+        return llm.model_copy(update={"runnable": first, "fallbacks": others})
+    return change(llm)
+
+
+def bound_options(llm: AnyModel) -> dict[str, Any]:
+    """Return the options that are bound to a model: those of the outer binding stand."""
+    return {**bound_options(llm.bound), **llm.kwargs} if isinstance(llm, RunnableBindingBase) else {}
