@@ -16,13 +16,15 @@ from contextvars import ContextVar
 from http import HTTPStatus
 from typing import Any
 
+from langchain_core.language_models import BaseChatModel
+
 from langgraph_rag.bindings import AnyModel, bound_options, models_in, unbound, with_models
 
 _SHOWN = 200  # characters of what is no completion
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 8.0  # seconds, as OpenAI's client waits
 _log = logging.getLogger(__name__)
 _clients: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()  # by the client that each stands in for
-_without_schema: weakref.WeakSet[Any] = weakref.WeakSet()  # clients of servers that refused it
+_without_schema: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()  # models that were refused it
 _begun: ContextVar[asyncio.Event | None] = ContextVar("langgraph_rag_begun", default=None)
 
 
@@ -62,34 +64,40 @@ def _connected_per_loop(model: Any) -> AnyModel:
     return model.model_copy(update={"root_async_client": client, "async_client": client.chat.completions})  # type: ignore[no-any-return]
 
 
-def within_request(llm: AnyModel, fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the options that add fields to each request as they are.
-
-    Given a `response_format` by its name, OpenAI's client walks through the whole schema at each call, which takes a
-    seventh of the call's processor time, and withholds replies that were cut off. Fields that the model has, or that
-    are bound to it, stand.
-    """
-    model, bound = _one_model(llm), bound_options(llm)
-    new = {name: value for name, value in fields.items() if name not in bound}
-    if model.use_responses_api:  # which has another place for them
-        return new
-    return {"extra_body": {**new, **(bound.get("extra_body", model.extra_body) or {})}}
-
-
 def takes_schema(llm: AnyModel) -> bool:
-    """Tell whether a model can be asked for JSON by schema: its server has not refused that so far.
+    """Tell whether a model can be asked for JSON by schema, and has not been refused that so far.
 
-    Several that stand in for each other are not asked so, because each may take it, or refuse it, in its own way.
+    Those on OpenAI's client are taken to be, others where LangChain's profile of them says so. Several that stand in
+    for each other are not, because each may take it, or refuse it, in its own way.
     """
     model = _one_model(llm)
-    return is_openai(model) and model.root_async_client not in _without_schema
+    able = is_openai(model) or isinstance(model, BaseChatModel) and (model.profile or {}).get("structured_output")
+    return bool(able) and id(model) not in _without_schema
+
+
+def by_schema(llm: AnyModel, name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that ask a model for JSON by schema, in the form that LangChain has for all providers.
+
+    Given a `response_format` by its name, OpenAI's client walks through the whole schema at each call, which takes a
+    seventh of the call's processor time, and withholds replies that were cut off: there it goes into the request as it
+    is. What the model has, or is bound to it, stands.
+    """
+    model, bound = _one_model(llm), bound_options(llm)
+    form = {"response_format": {"type": "json_schema", "json_schema": {"name": name, "schema": schema}}}
+    if "response_format" in bound:
+        return {}
+    if not is_openai(model) or model.use_responses_api:  # which has another place for it
+        return form
+    return {"extra_body": {**form, **(bound.get("extra_body", model.extra_body) or {})}}
 
 
 def note_refused_schema(llm: AnyModel) -> None:
-    """Note that the server of a model refuses requests for JSON by schema, and log it once."""
+    """Note that a model, or its server, refuses requests for JSON by schema, and log it once."""
     if takes_schema(llm):
-        _without_schema.add(_one_model(llm).root_async_client)
-        _log.warning("%s refuses response_format: its replies are no longer asked for by JSON schema", address(llm))
+        model = _one_model(llm)
+        _without_schema[id(model)] = model
+        whose = address(llm) or type(model).__name__
+        _log.warning("%s refuses response_format: its replies are no longer asked for by JSON schema", whose)
 
 
 def _one_model(llm: AnyModel) -> Any:

@@ -14,12 +14,12 @@ from pydantic import ValidationError
 from langgraph_rag.bindings import models_in
 from langgraph_rag.connections import (
     address,
+    by_schema,
     note_refused_schema,
     noting_streams,
     on_any_loop,
     pauses,
     takes_schema,
-    within_request,
 )
 from langgraph_rag.context import context
 from langgraph_rag.errors import BudgetReachedError, ModelCallError, ModelOutputError, RagError, RequestRefusedError
@@ -30,7 +30,6 @@ from langgraph_rag.provider_errors import is_refused, is_too_long, refuses_schem
 from langgraph_rag.reasoning import without_reasoning
 from langgraph_rag.response_cache import kept_if_usable
 from langgraph_rag.streaming import AnswerStream, kept_internal, listening
-from langgraph_rag.transformers_model import TransformersModel
 
 MAX_REPAIRS = 2
 MAX_SHORTENED = 3
@@ -251,11 +250,7 @@ def _repair_request(problem: str) -> str:
 
 def _schema_options(llm: BaseChatModel, prompt: Prompt[Reply]) -> dict[str, Any]:
     """Ask models that can do so for JSON by schema; all others get the form from the prompt alone."""
-    if not (takes_schema(llm) or isinstance(llm, TransformersModel)):
-        return {}
-    schema = {"name": prompt.name, "schema": _schema(prompt.reply)}
-    form = {"response_format": {"type": "json_schema", "json_schema": schema}}
-    return within_request(llm, form) if takes_schema(llm) else form
+    return by_schema(llm, prompt.name, _schema(prompt.reply)) if takes_schema(llm) else {}
 
 
 @cache

@@ -10,7 +10,9 @@ from langchain_core.runnables import Runnable
 from pydantic import SecretStr
 
 _OVERFLOW = re.compile(r"maximum (context|model) length|context (length|size|window)", re.IGNORECASE)
-_SCHEMA = re.compile(r"response_format|json_schema|guided|structured.outputs?", re.IGNORECASE)
+_SCHEMA = re.compile(
+    r"response.?(format|schema)|json.?schema|output_(config|format)|guided|structured.outputs?", re.IGNORECASE
+)
 _REFUSED = {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY}
 _NOT_SUPPORTED = {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.NOT_IMPLEMENTED}
 _SHORTEST_KEY = 8  # characters; what is shorter stands in for a key, as "none" does
@@ -40,8 +42,9 @@ def without_keys(text: str, models: Iterable[Runnable[Any, Any]]) -> str:
 
 
 def _status(error: Exception) -> int | None:
-    """Return the HTTP status that a provider's error carries, by itself or in its response."""
-    for holder in (error, getattr(error, "response", None)):
-        if isinstance(status := getattr(holder, "status_code", None), int):
-            return status
+    """Return the HTTP status that a provider's error carries, by itself, in its response or in what it was made of."""
+    for holder in (error, getattr(error, "response", None), error.__cause__):
+        for name in ("status_code", "code"):
+            if isinstance(status := getattr(holder, name, None), int):
+                return status
     return None

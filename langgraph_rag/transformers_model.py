@@ -11,11 +11,11 @@ from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.exceptions import ContextOverflowError
-from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models import BaseChatModel, ModelProfile
 from langchain_core.messages import AIMessage, BaseMessage, convert_to_openai_messages
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatResult
-from pydantic import PrivateAttr
+from pydantic import Field, PrivateAttr
 
 from langgraph_rag.errors import MissingExtraError
 
@@ -37,6 +37,7 @@ class TransformersModel(BaseChatModel):
     model_name: str
     max_new_tokens: int = 2048
     device: str = ""
+    profile: ModelProfile | None = Field(default=ModelProfile(structured_output=True), exclude=True)
     _model: Any = PrivateAttr()
     _tokenizer: Any = PrivateAttr()
     _vocabulary: Any = PrivateAttr()

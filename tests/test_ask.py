@@ -341,6 +341,34 @@ async def test_other_models_are_asked_without_options(monkeypatch: pytest.Monkey
     assert asked == [{"config": {"tags": ["nostream", "langsmith:nostream"]}}]
 
 
+class RefusedError(Exception):
+    status_code = 400
+
+
+async def test_a_model_that_can_do_so_by_its_profile_is_asked_by_schema_until_it_refuses(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked: list[dict[str, Any]] = []
+
+    async def ainvoke(self: ScriptedModel, messages: list[BaseMessage], config: Any, **options: Any) -> AIMessage:
+        asked.append(options)
+        if len(asked) == 2:
+            raise RefusedError("output_config.format: not supported")
+        return AIMessage(GOOD)
+
+    monkeypatch.setattr(ScriptedModel, "ainvoke", ainvoke)
+    model, other = (ScriptedModel(profile={"structured_output": able}) for able in (True, False))
+
+    assert [await ask_city(each) for each in (model, model, model, other)] == [KELL] * 4
+
+    assert ["response_format" in options for options in asked] == [True, True, False, False, False]
+    form = asked[0]["response_format"]
+    assert (form["type"], form["json_schema"]["name"]) == ("json_schema", "city")
+    assert [record.message for record in caplog.records] == [
+        "ScriptedModel refuses response_format: its replies are no longer asked for by JSON schema"
+    ]
+
+
 @pytest.mark.filterwarnings("ignore:A test tried to use socket")  # ChatOpenAI looks for socket options
 def test_the_metadata_is_not_sent() -> None:
     llm = ChatOpenAI(model="small", api_key=SecretStr("fake"))
