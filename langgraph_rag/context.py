@@ -40,7 +40,7 @@ class Context:
     max_question_chars: Count = 4_000
     """Longer questions are refused."""
     max_concurrency: Count = 64
-    """Model calls under way at once, over all runs in this process that share this number."""
+    """Model calls under way at once in this process, at which this run waits before it makes another."""
     max_model_calls: Count | None = None
     """Model calls per question; one of them is kept for the answer. None is as many as it takes."""
     max_tokens: Count | None = None

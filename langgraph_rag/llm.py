@@ -35,6 +35,7 @@ MAX_REPAIRS = 2
 MAX_SHORTENED = 3
 MAX_REPLY_CHARS = 200_000  # far more than any prompt asks for, and less than spaCy takes at once
 _CHARS_PER_TOKEN = 4
+_gate = Gate()
 
 _CUT_OFF = {"length", "max_tokens", "MAX_TOKENS"}  # how providers say that a reply was not finished
 
@@ -44,11 +45,6 @@ class _TooLongError(Exception):
 
     def __init__(self, cause: RagError) -> None:
         self.cause = cause
-
-
-@cache
-def _gate(limit: int) -> Gate:
-    return Gate(limit)
 
 
 # --- asking ----------------------------------------------------------------------------------------------------------
@@ -132,7 +128,7 @@ async def _call(
     limits = context()
     with current_meter().call(limits, _estimated_tokens(messages), concluding=shown is not None) as call:
         try:
-            async with asyncio.timeout(call.seconds_left) as time_limit, _gate(limits.max_concurrency):
+            async with asyncio.timeout(call.seconds_left) as time_limit, _gate.place(limits.max_concurrency):
                 message = await _reply(llm, prompt, messages, shown)
         except TimeoutError:
             if not time_limit.expired():

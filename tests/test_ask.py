@@ -238,8 +238,8 @@ class Asked(TypedDict):
     times: int
 
 
-@pytest.mark.parametrize("limit", [1, 3])
-async def test_the_limit_holds_over_all_runs_together(limit: int) -> None:
+@pytest.mark.parametrize("limits", [(1, 1), (3, 3), (3, 2)])
+async def test_the_limit_holds_over_all_runs_together(limits: tuple[int, int]) -> None:
     model = CrowdedModel.of(lambda prompt, values: GOOD)
 
     async def node(state: Asked) -> Asked:
@@ -252,18 +252,18 @@ async def test_the_limit_holds_over_all_runs_together(limit: int) -> None:
     builder.add_edge("node", END)
     graph = builder.compile()
 
-    await asyncio.gather(*(graph.ainvoke({"times": 6}, context=Context(max_concurrency=limit)) for _ in range(2)))
+    await asyncio.gather(*(graph.ainvoke({"times": 6}, context=Context(max_concurrency=limit)) for limit in limits))
 
     assert isinstance(model, CrowdedModel)
-    assert model.most == limit
+    assert model.most == max(limits)
     assert len(model.received) == 12
 
 
 def test_the_limit_holds_over_event_loops() -> None:
-    gate, under_way, most = Gate(2), [0], [0]
+    gate, under_way, most = Gate(), [0], [0]
 
     async def enter() -> None:
-        async with gate:
+        async with gate.place(2):
             under_way[0] += 1
             most[0] = max(most[0], under_way[0])
             await asyncio.sleep(0.001)
@@ -279,13 +279,13 @@ def test_the_limit_holds_over_event_loops() -> None:
 
 
 async def test_who_waits_and_is_given_up_leaves_its_place_to_others() -> None:
-    gate = Gate(1)
+    gate = Gate()
 
     async def enter() -> str:
-        async with gate:
+        async with gate.place(1):
             return "in"
 
-    async with gate:
+    async with gate.place(1):
         impatient, given = (asyncio.create_task(enter()) for _ in range(2))
         await asyncio.sleep(0)
         impatient.cancel()
@@ -294,6 +294,44 @@ async def test_who_waits_and_is_given_up_leaves_its_place_to_others() -> None:
 
     assert [type(e) for e in await asyncio.gather(impatient, given, return_exceptions=True)] == [CancelledError] * 2
     assert await enter() == "in"
+
+
+async def test_who_waited_on_a_loop_that_was_closed_is_passed_over() -> None:
+    gate, closed = Gate(), asyncio.new_event_loop()
+
+    async def enter() -> str:
+        async with gate.place(1):
+            return "in"
+
+    async with gate.place(1):
+        lost = enter()
+        await asyncio.to_thread(closed.run_until_complete, asyncio.wait([closed.create_task(lost)], timeout=0.001))
+        closed.close()
+        waiting = asyncio.create_task(enter())
+        await asyncio.sleep(0)
+
+    assert await asyncio.wait_for(waiting, 5) == "in"
+    async with gate.place(1):
+        lost.close()
+        assert len(gate._inside) == 1
+
+
+@pytest.mark.parametrize("many", ["small", "large"])
+async def test_a_small_and_a_large_limit_do_not_hold_each_other_up(many: str) -> None:
+    gate, entered = Gate(), asyncio.Queue[str]()
+
+    async def enter(name: str, limit: int) -> None:
+        async with gate.place(limit):
+            entered.put_nowait(name)
+            await asyncio.sleep(0.001)
+
+    limits = {"small": 1, "large": 3}
+    few = "large" if many == "small" else "small"
+    names = [many, many, few, *[many] * 200]
+    await asyncio.gather(*(enter(name, limits[name]) for name in names))
+
+    order = [entered.get_nowait() for _ in names]
+    assert order.index(few) == 1 if few == "large" else 64 <= order.index(few) <= 68
 
 
 async def test_a_failed_call_gives_its_place_back() -> None:
