@@ -21,6 +21,7 @@ from langchain_core.language_models import BaseChatModel
 from langgraph_rag.bindings import AnyModel, bound_options, models_in, unbound, with_models
 
 _SHOWN = 200  # characters of what is no completion
+_RETRIES = 2  # as many as OpenAI's client makes
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 8.0  # seconds, as OpenAI's client waits
 _log = logging.getLogger(__name__)
 _clients: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()  # by the client that each stands in for
@@ -120,12 +121,18 @@ def noting_streams() -> Iterator[asyncio.Event]:
 def pauses(llm: AnyModel) -> Iterator[float]:
     """Yield the seconds to wait before each further request, as OpenAI's client does.
 
-    Models of other kinds, and those that something around them asks again, are not asked again here.
+    Models that have `max_retries` ask again themselves, and so does what is around some: those are not asked again
+    here, except that OpenAI's client does nothing about a stream that breaks off.
     """
     model: Any = unbound(llm)
+    for retry in range(_retries(model)):
+        yield min(_FIRST_PAUSE * 2**retry, _LONGEST_PAUSE) * random.uniform(0.75, 1)
+
+
+def _retries(model: Any) -> int:
     if is_openai(model):
-        for retry in range(model.root_async_client.max_retries):
-            yield min(_FIRST_PAUSE * 2**retry, _LONGEST_PAUSE) * random.uniform(0.75, 1)
+        return int(model.root_async_client.max_retries)
+    return _RETRIES if isinstance(model, BaseChatModel) and not hasattr(model, "max_retries") else 0
 
 
 def _client_per_loop() -> Any:

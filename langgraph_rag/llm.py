@@ -11,10 +11,11 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from pydantic import ValidationError
 
-from langgraph_rag.bindings import models_in
+from langgraph_rag.bindings import models_in, unbound
 from langgraph_rag.connections import (
     address,
     by_schema,
+    is_openai,
     note_refused_schema,
     noting_streams,
     on_any_loop,
@@ -26,7 +27,7 @@ from langgraph_rag.errors import BudgetReachedError, ModelCallError, ModelOutput
 from langgraph_rag.gate import Gate
 from langgraph_rag.metering import current_meter, stop
 from langgraph_rag.prompts.prompt import Prompt, Reply
-from langgraph_rag.provider_errors import is_refused, is_too_long, refuses_schema, without_keys
+from langgraph_rag.provider_errors import is_refused, is_too_long, may_pass, refuses_schema, without_keys
 from langgraph_rag.reasoning import without_reasoning
 from langgraph_rag.response_cache import kept_if_usable
 from langgraph_rag.streaming import AnswerStream, kept_internal, listening
@@ -165,25 +166,26 @@ async def _by_schema(
     """Ask for JSON by schema, and without it where the server refuses that."""
     options = _schema_options(llm, prompt)
     try:
-        return await _unbroken(llm, messages, options, shown)
+        return await _persistently(llm, messages, options, shown)
     except Exception as error:
         if not options or not refuses_schema(error):
             raise
-    message = await _unbroken(llm, messages, {}, shown)
+    message = await _persistently(llm, messages, {}, shown)
     note_refused_schema(llm)
     return message
 
 
-async def _unbroken(
+async def _persistently(
     llm: BaseChatModel, messages: list[BaseMessage], options: dict[str, Any], shown: AnswerStream | None
 ) -> AIMessage:
-    """Ask again where a stream breaks off: the clients of served models do so only until a reply begins."""
+    """Ask again where the model's client does not: after a failure that may pass, or once a stream breaks off."""
     for pause in pauses(llm):
         with noting_streams() as begun:
             try:
                 return await _invoke(llm, messages, options, shown)
             except Exception as error:
-                if not begun.is_set() or isinstance(error, RagError) or is_too_long(error):
+                again = begun.is_set() or may_pass(error) and not is_openai(unbound(llm))
+                if not again or isinstance(error, RagError) or is_too_long(error):
                     raise
         if shown:
             shown.begin_anew()

@@ -6,6 +6,7 @@ from asyncio import CancelledError
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import httpx
 import pytest
 from fakes import ScriptedModel
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
@@ -165,13 +166,63 @@ async def test_after_three_bad_replies_the_error_names_prompt_model_and_reply() 
     assert len(model.received) == 3
 
 
-async def test_a_model_that_cannot_be_asked_is_not_asked_again() -> None:
-    model = ScriptedModel.of([TimeoutError("after 120 s"), GOOD])
+class StatusError(Exception):
+    def __init__(self, status_code: int, message: str = "") -> None:
+        super().__init__(message)
+        self.status_code = status_code
+
+
+def lost_connection() -> Exception:
+    """Return what a provider's package makes of a lost connection."""
+    error = Exception("Connection error.")
+    error.__cause__ = httpx.ConnectError("refused")
+    return error
+
+
+PASSING = [TimeoutError("after 120 s"), ConnectionResetError(), lost_connection(), StatusError(429), StatusError(503)]
+
+
+@pytest.fixture
+def without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("langgraph_rag.connections._FIRST_PAUSE", 0.0)
+
+
+@pytest.mark.usefixtures("without_pauses")
+@pytest.mark.parametrize("failure", PASSING, ids=repr)
+async def test_a_model_whose_client_does_not_ask_again_is_asked_again(failure: Exception) -> None:
+    model = ScriptedModel.of([failure, failure, GOOD])
+
+    with metered() as usage:
+        assert await ask_city(model.bind(seed=1)) == KELL
+
+    assert (len(model.received), usage["calls"]) == (3, 1)
+
+
+@pytest.mark.usefixtures("without_pauses")
+async def test_a_model_that_stays_out_of_reach_is_asked_three_times() -> None:
+    model = ScriptedModel.of([TimeoutError("after 120 s")] * 9)
 
     with pytest.raises(ModelCallError, match="scripted could not be asked: TimeoutError: after 120 s"):
         await ask_city(model)
 
-    assert len(model.received) == 1
+    assert len(model.received) == 3
+
+
+class PersistentModel(ScriptedModel):
+    max_retries: int = 2
+
+
+@pytest.mark.usefixtures("without_pauses")
+async def test_what_asks_again_itself_or_fails_for_good_is_not_asked_again() -> None:
+    itself = PersistentModel.of([TimeoutError(), GOOD])
+    around = ScriptedModel.of([TimeoutError(), GOOD])
+    for_good = ScriptedModel.of([StatusError(401), GOOD])
+
+    for model in (itself, around.with_retry(stop_after_attempt=1), for_good):
+        with pytest.raises(ModelCallError):
+            await ask_city(model)
+
+    assert [len(model.received) for model in (itself, around, for_good)] == [1, 1, 1]
 
 
 def test_a_model_goes_by_its_own_name_or_that_of_its_class() -> None:
@@ -379,10 +430,6 @@ async def test_other_models_are_asked_without_options(monkeypatch: pytest.Monkey
     assert asked == [{"config": {"tags": ["nostream", "langsmith:nostream"]}}]
 
 
-class RefusedError(Exception):
-    status_code = 400
-
-
 async def test_a_model_that_can_do_so_by_its_profile_is_asked_by_schema_until_it_refuses(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -391,7 +438,7 @@ async def test_a_model_that_can_do_so_by_its_profile_is_asked_by_schema_until_it
     async def ainvoke(self: ScriptedModel, messages: list[BaseMessage], config: Any, **options: Any) -> AIMessage:
         asked.append(options)
         if len(asked) == 2:
-            raise RefusedError("output_config.format: not supported")
+            raise StatusError(400, "output_config.format: not supported")
         return AIMessage(GOOD)
 
     monkeypatch.setattr(ScriptedModel, "ainvoke", ainvoke)
