@@ -3,7 +3,7 @@
 from langgraph_rag.agents import as_tool, knowledge_base_tools
 from langgraph_rag.context import Context
 from langgraph_rag.conversation import with_messages
-from langgraph_rag.errors import RagError
+from langgraph_rag.errors import RagError, retry_on
 from langgraph_rag.graphs.cirag import create_cirag
 from langgraph_rag.graphs.dualrag import create_dualrag
 from langgraph_rag.graphs.ircot import create_ircot
@@ -36,5 +36,6 @@ __all__ = [
     "knowledge_base_tools",
     "load_embeddings",
     "load_model",
+    "retry_on",
     "with_messages",
 ]

@@ -27,6 +27,10 @@ class EmbedderError(RagError):
     """An embedder could not be set up or asked, or returned no vectors that can be used."""
 
 
+class VectorServerError(KnowledgeBaseError):
+    """A Chroma server cannot be reached, or does not answer in time."""
+
+
 class EmptyKnowledgeBaseError(KnowledgeBaseError):
     """A question was asked of a knowledge base that holds nothing."""
 
@@ -83,3 +87,11 @@ class MissingExtraError(RagError, ImportError):
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an optional package: pip install 'langgraph-rag[{extra}]'")
+
+
+def retry_on(error: Exception) -> bool:
+    """Tell whether a node may succeed when it is run again, for LangGraph's `RetryPolicy(retry_on=retry_on)`.
+
+    It may where a model or a Chroma server could not be asked; what is refused, unusable or wrong stays so.
+    """
+    return isinstance(error, ModelCallError | VectorServerError) and not isinstance(error, RequestRefusedError)

@@ -14,16 +14,27 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.outputs import ChatResult
 from langchain_openai import ChatOpenAI
 from langgraph.graph import END, START, StateGraph
+from langgraph.types import RetryPolicy
 from pydantic import SecretStr
 from typing_extensions import TypedDict
 
 from langgraph_rag.background import run_in_background
 from langgraph_rag.context import Context
-from langgraph_rag.errors import ModelCallError, ModelOutputError
+from langgraph_rag.errors import (
+    BudgetReachedError,
+    KnowledgeBaseError,
+    ModelCallError,
+    ModelOutputError,
+    RequestRefusedError,
+    VectorServerError,
+    retry_on,
+)
 from langgraph_rag.gate import Gate
+from langgraph_rag.graphs.native_rag import create_native_rag
 from langgraph_rag.llm import MAX_REPLY_CHARS, ask, model_name, read_reply
 from langgraph_rag.metering import count_dropped, metered
 from langgraph_rag.prompts.prompt import METADATA_KEY, Prompt, PromptReply
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
 class City(PromptReply):
@@ -223,6 +234,40 @@ async def test_what_asks_again_itself_or_fails_for_good_is_not_asked_again() -> 
             await ask_city(model)
 
     assert [len(model.received) for model in (itself, around, for_good)] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("ask_graph", ["invoke", "ainvoke"])
+async def test_a_retry_policy_runs_nodes_again_that_may_succeed_then(kb: KnowledgeBase, ask_graph: str) -> None:
+    answer = '{"thought": "", "answer": "Kell"}'
+    model = ScriptedModel.of([OSError("no route"), answer, StatusError(400), answer])
+    policy = RetryPolicy(initial_interval=0.001, retry_on=retry_on)
+    graph: Any = create_native_rag(model, kb).set_node_defaults(retry_policy=policy).compile()
+    question = {"question": "Which city?"}
+
+    async def run() -> Any:
+        return (
+            await graph.ainvoke(question) if ask_graph == "ainvoke" else await asyncio.to_thread(graph.invoke, question)
+        )
+
+    assert (await run())["answer"] == "Kell"
+    with pytest.raises(RequestRefusedError):
+        await run()
+
+
+@pytest.mark.parametrize(
+    ("error", "again"),
+    [
+        (ModelCallError(), True),
+        (VectorServerError(), True),
+        (RequestRefusedError(), False),
+        (ModelOutputError(), False),
+        (KnowledgeBaseError(), False),
+        (BudgetReachedError("deadline_s", 1), False),
+        (ValueError(), False),
+    ],
+)
+def test_only_what_could_not_be_reached_is_worth_another_run(error: Exception, again: bool) -> None:
+    assert retry_on(error) == again
 
 
 def test_a_model_goes_by_its_own_name_or_that_of_its_class() -> None:

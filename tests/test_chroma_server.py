@@ -18,7 +18,7 @@ from test_knowledge_base import held_by_another_process
 
 from langgraph_rag.background import run_in_background
 from langgraph_rag.context import Search
-from langgraph_rag.errors import EmbeddingsMismatchError, KnowledgeBaseError
+from langgraph_rag.errors import EmbeddingsMismatchError, KnowledgeBaseError, VectorServerError
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 pytestmark = [pytest.mark.localhost, pytest.mark.usefixtures("localhost")]
@@ -224,7 +224,7 @@ def test_a_server_that_does_not_answer_is_not_waited_for(opened: Open, monkeypat
         silent.bind(("127.0.0.1", 0))
         silent.listen()
 
-        with pytest.raises(KnowledgeBaseError, match="timed out"):
+        with pytest.raises(VectorServerError, match="timed out"):
             opened("kb", f"http://127.0.0.1:{silent.getsockname()[1]}")
 
 
@@ -266,7 +266,7 @@ def test_a_server_that_dies_loses_nothing_and_is_asked_again_when_it_is_back(
         lambda: served.delete(["heron"]),
         lambda: served.search("Pellworth"),
     ):
-        with pytest.raises(KnowledgeBaseError, match=f"{server.url} cannot be read or written"):
+        with pytest.raises(VectorServerError, match=f"{server.url} cannot be read or written"):
             change()
 
     server.start()

@@ -8,7 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from langgraph_rag.errors import EmbeddingsMismatchError, KnowledgeBaseError
+from httpx import TransportError
+
+from langgraph_rag.errors import EmbeddingsMismatchError, KnowledgeBaseError, VectorServerError
 
 FOLDER = "folder"  # in place of the address of a server
 _ADDRESS = re.compile(r"https?://[^\s/?#@]+(/[^\s?#@]*)?")
@@ -43,9 +45,8 @@ class Place:
             raise EmbeddingsMismatchError(f"{self.name} holds vectors of another embedder: {error}") from error
         except Exception as error:  # a plain one, where a server answers what Chroma does not expect
             came = f"{type(error).__name__}: {error}"[:_SHOWN]
-            raise KnowledgeBaseError(
-                f"the vectors in {self.name} cannot be read or written ({came}): {self.remedy}"
-            ) from error
+            kind = VectorServerError if isinstance(error, TransportError) else KnowledgeBaseError
+            raise kind(f"the vectors in {self.name} cannot be read or written ({came}): {self.remedy}") from error
 
 
 def in_folder(path: Path) -> Place:
