@@ -167,11 +167,16 @@ def gather(left: list[T], right: list[T]) -> list[T]:
     return [*left, *right] if right else []
 
 
+LISTED = 10
+"""Passages that a result lists at least, where the knowledge base has as many."""
+
+
 class Result(TypedDict):
     """What every method returns.
 
-    `evidence` lists the facts behind the answer, `passages` the passages of the run, best first, `trace` what each
-    step did, and `usage` what it cost.
+    `evidence` lists the facts behind the answer, `trace` what each step did, and `usage` what it cost. `passages` are
+    at least 10 if the knowledge base has them: those the method gathered, best first, then those of the first
+    retrieval, then, where all these are fewer, those most like the question.
     """
 
     answer: str

@@ -50,8 +50,8 @@ def _show_evidence(found: Sequence[Evidence], records: dict[str, Record]) -> Non
 
 
 def _show_passages(ids: Sequence[str], records: dict[str, Record]) -> None:
-    """Name what was read where no fact of it was kept, so that an answer can be checked all the same."""
-    typer.echo("  passages read, no single fact noted:" if ids else "  no passage was found")
+    """Name what was found where no fact of it was kept, so that an answer can be checked all the same."""
+    typer.echo("  no single fact noted; passages found, best first:" if ids else "  no passage was found")
     for id_ in ids[:_READ]:
         typer.echo(f"      {_named(id_, records)}")
     if len(ids) > _READ:

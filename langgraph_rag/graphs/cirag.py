@@ -129,7 +129,7 @@ def create_cirag(
     graph.add_node("accumulate", Node(Accumulate(kb)))
     for name, level in zip(levels, granularities, strict=True):
         graph.add_node(name, Node(AnswerFrom(reader or llm, _PROMPTS[level], kb, level, _GATHER[level])))
-    graph.add_node("conclude", Node(Conclude()))
+    graph.add_node("conclude", Node(Conclude(kb)))
 
     graph.add_edge(START, "receive_question")
     graph.add_edge("receive_question", "retrieve")

@@ -131,7 +131,7 @@ def create_dualrag(
     graph.add_node("retrieve_for_question", Node(Retrieve(kb)))
     graph.add_node("answer", Node(AnswerFromOutline(reader or llm, prompts.ANSWER_FROM_OUTLINE)))
     graph.add_node("read_passages", Node(ReadPassages(reader or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS)))
-    graph.add_node("conclude", Node(Conclude(as_ranked)))
+    graph.add_node("conclude", Node(Conclude(kb, as_ranked)))
 
     graph.add_edge(START, "receive_question")
     graph.add_edge("receive_question", "reason")

@@ -153,7 +153,7 @@ def create_kirag(
     graph.add_node("accumulate", Node(Accumulate(kb)))
     graph.add_node("rank_documents", Node(RankDocuments(_RANK[ranking])))
     graph.add_node("read_passages", Node(ReadPassages(reader or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS)))
-    graph.add_node("conclude", Node(Conclude(as_ranked)))
+    graph.add_node("conclude", Node(Conclude(kb, as_ranked)))
 
     first = "identify_candidates" if retriever == "none" else "retrieve"
     graph.add_edge(START, "receive_question")

@@ -92,7 +92,7 @@ def create_mgranrag(
     graph.add_node("retrieve", Node(Retrieve(kb)))
     graph.add_node("calibrate", Node(Calibrate(kb, _WEIGHTS[weights])))
     graph.add_node("read_passages", Node(ReadPassages(reader or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS)))
-    graph.add_node("conclude", Node(Conclude(as_ranked)))
+    graph.add_node("conclude", Node(Conclude(kb, as_ranked)))
 
     graph.add_edge(START, "receive_question")
     if parts != "graph":

@@ -49,7 +49,7 @@ def create_native_rag(
     graph.add_node("rank_passages", Node(RankPassages()))
     graph.add_node("read_passages", Node(ReadPassages(reader or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS)))
     graph.add_node("find_support", Node(FindSupport(kb, DEFAULTS)))
-    graph.add_node("conclude", Node(Conclude(as_ranked)))
+    graph.add_node("conclude", Node(Conclude(kb, as_ranked)))
 
     graph.add_edge(START, "receive_question")
     graph.add_edge("receive_question", "retrieve")

@@ -123,7 +123,7 @@ def create_par_rag(
     graph.add_node("refine", Node(Refine(llm, prompts.REFINE, found)))
     answer = AnswerFromTrajectories(reader or llm, prompts.ANSWER_FROM_TRAJECTORIES)
     graph.add_node("answer_from_trajectories", Node(answer))
-    graph.add_node("conclude", Node(Conclude(evidence_by_turns)))
+    graph.add_node("conclude", Node(Conclude(kb, evidence_by_turns)))
 
     graph.add_edge(START, "receive_question")
     graph.add_edge("receive_question", "look_up_question")

@@ -54,8 +54,9 @@ async def gather_passages(kb: KnowledgeBase, state: GenerateInput) -> dict[str, 
 
     Each step has its turn, so that none goes short where they are too many, or too long for the model.
     """
-    ids = by_turns(state["evidence"])[: context().top_k] or [passage["id"] for passage in state["first_retrieval"]]
-    return {"passages": [TitledText(title=r["title"], text=r["text"]) for r in await kb.apassages(ids)]}
+    ids = by_turns(state["evidence"]) or [passage["id"] for passage in state["first_retrieval"]]
+    records = await kb.apassages(ids[: context().top_k])
+    return {"passages": [TitledText(title=record["title"], text=record["text"]) for record in records]}
 
 
 @dataclass(frozen=True)

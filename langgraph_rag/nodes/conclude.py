@@ -1,22 +1,26 @@
-"""Round a run off: the passages behind the answer, best first, filled up from the first retrieval."""
+"""Round a run off: the passages behind the answer, best first, filled up from the first retrieval and by meaning."""
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
+from langgraph_rag.errors import EmbeddingsMismatchError
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.records import Evidence, ScoredPassage
+from langgraph_rag.records import LISTED, Evidence, ScoredPassage
 from langgraph_rag.refusals import UNANSWERABLE
 from langgraph_rag.streaming import show_refusal
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
 class ConcludeInput(TypedDict):
-    """What the run found."""
+    """The question and what the run found."""
 
+    question: str
     answer: str
     evidence: list[Evidence]
     first_retrieval: list[ScoredPassage]
@@ -50,16 +54,28 @@ def by_turns(evidence: Sequence[Evidence]) -> list[str]:
 class Conclude:
     """List the passages the method gathered, in its own order, then the rest of the first retrieval.
 
+    Where these are fewer than ten, as when words find few, the passages most like the question come after them.
     An answer that a model left empty is said to be none.
     """
 
+    kb: KnowledgeBase
     gathered: Callable[[ConcludeInput], list[str]] = evidence_first
 
     async def __call__(self, state: ConcludeInput) -> dict[str, Any]:
         """Return the answer, and passages whose scores fall by place: 1, 1/2, 1/3, ..."""
         answer = state["answer"] or UNANSWERABLE
-        ranked = dict.fromkeys(self.gathered(state) + [passage["id"] for passage in state["first_retrieval"]])
+        found = self.gathered(state) + [passage["id"] for passage in state["first_retrieval"]]
+        ranked = await self._filled_up(state["question"], list(dict.fromkeys(found)))
         show_refusal(answer)
         emit("conclude", answer=answer, evidence=state["evidence"])
         passages = [ScoredPassage(id=id_, score=1 / place) for place, id_ in enumerate(ranked, start=1)]
         return {"answer": answer, "passages": passages}
+
+    async def _filled_up(self, question: str, ranked: list[str]) -> list[str]:
+        """Return at least ten passages, where the knowledge base has them and an embedder to find them with."""
+        if len(ranked) >= LISTED:
+            return ranked
+        with suppress(EmbeddingsMismatchError):  # a search by words goes without the embedder
+            nearest = await self.kb.asearch(question, LISTED, by="dense")
+            return [*ranked, *(passage["id"] for passage in nearest if passage["id"] not in ranked)][:LISTED]
+        return ranked

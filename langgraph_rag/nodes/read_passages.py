@@ -35,8 +35,9 @@ class ReadPassages:
 
     async def __call__(self, state: ReadInput) -> dict[str, Any]:
         """Return the answer, and the thought that led to it for graphs that keep one."""
-        ranked = state["ranking"] or state["first_retrieval"]
-        best = ranked[: context(self.defaults).read_k]
+        settings = context(self.defaults)
+        ranked = state["ranking"] or state["first_retrieval"][: settings.top_k]
+        best = ranked[: settings.read_k]
         records = await self.kb.apassages([passage["id"] for passage in best])
         texts = [TitledText(title=record["title"], text=record["text"]) for record in records]
         reply = await ask(self.llm, self.prompt, question=state["question"], passages=texts)

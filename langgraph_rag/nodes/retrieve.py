@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.context import context
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.records import ScoredPassage
+from langgraph_rag.records import LISTED, ScoredPassage
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
@@ -21,14 +21,18 @@ class RetrieveInput(TypedDict):
 
 @dataclass(frozen=True)
 class Retrieve:
-    """Begin the next step with the `top_k` best passages for the query."""
+    """Begin the next step with the `top_k` best passages for the query.
+
+    The first retrieval keeps those that come next, too, for the list of passages that the run ends with.
+    """
 
     kb: KnowledgeBase
 
     async def __call__(self, state: RetrieveInput) -> dict[str, Any]:
         """Return the passages, best first, and the number of the step they belong to."""
         settings, step = context(), state["step"] + 1
-        found = await self.kb.asearch(state["query"], settings.top_k, by=settings.search)
-        titles = [record["title"] for record in await self.kb.apassages([passage["id"] for passage in found])]
-        emit("retrieve", step=step, query=state["query"], passages=found, titles=titles)
-        return {"step": step, "retrieved": found, "first_retrieval": state["first_retrieval"] or found}
+        found = await self.kb.asearch(state["query"], max(settings.top_k, LISTED), by=settings.search)
+        best = found[: settings.top_k]
+        titles = [record["title"] for record in await self.kb.apassages([passage["id"] for passage in best])]
+        emit("retrieve", step=step, query=state["query"], passages=best, titles=titles)
+        return {"step": step, "retrieved": best, "first_retrieval": state["first_retrieval"] or found}

@@ -10,7 +10,7 @@ from langgraph_rag.arguments import expect
 from langgraph_rag.context import context
 from langgraph_rag.nodes.identify_entities import Demand
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.records import ScoredPassage
+from langgraph_rag.records import LISTED, ScoredPassage
 from langgraph_rag.tools.fusion import fuse
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.reranker import rerank
@@ -64,9 +64,8 @@ class RetrieveForEntity:
             passages=[ScoredPassage(id=id_, score=1 / place) for place, id_ in enumerate(best, start=1)],
             titles=[titles[id_] for id_ in best],
         )
-        return {
-            "found": [Found(entity=demand["entity"], queries=queries, passages=best, recalled=recalled[:most])],
-        }
+        listed = recalled[: max(most, LISTED)]
+        return {"found": [Found(entity=demand["entity"], queries=queries, passages=best, recalled=listed)]}
 
 
 def wanted(demand: Demand) -> str:

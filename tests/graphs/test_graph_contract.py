@@ -87,6 +87,13 @@ async def test_the_result_is_the_declared_output_and_nothing_else(graph: Any) ->
     assert NAMES <= declared <= NAMES | OWN
 
 
+@pytest.mark.parametrize("context", [{"top_k": 3}, {"search": "bm25"}, {"top_k": 3, "search": "bm25"}])
+def test_at_least_ten_passages_are_listed_and_none_twice(graph: Any, context: dict[str, Any]) -> None:
+    listed = [passage["id"] for passage in graph.invoke({"question": "Anstrey?"}, context=QUICK | context)["passages"]]
+
+    assert len(set(listed)) == len(listed) >= 10
+
+
 def test_the_schemas_studio_shows_are_there(graph: Any) -> None:
     assert graph.get_input_jsonschema()["required"] == ["question"]
     assert set(graph.get_output_jsonschema()["properties"]) >= NAMES

@@ -116,7 +116,7 @@ def test_single_shot_rag_retrieves_once_and_reads(kb: KnowledgeBase) -> None:
 
     ends = ["read_passages", "find_support", "conclude"]
     assert nodes == ["receive_question", "retrieve", "rank_passages", *ends]
-    assert [passage["id"] for passage in result["passages"]] == [found["id"] for found in kb.search(QUESTION, 4)]
+    assert [passage["id"] for passage in result["passages"]] == [found["id"] for found in kb.search(QUESTION)]
     assert len(values(model, "answer_from_passages")[0]["passages"]) == 4
     assert {evidence["sentence"] for evidence in result["evidence"]} >= {"Vint was born in Pellworth."}
     assert [step["query"] for step in result["trace"]] == [QUESTION]
@@ -125,7 +125,25 @@ def test_single_shot_rag_retrieves_once_and_reads(kb: KnowledgeBase) -> None:
 def test_single_shot_rag_can_read_fewer_than_it_retrieves(kb: KnowledgeBase) -> None:
     model = ScriptedModel.of([say("Pellworth")])
 
-    _, result = visit(create_native_rag, kb, model, {"top_k": 5, "read_k": 3})
+    visit(create_native_rag, kb, model, {"top_k": 5, "read_k": 3})
 
     assert len(values(model, "answer_from_passages")[0]["passages"]) == 3
-    assert len(result["passages"]) == 5
+
+
+def test_what_words_do_not_find_is_listed_by_meaning(kb: KnowledgeBase) -> None:
+    model = ScriptedModel.of([say("Pellworth")])
+    by_words, by_meaning = ([found["id"] for found in kb.search(QUESTION, by=by)] for by in ("bm25", "dense"))
+
+    _, result = visit(create_native_rag, kb, model, {"search": "bm25"})
+
+    assert len(by_words) == len(values(model, "answer_from_passages")[0]["passages"]) < len(by_meaning)
+    rest = [id_ for id_ in by_meaning if id_ not in by_words]
+    assert [passage["id"] for passage in result["passages"]] == by_words + rest
+
+
+def test_words_are_enough_where_the_embedder_is_not_at_hand(kb: KnowledgeBase) -> None:
+    with KnowledgeBase.open(kb.path) as unembedded:
+        _, result = visit(create_native_rag, unembedded, ScriptedModel.of([say("Pellworth")]), {"search": "bm25"})
+
+    assert result["answer"] == "Pellworth"
+    assert [passage["id"] for passage in result["passages"]] == [hit["id"] for hit in kb.search(QUESTION, by="bm25")]
