@@ -193,6 +193,7 @@ def test_passages_without_triples_are_told(tmp_path: Path) -> None:
     said = run("index", write(tmp_path / "docs", files), "--kb", tmp_path / "kb").stderr
 
     assert re.search(r"warning: 6 passages \(('heron \d', ){5}\.\.\.\) gave no triples: they are found by ", said)
+    assert said.count("gave no triples") == 1
 
 
 def test_triples_can_be_read_by_a_model_and_embedded_at_once(tmp_path: Path) -> None:

@@ -162,10 +162,13 @@ def test_a_passage_that_the_model_does_not_take_is_counted_and_passed_over(
         assert kb.info()["passages_to_extract"] == 1
 
 
-def test_a_passage_without_facts_is_counted_and_not_read_again(tmp_path: Path, documents: Documents) -> None:
+def test_passages_without_facts_are_counted_told_of_and_not_read_again(
+    tmp_path: Path, documents: Documents, caplog: pytest.LogCaptureFixture
+) -> None:
     model = ScriptedModel.of(lambda prompt, values: '{"entities": [], "triples": []}')
     with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=ModelExtractor(model)) as kb:
         assert kb.add(documents, progress=False)["without_triples"] == 8
+        assert [message.split(" (")[0] for message in caplog.messages] == ["8 passages"]
         assert kb.add(documents, progress=False)["without_triples"] == 8
         assert kb.info()["passages_without_triples"] == 8
     assert len(model.received) == 16

@@ -13,7 +13,7 @@ PACKAGE = "langgraph_rag"
 
 LAYERS = [
     {"records", "arguments", "characters", "matching", "reasoning", "background", "gate", "machine", "bindings"},
-    {"errors", "context", "refusals"},
+    {"errors", "context", "refusals", "naming"},
     {"prompts", "tools", "metering", "response_cache", "streaming"},
     {"connections", "provider_errors", "transformers_model"},
     {"llm", "offline"},

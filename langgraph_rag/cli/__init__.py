@@ -1,5 +1,6 @@
 """The command line: `langgraph-rag index | delete | ask | chat | info | methods | eval | demo`."""
 
+import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -19,6 +20,16 @@ app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_comp
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
 
 
+class _Shown(logging.Handler):
+    """Shows what the package logs as commands show their own warnings."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        typer.echo(f"{record.levelname.lower()}: {self.format(record)}", err=True)
+
+
+_shown = _Shown(logging.WARNING)
+
+
 def _tell_version(wanted: bool) -> None:
     if wanted:
         typer.echo(metadata.version("langgraph-rag"))
@@ -32,6 +43,7 @@ def _program(
     ] = False,
 ) -> None:
     """Multi-hop question answering over your own documents."""
+    logging.getLogger("langgraph_rag").addHandler(_shown)
 
 
 app.command()(index)

@@ -9,7 +9,6 @@ import typer
 from langchain_core.language_models import BaseChatModel
 from tqdm.auto import tqdm
 
-from langgraph_rag.cli.naming import first_few
 from langgraph_rag.cli.options import (
     DEFAULTS,
     Cache,
@@ -29,6 +28,7 @@ from langgraph_rag.evaluation.report import Summary, overview, summarise, write_
 from langgraph_rag.evaluation.runner import evaluate
 from langgraph_rag.methods import create, named
 from langgraph_rag.models import load_model
+from langgraph_rag.naming import first_few
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 _NAMED = 5  # ids at most

@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from langgraph_rag.cli.naming import first_few
 from langgraph_rag.cli.options import Cache, EmbeddingsName, KbFolder, embedder
 from langgraph_rag.cli.properties import show_properties
 from langgraph_rag.errors import DocumentError, KnowledgeBaseError
 from langgraph_rag.models import load_model
+from langgraph_rag.naming import first_few
 from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.records import Passage
 from langgraph_rag.tools.documents import to_passages
@@ -20,7 +20,7 @@ from langgraph_rag.tools.extraction import ReadBefore, RuleExtractor, TripleExtr
 from langgraph_rag.tools.files import READABLE, listed, of_other_kinds, otherwise_named, read_what_can_be, vanished
 from langgraph_rag.tools.knowledge_base import Added, Info, KnowledgeBase
 
-_KINDS, _BARREN, _MEANT = 8, 5, 3  # named at most
+_KINDS, _MEANT = 8, 3  # named at most
 
 
 def _path(given: str) -> Path:
@@ -79,7 +79,6 @@ def index(
         _tell_known_otherwise(base, sources)
         if embed_triples:
             base.embed_triples()
-        _tell_barren(base, documents)
         if added["failed"]:
             typer.echo(
                 f"warning: {added['failed']} passages could not be read: run index again to have them read.", err=True
@@ -154,17 +153,6 @@ def _update(base: KnowledgeBase, documents: Sequence[Passage], given: Iterable[P
     for source in vanished(base.sources(), given):
         typer.echo(f"{source} is gone: {base.delete(sources=[source])} passages removed.")
     return updated
-
-
-def _tell_barren(base: KnowledgeBase, documents: Sequence[Passage]) -> None:
-    barren = base.without_triples([passage["id"] for passage in documents])
-    if barren:
-        titles = [repr(passage["title"]) for passage in base.passages(barren[: _BARREN + 1])]
-        typer.echo(
-            f"warning: {len(barren)} passages ({first_few(titles, _BARREN)}) gave no triples: they are found by their "
-            "meaning and words, not by way of facts.",
-            err=True,
-        )
 
 
 def _tell_known_otherwise(base: KnowledgeBase, given: Sequence[Path]) -> None:

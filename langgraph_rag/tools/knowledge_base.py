@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -27,6 +28,7 @@ from langgraph_rag.errors import (
     KnowledgeBaseError,
     UnknownNameError,
 )
+from langgraph_rag.naming import first_few
 from langgraph_rag.records import FoundPassage, Passage, Record, ScoredPassage, Triple
 from langgraph_rag.tools.coalescer import Coalescer
 from langgraph_rag.tools.derived_graphs import DerivedGraphs
@@ -46,7 +48,9 @@ from langgraph_rag.tools.vector_index import FORKED, VectorIndex, open_vectors
 from langgraph_rag.tools.write_lock import LOCK, WriteLock
 
 T = TypeVar("T")
+_log = logging.getLogger(__name__)
 _REMEMBERED_PASSAGES = 2_000
+_NAMED = 5  # in a warning, at most
 _EXTRACTOR = "extractor"  # the property that says what read the triples last
 _UNREAD = "unread"  # and how many passages it could not read; earlier versions do not say
 
@@ -490,7 +494,14 @@ class KnowledgeBase:
         failed = run_in_background(self._reader.read(unread, self.extractor, progress=progress))
         self._records.set_meta(_EXTRACTOR, self.extractor.version)
         self._records.set_meta(_UNREAD, str(failed))
-        barren = self._records.barren([passage["id"] for passage in passages], self.extractor.version)
+        barren = self.without_triples([passage["id"] for passage in passages])
+        if barren:
+            titles = [repr(passage["title"]) for passage in self._records.passages(barren[: _NAMED + 1])]
+            _log.warning(
+                "%d passages (%s) gave no triples: they are found by their meaning and words, not by way of facts",
+                len(barren),
+                first_few(titles, _NAMED),
+            )
         return Added(added=added, unchanged=len(passages) - added, without_triples=len(barren), failed=failed)
 
     def _left_over(self, origins: Sequence[Origin]) -> list[Origin]:
