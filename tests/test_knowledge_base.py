@@ -69,6 +69,22 @@ def test_the_same_passage_given_twice_counts_once(empty_kb: KnowledgeBase, docum
     assert empty_kb.add([documents[0], documents[0]], progress=False)["added"] == 1
 
 
+@pytest.mark.parametrize("write", ["add", "update"])
+def test_a_long_text_with_an_id_is_kept_whole_and_told_of_once(
+    write: str, empty_kb: KnowledgeBase, caplog: pytest.LogCaptureFixture
+) -> None:
+    documents = [{"id": f"log-{words}", "text": "Herons wait. " * (words // 2)} for words in (400, 402, 600)]
+
+    for _ in range(2):
+        getattr(empty_kb, write)(documents, progress=False)
+
+    assert [len(record["text"].split()) for record in empty_kb.passages(["log-402", "log-600"])] == [402, 600]
+    told = [message for message in caplog.messages if "over 400 words" in message]
+    assert [message.split(" have")[0] for message in told] == [
+        "2 passages with an id of their own ('log-402', 'log-600')"
+    ]
+
+
 def test_adding_nothing_is_fine(empty_kb: KnowledgeBase) -> None:
     assert empty_kb.add([], progress=False)["added"] == 0
 

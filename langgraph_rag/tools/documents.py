@@ -1,6 +1,6 @@
 """Take documents in every accepted form and make passages of them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from langchain_core.documents import Document
@@ -14,6 +14,7 @@ from langgraph_rag.tools.record_store import content_hash
 from langgraph_rag.tools.topics import opening_of
 
 WORDS_PER_PASSAGE = 200
+LONG = 2 * WORDS_PER_PASSAGE  # of a passage with an id: most embedders read only the beginning of longer ones
 PLACE = "place in a file"  # the field with what messages call a document that was read from one
 _FIELDS = ("id", "title", "text", "source", PLACE)  # all others are metadata
 _LONGEST = 1_000_000  # characters of a passage: what spaCy takes at once
@@ -48,6 +49,11 @@ def to_passages(documents: Iterable[AnyDocument]) -> list[Passage]:
                 raise DuplicateIdError(f"{place}: id {passage['id']!r} was already given with another text ({there})")
             passages.setdefault((passage["id"], passage.get("source", "")), passage)
     return list(passages.values())
+
+
+def long_passages(passages: Sequence[Passage]) -> list[str]:
+    """Return the ids of the passages that are much longer than a document would have been split at."""
+    return [passage["id"] for passage in passages if len(passage["text"].split()) > LONG]
 
 
 def _fields(document: AnyDocument, number: int) -> Mapping[str, object]:

@@ -32,7 +32,7 @@ from langgraph_rag.naming import first_few
 from langgraph_rag.records import FoundPassage, Passage, Record, ScoredPassage, Triple
 from langgraph_rag.tools.coalescer import Coalescer
 from langgraph_rag.tools.derived_graphs import DerivedGraphs
-from langgraph_rag.tools.documents import AnyDocument, to_passages
+from langgraph_rag.tools.documents import LONG, AnyDocument, long_passages, to_passages
 from langgraph_rag.tools.embeddings import last_embedder, name_of
 from langgraph_rag.tools.entity_graph import EntityGraph
 from langgraph_rag.tools.extraction import TripleExtractor, last_extractor
@@ -213,6 +213,7 @@ class KnowledgeBase:
                     f"id {changed[0]['id']!r} is already stored with another text: update it to replace that "
                     "(`update`, on the command line `index --update`)"
                 )
+            _tell_long(new)
             self._indexer.store(new, progress=progress)
             self._records.add_origins(given)
             return self._read_out(passages, added=len(new), progress=progress)
@@ -235,6 +236,7 @@ class KnowledgeBase:
         passages, origins = _unique(given)
         with self._lock.writing:
             new, changed = self._indexer.compare(passages)
+            _tell_long([*new, *changed])
             self._indexer.store(new, progress=progress)
             self._indexer.replace(changed, progress=progress)
             self._records.add_origins(given)
@@ -575,6 +577,17 @@ def _as_found(record: Record, score: float) -> FoundPassage:
     if metadata := record.get("metadata"):
         found["metadata"] = metadata
     return found
+
+
+def _tell_long(passages: Sequence[Passage]) -> None:
+    if long := long_passages(passages):
+        _log.warning(
+            "%d passages with an id of their own (%s) have over %d words, of which most embedders read only the "
+            "beginning: leave out the id to have such a text split, or give it in parts",
+            len(long),
+            first_few([repr(id_) for id_ in long], _NAMED),
+            LONG,
+        )
 
 
 def _unique(passages: Sequence[Passage]) -> tuple[list[Passage], list[Origin]]:
