@@ -22,10 +22,12 @@ from langgraph_rag.errors import EmbedderError, KnowledgeBaseError
 from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.records import Record
+from langgraph_rag.tools import indexing
 from langgraph_rag.tools.extraction import Reading, RuleExtractor
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.search import SEARCHES
 from langgraph_rag.tools.sentence_embeddings import MiniLMEmbeddings
+from langgraph_rag.tools.text import TextPipeline, text_pipeline
 from langgraph_rag.tools.vectors import Matrix
 
 Documents = list[dict[str, str]]
@@ -83,6 +85,29 @@ def test_a_long_text_with_an_id_is_kept_whole_and_told_of_once(
     assert [message.split(" have")[0] for message in told] == [
         "2 passages with an id of their own ('log-402', 'log-600')"
     ]
+
+
+class Trained(TextPipeline):
+    """Stands in for a trained text pipeline: finds one phrase in every text."""
+
+    def _phrases(self, doc: object) -> list[str]:
+        return ["a noun chunk"]
+
+
+@pytest.mark.parametrize(("made_with", "phrases"), [("rules", ["Kell", "Norland"]), (None, ["a noun chunk"])])
+def test_passages_are_analysed_as_those_before_them_by_whatever_pipeline_is_installed_now(
+    kb: KnowledgeBase, made_with: str | None, phrases: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if made_with is None:  # by an earlier version, which did not note it
+        with kb._records._db.change():
+            kb._records._db.execute("DELETE FROM meta WHERE name = 'text_pipeline'")
+    trained = Trained("en_core_web_sm", text_pipeline("rules").nlp)
+    monkeypatch.setattr(indexing, "text_pipeline", lambda name: text_pipeline(name) if name else trained)
+
+    kb.add([{"id": "kell", "title": "Kell", "text": "Kell is an isle in Norland."}], progress=False)
+
+    assert kb.passages(["kell"])[0]["phrases"] == phrases
+    assert kb.info()["text_pipeline"] == (made_with or trained.name)
 
 
 def test_adding_nothing_is_fine(empty_kb: KnowledgeBase) -> None:

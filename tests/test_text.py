@@ -7,6 +7,7 @@ import pytest
 import spacy
 from spacy.tokens import Doc
 
+from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.tools.rule_triples import extract_triples
 from langgraph_rag.tools.spans import spot
 from langgraph_rag.tools.text import TextPipeline, text_pipeline
@@ -59,6 +60,21 @@ def test_the_pipeline_in_use_says_its_name() -> None:
     expected = "en_core_web_sm" if spacy.util.is_package("en_core_web_sm") else "rules"
     assert text_pipeline().name == expected
     assert text_pipeline() is text_pipeline()
+
+
+def test_rules_can_be_had_by_name_also_where_a_trained_pipeline_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spacy.util, "is_package", lambda _: True)
+
+    assert text_pipeline.__wrapped__("rules").name == "rules"
+
+
+def test_a_trained_pipeline_that_is_missing_is_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spacy.util, "is_package", lambda _: False)
+
+    with pytest.raises(
+        KnowledgeBaseError, match=r"en_core_web_sm, which is not installed: install it \(`python -m spacy"
+    ):
+        text_pipeline.__wrapped__("en_core_web_sm")
 
 
 # --- sentences and phrases by a trained pipeline ---------------------------------------------------------------------

@@ -14,7 +14,7 @@ from langgraph_rag.tools.embeddings import SAME_EMBEDDER, name_of
 from langgraph_rag.tools.record_store import RecordStore, content_hash
 from langgraph_rag.tools.sentence_embeddings import SentenceEmbeddings
 from langgraph_rag.tools.similarity import Similarity
-from langgraph_rag.tools.text import text_pipeline
+from langgraph_rag.tools.text import TextPipeline, text_pipeline
 from langgraph_rag.tools.vector_index import VectorIndex
 from langgraph_rag.tools.vectors import Matrix
 
@@ -69,17 +69,21 @@ class Indexer:
     ) -> None:
         """Analyse, embed and put passages; while one batch is embedded, the next one is analysed."""
         self.repair()
-        if passages and self._records.meta("embeddings") is None:
+        if not passages:
+            return
+        if self._records.meta("embeddings") is None:
             self._records.set_meta("embeddings_probe", ",".join(map(str, self._similarity.embed([_PROBE])[0])))
             self._records.set_meta("embeddings", self._embedder)
+        pipeline = text_pipeline(self._records.meta("text_pipeline"))  # one for all: another finds other phrases
+        self._records.set_meta("text_pipeline", pipeline.name)
         passages = sorted(passages, key=lambda passage: -len(passage["text"]))  # alike in length, a batch embeds faster
         with (
-            tqdm(total=len(passages), desc="indexing", unit="passage", disable=not progress or not passages) as bar,
+            tqdm(total=len(passages), desc="indexing", unit="passage", disable=not progress) as bar,
             ThreadPoolExecutor(1) as embedder,
         ):
             ahead: list[tuple[list[Record], Future[Matrix]]] = []
             for start in range(0, len(passages), BATCH):
-                records = _analysed(passages[start : start + BATCH])
+                records = _analysed(passages[start : start + BATCH], pipeline)
                 ahead.append((records, embedder.submit(self._embed, records)))
                 if len(ahead) > 1:
                     put(*ahead.pop(0))
@@ -148,8 +152,8 @@ class Indexer:
         self._vectors.put(ids, vectors)
 
 
-def _analysed(passages: Sequence[Passage]) -> list[Record]:
-    analyses = text_pipeline().analyse([passage["text"] for passage in passages])
+def _analysed(passages: Sequence[Passage], pipeline: TextPipeline) -> list[Record]:
+    analyses = pipeline.analyse([passage["text"] for passage in passages])
     return [
         Record(**passage, **analysis, hash=content_hash(passage["title"], passage["text"]))
         for passage, analysis in zip(passages, analyses, strict=True)

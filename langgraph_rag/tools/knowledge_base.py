@@ -201,7 +201,8 @@ class KnowledgeBase:
         Raises:
             DocumentError: when a document is empty or not a document; nothing is stored then.
             DuplicateIdError: when an id is given or stored with another text; nothing is stored then.
-            KnowledgeBaseError: when another process has the knowledge base open to change it.
+            KnowledgeBaseError: when another process has the knowledge base open to change it, or the spaCy model that
+                found its phrases is not installed.
         """
         self._check_writable()
         given = to_passages(documents)
@@ -229,7 +230,8 @@ class KnowledgeBase:
         Raises:
             DocumentError: when a document is empty or not a document; nothing is changed then.
             DuplicateIdError: when an id is given with two texts; nothing is changed then.
-            KnowledgeBaseError: when another process has the knowledge base open to change it.
+            KnowledgeBaseError: when another process has the knowledge base open to change it, or the spaCy model that
+                found its phrases is not installed.
         """
         self._check_writable()
         given = to_passages(documents)
@@ -358,7 +360,7 @@ class KnowledgeBase:
             triple_vectors=counts["triple_vectors"],
             embeddings=self._records.meta("embeddings") or name_of(self._embeddings),
             extractor=self.extractor.version,
-            text_pipeline=text_pipeline().name,
+            text_pipeline=self._records.meta("text_pipeline") or text_pipeline().name,
             vectors=self._vectors.place.name,
             format=FORMAT,
         )

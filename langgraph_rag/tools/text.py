@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypedDict
 
+from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.tools.spans import spot
 
-TRAINED_PIPELINE = "en_core_web_sm"
+TRAINED_PIPELINE, RULES = "en_core_web_sm", "rules"
 
 
 class Analysis(TypedDict):
@@ -35,7 +36,7 @@ class TextPipeline:
         return _sentences(self.nlp(text))
 
     def _phrases(self, doc: Any) -> list[str]:
-        if self.name == "rules":
+        if self.name == RULES:
             found = [span.text for sentence in _sentences(doc) for span in spot(sentence)]
         else:
             found = [chunk.text for chunk in doc.noun_chunks] + [entity.text for entity in doc.ents]
@@ -73,12 +74,24 @@ _LONGEST_ENDING = 8  # characters, more than an abbreviation with what is around
 
 
 @cache
-def text_pipeline() -> TextPipeline:
-    """Load the trained pipeline if it is installed, a blank one with a sentence rule otherwise."""
+def text_pipeline(name: str | None = None) -> TextPipeline:
+    """Load a pipeline by name, by default the trained one if it is installed, else a blank one with a sentence rule.
+
+    Raises:
+        KnowledgeBaseError: when the trained one was asked for and is not installed.
+    """
     import spacy
 
-    if spacy.util.is_package(TRAINED_PIPELINE):
-        return TextPipeline(TRAINED_PIPELINE, spacy.load(TRAINED_PIPELINE))
-    nlp = spacy.blank("en")
-    nlp.add_pipe("sentencizer")
-    return TextPipeline("rules", nlp)
+    trained = spacy.util.is_package(TRAINED_PIPELINE)
+    if name is None:
+        return text_pipeline(TRAINED_PIPELINE if trained else RULES)
+    if name == RULES:
+        nlp = spacy.blank("en")
+        nlp.add_pipe("sentencizer")
+        return TextPipeline(RULES, nlp)
+    if not trained:
+        raise KnowledgeBaseError(
+            f"sentences and phrases were found by spaCy's {name}, which is not installed: install it "
+            f"(`python -m spacy download {name}`), or index the documents again"
+        )
+    return TextPipeline(name, spacy.load(name))
