@@ -1,6 +1,7 @@
 """Multi-hop question answering as LangGraph state machines over one knowledge base."""
 
 from langgraph_rag.agents import as_tool, knowledge_base_tools
+from langgraph_rag.checkpoints import strict_serializer
 from langgraph_rag.context import Context
 from langgraph_rag.conversation import with_messages
 from langgraph_rag.errors import RagError, retry_on
@@ -37,5 +38,6 @@ __all__ = [
     "load_embeddings",
     "load_model",
     "retry_on",
+    "strict_serializer",
     "with_messages",
 ]

@@ -9,12 +9,11 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from langgraph_rag.checkpoints import checkpoints_in
+from langgraph_rag.checkpoints import checkpoints_in, strict_serializer
 
-STRICT = JsonPlusSerializer(allowed_msgpack_modules=None)
+STRICT = strict_serializer()
 
 
 @contextmanager

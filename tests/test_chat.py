@@ -5,10 +5,12 @@ import socket
 import sqlite3
 import sys
 from contextlib import closing
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.graph import START, StateGraph
 
 from langgraph_rag import Context, create_cirag, create_par_rag, load_model
 from langgraph_rag.chat import asking, evidence, serve, uploading
@@ -151,6 +153,24 @@ async def test_what_a_model_replies_is_kept_in_the_file_given(kb: KnowledgeBase,
 async def test_an_empty_knowledge_base_is_an_error(empty_kb: KnowledgeBase) -> None:
     with pytest.raises(EmptyKnowledgeBaseError):
         await happenings(Asking(create_cirag(load_model("offline"), empty_kb), Context()).ask(QUESTION))
+
+
+@dataclass
+class Pebble:
+    """What no graph here keeps."""
+
+    colour: str = "grey"
+
+
+async def test_checkpoints_of_a_question_are_read_strictly() -> None:
+    graph: Any = StateGraph(dict)
+    graph.add_node("keep", lambda _: {"kept": Pebble()})
+    graph.add_edge(START, "keep")
+
+    course = await happenings(Asking(graph, Context()).ask(QUESTION))
+
+    assert isinstance(course[-1], Answered)
+    assert course[-1].result == {"kept": asdict(Pebble())}
 
 
 # --- uploads ---------------------------------------------------------------------------------------------------------

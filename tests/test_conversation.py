@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Command
 
-from langgraph_rag import KnowledgeBase, create_par_rag, with_messages
+from langgraph_rag import KnowledgeBase, create_par_rag, strict_serializer, with_messages
 from langgraph_rag.errors import QuestionError
 from langgraph_rag.methods import METHODS, create, named
 from langgraph_rag.offline.model import OfflineModel
@@ -20,7 +19,7 @@ THREAD: Any = {"configurable": {"thread_id": "1"}}
 
 
 def saver() -> InMemorySaver:
-    return InMemorySaver(serde=JsonPlusSerializer(allowed_msgpack_modules=None))
+    return InMemorySaver(serde=strict_serializer())
 
 
 @pytest.mark.parametrize("name", named("ablations"))

@@ -8,6 +8,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
+from langgraph_rag.checkpoints import strict_serializer
 from langgraph_rag.context import Context
 from langgraph_rag.narration import narrate
 from langgraph_rag.prompts.par_rag import PlanStep
@@ -49,7 +50,8 @@ class Asking:
     """One question on its way through a graph, kept in memory between a plan and its approval."""
 
     def __init__(self, graph: Any, context: Context) -> None:
-        self._graph, self._context = graph.compile(checkpointer=InMemorySaver()), context
+        checkpoints = InMemorySaver(serde=strict_serializer())
+        self._graph, self._context = graph.compile(checkpointer=checkpoints), context
         self._thread: RunnableConfig = {"configurable": {"thread_id": "question"}}
 
     def ask(self, question: str) -> AsyncIterator[Happening]:

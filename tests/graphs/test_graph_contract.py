@@ -11,12 +11,11 @@ from fakes import asked_for
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.errors import GraphRecursionError
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
-from langgraph_rag import Context, Result, create_cirag, is_refusal, with_messages
+from langgraph_rag import Context, Result, create_cirag, is_refusal, strict_serializer, with_messages
 from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelCallError, QuestionError
 from langgraph_rag.machine import Machine
 from langgraph_rag.methods import METHODS, create, named
@@ -194,7 +193,7 @@ def test_nothing_of_an_earlier_question_shows_under_the_second(name: str, sample
 def test_a_run_survives_strict_checkpoints_with_a_stop_before_every_node(
     builder: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    strict = InMemorySaver(serde=JsonPlusSerializer(allowed_msgpack_modules=None))
+    strict = InMemorySaver(serde=strict_serializer())
     graph, thread = builder.compile(checkpointer=strict, interrupt_before="*"), {"configurable": {"thread_id": "1"}}
 
     with caplog.at_level(logging.WARNING, "langgraph"):
