@@ -663,7 +663,7 @@ async def test_a_judge_sees_the_question_the_accepted_answers_and_the_one_given(
 
 async def test_failures_of_the_judge_are_counted_apart_and_asked_again(tmp_path: Path) -> None:
     outcomes = await outcomes_of({**ANSWERS, "Who sailed?": RuntimeError("away")}, tmp_path)
-    failing = ScriptedModel.of([*verdicts(True), ConnectionError("the line is dead")])
+    failing = ScriptedModel.of([*verdicts(True), OSError("the line is dead")])
 
     first = await judge(failing, "strict", outcomes, tmp_path)
     summary = summarise(outcomes, first)

@@ -210,6 +210,7 @@ def test_a_run_survives_strict_checkpoints_with_a_stop_before_every_node(
 class StumblingModel(OfflineModel):
     """Breaks down at one of its calls, once."""
 
+    max_retries: int = 0
     calls: int = 0
     at: int = 2
 
