@@ -190,6 +190,14 @@ def test_the_replies_shown_as_examples_are_replies_the_prompt_accepts(prompt: Pr
         assert set(read_reply(example, prompt.reply).model_dump()) == set(prompt.reply.model_fields)
 
 
+def test_evidence_shown_as_example_answers_one_question_and_leads_on_with_another() -> None:
+    example = mgranrag.EXTRACT_EVIDENCE.instructions.split("\nReply: ")[1]
+
+    rows = read_reply(example, mgranrag.Extraction).evidence
+
+    assert [(row.full, row.partial) for row in rows] == [(["0"], []), (["1"], ["0"])]
+
+
 @pytest.mark.parametrize("unsaid", [{}, {"question": None}])
 def test_a_round_without_a_question_asks_none(unsaid: dict[str, None]) -> None:
     reply = read_reply(json.dumps({"thought": "Enough.", "facts": [DIRECTED], **unsaid}), cirag.Integration)

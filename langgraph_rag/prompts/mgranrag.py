@@ -27,7 +27,7 @@ class Decomposition(PromptReply):
 
 
 class EvidenceReply(PromptReply):
-    """A sentence that helps: its number, the questions it answers fully or partly, its key phrases."""
+    """A sentence that helps: its number, the questions it answers and those it is a step towards, its key phrases."""
 
     sentence: int | str
     full: list[int | str] = Field(default_factory=list)
@@ -77,8 +77,8 @@ DECOMPOSE = Prompt(
     instructions="""\
 Split a question into the simple questions to answer before it. Reply with JSON only, as in the examples.
 - thought: what to find out, in order
-- subqueries: five at most, without the question itself; empty if it is simple. Each is about one fact and clear on \
-its own: keep names, describe what is not known yet.
+- subqueries: five at most, none if it is simple; each asks for one fact and is clear on its own: keep names, \
+describe what is not known yet
 
 Question: Where was the architect of Mill Bridge born?
 Reply: {"thought": "The architect, then the birthplace.", "subqueries": ["Who was the architect of Mill Bridge?"]}
@@ -92,20 +92,22 @@ Reply: {"thought": "Compare dates.", "subqueries": ["When did Mill Bridge open?"
 EXTRACT_EVIDENCE = Prompt(
     name="extract_evidence",
     instructions=f"""\
-Find the numbered sentences that help to answer Q0, or the other questions on the way to it. {JSON_ONLY}
+Find the numbered sentences that help to answer Q0 or the questions on the way to it. {JSON_ONLY}
 - thought: briefly, what helps with which question, and what is open
-- evidence: a row for each sentence that really helps, at most 12, best first; may be empty. Its cells: number of the \
-sentence | questions it answers, alone or with other evidence | questions it only leads on with | its key names and \
-dates, copied, and the name meant by "he" or "it"
+- evidence: a row for each sentence that really helps, at most 12, best first, or none: its number | questions whose \
+answer it states | other questions it is a step towards | its key names and dates, copied, and names meant by pronouns
 
 Example
 # Mill Bridge
 1. It was designed by Ada Moss.
 
+# Ada Moss
+2. She was born in Bergen.
+
 Q0: Where was the architect of Mill Bridge born?
 Q1: Who was the architect of Mill Bridge?
-Reply: {{"thought": "1 answers Q1. Her birthplace is open.", "evidence": ["1 | 1 | 0 | Mill Bridge; \
-Ada Moss"]}}""",
+Reply: {{"thought": "1 answers Q1, then 2 answers Q0.", "evidence": ["2 | 0 | | Ada Moss; Bergen", "1 | 1 | 0 | \
+Mill Bridge; Ada Moss"]}}""",
     request="{known}{passages}\n\n{questions}",
     reply=Extraction,
     shortens="passages",
