@@ -190,6 +190,15 @@ def test_the_replies_shown_as_examples_are_replies_the_prompt_accepts(prompt: Pr
         assert set(read_reply(example, prompt.reply).model_dump()) == set(prompt.reply.model_fields)
 
 
+def test_a_plan_shown_as_example_looks_up_all_and_leaves_the_question_to_the_final_answer() -> None:
+    question, example = par_rag.PLAN.instructions.rpartition("\nQuestion: ")[2].split("\nReply: ")
+
+    steps = read_reply(example, par_rag.Plan).steps
+
+    assert {step.action for step in steps} == {"retrieve"}
+    assert question not in [step.question for step in steps]
+
+
 def test_evidence_shown_as_example_answers_one_question_and_leads_on_with_another() -> None:
     example = mgranrag.EXTRACT_EVIDENCE.instructions.split("\nReply: ")[1]
 

@@ -26,10 +26,9 @@ def plan(values: Values) -> dict[str, Any]:
     question = analyse(text)
     if question.compares:
         asked = [step for name in question.pair or () for step in questions_about(question, name)]
-        steps = [*(("retrieve", step) for step in asked), ("answer", text)]
     else:
-        steps = [("retrieve", step) for step in [*map(ask_for, descriptions(text)), text]]
-    return {"steps": [{"thought": "", "question": step, "action": action} for action, step in steps]}
+        asked = [*map(ask_for, descriptions(text)), text]
+    return {"steps": [{"thought": "", "question": step, "action": "retrieve"} for step in asked]}
 
 
 def act(values: Values) -> dict[str, Any]:

@@ -106,18 +106,17 @@ PLAN = Prompt(
     name="plan",
     instructions=f"""\
 Plan how to answer a question by looking things up: split it into the fewest sub-questions, one for each fact, in \
-order. A simple question is one step. A comparison looks up one side to its end, then the other; a side that is only \
-described is identified first. {JSON_ONLY}
+order; what they find is put together afterwards. A simple question is one step. A comparison looks up one side to its \
+end, then the other; a side that is only described is identified first. {JSON_ONLY}
 - thought: what the step is for, in a few words
 - question: can be searched for on its own, with names and descriptions in full, never "he" or "that city"; what \
 the step before finds will be put in for a description
-- action: "retrieve" to look it up, "answer" only to compare or combine earlier answers
+- action: "retrieve" to look it up, "answer" only where a later step needs earlier answers compared or combined
 
 Question: Who is older, the architect of Mill Bridge or Jon Hale?
 Reply: {{"steps": [{{"thought": "find the architect", "question": "Who was the architect of Mill Bridge?", "action": \
 "retrieve"}}, {{"thought": "one birth", "question": "When was the architect of Mill Bridge born?", "action": \
-"retrieve"}}, {{"thought": "other birth", "question": "When was Jon Hale born?", "action": "retrieve"}}, {{"thought": \
-"compare", "question": "Who is older, the architect of Mill Bridge or Jon Hale?", "action": "answer"}}]}}""",
+"retrieve"}}, {{"thought": "other birth", "question": "When was Jon Hale born?", "action": "retrieve"}}]}}""",
     request="At most {most} steps.\n\nQuestion: {question}",
     reply=Plan,
 )
