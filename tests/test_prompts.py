@@ -5,6 +5,7 @@
 
 import json
 import os
+import re
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 
 import langgraph_rag.prompts
 from langgraph_rag.llm import read_reply
+from langgraph_rag.nodes.citations import uncited
 from langgraph_rag.prompts import answering, cirag, dualrag, ircot, judging, kirag, mgranrag, par_rag
 from langgraph_rag.prompts.answering import TitledText
 from langgraph_rag.prompts.cirag import HistoryStep
@@ -197,6 +199,13 @@ def test_a_plan_shown_as_example_looks_up_all_and_leaves_the_question_to_the_fin
 
     assert {step.action for step in steps} == {"retrieve"}
     assert question not in [step.question for step in steps]
+
+
+def test_reviews_are_shown_as_examples_as_they_are_asked_for() -> None:
+    examples = re.findall(r"^Question: (.+)\nAnswer: (.+)\nReply: ", par_rag.REVIEW.instructions, re.MULTILINE)
+
+    assert len(examples) == par_rag.REVIEW.instructions.count("\nReply: ")
+    assert [answer for _, answer in examples] == [uncited(answer) for _, answer in examples]
 
 
 def test_evidence_shown_as_example_answers_one_question_and_leads_on_with_another() -> None:

@@ -161,11 +161,12 @@ Question: Where was Ada Moss born?
 Answer: Ada Moss was born in Oslo.
 Reply: {"status": "REVISED", "answer": "Ada Moss was born in Bergen [2]."}
 
+Question: Where was Ada Moss born?
 Answer: She was born in Bergen.
 Reply: {"status": "PASS"}
 
 Question: In which country was Ada Moss born?
-Answer: unknown; Ada Moss was born in Bergen [2].
+Answer: unknown; Ada Moss was born in Bergen.
 Reply: {"status": "UNCONFIDENT", "question": "In which country is Bergen?"}""",
     request="{sources}\n\nQuestion: {question}\nAnswer: {answer}",
     reply=Reviewed,
