@@ -269,6 +269,8 @@ def test_whatever_a_refusal_begins_with_may_become_one() -> None:
         "The question cannot be answered",
         "Unable to determine.",
         "unknown; the bridge was built in 1911",
+        "The sources do not say who directed it.",
+        "The context doesn't mention it.",
     ):
         assert is_refusal(refusal)
         assert all(may_become_refusal(refusal[:end]) for end in range(len(refusal) + 1))
@@ -281,6 +283,7 @@ def test_whatever_a_refusal_begins_with_may_become_one() -> None:
         "Canno",
         "Not Fade Away",
         "The Question",
+        "The documents do not exist",
     ):
         assert not is_refusal(answer)
 

@@ -14,7 +14,7 @@ from langgraph_rag.prompts.answering import TitledText
 from langgraph_rag.prompts.par_rag import CitedAnswer
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Evidence, Record, ScoredPassage
-from langgraph_rag.refusals import is_refusal
+from langgraph_rag.refusals import states_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.support import nearest_evidence, supporting_evidence
 
@@ -43,7 +43,7 @@ class Act:
         sources = [TitledText(title=passage["title"], text=passage["text"]) for passage in passages]
         reply = await ask(self.llm, self.prompt, question=state["query"], sources=sources)
         answer = uncited(reply.answer)
-        refused = is_refusal(answer)
+        refused = states_refusal(answer)
         positions = cited(reply.answer, len(passages), otherwise=0 if refused else UNCITED)
         evidence = [
             entry

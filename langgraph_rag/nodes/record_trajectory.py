@@ -9,7 +9,7 @@ from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.answering import TitledText
 from langgraph_rag.prompts.par_rag import PlanStep, Standing, Trajectory
 from langgraph_rag.records import Evidence, TraceStep
-from langgraph_rag.refusals import is_refusal
+from langgraph_rag.refusals import states_refusal
 
 
 class RecordInput(TypedDict):
@@ -76,4 +76,4 @@ def found_last(trajectories: list[Trajectory], place: int) -> list[Trajectory]:
 
 def found_so_far(trajectories: list[Trajectory], place: int) -> list[Trajectory]:
     """Return everything found, as in the authors' later code."""
-    return [trajectory for trajectory in trajectories if not is_refusal(trajectory["answer"])]
+    return [trajectory for trajectory in trajectories if not states_refusal(trajectory["answer"])]

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from langgraph_rag.context import Settings, context
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.records import Evidence, Triple
-from langgraph_rag.refusals import is_refusal
+from langgraph_rag.refusals import states_refusal
 from langgraph_rag.tools.fusion import fuse
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.spans import spot
@@ -42,7 +42,7 @@ class RetrieveFinely:
         """
         settings, question, answer = context(self.defaults), state["query"], state["interim"]
         both = f"{question} {answer}"
-        about = answer if any(span.kind == "name" for span in spot(answer)) and not is_refusal(answer) else both
+        about = answer if any(span.kind == "name" for span in spot(answer)) and not states_refusal(answer) else both
         by_meaning, by_graph = await asyncio.gather(
             self.kb.asearch(about, settings.top_k, by=settings.search),
             self.kb.anear_entities([question, answer], settings.top_k),

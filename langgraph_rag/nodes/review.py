@@ -14,7 +14,7 @@ from langgraph_rag.prompts.answering import TitledText
 from langgraph_rag.prompts.par_rag import Reviewed, Trajectory
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Evidence
-from langgraph_rag.refusals import is_refusal
+from langgraph_rag.refusals import states_refusal
 
 
 class ReviewInput(TypedDict):
@@ -43,7 +43,7 @@ class Review:
         reply = await ask(self.llm, self.prompt, question=state["query"], answer=state["interim"], sources=sources)
         update: dict[str, Any] = {"status": reply.status, "doubt": ""}
         better = uncited(reply.answer or "")
-        if reply.status == "REVISED" and is_refusal(better):  # nothing better came
+        if reply.status == "REVISED" and states_refusal(better):  # nothing better came
             update["status"] = "PASS"
         elif reply.status == "REVISED":
             new = [evidence for evidence in fine if evidence not in state["cited"]]

@@ -125,8 +125,8 @@ ACT = Prompt(
     name="act",
     instructions="""\
 Answer a question from the numbered sources alone, in one short sentence that names what it is about, with the number \
-of each source used in brackets. If they do not tell: unknown, and what comes closest, if anything. Reply with JSON \
-only, as in the examples.
+of each source used in brackets. If they do not tell, begin with "unknown; " and add what comes closest, if anything. \
+Reply with JSON only, as in the examples.
 
 [1] Mill: Mill is a town.
 [2] Mill Bridge: It was designed by Ada Moss.

@@ -17,6 +17,7 @@ from running import values, visited
 
 from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelOutputError, QuestionError, UnknownNameError
 from langgraph_rag.graphs.par_rag import ParRagResult, create_par_rag
+from langgraph_rag.refusals import states_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 QUESTION = "In which country lies the birthplace of the director of The Salt Road?"
@@ -138,6 +139,7 @@ def test_the_result_is_of_the_declared_types(kb: KnowledgeBase) -> None:
         ("Orla Vint [0][5]", [0, 1, 2], 2),
         ("Orla Vint", [0, 1, 2], 0),
         ("unknown", [], 0),
+        ("The director is not stated in the sources.", [], 0),
         ("unknown; there is a road [2]", [1], 0),
     ],
 )
@@ -178,6 +180,25 @@ def test_the_model_is_shown_as_many_passages_as_the_context_says(kb: KnowledgeBa
     visit(kb, models[1], {"read_k": 2})
 
     assert [len(values(model, "act")[0]["sources"]) for model in models] == [4, 2]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "refuses"),
+    [
+        ("The director of The Salt Road is unknown.", True),
+        ("The date when Orla Vint was born is not stated; she lived in Pellworth", True),
+        ("Casper Holm's birthplace is not mentioned in the passages.", True),
+        ("unknown; Orla Vint wrote it", True),
+        ("Orla Vint", False),
+        ("It was The Unknown.", False),
+        ("The film is Unknown", False),
+        ("It was Orla Vint, whose birthplace is unknown.", False),
+        ("Orla Vint directed it and her birthplace is unknown.", False),
+        ("Orla Vint is unknown to most.", False),
+    ],
+)
+def test_an_answer_that_is_a_sentence_can_say_that_there_is_none(sentence: str, refuses: bool) -> None:
+    assert states_refusal(sentence) == refuses
 
 
 # --- fine-grained retrieval and review -------------------------------------------------------------------------------
@@ -351,8 +372,9 @@ def test_a_plan_that_begins_with_an_answer_begins_with_retrieval(kb: KnowledgeBa
     assert nodes == [*FIRST, *STEP, *LAST]
 
 
-def test_nothing_is_refined_with_an_answer_that_is_none(kb: KnowledgeBase) -> None:
-    script = [planned(DIRECTOR, BIRTHPLACE), said("unknown"), PASS, said("Pellworth [1]"), PASS, final("Pellworth")]
+@pytest.mark.parametrize("answer", ["unknown", "The director of The Salt Road is unknown."])
+def test_nothing_is_refined_with_an_answer_that_is_none(kb: KnowledgeBase, answer: str) -> None:
+    script = [planned(DIRECTOR, BIRTHPLACE), said(answer), PASS, said("Pellworth [1]"), PASS, final("Pellworth")]
 
     nodes, result = visit(kb, ScriptedModel.of(script))
 
