@@ -136,6 +136,9 @@ def test_the_result_is_of_the_declared_types(kb: KnowledgeBase) -> None:
         ("Orla Vint [1].", [0], 0),
         ("Orla Vint [3], born in Pellworth [1][3].", [2, 0], 0),
         ("Orla Vint [1, 4]", [0, 3], 0),
+        ("Orla Vint [2-4]", [1, 2, 3], 0),
+        ("Orla Vint [1 and 3]", [0, 2], 0),
+        ("Orla Vint [Source 1, Source 2, and 4]", [0, 1, 3], 0),
         ("Orla Vint [0][5]", [0, 1, 2], 2),
         ("Orla Vint", [0, 1, 2], 0),
         ("unknown", [], 0),
@@ -153,6 +156,13 @@ def test_cited_passages_are_the_evidence_from_the_first_to_the_last(
     assert list(dict.fromkeys(e["passage_id"] for e in result["evidence"])) == [found[position] for position in cited]
     assert result["usage"]["dropped"] == dropped
     assert "[" not in result["trajectories"][0]["answer"]
+
+
+def test_a_year_in_brackets_is_no_citation(kb: KnowledgeBase) -> None:
+    result = run(kb, [planned(DIRECTOR), said("Orla Vint [1990] directed it [2]."), PASS, final("Orla Vint")])
+
+    assert result["trajectories"][0]["answer"] == "Orla Vint [1990] directed it."
+    assert result["usage"]["dropped"] == 0
 
 
 def test_the_evidence_is_the_sentence_that_supports_the_answer(kb: KnowledgeBase) -> None:
