@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from langchain_core.messages.ai import UsageMetadata
 
@@ -12,6 +13,7 @@ from langgraph_rag.context import Context, context
 from langgraph_rag.errors import BudgetReachedError
 from langgraph_rag.records import Limit, Usage, no_usage, tokens_spent
 
+T = TypeVar("T")
 _WORKING_SHARE = 0.75  # of tokens and time; the rest is kept for the answer
 
 
@@ -109,8 +111,14 @@ def current_meter() -> Meter:
 
 
 def count_dropped(number: int) -> None:
-    """Count items a model returned that match nothing it was shown."""
+    """Count items a model returned that are not used: they match nothing it was shown, or are too many."""
     current_meter().usage["dropped"] += number
+
+
+def first_of(items: list[T], number: int) -> list[T]:
+    """Return the first items that a model gave, and count the others as dropped."""
+    count_dropped(len(items[number:]))
+    return items[:number]
 
 
 def stop(limit: Limit) -> None:

@@ -102,10 +102,10 @@ Limit = Literal["max_model_calls", "max_tokens", "deadline_s"]
 class Usage(TypedDict):
     """What a question cost, and the limit that ended its search for an answer, if one did.
 
-    `repairs` are replies asked for again, `dropped` items a model made up, `left_out` items that had to be left out of
-    prompts that were too long for it. Tokens are the model's own count; `estimated_tokens` are those of calls for which
-    it gave none. `seconds` is the time in which nodes ran, counted once where they ran side by side; `ended_at` is the
-    Unix time at which the last one ended.
+    `repairs` are replies asked for again, `dropped` items a model made up or gave beyond what is
+    taken, `left_out` items that had to be left out of prompts that were too long for it. Tokens are the model's own
+    count; `estimated_tokens` are those of calls for which it gave none. `seconds` is the time in which nodes ran,
+    counted once where they ran side by side; `ended_at` is the Unix time at which the last one ended.
     """
 
     calls: int

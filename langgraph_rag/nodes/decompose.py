@@ -8,6 +8,7 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.llm import ask
 from langgraph_rag.matching import normalise
+from langgraph_rag.metering import first_of
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.mgranrag import Decomposition
 from langgraph_rag.prompts.prompt import Prompt
@@ -34,6 +35,6 @@ class Decompose:
         distinct = {normalise(subquery): subquery.strip() for subquery in reversed(reply.subqueries)}
         for form in ("", normalise(state["question"])):
             distinct.pop(form, None)
-        subqueries = list(reversed(distinct.values()))[:_MOST]
+        subqueries = first_of(list(reversed(distinct.values())), _MOST)
         emit("decompose", thought=reply.thought, subqueries=subqueries)
         return {"subqueries": subqueries}

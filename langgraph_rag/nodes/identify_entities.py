@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.llm import ask
 from langgraph_rag.matching import normalise
-from langgraph_rag.metering import count_dropped
+from langgraph_rag.metering import count_dropped, first_of
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.dualrag import Demands, EntityQueries, OutlineEntry
 from langgraph_rag.prompts.prompt import Prompt
@@ -54,8 +54,8 @@ class IdentifyEntities:
             names=names,
             thoughts=state["thoughts"],
         )
-        demands = _linked(reply.entities, names)
-        return _begin_step("identify_entities", state, demands[:_MOST_ENTITIES] or [_thought_as_query(state)])
+        demands = first_of(_linked(reply.entities, names), _MOST_ENTITIES)
+        return _begin_step("identify_entities", state, demands or [_thought_as_query(state)])
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,10 @@ def _linked(entities: list[EntityQueries], names: list[str]) -> list[Demand]:
             continue
         spelling.setdefault(form, asked.entity)
         queries.setdefault(form, {}).update(wanted)
-    return [Demand(entity=spelling[form], queries=[*q.values()][:_MOST_QUERIES]) for form, q in queries.items()]
+    return [
+        Demand(entity=spelling[form], queries=first_of(list(wanted.values()), _MOST_QUERIES))
+        for form, wanted in queries.items()
+    ]
 
 
 def _thought_as_query(state: IdentifyInput) -> Demand:

@@ -9,6 +9,7 @@ from langchain_core.language_models import BaseChatModel
 from langgraph_rag.context import Settings, context
 from langgraph_rag.errors import ModelOutputError
 from langgraph_rag.llm import ask
+from langgraph_rag.metering import first_of
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.receive_question import QuestionInput
 from langgraph_rag.prompts.par_rag import Plan, PlanStep, StepReply
@@ -46,7 +47,7 @@ class MakePlan:
         question, most = state["question"], context(self.defaults).max_steps
         try:
             reply = await ask(self.llm, self.prompt, question=question, most=most)
-            plan = [as_step(step) for step in reply.steps if step.question][:most]
+            plan = first_of([as_step(step) for step in reply.steps if step.question], most)
         except ModelOutputError as error:
             _log.warning("the question is asked in one step: %s", error)
             plan = []

@@ -297,10 +297,11 @@ def test_no_more_than_eight_entities_are_looked_up_at_once(films: KnowledgeBase)
     demand = name([(f"Film {n}", [f"film {q}" for q in range(20)]) for n in range(20)])
     model = ScriptedModel.of(Actor([think("1"), think("2", more=False)], [demand]))
 
-    nodes, _ = visit(films, model)
+    nodes, result = visit(films, model)
 
     assert nodes.count("retrieve") == 8
     assert {len(request["queries"]) for request in values(model, "summarize")} == {8}
+    assert result["usage"]["dropped"] == 12 * 20 + 12  # queries, then entities
 
 
 # --- documents -------------------------------------------------------------------------------------------------------

@@ -201,6 +201,20 @@ def test_sub_queries_that_repeat_the_question_or_each_other_are_left_out(kb: Kno
     assert states(kb, script)["subqueries"] == ["A?", "B?"]
 
 
+def test_sub_queries_after_the_eighth_are_dropped_and_counted(kb: KnowledgeBase) -> None:
+    reader = Reader({})
+
+    def script(prompt: str, values: Mapping[str, Any]) -> str:
+        if prompt == "decompose":
+            return json.dumps({"thought": "", "subqueries": [f"What is {number}?" for number in range(10)]})
+        return reader(prompt, values)
+
+    state = states(kb, script)
+
+    assert len(state["subqueries"]) == 8
+    assert state["usage"]["dropped"] == 2
+
+
 # --- evidence --------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("full", "partial", "subqueries", "score"),

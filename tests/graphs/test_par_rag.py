@@ -332,7 +332,10 @@ def test_a_plan_has_no_more_steps_than_allowed(kb: KnowledgeBase, context: Mappi
         replies = {"plan": planned(*(f"What is {n}?" for n in range(9))), "act": said("Vint [1]"), "review": PASS}
         return replies.get(prompt) or (final("Vint") if prompt == "answer_from_trajectories" else refined("Who?"))
 
-    assert len(run(kb, long_winded, context)["trace"]) == most
+    result = run(kb, long_winded, context)
+
+    assert len(result["trace"]) == most
+    assert result["usage"]["dropped"] == 9 - most
 
 
 def test_a_last_step_that_only_answers_is_left_to_the_final_answer(kb: KnowledgeBase) -> None:
