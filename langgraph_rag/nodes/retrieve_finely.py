@@ -1,7 +1,7 @@
 """PAR RAG's fine-grained retrieval (sections 3.3 and 3.6): with the interim answer, by vectors and by the graph."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,11 +9,12 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.context import Settings, context
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.records import Evidence, Triple
+from langgraph_rag.records import Evidence, Record, Triple
 from langgraph_rag.refusals import states_refusal
 from langgraph_rag.tools.fusion import fuse
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.spans import spot
+from langgraph_rag.tools.support import nearest_evidence
 
 
 class RetrieveFinelyInput(TypedDict):
@@ -27,56 +28,76 @@ class RetrieveFinelyInput(TypedDict):
 
 @dataclass(frozen=True)
 class RetrieveFinely:
-    """Gather the facts that an interim answer is to be checked against, each as the sentence that states it."""
+    """Gather the sentences that an interim answer is to be checked against."""
 
     kb: KnowledgeBase
     defaults: Settings
 
     async def __call__(self, state: RetrieveFinelyInput) -> dict[str, Any]:
-        """Return at most `max_candidates` sources: what the answer cites, then the facts most like question and answer.
+        """Return at most `max_candidates` sources: what the answer cites, then what is most like question and answer.
 
-        What it cites takes no more than half of the places while there are facts for the others: no answer is checked
-        against its own sources alone. Facts come from the cited passages and from the best of two rankings, fused:
+        What it cites takes no more than half of the places while there are sources for the others: no answer is checked
+        against its own sources alone. These come from the cited passages and from the best of two rankings, fused:
         passages found with the answer (E(a)), and passages nearest in the triple graph to the entities of question and
         answer (KG(a)).
         """
         settings, question, answer = context(self.defaults), state["query"], state["interim"]
-        both = f"{question} {answer}"
-        about = answer if any(span.kind == "name" for span in spot(answer)) and not states_refusal(answer) else both
+        both, most = f"{question} {answer}", settings.max_candidates or 0
+        names = any(span.kind == "name" for span in spot(answer)) and not states_refusal(answer)
         by_meaning, by_graph = await asyncio.gather(
-            self.kb.asearch(about, settings.top_k, by=settings.search),
+            self.kb.asearch(answer if names else both, settings.top_k, by=settings.search),
             self.kb.anear_entities([question, answer], settings.top_k),
         )
         found = [passage["id"] for passage in fuse([by_meaning, by_graph], settings.top_k)]
-        triples = await self.kb.atriples([*(evidence["passage_id"] for evidence in state["cited"]), *found])
-        scores = await self.kb.rank(both, [entry["triple"] for entry in triples]) if triples else []
-        order = sorted(range(len(triples)), key=lambda position: -scores[position])
-        stated = await self._stated([triples[position] for position in order], state["step"])
-        fine = _checking(state["cited"], stated, settings.max_candidates or 0)
+        ids = list(dict.fromkeys([*(evidence["passage_id"] for evidence in state["cited"]), *found]))
+        fine = _checking(state["cited"], await self._told(both, ids, state["step"], most), most)
         emit("retrieve_finely", step=state["step"], passages=found, by_graph=len(by_graph), sources=len(fine))
         return {"fine_sources": fine}
 
-    async def _stated(self, triples: list[Triple], step: int) -> list[Evidence]:
-        """Return each fact with the first sentence that states it."""
-        sources = [(entry["triple"], entry["sources"][0]) for entry in triples]
-        records = {record["id"]: record for record in await self.kb.apassages([s["passage_id"] for _, s in sources])}
-        return [
-            Evidence(
-                triple=triple,
-                sentence=records[source["passage_id"]]["sentences"][source["sentences"][0]],
-                passage_id=source["passage_id"],
-                title=records[source["passage_id"]]["title"],
-                step=step,
-            )
-            for triple, source in sources
-            if source["passage_id"] in records and source["sentences"]
-        ]
+    async def _told(self, query: str, ids: Sequence[str], step: int, enough: int) -> list[Evidence]:
+        """Return the sentences of passages that state facts, those of facts most like the query first.
+
+        Among them is the sentence nearest to the query of each passage that states none, or of all where the facts are
+        not enough; it counts as much as its passage is like the query.
+        """
+        records = {record["id"]: record for record in await self.kb.apassages(ids)}
+        triples = await self.kb.atriples(ids)
+        facts = [entry for triple in triples for entry in _stated(triple, records, step)]
+        stating = {source["passage_id"] for triple in triples for source in triple["sources"] if source["sentences"]}
+        others = [id_ for id_ in records if id_ not in stating or len(set(map(_place, facts))) < enough]
+        nearest = [entry for id_ in others for entry in nearest_evidence(query, records[id_], step)]
+        scores = await self.kb.rank(query, [fact["triple"] for fact in facts]) if facts else []
+        alike = await self.kb.rank_passages(query, others) if others else {}
+        scores += [alike.get(entry["passage_id"], 0.0) for entry in nearest]
+        ranked = sorted(zip(scores, [*facts, *nearest], strict=True), key=lambda pair: -pair[0])
+        return [entry for _, entry in ranked]
 
 
-def _checking(cited: Sequence[Evidence], facts: Sequence[Evidence], most: int) -> list[Evidence]:
-    """Return what is cited, then facts, each sentence once."""
-    own = {(evidence["passage_id"], evidence["sentence"]): evidence for evidence in cited}
-    others = {(evidence["passage_id"], evidence["sentence"]): evidence for evidence in reversed(facts)}
+def _stated(triple: Triple, records: Mapping[str, Record], step: int) -> list[Evidence]:
+    """Return a fact with each of the sentences that state it together."""
+    source = triple["sources"][0]
+    passages = [records[source["passage_id"]]] if source["passage_id"] in records else []  # it may be deleted meanwhile
+    return [
+        Evidence(
+            triple=triple["triple"],
+            sentence=passage["sentences"][position],
+            passage_id=passage["id"],
+            title=passage["title"],
+            step=step,
+        )
+        for passage in passages
+        for position in source["sentences"]
+    ]
+
+
+def _place(evidence: Evidence) -> tuple[str, str]:
+    return evidence["passage_id"], evidence["sentence"]
+
+
+def _checking(cited: Sequence[Evidence], told: Sequence[Evidence], most: int) -> list[Evidence]:
+    """Return what is cited, then what else is told, each sentence once."""
+    own = {_place(evidence): evidence for evidence in cited}
+    others = {_place(evidence): evidence for evidence in reversed(told)}
     new = [evidence for place, evidence in reversed(others.items()) if place not in own]
     kept = list(own.values())[: max(most // 2, most - len(new))]
     return [*kept, *new[: most - len(kept)]]
