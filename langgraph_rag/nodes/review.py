@@ -44,7 +44,8 @@ class Review:
         update: dict[str, Any] = {"status": reply.status, "doubt": ""}
         better = uncited(reply.answer or "")
         if reply.status == "REVISED" and states_refusal(better):  # nothing better came
-            update["status"] = "PASS"
+            rejected = better and not states_refusal(state["interim"])
+            update["status"] = "UNCONFIDENT" if rejected else "PASS"
         elif reply.status == "REVISED":
             new = [evidence for evidence in fine if evidence not in state["cited"]]
             supporting = [fine[position] for position in cited(reply.answer or "", len(fine))]

@@ -320,13 +320,26 @@ def test_a_revised_answer_takes_the_place_of_the_first_with_its_own_evidence(kb:
     assert [e["sentence"] for e in result["evidence"]] == ["The Salt Road is a 1968 drama film directed by Orla Vint."]
 
 
-@pytest.mark.parametrize("answer", [None, "", "unknown", "unknown; Casper Holm produced it [1]"])
-def test_a_revision_to_nothing_leaves_the_answer(kb: KnowledgeBase, answer: str | None) -> None:
-    revised = reviewed("REVISED", answer=answer)
+@pytest.mark.parametrize(
+    ("answer", "better", "status"),
+    [
+        ("Orla Vint", None, "PASS"),
+        ("Orla Vint", "", "PASS"),
+        ("Orla Vint", "unknown", "UNCONFIDENT"),
+        ("Orla Vint", "unknown; Casper Holm produced it [1]", "UNCONFIDENT"),
+        ("Orla Vint", "The director is unknown.", "UNCONFIDENT"),
+        ("unknown", "unknown", "PASS"),
+    ],
+)
+def test_a_revision_to_nothing_leaves_the_answer_and_doubts_what_it_rejects(
+    kb: KnowledgeBase, answer: str, better: str | None, status: str
+) -> None:
+    revised = reviewed("REVISED", answer=better)
 
-    result = run(kb, [planned(DIRECTOR), said("Orla Vint [1]"), revised, final("Orla Vint")])
+    nodes, result = visit(kb, ScriptedModel.of([planned(DIRECTOR), said(answer), revised, final("Orla Vint")]))
 
-    assert [(t["answer"], t["status"]) for t in result["trajectories"]] == [("Orla Vint", "PASS")]
+    assert nodes == [*FIRST, *STEP, *LAST]
+    assert [(t["answer"], t["status"]) for t in result["trajectories"]] == [(answer, status)]
 
 
 def test_a_doubt_is_followed_once_and_then_kept_as_a_mark(kb: KnowledgeBase) -> None:
