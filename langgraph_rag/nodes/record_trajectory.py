@@ -23,6 +23,7 @@ class RecordInput(TypedDict):
     cited: list[Evidence]
     status: Standing
     doubt: str
+    doubting: bool
     evidence: list[Evidence]
     trajectories: list[Trajectory]
     trace: list[TraceStep]
@@ -33,10 +34,17 @@ class RecordTrajectory:
     """Add this step to the chain; go on with the new question of a review, else with the plan's next step."""
 
     async def __call__(self, state: RecordInput) -> dict[str, Any]:
-        """Return the chain, the evidence, and what is asked next, empty where the plan is done."""
+        """Return the chain, the evidence, and what is asked next, empty where the plan is done.
+
+        An answer under doubt leaves both, with its sources, once the question that was to settle it has its answer.
+        """
         plan, place, doubt = state["plan"], state["place"], state["doubt"]
         following = place if doubt else place + 1
         query = doubt or (plan[following]["question"] if following < len(plan) else "")
+        earlier, evidence = state["trajectories"], state["evidence"]
+        if _settles(state):
+            earlier = earlier[:-1]
+            evidence = [entry for entry in evidence if entry["step"] != state["step"] - 1]
         trajectory = Trajectory(
             place=place,
             question=state["query"],
@@ -63,10 +71,16 @@ class RecordTrajectory:
             "place": following,
             "query": query,
             "doubting": bool(doubt),
-            "evidence": [*state["evidence"], *state["cited"]],
-            "trajectories": [*state["trajectories"], trajectory],
+            "evidence": [*evidence, *state["cited"]],
+            "trajectories": [*earlier, trajectory],
             "trace": [*state["trace"], step],
         }
+
+
+def _settles(state: RecordInput) -> bool:
+    """Tell whether this step answers what was asked because of doubt about the answer before."""
+    confirmed = state["status"] in ("PASS", "REVISED") and not states_refusal(state["interim"])
+    return state["doubting"] and confirmed and not states_refusal(state["trajectories"][-1]["answer"])
 
 
 def found_last(trajectories: list[Trajectory], place: int) -> list[Trajectory]:

@@ -359,6 +359,32 @@ def test_a_doubt_is_followed_once_and_then_kept_as_a_mark(kb: KnowledgeBase) -> 
     assert model.received[-1][1].text.count("(unconfirmed)") == 2
 
 
+@pytest.mark.parametrize("settled", [PASS, reviewed("REVISED", answer="Orla Vint made it [1].")])
+def test_a_doubted_answer_is_left_out_once_its_doubt_is_settled(kb: KnowledgeBase, settled: str) -> None:
+    doubt = reviewed("UNCONFIDENT", question="Who made The Salt Road?")
+    script = [planned(DIRECTOR, BIRTHPLACE), said("Holm [4]"), doubt, said("Orla Vint made it [1]."), settled]
+    model = ScriptedModel.of([*script, refined(BIRTHPLACE_OF_VINT), said("Pellworth [1]"), PASS, final("Pellworth")])
+
+    _, result = visit(kb, model)
+
+    assert [t["answer"] for t in result["trajectories"]] == ["Orla Vint made it.", "Pellworth"]
+    assert [t["answer"] for t in values(model, "refine")[0]["found"]] == ["Orla Vint made it."]
+    assert {entry["step"] for entry in result["evidence"]} == {2, 3}
+    assert [step["step"] for step in result["trace"]] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(("doubted", "followed"), [("Holm [4]", "unknown"), ("unknown; Holm made it [4]", "Vint [1]")])
+def test_a_doubted_answer_stays_where_nothing_better_came_and_where_it_claims_nothing(
+    kb: KnowledgeBase, doubted: str, followed: str
+) -> None:
+    doubt = reviewed("UNCONFIDENT", question="Who made The Salt Road?")
+    script = [planned(DIRECTOR), said(doubted), doubt, said(followed), PASS, final("Orla Vint")]
+
+    result = run(kb, script)
+
+    assert [t["status"] for t in result["trajectories"]] == ["UNCONFIDENT", "PASS"]
+
+
 @pytest.mark.parametrize("question", [None, "", DIRECTOR, f" {DIRECTOR.upper()} "])
 def test_a_doubt_that_asks_nothing_new_is_only_marked(kb: KnowledgeBase, question: str | None) -> None:
     doubt = reviewed("UNCONFIDENT", question=question)
