@@ -8,6 +8,7 @@ from functools import lru_cache
 
 _NOT_WORD = re.compile(r"[\W_]+")
 _DIGITS = re.compile(r"\d+")
+_RANGE = re.compile(r"(\d+)(?:\s*[\u2013-]\s*(\d+))?")
 _SIMILAR = 0.85  # difflib ratio of two items
 _SIMILAR_PART = 0.8  # likewise, of two heads, relations or tails; names are short
 _LEADING = re.compile(r"^(?:(?:a|an|the|is|are|was|were|be|been|has|have|had)\s)+")  # articles and auxiliaries
@@ -17,6 +18,12 @@ _LEADING = re.compile(r"^(?:(?:a|an|the|is|are|was|were|be|been|has|have|had)\s)
 def normalise(text: str) -> str:
     """Return the form under which two spellings count as one: NFKC, case folded, punctuation as single spaces."""
     return _NOT_WORD.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
+
+
+def numbers_in(text: str) -> list[int]:
+    """Return the numbers that a text names, each once; 1-3 names three."""
+    ranges = ((int(first), int(last or first)) for first, last in _RANGE.findall(text))
+    return list(dict.fromkeys(number for first, last in ranges for number in range(first, last + 1)))
 
 
 def triple_key(triple: Sequence[str]) -> str:

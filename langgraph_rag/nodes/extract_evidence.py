@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.context import context
 from langgraph_rag.llm import ask
-from langgraph_rag.matching import normalise, resolve
+from langgraph_rag.matching import normalise, numbers_in, resolve
 from langgraph_rag.metering import count_dropped
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.answering import TitledText
@@ -22,6 +22,8 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 _CHARS_PER_TOKEN = 4
 _NUMBER = re.compile(r"\D{0,3}(\d+)\D{0,2}")  # 3, "3", "[3]", "Q3"
+_NUMBERS = re.compile(r"(?:sentences?)?\D{0,3}\d{1,3}(?:\W+(?:and\W+)?\d{1,3})*\D{0,2}", re.IGNORECASE)
+_COPIED = re.compile(r"(?:sentence)?\W*(\d{1,3})\W+(.+)", re.IGNORECASE | re.DOTALL)  # 3. It was designed ...
 
 
 class EvidenceUnit(TypedDict):
@@ -85,24 +87,23 @@ class ExtractEvidence:
         shown = f" {normalise(' '.join(told))} "
         units = []
         for entry in reply.evidence:
-            position = _sentence(entry.sentence, [sentence for _, sentence in sentences])
-            if position is None:
-                continue
-            record, sentence = sentences[position]
-            full, partial = _labels(entry, len(questions))
-            if full or partial:
-                units.append(
-                    EvidenceUnit(
-                        passage_id=record["id"],
-                        title=record["title"],
-                        sentence=sentence,
-                        full=full,
-                        partial=partial,
-                        phrases=_phrases(entry.phrases, shown),
-                        score=0.0,
-                        step=step,
-                    )
+            meant = _sentences(entry.sentence, [sentence for _, sentence in sentences])
+            full, partial = _labels(entry, len(questions)) if meant else ([], [])
+            phrases = _phrases(entry.phrases, shown) if full or partial else []
+            units += [
+                EvidenceUnit(
+                    passage_id=sentences[position][0]["id"],
+                    title=sentences[position][0]["title"],
+                    sentence=sentences[position][1],
+                    full=full,
+                    partial=partial,
+                    phrases=phrases,
+                    score=0.0,
+                    step=step,
                 )
+                for position in meant
+                if full or partial
+            ]
         return reply.thought, units
 
 
@@ -133,17 +134,22 @@ def _numbered(records: Sequence[Record]) -> list[NumberedText]:
     return texts
 
 
-def _sentence(given: int | str, sentences: Sequence[str]) -> int | None:
-    """Return the position of the sentence that is meant, by number or by wording; count one that is not there."""
-    if number := _NUMBER.fullmatch(str(given).strip()):
-        position = int(number[1]) - 1
-        if 0 <= position < len(sentences):
-            return position
-        count_dropped(1)
-        return None
-    positions, dropped = resolve([str(given)], sentences)
-    count_dropped(dropped)
-    return positions[0] if positions else None
+def _sentences(given: int | str, sentences: Sequence[str]) -> list[int]:
+    """Return the positions of the sentences that are meant, by number, by wording or both; count what is not there."""
+    text = str(given).strip()
+    if _NUMBERS.fullmatch(text):
+        numbers = numbers_in(text)
+        positions = [number - 1 for number in numbers if 1 <= number <= len(sentences)]
+        count_dropped(len(numbers) - len(positions))
+        return positions
+    if copied := _COPIED.fullmatch(text):
+        numbered = sentences[int(copied[1]) - 1 : int(copied[1])]
+        if any(normalise(sentence).startswith(normalise(copied[2])) for sentence in numbered):
+            return [int(copied[1]) - 1]
+    wordings = [text, copied[2]] if copied else [text]
+    positions = next((found for wording in wordings if (found := resolve([wording], sentences)[0])), [])
+    count_dropped(int(not positions))
+    return positions
 
 
 def _labels(entry: EvidenceReply, questions: int) -> tuple[list[int], list[int]]:

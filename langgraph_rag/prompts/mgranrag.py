@@ -39,7 +39,7 @@ def _read_row(row: object) -> object:
     """Read the row of a table, "sentence | full | partial | phrases", which costs half the tokens of an object."""
     if not isinstance(row, str):
         return row
-    sentence, full, partial, phrases = (*row.split("|", 3), "", "", "")[:4]
+    sentence, full, partial, phrases = (*row.strip(" |").split("|", 3), "", "", "")[:4]
     numbers = [re.findall(r"\d+", cell) for cell in (full, partial)]
     return {"sentence": sentence, "full": numbers[0], "partial": numbers[1], "phrases": phrases.split(";")}
 

@@ -250,6 +250,38 @@ def test_a_sentence_is_meant_by_its_number_or_its_wording(kb: KnowledgeBase, nam
 
 
 @pytest.mark.parametrize(
+    ("row", "meant"),
+    [
+        ("| 2 | 1 | 0 | Orla Vint |", [2]),
+        ("2 | 1", [2]),
+        ("Sentence 2 | 1 | 0 | Orla Vint", [2]),
+        ("2. {2} | 1 | 0 | Orla Vint", [2]),
+        ("[2] {2} | 1 | 0 | Orla Vint", [2]),
+        ("2. {2:.20} | 1 | 0 | Orla Vint", [2]),
+        ("2. {4} | 1 | 0 | Orla Vint", [4]),
+        ("{4} | 1 | 0 | Orla Vint", [4]),
+        ("1, 3 | 1 | 0 | Orla Vint", [1, 3]),
+        ("Sentences 1 and 3 | 1 | 0 |", [1, 3]),
+        ("1-3 | 1 | 0 |", [1, 2, 3]),
+        ("2. Nobody ever wrote this sentence anywhere. | 1 | 0 |", []),
+    ],
+)
+def test_rows_are_read_as_small_models_write_them(kb: KnowledgeBase, row: str, meant: list[int]) -> None:
+    reader, shown = Reader(), [""]
+
+    def script(prompt: str, values: Mapping[str, Any]) -> str:
+        if prompt != "extract_evidence":
+            return reader(prompt, values)
+        shown.extend(sentence for text in values["passages"] for sentence in text["sentences"])
+        return json.dumps({"thought": "", "evidence": [row.format(*shown)]})
+
+    state = states(kb, script)
+
+    assert [unit["sentence"] for unit in state["memory"]] == [shown[number] for number in meant]
+    assert state["usage"]["dropped"] == (not meant)
+
+
+@pytest.mark.parametrize(
     ("reply", "dropped"),
     [
         ({"sentence": 999, "full": [0]}, 1),
