@@ -133,11 +133,11 @@ def _passages(
     graph: HierarchyGraph, weights: Weights, before: Sequence[ScoredPassage], similar: Sequence[ScoredPassage]
 ) -> Seeds:
     """Weigh passages by the ranking before and by similarity to the augmented query (Eq. 2)."""
-    near = {graph.passages[p["id"]]: p["score"] for p in similar if p["id"] in graph.passages and p["score"] > 0}
-    seeds = defaultdict(float, _times(weights.passage, weights.scale(near)))
-    for passage in before:
-        if passage["id"] in graph.passages:
-            seeds[graph.passages[passage["id"]]] += weights.decay * passage["score"]
+    seeds: defaultdict[int, float] = defaultdict(float)
+    for factor, passages in ((weights.decay, before), (weights.passage, similar)):
+        scores = {graph.passages[p["id"]]: p["score"] for p in passages if p["id"] in graph.passages and p["score"] > 0}
+        for node, weight in _times(factor, weights.scale(scores)).items():
+            seeds[node] += weight
     return seeds
 
 

@@ -384,7 +384,7 @@ def test_the_papers_weights_share_each_granularity_by_equations_2_to_4(kb: Knowl
     graph = kb.hierarchy
     grown = GrownGraph(graph, [unit(DIRECTED, "salt-road", 2.0, "Orla Vint"), unit(TOWN, "pellworth", 0.5)], {})
     similar = [{"id": "vint", "score": 0.6}, {"id": "heron", "score": 0.2}, {"id": "holm", "score": -0.1}]
-    before = [{"id": "heron", "score": 0.5}]
+    before = [{"id": "heron", "score": 0.06}, {"id": "holm", "score": 0.02}]
 
     seeds = personalization(grown, PAPER, before=before, similar=similar, asked=["Norland", "Nowhere"])  # type: ignore[arg-type]
 
@@ -394,7 +394,8 @@ def test_the_papers_weights_share_each_granularity_by_equations_2_to_4(kb: Knowl
     assert seeds == pytest.approx(
         {
             passages["vint"]: 0.1 * 0.75,
-            passages["heron"]: 0.1 * 0.25 + 0.1 * 0.5,
+            passages["heron"]: 0.1 * 0.25 + 0.1 * 0.75,
+            passages["holm"]: 0.1 * 0.25,
             sentences[DIRECTED]: 0.5 * 0.8,
             sentences[TOWN]: 0.5 * 0.2,
             phrases["orla vint"]: 0.6 * vint / (vint + norland),
@@ -407,11 +408,14 @@ def test_the_official_weights_are_not_shared(kb: KnowledgeBase) -> None:
     graph = kb.hierarchy
     grown = GrownGraph(graph, [unit(TOWN, "pellworth", 2.0, "Pellworth")], {})
 
-    seeds = personalization(grown, OFFICIAL, before=[], similar=[{"id": "vint", "score": 0.5}], asked=[])
+    before = [{"id": "heron", "score": 0.06}]
+
+    seeds = personalization(grown, OFFICIAL, before=before, similar=[{"id": "vint", "score": 0.5}], asked=[])  # type: ignore[arg-type]
 
     degree = graph.walk.degree([graph.phrases["pellworth"]])[0]
     assert seeds == pytest.approx(
         {
+            graph.passages["heron"]: 0.01 * 0.06,
             graph.passages["vint"]: 2.0,
             graph.sentences[TOWN]: 3.0,
             graph.phrases["pellworth"]: 48 * (1 + 1 / (degree + 1)),
