@@ -17,7 +17,7 @@ from langgraph_rag.tools.pagerank import Ids, PageRankGraph, PassageNodes
 from langgraph_rag.tools.spans import spot
 
 _LONGEST_NAME = 8  # words
-_EPSILON = 1e-5  # finer steps change no ranking that matters and take twice as long
+_EPSILON = 1e-5  # finer steps exchange some of the last passages, find no more of those wanted, and take twice as long
 
 
 @dataclass(frozen=True)
