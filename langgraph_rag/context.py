@@ -53,7 +53,9 @@ class Context:
             max_reading_tokens max_history_tokens max_model_calls max_tokens""".split()
         for name in whole:
             value = getattr(self, name)
-            if value is not None and (not isinstance(value, int) or value is True or value < 1):
+            if value is None and getattr(Context, name) is None:  # by default
+                continue
+            if not isinstance(value, int) or value is True or value < 1:
                 raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
         if self.search not in get_args(Search):
             raise ValueError(f"search must be one of {', '.join(get_args(Search))}, got {self.search!r}")

@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from collections.abc import Iterator
+from dataclasses import fields
 from typing import Any, cast
 
 import pytest
@@ -210,15 +211,25 @@ def test_parallel_nodes_share_what_is_left(parts: int, monkeypatch: pytest.Monke
         {"max_model_calls": 0},
         {"max_tokens": 1.5},
         {"top_k": True},
+        {"max_concurrency": None},
         {"deadline_s": 0},
         {"deadline_s": "5"},
         {"deadline_s": True},
         {"search": "psychic"},
+        {"search": None},
     ],
 )
-def test_a_setting_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
+def test_a_setting_that_cannot_be_is_refused(wrong: dict[str, Any], kb: KnowledgeBase) -> None:
+    refused = f"{next(iter(wrong))} must be .*, got {next(iter(wrong.values()))!r}"
+    with pytest.raises(ValueError, match=refused):
         Context(**wrong)
+    with pytest.raises(ValueError, match=refused):
+        METHODS["native_rag"].create(ScriptedModel.of([]), kb).compile().invoke({"question": "Who?"}, context=wrong)
+
+
+def test_none_is_taken_where_it_is_the_default() -> None:
+    left_open: dict[str, Any] = {field.name: None for field in fields(Context) if field.default is None}
+    assert Context(**left_open) == Context()
 
 
 # --- time ------------------------------------------------------------------------------------------------------------
