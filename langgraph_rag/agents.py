@@ -13,6 +13,7 @@ from langgraph_rag.arguments import expect
 from langgraph_rag.background import run_in_background
 from langgraph_rag.context import Context
 from langgraph_rag.errors import EmptyKnowledgeBaseError, QuestionError
+from langgraph_rag.machine import STEPS
 from langgraph_rag.records import Passage, Result, ScoredPassage, origin_of
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
@@ -42,13 +43,14 @@ def as_tool(
     Its content, which the agent's model reads, is the answer with the sentences behind it; its artifact is the whole
     result. What the graph streams inside reaches whoever streams the agent with `subgraphs=True`. A question that is
     refused (empty, too long) is told to the model; all other errors end the agent's run. Where the graph stops for a
-    person, so does an agent with a checkpointer, until it is resumed.
+    person, so does an agent with a checkpointer, until it is resumed. The agent's recursion limit does not count the
+    graph's steps.
 
     Args:
         graph: a compiled graph of this package, without messages.
         name: what the model calls the tool.
         description: tells the model when to use it; say what the documents are about.
-        context: the settings of its runs.
+        context: the settings of its runs; without it they are those of the agent's run, where these are a `Context`.
 
     Raises:
         TypeError: when the graph is something else.
@@ -60,16 +62,16 @@ def as_tool(
         raise ValueError(
             f"expected a graph that takes question, got one of {', '.join(taken)}: leave out with_messages"
         )
-    settings = context or Context()
+    bounded = graph.with_config({"recursion_limit": STEPS, **(graph.config or {})})  # the agent's is for its own steps
 
     def answer(question: str) -> tuple[str, Result]:
         with _told():
-            result = graph.invoke({"question": question}, context=settings)
+            result = bounded.invoke({"question": question}, context=context)
         return _with_sentences(result), result
 
     async def aanswer(question: str) -> tuple[str, Result]:
         with _told():
-            result = await graph.ainvoke({"question": question}, context=settings)
+            result = await bounded.ainvoke({"question": question}, context=context)
         return _with_sentences(result), result
 
     return StructuredTool.from_function(

@@ -11,7 +11,7 @@ from langgraph.types import Checkpointer
 from langgraph.typing import ContextT, InputT, OutputT, StateT
 
 _LANGCHAIN_DEFAULT = 25
-_STEPS = 10_000  # more than any settings allow: `max_steps` and the budgets end a run
+STEPS = 10_000  # more than any settings allow: `max_steps` and the budgets end a run
 
 
 class Machine(StateGraph[StateT, ContextT, InputT, OutputT]):
@@ -42,4 +42,4 @@ class _CompiledMachine(CompiledStateGraph[Any, Any, Any, Any]):
     def _unhindered(self, config: RunnableConfig | None) -> RunnableConfig | None:
         if ensure_config(merge_configs(self.config, config))["recursion_limit"] != _LANGCHAIN_DEFAULT:
             return config
-        return {**(config or {}), "recursion_limit": _STEPS}
+        return {**(config or {}), "recursion_limit": STEPS}

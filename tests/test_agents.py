@@ -143,6 +143,29 @@ def test_a_graph_that_stops_for_a_person_stops_the_agent_which_goes_on_with_the_
     assert told(result)[0].artifact["answer"] == "yes"
 
 
+def asked_once(kb: KnowledgeBase, **options: Any) -> Any:
+    """Return an agent whose tool was given no settings."""
+    model = CallingModel(script=[[("answer_question", {"question": SCHOOL})]])
+    return create_agent(model, [as_tool(create_cirag(OfflineModel(), kb).compile())], **options)
+
+
+def test_an_agents_recursion_limit_does_not_end_the_method(sample_kb: KnowledgeBase) -> None:
+    (message,) = told(asked_once(sample_kb).invoke({"messages": [HumanMessage("?")]}, {"recursion_limit": 6}))
+
+    assert message.artifact["answer"] == "yes"
+
+
+async def test_the_settings_of_the_agents_run_are_those_of_a_tool_without_its_own(sample_kb: KnowledgeBase) -> None:
+    asking, asked = asked_once(sample_kb, context_schema=Context), {"messages": [HumanMessage("?")]}
+
+    awaited = await asking.ainvoke(asked, context=Context(max_model_calls=1))
+    at_once = asking.invoke(asked, context=Context(max_model_calls=1))
+    unlimited = asking.invoke(asked)
+
+    stopped_by = [told(result)[0].artifact["usage"]["stopped_by"] for result in (awaited, at_once, unlimited)]
+    assert stopped_by == ["max_model_calls", "max_model_calls", ""]
+
+
 class Mood(TypedDict):
     """Settings of an agent that are none of ours."""
 
@@ -150,7 +173,7 @@ class Mood(TypedDict):
 
 
 def test_an_agents_own_settings_are_not_taken_for_ours(sample_kb: KnowledgeBase) -> None:
-    asking = agent(sample_kb, [("answer_question", {"question": SCHOOL})], context_schema=Mood)
+    asking = asked_once(sample_kb, context_schema=Mood)
 
     (message,) = told(asking.invoke({"messages": [HumanMessage("?")]}, context={"mood": "calm"}))
 
