@@ -18,6 +18,8 @@ from langgraph_rag.records import Passage, Result, ScoredPassage, origin_of
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
+_Call = Callable[..., Awaitable[tuple[str, list[Any]]]]
+
 _MOST = 20  # results of one call: what a tool returns is read by a model
 _AROUND = 20  # passages whose facts are searched
 _DESCRIPTION = (
@@ -134,10 +136,16 @@ class Entities(BaseModel):
     k: int = Field(5, ge=1, le=_MOST, description="How many passages at most.")
 
 
-def knowledge_base_tools(kb: KnowledgeBase) -> list[BaseTool]:
+def knowledge_base_tools(kb: KnowledgeBase, *, prefix: str = "", about: str = "") -> list[BaseTool]:
     """Return the tools of a knowledge base: `search_passages`, `search_triples`, `neighbours`, `passages_near`.
 
     The content of each is text for the agent's model; the artifact is the same as plain data.
+
+    Args:
+        kb: the knowledge base to search.
+        prefix: what their names begin with. An agent that has the tools of several knowledge bases needs one for each:
+            of tools with one name it calls the last.
+        about: what the documents are about, e.g. "our contracts", for the descriptions.
 
     Raises:
         TypeError: when it is no knowledge base.
@@ -161,17 +169,20 @@ def knowledge_base_tools(kb: KnowledgeBase) -> list[BaseTool]:
     async def passages_near(entities: list[str], k: int = 5) -> tuple[str, list[Any]]:
         return await _shown(kb, await kb.anear_entities(entities, k))
 
+    documents = f" The documents are about {about}." if about else ""
+
+    def tool(call: _Call, arguments: type[BaseModel], description: str) -> BaseTool:
+        return _tool(call, prefix + call.__name__, arguments, description + documents)
+
     return [
-        _tool(search_passages, PassageQuery, "Find the passages of the documents that fit a query best."),
-        _tool(search_triples, TripleQuery, "Find single facts (head | relation | tail) that fit a query best."),
-        _tool(neighbours, Entity, "List the facts that name an entity."),
-        _tool(passages_near, Entities, "Find the passages most closely linked, by facts, to some entities together."),
+        tool(search_passages, PassageQuery, "Find the passages of the documents that fit a query best."),
+        tool(search_triples, TripleQuery, "Find single facts (head | relation | tail) that fit a query best."),
+        tool(neighbours, Entity, "List the facts that name an entity."),
+        tool(passages_near, Entities, "Find the passages most closely linked, by facts, to some entities together."),
     ]
 
 
-def _tool(
-    call: Callable[..., Awaitable[tuple[str, list[Any]]]], arguments: type[BaseModel], description: str
-) -> BaseTool:
+def _tool(call: _Call, name: str, arguments: type[BaseModel], description: str) -> BaseTool:
     async def awaited(**values: Any) -> tuple[str, list[Any]]:
         with _told():
             return await call(**values)
@@ -182,7 +193,7 @@ def _tool(
     return StructuredTool.from_function(
         at_once,
         awaited,
-        name=call.__name__,
+        name=name,
         description=description,
         args_schema=arguments,
         response_format="content_and_artifact",

@@ -244,3 +244,21 @@ def test_an_agent_is_offered_all_tools(kb: KnowledgeBase) -> None:
 
     assert model.offered == ["search_passages", "search_triples", "neighbours", "passages_near"]
     assert all(tool.description and tool.args for tool in knowledge_base_tools(kb))
+
+
+def test_the_tools_of_several_knowledge_bases_are_told_apart(kb: KnowledgeBase, sample_kb: KnowledgeBase) -> None:
+    tools = [
+        *knowledge_base_tools(kb, prefix="films_", about="films and their makers"),
+        *knowledge_base_tools(sample_kb, prefix="island_"),
+    ]
+    calls: list[Any] = [
+        ("films_search_passages", {"query": "harbour town", "k": 1}),
+        ("island_neighbours", {"entity": "Anstrey"}),
+    ]
+    searching: Any = create_agent(CallingModel(script=[calls]), tools)
+
+    found, facts = told(searching.invoke({"messages": [HumanMessage("?")]}))
+
+    assert found.artifact[0]["id"] == "pellworth"
+    assert "Anstrey" in facts.text
+    assert tools[0].description.endswith(" best. The documents are about films and their makers.")
