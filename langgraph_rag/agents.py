@@ -14,6 +14,7 @@ from langgraph_rag.background import run_in_background
 from langgraph_rag.context import Context
 from langgraph_rag.errors import EmptyKnowledgeBaseError, QuestionError
 from langgraph_rag.machine import STEPS
+from langgraph_rag.nodes.approve_plan import REJECTED
 from langgraph_rag.records import Passage, Result, ScoredPassage, origin_of
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
@@ -102,6 +103,8 @@ def _with_sentences(result: Result) -> str:
             "the graph stopped for a person, whom a tool that is called on its own cannot ask: call it in an agent of "
             "LangGraph's with a checkpointer, or build the graph without approve_plan"
         )
+    if result["answer"] == REJECTED:
+        return REJECTED
     if is_refusal(result["answer"]):
         return "The documents do not answer this question."
     said = dict.fromkeys(f"{origin_of(evidence)}: {evidence['sentence']}" for evidence in result["evidence"])

@@ -362,13 +362,15 @@ class PlanMade(_Event):
 
 
 class PlanApproved(_Event):
-    """A person approved or edited the plan (the variant `approve_plan=True`)."""
+    """A person approved, edited or rejected the plan (the variant `approve_plan=True`)."""
 
     node: Literal["approve_plan"]
     plan: list[PlanStep]
-    """The plan as it will be acted on."""
+    """The plan as it will be acted on, or as it was rejected."""
     edited: bool
     """Whether it was edited."""
+    rejected: bool
+    """Whether it was rejected, which ends the question without an answer."""
 
 
 class CitedRecalled(_Found):

@@ -92,6 +92,10 @@ def _plan(event: Event) -> str:
     return f"Plan:{steps}"
 
 
+def _approve_plan(event: Event) -> str:
+    return "The plan was rejected." if event["rejected"] else _plan(event)
+
+
 def _recall(event: Event) -> str:
     return f"Step {event['step']}: {event['query']}\n  from      what was cited before"
 
@@ -136,7 +140,7 @@ _TELL = {
     "extract_evidence": _extract_evidence,
     "calibrate": _calibrate,
     "plan": _plan,
-    "approve_plan": _plan,
+    "approve_plan": _approve_plan,
     "recall": _recall,
     "act": _act,
     "retrieve_finely": _retrieve_finely,

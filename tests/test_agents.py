@@ -143,6 +143,16 @@ def test_a_graph_that_stops_for_a_person_stops_the_agent_which_goes_on_with_the_
     assert told(result)[0].artifact["answer"] == "yes"
 
 
+def test_a_rejected_plan_is_told_as_that(sample_kb: KnowledgeBase) -> None:
+    rag = as_tool(create_par_rag(OfflineModel(), sample_kb, approve_plan=True).compile())
+    model = CallingModel(script=[[("answer_question", {"question": SCHOOL})]])
+    asking: Any = create_agent(model, [rag], checkpointer=InMemorySaver())
+    thread = {"configurable": {"thread_id": "1"}}
+    asking.invoke({"messages": [HumanMessage("?")]}, thread)
+
+    assert told(asking.invoke(Command(resume=False), thread))[0].text == "No answer: the plan was rejected."
+
+
 def asked_once(kb: KnowledgeBase, **options: Any) -> Any:
     """Return an agent whose tool was given no settings."""
     model = CallingModel(script=[[("answer_question", {"question": SCHOOL})]])

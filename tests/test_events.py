@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from langgraph_rag import KnowledgeBase, ModelExtractor, create_cirag, create_par_rag
 from langgraph_rag.events import Event, check_event, event_schema
 from langgraph_rag.methods import METHODS, create, named
+from langgraph_rag.narration import narrate
 from langgraph_rag.offline.model import OfflineModel
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -96,6 +97,12 @@ def test_an_approved_plan_and_a_step_that_combines_send_events(kb: KnowledgeBase
 
     assert Counter(event["node"] for event in events) == ran
     assert {"approve_plan", "recall", "refine", "record"} <= set(ran)
+
+    run(graph, {"question": "Who made The Salt Road?"}, thread)
+    events, ran = run(graph, Command(resume=False), thread)
+
+    assert Counter(event["node"] for event in events) == ran == {"approve_plan": 1, "conclude": 1}
+    assert narrate(events[0]) == "The plan was rejected."
 
 
 @pytest.mark.parametrize(

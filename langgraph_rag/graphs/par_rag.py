@@ -65,6 +65,11 @@ class ParRagState(QuestionInput, ParRagResult):
 _FOUND: dict[str, Found] = {"last": found_last, "all": found_so_far}
 
 
+def after_approve(state: ParRagState) -> Literal["retrieve", "conclude"]:
+    """Retrieve, unless the plan was rejected, which is the answer."""
+    return "conclude" if state["answer"] else "retrieve"
+
+
 def after_refine(state: ParRagState) -> Literal["retrieve", "recall"]:
     """Retrieve, unless the step only combines what has been found."""
     combines = state["plan"][state["place"]]["action"] == "answer"
@@ -93,8 +98,9 @@ def create_par_rag(
         reader: the model that answers the whole question.
         plan: whether there is a plan; without one the question is its only step (figure 2, "w/o Plan Module").
         review: whether answers are reviewed (figure 2, "w/o Review Module").
-        approve_plan: whether the graph stops for a person to approve or edit the plan: it ends with an interrupt and
-            goes on with `Command(resume=True)` or `Command(resume=[...])`; needs a checkpointer.
+        approve_plan: whether the graph stops for a person to approve, edit or reject the plan: it ends with an
+            interrupt and goes on with `Command(resume=True)`, `Command(resume=[...])` or `Command(resume=False)`; needs
+            a checkpointer.
         refine_with: what goes into the next question, the answer of the step before (the paper) or all answers so far.
 
     Raises:
@@ -131,7 +137,7 @@ def create_par_rag(
     if approve_plan:
         graph.add_node("approve_plan", Node(ApprovePlan(DEFAULTS)))
         graph.add_edge("plan", "approve_plan")
-        graph.add_edge("approve_plan", "retrieve")
+        graph.add_conditional_edges("approve_plan", Choice(after_approve), ["retrieve", "conclude"])
     else:
         graph.add_edge("plan", "retrieve")
     graph.add_edge("retrieve", "act")

@@ -4,17 +4,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from langgraph.types import interrupt
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 from typing_extensions import TypedDict
 
 from langgraph_rag.context import Settings, context
-from langgraph_rag.errors import PlanError
+from langgraph_rag.errors import PlanError, QuestionError
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.plan import as_step, begin
+from langgraph_rag.nodes.receive_question import checked
 from langgraph_rag.prompts.par_rag import PlanStep, StepReply
 
-_STEPS = TypeAdapter(list[StepReply])
-_APPROVALS = (True, None, "", "approve", "approved", "yes", "ok")
+REJECTED = "No answer: the plan was rejected."
+_APPROVALS = ("approve", "approved", "ok", "yes")
+_REJECTIONS = ("reject", "rejected", "no")
 
 
 class ApproveInput(TypedDict):
@@ -28,13 +30,14 @@ class ApproveInput(TypedDict):
 class ApprovePlan:
     """Stop with the plan as an interrupt's value; go on with what `Command(resume=...)` brings.
 
-    That is `True` for approval, or the edited plan: a list of questions or of steps like those shown.
+    That is `True` (or "approve", "approved", "ok", "yes") for approval, `False` ("reject", "rejected", "no") to end the
+    question without an answer, or the edited plan: a list of questions or of steps like those shown.
     """
 
     defaults: Settings
 
     async def __call__(self, state: ApproveInput) -> dict[str, Any]:
-        """Return the plan as approved or edited, and its first question.
+        """Return the plan as approved or edited, and its first question; or that it was rejected, as the answer.
 
         An edited plan that is no list of questions or steps, empty, or too long is asked for again, with the `problem`:
         LangGraph keeps what a thread is resumed with, so that an error here would come back at every further try.
@@ -42,26 +45,41 @@ class ApprovePlan:
         asked: dict[str, Any] = {"question": state["question"], "plan": state["plan"]}
         while True:
             given = interrupt(asked)
-            approved = given is None or isinstance(given, bool | str) and given in _APPROVALS
+            if _means(given, False, _REJECTIONS):
+                emit("approve_plan", plan=state["plan"], edited=False, rejected=True)
+                return {"answer": REJECTED}
+            approved = _means(given, True, _APPROVALS)
             try:
                 update = begin(state["plan"] if approved else self._edited(given))
             except PlanError as error:
                 asked = {**asked, "problem": str(error)}
             else:
-                emit("approve_plan", plan=update["plan"], edited=not approved)
+                emit("approve_plan", plan=update["plan"], edited=not approved, rejected=False)
                 return update
 
     def _edited(self, given: object) -> list[PlanStep]:
         most = context(self.defaults).max_steps
-        expected = f"expected True or a plan of 1 to {most} questions or steps with a question"
         if not isinstance(given, list):
-            raise PlanError(f"{expected}, got {given!r}")
+            raise PlanError(f"expected True, False, or a plan of 1 to {most} questions or steps, got {given!r:.200}")
         if not 1 <= len(given) <= most:
             raise PlanError(f"expected 1 to {most} questions, got {len(given) or 'none'}")
-        try:
-            steps = _STEPS.validate_python([{"question": step} if isinstance(step, str) else step for step in given])
-        except ValidationError as error:
-            raise PlanError(f"{expected}, got {given!r}") from error
-        if not all(step.question for step in steps):
-            raise PlanError(f"{expected}, got an empty question in {given!r}")
-        return [as_step(step) for step in steps]
+        return [_step(number, step) for number, step in enumerate(given, start=1)]
+
+
+def _means(given: object, answer: bool, words: tuple[str, ...]) -> bool:
+    return given is answer or isinstance(given, str) and given.strip().lower() in words
+
+
+def _step(number: int, given: object) -> PlanStep:
+    if not isinstance(given, str | dict):
+        raise PlanError(f"step {number}: expected a question or a step with a question, got {given!r:.200}")
+    try:
+        step = StepReply.model_validate({"question": given} if isinstance(given, str) else given)
+        checked(step.question)
+    except ValidationError as error:
+        wrong = error.errors()[0]
+        where = "".join(f"{part}: " for part in wrong["loc"])
+        raise PlanError(f"step {number}: {where}{wrong['msg']}, got {wrong['input']!r:.200}") from error
+    except QuestionError as error:
+        raise PlanError(f"step {number}: {error}") from error
+    return as_step(step)

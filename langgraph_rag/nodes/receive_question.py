@@ -39,6 +39,22 @@ def _beginning(hint: Any) -> Any:
     return kind() if kind in _EMPTY else None
 
 
+def checked(question: object) -> str:
+    """Return a question, stripped.
+
+    Raises:
+        QuestionError: when it is no text, empty, or longer than the context allows.
+    """
+    if not isinstance(question, str) or not question.strip():
+        raise QuestionError(f"expected a question as a non-empty string, got {question!r:.200}")
+    if not is_text(question):
+        raise QuestionError(f"expected a question as text, got half a surrogate pair in {ascii(question)[:80]}")
+    longest = context().max_question_chars
+    if len(question) > longest:
+        raise QuestionError(f"expected a question of at most {longest} characters, got {len(question)}")
+    return question.strip()
+
+
 @dataclass(frozen=True)
 class ReceiveQuestion:
     """Check the question and have the state begin anew.
@@ -57,20 +73,12 @@ class ReceiveQuestion:
         """Return the beginnings with the stripped question as the first query.
 
         Raises:
-            QuestionError: when the question is missing, no text, empty, or longer than the context allows.
+            QuestionError: when the question is missing or cannot be asked.
             EmptyKnowledgeBaseError: when the knowledge base holds nothing: before a model is asked in vain.
         """
-        question = state.get("question")
-        if question is None:
+        if state.get("question") is None:
             raise QuestionError("expected a question, {'question': '...'}, got nothing by that name")
-        if not isinstance(question, str) or not question.strip():
-            raise QuestionError(f"expected a question as a non-empty string, got {question!r}")
-        if not is_text(question):
-            raise QuestionError(f"expected a question as text, got half a surrogate pair in {ascii(question)[:80]}")
-        longest = context().max_question_chars
-        if len(question) > longest:
-            raise QuestionError(f"expected a question of at most {longest} characters, got {len(question)}")
+        question = checked(state["question"])
         await self.kb.acheck_filled()
-        question = question.strip()
         emit("receive_question", question=question)
         return {**beginnings(self.state), "question": question, "query": question}

@@ -4,7 +4,6 @@ The paper shows no case study; documents and question are our own.
 """
 
 import json
-import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
@@ -18,7 +17,7 @@ from running import values, visited
 from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelOutputError, QuestionError, UnknownNameError
 from langgraph_rag.graphs.par_rag import ParRagResult, create_par_rag
 from langgraph_rag.records import Record
-from langgraph_rag.refusals import states_refusal
+from langgraph_rag.refusals import is_refusal, states_refusal
 from langgraph_rag.tools.extraction import Reading
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -490,7 +489,7 @@ def stopped(kb: KnowledgeBase, script: list[str]) -> tuple[Any, dict[str, Any]]:
     return graph, shown.value
 
 
-@pytest.mark.parametrize("approval", [True, "approve"])
+@pytest.mark.parametrize("approval", [True, "approve", " OK", "Yes"])
 def test_the_graph_waits_with_the_plan_and_goes_on_when_it_is_approved(kb: KnowledgeBase, approval: object) -> None:
     graph, shown = stopped(kb, list(RUN))
 
@@ -524,15 +523,54 @@ async def test_an_edited_plan_is_acted_on_instead(kb: KnowledgeBase) -> None:
     assert [step["query"] for step in result["trace"]] == [COUNTRY_OF_PELLWORTH, "And?"]
 
 
-@pytest.mark.parametrize("edited", [[], [""], [{"action": "retrieve"}], ["Who?"] * 7, 42, False, "no", {"steps": []}])
-def test_an_edited_plan_that_is_none_is_asked_for_again(kb: KnowledgeBase, edited: object) -> None:
+@pytest.mark.parametrize("rejection", [False, "reject", "No"])
+def test_a_plan_that_is_rejected_ends_the_question_without_an_answer(kb: KnowledgeBase, rejection: object) -> None:
+    model = ScriptedModel.of([RUN[0]])
+    graph: Any = create_par_rag(model, kb, approve_plan=True).compile(checkpointer=InMemorySaver())
+    graph.invoke({"question": QUESTION}, THREAD)
+
+    result = graph.invoke(Command(resume=rejection), THREAD)
+
+    assert is_refusal(result["answer"])
+    assert (result["evidence"], result["trajectories"]) == ([], [])
+    assert [step["question"] for step in result["plan"]] == STEPS
+    assert model.prompts() == ["plan"]
+
+
+SERACH = {"question": "When?", "action": "serach"}
+
+
+@pytest.mark.parametrize(
+    ("edited", "problem"),
+    [
+        ([], "expected 1 to 6 questions, got none"),
+        (["Who?"] * 7, "expected 1 to 6 questions, got 7"),
+        ("", "expected True, False, or a plan of 1 to 6 questions or steps, got ''"),
+        (42, "expected True, False, or a plan of 1 to 6 questions or steps, got 42"),
+        ({"steps": []}, "expected True, False, or a plan of 1 to 6 questions or steps, got {'steps': []}"),
+        (["Who?", " "], "step 2: expected a question as a non-empty string, got ''"),
+        (["Who?", SERACH], "step 2: action: Input should be 'retrieve' or 'answer', got 'serach'"),
+        ([{"action": "retrieve"}], "step 1: question: Field required, got {'action': 'retrieve'}"),
+        ([None], "step 1: expected a question or a step with a question, got None"),
+        (["?" * 4_001], "step 1: expected a question of at most 4000 characters, got 4001"),
+    ],
+)
+def test_an_edited_plan_that_is_none_is_asked_for_again(kb: KnowledgeBase, edited: object, problem: str) -> None:
     graph, _ = stopped(kb, list(RUN))
 
     again = graph.invoke(Command(resume=edited), THREAD)["__interrupt__"][0].value
 
-    assert re.match("expected (True or a plan of )?1 to 6 questions", again["problem"])
+    assert again["problem"] == problem
     assert again["plan"]
     assert graph.invoke(Command(resume=True), THREAD)["answer"] == "Norland"
+
+
+def test_a_problem_repeats_no_more_than_the_beginning_of_what_came(kb: KnowledgeBase) -> None:
+    graph, _ = stopped(kb, list(RUN))
+
+    again = graph.invoke(Command(resume="z" * 10_000), THREAD)["__interrupt__"][0].value
+
+    assert len(again["problem"]) < 300
 
 
 # --- options ---------------------------------------------------------------------------------------------------------

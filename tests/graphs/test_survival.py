@@ -276,7 +276,7 @@ def test_after_a_plan_that_cannot_be_read_the_run_waits_for_a_better_one(kb: Kno
         again = graph.invoke(Command(resume=[1]), THREAD)["__interrupt__"][0].value
         result = graph.invoke(Command(resume=["Where was Orla Vint born?"]), THREAD)
 
-    assert "got [1]" in again["problem"]
+    assert again["problem"].endswith("got 1")
     assert [step["question"] for step in result["plan"]] == ["Where was Orla Vint born?"]
 
 
