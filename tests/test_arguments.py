@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_rag import (
     KnowledgeBase,
@@ -69,10 +70,10 @@ def test_a_graph_that_takes_messages_is_no_tool(kb: KnowledgeBase) -> None:
 
 
 def test_a_plan_cannot_be_approved_through_a_tool_called_on_its_own(kb: KnowledgeBase) -> None:
-    tool = as_tool(create_par_rag(LLM, kb, approve_plan=True).compile())
+    tool = as_tool(create_par_rag(LLM, kb, approve_plan=True).compile(checkpointer=InMemorySaver()))
 
     with pytest.raises(ValueError, match="stopped for a person.*: call it in an agent of LangGraph's with a checkpoin"):
-        tool.invoke({"question": "Who directed The Salt Road?"})
+        tool.invoke({"question": "Who directed The Salt Road?"}, {"configurable": {"thread_id": "1"}})
 
 
 @pytest.mark.parametrize("read", [KnowledgeBase.triples, KnowledgeBase.passages])

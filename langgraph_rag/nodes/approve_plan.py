@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from langgraph.config import get_config
+from langgraph.constants import CONFIG_KEY_CHECKPOINTER
 from langgraph.types import interrupt
 from pydantic import ValidationError
 from typing_extensions import TypedDict
@@ -41,7 +43,15 @@ class ApprovePlan:
 
         An edited plan that is no list of questions or steps, empty, or too long is asked for again, with the `problem`:
         LangGraph keeps what a thread is resumed with, so that an error here would come back at every further try.
+
+        Raises:
+            ValueError: when there is no checkpointer: the run could not go on from here.
         """
+        if get_config()["configurable"].get(CONFIG_KEY_CHECKPOINTER) is None:
+            raise ValueError(
+                "a plan that waits for a person needs a checkpointer: compile the graph, or the one around it, with "
+                "one, e.g. .compile(checkpointer=InMemorySaver()), or build it without approve_plan"
+            )
         asked: dict[str, Any] = {"question": state["question"], "plan": state["plan"]}
         while True:
             given = interrupt(asked)

@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 from fakes import ScriptedModel
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
 from langgraph.types import Command
 from pydantic import TypeAdapter
 from running import values, visited
 
 from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelOutputError, QuestionError, UnknownNameError
 from langgraph_rag.graphs.par_rag import ParRagResult, create_par_rag
+from langgraph_rag.nodes.receive_question import QuestionInput
 from langgraph_rag.records import Record
 from langgraph_rag.refusals import is_refusal, states_refusal
 from langgraph_rag.tools.extraction import Reading
@@ -571,6 +573,17 @@ def test_a_problem_repeats_no_more_than_the_beginning_of_what_came(kb: Knowledge
     again = graph.invoke(Command(resume="z" * 10_000), THREAD)["__interrupt__"][0].value
 
     assert len(again["problem"]) < 300
+
+
+async def test_a_plan_cannot_wait_without_a_checkpointer(kb: KnowledgeBase) -> None:
+    inner = create_par_rag(ScriptedModel.of([RUN[0], RUN[0], RUN[0]]), kb, approve_plan=True).compile()
+    outer: Any = StateGraph(QuestionInput).add_node("ask", inner).add_edge(START, "ask")
+
+    for graph in (inner, outer.compile()):
+        with pytest.raises(ValueError, match="a plan that waits for a person needs a checkpointer: compile"):
+            await graph.ainvoke({"question": QUESTION}, THREAD)
+    waiting = await outer.compile(checkpointer=InMemorySaver()).ainvoke({"question": QUESTION}, THREAD)
+    assert [step["question"] for step in waiting["__interrupt__"][0].value["plan"]] == STEPS
 
 
 # --- options ---------------------------------------------------------------------------------------------------------
