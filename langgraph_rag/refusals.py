@@ -3,6 +3,7 @@
 import re
 from itertools import product
 
+from langgraph_rag.arguments import expect
 from langgraph_rag.matching import normalise
 
 UNANSWERABLE = "unanswerable"
@@ -34,7 +35,11 @@ def is_refusal(answer: str) -> bool:
     """Tell whether an answer says that there is none: "unanswerable", "unknown", "not enough information", ...
 
     It is CIRAG's sufficiency indicator (section 3.4), negated.
+
+    Raises:
+        TypeError: when it is no string.
     """
+    expect(str, answer, "an answer as a string", 'result["answer"] is one')
     form = normalise(answer)
     begins = any(f"{form} ".startswith(f"{refusal} ") for refusal in _BEGINNINGS)
     return form in _WHOLE or begins or _BUT.match(answer) is not None

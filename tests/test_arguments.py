@@ -14,6 +14,7 @@ from langgraph_rag import (
     create_dualrag,
     create_native_rag,
     create_par_rag,
+    is_refusal,
     knowledge_base_tools,
     with_messages,
 )
@@ -74,6 +75,12 @@ def test_a_plan_cannot_be_approved_through_a_tool_called_on_its_own(kb: Knowledg
 
     with pytest.raises(ValueError, match="stopped for a person.*: call it in an agent of LangGraph's with a checkpoin"):
         tool.invoke({"question": "Who directed The Salt Road?"}, {"configurable": {"thread_id": "1"}})
+
+
+def test_what_is_no_answer_is_no_refusal_either() -> None:
+    answer: Any = None
+    with pytest.raises(TypeError, match=r"""expected an answer as a string, got None: result\["answer"\] is one"""):
+        is_refusal(answer)
 
 
 @pytest.mark.parametrize("read", [KnowledgeBase.triples, KnowledgeBase.passages])
