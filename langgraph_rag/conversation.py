@@ -3,6 +3,7 @@
 from typing import Any, get_type_hints
 
 from langgraph.graph import END, START, StateGraph
+from langgraph.typing import ContextT
 from typing_extensions import TypedDict
 
 from langgraph_rag.arguments import expect
@@ -10,9 +11,14 @@ from langgraph_rag.machine import Machine
 from langgraph_rag.nodes.node import Node
 from langgraph_rag.nodes.reply import InConversation, Reply
 from langgraph_rag.nodes.take_message import MessagesInput, TakeMessage
+from langgraph_rag.records import Result
 
 
-def with_messages(graph: StateGraph[Any, Any, Any, Any]) -> StateGraph[Any, Any, MessagesInput, Any]:
+class Replied(Result, MessagesInput):
+    """What a method returns in a conversation: its result, and the messages with the answer as the last one."""
+
+
+def with_messages(graph: StateGraph[Any, ContextT, Any, Any]) -> StateGraph[Any, ContextT, MessagesInput, Replied]:
     """Return a method's graph with messages going in and out; compile it as you would the method's own.
 
     The last message of a person is the question. The answer is added as an AI message, whose `additional_kwargs` have
@@ -27,11 +33,11 @@ def with_messages(graph: StateGraph[Any, Any, Any, Any]) -> StateGraph[Any, Any,
         TypeError: when it is something else.
     """
     expect(StateGraph, graph, "a graph that is not compiled yet", "give what create_cirag(llm, kb) returns")
-    messages = get_type_hints(MessagesInput, include_extras=True)
-    state = TypedDict("Conversation", {**get_type_hints(graph.state_schema, include_extras=True), **messages})  # type: ignore[misc]
-    output = TypedDict("Replied", {**get_type_hints(graph.output_schema, include_extras=True), **messages})  # type: ignore[misc]
-    talking: Machine[Any, Any, Any, Any] = Machine(
-        state, context_schema=graph.context_schema, input_schema=MessagesInput, output_schema=output
+    talking: Machine[Any, ContextT, MessagesInput, Replied] = Machine(
+        _and_messages(graph.state_schema, "Conversation"),
+        context_schema=graph.context_schema,
+        input_schema=MessagesInput,
+        output_schema=_and_messages(graph.output_schema, "Replied"),
     )
     talking.add_node("take_message", Node(TakeMessage(graph.state_schema)))
     for name, node in graph.nodes.items():
@@ -47,3 +53,8 @@ def with_messages(graph: StateGraph[Any, Any, Any, Any]) -> StateGraph[Any, Any,
             talking.add_conditional_edges(begin, branch.path, branch.ends)
     talking.add_edge("reply", END)
     return talking
+
+
+def _and_messages(schema: type, name: str) -> Any:
+    fields = get_type_hints(schema, include_extras=True) | get_type_hints(MessagesInput, include_extras=True)
+    return TypedDict(name, fields)  # type: ignore[operator]

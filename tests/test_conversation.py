@@ -1,14 +1,15 @@
 """With messages in and out: what chat user interfaces need of a graph."""
 
 import logging
-from typing import Any
+from typing import Any, assert_type, get_type_hints
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from langgraph_rag import KnowledgeBase, create_par_rag, strict_serializer, with_messages
+from langgraph_rag import KnowledgeBase, create_native_rag, create_par_rag, strict_serializer, with_messages
+from langgraph_rag.conversation import Replied
 from langgraph_rag.errors import QuestionError
 from langgraph_rag.methods import METHODS, create, named
 from langgraph_rag.offline.model import OfflineModel
@@ -35,6 +36,14 @@ def test_it_answers_as_the_method_does(name: str, sample_kb: KnowledgeBase) -> N
     assert reply.additional_kwargs["evidence"] == expected["evidence"] == result["evidence"]
     assert reply.additional_kwargs["usage"]["calls"] == expected["usage"]["calls"]
     assert {**result, "usage": 0, "messages": 0} == {**expected, "usage": 0, "messages": 0}
+
+
+def test_type_checkers_know_what_comes_out(sample_kb: KnowledgeBase) -> None:
+    graph = with_messages(create_native_rag(OfflineModel(), sample_kb)).compile()
+
+    replied = assert_type(graph.invoke({"messages": [HumanMessage(SCHOOL)]}, version="v2").value, Replied)
+
+    assert set(replied) == set(get_type_hints(Replied))
 
 
 @pytest.mark.parametrize("name", sorted(METHODS))
