@@ -97,7 +97,9 @@ def _identified(state: IdentifyInput, candidates: list[Candidate]) -> dict[str, 
         for source in candidate["sources"]:
             best[source["passage_id"]] = max(candidate["score"], best.get(source["passage_id"], -1.0))
     emit("identify_candidates", step=state["step"], query=state["query"], candidates=len(candidates))
-    return {"candidates": _named_apart(candidates, state["chain"]), "scores": best, "refused": []}
+    shown = _named_apart(candidates, state["chain"])
+    # every checkpoint holds the whole state: what no later node reads would be written with each of them
+    return {"candidates": shown, "scores": best, "refused": [], "knowledge": []}
 
 
 def _named_apart(candidates: list[Candidate], chain: list[Candidate]) -> list[Candidate]:

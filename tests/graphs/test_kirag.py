@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from fakes import ArithmeticEmbeddings, ScriptedModel
+from langgraph.checkpoint.memory import InMemorySaver
 from running import TableExtractor, values, visited
 
 from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelOutputError, UnknownNameError
@@ -98,6 +99,16 @@ def test_the_query_of_each_step_is_the_question_with_the_chain(places: Knowledge
     assert first == QUESTION
     assert second.startswith(QUESTION) and second.endswith("knowledge triples: <Kirton End; location; Boston>")
     assert third.endswith("<Kirton End; location; Boston>. <Boston; population in 2001 census; 35,124>")
+
+
+def test_the_weighed_knowledge_is_kept_only_until_it_was_weighed(places: KnowledgeBase) -> None:
+    graph: Any = create_kirag(ScriptedModel.of(CASE), places).compile(checkpointer=InMemorySaver())
+    thread: Any = {"configurable": {"thread_id": "1"}}
+
+    graph.invoke({"question": QUESTION}, thread, context=TWO)
+
+    holding = [state.next for state in graph.get_state_history(thread) if state.values.get("knowledge")]
+    assert set(holding) == {("identify_candidates",)}
 
 
 def test_only_the_first_triple_of_the_completed_chain_is_taken(places: KnowledgeBase) -> None:
