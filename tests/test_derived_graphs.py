@@ -1,7 +1,7 @@
 """The graphs in step with the records: grown and shrunk passage by passage, they are what a new process would build."""
 
 import random
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from fakes import ArithmeticEmbeddings
 
 from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.records import Record, Statement
+from langgraph_rag.tools import change_log
 from langgraph_rag.tools.change_log import _KEPT, ChangeLog
 from langgraph_rag.tools.entity_graph import EntityGraph, EntityRows
 from langgraph_rag.tools.hierarchy_graph import HierarchyGraph, HierarchyRows
@@ -20,8 +21,12 @@ RELATIONS = ["lies in", "Lies in", "was built by", "serves"]
 
 
 # --- what changed ----------------------------------------------------------------------------------------------------
-def test_a_log_tells_what_changed_since_a_place_each_once() -> None:
-    log = ChangeLog()
+@pytest.fixture
+def log(kb: KnowledgeBase) -> ChangeLog:
+    return kb._records.readings("nobody")
+
+
+def test_a_log_tells_what_changed_since_a_place_each_once(log: ChangeLog) -> None:
     log.add(["a", "b"])
     place = log.end
     log.add(["c", "a"])
@@ -32,8 +37,7 @@ def test_a_log_tells_what_changed_since_a_place_each_once() -> None:
     assert log.since(0) == ["a", "b", "c"]
 
 
-def test_a_log_tells_when_too_much_changed_to_remember() -> None:
-    log = ChangeLog()
+def test_a_log_tells_when_too_much_changed_to_remember(log: ChangeLog) -> None:
     log.add([str(number) for number in range(_KEPT)])
     assert len(log.since(0) or ()) == _KEPT
 
@@ -144,7 +148,7 @@ def test_what_one_opening_changes_the_graphs_of_another_have(kb: KnowledgeBase) 
 def test_after_more_changes_than_the_log_holds_the_graphs_are_built_anew(
     kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kb._records.changes, "_last", deque(maxlen=1))
+    monkeypatch.setattr(change_log, "_KEPT", 1)
     assert kb.entities.link("Skellby") == ["skellby"]
     assert kb.hierarchy.has("Casper Holm")
 

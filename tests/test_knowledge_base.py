@@ -11,6 +11,7 @@ from shutil import rmtree
 from subprocess import PIPE, Popen
 
 import pytest
+from chromadb import Collection
 from chromadb.errors import InternalError
 from fakes import ArithmeticEmbeddings, contents, vectors
 from filelock import FileLock, Timeout
@@ -867,9 +868,10 @@ def test_damaged_vectors_are_an_error_that_says_how_to_make_them_anew(
         raise InternalError("Error getting embedding")
 
     before = kb.search("a village with a lighthouse", 3)
-    monkeypatch.setattr(kb._vectors._passages, "query", damaged)
-    with pytest.raises(KnowledgeBaseError, match="chroma cannot be read .*remove that folder"):
-        kb.search("a village with a lighthouse", 3)
+    with monkeypatch.context() as patch:
+        patch.setattr(Collection, "query", damaged)
+        with pytest.raises(KnowledgeBaseError, match="chroma cannot be read .*open the knowledge base again.*remove"):
+            kb.search("a village with a lighthouse", 3)
     kb.close()
 
     rmtree(kb.path / "chroma")

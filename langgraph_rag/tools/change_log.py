@@ -1,31 +1,46 @@
-"""Which passages changed last, told to whoever keeps something made of them."""
+"""Which passages changed last, told to whoever keeps something made of them, in whatever process."""
 
-import threading
-from collections import deque
 from collections.abc import Sequence
-from itertools import islice
 
+from langgraph_rag.tools.database import Database
+
+TABLE = """
+CREATE TABLE IF NOT EXISTS changes (
+    log TEXT NOT NULL, number INTEGER NOT NULL, id TEXT NOT NULL, PRIMARY KEY (log, number)) WITHOUT ROWID
+"""
 _KEPT = 10_000  # ids; after more changes than that, what is made of passages is as soon made anew
 
 
 class ChangeLog:
-    """Ids of changed passages in the order of the changes; `end` grows with each and marks a place in the log."""
+    """Ids of what changed, in the order of the changes; `end` grows with each and marks a place in the log.
 
-    def __init__(self) -> None:
-        self.end = 0
-        self._last: deque[str] = deque(maxlen=_KEPT)
-        self._lock = threading.Lock()
+    Args:
+        db: where it is kept, in the table `TABLE`.
+        name: tells it from the other logs there.
+    """
+
+    def __init__(self, db: Database, name: str) -> None:
+        self._db, self._name = db, name
+
+    @property
+    def end(self) -> int:
+        """The place after the last change; looked up without waiting for a change under way."""
+        (row,) = self._db.glance("SELECT max(number) FROM changes WHERE log = ?", self._name)
+        return row[0] or 0
 
     def add(self, ids: Sequence[str]) -> None:
-        """Note that passages changed. To be called when others can read the change, not before."""
-        with self._lock:
-            self._last.extend(ids)
-            self.end += len(ids)
+        """Note changes, as part of the change that is being made, if any."""
+        with self._db.change():
+            (row,) = self._db.rows("SELECT max(number) FROM changes WHERE log = ?", self._name)
+            numbered = [(self._name, number, id_) for number, id_ in enumerate(ids, (row[0] or 0) + 1)]
+            self._db.executemany("INSERT INTO changes VALUES (?, ?, ?)", numbered[-_KEPT:])
+            for _, last, _ in numbered[-1:]:
+                self._db.execute("DELETE FROM changes WHERE log = ? AND number <= ?", (self._name, last - _KEPT))
 
     def since(self, place: int) -> list[str] | None:
-        """Return the passages that changed since a place in the log, each once; None if it was too long ago."""
-        with self._lock:
-            missed = self.end - place
-            if missed > len(self._last):
-                return None
-            return list(dict.fromkeys(islice(self._last, len(self._last) - missed, None)))
+        """Return what changed since a place in the log, each once; None if that was too long ago."""
+        query = "SELECT number, id FROM changes WHERE log = ? AND number > ? ORDER BY number"
+        changes = self._db.glance(query, self._name, place)
+        if changes and changes[0][0] > place + 1:
+            return None
+        return list(dict.fromkeys(id_ for _, id_ in changes))

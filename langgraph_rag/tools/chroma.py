@@ -41,6 +41,8 @@ class Place:
 
         try:
             yield
+        except KnowledgeBaseError:  # told already
+            raise
         except InvalidArgumentError as error:
             raise EmbeddingsMismatchError(f"{self.name} holds vectors of another embedder: {error}") from error
         except Exception as error:  # a plain one, where a server answers what Chroma does not expect
@@ -52,10 +54,10 @@ class Place:
 def in_folder(path: Path) -> Place:
     """Keep vectors in a folder of their own."""
     remedy = (
-        "where the disk is not full, remove that folder and open the knowledge base in a new process, which makes them "
-        "anew"
+        "open the knowledge base again; where that does not help and the disk is not full, close it in all processes, "
+        "remove that folder and open it again, which makes them anew"
     )
-    return Place(str(path), ("passages", "triples"), remedy, partial(_files, path))
+    return Place(str(path), ("passages", "triples"), remedy, partial(_Files, path))
 
 
 def on_server(address: str, owner: str) -> Place:
@@ -81,15 +83,40 @@ def checked(address: str) -> str:
     return address.rstrip("/")
 
 
-def _files(path: Path) -> Any:
-    import chromadb  # here, because importing it takes most of a second
+class _Client:
+    """Stands in for the clients that `chromadb` makes: these share one by folder, which then reads the files but once.
 
-    settings = chromadb.Settings(anonymized_telemetry=False)
-    return chromadb.PersistentClient(str(path.resolve()), settings=settings)  # it is shared by path
+    Args:
+        api: what `chromadb` asks through.
+    """
+
+    def __init__(self, api: Any) -> None:
+        self._api = api
+        self.get_max_batch_size = api.get_max_batch_size
+
+    def get_or_create_collection(self, name: str, configuration: Any, embedding_function: None) -> Any:
+        from chromadb.api.models.Collection import Collection
+
+        model = self._api.get_or_create_collection(name, configuration=configuration)
+        return Collection(self._api, model, embedding_function=embedding_function)
 
 
-class _Server:
-    """Stands in for `chromadb.HttpClient`, which waits for an answer without end, and leaves connections open."""
+class _Files(_Client):
+    def __init__(self, path: Path) -> None:
+        from chromadb.api.rust import RustBindingsAPI  # here, because importing it takes most of a second
+        from chromadb.config import Settings, System
+
+        settings = Settings(is_persistent=True, persist_directory=str(path.resolve()), anonymized_telemetry=False)
+        api = RustBindingsAPI(System(settings))
+        api.start()
+        super().__init__(api)
+
+    def close(self) -> None:
+        self._api.stop()
+
+
+class _Server(_Client):
+    """Unlike `chromadb.HttpClient`, it does not wait for an answer without end, and leaves no connections open."""
 
     def __init__(self, address: str) -> None:
         from chromadb.api import ServerAPI
@@ -101,15 +128,9 @@ class _Server:
             chroma_server_http_port=0,  # needed, but the address has it
             anonymized_telemetry=False,
         )
-        self._api: Any = System(settings).instance(ServerAPI)
-        self._api._session.timeout = _PATIENCE
-        self.get_max_batch_size = self._api.get_max_batch_size
-
-    def get_or_create_collection(self, name: str, configuration: Any, embedding_function: None) -> Any:
-        from chromadb.api.models.Collection import Collection
-
-        model = self._api.get_or_create_collection(name, configuration=configuration)
-        return Collection(self._api, model, embedding_function=embedding_function)
+        api: Any = System(settings).instance(ServerAPI)
+        api._session.timeout = _PATIENCE
+        super().__init__(api)
 
     def close(self) -> None:
         self._api._session.close()

@@ -30,11 +30,14 @@ class Database:
         self._connection.execute(f"PRAGMA mmap_size={_MAPPED}")
         self.execute, self.executemany = self._connection.execute, self._connection.executemany
         self.executescript = self._connection.executescript
+        self._glancing = threading.Lock()
+        self._watch = sqlite3.connect(path, timeout=_PATIENCE, check_same_thread=False)
 
     def close(self) -> None:
         """Close the file."""
-        with self._lock:
+        with self._lock, self._glancing:
             self._connection.close()
+            self._watch.close()
 
     def has(self, table: str) -> bool:
         """Tell whether there is a table of this name."""
@@ -74,6 +77,18 @@ class Database:
             except sqlite3.DatabaseError as error:
                 if self._changing:  # which then says what cannot be done
                     raise
+                raise KnowledgeBaseError(f"{self._path} cannot be read: {error}") from error
+
+    def glance(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        """Return what a query gives, as it was before a change under way: unlike others, it never waits for one.
+
+        Raises:
+            KnowledgeBaseError: when the file cannot be read.
+        """
+        with self._glancing:
+            try:
+                return self._watch.execute(query, values).fetchall()
+            except sqlite3.DatabaseError as error:
                 raise KnowledgeBaseError(f"{self._path} cannot be read: {error}") from error
 
     def by_ids(self, query: str, ids: Sequence[str], *values: object) -> list[tuple[Any, ...]]:

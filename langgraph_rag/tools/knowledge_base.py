@@ -113,6 +113,10 @@ class KnowledgeBase:
         self._triples_embedded_of: tuple[int, int, str] | None = None  # the ends of both logs, and whose triples
         self._remembered: tuple[int, dict[str, Record]] = 0, {}  # passages by id, with the end of the log of changes
         self._reads: Coalescer[Callable[[], Any], Any] = Coalescer(lambda works: [work() for work in works], largest=1)
+        self._resources = ExitStack()  # the last one is released first
+        for held in (lock.release, records.close, vectors.close, self._reads.close, self._similarity.close):
+            self._resources.callback(held)
+        self._resources.callback(self._searcher.close)
 
     @classmethod
     def open(
@@ -176,14 +180,8 @@ class KnowledgeBase:
     def close(self) -> None:
         """Finish what is under way and release the files; in a forked process, forget it: nothing there is its own."""
         self._closed = True
-        if self._process != os.getpid():
-            return
-        self._searcher.close()
-        self._similarity.close()
-        self._reads.close()
-        self._vectors.close()
-        self._records.close()
-        self._lock.release()
+        if self._process == os.getpid():
+            self._resources.close()
 
     def __enter__(self) -> "KnowledgeBase":
         return self
@@ -528,10 +526,11 @@ class KnowledgeBase:
         return done
 
     def _remembered_passages(self) -> dict[str, Record]:
-        """Return the passages read last; nothing where they may have changed since, or may change elsewhere."""
+        """Return the passages read last; nothing where they may have changed since."""
         end, remembered = self._remembered
-        if end != self._records.changes.end or len(remembered) > _REMEMBERED_PASSAGES or not self._lock.held:
-            self._remembered = self._records.changes.end, {}
+        now = self._records.changes.end
+        if end != now or len(remembered) > _REMEMBERED_PASSAGES:
+            self._remembered = now, {}
         return self._remembered[1]
 
     def _unread_and_triples(self, ids: Sequence[str], extractor: str) -> tuple[list[str], list[Triple]]:

@@ -8,7 +8,6 @@ import json
 import re
 import sqlite3
 import sys
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing_extensions import TypedDict
 from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.matching import triple_key, triple_text
 from langgraph_rag.records import Passage, Record, ScoredPassage, Source, Statement, Triple
-from langgraph_rag.tools.change_log import ChangeLog
+from langgraph_rag.tools.change_log import TABLE, ChangeLog
 from langgraph_rag.tools.database import Database
 from langgraph_rag.tools.metadata import MetadataTable
 from langgraph_rag.tools.stop_words import stop_words
@@ -58,7 +57,6 @@ CREATE TRIGGER IF NOT EXISTS origins_in AFTER INSERT ON passages BEGIN
 INSERT OR IGNORE INTO origins SELECT number, coalesce(source, '') FROM passages;
 COMMIT;
 """
-_logs: defaultdict[tuple[Path, str], ChangeLog] = defaultdict(ChangeLog)  # by file: one may be open more than once
 _VECTORS = "CREATE TABLE IF NOT EXISTS triple_vectors (id TEXT PRIMARY KEY, vector BLOB NOT NULL)"
 _PAGE = 10_000  # triples
 _WORD = re.compile(r"\w+")
@@ -90,7 +88,6 @@ class RecordStore:
     """Passages and what was read out of them; every method is one transaction and safe to call from any thread."""
 
     def __init__(self, path: Path) -> None:
-        self._file = path.resolve()
         try:
             self._db = Database(path)
             if not self._db.has("meta"):
@@ -98,6 +95,7 @@ class RecordStore:
             self._db.execute(_VECTORS)  # which what earlier versions made does not have yet
             if not self._db.has("origins"):  # nor this
                 self._db.executescript(_ORIGINS)
+            self._db.execute(TABLE)  # nor this
             self._metadata = MetadataTable(self._db)
         except sqlite3.OperationalError as error:
             raise KnowledgeBaseError(
@@ -115,12 +113,17 @@ class RecordStore:
 
     @property
     def changes(self) -> ChangeLog:
-        """Which passages came, went or changed by this process, whichever of its openings of the file it used."""
-        return _logs[self._file, ""]
+        """Which passages came, went or changed, by whatever process."""
+        return ChangeLog(self._db, "passages")
 
     def readings(self, extractor: str) -> ChangeLog:
         """Return the log of the passages whose triples an extractor stored, likewise."""
-        return _logs[self._file, extractor]
+        return ChangeLog(self._db, f"triples by {extractor}")
+
+    @property
+    def vector_changes(self) -> ChangeLog:
+        """Which vectors were stored or removed, likewise; they lie elsewhere, but who changes them notes it here."""
+        return ChangeLog(self._db, "vectors")
 
     def close(self) -> None:
         """Close the file."""
@@ -155,7 +158,7 @@ class RecordStore:
                 rows,
             )
             self._metadata.put(records)
-        self.changes.add([record["id"] for record in records])
+            self.changes.add([record["id"] for record in records])
 
     def delete(self, ids: Sequence[str]) -> list[str]:
         """Remove passages and all that came from them alone; return the ids of triple vectors nobody needs now."""
@@ -166,16 +169,14 @@ class RecordStore:
             kept = {row[0] for row in self._db.by_ids("SELECT DISTINCT vector FROM triples WHERE vector IN", doomed)}
             unused = [vector for vector in doomed if vector not in kept]
             self._db.by_ids("DELETE FROM triple_vectors WHERE id IN", unused)
-        self.changes.add(ids)
+            self.changes.add(ids)
         return unused
 
     def replace(self, records: Sequence[Record]) -> list[str]:
         """Store passages in place of those of the same ids; return the ids of triple vectors nobody needs now."""
-        ids = [record["id"] for record in records]
         with self._db.change():
-            unused = self.delete(ids)
+            unused = self.delete([record["id"] for record in records])
             self.insert(records)
-        self.changes.add(ids)  # again, because only now others can read it
         return unused
 
     def passages(self, ids: Sequence[str]) -> list[Record]:
@@ -253,7 +254,7 @@ class RecordStore:
         with self._db.change():
             changed = self._metadata.differing(passages)
             self._metadata.put(changed)
-        self.changes.add([passage["id"] for passage in changed])
+            self.changes.add([passage["id"] for passage in changed])
 
     def remove_origins(self, origins: Sequence[Origin]) -> None:
         """Note that passages do not come from there any more; they are shown with the first source that is left."""
@@ -263,7 +264,7 @@ class RecordStore:
                 query = "DELETE FROM origins WHERE source = ? AND passage = (SELECT number FROM passages WHERE id = ?)"
                 self._db.execute(query, (source, id_))
                 self._db.execute(f"UPDATE passages SET source = ({first}) WHERE id = ?", (id_,))
-        self.changes.add([id_ for id_, _ in origins])
+            self.changes.add([id_ for id_, _ in origins])
 
     # --- triples -----------------------------------------------------------------------------------------------------
     def unextracted(self, extractor: str, ids: Sequence[str] | None = None) -> list[str]:
@@ -304,7 +305,7 @@ class RecordStore:
                     for position, fact in enumerate(found)
                 ],  # fmt: skip
             )
-        self.readings(extractor).add(ids)
+            self.readings(extractor).add(ids)
 
     def triples(self, ids: Sequence[str], extractor: str) -> list[Triple]:
         """Return the triples of the given passages, in the order of the ids, equal ones as one with all sources."""

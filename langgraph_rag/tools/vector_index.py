@@ -1,24 +1,31 @@
 """Vectors in Chroma: a collection of passages, and one of triples once these are searched; derived from the records.
 
-Chroma's files bear any number of threads, but only one process that writes.
+Chroma's files bear any number of threads of one opening, but no other opening that reads them while they are written.
 """
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import numpy as np
+from filelock import FileLock
 
 from langgraph_rag.errors import KnowledgeBaseError
+from langgraph_rag.tools.change_log import ChangeLog
 from langgraph_rag.tools.chroma import FOLDER, Place, checked, in_folder, on_server
 from langgraph_rag.tools.record_store import RecordStore
 from langgraph_rag.tools.vectors import Matrix
 
 _PLACE, _OWNER = "vectors", "vectors_owner"  # the properties that say where vectors lie, and as whose on a server
 _LARGEST_WRITE = 500  # rows: more take as long, and a server refuses 40 MB at once
+_LOCK = "lock"  # a file among theirs
+_PATIENCE = 60.0  # seconds to wait for who reads or writes the files
+_PAUSE = 0.005  # seconds between two looks whether they are done
 
 FORKED = (
     "cannot be used in a process forked from one that had a knowledge base open, because threads do not survive a "
@@ -31,6 +38,13 @@ def _first_process() -> int:
     return os.getpid()
 
 
+@dataclass(frozen=True)
+class _Opened:
+    client: Any
+    passages: Any
+    triples: Any
+
+
 class VectorIndex:
     """Cosine search over vectors, in float32.
 
@@ -41,87 +55,136 @@ class VectorIndex:
     def __init__(self, place: Place) -> None:
         if _first_process() != os.getpid():
             raise KnowledgeBaseError(f"{place.name} {FORKED}")
-        self.place, self._usable = place, place.usable
-        with self._usable():
-            self._client = place.connect()
-            self._passages, self._triples = map(self._collection, place.collections)
-            self._largest_write = min(_LARGEST_WRITE, self._client.get_max_batch_size())
-
-    def _collection(self, name: str) -> Any:
-        return self._client.get_or_create_collection(
-            name, configuration={"hnsw": {"space": "cosine"}}, embedding_function=None
-        )
+        self.place = place
+        with place.usable():
+            self._opened = self._open()
+            self._largest_write = min(_LARGEST_WRITE, self._opened.client.get_max_batch_size())
 
     def close(self) -> None:
         """Release the files or connections."""
-        self._client.close()
+        self._opened.client.close()
 
     def count(self) -> int:
         """Return the number of passage vectors."""
-        with self._usable():
-            return int(self._passages.count())
+        with self._reading() as opened:
+            return int(opened.passages.count())
 
     def ids(self) -> list[str]:
         """Return the ids of all passage vectors."""
-        return self._ids(self._passages)
+        with self._reading() as opened:
+            return _ids(opened.passages)
 
     def put(self, ids: Sequence[str], vectors: Matrix) -> None:
         """Store passage vectors (shape: ids x dimensions); existing ones are replaced."""
-        self._upsert(self._passages, ids, vectors)
+        with self._changing(ids) as opened:
+            self._upsert(opened.passages, ids, vectors)
 
     def search(self, vectors: Matrix, k: int) -> list[list[tuple[str, float]]]:
         """Return the k nearest passages of each query vector with their cosine, best first."""
-        return self._nearest(self._passages, vectors, k)
+        with self._reading() as opened:
+            return _nearest(opened.passages, vectors, k)
 
     def search_triples(self, vectors: Matrix, k: int) -> list[list[tuple[str, float]]]:
         """Return the k nearest triples of each query vector with their cosine, best first."""
-        return self._nearest(self._triples, vectors, k)
+        with self._reading() as opened:
+            return _nearest(opened.triples, vectors, k)
 
     def passages(self, ids: Sequence[str]) -> dict[str, Matrix]:
         """Return the passage vectors that are stored."""
         if not ids:
             return {}
-        with self._usable():
-            found = self._passages.get(ids=list(ids), include=["embeddings"])
+        with self._reading() as opened:
+            found = opened.passages.get(ids=list(ids), include=["embeddings"])
         return dict(zip(found["ids"], np.asarray(found["embeddings"], dtype=np.float32), strict=True))
 
     def delete(self, passages: Sequence[str], triples: Sequence[str] = ()) -> None:
         """Remove vectors, those of passages last: while they are there, a kill in between can be noticed."""
-        with self._usable():
-            for collection, ids in ((self._triples, triples), (self._passages, passages)):
+        with self._changing([*triples, *passages]) as opened:
+            for collection, ids in ((opened.triples, triples), (opened.passages, passages)):
                 for some in self._batches(ids):
                     collection.delete(ids=list(ids[some]))
 
     def put_triples(self, ids: Sequence[str], vectors: Matrix) -> None:
         """Make triples (vectors: ids x dimensions) ready to be searched; existing ones are replaced."""
-        self._upsert(self._triples, ids, vectors)
+        with self._changing(ids) as opened:
+            self._upsert(opened.triples, ids, vectors)
 
     def triple_ids(self) -> list[str]:
         """Return the ids of the triples that can be searched."""
-        return self._ids(self._triples)
+        with self._reading() as opened:
+            return _ids(opened.triples)
 
-    def _ids(self, collection: Any) -> list[str]:
-        with self._usable():
-            return list(collection.get(include=[])["ids"])
+    def _open(self) -> _Opened:
+        client = self.place.connect()
+        return _Opened(client, *(_collection(client, name) for name in self.place.collections))
+
+    @contextmanager
+    def _reading(self) -> Iterator[_Opened]:
+        with self.place.usable():
+            yield self._opened
+
+    @contextmanager
+    def _changing(self, ids: Sequence[str]) -> Iterator[_Opened]:
+        with self.place.usable():
+            yield self._opened
 
     def _upsert(self, collection: Any, ids: Sequence[str], vectors: Matrix) -> None:
-        with self._usable():
-            for some in self._batches(ids):
-                collection.upsert(ids=list(ids[some]), embeddings=vectors[some])
+        for some in self._batches(ids):
+            collection.upsert(ids=list(ids[some]), embeddings=vectors[some])
 
     def _batches(self, ids: Sequence[str]) -> Iterator[slice]:
         return (slice(start, start + self._largest_write) for start in range(0, len(ids), self._largest_write))
 
-    def _nearest(self, collection: Any, vectors: Matrix, k: int) -> list[list[tuple[str, float]]]:
-        with self._usable():
-            k = min(k, int(collection.count()))
-            if k == 0:
-                return [[] for _ in vectors]
-            found = collection.query(query_embeddings=vectors, n_results=k, include=["distances"])
-        return [
-            sorted(((id_, 1.0 - distance) for id_, distance in zip(ids, distances, strict=True)), key=_best_first)
-            for ids, distances in zip(found["ids"], found["distances"], strict=True)
-        ]
+
+class VectorFiles(VectorIndex):
+    """Vectors in files, which Chroma reads when they are opened: opened again after another opening changed them.
+
+    Who reads the files while another writes them gets a segmentation fault, so one at a time does either.
+
+    Args:
+        place: the folder.
+        changes: tells of the changes of all openings, in whatever process.
+    """
+
+    def __init__(self, place: Place, changes: ChangeLog) -> None:
+        self._changes = changes
+        self._lock = FileLock(Path(place.name) / _LOCK)
+        with place.usable(), self._locked():
+            self._seen = changes.end
+            super().__init__(place)
+
+    def _open(self) -> _Opened:
+        opened = super()._open()
+        for collection in (opened.passages, opened.triples):
+            collection.get(limit=1, include=["embeddings"])  # has the files read, now that nobody writes them
+        return opened
+
+    def _locked(self) -> AbstractContextManager[object]:
+        return self._lock.acquire(timeout=_PATIENCE, poll_interval=_PAUSE)
+
+    def _catch_up(self) -> None:
+        """Open the files again if they changed. To be called by who has the lock."""
+        if self._changes.end != self._seen:
+            self._seen = self._changes.end
+            self._opened = self._open()  # whoever still searches the last one keeps it until that is done
+
+    @contextmanager
+    def _reading(self) -> Iterator[_Opened]:
+        with self.place.usable():
+            if self._changes.end != self._seen:
+                with self._locked():
+                    self._catch_up()
+            yield self._opened
+
+    @contextmanager
+    def _changing(self, ids: Sequence[str]) -> Iterator[_Opened]:
+        with self.place.usable(), self._locked():
+            self._catch_up()
+            try:
+                yield self._opened
+            finally:  # also of what was only begun
+                self._changes.add(ids)
+                self._seen = self._changes.end
 
 
 def open_vectors(folder: Path, records: RecordStore, asked: str | None, *, writable: bool) -> VectorIndex:
@@ -138,7 +201,11 @@ def open_vectors(folder: Path, records: RecordStore, asked: str | None, *, writa
     if moves and not writable:
         raise KnowledgeBaseError(f"the vectors of {folder} stay in {last} while another process has it open")
     owner = uuid4().hex if moves else str(records.meta(_OWNER))  # another each time: copies of the folder part so
-    vectors = VectorIndex(in_folder(folder / "chroma") if place == FOLDER else on_server(place, owner))
+    vectors = (
+        VectorFiles(in_folder(folder / "chroma"), records.vector_changes)
+        if place == FOLDER
+        else VectorIndex(on_server(place, owner))
+    )
     if moves:
         vectors.delete(vectors.ids(), vectors.triple_ids())  # those from before the folder was left
         records.set_meta(_OWNER, owner)
@@ -148,3 +215,22 @@ def open_vectors(folder: Path, records: RecordStore, asked: str | None, *, writa
 
 def _best_first(scored: tuple[str, float]) -> tuple[float, str]:
     return -scored[1], scored[0]
+
+
+def _collection(client: Any, name: str) -> Any:
+    return client.get_or_create_collection(name, configuration={"hnsw": {"space": "cosine"}}, embedding_function=None)
+
+
+def _ids(collection: Any) -> list[str]:
+    return list(collection.get(include=[])["ids"])
+
+
+def _nearest(collection: Any, vectors: Matrix, k: int) -> list[list[tuple[str, float]]]:
+    k = min(k, int(collection.count()))
+    if k == 0:
+        return [[] for _ in vectors]
+    found = collection.query(query_embeddings=vectors, n_results=k, include=["distances"])
+    return [
+        sorted(((id_, 1.0 - distance) for id_, distance in zip(ids, distances, strict=True)), key=_best_first)
+        for ids, distances in zip(found["ids"], found["distances"], strict=True)
+    ]
