@@ -16,7 +16,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.sentence_embeddings import MINILM
 
 _embeddings = load_embeddings(os.environ.get("LANGGRAPH_RAG_EMBEDDINGS", MINILM))
-_kb = KnowledgeBase.open(os.environ.get("LANGGRAPH_RAG_KB", "kb"), _embeddings, create=False)
+_kb = KnowledgeBase.open(os.environ.get("LANGGRAPH_RAG_KB", "kb"), _embeddings, read_only=True)
 _llm = load_model(os.environ.get("LANGGRAPH_RAG_MODEL", "offline"))
 
 cirag = METHODS["cirag"].create(_llm, _kb).compile(name="CIRAG")

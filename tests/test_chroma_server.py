@@ -189,7 +189,7 @@ def test_only_who_may_change_it_moves_it(served: KnowledgeBase, embeddings: Arit
     served.close()
     with (
         held_by_another_process(served.path),
-        pytest.raises(KnowledgeBaseError, match="stay in http://.* while another process has it open"),
+        pytest.raises(KnowledgeBaseError, match="stay in http://.*: it is open elsewhere"),
     ):
         KnowledgeBase.open(served.path, embeddings, chroma="folder")
 

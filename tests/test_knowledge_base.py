@@ -4,7 +4,7 @@ import asyncio
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
 from shutil import rmtree
@@ -804,7 +804,7 @@ def held_by_another_process(folder: Path) -> Iterator[None]:
         yield
 
 
-def test_only_the_process_that_opened_it_first_may_change_it(
+def test_one_process_at_a_time_may_change_it(
     kb: KnowledgeBase, embeddings: ArithmeticEmbeddings, documents: Documents
 ) -> None:
     before = contents(kb)
@@ -812,12 +812,68 @@ def test_only_the_process_that_opened_it_first_may_change_it(
     with held_by_another_process(kb.path), KnowledgeBase.open(kb.path, embeddings) as second:
         assert second.search("a village with a lighthouse", 1)
         run_in_background(second.rank("a village", [["Skellby", "is", "a village"]]))
-        for change in (lambda: second.add(documents), lambda: second.delete(["skellby"]), second.embed_triples):
-            with pytest.raises(KnowledgeBaseError, match="another process opened it first"):
+        for change in (lambda: second.add(documents), lambda: second.delete(["skellby"])):
+            with pytest.raises(KnowledgeBaseError, match="while another process has it open to change it: close it"):
                 change()
         assert contents(second) == before
-    with KnowledgeBase.open(kb.path, embeddings) as third:
-        assert third.delete(["skellby"]) == 1
+
+
+def test_what_another_process_had_open_may_be_changed_once_it_is_closed_there(
+    kb: KnowledgeBase, embeddings: ArithmeticEmbeddings
+) -> None:
+    kb.close()
+    with held_by_another_process(kb.path):
+        second = KnowledgeBase.open(kb.path, embeddings)
+    with second:
+        assert second.delete(["skellby"]) == 1
+
+
+def test_opened_read_only_it_leaves_the_right_to_change_it_to_others(
+    kb: KnowledgeBase, embeddings: ArithmeticEmbeddings
+) -> None:
+    kb.close()
+    with KnowledgeBase.open(kb.path, embeddings, read_only=True) as reader:
+        with FileLock(kb.path / "lock", blocking=False):
+            assert reader.search("a village with a lighthouse", 1)
+            assert run_in_background(reader.asearch_triples("a village", 1))
+        with pytest.raises(KnowledgeBaseError, match="was opened read-only"):
+            reader.delete(["skellby"])
+
+
+def test_opened_read_only_nothing_is_made_where_there_is_nothing(
+    tmp_path: Path, embeddings: ArithmeticEmbeddings
+) -> None:
+    with pytest.raises(KnowledgeBaseError, match="there is no knowledge base"):
+        KnowledgeBase.open(tmp_path / "missing", embeddings, read_only=True)
+    assert not (tmp_path / "missing").exists()
+
+
+def test_opened_read_only_lost_vectors_are_made_anew_and_the_right_is_given_back(
+    kb: KnowledgeBase, embeddings: ArithmeticEmbeddings
+) -> None:
+    kb.close()
+    rmtree(kb.path / "chroma")
+    with KnowledgeBase.open(kb.path, embeddings, read_only=True) as reader:
+        assert len(reader.search("a village", 20)) == 8
+        with FileLock(kb.path / "lock", blocking=False):
+            pass
+
+
+def test_closing_waits_for_what_another_thread_adds(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    insert, closings = kb._records.insert, list[Future[None]]()
+
+    with ThreadPoolExecutor(1) as pool:
+
+        def meanwhile(records: Sequence[Record]) -> None:
+            closings.append(pool.submit(kb.close))
+            assert not wait(closings, 0.2).done
+            insert(records)
+
+        monkeypatch.setattr(kb._records, "insert", meanwhile)
+        assert kb.add([{"id": "tern", "text": "Terns nest in Skellby."}], progress=False)["added"] == 1
+        closings[0].result(10)
+    with pytest.raises(KnowledgeBaseError, match="was closed"):
+        kb.ids()
 
 
 def test_one_process_may_open_it_twice(kb: KnowledgeBase, embeddings: ArithmeticEmbeddings) -> None:

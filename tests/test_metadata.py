@@ -157,13 +157,11 @@ async def test_an_update_replaces_it_without_embedding_or_reading_and_add_leaves
         assert (len(embeddings.embedded), Counting.read) == done == (done[0], 1)
 
 
-@pytest.mark.parametrize("may_change", [True, False], ids=["in the same process", "in another one"])
 async def test_a_reader_sees_what_another_opening_changed(
-    empty_kb: KnowledgeBase, embeddings: ArithmeticEmbeddings, may_change: bool, monkeypatch: pytest.MonkeyPatch
+    empty_kb: KnowledgeBase, embeddings: ArithmeticEmbeddings
 ) -> None:
     empty_kb.add([{**ISLE, "page": 3}], progress=False)
     with KnowledgeBase.open(empty_kb.path, embeddings) as reader:
-        monkeypatch.setattr(reader._lock, "held", may_change)
         assert (await reader.apassages(["isle"]))[0]["metadata"] == {"page": 3}
 
         empty_kb.update([{**ISLE, "page": 4}], progress=False)

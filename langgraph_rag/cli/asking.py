@@ -53,7 +53,7 @@ def ask(
     """Answer a question, showing the steps as they happen, then the answer with its evidence."""
     if (checkpoints is None) != (thread is None):
         raise typer.BadParameter("--checkpoints and --thread go together: give both or none")
-    with KnowledgeBase.open(kb, embedder(embeddings), create=False) as base:
+    with KnowledgeBase.open(kb, embedder(embeddings), read_only=True) as base:
         graph = create(method_name, load_model(model, cache=cache), base)
 
         async def answered() -> dict[str, Any]:

@@ -56,7 +56,7 @@ def evaluate_methods(
     asked, names = load_questions(questions, limit), named(method_names)
     _check_folder(out, names)
     rows: dict[str, Summary] = {}
-    with KnowledgeBase.open(kb, embedder(embeddings), create=False) as base:
+    with KnowledgeBase.open(kb, embedder(embeddings), read_only=True) as base:
         llm = load_model(model, cache=cache)
         judging = load_model(judge_name, cache=cache) if judge_name else None
         _tell_unknown_passages(base, asked)

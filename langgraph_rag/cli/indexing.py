@@ -116,7 +116,7 @@ def info(
     embeddings: EmbeddingsName = None,
 ) -> None:
     """Show what a knowledge base holds and how it was made."""
-    with KnowledgeBase.open(kb, embedder(embeddings), create=False) as base:
+    with KnowledgeBase.open(kb, embedder(embeddings), read_only=True) as base:
         _show_info(base.info())
         for source in ["", *base.sources()] if sources else []:
             if number := len(base.ids(source)):

@@ -38,7 +38,7 @@ def chat(
         raise UnknownNameError("method", method_name, list(METHODS))
     for name in (model, *(only_model or [])):
         load_model(name, cache=cache)  # a name or a file that cannot be used is told here, not in the page
-    with KnowledgeBase.open(kb, embedder(embeddings)) as base:
+    with KnowledgeBase.open(kb, embedder(embeddings), read_only=not upload) as base:
         serve(
             base,
             method=method_name,

@@ -92,12 +92,16 @@ class Indexer:
                 put(records, embedding)
                 bar.update(len(records))
 
+    def in_step(self) -> bool:
+        """Tell whether there are as many vectors as records."""
+        return self._vectors.count() == self._records.count()
+
     def repair(self) -> None:
         """Bring the vectors back in step with the records after a kill, or after the vectors were lost.
 
         Before each change, too: two that a server cut short, one after the other, could leave the numbers equal.
         """
-        if self._vectors.count() == self._records.count():
+        if self.in_step():
             return
         recorded, indexed = self._records.ids(), set(self._vectors.ids())
         unused = set(self._vectors.triple_ids()).difference(self._records.vector_ids())

@@ -5,8 +5,8 @@ import json
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from copy import deepcopy
 from functools import partial
 from hashlib import sha256
@@ -99,16 +99,19 @@ class KnowledgeBase:
         vectors: VectorIndex,
         embeddings: Embeddings,
         extractor: TripleExtractor,
+        *,
+        read_only: bool,
     ) -> None:
         expect(str, extractor.version, "a version of the extractor as text", "make it an attribute or a property")
-        self.path, self.extractor, self._lock = path, extractor, lock
+        self.path, self.extractor, self._lock, self._read_only = path, extractor, lock, read_only
         self._records, self._vectors, self._embeddings = records, vectors, embeddings
-        self._similarity = Similarity(embeddings, vectors, records, writable=lock.held)
+        self._similarity = Similarity(embeddings, vectors, records)
         self._graphs = DerivedGraphs(records)
         self._searcher = Searcher(records, self._similarity, self._graphs.entities)
         self._indexer = Indexer(records, vectors, self._similarity, embeddings)
         self._reader = TripleReader(records)
         self._embedding_triples = threading.Lock()
+        self._changing_here = threading.RLock()  # who closes it within a change does not wait for that
         self._closed, self._process = False, os.getpid()
         self._triples_embedded_of: tuple[int, int, str] | None = None  # the ends of both logs, and whose triples
         self._remembered: tuple[int, dict[str, Record]] = 0, {}  # passages by id, with the end of the log of changes
@@ -127,10 +130,12 @@ class KnowledgeBase:
         extractor: TripleExtractor | None = None,
         create: bool = True,
         chroma: str | None = None,
+        read_only: bool = False,
     ) -> "KnowledgeBase":
         """Open the knowledge base in a folder, making an empty one where there is none.
 
-        Any number of processes may ask it; only the one that opened it first may change it, as often as it opens it.
+        Any number of processes may ask it; one at a time may change it, as often as it opens it: the one that opened
+        it first and not read-only, until it closes it.
 
         Args:
             path: the folder; nothing outside it is written, but for vectors in a server.
@@ -141,6 +146,8 @@ class KnowledgeBase:
             create: whether a missing folder is made.
             chroma: where the vectors lie: the address of a Chroma server, or "folder". By default where they lay
                 last, at first in the folder; at another place they are made anew.
+            read_only: leave the right to change it to others. A missing folder is not made then. What asking makes,
+                such as vectors of triples, is kept all the same.
 
         Raises:
             KnowledgeBaseError: when the folder is missing and not to be made, holds something else, or a newer format,
@@ -152,7 +159,7 @@ class KnowledgeBase:
         expect(TripleExtractor | None, extractor, "an extractor of triples", "ModelExtractor(llm) is one")
         path = Path(path)
         if not (path / "records.sqlite").exists():
-            if not create:
+            if read_only or not create:
                 raise KnowledgeBaseError(
                     f"there is no knowledge base in {path}: make one with `langgraph-rag index FILES --kb {path}`"
                 )
@@ -160,6 +167,8 @@ class KnowledgeBase:
                 raise KnowledgeBaseError(f"{path} is not a knowledge base and not an empty folder")
         with ExitStack() as opened:  # closed again when something goes wrong
             lock = _lock_of(path)
+            if not read_only:
+                lock.acquire()
             opened.callback(lock.release)
             records = RecordStore(path / "records.sqlite")
             opened.callback(records.close)
@@ -172,6 +181,7 @@ class KnowledgeBase:
                 vectors,
                 embeddings or last_embedder(records.meta("embeddings")),
                 extractor or last_extractor(records.meta(_EXTRACTOR)),
+                read_only=read_only,
             )
             kb._check_and_repair()
             opened.pop_all()
@@ -181,7 +191,8 @@ class KnowledgeBase:
         """Finish what is under way and release the files; in a forked process, forget it: nothing there is its own."""
         self._closed = True
         if self._process == os.getpid():
-            self._resources.close()
+            with self._changing_here:
+                self._resources.close()
 
     def __enter__(self) -> "KnowledgeBase":
         return self
@@ -205,7 +216,7 @@ class KnowledgeBase:
         self._check_writable()
         given = to_passages(documents)
         passages, _ = _unique(given)
-        with self._lock.writing:
+        with self._changing():
             new, changed = self._indexer.compare(passages)
             if changed:
                 raise DuplicateIdError(
@@ -234,7 +245,7 @@ class KnowledgeBase:
         self._check_writable()
         given = to_passages(documents)
         passages, origins = _unique(given)
-        with self._lock.writing:
+        with self._changing():
             new, changed = self._indexer.compare(passages)
             _tell_long([*new, *changed])
             self._indexer.store(new, progress=progress)
@@ -275,19 +286,14 @@ class KnowledgeBase:
         """
         expect_list(ids, "ids")
         expect_list(sources, "sources")
-        self._check_writable()
-        with self._lock.writing:
+        with self._changing():
             present = list(self._records.hashes(ids))
             self._indexer.remove(present)
             return len(present) + self._remove(self._records.origins(sources))
 
     def embed_triples(self, *, progress: bool = True) -> int:
-        """Embed all triples now instead of when a question first meets them; return how many were embedded.
-
-        Raises:
-            KnowledgeBaseError: when another process has the knowledge base open to change it.
-        """
-        self._check_writable()
+        """Embed all triples now instead of when a question first meets them; return how many were embedded."""
+        self._check_open()
         ids = self._records.ids()
         batches = range(0, len(ids), BATCH)
         return sum(
@@ -423,10 +429,7 @@ class KnowledgeBase:
         return await self._read(self._records.unextracted, extractor.version, passage_ids)
 
     async def asearch_triples(self, query: str, k: int = 10) -> list[Triple]:
-        """Return the k triples nearest to a query, best first; the first call embeds all that have no vector yet.
-
-        Where another process may change the knowledge base, only those that have one already are searched.
-        """
+        """Return the k triples nearest to a query, best first; the first call embeds all that have no vector yet."""
         self._check_open()
         await asyncio.to_thread(self._embed_all_triples)
         looked_at, ids = k, await self._similarity.search_triples(query, k)
@@ -442,14 +445,7 @@ class KnowledgeBase:
     async def apassages(self, ids: Sequence[str]) -> list[Record]:
         """Return passages with their sentences and phrases, in the order of the ids; unknown ids are left out."""
         expect_list(ids, "ids")
-        self._check_open()
-        remembered = self._remembered_passages()
-        if all(id_ in remembered for id_ in ids):
-            found = [remembered[id_] for id_ in dict.fromkeys(ids)]
-        else:
-            found = await self._read(self._records.passages, ids)
-            remembered.update((record["id"], record) for record in found)
-        return [_copied(record) for record in found]
+        return [_copied(record) for record in await self._read(self._remembering, ids)]
 
     async def ahierarchy(self) -> HierarchyGraph:
         """Return the graph of passages, sentences and phrases, ready to walk on."""
@@ -484,11 +480,15 @@ class KnowledgeBase:
             self._indexer.check_embedder()
         except EmbeddingsMismatchError as error:
             raise EmbeddingsMismatchError(f"{self.path} was {error}") from error
-        if self._lock.held and self._lock.writing.acquire(blocking=False):  # what is being written looks out of step
+        if self._indexer.in_step() or not self._lock.acquire():  # another process is about to have it in step
+            return
+        if self._lock.writing.acquire(blocking=False):  # what is being written looks out of step
             try:
                 self._indexer.repair()
             finally:
                 self._lock.writing.release()
+        if self._read_only:
+            self._lock.release()
 
     def _read_out(self, passages: Sequence[Passage], *, added: int, progress: bool) -> Added:
         """Read triples out of all passages that have not been read yet."""
@@ -525,13 +525,16 @@ class KnowledgeBase:
         done: T = await self._reads.ask(partial(work, *values))
         return done
 
-    def _remembered_passages(self) -> dict[str, Record]:
-        """Return the passages read last; nothing where they may have changed since."""
+    def _remembering(self, ids: Sequence[str]) -> list[Record]:
+        """Return passages; those read last are not read again unless some have changed since."""
         end, remembered = self._remembered
         now = self._records.changes.end
         if end != now or len(remembered) > _REMEMBERED_PASSAGES:
-            self._remembered = now, {}
-        return self._remembered[1]
+            remembered = {}
+            self._remembered = now, remembered
+        new = self._records.passages([id_ for id_ in ids if id_ not in remembered])
+        remembered.update((record["id"], record) for record in new)
+        return [remembered[id_] for id_ in dict.fromkeys(ids) if id_ in remembered]
 
     def _unread_and_triples(self, ids: Sequence[str], extractor: str) -> tuple[list[str], list[Triple]]:
         return self._records.unextracted(extractor, ids), self._records.triples(ids, extractor)
@@ -540,7 +543,7 @@ class KnowledgeBase:
         with self._embedding_triples:
             extractor = self.extractor.version
             state = self._records.changes.end, self._records.readings(extractor).end, extractor
-            if self._lock.held and self._triples_embedded_of != state:
+            if self._triples_embedded_of != state:
                 self.embed_triples(progress=False)
                 self._similarity.index_triples()
                 self._triples_embedded_of = state
@@ -564,11 +567,21 @@ class KnowledgeBase:
 
     def _check_writable(self) -> None:
         self._check_open()
-        if not self._lock.held:
+        if self._read_only:
+            raise KnowledgeBaseError(f"{self.path} was opened read-only: open it without `read_only` to change it")
+        if not self._lock.acquire():
             raise KnowledgeBaseError(
-                f"{self.path} can only be asked here, because another process opened it first, which alone may change "
-                "it: close it there and open it here again"
+                f"{self.path} can only be asked here while another process has it open to change it: close it there, "
+                "or open it there with `read_only=True` where it is only asked"
             )
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Change the folder, as the only thread that does."""
+        with self._changing_here:
+            self._check_writable()
+            with self._lock.writing:
+                yield
 
 
 def _as_found(record: Record, score: float) -> FoundPassage:
@@ -606,7 +619,7 @@ def _copied(record: Record) -> Record:
 
 
 def _lock_of(path: Path) -> WriteLock:
-    """Make the folder where it is missing, and take its lock unless another process has it."""
+    """Make the folder where it is missing, and return its lock."""
     try:
         path.mkdir(parents=True, exist_ok=True)
         return WriteLock(path)

@@ -29,11 +29,10 @@ class Similarity:
         embeddings: the embedder.
         vectors: where passages, and triples, are searched.
         records: where the vectors of triples are kept.
-        writable: whether this process may keep any.
     """
 
-    def __init__(self, embeddings: Embeddings, vectors: VectorIndex, records: RecordStore, *, writable: bool) -> None:
-        self._embeddings, self._vectors, self._records, self._writable = embeddings, vectors, records, writable
+    def __init__(self, embeddings: Embeddings, vectors: VectorIndex, records: RecordStore) -> None:
+        self._embeddings, self._vectors, self._records = embeddings, vectors, records
         self._dimensions: int | None = None  # of the first vectors that the embedder returned
         self._remembered_queries: OrderedDict[str, Matrix] = OrderedDict()
         self._remembered_triples: dict[str, Matrix] = {}
@@ -158,8 +157,7 @@ class Similarity:
         missing = [id_ for id_ in texts if id_ not in known]
         if missing:
             vectors = self.embed([texts[id_] for id_ in missing])
-            if self._writable:
-                self._records.put_triple_vectors(missing, vectors)
+            self._records.put_triple_vectors(missing, vectors)
             known.update(zip(missing, vectors, strict=True))
         if len(remembered) + len(known) > _REMEMBERED_TRIPLES:
             remembered.clear()

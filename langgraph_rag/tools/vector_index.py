@@ -199,7 +199,7 @@ def open_vectors(folder: Path, records: RecordStore, asked: str | None, *, writa
     place = last if asked is None else checked(asked)
     moves = place != last
     if moves and not writable:
-        raise KnowledgeBaseError(f"the vectors of {folder} stay in {last} while another process has it open")
+        raise KnowledgeBaseError(f"the vectors of {folder} stay in {last}: it is open elsewhere, or read-only here")
     owner = uuid4().hex if moves else str(records.meta(_OWNER))  # another each time: copies of the folder part so
     vectors = (
         VectorFiles(in_folder(folder / "chroma"), records.vector_changes)

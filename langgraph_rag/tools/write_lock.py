@@ -1,4 +1,4 @@
-"""Who may change a folder: the process that opened it first, one of its threads at a time."""
+"""Who may change a folder: one process at a time, and of it one thread at a time."""
 
 import threading
 from collections import defaultdict
@@ -17,7 +17,7 @@ class WriteLock:
     """The right to change a folder, as one opening of it has it; a process may open it more than once.
 
     Attributes:
-        held: whether this opening has it, because no other process had it first.
+        held: whether this opening has it.
         writing: held by the thread that changes the folder; the same for all openings.
     """
 
@@ -26,9 +26,15 @@ class WriteLock:
         self.held = False
         with _counting:
             self.writing = _writing[folder.resolve()]
-            with suppress(Timeout):
-                self._file.acquire()
-                self.held = True
+
+    def acquire(self) -> bool:
+        """Take the right unless another process has it; tell whether it is held now."""
+        with _counting:
+            if not self.held:
+                with suppress(Timeout):
+                    self._file.acquire()
+                    self.held = True
+            return self.held
 
     def release(self) -> None:
         """Give the right back; other openings keep theirs."""
