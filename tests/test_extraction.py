@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from fakes import ArithmeticEmbeddings, ScriptedModel
 
-from langgraph_rag.errors import ModelCallError
+from langgraph_rag.errors import KnowledgeBaseError, ModelCallError
 from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.prompts import cirag as prompts
 from langgraph_rag.records import Record
@@ -366,3 +366,27 @@ def test_of_what_an_extractor_returns_only_valid_facts_are_kept(
         kb.add(documents[:1], progress=False)
 
         assert [entry["triple"] for entry in kb.triples(["vint"])] == [["Orla Vint", "is", "director"]]
+
+
+async def test_an_extractor_whose_readings_cannot_be_stored_is_stopped(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped = []
+
+    class Endless:
+        version = "endless"
+
+        async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
+            try:
+                while True:
+                    yield [(passages[0]["id"], [])]
+            finally:
+                stopped.append(True)
+
+    def full(*_: object) -> None:
+        raise KnowledgeBaseError("the disk is full")
+
+    monkeypatch.setattr(kb._records, "save_facts", full)
+    with pytest.raises(KnowledgeBaseError, match="the disk is full"):
+        await kb.atriples(["heron"], Endless())
+    assert stopped == [True]

@@ -2,8 +2,9 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Sequence
 from concurrent.futures import Future
+from contextlib import AsyncExitStack
 
 from tqdm.auto import tqdm
 
@@ -32,10 +33,13 @@ class TripleReader:
                 by_id = {record["id"]: record for record in records}
                 reading = extractor.extract(records)
                 expect(AsyncIterable, reading, "readings as they are done", "write `async def extract` with `yield`")
-                async for readings in reading:
-                    await asyncio.to_thread(self._save, extractor.version, readings, by_id)
-                    done += len(readings)
-                    bar.update(len(readings))
+                async with AsyncExitStack() as opened:
+                    if isinstance(reading, AsyncGenerator):  # what it began, such as calls of a model, ends with it
+                        opened.push_async_callback(reading.aclose)
+                    async for readings in reading:
+                        await asyncio.to_thread(self._save, extractor.version, readings, by_id)
+                        done += len(readings)
+                        bar.update(len(readings))
         return len(ids) - done
 
     async def read_once(self, ids: Sequence[str], extractor: TripleExtractor) -> None:
