@@ -27,6 +27,8 @@ def passages_of(folder: Path, markdown: str) -> list[tuple[str, str]]:
         ("---\ntitle: 'Road'\n---\n# A film\n\nOf 1968.", "A film (Road)", "Of 1968."),
         ("---\ndate: 1968\n---\n# A film\n\nOf 1968.", "A film", "Of 1968."),
         ("---\ntitle: Only that\n---\n", "Only that", "title: Only that"),
+        ("---\ndate: 2023-13-45\n---\n# A film\n\nOf 1968.", "A film", "Of 1968."),
+        (f"---\nparts: {'[' * 5000}\n---\n# A film\n\nOf 1968.", "A film", "Of 1968."),
         ("---\ntitle:\ndate: 1968\n---\n# A film\n\nOf 1968.", "A film", "Of 1968."),
         ("# Only a heading", "Only a heading", "Only a heading"),
         ("kell is an isle.\n\n```\n# sail\n```", "notes", "kell is an isle.\n\n# sail"),

@@ -55,7 +55,7 @@ def _front_matter(text: str) -> tuple[Mapping[str, object], int]:
     found = _FRONT_MATTER.match(text)
     try:
         fields = (yaml.safe_load if found[1] == "---" else tomllib.loads)(found[2]) if found else None
-    except (yaml.YAMLError, tomllib.TOMLDecodeError):
+    except (yaml.YAMLError, ValueError, RecursionError):  # a day that no month has, or lists in lists without end
         fields = None
     return (fields, found.end()) if found and isinstance(fields, dict) else ({}, 0)
 
