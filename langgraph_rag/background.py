@@ -4,13 +4,26 @@ import asyncio
 import contextvars
 import os
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from contextlib import suppress
-from functools import cache
-from typing import Any, TypeVar
+from functools import cache, wraps
+from typing import Any, ParamSpec, TypeVar
 
+P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def made_once(make: Callable[P, T]) -> Callable[P, T]:
+    """Like `functools.cache`, but several threads that ask at once get the same, too: made once, the others wait."""
+    lock, made = threading.Lock(), cache(make)
+
+    @wraps(make)
+    def given(*args: P.args, **kwargs: P.kwargs) -> T:
+        with lock:
+            return made(*args, **kwargs)  # type: ignore[arg-type]
+
+    return given
 
 
 class BackgroundLoop:
@@ -68,7 +81,7 @@ class BackgroundLoop:
             raise
 
 
-@cache
+@made_once
 def _background(process: int) -> BackgroundLoop:
     """Return the loop of a process: threads do not survive a fork."""
     return BackgroundLoop()

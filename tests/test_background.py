@@ -4,10 +4,12 @@ import asyncio
 import subprocess
 import sys
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from langgraph_rag.background import BackgroundLoop, run_in_background
+from langgraph_rag.background import BackgroundLoop, made_once, run_in_background
 
 
 def test_a_coroutine_that_would_wait_for_itself_is_told_so() -> None:
@@ -93,3 +95,19 @@ def test_threads_wait_each_for_their_own() -> None:
         thread.join(10)
 
     assert found == {number: 2 * number for number in range(8)}
+
+
+def test_several_threads_that_ask_at_once_get_what_is_made_once() -> None:
+    made = []
+
+    @made_once
+    def make(name: str) -> object:
+        made.append(name)
+        time.sleep(0.05)
+        return object()
+
+    with ThreadPoolExecutor(4) as pool:
+        given = list(pool.map(make, ["a"] * 4))
+
+    assert made == ["a"]
+    assert len(set(map(id, given))) == 1

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from nicegui import Event, background_tasks, events, ui
 
+from langgraph_rag.background import made_once
 from langgraph_rag.chat import uploading
 from langgraph_rag.chat.asking import Asking
 from langgraph_rag.chat.settings import Choice, SettingsForm
@@ -27,7 +27,7 @@ _STYLE = Path(__file__).with_name("chat.css")
 _SEND_ON_ENTER = "(e) => { if (!e.shiftKey && !e.isComposing) { e.preventDefault(); emit(e.target.value); } }"
 
 
-@cache
+@made_once
 def _model(name: str, kept: Path | None) -> BaseChatModel:
     return load_model(name, cache=kept)
 
