@@ -15,6 +15,7 @@ from langgraph_rag.tools.change_log import _KEPT, ChangeLog
 from langgraph_rag.tools.entity_graph import EntityGraph, EntityRows
 from langgraph_rag.tools.hierarchy_graph import HierarchyGraph, HierarchyRows
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.triple_graph import TripleGraph
 
 NAMES = ["Kell", "kell", "Ada Renk", "Renk", "Halden Ferry", "Norrland", "Sund", "Tolmar Bridge", "Old Tolmar", "?!"]
 RELATIONS = ["lies in", "Lies in", "was built by", "serves"]
@@ -184,3 +185,22 @@ def test_making_a_knowledge_base_does_not_build_its_graphs(tmp_path: Path, monke
     monkeypatch.setattr(HierarchyRows, "add", None)
     with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings()) as kb:
         assert kb.add([{"id": "a", "text": "Kell lies in Norrland."}], progress=False)["added"] == 1
+
+
+def test_a_graph_whose_passages_are_replaced_again_and_again_does_not_grow(kb: KnowledgeBase) -> None:
+    for year in range(1900, 1920):
+        kb.update([{"id": "mill", "title": f"Mill {year}", "text": f"Mill {year} lies in Skellby."}], progress=False)
+        entities, hierarchy = kb.entities, kb.hierarchy
+
+    assert entities.walk.size <= 2 * (len(entities.passages) + len(entities.entities))
+    nodes = len(hierarchy.passages) + len(hierarchy.sentences) + len(hierarchy.phrases)
+    assert hierarchy.walk.size <= 2 * nodes
+    assert entities.link("Mill 1919") == ["mill 1919"]
+
+
+def test_the_facts_of_an_entity_come_each_once_and_are_the_callers_own() -> None:
+    graph = TripleGraph([("a", "Kell", "is part of", "Kell"), ("b", "Sund", "lies in", "Kell")])
+
+    assert graph.neighbours("Kell") == [["Kell", "is part of", "Kell"], ["Sund", "lies in", "Kell"]]
+    graph.neighbours("Kell")[0].clear()
+    assert graph.neighbours("Kell")[0] == ["Kell", "is part of", "Kell"]

@@ -2,10 +2,10 @@
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
 from itertools import chain
 from typing import Generic, Protocol, TypeVar
 
+from langgraph_rag.background import made_once
 from langgraph_rag.tools.change_log import ChangeLog
 from langgraph_rag.tools.entity_graph import EntityGraph, EntityRows
 from langgraph_rag.tools.hierarchy_graph import HierarchyGraph, HierarchyRows
@@ -15,6 +15,7 @@ from langgraph_rag.tools.triple_graph import TripleGraph
 
 class _Shrinking(Protocol):
     def remove_passages(self, ids: Iterable[str], /) -> None: ...
+    def outgrown(self) -> bool: ...
 
 
 Rows = TypeVar("Rows", bound=_Shrinking)
@@ -53,6 +54,9 @@ class _InStep(Generic[Rows, Graph]):
             rows = kept[1] if kept and ids is not None else self._rows()
             rows.remove_passages(ids or ())
             self._fill(rows, ids)
+            if rows.outgrown():
+                rows = self._rows()
+                self._fill(rows, None)
             graph = self._graph(rows)
             self._kept = ends, rows, graph
             return graph
@@ -69,7 +73,7 @@ class DerivedGraphs:
 
     def __init__(self, records: RecordStore) -> None:
         self._records = records
-        self._triples, self._entities = cache(self._triples_by), cache(self._entities_by)
+        self._triples, self._entities = made_once(self._triples_by), made_once(self._entities_by)
         self._hierarchy = _InStep(HierarchyRows, self._add_passages, HierarchyRows.graph, [records.changes])
 
     def triples(self, extractor: str) -> TripleGraph:

@@ -95,6 +95,10 @@ class EntityRows:
         if unnamed := self._facts.remove(passages, columns=(1, 3)):
             self._names.remove(forget(self._entities, unnamed))
 
+    def outgrown(self) -> bool:
+        """Tell whether more nodes have gone than are left: their numbers are not given again, and arrays have them."""
+        return self._nodes.given > 2 * (len(self._passages) + len(self._entities))
+
     def graph(self, passages: Sequence[str]) -> EntityGraph:
         """Make the graph of these passages; a fact that several state weighs once."""
         nodes = PassageNodes((id_, self._passages[id_]) for id_ in passages)

@@ -111,6 +111,10 @@ class HierarchyRows:
             for form in gone:
                 del self._spellings[form]
 
+    def outgrown(self) -> bool:
+        """Tell whether more nodes have gone than are left: their numbers are not given again, and arrays have them."""
+        return self._nodes.given > 2 * (len(self._passages) + len(self._sentences) + len(self._phrases))
+
     def graph(self) -> HierarchyGraph:
         """Make the graph."""
         size = self._nodes.given

@@ -11,25 +11,27 @@ class Names:
     """Names in normal form; others may read while one adds and removes."""
 
     def __init__(self) -> None:
-        self._by_word: defaultdict[str, list[str]] = defaultdict(list)
+        self._by_word: defaultdict[str, dict[str, None]] = defaultdict(dict)  # in order, and soon removed from
 
     def add(self, names: Iterable[str]) -> None:
         """Add names that are not there yet."""
         for name in names:
             for word in dict.fromkeys(name.split()):
-                self._by_word[word].append(name)
+                self._by_word[word][name] = None
 
     def remove(self, names: Iterable[str]) -> None:
         """Remove names that are there."""
         for name in names:
             for word in dict.fromkeys(name.split()):
-                self._by_word[word].remove(name)
+                del self._by_word[word][name]
+                if not self._by_word[word]:
+                    del self._by_word[word]
 
     def alike(self, name: str, among: Container[str]) -> Mapping[str, float]:
         """Return the names, of some, that share half of all words with a name or more, each with that share."""
         words = set(name.split())
         by_word = (self._by_word.get(word, ()) for word in words)
-        candidates = {other for names in by_word if len(names) <= _COMMON for other in names if other in among}
+        candidates = {other for names in by_word if len(names) <= _COMMON for other in tuple(names) if other in among}
         shares = {other: _shared(words, set(other.split())) for other in candidates}
         return {other: share for other, share in shares.items() if share >= _ALIKE}
 

@@ -15,8 +15,9 @@ Edge = tuple[str, str, str]
 class TripleGraph:
     """Entities as nodes (by normal form, with a `name`), facts as edges (with `triple` and `passages`).
 
-    `networkx` is the graph itself, for reading and drawing. An entity's name is its most frequent spelling, a fact is
-    spelled as in its first passage, so that removing passages leaves no spelling of theirs behind.
+    `networkx` is the graph itself, for reading and drawing; it changes with the records, so copy it to keep a state of
+    it. An entity's name is its most frequent spelling, a fact is spelled as in its first passage, so that removing
+    passages leaves no spelling of theirs behind.
     """
 
     def __init__(self, statements: Iterable[Statement] = ()) -> None:
@@ -53,6 +54,10 @@ class TripleGraph:
                         self.networkx.remove_edge(*edge)
                     self._count_spellings(edge, triple, -1)
 
+    def outgrown(self) -> bool:
+        """Tell that nothing of what was removed is left."""
+        return False
+
     def _count_spellings(self, edge: Edge, triple: list[str], change: int) -> None:
         for node, spelling in ((edge[0], triple[0]), (edge[1], triple[2])):
             spellings = self._spellings[node]
@@ -66,10 +71,11 @@ class TripleGraph:
                 self.networkx.remove_node(node)
 
     def neighbours(self, entity: str) -> list[list[str]]:
-        """Return the facts that name an entity as head or tail, in the order they were added."""
+        """Return the facts that name an entity, first as head, then as tail alone."""
         node = normalise(entity)
         with self._lock:
             if node not in self.networkx:
                 return []
-            edges = [*self.networkx.out_edges(node, data=True), *self.networkx.in_edges(node, data=True)]
-            return [data["triple"] for _, _, data in edges]
+            leaving, coming = self.networkx.out_edges(node, data="triple"), self.networkx.in_edges(node, data="triple")
+            facts = [triple for _, _, triple in leaving] + [triple for head, _, triple in coming if head != node]
+            return [[*triple] for triple in facts]
