@@ -4,7 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from subprocess import PIPE, Popen
 
@@ -68,3 +68,28 @@ def test_what_an_opening_has_searched_it_sees_change_by_another_one(kb: Knowledg
         other.delete([before[0]["id"]])
 
         assert [passage["id"] for passage in kb.search("Skellby", 8)] == [passage["id"] for passage in before[1:]]
+
+
+_OPEN = """
+import sys
+from fakes import ArithmeticEmbeddings
+from langgraph_rag import KnowledgeBase
+
+print(flush=True)
+sys.stdin.readline()
+with KnowledgeBase.open(sys.argv[1], ArithmeticEmbeddings()) as kb:
+    print(kb.info()["passages"], flush=True)
+"""
+
+
+def test_processes_that_make_one_at_the_same_moment_all_have_it(tmp_path: Path) -> None:
+    places = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
+    command = [sys.executable, "-c", _OPEN, str(tmp_path / "kb")]
+    with ExitStack() as running:
+        processes = [
+            running.enter_context(Popen(command, stdin=PIPE, stdout=PIPE, text=True, env=places)) for _ in range(3)
+        ]
+        for process in processes:
+            assert process.stdout is not None
+            process.stdout.readline()
+        assert [process.communicate("\n")[0] for process in processes] == ["0\n"] * 3

@@ -2,6 +2,7 @@
 
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,7 +25,7 @@ class Database:
     def __init__(self, path: Path) -> None:
         self._path, self._lock, self._changing = path, threading.RLock(), False
         self._connection = sqlite3.connect(path, timeout=_PATIENCE, check_same_thread=False)
-        self._connection.execute("PRAGMA journal_mode=WAL")
+        _log_ahead(self._connection)
         self._connection.execute("PRAGMA synchronous=NORMAL")
         self._connection.execute("PRAGMA foreign_keys=ON")
         self._connection.execute(f"PRAGMA mmap_size={_MAPPED}")
@@ -98,3 +99,22 @@ class Database:
             some = ids[start : start + _AT_ONCE]
             found += self.rows(f"{query} ({', '.join('?' * len(some))})", *values, *some)
         return found
+
+
+def _log_ahead(connection: sqlite3.Connection) -> None:
+    """Have readers and a writer not wait for each other; SQLite itself has no patience with who asks for the same."""
+    until = time.monotonic() + _PATIENCE
+    while not _is_log_ahead(connection):
+        if time.monotonic() > until:
+            raise sqlite3.OperationalError("database is locked")
+        time.sleep(0.01)
+
+
+def _is_log_ahead(connection: sqlite3.Connection) -> bool:
+    try:
+        connection.execute("PRAGMA journal_mode=WAL")
+    except sqlite3.OperationalError as error:
+        if "locked" in str(error):
+            return False
+        raise
+    return True

@@ -49,6 +49,7 @@ from langgraph_rag.tools.write_lock import LOCK, WriteLock
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
+_RECORDS = "records.sqlite"
 _REMEMBERED_PASSAGES = 2_000
 _NAMED = 5  # in a warning, at most
 _EXTRACTOR = "extractor"  # the property that says what read the triples last
@@ -158,19 +159,19 @@ class KnowledgeBase:
         expect(Embeddings | None, embeddings, "an embedder (LangChain Embeddings)", "load_embeddings(NAME) returns one")
         expect(TripleExtractor | None, extractor, "an extractor of triples", "ModelExtractor(llm) is one")
         path = Path(path)
-        if not (path / "records.sqlite").exists():
+        if not (path / _RECORDS).exists():
             if read_only or not create:
                 raise KnowledgeBaseError(
                     f"there is no knowledge base in {path}: make one with `langgraph-rag index FILES --kb {path}`"
                 )
-            if path.exists() and (not path.is_dir() or any(entry.name != LOCK for entry in path.iterdir())):
+            if path.exists() and (not path.is_dir() or _holds_something_else(path)):
                 raise KnowledgeBaseError(f"{path} is not a knowledge base and not an empty folder")
         with ExitStack() as opened:  # closed again when something goes wrong
             lock = _lock_of(path)
             if not read_only:
                 lock.acquire()
             opened.callback(lock.release)
-            records = RecordStore(path / "records.sqlite")
+            records = RecordStore(path / _RECORDS)
             opened.callback(records.close)
             vectors = open_vectors(path, records, chroma, writable=lock.held)
             opened.callback(vectors.close)
@@ -616,6 +617,11 @@ def _copied(record: Record) -> Record:
     if metadata := record.get("metadata"):
         copied["metadata"] = deepcopy(metadata)
     return copied
+
+
+def _holds_something_else(path: Path) -> bool:
+    names = {entry.name for entry in path.iterdir()}
+    return _RECORDS not in names and not names <= {LOCK}  # another process may be making one
 
 
 def _lock_of(path: Path) -> WriteLock:

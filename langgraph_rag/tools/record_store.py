@@ -27,23 +27,23 @@ from langgraph_rag.tools.vectors import Matrix
 
 FORMAT = 1
 _SCHEMA = """
-CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE passages (
+CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS passages (
     number INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL, source TEXT,
     hash TEXT NOT NULL, sentences TEXT NOT NULL, phrases TEXT NOT NULL);
-CREATE TABLE extractions (
+CREATE TABLE IF NOT EXISTS extractions (
     passage INTEGER NOT NULL REFERENCES passages(number) ON DELETE CASCADE, extractor TEXT NOT NULL,
     PRIMARY KEY (passage, extractor)) WITHOUT ROWID;
-CREATE TABLE triples (
+CREATE TABLE IF NOT EXISTS triples (
     passage INTEGER NOT NULL REFERENCES passages(number) ON DELETE CASCADE, extractor TEXT NOT NULL,
     position INTEGER NOT NULL, head TEXT NOT NULL, relation TEXT NOT NULL, tail TEXT NOT NULL,
     sentences TEXT NOT NULL, vector TEXT NOT NULL, PRIMARY KEY (passage, extractor, position)) WITHOUT ROWID;
-CREATE INDEX triples_by_vector ON triples (vector);
-CREATE VIRTUAL TABLE words USING fts5(
+CREATE INDEX IF NOT EXISTS triples_by_vector ON triples (vector);
+CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
     title, text, content='passages', content_rowid='number', tokenize='porter unicode61 remove_diacritics 2');
-CREATE TRIGGER words_in AFTER INSERT ON passages BEGIN
+CREATE TRIGGER IF NOT EXISTS words_in AFTER INSERT ON passages BEGIN
     INSERT INTO words (rowid, title, text) VALUES (new.number, new.title, new.text); END;
-CREATE TRIGGER words_out AFTER DELETE ON passages BEGIN
+CREATE TRIGGER IF NOT EXISTS words_out AFTER DELETE ON passages BEGIN
     INSERT INTO words (words, rowid, title, text) VALUES ('delete', old.number, old.title, old.text); END;
 """
 _ORIGINS = """
@@ -91,7 +91,8 @@ class RecordStore:
         try:
             self._db = Database(path)
             if not self._db.has("meta"):
-                self._db.executescript("BEGIN;" + _SCHEMA + f"INSERT INTO meta VALUES ('format', '{FORMAT}'); COMMIT;")
+                made = f"INSERT OR IGNORE INTO meta VALUES ('format', '{FORMAT}');"
+                self._db.executescript(f"BEGIN IMMEDIATE;{_SCHEMA}{made}COMMIT;")  # another process may be at it, too
             self._db.execute(_VECTORS)  # which what earlier versions made does not have yet
             if not self._db.has("origins"):  # nor this
                 self._db.executescript(_ORIGINS)
