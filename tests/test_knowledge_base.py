@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from shutil import rmtree
 from subprocess import PIPE, Popen
+from typing import Any
 
 import pytest
 from chromadb import Collection
@@ -958,3 +959,24 @@ async def test_what_one_caller_makes_of_a_passage_no_other_gets(kb: KnowledgeBas
         record["metadata"]["places"].append("changed")
 
     assert await kb.apassages(["skellby"]) == kb.passages(["skellby"]) == stored
+
+
+async def test_passages_asked_for_twice_come_once(kb: KnowledgeBase) -> None:
+    ids = ["heron", "skellby", "heron", "unknown"]
+    assert [record["id"] for record in kb.passages(ids)] == ["heron", "skellby"]
+    assert [record["id"] for record in await kb.apassages(ids)] == ["heron", "skellby"]
+
+
+@pytest.mark.parametrize("k", [-1, 0, 2.5, True, None])
+async def test_every_search_refuses_a_number_of_results_that_is_none(kb: KnowledgeBase, k: Any) -> None:
+    for call in (kb.asearch("x", k), kb.asearch_triples("x", k), kb.anear_entities(["x"], k)):
+        with pytest.raises(ValueError, match="k must be a whole number of at least 1, got"):
+            await call
+
+
+@pytest.mark.parametrize("query", [None, 3, "\ud800"])
+async def test_every_search_refuses_a_query_that_is_no_text(kb: KnowledgeBase, query: Any) -> None:
+    calls = kb.asearch(query), kb.asearch_triples(query), kb.rank(query, []), kb.rank_passages(query, ["heron"])
+    for call in (*calls, kb.likeness(query, ["x"])):
+        with pytest.raises(ValueError, match="the query must be text, got"):
+            await call

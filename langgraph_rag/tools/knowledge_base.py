@@ -312,7 +312,7 @@ class KnowledgeBase:
         return run_in_background(self.atriples(passage_ids))
 
     def passages(self, ids: Sequence[str]) -> list[Record]:
-        """Return passages with their sentences and phrases, in the order of the ids; unknown ids are left out."""
+        """Return passages with their sentences and phrases, each once, in the order of the ids, but for unknown ids."""
         expect_list(ids, "ids")
         self._check_open()
         return self._records.passages(ids)
@@ -404,10 +404,8 @@ class KnowledgeBase:
         """
         if by not in SEARCHES:
             raise UnknownNameError("search", by, list(SEARCHES))
-        if not isinstance(query, str) or not is_text(query):
-            raise ValueError(f"the query must be text, got {ascii(query)[:80]}")
-        if not isinstance(k, int) or k < 1:
-            raise ValueError(f"k must be a whole number of at least 1, got {k!r}")
+        _check_query(query)
+        _check_k(k)
         self._check_open()
         found = await self._searcher.search(query, k, by, self.extractor.version)
         if not found:
@@ -431,6 +429,8 @@ class KnowledgeBase:
 
     async def asearch_triples(self, query: str, k: int = 10) -> list[Triple]:
         """Return the k triples nearest to a query, best first; the first call embeds all that have no vector yet."""
+        _check_query(query)
+        _check_k(k)
         self._check_open()
         await asyncio.to_thread(self._embed_all_triples)
         looked_at, ids = k, await self._similarity.search_triples(query, k)
@@ -444,7 +444,7 @@ class KnowledgeBase:
             ids = await self._similarity.search_triples(query, looked_at)
 
     async def apassages(self, ids: Sequence[str]) -> list[Record]:
-        """Return passages with their sentences and phrases, in the order of the ids; unknown ids are left out."""
+        """Return passages with their sentences and phrases, each once, in the order of the ids, but for unknown ids."""
         expect_list(ids, "ids")
         return [_copied(record) for record in await self._read(self._remembering, ids)]
 
@@ -454,6 +454,8 @@ class KnowledgeBase:
 
     async def anear_entities(self, texts: Sequence[str], k: int = 10) -> list[ScoredPassage]:
         """Return the k passages nearest to the entities that texts name, by personalized PageRank over the triples."""
+        expect_list(texts, "texts")
+        _check_k(k)
         return await asyncio.to_thread(self._near_entities, texts, k)
 
     async def aids(self) -> list[str]:
@@ -462,16 +464,19 @@ class KnowledgeBase:
 
     async def rank(self, query: str, triples: Sequence[Sequence[str]]) -> list[float]:
         """Return the cosine of each triple (as "head relation tail") with a query."""
+        _check_query(query)
         self._check_open()
         return await self._similarity.rank(query, triples)
 
     async def rank_passages(self, query: str, ids: Sequence[str]) -> dict[str, float]:
         """Return the cosine of passages with a query by their stored vectors; unknown ids are left out."""
+        _check_query(query)
         self._check_open()
         return await self._similarity.rank_passages(query, ids)
 
     async def likeness(self, query: str, others: Sequence[str]) -> list[float]:
         """Return the cosine of a query with each of some others."""
+        _check_query(query)
         self._check_open()
         return await self._similarity.likeness(query, others)
 
@@ -583,6 +588,16 @@ class KnowledgeBase:
             self._check_writable()
             with self._lock.writing:
                 yield
+
+
+def _check_query(query: object) -> None:
+    if not isinstance(query, str) or not is_text(query):
+        raise ValueError(f"the query must be text, got {ascii(query)[:80]}")
+
+
+def _check_k(k: object) -> None:
+    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
+        raise ValueError(f"k must be a whole number of at least 1, got {k!r}")
 
 
 def _as_found(record: Record, score: float) -> FoundPassage:
