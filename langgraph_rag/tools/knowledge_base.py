@@ -167,9 +167,11 @@ class KnowledgeBase:
             if path.exists() and (not path.is_dir() or _holds_something_else(path)):
                 raise KnowledgeBaseError(f"{path} is not a knowledge base and not an empty folder")
         with ExitStack() as opened:  # closed again when something goes wrong
-            lock = _lock_of(path)
-            if not read_only:
-                lock.acquire()
+            with _needing_to_write(path):
+                path.mkdir(parents=True, exist_ok=True)
+                lock = WriteLock(path)
+                if not read_only:
+                    lock.acquire()
             opened.callback(lock.release)
             records = RecordStore(path / _RECORDS)
             opened.callback(records.close)
@@ -190,10 +192,12 @@ class KnowledgeBase:
 
     def close(self) -> None:
         """Finish what is under way and release the files; in a forked process, forget it: nothing there is its own."""
-        self._closed = True
-        if self._process == os.getpid():
-            with self._changing_here:
-                self._resources.close()
+        if self._process != os.getpid():
+            self._closed = True
+            return
+        with self._changing_here:
+            self._closed = True
+            self._resources.close()
 
     def __enter__(self) -> "KnowledgeBase":
         return self
@@ -639,11 +643,10 @@ def _holds_something_else(path: Path) -> bool:
     return _RECORDS not in names and not names <= {LOCK}  # another process may be making one
 
 
-def _lock_of(path: Path) -> WriteLock:
-    """Make the folder where it is missing, and return its lock."""
+@contextmanager
+def _needing_to_write(path: Path) -> Iterator[None]:
     try:
-        path.mkdir(parents=True, exist_ok=True)
-        return WriteLock(path)
+        yield
     except OSError as error:
         raise KnowledgeBaseError(
             f"{path} cannot be opened: {error.strerror or error} (a knowledge base needs a folder that can be written "
