@@ -31,7 +31,7 @@ def passages_of(folder: Path, markdown: str) -> list[tuple[str, str]]:
         (f"---\nparts: {'[' * 5000}\n---\n# A film\n\nOf 1968.", "A film", "Of 1968."),
         ("---\ntitle:\ndate: 1968\n---\n# A film\n\nOf 1968.", "A film", "Of 1968."),
         ("# Only a heading", "Only a heading", "Only a heading"),
-        ("kell is an isle.\n\n```\n# sail\n```", "notes", "kell is an isle.\n\n# sail"),
+        ("kell is an isle.\n\n```\n# sail\n```", "notes", "kell is an isle.\n\n```\n# sail\n```"),
     ],
 )
 def test_a_markdown_file_is_titled_by_its_front_matter_or_heading(
@@ -92,6 +92,10 @@ def test_headings_of_one_level_without_one_above_them_stand_for_themselves(tmp_p
         ("<p>By <b>Ada</b>,<br>from <i>Kell</i>.</p><script>x()</script>", "By Ada,\nfrom Kell."),
         ("By <b>Ada</b><!-- no --> &amp; Orla.", "By Ada & Orla."),
         ("One  \ntwo.", "One\ntwo."),
+        (
+            "~~~py\nx\n~~~\n\n    y\n\n- z\n  ````\n  ```\n  ````",
+            "~~~py\nx\n~~~\n\n```\ny\n```\n\n- z\n````\n```\n````",
+        ),
     ],
 )
 def test_what_a_reader_sees_is_the_text(tmp_path: Path, markdown: str, text: str) -> None:
@@ -107,3 +111,15 @@ def test_every_row_of_a_long_table_names_its_columns(tmp_path: Path) -> None:
     assert all(
         line.startswith("- Part: P") and "; Price: " in line for _, text in passages for line in text.split("\n")
     )
+
+
+def test_every_part_of_a_long_block_of_code_is_marked_as_code(tmp_path: Path) -> None:
+    code = "\n".join(f"{n}: some value" for n in range(100))
+
+    _, *parts, last = passages_of(
+        tmp_path, f"# Kell\n\nAn isle.\n\n```yaml\n{code}\n```\n\nIt is {'very ' * 180}small."
+    )
+
+    assert len(parts) > 1
+    assert all(text.startswith("```yaml\n") and text.endswith("\n```") for _, text in parts)
+    assert "```" not in last[1]

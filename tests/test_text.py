@@ -32,7 +32,15 @@ def rules() -> TextPipeline:
         ("Who came? nobody knows! The end", ["Who came? nobody knows!", "The end"]),
         ("no full stop", ["no full stop"]),
         ("# Pellworth\n\nIt is a town.\n \nA list", ["# Pellworth", "It is a town.", "A list"]),
-        ("It burned\n\ndown in 1927.", ["It burned down in 1927."]),
+        ("It burned\ndown in 1927.", ["It burned down in 1927."]),
+        ("Otto Falk was a chemist.\n\n iPhone sales rose.", ["Otto Falk was a chemist.", "iPhone sales rose."]),
+        ("- He met (J.\n- eBay\n\nde Vries left.", ["- He met (J.", "- eBay", "de Vries left."]),
+        (
+            "It is set:\n```yaml\nborn: Kell. Sund.\n\n- x\n```\nIt works.",
+            ["It is set:", "```yaml born: Kell. Sund. - x ```", "It works."],
+        ),
+        ("- ~~~\n  a\n  ```\n  b\n  ~~~\nIt works.", ["- ~~~ a ``` b ~~~", "It works."]),
+        ("Use ```x``` here.\n\n```never closed\n\nx", ["Use ```x``` here.", "```never closed x"]),
         ("It burned down in New\n  Kell. It was\nrebuilt.", ["It burned down in New Kell.", "It was rebuilt."]),
         ("Towns:\n- Pellworth\n- Skellby\n| 1911 | fire |", ["Towns:", "- Pellworth", "- Skellby", "| 1911 | fire |"]),
         (" \n ", []),
@@ -324,6 +332,12 @@ def test_what_is_said_of_somebody_of_the_topic_is_not_said_of_the_topic(sentence
     assert extract_triples("Ada Renk", ["Ada Renk was born in 1883.", sentence])[1:] == facts
 
 
+def test_code_states_no_facts() -> None:
+    assert extract_triples("Otto Falk", ["```yaml born: Paris ```", "- ~~~ born: Paris ~~~", "He left Kell."]) == [
+        ["Otto Falk", "left", "Kell"]
+    ]
+
+
 def test_what_only_tells_a_title_from_others_is_not_part_of_the_name() -> None:
     assert topic_of("Mercury (ship)") == "Mercury"
     assert topic_of("(untitled)") == "(untitled)"
@@ -350,6 +364,7 @@ def test_what_only_tells_a_title_from_others_is_not_part_of_the_name() -> None:
         ("Present: Matthis Orvane, Ida Strand.", ""),
         ("A heron is a bird.", ""),
         ("1911", ""),
+        ("```\n\nMatthis Orvane built bridges.", ""),
         ("", ""),
     ],
 )

@@ -9,6 +9,7 @@ from langchain_text_splitters import RecursiveCharacterTextSplitter
 from langgraph_rag.characters import is_text
 from langgraph_rag.errors import DocumentError, DuplicateIdError
 from langgraph_rag.records import Passage
+from langgraph_rag.tools.code import whole_blocks
 from langgraph_rag.tools.metadata import to_metadata
 from langgraph_rag.tools.record_store import content_hash
 from langgraph_rag.tools.topics import opening_of
@@ -79,7 +80,7 @@ def _passages(fields: Mapping[str, object], place: str) -> Iterable[Passage]:
     title = " ".join(title.splitlines()) or opening_of(text)  # the hash of a passage takes its first line for the title
     text = _without_heading(title, text)
     metadata = _metadata(fields, place)
-    for part in [text] if id_ else _splitter.split_text(text):
+    for part in [text] if id_ else whole_blocks(_splitter.split_text(text)):
         if len(part) > _LONGEST:
             raise DocumentError(
                 f"{place} ({id_ or title or source or 'no id'}): expected passages of at most {_LONGEST:,} "

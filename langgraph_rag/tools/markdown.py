@@ -91,7 +91,8 @@ def _lines(block: SyntaxTreeNode) -> Iterator[str]:
         case "paragraph" | "heading":
             yield _text(block)
         case "fence" | "code_block":
-            yield from block.content.rstrip("\n").split("\n")
+            fence = block.markup or "```"  # an indented block has none
+            yield from [f"{fence}{block.info}", *block.content.rstrip("\n").split("\n"), fence]
         case "html_block":
             yield from _html_lines(block.content)
         case "list_item":

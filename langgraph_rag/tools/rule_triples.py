@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from langgraph_rag.matching import normalise
+from langgraph_rag.tools.code import is_code
 from langgraph_rag.tools.spans import DATE, Span, spot
 from langgraph_rag.tools.stop_words import stop_words
 from langgraph_rag.tools.topics import opening_name, topic_of
@@ -40,9 +41,12 @@ _FIELD = re.compile(r"(?P<name>[A-Z][^:;.!?]{0,40}): (?P<value>[^:;!?]{1,80}[^:;
 
 
 def extract_triples(title: str, sentences: list[str]) -> list[list[str]]:
-    """Return the facts `[head, relation, tail]` of a passage, in reading order, without repetition."""
+    """Return the facts `[head, relation, tail]` of a passage, in reading order, without repetition.
+
+    Code states none.
+    """
     found: dict[tuple[str, str, str], list[str]] = {}
-    for head, relation, tail in _triples(topic_of(title), sentences):
+    for head, relation, tail in _triples(topic_of(title), [text for text in sentences if not is_code(text)]):
         if head and relation and tail and head.casefold() != tail.casefold():
             found.setdefault((head.casefold(), relation.casefold(), tail.casefold()), [head, relation, tail])
     return list(found.values())

@@ -1,12 +1,15 @@
 """Sentences and phrases of a text by spaCy: a trained pipeline where one is installed, rules where none is."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain, pairwise
 from typing import Any, TypedDict
 
 from langgraph_rag.errors import KnowledgeBaseError
+from langgraph_rag.tools.code import blocks_of_code
 from langgraph_rag.tools.spans import spot
 
 TRAINED_PIPELINE, RULES = "en_core_web_sm", "rules"
@@ -46,17 +49,27 @@ class TextPipeline:
 def _sentences(doc: Any) -> list[str]:
     """End sentences also with their paragraph, item or row, as headings do that have no full stop.
 
-    What a rule splits too early is joined: before a small letter, after an abbreviation, within parentheses.
+    What a rule splits too early within one of these is joined: before a small letter, after an abbreviation, within
+    parentheses. A block of code is one sentence.
     """
-    sentences: list[str] = []
-    for text in (_on_one_line(part) for span in doc.sents for part in _PARAGRAPH_END.split(span.text)):
-        if not text:
+    text, sentences = doc.text, list[str]()
+    code = [(block.start, block.end) for block in blocks_of_code(text)]
+    starts = {*chain(*code), *(end.end() for end in _PARAGRAPH_END.finditer(text))}
+    edges = {0, *starts, *(span.start_char for span in doc.sents), len(text)}
+    for start, end in pairwise(sorted(edge for edge in edges if not _within(edge, code))):
+        part = _on_one_line(text[start:end])
+        if not part:
             continue
-        if sentences and (text[0].islower() or _unfinished(sentences[-1])):
-            sentences[-1] += " " + text
+        if sentences and start not in starts and (part[0].islower() or _unfinished(sentences[-1])):
+            sentences[-1] += " " + part
         else:
-            sentences.append(text)
+            sentences.append(part)
     return sentences
+
+
+def _within(position: int, blocks: Sequence[tuple[int, int]]) -> bool:
+    before = bisect_left(blocks, (position, 0)) - 1
+    return before >= 0 and position < blocks[before][1]
 
 
 def _on_one_line(text: str) -> str:
@@ -68,7 +81,7 @@ def _unfinished(sentence: str) -> bool:
     return _ABBREVIATION.search(sentence[-_LONGEST_ENDING:]) is not None or sentence.count("(") > sentence.count(")")
 
 
-_PARAGRAPH_END = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+•|>#]|\d+[.)])\s)")
+_PARAGRAPH_END = re.compile(r"\n\s*\n\s*|\n\s*(?=(?:[-*+•|>#]|\d+[.)])\s)")
 _ABBREVIATION = re.compile(r"(?:^|[\s(])(?:[^\W\d_]|Jr|Sr|St|Dr|Mr|Mrs|Ms|Lt|Gen|Col|Capt|Rev|Mt|No|vs|c|b|d)\.$")
 _LONGEST_ENDING = 8  # characters, more than an abbreviation with what is around it
 

@@ -2,6 +2,7 @@
 
 import re
 
+from langgraph_rag.tools.code import is_code
 from langgraph_rag.tools.spans import Span, spot
 
 _LONGEST_HEADING = 12  # words
@@ -29,6 +30,8 @@ def opening_of(text: str) -> str:
 
     A subject is what the first sentence says that it is something ("Out of the Harbour is a novel"), or else a name.
     """
+    if is_code(text.strip()):
+        return ""
     first, *others = text.strip().splitlines() or [""]
     first = first.strip()
     alone = others and (first.startswith("#") or not others[0].strip())
