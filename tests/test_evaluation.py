@@ -2,6 +2,8 @@
 
 import asyncio
 import doctest
+import errno
+import io
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -430,6 +432,28 @@ async def test_an_error_of_the_caller_stops_the_run_as_it_is(tmp_path: Path) -> 
     assert [line["id"] for line in lines_of(tmp_path)] == ["q1"]
 
 
+class FullDisk(io.StringIO):
+    """A file that nothing more can be written to, not even on closing it."""
+
+    def flush(self) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    close = flush
+
+
+async def test_a_full_disk_is_told_and_the_run_can_be_taken_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as full:
+        full.setattr(Path, "open", lambda *_, **__: FullDisk())
+        with pytest.raises(OutcomesError, match="can be written to at .*, got: No space left on device"):
+            await evaluate(FakeGraph(), QUESTIONS, tmp_path)
+        with pytest.raises(OutcomesError, match="can be written to at .*, got: No space left on device"):
+            write_report({"cirag": summarise([])}, tmp_path)
+
+    graph = FakeGraph()
+    await evaluate(graph, QUESTIONS, tmp_path)
+    assert len(graph.asked) == 3
+
+
 # --- one run per folder ----------------------------------------------------------------------------------------------
 async def test_the_settings_of_a_run_are_written_beside_it(tmp_path: Path) -> None:
     graph = FakeGraph()
@@ -464,6 +488,22 @@ async def test_runs_of_two_configurations_are_not_mixed(tmp_path: Path, change: 
         await evaluate(graph, QUESTIONS, tmp_path, **{"configuration": FINGERPRINTED, **change})
     assert graph.asked == []
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+async def test_a_second_run_in_a_folder_is_refused_while_the_first_is_under_way(tmp_path: Path) -> None:
+    second = FakeGraph()
+
+    class AskedMeanwhile(FakeGraph):
+        async def ainvoke(self, input: Any, /, *, context: Any = None) -> dict[str, Any]:
+            with pytest.raises(OutcomesError, match="expected a folder for this run alone, got .* is under way"):
+                await evaluate(second, QUESTIONS[:1], tmp_path)
+            return await super().ainvoke(input, context=context)
+
+    outcomes = await evaluate(AskedMeanwhile(), QUESTIONS, tmp_path)
+
+    assert read_outcomes(tmp_path) == outcomes
+    assert await evaluate(second, QUESTIONS, tmp_path) == outcomes
+    assert second.asked == []
 
 
 async def test_settings_that_change_no_answer_may_differ(tmp_path: Path) -> None:

@@ -2,16 +2,18 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NotRequired
 
+from filelock import FileLock, Timeout
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from langgraph_rag.errors import RagError
 from langgraph_rag.evaluation.questions import Question
 from langgraph_rag.records import Usage
+from langgraph_rag.tools.write_lock import LOCK
 
 
 class Outcome(TypedDict):
@@ -90,26 +92,65 @@ def answered_before(out: Path, questions: Sequence[Question], settings: Mapping[
 
 
 @contextmanager
+def writing(out: Path) -> Iterator[None]:
+    """Tell a folder that cannot be written to, such as on a full disk.
+
+    Raises:
+        OutcomesError: in place of the system's error.
+    """
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or error
+        raise OutcomesError(f"expected a folder that can be written to at {out}, got: {reason}") from error
+
+
+@contextmanager
+def alone(out: Path) -> Iterator[None]:
+    """Make a folder where it is missing, and keep other runs out of it: each would undo what another one keeps.
+
+    Raises:
+        OutcomesError: when another run has the folder, or it cannot be written to.
+    """
+    lock = FileLock(out / LOCK, blocking=False, thread_local=False)
+    with writing(out):
+        out.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire()
+        except Timeout as error:
+            raise OutcomesError(
+                f"expected a folder for this run alone, got {out}, where another one is under way: wait for that, or "
+                "give another folder"
+            ) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
 def keeping(out: Path, settings: Mapping[str, Any], outcomes: Iterable[Outcome]) -> Iterator[Callable[[Outcome], None]]:
     """Make a folder hold the outcomes of a run so far, and open it for adding more, each written out at once.
 
     Raises:
         OutcomesError: when the folder cannot be written to.
     """
-    try:
-        out.mkdir(parents=True, exist_ok=True)
+    with writing(out):
         _replace(out / "run.json", [json.dumps(settings, indent=2, ensure_ascii=False)])
         _replace(out / "outcomes.jsonl", [json.dumps(outcome, ensure_ascii=False) for outcome in outcomes])
-    except OSError as error:
-        raise OutcomesError(f"expected a folder that can be written to at {out}, got: {error.strerror}") from error
-    # Models can reply with half a surrogate pair, which is not UTF-8.
-    with (out / "outcomes.jsonl").open("a", encoding="utf-8", errors="replace", newline="\n") as file:
+        # Models can reply with half a surrogate pair, which is not UTF-8.
+        file = (out / "outcomes.jsonl").open("a", encoding="utf-8", errors="replace", newline="\n")
 
-        def keep(outcome: Outcome) -> None:
+    def keep(outcome: Outcome) -> None:
+        with writing(out):
             file.write(json.dumps(outcome, ensure_ascii=False) + "\n")
             file.flush()
 
+    try:
         yield keep
+    finally:
+        with suppress(OSError):  # which writing told
+            file.close()
 
 
 def _replace(path: Path, lines: Iterable[str]) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from langgraph_rag.errors import MissingExtraError
+from langgraph_rag.evaluation.outcomes import writing
 from langgraph_rag.evaluation.report import Summary
 
 _DEPTHS = (2, 3, 5, 10)
@@ -15,6 +16,7 @@ def draw_comparison(rows: Mapping[str, Summary], out: Path) -> list[Path]:
 
     Raises:
         MissingExtraError: when matplotlib is not installed.
+        OutcomesError: when the folder cannot be written to.
     """
     try:
         from matplotlib.figure import Figure
@@ -24,8 +26,9 @@ def draw_comparison(rows: Mapping[str, Summary], out: Path) -> list[Path]:
     _quality_by_tokens(quality.subplots(), rows)
     _recall_by_depth(recall.subplots(), rows)
     paths = [out / "quality_by_tokens.png", out / "recall_by_depth.png"]
-    for figure, path in zip((quality, recall), paths, strict=True):
-        figure.savefig(path, dpi=120)
+    with writing(out):
+        for figure, path in zip((quality, recall), paths, strict=True):
+            figure.savefig(path, dpi=120)
     return paths
 
 

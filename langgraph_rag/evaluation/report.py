@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.evaluation.judging import Judgement
 from langgraph_rag.evaluation.metrics import normalise_answer
-from langgraph_rag.evaluation.outcomes import Outcome
+from langgraph_rag.evaluation.outcomes import Outcome, writing
 from langgraph_rag.evaluation.runner import RECALL_DEPTHS as _DEPTHS
 from langgraph_rag.records import tokens_spent
 
@@ -142,11 +142,16 @@ def _looked_at_first(summary: Summary) -> list[str]:
 
 
 def write_report(rows: Mapping[str, Summary], out: Path) -> None:
-    """Write the summaries of methods as `report.md` and `report.json` in a folder."""
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "report.md").write_text(f"{markdown_table(rows)}\n{_NOTE}", encoding="utf-8", newline="\n")
-    text = json.dumps(rows, indent=2, ensure_ascii=False) + "\n"
-    (out / "report.json").write_text(text, encoding="utf-8", newline="\n")
+    """Write the summaries of methods as `report.md` and `report.json` in a folder.
+
+    Raises:
+        OutcomesError: when the folder cannot be written to.
+    """
+    table, text = f"{markdown_table(rows)}\n{_NOTE}", json.dumps(rows, indent=2, ensure_ascii=False) + "\n"
+    with writing(out):
+        out.mkdir(parents=True, exist_ok=True)
+        (out / "report.md").write_text(table, encoding="utf-8", newline="\n")
+        (out / "report.json").write_text(text, encoding="utf-8", newline="\n")
 
 
 def _cells(summary: Summary, judged: bool) -> dict[str, str]:

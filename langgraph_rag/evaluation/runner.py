@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.context import Context
 from langgraph_rag.evaluation.metrics import all_at, contains, exact_match, f1, recall_at
-from langgraph_rag.evaluation.outcomes import Configuration, Outcome, answered_before, keeping
+from langgraph_rag.evaluation.outcomes import Configuration, Outcome, alone, answered_before, keeping
 from langgraph_rag.evaluation.questions import Question
 from langgraph_rag.records import Usage
 
@@ -60,14 +60,15 @@ async def evaluate(
     Args:
         graph: returns `answer`, `passages` (best first), `trace`, `usage` and, if it has one, `granularity`.
         questions: with ids that differ.
-        out: folder for `outcomes.jsonl` and `run.json`; of one run, and for one process at a time.
+        out: folder for `outcomes.jsonl` and `run.json`, of one run.
         context: the graph's run-time settings.
         configuration: method, model, knowledge base and its fingerprint, so that a folder never mixes two of them.
         concurrency: questions under way at once.
         on_result: called with each new outcome once it is written.
 
     Raises:
-        OutcomesError: when the folder is damaged or holds outcomes of another run.
+        OutcomesError: when the folder is damaged, holds outcomes of another run, is in use by one, or cannot be
+            written to.
     """
     if concurrency < 1:
         raise ValueError(f"concurrency must be at least 1, got {concurrency}")
@@ -77,26 +78,27 @@ async def evaluate(
     configuration = configuration or Configuration(method="", model="", knowledge_base="")
     used = asdict(context if isinstance(context, Context) else Context(**(context or {})))
     settings = {**configuration, "context": used}
-    kept = {outcome["id"]: outcome for outcome in answered_before(out, questions, settings)}
-    outcomes = {id_: _scored(outcome, asked[id_]) if id_ in asked else outcome for id_, outcome in kept.items()}
-    gate = asyncio.Semaphore(concurrency)
-    with keeping(out, settings, outcomes.values()) as keep:
+    with alone(out):
+        kept = {outcome["id"]: outcome for outcome in answered_before(out, questions, settings)}
+        outcomes = {id_: _scored(outcome, asked[id_]) if id_ in asked else outcome for id_, outcome in kept.items()}
+        gate = asyncio.Semaphore(concurrency)
+        with keeping(out, settings, outcomes.values()) as keep:
 
-        async def settle(question: Question) -> None:
-            async with gate:
-                outcome = await _ask(graph, question, context)
-            keep(outcome)
-            outcomes[outcome["id"]] = outcome
-            if on_result is not None:
-                on_result(outcome)
+            async def settle(question: Question) -> None:
+                async with gate:
+                    outcome = await _ask(graph, question, context)
+                keep(outcome)
+                outcomes[outcome["id"]] = outcome
+                if on_result is not None:
+                    on_result(outcome)
 
-        try:
-            async with asyncio.TaskGroup() as group:
-                for question in questions:
-                    if question["id"] not in outcomes:
-                        group.create_task(settle(question))
-        except ExceptionGroup as errors:  # of `keep` or `on_result`: a graph's own become outcomes
-            raise errors.exceptions[0] from None
+            try:
+                async with asyncio.TaskGroup() as group:
+                    for question in questions:
+                        if question["id"] not in outcomes:
+                            group.create_task(settle(question))
+            except ExceptionGroup as errors:  # of `keep` or `on_result`: a graph's own become outcomes
+                raise errors.exceptions[0] from None
     return [outcomes[question["id"]] for question in questions]
 
 
