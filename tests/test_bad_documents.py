@@ -44,6 +44,10 @@ CIRCULAR.append(CIRCULAR)
         ({"text": None, "source": "a.txt"}, "document 2 (a.txt): it has no text"),
         ({}, "document 2 (no id): it has no text"),
         (Document("", id="b"), "document 2 (b): it has no text"),
+        *(
+            ({"id": id_, "text": "x"}, f"document 2: id must be text or a number, got {id_!r}")
+            for id_ in ({"a": 1}, [1], True, " ", float("nan"))
+        ),
         ({"id": "b", "text": 7}, "document 2: text must be a string, got int"),
         ({"id": "b", "text": "x", "title": ["x"]}, "document 2: title must be a string, got list"),
         (Document("x", metadata={"source": 3}), "document 2: source must be a string, got int"),

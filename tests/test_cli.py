@@ -1,5 +1,6 @@
 """The command line: what it does with good input, and what it says to bad input."""
 
+import errno
 import io
 import json
 import os
@@ -139,6 +140,66 @@ def test_bad_files_are_left_out_with_a_warning_each_where_asked_to(tmp_path: Pat
     assert f"warning: left out {docs}/a.md: the file is empty\n" in done.stderr
     assert f"warning: left out {docs}/b.txt: expected UTF-8 text, got byte 0xe5 at 2" in done.stderr
     assert f"warning: left out {docs}/c.jsonl, line 1: expected " in done.stderr
+
+
+def test_a_file_with_another_text_for_an_id_is_left_out_likewise(tmp_path: Path) -> None:
+    texts = {"a": "An isle.", "b": "A rock.", "c": "A cape."}
+    files: dict[str, str | bytes] = {
+        f"{name}.jsonl": lines([{"id": name, "text": "A town."}, {"id": "kell", "text": text}])
+        for name, text in texts.items()
+    }
+
+    done = run("index", write(tmp_path / "docs", files), "--kb", tmp_path / "kb", "--skip-bad")
+
+    assert done.stdout.startswith("2 passages added")
+    assert done.stderr.count("left out") == 2
+    assert f"left out {tmp_path}/docs/c.jsonl, line 2: id 'kell' was already given with another text (" in done.stderr
+
+
+def forbid(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Have it as if neither a folder could be looked into nor what lies in it be looked at, which root always may."""
+    scandir, stat = os.scandir, Path.stat
+
+    def refuse_scandir(path: str) -> Any:
+        if Path(path).is_relative_to(folder):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return scandir(path)
+
+    def refuse_stat(path: Path, **options: Any) -> os.stat_result:
+        if folder in path.parents:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return stat(path, **options)
+
+    monkeypatch.setattr(os, "scandir", refuse_scandir)
+    monkeypatch.setattr(Path, "stat", refuse_stat)
+
+
+def test_a_folder_that_cannot_be_looked_into_is_told_and_what_came_from_it_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    docs = write(tmp_path / "docs", {"a.txt": "Orsby is a town.", "b/c.txt": "Kell is an isle."})
+    index = ("index", docs, "--kb", tmp_path / "kb")
+    run(*index)
+    forbid(monkeypatch, docs / "b")
+
+    updated = run(*index, "--update", "--skip-bad")
+    assert f"warning: left out {docs}/b: it cannot be read: Permission denied\n" in updated.stderr
+    assert "is gone" not in updated.stdout
+    assert "\npassages                  2\n" in updated.stdout
+
+    said = refuse(monkeypatch, capsys, *index)
+    assert f"{docs}/b: it cannot be read: Permission denied Nothing was indexed; --skip-bad leaves" in said
+
+
+def test_linked_folders_are_told_and_read_where_they_are_named(tmp_path: Path) -> None:
+    docs = write(tmp_path / "docs", {"a.txt": "Orsby is a town."})
+    (docs / "more").symlink_to(write(tmp_path / "elsewhere", {"b.txt": "Kell is an isle."}))
+
+    assert (
+        f"1 linked folders were left out ({docs}/more): name those"
+        in run("index", docs, "--kb", tmp_path / "kb").stderr
+    )
+    assert run("index", docs / "more", "--kb", tmp_path / "kb").stdout.startswith("1 passages added")
 
 
 def test_where_every_file_is_bad_nothing_is_indexed(
@@ -315,6 +376,43 @@ def test_an_update_of_a_folder_removes_the_files_gone_from_it_and_from_nowhere_e
         "uploaded.md",
     ]  # fmt: skip
     assert "is gone" not in run("index", "docs", "--kb", "notes", "--update").stdout
+
+
+def test_an_update_of_a_folder_that_was_emptied_removes_what_came_from_it(
+    noted: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (noted / "more/heron.txt").unlink()
+    (noted / "never").mkdir()
+
+    for arguments in (
+        ["more", "--kb", "notes"],
+        ["never", "--kb", "notes", "--update"],
+        ["more", "--kb", "no", "--update"],
+    ):
+        assert "expected a folder with files" in refuse(monkeypatch, capsys, "index", *arguments)
+    assert "more/heron.txt is gone: 1 passages removed.\n" in run("index", "more", "--kb", "notes", "--update").stdout
+    assert titles() == ["Gull", "Kell", "Ost", "Tern"]
+
+
+def test_an_update_does_not_take_an_id_from_a_source_that_still_has_it(
+    noted: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(noted, {"docs/rocks.jsonl": lines([{"id": "kell", "text": "Kell is a rock."}])})
+
+    said = refuse(monkeypatch, capsys, "index", "docs/rocks.jsonl", "--kb", "notes", "--update")
+    assert "id 'kell' is already stored with another text, from docs/isles.jsonl, which would be lost" in said
+
+    write(noted, {"docs/isles.jsonl": lines([{"id": "ost", "text": "Ost is a rock."}])})
+    moved = run("index", "docs", "--kb", "notes", "--update")
+    assert moved.stdout.startswith("1 passages added, 3 were there already, 1 of earlier versions removed.\n")
+
+    write(noted, {"docs/rocks.jsonl": lines([{"id": "kell", "text": "Kell is a cape."}])})
+    (noted / "docs/rocks.jsonl").rename(noted / "docs/capes.jsonl")
+    renamed = run("index", "docs", "--kb", "notes", "--update")
+    assert renamed.stdout.startswith("1 passages added, 3 were there already, 1 of earlier versions removed.\n")
+    again = run("index", noted / "docs/capes.jsonl", "--kb", "notes", "--update")
+    assert again.stdout.startswith("0 passages added, 1 were there already")
+    assert titles() == ["Gull", "Herons", "Kell", "Ost", "Tern"]
 
 
 def test_an_index_of_the_same_files_by_another_path_says_that_nothing_is_removed(noted: Path) -> None:
@@ -831,6 +929,11 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
         {"a.jsonl": f'{{"text": "Kell.", "page": {"1" * 5_000}}}'},
         "docs",
         ["a.jsonl, line 1: expected a JSON object, got "],
+    ),
+    "an id that is none": (
+        {"a.jsonl": lines([{"text": "Kell.", "id": ["kell"]}])},
+        "docs",
+        ["a.jsonl, line 1: id must be text or a number, got ['kell']"],
     ),
     "a title that is a number": (
         {"a.jsonl": '{"text": "Kell.", "title": 7}'},

@@ -68,7 +68,7 @@ async def update(kb: KnowledgeBase, passages: list[Passage]) -> AsyncIterator[Pr
         name = passages[0]["source"].removeprefix(_UPLOADED)
         raise DuplicateIdError(
             f"{name}: id {contested[0]!r} is already stored with another text that did not come from files of "
-            "this name added here alone: give it another id, or replace that text with `langgraph-rag index --update`"
+            "this name added here alone: give it another id, or delete that text first (`langgraph-rag delete --id`)"
         )
     unknown = [passage for passage in passages if passage["id"] not in known]
     new = 0

@@ -10,14 +10,22 @@ import typer
 
 from langgraph_rag.cli.options import Cache, EmbeddingsName, KbFolder, embedder
 from langgraph_rag.cli.properties import show_properties
-from langgraph_rag.errors import DocumentError, KnowledgeBaseError
+from langgraph_rag.errors import DocumentError, DuplicateIdError, KnowledgeBaseError
 from langgraph_rag.models import load_model
 from langgraph_rag.naming import first_few
 from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.records import Passage
 from langgraph_rag.tools.documents import to_passages
 from langgraph_rag.tools.extraction import ReadBefore, RuleExtractor, TripleExtractor
-from langgraph_rag.tools.files import READABLE, listed, of_other_kinds, otherwise_named, read_what_can_be, vanished
+from langgraph_rag.tools.files import (
+    READABLE,
+    empty_folders,
+    left_out,
+    listed,
+    otherwise_named,
+    read_what_can_be,
+    vanished,
+)
 from langgraph_rag.tools.knowledge_base import Added, Info, KnowledgeBase
 
 _KINDS, _MEANT = 8, 3  # named at most
@@ -62,13 +70,15 @@ def index(
     """Add documents to a knowledge base, making it if need be; an interrupted run goes on where it stopped."""
     if cache and model in (None, RuleExtractor.NAME):
         raise typer.BadParameter("--cache goes with --model: the sentence rules ask no model")
-    read, problems = read_what_can_be(sources, {"text": text_field, "title": title_field, "id": id_field})
+    emptied = _emptied(sources, kb) if update else []
+    filled = [source for source in sources if source not in emptied]
+    read, problems = read_what_can_be(filled, {"text": text_field, "title": title_field, "id": id_field})
     if problems and not (skip_bad and read):
         raise DocumentError(f"{listed(problems)}\nNothing was indexed; --skip-bad leaves out such files.")
     documents = to_passages(read)  # before the folder is made: bad documents leave nothing behind
     for problem in problems:
         typer.echo(f"warning: left out {problem}", err=True)
-    _tell_of_other_kinds(sources, kb)
+    _tell_left_out(sources, kb)
     with KnowledgeBase.open(kb, embedder(embeddings), extractor=_extractor(model, cache), chroma=chroma) as base:
         if isinstance(base.extractor, ReadBefore):
             raise KnowledgeBaseError(
@@ -129,11 +139,24 @@ def _show_info(held: Info) -> None:
     show_properties({**held, "passages_to_extract": f"{rest}{more}"})
 
 
-def _tell_of_other_kinds(given: Iterable[Path], kb: Path) -> None:
-    others = [file for file in of_other_kinds(given) if not file.resolve().is_relative_to(kb.resolve())]
+def _emptied(folders: Iterable[Path], kb: Path) -> list[Path]:
+    """Return the folders with nothing left to read that a knowledge base has passages from."""
+    empty = empty_folders(folders)
+    if not empty or not kb.exists():
+        return []
+    with KnowledgeBase.open(kb, create=False) as base:
+        return [folder for folder in empty if vanished(base.sources(), [folder])]
+
+
+def _tell_left_out(given: Iterable[Path], kb: Path) -> None:
+    others, linked = left_out(given)
+    others = [file for file in others if not file.resolve().is_relative_to(kb.resolve())]
     kinds = [kind for kind, _ in Counter(file.suffix.lower() or "no ending" for file in others).most_common()]
     if others:
         typer.echo(f"{len(others)} files of other kinds were left out ({first_few(kinds, _KINDS)}).", err=True)
+    if linked:
+        names = first_few([str(folder) for folder in linked], _KINDS)
+        typer.echo(f"{len(linked)} linked folders were left out ({names}): name those to be read.", err=True)
 
 
 def _add(base: KnowledgeBase, documents: Sequence[Passage]) -> Added:
@@ -144,7 +167,8 @@ def _add(base: KnowledgeBase, documents: Sequence[Passage]) -> Added:
     return added
 
 
-def _update(base: KnowledgeBase, documents: Sequence[Passage], given: Iterable[Path]) -> Added:
+def _update(base: KnowledgeBase, documents: Sequence[Passage], given: Sequence[Path]) -> Added:
+    _check_replaced(base, documents, given)
     updated = base.update(documents)
     typer.echo(
         f"{updated['added']} passages added, {updated['unchanged']} were there already, "
@@ -153,6 +177,22 @@ def _update(base: KnowledgeBase, documents: Sequence[Passage], given: Iterable[P
     for source in vanished(base.sources(), given):
         typer.echo(f"{source} is gone: {base.delete(sources=[source])} passages removed.")
     return updated
+
+
+def _check_replaced(base: KnowledgeBase, documents: Sequence[Passage], given: Sequence[Path]) -> None:
+    """Refuse to replace a text that another source still has: one that is neither given now nor gone."""
+    contested = set(base.contested(documents))
+    if not contested:
+        return
+    known = base.sources()
+    given_now = {passage.get("source", "") for passage in documents} | set(otherwise_named(known, given))
+    for source in {"", *known}.difference(given_now, vanished(known, given)):
+        if taken := sorted(contested.intersection(base.ids(source))):
+            raise DuplicateIdError(
+                f"id {taken[0]!r} is already stored with another text, from {source or 'no source'}, which would be "
+                f"lost: give it another id, or index both sources at once if it moved, or delete that text first "
+                f"(`langgraph-rag delete --kb {base.path} --id {taken[0]}`); nothing was changed"
+            )
 
 
 def _tell_known_otherwise(base: KnowledgeBase, given: Sequence[Path]) -> None:

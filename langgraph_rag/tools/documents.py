@@ -1,7 +1,9 @@
 """Take documents in every accepted form and make passages of them."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Number
 from typing import Any
+from uuid import UUID
 
 from langchain_core.documents import Document
 from langchain_text_splitters import RecursiveCharacterTextSplitter
@@ -20,6 +22,8 @@ PLACE = "place in a file"  # the field with what messages call a document that w
 _FIELDS = ("id", "title", "text", "source", PLACE)  # all others are metadata
 _LONGEST = 1_000_000  # characters of a passage: what spaCy takes at once
 AnyDocument = Document | Mapping[str, object]
+PassagesById = dict[str, tuple[Passage, str]]
+"""Passages that were made before, with the places of their documents."""
 
 _splitter = RecursiveCharacterTextSplitter(
     chunk_size=WORDS_PER_PASSAGE, chunk_overlap=0, length_function=lambda text: len(text.split()),
@@ -27,28 +31,34 @@ _splitter = RecursiveCharacterTextSplitter(
 )  # fmt: skip
 
 
-def to_passages(documents: Iterable[AnyDocument]) -> list[Passage]:
+def to_passages(documents: Iterable[AnyDocument], known: PassagesById | None = None) -> list[Passage]:
     """Make passages of documents; the same passage given twice counts once, unless it has two sources.
 
     A document with an id is one passage and is kept whole. One without is split at about 200 words, keeping title,
     source and metadata, and its passages get the hash of their content as id. One without a title gets what it opens
     with as title.
 
+    Args:
+        documents: LangChain `Document`s or dicts.
+        known: passages that theirs are not to contradict; those made are added to it, unless one is bad.
+
     Raises:
         DocumentError: when a document has no text, is of another kind, makes a passage of over 1,000,000 characters or
             has metadata that cannot be kept.
         DuplicateIdError: when one id comes with two different texts.
     """
-    first: dict[str, tuple[Passage, str]] = {}
+    known = {} if known is None else known
+    new: PassagesById = {}
     passages: dict[tuple[str, str], Passage] = {}
     for number, document in enumerate(documents, start=1):
         fields = _fields(document, number)
         place = str(fields.get(PLACE, f"document {number}"))
         for passage in _passages(fields, place):
-            known, there = first.setdefault(passage["id"], (passage, place))
-            if (known["title"], known["text"]) != (passage["title"], passage["text"]):
+            first, there = known.get(passage["id"]) or new.setdefault(passage["id"], (passage, place))
+            if (first["title"], first["text"]) != (passage["title"], passage["text"]):
                 raise DuplicateIdError(f"{place}: id {passage['id']!r} was already given with another text ({there})")
             passages.setdefault((passage["id"], passage.get("source", "")), passage)
+    known |= new
     return list(passages.values())
 
 
@@ -74,7 +84,7 @@ def _passages(fields: Mapping[str, object], place: str) -> Iterable[Passage]:
     text, title, source = (_string(fields, name, place) for name in ("text", "title", "source"))
     if not text:
         raise DocumentError(f"{place} ({fields.get('id') or title or source or 'no id'}): it has no text")
-    id_ = str(fields["id"]) if fields.get("id") not in (None, "") else ""
+    id_ = _id(fields, place)
     if not all(map(is_text, (id_, text, title, source))):
         raise DocumentError(f"{place} ({ascii(id_ or title)}): expected text, got half a surrogate pair")
     title = " ".join(title.splitlines()) or opening_of(text)  # the hash of a passage takes its first line for the title
@@ -110,6 +120,15 @@ def _without_heading(title: str, text: str) -> str:
     """Leave out a first line that only repeats the title: sentences are shown under their titles."""
     first, _, rest = text.partition("\n")
     return rest.strip() or text if first.strip("#*_ \r").casefold() == title.casefold() else text
+
+
+def _id(fields: Mapping[str, object], place: str) -> str:
+    id_ = fields.get("id")
+    if id_ is None or id_ == "":
+        return ""
+    if isinstance(id_, bool) or not isinstance(id_, str | Number | UUID) or not str(id_).strip() or id_ != id_:  # NaN
+        raise DocumentError(f"{place}: id must be text or a number, got {id_!r:.80}")
+    return str(id_)
 
 
 def _string(fields: Mapping[str, object], name: str, place: str) -> str:

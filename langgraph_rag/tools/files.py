@@ -2,11 +2,12 @@
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from langgraph_rag.errors import DocumentError
-from langgraph_rag.tools.documents import PLACE
+from langgraph_rag.tools.documents import PLACE, PassagesById, to_passages
 from langgraph_rag.tools.markdown import read_markdown, section_title
 from langgraph_rag.tools.topics import opening_of
 
@@ -36,6 +37,8 @@ def read_what_can_be(
 ) -> tuple[list[dict[str, object]], list[str]]:
     """Read files and folders likewise, and return with the documents what is wrong with each file that is bad.
 
+    Bad is also a file that gives an id another text than one before it, and a folder that cannot be looked into.
+
     Args:
         sources: files and folders.
         names: what JSON lines call a `text`, `title` or `id`, where they call it otherwise.
@@ -45,22 +48,33 @@ def read_what_can_be(
     """
     documents: list[dict[str, object]] = []
     problems: list[str] = []
+    known: PassagesById = {}
     for source in sources:
-        files = list(_files(source))
-        if not files:
+        files, unreadable = _files(source)
+        if not files and not unreadable:
             raise DocumentError(f"{source}: expected a folder with files ending in {', '.join(READABLE)}, found none")
+        problems += unreadable
         for file in files:
             try:
-                documents += _documents(file, names or {})
+                found = _documents(file, names or {})
+                to_passages(found, known)
             except DocumentError as error:
                 problems.append(str(error))
+            else:
+                documents += found
     return documents, problems
 
 
-def of_other_kinds(folders: Iterable[Path]) -> list[Path]:
-    """Return the files in folders that are of no kind that is read; those that are passed over do not count."""
-    inside = (file for folder in folders if folder.is_dir() for file in _inside(folder))
-    return [file for file in inside if file.suffix.lower() not in READABLE]
+def left_out(folders: Iterable[Path]) -> tuple[list[Path], list[Path]]:
+    """Return the files of other kinds in folders, and the linked folders; those that are passed over do not count."""
+    inside = [_inside(folder) for folder in folders if _seen(folder.is_dir, otherwise=False)]
+    others = [file for one in inside for file in one.files if file.suffix.lower() not in READABLE]
+    return others, [folder for one in inside for folder in one.linked]
+
+
+def empty_folders(sources: Iterable[Path]) -> list[Path]:
+    """Return the folders with no file in them of a kind that is read."""
+    return [source for source in sources if _seen(source.is_dir, otherwise=False) and _files(source) == ([], [])]
 
 
 def vanished(sources: Iterable[str], folders: Iterable[Path]) -> list[str]:
@@ -71,14 +85,17 @@ def vanished(sources: Iterable[str], folders: Iterable[Path]) -> list[str]:
     named = [folder for folder in folders if folder.name not in ("", "..")]
     files = ((source, Path(source)) for source in sources)
     inside = ((source, file) for source, file in files if any(file.is_relative_to(folder) for folder in named))
-    return [source for source, file in inside if file.suffix.lower() in READABLE and not file.exists()]
+    return [
+        source for source, file in inside if file.suffix.lower() in READABLE and not _seen(file.exists, otherwise=True)
+    ]
 
 
 def otherwise_named(sources: Iterable[str], given: Sequence[Path]) -> list[str]:
     """Return the sources that are files among those given, or in folders given, but by another path."""
     places = [path.resolve() for path in given]
     others = [(source, Path(source)) for source in sources if not any(map(Path(source).is_relative_to, given))]
-    return [source for source, file in others if file.is_file() and any(map(file.resolve().is_relative_to, places))]
+    found = [(source, file) for source, file in others if _seen(file.is_file, otherwise=False)]
+    return [source for source, file in found if any(map(file.resolve().is_relative_to, places))]
 
 
 def listed(problems: list[str]) -> str:
@@ -87,26 +104,48 @@ def listed(problems: list[str]) -> str:
     return "\n".join([*problems[:_LISTED], *([f"... and {more} more files"] if more > 0 else [])])
 
 
-def _files(source: Path) -> Iterator[Path]:
-    if source.is_dir():
-        yield from (file for file in _inside(source) if file.suffix.lower() in READABLE)
-    elif not source.exists():
+def _files(source: Path) -> tuple[list[Path], list[str]]:
+    """Return the files to read, and what is wrong with folders that cannot be looked into."""
+    if _seen(source.is_dir, otherwise=False):
+        inside = _inside(source)
+        return [file for file in inside.files if file.suffix.lower() in READABLE], inside.problems
+    if not _seen(source.exists, otherwise=True):
         raise DocumentError(f"{source}: no such file or folder")
-    elif source.suffix.lower() not in READABLE:
+    if source.suffix.lower() not in READABLE:
         raise DocumentError(f"{source}: expected a file ending in {', '.join(READABLE)}")
-    else:
-        yield source
+    return [source], []
 
 
-def _inside(folder: Path) -> list[Path]:
+class _Inside(NamedTuple):
+    """What lies in a folder, in order, and what is wrong with the folders in it that cannot be looked into."""
+
+    files: list[Path]
+    linked: list[Path]
+    problems: list[str]
+
+
+def _inside(folder: Path) -> _Inside:
     found: list[Path] = []
-    for where, folders, files in os.walk(folder):
+    linked: list[Path] = []
+    errors: list[OSError] = []
+    for where, folders, files in os.walk(folder, onerror=errors.append):
         if "pyvenv.cfg" in files and Path(where) != folder:  # a virtual environment
             folders.clear()
             continue
         folders[:] = [name for name in folders if not name.startswith(".") and name not in _INSTALLED]
+        below = [Path(where, name) for name in folders]
+        linked += [folder for folder in below if _seen(folder.is_symlink, otherwise=False)]
         found += [Path(where, name) for name in files if not name.startswith(".")]
-    return sorted(file for file in found if file.is_file())
+    problems = [f"{error.filename}: it cannot be read: {error.strerror}" for error in errors]
+    return _Inside(sorted(file for file in found if _seen(file.is_file, otherwise=True)), sorted(linked), problems)
+
+
+def _seen(look: Callable[[], bool], *, otherwise: bool) -> bool:
+    """Look at a file or folder; `otherwise` is what holds where that is not allowed, and reading it tells why."""
+    try:
+        return look()
+    except OSError:
+        return otherwise
 
 
 def _documents(file: Path, names: Mapping[str, str]) -> list[dict[str, object]]:
