@@ -894,7 +894,7 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
         "docs",
         ["a.md: the file is empty", "b.txt: expected UTF-8 text"],
     ),
-    "more files than anybody reads about": ({f"{n}.txt": "" for n in range(25)}, "docs", ["... and 5 more files"]),
+    "more files than anybody reads about": ({f"{n}.txt": "" for n in range(25)}, "docs", ["... and 5 more"]),
     "a line that is a list": ({"a.jsonl": '["Kell"]'}, "docs/a.jsonl", ["a.jsonl, line 1", '["Kell"]']),
     "a broken line": (
         {"a.jsonl": '{"text": "Kell."}\n{"text": "Kell'},

@@ -190,6 +190,20 @@ def test_numbers_are_taken_as_ids_and_one_answer_as_answers(tmp_path: Path, answ
 
 
 @pytest.mark.parametrize(
+    ("given", "answers"), [("5", ["5"]), ("[1.5, true]", ["1.5", "yes"]), ("false", ["no"]), ("null", None)]
+)
+def test_numbers_yes_and_no_are_taken_as_answers_and_null_as_nothing(
+    tmp_path: Path, given: str, answers: list[str] | None
+) -> None:
+    path = tmp_path / "questions.jsonl"
+    path.write_text(f'{{"id": "a", "question": "Q?", "answer": {given}, "supporting_ids": ["p"], "type": null}}')
+
+    (question,) = load_questions(path)
+
+    assert (question.get("answers"), "type" in question) == (answers, False)
+
+
+@pytest.mark.parametrize(
     ("content", "complaint"),
     [
         (b"", "got no line with text"),
@@ -200,11 +214,12 @@ def test_numbers_are_taken_as_ids_and_one_answer_as_answers(tmp_path: Path, answ
         (b'{"question": "Q?", "answers": ["x"]}', "line 1: .*id: Field required"),
         (b'{"id": [7], "question": "Q?", "answers": ["x"]}', "line 1: .*id: .*valid string"),
         (b'{"id": "a", "question": " ", "answers": ["x"]}', "line 1: .*question: .*at least 1 character"),
-        (b'{"id": "a", "question": "Q?"}', "line 1: .*answers: Field required"),
-        (b'{"id": "a", "question": "Q?", "answers": 7}', "line 1: .*answers: .*valid array"),
+        (b'{"id": "a", "question": "Q?"}', "line 1: expected answers \\('unanswerable' where there is none\\) or supp"),
+        (b'{"id": "a", "question": "Q?", "answers": {}}', "line 1: .*answers.0: .*valid string"),
         (b'{"id": "a", "question": "Q?", "answer": ""}', "line 1: .*answer.*at least 1 character"),
-        (b'{"id": "a", "question": "Q?", "answers": []}', "line 1: .*answers: .*at least 1 item"),
-        (b'{"id": "a", "question": "Q?", "answers": ["x", 3]}', "line 1: .*answers.1: .*valid string"),
+        (b'{"id": "a", "question": "Q?", "answers": [], "supporting_ids": []}', "line 1: expected answers"),
+        (b'{"id": "a", "question": "Q?", "answers": ["x", ["y"]]}', "line 1: .*answers.1: .*valid string"),
+        (b"[1]\n" + b"[2]\n" * 21, r"(?s)line 1: .*line 20: .*got \[2\]\n\.\.\. and 2 more"),
         (f"{GOOD}\n\n{GOOD}".encode(), "line 3: expected an id of its own, got 'a' as on line 1"),
     ],
 )
@@ -251,6 +266,36 @@ async def test_each_question_is_scored_and_kept(tmp_path: Path) -> None:
     assert (third["em"], third["recall"], third["all_at_5"], third["type"]) == (0.0, None, None, "")
     assert seen == ["q1", "q2", "q3"] == [line["id"] for line in lines_of(out)]
     assert read_outcomes(out)[1:] == [second, third]
+
+
+async def test_a_question_without_answers_is_scored_by_what_was_found(tmp_path: Path) -> None:
+    only_ids = Question(id="q1", question="Where is Kell?", supporting_ids=["p1"])
+
+    outcomes = await evaluate(FakeGraph(), [only_ids], tmp_path)
+
+    assert [outcomes[0][score] for score in ("em", "f1", "acc", "all_at_5")] == [None, None, None, 1.0]
+    assert await judge(ScriptedModel.of([]), "strict", outcomes, tmp_path) == []
+    summary = summarise(outcomes)
+    assert (summary["em"], summary["recall_at_5"]) == (None, 100.0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "score"),
+    [
+        ("Not enough information.", "Unanswerable", 1.0),
+        ("unanswerable", "unanswerable", 1.0),
+        ("Kell", "unanswerable", 0.0),
+        ("Not enough information.", "Kell", 0.0),
+    ],
+)
+async def test_where_there_is_no_answer_any_refusal_is_right(
+    tmp_path: Path, answer: str, gold: str, score: float
+) -> None:
+    question = Question(id="q1", question="Who?", answers=[gold])
+
+    (outcome,) = await evaluate(FakeGraph({"Who?": answer}), [question], tmp_path)
+
+    assert (outcome["answer"], outcome["em"], outcome["f1"], outcome["acc"]) == (answer, score, score, score)
 
 
 async def test_an_outcome_is_on_disk_before_the_next_question_is_asked(tmp_path: Path) -> None:
@@ -488,6 +533,15 @@ async def test_runs_of_two_configurations_are_not_mixed(tmp_path: Path, change: 
         await evaluate(graph, QUESTIONS, tmp_path, **{"configuration": FINGERPRINTED, **change})
     assert graph.asked == []
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+async def test_the_same_knowledge_base_may_be_given_by_another_path(tmp_path: Path) -> None:
+    await evaluate(FakeGraph(), QUESTIONS[:1], tmp_path, configuration=FINGERPRINTED)
+    graph = FakeGraph()
+
+    await evaluate(graph, QUESTIONS, tmp_path, configuration={**FINGERPRINTED, "knowledge_base": "moved/kb"})
+
+    assert graph.asked == ["Who sailed?", "Is it old?"]
 
 
 async def test_a_second_run_in_a_folder_is_refused_while_the_first_is_under_way(tmp_path: Path) -> None:

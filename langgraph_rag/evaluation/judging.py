@@ -50,12 +50,12 @@ async def judge(
     Args:
         llm: the judge.
         name: what the judge goes by; judgements of another judge are not taken over.
-        outcomes: what came of the questions; failed ones are left out.
+        outcomes: what came of the questions; failed ones are left out, and those that name no accepted answer.
         out: the folder of the outcomes.
         concurrency: answers under way at once.
         on_result: called with each new judgement once it is written.
     """
-    answered = {outcome["id"]: outcome for outcome in outcomes if outcome["answer"] is not None}
+    answered = {outcome["id"]: outcome for outcome in outcomes if outcome["answer"] is not None and outcome["answers"]}
     judged = {id_: found for id_, found in _kept(out, name).items() if _is_of(found, answered.get(id_))}
     gate = asyncio.Semaphore(concurrency)
     with (out / _FILE).open("a", encoding="utf-8", errors="replace", newline="\n") as file:

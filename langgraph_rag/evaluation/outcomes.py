@@ -19,8 +19,9 @@ from langgraph_rag.tools.write_lock import LOCK
 class Outcome(TypedDict):
     """What came of one question; one that failed has an error, and None for all that was not found out.
 
-    `recall` is keyed by the number of passages ("2", "3", "5", "10"); it and `all_at_5` are None where the question
-    names no supporting passages. `passages` are the ids that were found, best first.
+    `em`, `f1` and `acc` are None where the question names no answers. `recall` is keyed by the number of passages ("2",
+    "3", "5", "10"); it and `all_at_5` are None where the question names no supporting passages. `passages` are the ids
+    that were found, best first.
     """
 
     id: str
@@ -44,7 +45,8 @@ class Outcome(TypedDict):
 class Configuration(TypedDict):
     """What answers the questions, in names: a folder holds outcomes of one configuration only.
 
-    `knowledge_base_fingerprint` is what `KnowledgeBase.fingerprint` returns: outcomes of other passages are refused.
+    `knowledge_base_fingerprint` is what `KnowledgeBase.fingerprint` returns: outcomes of other passages are refused,
+    those of the same by another path are not.
     """
 
     method: str
@@ -166,7 +168,9 @@ def _check_settings(path: Path, settings: Mapping[str, Any]) -> None:
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise OutcomesError(f"{path}: expected the settings its outcomes were made with, got {error!r}") from error
     expected = _flat(settings)
-    if _FINGERPRINT in expected:
+    if _FINGERPRINT in expected and _FINGERPRINT in found:
+        found["knowledge_base"] = expected["knowledge_base"]  # by whatever path
+    elif _FINGERPRINT in expected:
         found.setdefault(_FINGERPRINT, expected[_FINGERPRINT])  # which runs of earlier versions do not have
     for name in {**expected, **found}:
         if expected.get(name) != found.get(name):

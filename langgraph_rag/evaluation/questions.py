@@ -7,24 +7,35 @@ from pydantic import AliasChoices, BeforeValidator, Field, StringConstraints, Ty
 from typing_extensions import TypedDict
 
 from langgraph_rag.errors import RagError
+from langgraph_rag.refusals import UNANSWERABLE
+from langgraph_rag.tools.files import listed
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
+def _as_text(answer: object) -> object:
+    if isinstance(answer, bool):
+        return "yes" if answer else "no"
+    return str(answer) if isinstance(answer, int | float) else answer
+
+
 Id = Annotated[str, Field(coerce_numbers_to_str=True)]
 Answers = Annotated[
-    list[Text],
-    BeforeValidator(lambda given: [given] if isinstance(given, str) else given),
-    Field(min_length=1, validation_alias=AliasChoices("answers", "answer")),
+    list[Annotated[Text, BeforeValidator(_as_text)]],
+    BeforeValidator(lambda given: given if isinstance(given, list) else [given]),
+    Field(validation_alias=AliasChoices("answers", "answer")),
 ]
 
 
 class Question(TypedDict):
-    """A question, its accepted answers, and where known its kind and the ids of the passages that support it."""
+    """A question, its accepted answers, and where known its kind and the ids of the passages that support it.
+
+    One that has only these ids is for retrieval. The answer `unanswerable` is what any refusal says.
+    """
 
     id: Annotated[Text, Field(coerce_numbers_to_str=True)]
     question: Text
-    answers: Answers
+    answers: NotRequired[Answers]
     supporting_ids: NotRequired[list[Id]]
     type: NotRequired[str]
 
@@ -33,31 +44,34 @@ class QuestionFileError(RagError):
     """A file of questions cannot be taken as it is."""
 
 
-_READER = TypeAdapter(Question)
+def _without_nulls(fields: object) -> object:
+    return {name: value for name, value in fields.items() if value is not None} if isinstance(fields, dict) else fields
+
+
+_READER: TypeAdapter[Question] = TypeAdapter(Annotated[Question, BeforeValidator(_without_nulls)])
 
 
 def load_questions(path: str | Path, limit: int | None = None) -> list[Question]:
     """Read the first questions of a file, one JSON object per line; other fields than a question's are left out.
 
     Raises:
-        QuestionFileError: when the file cannot be read or holds no question, or a line of it, also beyond the limit,
-            is no question or repeats an id.
+        QuestionFileError: when the file cannot be read or holds no question, or lines of it, also beyond the limit,
+            are no questions or repeat an id; it names the first twenty.
     """
     if limit is not None and limit < 1:
         raise ValueError(f"limit must be at least 1, got {limit}")
     questions: list[Question] = []
     lines: dict[str, int] = {}
+    problems: list[str] = []
     # Not splitlines(): JSON strings may hold U+2028 and the like.
     for number, line in enumerate(_text(path).split("\n"), start=1):
         if line.strip():
-            question = _question(line, f"{path}, line {number}")
-            if question["id"] in lines:
-                raise QuestionFileError(
-                    f"{path}, line {number}: expected an id of its own, got {question['id']!r} "
-                    f"as on line {lines[question['id']]}"
-                )
-            lines[question["id"]] = number
-            questions.append(question)
+            try:
+                questions.append(_question(line, number, lines))
+            except QuestionFileError as error:
+                problems.append(f"{path}, line {number}: {error}")
+    if problems:
+        raise QuestionFileError(listed(problems))
     if not questions:
         raise QuestionFileError(f"{path}: expected one question per line, got no line with text")
     return questions[:limit]
@@ -77,13 +91,21 @@ def _text(path: str | Path) -> str:
         ) from error
 
 
-def _question(line: str, place: str) -> Question:
+def _question(line: str, number: int, lines: dict[str, int]) -> Question:
+    """Read the question on a line, and note of its id on which line it is."""
     try:
-        return _READER.validate_json(line)
+        question = _READER.validate_json(line)
     except ValidationError as error:
         wrong = error.errors()[0]
         field = ".".join(map(str, wrong["loc"])) or "line"
         raise QuestionFileError(
-            f"{place}: expected a JSON object with id, question and answers (a list of strings); "
+            "expected a JSON object with id, question and answers (a list of strings); "
             f"{field}: {wrong['msg']}; got {line.strip()[:200]}"
         ) from error
+    if not question.get("answers") and not question.get("supporting_ids"):
+        raise QuestionFileError(
+            f"expected answers ({UNANSWERABLE!r} where there is none) or supporting_ids, got {line.strip()[:200]}"
+        )
+    if lines.setdefault(question["id"], number) != number:
+        raise QuestionFileError(f"expected an id of its own, got {question['id']!r} as on line {lines[question['id']]}")
+    return question

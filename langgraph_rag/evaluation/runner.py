@@ -11,10 +11,11 @@ from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
 from langgraph_rag.context import Context
-from langgraph_rag.evaluation.metrics import all_at, contains, exact_match, f1, recall_at
+from langgraph_rag.evaluation.metrics import all_at, contains, exact_match, f1, normalise_answer, recall_at
 from langgraph_rag.evaluation.outcomes import Configuration, Outcome, alone, answered_before, keeping
 from langgraph_rag.evaluation.questions import Question
 from langgraph_rag.records import Usage
+from langgraph_rag.refusals import UNANSWERABLE, is_refusal
 
 RECALL_DEPTHS = (2, 3, 5, 10)
 Settings = Context | Mapping[str, Any] | None
@@ -121,7 +122,7 @@ def _unanswered(question: Question) -> Outcome:
         id=question["id"],
         type=question.get("type", ""),
         question=question["question"],
-        answers=question["answers"],
+        answers=question.get("answers", []),
         answer=None,
         em=None,
         f1=None,
@@ -149,16 +150,23 @@ def _answered(outcome: Outcome, reply: _Reply) -> Outcome:
 
 def _scored(outcome: Outcome, question: Question) -> Outcome:
     """Score an answer by what its question names as right; passages, where they were kept."""
-    answer, answers, gold = outcome["answer"] or "", question["answers"], question.get("supporting_ids", [])
+    answers, gold = question.get("answers", []), question.get("supporting_ids", [])
+    answer = _as_gold(outcome["answer"] or "", answers)
     scored: Outcome = {
         **outcome,
         "type": question.get("type", ""),
         "answers": answers,
-        "em": exact_match(answer, answers),
-        "f1": f1(answer, answers),
-        "acc": contains(answer, answers),
+        "em": exact_match(answer, answers) if answers else None,
+        "f1": f1(answer, answers) if answers else None,
+        "acc": contains(answer, answers) if answers else None,
     }
     if (ids := outcome.get("passages")) is not None:
         recall = {str(k): share for k in RECALL_DEPTHS if (share := recall_at(ids, gold, k)) is not None}
         scored["recall"], scored["all_at_5"] = recall or None, all_at(ids, gold, 5)
     return scored
+
+
+def _as_gold(answer: str, answers: Sequence[str]) -> str:
+    """Return a refusal, however it is worded, as the word for it where that is the right answer."""
+    right = any(normalise_answer(gold) == UNANSWERABLE for gold in answers)
+    return UNANSWERABLE if right and is_refusal(answer) else answer

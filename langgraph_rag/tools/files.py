@@ -101,7 +101,7 @@ def otherwise_named(sources: Iterable[str], given: Sequence[Path]) -> list[str]:
 def listed(problems: list[str]) -> str:
     """Return the first problems, one a line, and how many more there are."""
     more = len(problems) - _LISTED
-    return "\n".join([*problems[:_LISTED], *([f"... and {more} more files"] if more > 0 else [])])
+    return "\n".join([*problems[:_LISTED], *([f"... and {more} more"] if more > 0 else [])])
 
 
 def _files(source: Path) -> tuple[list[Path], list[str]]:
