@@ -566,6 +566,21 @@ def test_info_lists_the_sources_with_their_numbers_of_passages(noted: Path) -> N
     assert "passages from" not in run("info", "--kb", "notes").stdout
 
 
+def test_info_lists_the_ids_with_titles_and_sources(noted: Path) -> None:
+    listed = run("info", "--kb", "notes", "--ids").stdout
+
+    assert "\nkell\tKell\tdocs/isles.jsonl\n" in listed
+    assert "docs/isles.jsonl" not in run("info", "--kb", "notes").stdout
+
+
+def test_info_is_shown_as_json_with_what_was_asked_for(noted: Path) -> None:
+    shown = json.loads(run("info", "--kb", "notes", "--ids", "--sources", "--json").stdout)
+
+    assert (shown["passages"], shown["sources"]["docs/isles.jsonl"], len(shown["ids"])) == (5, 2, 5)
+    assert {"id": "kell", "title": "Kell", "source": "docs/isles.jsonl"} in shown["ids"]
+    assert not {"ids", "sources"} & json.loads(run("info", "--kb", "notes", "--json").stdout).keys()
+
+
 # --- ask -------------------------------------------------------------------------------------------------------------
 def test_ask_tells_the_steps_and_then_the_answer_with_its_evidence(folder: Path) -> None:
     shown = run("ask", QUESTION, "--kb", folder).stdout

@@ -99,7 +99,7 @@ def _tell_unknown_passages(base: KnowledgeBase, asked: list[Question]) -> None:
     if unknown:
         typer.echo(
             f"warning: {len(unknown)} of {len(wanted)} supporting ids ({first_few(unknown, _NAMED)}) are of no passage "
-            f"in {base.path} and can never be found; `ask --json` shows ids of passages.",
+            f"in {base.path} and can never be found; `info --ids` lists the ids of passages.",
             err=True,
         )
 

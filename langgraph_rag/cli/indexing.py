@@ -1,5 +1,6 @@
 """`langgraph-rag index`, `delete` and `info`: making and changing a knowledge base, and what it holds."""
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
@@ -14,7 +15,7 @@ from langgraph_rag.errors import DocumentError, DuplicateIdError, KnowledgeBaseE
 from langgraph_rag.models import load_model
 from langgraph_rag.naming import first_few
 from langgraph_rag.nodes.extract_triples import ModelExtractor
-from langgraph_rag.records import Passage
+from langgraph_rag.records import Passage, Record
 from langgraph_rag.tools.documents import to_passages
 from langgraph_rag.tools.extraction import ReadBefore, RuleExtractor, TripleExtractor
 from langgraph_rag.tools.files import (
@@ -123,14 +124,28 @@ def info(
     sources: Annotated[
         bool, typer.Option("--sources", help="List where passages come from, too, and how many from each.")
     ] = False,
+    ids: Annotated[bool, typer.Option("--ids", help="List the ids of passages with titles and sources, too.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON and nothing else.")] = False,
     embeddings: EmbeddingsName = None,
 ) -> None:
     """Show what a knowledge base holds and how it was made."""
     with KnowledgeBase.open(kb, embedder(embeddings), read_only=True) as base:
+        numbers = {source: len(base.ids(source)) for source in (["", *base.sources()] if sources else [])}
+        passages = [_listed(record) for record in base.passages(base.ids() if ids else [])]
+        if as_json:
+            listings = {**({"sources": numbers} if sources else {}), **({"ids": passages} if ids else {})}
+            typer.echo(json.dumps({**base.info(), **listings}, ensure_ascii=False, indent=2))
+            return
         _show_info(base.info())
-        for source in ["", *base.sources()] if sources else []:
-            if number := len(base.ids(source)):
+        for source, number in numbers.items():
+            if number:
                 typer.echo(f"{number:>6} passages from {source or 'no source'}")
+        for passage in passages:
+            typer.echo("\t".join(passage.values()))
+
+
+def _listed(record: Record) -> dict[str, str]:
+    return {"id": record["id"], "title": record["title"], "source": record.get("source", "")}
 
 
 def _show_info(held: Info) -> None:
@@ -144,7 +159,7 @@ def _emptied(folders: Iterable[Path], kb: Path) -> list[Path]:
     empty = empty_folders(folders)
     if not empty or not kb.exists():
         return []
-    with KnowledgeBase.open(kb, create=False) as base:
+    with KnowledgeBase.open(kb, read_only=True) as base:
         return [folder for folder in empty if vanished(base.sources(), [folder])]
 
 
