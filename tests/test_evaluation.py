@@ -32,6 +32,7 @@ from langgraph_rag.evaluation import (
     write_report,
 )
 from langgraph_rag.evaluation.metrics import all_at, contains, exact_match, f1, normalise_answer, recall_at
+from langgraph_rag.evaluation.pictures import draw_comparison
 from langgraph_rag.records import Usage, no_usage
 
 QUESTIONS = [
@@ -783,6 +784,31 @@ async def test_judgements_of_another_judge_or_of_other_answers_are_not_taken_ove
     outcomes[1]["answers"] = ["H Vane"]
     corrected = ScriptedModel.of(verdicts(True))
     assert [one["correct"] for one in await judge(corrected, "strict", outcomes, tmp_path)] == [True, True, False]
+
+
+@pytest.mark.parametrize("methods", [1, 7, 40])
+def test_pictures_tell_methods_apart_and_name_them_beside_what_is_drawn(
+    methods: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures: list[Any] = []
+    figure_class = pytest.importorskip("matplotlib.figure").Figure
+    monkeypatch.setattr(figure_class, "savefig", lambda figure, *_, **__: figures.append(figure))
+    scores = {"f1": 50.0, "tokens": 1_000.0, **{f"recall_at_{k}": 80.0 for k in (2, 3, 5, 10)}}
+    row: Any = {**summarise([]), **scores}
+
+    draw_comparison({f"method/without-part-{n}": row for n in range(methods)}, tmp_path)
+
+    assert len(figures) == 2
+    for figure in figures:
+        figure.draw_without_rendering()
+        (axes,), (legend,) = figure.axes, figure.legends
+        named, drawn = legend.get_window_extent(), axes.get_window_extent()
+        assert len(legend.get_texts()) == methods
+        assert drawn.width > figure.bbox.width / 2
+        assert drawn.x1 <= named.x0 and named.x1 <= figure.bbox.x1 and named.y0 >= 0
+        lines = [line for line in axes.lines if line.get_marker() not in ("_", "None")]
+        assert len({(line.get_color(), line.get_marker()) for line in lines}) == methods
+    assert len({tuple(line.get_xdata()) for line in figures[1].axes[0].lines}) == methods
 
 
 async def test_a_report_is_written_for_people_and_programs(tmp_path: Path) -> None:
