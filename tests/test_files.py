@@ -123,3 +123,13 @@ def test_every_part_of_a_long_block_of_code_is_marked_as_code(tmp_path: Path) ->
     assert len(parts) > 1
     assert all(text.startswith("```yaml\n") and text.endswith("\n```") for _, text in parts)
     assert "```" not in last[1]
+
+
+@pytest.mark.parametrize("sentence", ["鲁迅出生于绍兴。", "鲁迅出生于绍兴\n", "เรือออกจากท่า"])
+def test_text_without_spaces_between_words_is_split_too(tmp_path: Path, sentence: str) -> None:
+    text = "".join(f"{number}{sentence}" for number in range(400))
+
+    lengths = [len(part) for _, part in passages_of(tmp_path, f"# Kell\n\n{text}")]
+
+    assert max(lengths) <= 600  # 400 characters, and the numbers between them
+    assert min(lengths[:-1]) > 300

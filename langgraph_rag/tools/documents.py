@@ -1,5 +1,6 @@
 """Take documents in every accepted form and make passages of them."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Number
 from typing import Any
@@ -25,9 +26,21 @@ AnyDocument = Document | Mapping[str, object]
 PassagesById = dict[str, tuple[Passage, str]]
 """Passages that were made before, with the places of their documents."""
 
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+"""A character of Thai, Lao, Burmese, Khmer, Japanese or Chinese, in which no space parts words."""
+
+
+def _half_words(text: str) -> int:
+    """Count half words: where no space parts words, each character is one."""
+    spaced, unspaced = _UNSPACED.subn(" ", text)
+    return 2 * len(spaced.split()) + unspaced
+
+
 _splitter = RecursiveCharacterTextSplitter(
-    chunk_size=WORDS_PER_PASSAGE, chunk_overlap=0, length_function=lambda text: len(text.split()),
-    separators=["\n\n", "\n", ". ", " ", ""], keep_separator="end",
+    chunk_size=2 * WORDS_PER_PASSAGE, chunk_overlap=0, length_function=_half_words,
+    separators=["\n\n", "\n", ". ", "。", " ", ""], keep_separator="end",
 )  # fmt: skip
 
 
@@ -64,7 +77,7 @@ def to_passages(documents: Iterable[AnyDocument], known: PassagesById | None = N
 
 def long_passages(passages: Sequence[Passage]) -> list[str]:
     """Return the ids of the passages that are much longer than a document would have been split at."""
-    return [passage["id"] for passage in passages if len(passage["text"].split()) > LONG]
+    return [passage["id"] for passage in passages if _half_words(passage["text"]) > 2 * LONG]
 
 
 def _fields(document: AnyDocument, number: int) -> Mapping[str, object]:
