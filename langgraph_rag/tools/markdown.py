@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html.parser import HTMLParser
 from typing import NamedTuple
 
@@ -15,6 +15,8 @@ _WIKI_LINK = re.compile(r"\[\[(?:[^][|\n]*\|)?([^][|\n]+)\]\]")
 _CHECKBOX = re.compile(r"\[[ xX]\]\s+")
 _FOOTNOTE = re.compile(r"\[\^[^\]\s]+\](?:: )?")
 _LINES = {"br", "dd", "div", "dt", "h1", "h2", "h3", "h4", "h5", "h6", "li", "p", "td", "th", "tr"}  # of HTML
+_UNREAD = ("script", "style")
+_UNREAD_TAG = re.compile(rf"<(?P<end>/?)(?:{'|'.join(_UNREAD)})\b", re.IGNORECASE)
 _PARENTHESES = str.maketrans("()", "  ")
 _LONGEST_LABEL = 60  # characters of a list item that names what the items below it are about
 _parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
@@ -134,7 +136,17 @@ def _text(node: SyntaxTreeNode) -> str:
         return " "
     if node.type == "hardbreak":
         return "\n"
-    return "".join(map(_text, node.children)).strip(" " if node.type == "inline" else "")
+    return "".join(map(_text, _shown(node.children))).strip(" " if node.type == "inline" else "")
+
+
+def _shown(nodes: Iterable[SyntaxTreeNode]) -> Iterator[SyntaxTreeNode]:
+    """Leave out what stands between the HTML tags of scripts and styles."""
+    hidden = False
+    for node in nodes:
+        if tag := node.type == "html_inline" and _UNREAD_TAG.match(node.content):
+            hidden = not tag["end"]
+        elif not hidden:
+            yield node
 
 
 def _html_lines(html: str) -> list[str]:
@@ -163,5 +175,5 @@ class _TextOfHtml(HTMLParser):
             self.parts.append("\n")
 
     def handle_data(self, data: str) -> None:
-        if self._within not in ("script", "style"):
+        if self._within not in _UNREAD:
             self.parts.append(data)
