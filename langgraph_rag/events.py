@@ -88,13 +88,13 @@ class PassagesRanked(_Event):
 
 
 class SupportFound(_Event):
-    """The sentences behind the reasoning were found in the passages read (baselines)."""
+    """The sentences behind thoughts and answer were found in the passages read."""
 
     node: Literal["find_support"]
     sentences: int
-    """How many there are."""
+    """How many of them were no evidence yet."""
     evidence: list[Evidence]
-    """The sentences."""
+    """These sentences."""
 
 
 # --- CIRAG -----------------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 import pytest
 
 from langgraph_rag.records import Record
-from langgraph_rag.tools.support import nearest_evidence, supporting_evidence
+from langgraph_rag.tools.support import answering_evidence, nearest_evidence, supporting_evidence
 
 
 def passage(id_: str, title: str, *sentences: str) -> Record:
@@ -45,3 +45,21 @@ def test_the_nearest_sentence_shares_most_words() -> None:
     (entry,) = nearest_evidence("Who directed The Salt Road? Orla Vint directed it.", ROAD, 1)
 
     assert entry["sentence"] == "It was directed by Orla Vint."
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "expected"),
+    [
+        ("When was The Salt Road made?", "1968", "The Salt Road is a drama film of 1968."),
+        ("Who was born in Pellworth?", "Orla Vint", "She was born in Pellworth in 1931."),  # under its title
+        ("Who directed the road?", "orla vint.", "It was directed by Orla Vint."),
+        ("When was it made?", "19", None),
+        ("Was it directed by her?", "was", None),
+    ],
+)
+def test_an_answer_stands_in_the_sentence_that_shares_most_words_with_the_question(
+    question: str, answer: str, expected: str | None
+) -> None:
+    found = answering_evidence(question, answer, [VINT, ROAD], 1)
+
+    assert [entry["sentence"] for entry in found] == ([expected] if expected else [])

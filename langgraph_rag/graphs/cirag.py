@@ -25,6 +25,7 @@ from langgraph_rag.nodes.cascade_generate import (
 from langgraph_rag.nodes.conclude import Conclude
 from langgraph_rag.nodes.construct import Construct, all_of_them, most_similar
 from langgraph_rag.nodes.extract_triples import ExtractTriples, ModelExtractor
+from langgraph_rag.nodes.find_support import FindSupport
 from langgraph_rag.nodes.integrate import Integrate
 from langgraph_rag.nodes.node import Choice, Node
 from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
@@ -55,6 +56,8 @@ class CiragState(QuestionInput, CiragResult):
     candidates: list[Triple]
     core: list[Triple]
     history: list[prompts.HistoryStep]
+    read: list[str]
+    thought: str
 
 
 DEFAULTS = Settings(max_candidates=30, max_steps=4)
@@ -129,6 +132,9 @@ def create_cirag(
     graph.add_node("accumulate", Node(Accumulate(kb)))
     for name, level in zip(levels, granularities, strict=True):
         graph.add_node(name, Node(AnswerFrom(reader or llm, _PROMPTS[level], kb, level, _GATHER[level])))
+    if "passages" in granularities:
+        graph.add_node("find_support", Node(FindSupport(kb)))
+        graph.add_edge("find_support", "conclude")
     graph.add_node("conclude", Node(Conclude(kb)))
 
     graph.add_edge(START, "receive_question")
@@ -143,6 +149,7 @@ def create_cirag(
     graph.add_edge("integrate", "accumulate")
     graph.add_conditional_edges("accumulate", Choice(after_accumulate), {"retrieve": "retrieve", "generate": levels[0]})
     for name, following in zip(levels, [*levels[1:], "conclude"], strict=True):
-        graph.add_conditional_edges(name, Choice(after_answer), {"sufficient": "conclude", "insufficient": following})
+        done = "find_support" if name == "answer_from_passages" else "conclude"
+        graph.add_conditional_edges(name, Choice(after_answer), {"sufficient": done, "insufficient": following})
     graph.add_edge("conclude", END)
     return graph

@@ -18,6 +18,7 @@ from langgraph_rag.metering import divided
 from langgraph_rag.nodes.answer_from_outline import AnswerFromOutline
 from langgraph_rag.nodes.collect_passages import CollectPassages
 from langgraph_rag.nodes.conclude import Conclude, as_ranked
+from langgraph_rag.nodes.find_support import FindSupport
 from langgraph_rag.nodes.identify_entities import Demand, IdentifyEntities, QueryWithThought
 from langgraph_rag.nodes.node import Choice, Node
 from langgraph_rag.nodes.read_passages import ReadPassages
@@ -51,6 +52,8 @@ class DualragState(QuestionInput, Result):
     fruitless: int
     ranking: list[ScoredPassage]
     first_retrieval: list[ScoredPassage]
+    read: list[str]
+    thought: str
 
 
 DEFAULTS = Settings(max_steps=5, read_k=10)
@@ -131,6 +134,7 @@ def create_dualrag(
     graph.add_node("retrieve_for_question", Node(Retrieve(kb)))
     graph.add_node("answer", Node(AnswerFromOutline(reader or llm, prompts.ANSWER_FROM_OUTLINE)))
     graph.add_node("read_passages", Node(ReadPassages(reader or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS)))
+    graph.add_node("find_support", Node(FindSupport(kb)))
     graph.add_node("conclude", Node(Conclude(kb, as_ranked)))
 
     graph.add_edge(START, "receive_question")
@@ -154,6 +158,7 @@ def create_dualrag(
     graph.add_conditional_edges("update_outline", Choice(after_update), ["reason", "answer"])
     graph.add_edge("retrieve_for_question", "answer")
     graph.add_conditional_edges("answer", Choice(after_answer), ["read_passages", "conclude"])
-    graph.add_edge("read_passages", "conclude")
+    graph.add_edge("read_passages", "find_support")
+    graph.add_edge("find_support", "conclude")
     graph.add_edge("conclude", END)
     return graph

@@ -33,6 +33,7 @@ class IrcotState(QuestionInput, Result):
     first_retrieval: list[ScoredPassage]
     rankings: list[list[ScoredPassage]]
     ranking: list[ScoredPassage]
+    read: list[str]
     thought: str
     thoughts: list[str]
 
@@ -63,7 +64,7 @@ def create_ircot(
     graph.add_node("rank_passages", Node(RankPassages()))
     graph.add_node("think", Node(Think(thinker or llm, ircot.NEXT_THOUGHT, kb, DEFAULTS)))
     graph.add_node("read_passages", Node(ReadPassages(reader or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS)))
-    graph.add_node("find_support", Node(FindSupport(kb, DEFAULTS)))
+    graph.add_node("find_support", Node(FindSupport(kb)))
     graph.add_node("conclude", Node(Conclude(kb, as_ranked)))
 
     graph.add_edge(START, "receive_question")

@@ -29,6 +29,7 @@ from langgraph_rag.nodes.decompose_knowledge import (
     into_triples,
     nearest_triples,
 )
+from langgraph_rag.nodes.find_support import FindSupport
 from langgraph_rag.nodes.identify_candidates import IdentifyCandidates, IdentifyInWholeGraph, TakeAll
 from langgraph_rag.nodes.look_up_question import LookUpQuestion
 from langgraph_rag.nodes.node import Choice, Node
@@ -60,6 +61,8 @@ class KiragState(QuestionInput, Result):
     refused: list[str]
     complete: bool
     ranking: list[ScoredPassage]
+    read: list[str]
+    thought: str
 
 
 DEFAULTS = Settings(max_steps=5, max_candidates=20, read_k=3)
@@ -153,6 +156,7 @@ def create_kirag(
     graph.add_node("accumulate", Node(Accumulate(kb)))
     graph.add_node("rank_documents", Node(RankDocuments(_RANK[ranking])))
     graph.add_node("read_passages", Node(ReadPassages(reader or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS)))
+    graph.add_node("find_support", Node(FindSupport(kb)))
     graph.add_node("conclude", Node(Conclude(kb, as_ranked)))
 
     first = "identify_candidates" if retriever == "none" else "retrieve"
@@ -172,7 +176,8 @@ def create_kirag(
         "accumulate", Choice(after_accumulate), {"continue": first, "rank_documents": "rank_documents"}
     )
     graph.add_edge("rank_documents", "read_passages")
-    graph.add_edge("read_passages", "conclude")
+    graph.add_edge("read_passages", "find_support")
+    graph.add_edge("find_support", "conclude")
     graph.add_edge("conclude", END)
     return graph
 

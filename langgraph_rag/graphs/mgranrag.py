@@ -19,6 +19,7 @@ from langgraph_rag.nodes.calibrate import Calibrate
 from langgraph_rag.nodes.conclude import Conclude, as_ranked
 from langgraph_rag.nodes.decompose import Decompose
 from langgraph_rag.nodes.extract_evidence import EvidenceUnit, ExtractEvidence
+from langgraph_rag.nodes.find_support import FindSupport
 from langgraph_rag.nodes.node import Choice, Node
 from langgraph_rag.nodes.read_passages import ReadPassages
 from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
@@ -48,6 +49,8 @@ class MgranragState(QuestionInput, Result):
     ranking: list[ScoredPassage]
     seen: list[str]
     unread: int
+    read: list[str]
+    thought: str
 
 
 _WEIGHTS = {"paper": PAPER, "official": OFFICIAL}
@@ -92,6 +95,7 @@ def create_mgranrag(
     graph.add_node("retrieve", Node(Retrieve(kb)))
     graph.add_node("calibrate", Node(Calibrate(kb, _WEIGHTS[weights])))
     graph.add_node("read_passages", Node(ReadPassages(reader or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS)))
+    graph.add_node("find_support", Node(FindSupport(kb)))
     graph.add_node("conclude", Node(Conclude(kb, as_ranked)))
 
     graph.add_edge(START, "receive_question")
@@ -119,6 +123,7 @@ def create_mgranrag(
         graph.add_edge("augment_query", "align_phrases")
         graph.add_edge("align_phrases", "calibrate")
         graph.add_conditional_edges("calibrate", Choice(after_calibrate), ["extract_evidence", "read_passages"])
-    graph.add_edge("read_passages", "conclude")
+    graph.add_edge("read_passages", "find_support")
+    graph.add_edge("find_support", "conclude")
     graph.add_edge("conclude", END)
     return graph

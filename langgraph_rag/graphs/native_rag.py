@@ -26,8 +26,8 @@ class NativeRagState(QuestionInput, Result):
     first_retrieval: list[ScoredPassage]
     rankings: list[list[ScoredPassage]]
     ranking: list[ScoredPassage]
+    read: list[str]
     thought: str
-    thoughts: list[str]
 
 
 DEFAULTS = Settings(max_steps=1)
@@ -48,7 +48,7 @@ def create_native_rag(
     graph.add_node("retrieve", Node(Retrieve(kb)))
     graph.add_node("rank_passages", Node(RankPassages()))
     graph.add_node("read_passages", Node(ReadPassages(reader or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS)))
-    graph.add_node("find_support", Node(FindSupport(kb, DEFAULTS)))
+    graph.add_node("find_support", Node(FindSupport(kb)))
     graph.add_node("conclude", Node(Conclude(kb, as_ranked)))
 
     graph.add_edge(START, "receive_question")

@@ -54,9 +54,13 @@ async def gather_passages(kb: KnowledgeBase, state: GenerateInput) -> dict[str, 
 
     Each step has its turn, so that none goes short where they are too many, or too long for the model.
     """
-    ids = by_turns(state["evidence"]) or [passage["id"] for passage in state["first_retrieval"]]
-    records = await kb.apassages(ids[: context().top_k])
+    records = await kb.apassages(_passages(state))
     return {"passages": [TitledText(title=record["title"], text=record["text"]) for record in records]}
+
+
+def _passages(state: GenerateInput) -> list[str]:
+    ids = by_turns(state["evidence"]) or [passage["id"] for passage in state["first_retrieval"]]
+    return ids[: context().top_k]
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,7 @@ class AnswerFrom:
     gather: Gather
 
     async def __call__(self, state: GenerateInput) -> dict[str, Any]:
-        """Return the answer and, where it is one, the granularity that was enough for it."""
+        """Return the answer with its thought and passages and, where it is one, the granularity enough for it."""
         texts = await self.gather(self.kb, state)
         if not any(texts.values()):
             emit(f"answer_from_{self.granularity}", thought="", answer="", sufficient=False)
@@ -81,4 +85,9 @@ class AnswerFrom:
         reply = await ask(self.llm, self.prompt, question=state["question"], **texts)
         sufficient = not is_refusal(reply.answer)
         emit(f"answer_from_{self.granularity}", thought=reply.thought, answer=reply.answer, sufficient=sufficient)
-        return {"answer": reply.answer, "granularity": self.granularity if sufficient else "none"}
+        return {
+            "answer": reply.answer,
+            "thought": reply.thought,
+            "read": _passages(state),
+            "granularity": self.granularity if sufficient else "none",
+        }

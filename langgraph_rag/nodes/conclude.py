@@ -28,8 +28,8 @@ class ConcludeInput(TypedDict):
 
 
 def evidence_first(state: ConcludeInput) -> list[str]:
-    """List the passages of the evidence, in the order it was found."""
-    return [evidence["passage_id"] for evidence in state["evidence"]]
+    """List the passages of the triples that the method kept, in the order it found them."""
+    return [evidence["passage_id"] for evidence in state["evidence"] if evidence["triple"]]
 
 
 def evidence_by_turns(state: ConcludeInput) -> list[str]:

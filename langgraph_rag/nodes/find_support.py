@@ -1,44 +1,55 @@
-"""Find the sentences behind thoughts of a model that were not built from given facts."""
+"""Find the sentences that an answer read from passages rests on, besides those that the method itself kept."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
-from langgraph_rag.context import Settings, context
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.records import Evidence, ScoredPassage, TraceStep
+from langgraph_rag.records import Evidence, Record, TraceStep
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.support import supporting_evidence
+from langgraph_rag.tools.support import answering_evidence, has_answer, supporting_evidence
 
 
 class FindSupportInput(TypedDict):
-    """What was thought in each step, the reader's thought, and the passages that were read."""
+    """The reader's thought and answer, the passages it read, what was thought in each step and kept so far."""
 
     question: str
-    thoughts: list[str]
+    answer: str
     thought: str
-    ranking: list[ScoredPassage]
+    read: list[str]
+    thoughts: NotRequired[list[str]]
+    evidence: list[Evidence]
     trace: list[TraceStep]
 
 
 @dataclass(frozen=True)
 class FindSupport:
-    """Name as evidence the sentences of the read passages that say what was thought, step by step."""
+    """Add to the evidence the sentences of the read passages that say what was thought, step by step, and the answer.
+
+    What the reader thought counts as found by the last step.
+    """
 
     kb: KnowledgeBase
-    defaults: Settings
 
     async def __call__(self, state: FindSupportInput) -> dict[str, Any]:
-        """Return the evidence; the trace of a run that thought only once, while reading, is that thought."""
-        ids = [passage["id"] for passage in state["ranking"][: context(self.defaults).read_k]]
-        passages = await self.kb.apassages(ids)
-        thoughts = state["thoughts"] or [state["thought"]]
-        found: dict[tuple[str, str], Evidence] = {}
-        for step, thought in enumerate(thoughts, start=1):
-            for evidence in await asyncio.to_thread(supporting_evidence, thought, passages, step):
-                found.setdefault((evidence["passage_id"], evidence["sentence"]), evidence)
-        emit("find_support", sentences=len(found), evidence=list(found.values()))
+        """Return all evidence; the trace of a run that thought only once, while reading, is that thought."""
+        passages = await self.kb.apassages(state["read"])
+        found = await asyncio.to_thread(_found, state, passages)
+        emit("find_support", sentences=len(found), evidence=found)
         only = TraceStep(step=1, query=state["question"], thought=state["thought"], core_triples=[], next_question="")
-        return {"evidence": list(found.values()), "trace": state["trace"] or [only]}
+        return {"evidence": [*state["evidence"], *found], "trace": state["trace"] or [only]}
+
+
+def _found(state: FindSupportInput, passages: Sequence[Record]) -> list[Evidence]:
+    """Return the sentences that are no evidence yet, each once; one with the answer only where none has it."""
+    last = len(state["trace"]) or 1
+    thoughts = [*enumerate(state.get("thoughts", []), start=1), (last, state["thought"])]
+    found = [entry for step, thought in thoughts for entry in supporting_evidence(thought, passages, step)]
+    if not any(has_answer(entry, state["answer"]) for entry in [*state["evidence"], *found]):
+        found += answering_evidence(state["question"], state["answer"], passages, last)
+    known = {(entry["passage_id"], entry["sentence"]) for entry in state["evidence"]}
+    once = {(entry["passage_id"], entry["sentence"]): entry for entry in reversed(found)}
+    return [entry for key, entry in reversed(once.items()) if key not in known]

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from langgraph_rag.matching import normalise
 from langgraph_rag.records import Evidence, Record
 from langgraph_rag.tools.stop_words import stop_words
 from langgraph_rag.tools.text import text_pipeline
@@ -28,9 +29,7 @@ def supporting_evidence(text: str, passages: Sequence[Record], step: int) -> lis
     for line in text.splitlines():
         for statement in text_pipeline().sentences(line):
             for passage, sentence in _covering(_words(statement), offered):
-                found[passage["id"], sentence] = Evidence(
-                    triple=[], sentence=sentence, passage_id=passage["id"], title=passage["title"], step=step
-                )
+                found[passage["id"], sentence] = _evidence(passage, sentence, step)
     return list(found.values())
 
 
@@ -38,8 +37,32 @@ def nearest_evidence(query: str, passage: Record, step: int) -> list[Evidence]:
     """Return the sentence of a passage that shares most words with a query; none where it has no sentences."""
     wanted = _words(query)
     best = max(passage["sentences"], key=lambda sentence: len(wanted & _words(sentence)), default="")
-    entry = Evidence(triple=[], sentence=best, passage_id=passage["id"], title=passage["title"], step=step)
-    return [entry] if best else []
+    return [_evidence(passage, best, step)] if best else []
+
+
+def has_answer(evidence: Evidence, answer: str) -> bool:
+    """Tell whether an answer stands in the sentence of a piece of evidence or in the title above it."""
+    return f" {normalise(answer)} " in f" {normalise(evidence['title'])} {normalise(evidence['sentence'])} "
+
+
+def answering_evidence(question: str, answer: str, passages: Sequence[Record], step: int) -> list[Evidence]:
+    """Return, of the sentences that an answer stands in, the one that shares most words with the question.
+
+    There is none for an answer without words of its own, such as "no".
+    """
+    wanted = _words(question)
+    having = [
+        entry
+        for passage in passages
+        for sentence in passage["sentences"]
+        if has_answer(entry := _evidence(passage, sentence, step), answer)
+    ]
+    nearest = max(having, key=lambda entry: len(wanted & _words(f"{entry['title']} {entry['sentence']}")), default=None)
+    return [nearest] if nearest and _words(answer) else []
+
+
+def _evidence(passage: Record, sentence: str, step: int) -> Evidence:
+    return Evidence(triple=[], sentence=sentence, passage_id=passage["id"], title=passage["title"], step=step)
 
 
 def _covering(statement: set[str], offered: list[tuple[set[str], Record, str]]) -> list[tuple[Record, str]]:

@@ -180,7 +180,8 @@ def test_a_refusal_leads_to_the_next_level_and_an_answer_ends_the_cascade(
 ) -> None:
     nodes, result = visit(films, ScriptedModel.of([keep(GIFT), *map(say, answers)]))
 
-    assert nodes[nodes.index("accumulate") + 1 :] == [*ALL_LEVELS[: len(answers)], "conclude"]
+    support = ["find_support"] if granularity == "passages" else []
+    assert nodes[nodes.index("accumulate") + 1 :] == [*ALL_LEVELS[: len(answers)], *support, "conclude"]
     assert (result["granularity"], result["answer"]) == (granularity, answer)
 
 
@@ -219,14 +220,17 @@ def test_without_candidates_in_the_first_step_the_first_passages_are_read(tmp_pa
     with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=TableExtractor({})) as kb:
         kb.add(DOCUMENTS, progress=False)
         nodes, result = visit(kb, model, {"top_k": 2, "search": "dense"})
+        found = [passage["id"] for passage in kb.search(QUESTION, 2)]
 
-    assert nodes == ["receive_question", "retrieve", "construct", *ALL_LEVELS, "conclude"]
+    assert [passage["id"] for passage in result["passages"]][:2] == found
+    assert nodes == ["receive_question", "retrieve", "construct", *ALL_LEVELS, "find_support", "conclude"]
     assert model.prompts() == ["answer_from_passages"]
     assert sorted(text["title"] for text in values(model, "answer_from_passages")[0]["passages"]) == [
         "Aldri annet enn bråk",
         "God's Gift to Women",
     ]
-    assert (result["granularity"], result["evidence"], result["trace"]) == ("passages", [], [])
+    assert (result["granularity"], [entry["passage_id"] for entry in result["evidence"]]) == ("passages", ["gift"])
+    assert [step["query"] for step in result["trace"]] == [QUESTION]
 
 
 def test_without_candidates_in_a_later_step_the_evidence_so_far_answers(films: KnowledgeBase) -> None:
@@ -537,10 +541,12 @@ def test_the_cascade_has_the_levels_asked_for_in_their_order(levels: tuple[str, 
     assert {node for node in nodes if node.startswith("answer_from_")} == set(names)
     assert {edge for edge in edges if edge[0] in names} == {
         *itertools.pairwise([*names, "conclude"]),
-        *((name, "conclude") for name in names),
+        *((name, "find_support" if name == "answer_from_passages" else "conclude") for name in names),
     }
     assert {target for source, target in edges if source == "construct"} == {"integrate", names[0]}
-    assert {edge for edge in shape()[1] if "answer_from_" not in "".join(edge)} <= edges
+    assert {
+        edge for edge in shape()[1] if not any("answer_from_" in node or node == "find_support" for node in edge)
+    } <= edges
 
 
 @pytest.mark.parametrize("levels", [("triples",), ("sentences",), ("passages",), ("passages", "triples")])

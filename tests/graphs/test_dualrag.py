@@ -236,8 +236,9 @@ def test_where_nothing_was_noted_and_nothing_answered_the_passages_are_read(film
 
     nodes, result = visit(films, model)
 
-    assert nodes[-3:] == ["answer", "read_passages", "conclude"]
+    assert nodes[-4:] == ["answer", "read_passages", "find_support", "conclude"]
     assert result["answer"] == "1964"
+    assert any("1964" in entry["sentence"] for entry in result["evidence"])
     assert len(values(model, "answer_from_passages")[0]["passages"]) == len(DOCUMENTS)
 
 

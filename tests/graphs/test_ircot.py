@@ -74,6 +74,15 @@ def test_the_evidence_is_what_the_sentences_say(kb: KnowledgeBase) -> None:
     assert all(e["triple"] == [] for e in result["evidence"])
 
 
+def test_what_the_reader_thought_and_answered_is_evidence_too(kb: KnowledgeBase) -> None:
+    script = [think("It has to be found out."), think(DONE), say("Pellworth", DIRECTED)]
+
+    _, result = visit(create_ircot, kb, ScriptedModel.of(script))
+
+    found = {(e["sentence"], e["step"]) for e in result["evidence"]}
+    assert {("She directed The Salt Road in 1968.", 2), ("Vint was born in Pellworth.", 2)} <= found
+
+
 def test_an_abbreviation_does_not_cut_a_sentence_and_a_second_one_is_left_out(kb: KnowledgeBase) -> None:
     model = ScriptedModel.of([think(f"{BORN} It is a harbour town."), *CASE[2:]])
 

@@ -43,7 +43,7 @@ TRIPLES = {
 }
 TWO = {"top_k": 2, "search": "dense"}
 STEP = ["retrieve", "decompose_knowledge", "identify_candidates", "construct_chain"]
-END = ["rank_documents", "read_passages", "conclude"]
+END = ["rank_documents", "read_passages", "find_support", "conclude"]
 
 
 @pytest.fixture
@@ -211,6 +211,15 @@ def test_an_answer_that_rests_on_an_invented_triple_does_not_complete_the_chain(
     assert [step["core_triples"] for step in result["trace"]] == [[LOCATED], [POPULATION], []]
 
 
+def test_an_answer_beyond_the_chain_has_the_sentence_it_was_read_from(places: KnowledgeBase) -> None:
+    _, result = visit(places, ScriptedModel.of([chain(LOCATED), chain(conclusion=ANSWERED), say("35,124")]), TWO)
+
+    kept, read = result["evidence"]
+    assert (kept["triple"], kept["passage_id"], kept["step"]) == (LOCATED, "kirton-end", 1)
+    assert (read["passage_id"], read["step"]) == ("boston", 2)
+    assert read["sentence"] == "The census of 2001 counted a population of 35,124 in the town."
+
+
 def test_an_invented_triple_is_refused_and_asked_for_once_more(places: KnowledgeBase) -> None:
     invented = ["Kirton End", "part of", "Grimsby"]
     model = ScriptedModel.of([chain(invented), *CASE])
@@ -328,7 +337,9 @@ def test_a_chain_of_sentences(places: KnowledgeBase) -> None:
     _, result = visit(places, model, knowledge="sentences")
 
     assert model.prompts()[0] == "construct_chain_of_sentences"
-    assert [(e["triple"], e["sentence"]) for e in result["evidence"]] == [([], where.removeprefix("Kirton End: "))]
+    kept, read = result["evidence"]
+    assert (kept["triple"], kept["sentence"]) == ([], where.removeprefix("Kirton End: "))
+    assert (read["passage_id"], read["step"]) == ("boston", 2)
 
 
 def test_a_chain_of_documents(places: KnowledgeBase) -> None:
@@ -337,7 +348,7 @@ def test_a_chain_of_documents(places: KnowledgeBase) -> None:
     _, result = visit(places, model, knowledge="documents")
 
     assert {"title": "Kirton End", "text": DOCUMENTS[0]["text"]} in values(model, model.prompts()[0])[0]["candidates"]
-    assert {evidence["passage_id"] for evidence in result["evidence"]} == {"kirton-end"}
+    assert [evidence["passage_id"] for evidence in result["evidence"]] == ["kirton-end", "kirton-end", "boston"]
 
 
 def test_documents_of_one_title_are_told_apart_among_the_candidates_and_in_the_chain(tmp_path: Path) -> None:

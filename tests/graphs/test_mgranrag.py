@@ -28,7 +28,7 @@ BORN = "Vint was born in Pellworth."
 TOWN = "Pellworth is a harbour town in Norland."
 ROUND = ["extract_evidence", "remember", "augment_query", "align_phrases", "calibrate"]
 FIRST = ["receive_question", "decompose", "retrieve"]
-LAST = ["read_passages", "conclude"]
+LAST = ["read_passages", "find_support", "conclude"]
 NARROW = {"top_k": 3, "max_steps": 3, "search": "dense"}
 
 Found = Mapping[str, Any]
@@ -245,8 +245,8 @@ def test_a_sentence_is_meant_by_its_number_or_its_wording(kb: KnowledgeBase, nam
         meant = {"number": str(number), "text": sentence.lower(), "bracketed": f"[{number}]"}[name]
         return json.dumps({"thought": "", "evidence": [{"sentence": meant, "full": ["Q1"], "phrases": []}]})
 
-    (entry,) = visit(kb, script)[1]["evidence"]
-    assert entry["sentence"] in EVIDENCE
+    (unit_,) = states(kb, script)["memory"]
+    assert unit_["sentence"] in EVIDENCE
 
 
 @pytest.mark.parametrize(
@@ -300,10 +300,10 @@ def test_evidence_that_names_nothing_shown_is_dropped_and_counted(
         marked = json.dumps({"thought": "", "evidence": [reply]})
         return marked if prompt == "extract_evidence" else reader(prompt, values)
 
-    result = visit(kb, script)[1]
+    state = states(kb, script)
 
-    assert result["evidence"] == []
-    assert result["usage"]["dropped"] == dropped
+    assert state["memory"] == []
+    assert state["usage"]["dropped"] == dropped
 
 
 def test_phrases_that_stand_nowhere_are_dropped_and_counted(kb: KnowledgeBase) -> None:
@@ -338,7 +338,6 @@ def test_rounds_end_when_one_found_nothing_and_the_same_passages_would_be_read_a
     nodes, result = visit(kb, Reader({}), {"top_k": 8, "max_steps": 9})
 
     assert nodes == [*FIRST, *ROUND, *LAST]
-    assert result["evidence"] == []
     assert len(result["passages"]) == 8
 
 

@@ -33,6 +33,7 @@ class SelfAskState(QuestionInput, Result):
     first_retrieval: list[ScoredPassage]
     rankings: list[list[ScoredPassage]]
     ranking: list[ScoredPassage]
+    read: list[str]
     thought: str
     thoughts: list[str]
 
@@ -53,7 +54,7 @@ def create_self_ask(llm: BaseChatModel, kb: KnowledgeBase) -> StateGraph[SelfAsk
     graph.add_node("retrieve", Node(Retrieve(kb)))
     graph.add_node("rank_passages", Node(RankPassages()))
     graph.add_node("read_passages", Node(ReadPassages(llm, ANSWER_FROM_PASSAGES, kb, DEFAULTS)))
-    graph.add_node("find_support", Node(FindSupport(kb, DEFAULTS)))
+    graph.add_node("find_support", Node(FindSupport(kb)))
     graph.add_node("conclude", Node(Conclude(kb, as_ranked)))
 
     graph.add_edge(START, "receive_question")
