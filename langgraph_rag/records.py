@@ -71,13 +71,17 @@ class Candidate(Triple):
 
 
 class Evidence(TypedDict):
-    """One piece of evidence: the fact, the sentence and passage that state it, the step (1, 2, ...) that found it."""
+    """One piece of evidence: the fact, the sentence and passage that state it, the step (1, 2, ...) that found it.
+
+    `triple` is empty where none was read out of the sentence. A result names the passage's `source`, too, if known.
+    """
 
     triple: list[str]
     sentence: str
     passage_id: str
     title: str
     step: int
+    source: NotRequired[str]
 
 
 def origin_of(evidence: Evidence) -> str:

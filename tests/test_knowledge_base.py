@@ -356,6 +356,7 @@ def test_passages_not_read_yet_are_read_when_their_triples_are_asked_for(tmp_pat
         assert kb.info()["passages_to_extract"] == 8
         extractor.asleep = False
 
+        assert not asyncio.run(kb.astored_triples(["skellby", "heron"])) and not extractor.read
         first = kb.triples(["skellby", "heron"])
 
         assert ["Skellby", "is village in", "Norland"] in [entry["triple"] for entry in first]

@@ -102,4 +102,4 @@ def test_every_piece_of_evidence_can_be_looked_up(
         assert entry["title"] == passage["title"]
         if result["granularity"] != "passages":
             assert entry["triple"] in result["trace"][entry["step"] - 1]["core_triples"]
-            assert triple_key(entry["triple"]) in [triple_key(other["triple"]) for other in stored]
+        assert triple_key(entry["triple"]) in [triple_key(other["triple"]) for other in stored]

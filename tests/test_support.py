@@ -2,8 +2,8 @@
 
 import pytest
 
-from langgraph_rag.records import Record
-from langgraph_rag.tools.support import answering_evidence, nearest_evidence, supporting_evidence
+from langgraph_rag.records import Evidence, Record, Source, Triple
+from langgraph_rag.tools.support import answering_evidence, nearest_evidence, supporting_evidence, traced_back
 
 
 def passage(id_: str, title: str, *sentences: str) -> Record:
@@ -63,3 +63,44 @@ def test_an_answer_stands_in_the_sentence_that_shares_most_words_with_the_questi
     found = answering_evidence(question, answer, [VINT, ROAD], 1)
 
     assert [entry["sentence"] for entry in found] == ([expected] if expected else [])
+
+
+IS = ["Orla Vint", "is", "director"]
+BORN_IN = ["Orla Vint", "born in", "Pellworth"]
+BORN_ON = ["Orla Vint", "date of birth", "1931"]
+TRIPLES = [
+    *(Triple(triple=triple, sources=[Source(passage_id="vint", sentences=[1])]) for triple in (BORN_IN, BORN_ON)),
+    Triple(triple=IS, sources=[Source(passage_id="road", sentences=[0]), Source(passage_id="vint", sentences=[0])]),
+]
+
+
+def entry(sentence: str, *triple: str) -> Evidence:
+    return Evidence(triple=list(triple), sentence=sentence, passage_id="vint", title="Orla Vint", step=1)
+
+
+@pytest.mark.parametrize(
+    ("piece", "question", "answer", "expected"),
+    [
+        (entry(VINT["sentences"][1]), "Where was she born?", "1931", BORN_ON),
+        (entry(VINT["sentences"][1]), "Where was she born?", "Norland", BORN_IN),
+        (entry(VINT["sentences"][1], *IS), "Where was she born?", "1931", IS),
+        (entry(VINT["sentences"][0]), "Where was she born?", "1931", IS),
+        (entry("This sentence is not in the passage."), "Where was she born?", "1931", []),
+    ],
+)
+def test_evidence_names_the_triple_of_its_sentence_that_has_the_answer_or_is_nearest_to_the_question(
+    piece: Evidence, question: str, answer: str, expected: list[str]
+) -> None:
+    (found,) = traced_back([piece], [VINT], TRIPLES, question, answer)
+
+    assert found == {**piece, "triple": expected}
+
+
+def test_evidence_names_the_source_of_its_passage() -> None:
+    (found,) = traced_back([entry(VINT["sentences"][0], *IS)], [{**VINT, "source": "directors.pdf"}], [], "", "")
+
+    assert found["source"] == "directors.pdf"
+
+
+def test_evidence_from_a_passage_that_is_gone_stays_as_it_is() -> None:
+    assert traced_back([entry("It was.")], [], TRIPLES, "", "") == [entry("It was.")]

@@ -1,5 +1,6 @@
 """Round a run off: the passages behind the answer, best first, filled up from the first retrieval and by meaning."""
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -15,6 +16,7 @@ from langgraph_rag.records import LISTED, Evidence, ScoredPassage
 from langgraph_rag.refusals import UNANSWERABLE
 from langgraph_rag.streaming import show_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.support import traced_back
 
 
 class ConcludeInput(TypedDict):
@@ -55,21 +57,22 @@ class Conclude:
     """List the passages the method gathered, in its own order, then the rest of the first retrieval.
 
     Where these are fewer than ten, as when words find few, the passages most like the question come after them.
-    An answer that a model left empty is said to be none.
+    An answer that a model left empty is said to be none. Evidence gets the triples and sources that are stored for it.
     """
 
     kb: KnowledgeBase
     gathered: Callable[[ConcludeInput], list[str]] = evidence_first
 
     async def __call__(self, state: ConcludeInput) -> dict[str, Any]:
-        """Return the answer, and passages whose scores fall by place: 1, 1/2, 1/3, ..."""
+        """Return the answer, its evidence, and passages whose scores fall by place: 1, 1/2, 1/3, ..."""
         answer = state["answer"] or UNANSWERABLE
         found = self.gathered(state) + [passage["id"] for passage in state["first_retrieval"]]
         ranked = await self._filled_up(state["question"], list(dict.fromkeys(found)))
+        evidence = await self._traced_back(state["question"], answer, state["evidence"])
         show_refusal(answer)
-        emit("conclude", answer=answer, evidence=state["evidence"])
+        emit("conclude", answer=answer, evidence=evidence)
         passages = [ScoredPassage(id=id_, score=1 / place) for place, id_ in enumerate(ranked, start=1)]
-        return {"answer": answer, "passages": passages}
+        return {"answer": answer, "evidence": evidence, "passages": passages}
 
     async def _filled_up(self, question: str, ranked: list[str]) -> list[str]:
         """Return at least ten passages, where the knowledge base has them and an embedder to find them with."""
@@ -79,3 +82,9 @@ class Conclude:
             nearest = await self.kb.asearch(question, LISTED, by="dense")
             return [*ranked, *(passage["id"] for passage in nearest if passage["id"] not in ranked)][:LISTED]
         return ranked
+
+    async def _traced_back(self, question: str, answer: str, evidence: list[Evidence]) -> list[Evidence]:
+        ids = [entry["passage_id"] for entry in evidence]
+        records = await self.kb.apassages(ids)
+        triples = await self.kb.astored_triples(ids)
+        return await asyncio.to_thread(traced_back, evidence, records, triples, question, answer)

@@ -431,6 +431,10 @@ class KnowledgeBase:
         expect_list(passage_ids, "ids")
         return await self._read(self._records.unextracted, extractor.version, passage_ids)
 
+    async def astored_triples(self, passage_ids: Sequence[str]) -> list[Triple]:
+        """Return the triples of passages as far as they have been read; none is read now."""
+        return await self._read(self._stored_triples, passage_ids)
+
     async def asearch_triples(self, query: str, k: int = 10) -> list[Triple]:
         """Return the k triples nearest to a query, best first; the first call embeds all that have no vector yet."""
         _check_query(query)

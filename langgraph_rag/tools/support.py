@@ -1,10 +1,11 @@
 """Find the sentences a text was written from."""
 
 import re
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 
-from langgraph_rag.matching import normalise
-from langgraph_rag.records import Evidence, Record
+from langgraph_rag.matching import normalise, triple_text
+from langgraph_rag.records import Evidence, Record, Triple
 from langgraph_rag.tools.stop_words import stop_words
 from langgraph_rag.tools.text import text_pipeline
 
@@ -42,7 +43,7 @@ def nearest_evidence(query: str, passage: Record, step: int) -> list[Evidence]:
 
 def has_answer(evidence: Evidence, answer: str) -> bool:
     """Tell whether an answer stands in the sentence of a piece of evidence or in the title above it."""
-    return f" {normalise(answer)} " in f" {normalise(evidence['title'])} {normalise(evidence['sentence'])} "
+    return _stands_in(answer, f"{evidence['title']} {evidence['sentence']}")
 
 
 def answering_evidence(question: str, answer: str, passages: Sequence[Record], step: int) -> list[Evidence]:
@@ -59,6 +60,47 @@ def answering_evidence(question: str, answer: str, passages: Sequence[Record], s
     ]
     nearest = max(having, key=lambda entry: len(wanted & _words(f"{entry['title']} {entry['sentence']}")), default=None)
     return [nearest] if nearest and _words(answer) else []
+
+
+def traced_back(
+    evidence: Iterable[Evidence], records: Iterable[Record], triples: Iterable[Triple], question: str, answer: str
+) -> list[Evidence]:
+    """Return evidence with the sources of its passages and, where it has no triple, the best that its sentence states.
+
+    That is one with the answer in it, else the one that shares most words with the question.
+
+    Args:
+        evidence: what is traced back; of passages that are not among the records it stays as it is.
+        records: the passages of the evidence.
+        triples: the triples of these passages.
+        question: what was asked.
+        answer: what was answered.
+    """
+    passages = {record["id"]: record for record in records}
+    stated: defaultdict[tuple[str, int], list[list[str]]] = defaultdict(list)
+    for entry in triples:
+        for source in entry["sources"]:
+            for position in source["sentences"]:
+                stated[source["passage_id"], position].append(entry["triple"])
+    wanted = _words(question)
+
+    def worth(triple: list[str]) -> tuple[bool, int]:
+        text = triple_text(triple)
+        return _stands_in(answer, text), len(wanted & _words(text))
+
+    def complete(entry: Evidence) -> Evidence:
+        if (record := passages.get(entry["passage_id"])) is None:
+            return entry
+        if not entry["triple"] and entry["sentence"] in record["sentences"]:
+            place = record["id"], record["sentences"].index(entry["sentence"])
+            entry = {**entry, "triple": max(stated[place], key=worth, default=[])}
+        return {**entry, "source": record["source"]} if "source" in record else entry
+
+    return [complete(entry) for entry in evidence]
+
+
+def _stands_in(answer: str, text: str) -> bool:
+    return f" {normalise(answer)} " in f" {normalise(text)} "
 
 
 def _evidence(passage: Record, sentence: str, step: int) -> Evidence:

@@ -153,10 +153,12 @@ def test_the_case_study_takes_the_papers_three_steps_to_the_papers_answer(films:
 def test_the_case_studys_answer_rests_on_the_sentences_its_notes_were_made_from(films: KnowledgeBase) -> None:
     result = run(films, case_study(), {"top_k": 2})
 
-    assert [tuple(entry.values()) for entry in result["evidence"] if entry["passage_id"] in ("gomez", "saunders")] == [
-        ([], DOCUMENTS[3]["text"].split(". ")[1], "gomez", GOMEZ, 2),
-        ([], DOCUMENTS[4]["text"].split(". ")[1], "saunders", "Charles Saunders (director)", 2),
+    lives = [entry for entry in result["evidence"] if entry["passage_id"] in ("gomez", "saunders")]
+    assert [(e["sentence"], e["passage_id"], e["title"], e["step"]) for e in lives] == [
+        (DOCUMENTS[3]["text"].split(". ")[1], "gomez", GOMEZ, 2),
+        (DOCUMENTS[4]["text"].split(". ")[1], "saunders", "Charles Saunders (director)", 2),
     ]
+    assert lives[0]["triple"] == [GOMEZ, "life began on", "28 August 1921"]
     assert {(entry["passage_id"], entry["step"]) for entry in result["evidence"]} >= {("viaje", 1), ("pawn", 1)}
     assert {passage["id"] for passage in result["passages"][:4]} == {"viaje", "pawn", "gomez", "saunders"}
 

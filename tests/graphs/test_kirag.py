@@ -338,7 +338,7 @@ def test_a_chain_of_sentences(places: KnowledgeBase) -> None:
 
     assert model.prompts()[0] == "construct_chain_of_sentences"
     kept, read = result["evidence"]
-    assert (kept["triple"], kept["sentence"]) == ([], where.removeprefix("Kirton End: "))
+    assert (kept["triple"], kept["sentence"]) == (LOCATED, where.removeprefix("Kirton End: "))
     assert (read["passage_id"], read["step"]) == ("boston", 2)
 
 
