@@ -41,10 +41,9 @@ def streamed_as(message_id: str) -> Iterator[None]:
         _message_ids.reset(token)
 
 
-def show_refusal(answer: str) -> None:
-    """Show an answer that says that there is none: answers held it back, and no better one came."""
-    if is_refusal(answer):
-        _push(answer, _next_id())
+def show_answer(answer: str) -> None:
+    """Show an answer that none was streamed for: a refusal, which is held back, or what a spent budget left."""
+    _push(answer, _next_id())
 
 
 class AnswerStream(AsyncCallbackHandler):

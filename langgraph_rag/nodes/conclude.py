@@ -1,6 +1,7 @@
 """Round a run off: the passages behind the answer, best first, filled up from the first retrieval and by meaning."""
 
 import asyncio
+import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -11,12 +12,17 @@ from typing import Any, NotRequired
 from typing_extensions import TypedDict
 
 from langgraph_rag.errors import EmbeddingsMismatchError
+from langgraph_rag.metering import stopped
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.records import LISTED, Evidence, ScoredPassage
-from langgraph_rag.refusals import UNANSWERABLE
-from langgraph_rag.streaming import show_refusal
+from langgraph_rag.prompts.answering import Answer
+from langgraph_rag.prompts.par_rag import PlanStep, Trajectory
+from langgraph_rag.records import LISTED, Evidence, ScoredPassage, TraceStep
+from langgraph_rag.refusals import UNANSWERABLE, is_refusal
+from langgraph_rag.streaming import show_answer
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.support import traced_back
+
+_CONCLUSION = re.compile(r".*\banswer is\b:?\s*(.+?)[.\s]*$", re.IGNORECASE | re.DOTALL)
 
 
 class ConcludeInput(TypedDict):
@@ -26,6 +32,9 @@ class ConcludeInput(TypedDict):
     answer: str
     evidence: list[Evidence]
     first_retrieval: list[ScoredPassage]
+    trace: list[TraceStep]
+    plan: NotRequired[list[PlanStep]]
+    trajectories: NotRequired[list[Trajectory]]
     ranking: NotRequired[list[ScoredPassage]]
 
 
@@ -52,24 +61,43 @@ def by_turns(evidence: Sequence[Evidence]) -> list[str]:
     return list(dict.fromkeys(id_ for turn in zip_longest(*steps.values()) for id_ in turn if id_ is not None))
 
 
+def concluded(state: ConcludeInput) -> str:
+    """Return the answer that the last thought of the run gives ("So the answer is ..."), empty where it gives none."""
+    thought = next((step["thought"] for step in reversed(state["trace"]) if step["thought"]), "")
+    found = _CONCLUSION.match(thought)
+    return found[1] if found else ""
+
+
+def planned(state: ConcludeInput) -> str:
+    """Return the answer to the last step of the plan, empty where it has none: what came before answers only a part."""
+    last = len(state["plan"]) - 1
+    answers = [found["answer"] for found in state["trajectories"] if found["place"] == last]
+    return next((answer for answer in reversed(answers) if not is_refusal(answer)), "")
+
+
 @dataclass(frozen=True)
 class Conclude:
     """List the passages the method gathered, in its own order, then the rest of the first retrieval.
 
     Where these are fewer than ten, as when words find few, the passages most like the question come after them.
     An answer that a model left empty is said to be none. Evidence gets the triples and sources that are stored for it.
+    Where the budget left no room to ask for the answer, it is the one that the run had come to before.
     """
 
     kb: KnowledgeBase
     gathered: Callable[[ConcludeInput], list[str]] = evidence_first
+    reached: Callable[[ConcludeInput], str] = concluded
 
     async def __call__(self, state: ConcludeInput) -> dict[str, Any]:
         """Return the answer, its evidence, and passages whose scores fall by place: 1, 1/2, 1/3, ..."""
-        answer = state["answer"] or UNANSWERABLE
+        unasked = stopped() and state["answer"] == Answer.unasked["answer"]
+        reached = self.reached(state) if unasked else ""
+        answer = reached or state["answer"] or UNANSWERABLE
         found = self.gathered(state) + [passage["id"] for passage in state["first_retrieval"]]
         ranked = await self._filled_up(state["question"], list(dict.fromkeys(found)))
         evidence = await self._traced_back(state["question"], answer, state["evidence"])
-        show_refusal(answer)
+        if reached or is_refusal(answer):  # which no model's reply has shown
+            show_answer(answer)
         emit("conclude", answer=answer, evidence=evidence)
         passages = [ScoredPassage(id=id_, score=1 / place) for place, id_ in enumerate(ranked, start=1)]
         return {"answer": answer, "evidence": evidence, "passages": passages}

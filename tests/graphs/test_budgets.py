@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any, cast
 
 import pytest
-from fakes import ScriptedModel
+from fakes import ScriptedModel, asked_for
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatResult
@@ -19,9 +19,10 @@ from langgraph_rag.errors import BudgetReachedError, ModelCallError
 from langgraph_rag.llm import ask
 from langgraph_rag.metering import Meter, divided, metered
 from langgraph_rag.methods import METHODS
+from langgraph_rag.nodes.conclude import concluded, planned
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.prompts.cirag import FIND_ENTITIES
-from langgraph_rag.records import Usage, add_usage, no_usage
+from langgraph_rag.records import TraceStep, Usage, add_usage, no_usage
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -124,6 +125,63 @@ async def test_a_model_that_hangs_is_given_up_at_the_deadline(method: Any, sampl
     assert found["usage"]["stopped_by"] == "deadline_s"
     assert is_refusal(found["answer"])
     assert found["evidence"] == []
+
+
+class OutOfTime(OfflineModel):
+    """Is given up at the deadline over the answer to the question, and only then."""
+
+    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+        if asked_for(messages)["prompt"].startswith("answer_from_"):
+            raise BudgetReachedError("deadline_s", 3.0)
+        return super()._generate(messages, *args, **kwargs)
+
+
+BORN = {"question": "In which town was the engineer who designed the Sarl Viaduct born?"}
+
+
+@pytest.mark.parametrize("name", ["dualrag", "ircot", "kirag", "par_rag"])
+async def test_without_time_for_the_answer_it_is_what_was_concluded_before(name: str, sample_kb: KnowledgeBase) -> None:
+    graph: Any = METHODS[name].create(OutOfTime(), sample_kb).compile()
+
+    chunks = [chunk async for chunk in graph.astream(BORN, stream_mode=["messages", "values"])]
+
+    found = chunks[-1][1]
+    assert found["usage"]["stopped_by"] == "deadline_s"
+    assert found["answer"] == (found["trajectories"][-1]["answer"] if name == "par_rag" else "Anstrey")
+    assert [chunk[0].text for mode, chunk in chunks if mode == "messages"] == [found["answer"]]
+
+
+def step(thought: str) -> TraceStep:
+    return TraceStep(step=1, query="", thought=thought, core_triples=[], next_question="")
+
+
+@pytest.mark.parametrize(
+    ("thoughts", "answer"),
+    [
+        (["Ada Moss was born in Bergen.", "So the answer is: Norway."], "Norway"),
+        (["So the answer is St. Louis.", ""], "St. Louis"),  # the last thought was not asked for any more
+        (["So the answer is Norway.", "Where she was born is missing."], ""),
+        (["The answer is not Oslo. So the answer is Bergen"], "Bergen"),
+        ([], ""),
+    ],
+)
+def test_the_last_thought_counts(thoughts: list[str], answer: str) -> None:
+    assert concluded(cast(Any, {"trace": [step(thought) for thought in thoughts]})) == answer
+
+
+@pytest.mark.parametrize(
+    ("found", "answer"),
+    [
+        ([(0, "Ada Moss was the architect.")], ""),
+        ([(0, "Ada Moss."), (1, "She was born in Norway.")], "She was born in Norway."),
+        ([(1, "She was born in Norway."), (1, "unknown")], "She was born in Norway."),
+        ([(1, "unknown")], ""),
+    ],
+)
+def test_only_the_last_step_of_a_plan_answers_the_question(found: list[tuple[int, str]], answer: str) -> None:
+    trajectories = [{"place": place, "answer": given} for place, given in found]
+
+    assert planned(cast(Any, {"plan": [{}, {}], "trajectories": trajectories})) == answer
 
 
 async def test_a_resumed_run_counts_what_was_spent_before(method: Any, sample_kb: KnowledgeBase) -> None:
