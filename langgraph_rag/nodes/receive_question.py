@@ -15,6 +15,7 @@ from langgraph_rag.records import no_usage
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 _EMPTY = (str, int, float, bool, list, dict)
+_hints = cache(get_type_hints)
 
 
 class QuestionInput(TypedDict):
@@ -23,13 +24,12 @@ class QuestionInput(TypedDict):
     question: str
 
 
-@cache
 def beginnings(state: type) -> dict[str, Any]:
     """Return a state that knows nothing yet, so that nothing of an earlier question is left on a thread.
 
     Texts, numbers, lists and dicts begin empty, a `Literal` as the last of its values, anything else as None.
     """
-    return {name: _beginning(hint) for name, hint in get_type_hints(state).items()} | {"usage": no_usage()}
+    return {name: _beginning(hint) for name, hint in _hints(state).items()} | {"usage": no_usage()}
 
 
 def _beginning(hint: Any) -> Any:

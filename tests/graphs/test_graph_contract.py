@@ -19,6 +19,7 @@ from langgraph_rag import Context, Result, create_cirag, is_refusal, strict_seri
 from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelCallError, QuestionError
 from langgraph_rag.machine import Machine
 from langgraph_rag.methods import METHODS, create, named
+from langgraph_rag.nodes.receive_question import beginnings
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.records import Usage, add_usage
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
@@ -123,6 +124,15 @@ def test_an_empty_answer_is_said_to_be_none(name: str, sample_kb: KnowledgeBase)
 
     assert shown["values"]["answer"] == shown["custom"]["answer"] == shown["messages"][0].text == "unanswerable"
     assert is_refusal(shown["values"]["answer"])
+
+
+def test_what_is_done_to_a_result_does_not_reach_the_next_question(builder: Any) -> None:
+    returned = beginnings(builder.state_schema)
+    for value in returned.values():
+        if isinstance(value, list):
+            value.append("mine")
+
+    assert "mine" not in str(beginnings(builder.state_schema))
 
 
 # --- inside event loops ----------------------------------------------------------------------------------------------
