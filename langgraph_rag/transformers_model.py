@@ -25,9 +25,9 @@ _WHITESPACE = {"whitespace_flexible": False, "item_separator": ", ", "key_separa
 class TransformersModel(BaseChatModel):
     """A causal language model of Hugging Face's, from a folder or by its name there; greedy, one call at a time.
 
-    It takes `response_format` as OpenAI-compatible servers do. A reply has at most `max_new_tokens` tokens; one that is
-    cut off for that, or for the end of the model's context, has the `finish_reason` "length". `device` is "cuda" where
-    there is a GPU and "cpu" elsewhere, unless given.
+    It takes `response_format` and `stop` as OpenAI-compatible servers do. A reply has at most `max_new_tokens` tokens;
+    one that is cut off for that, or for the end of the model's context, has the `finish_reason` "length". `device` is
+    "cuda" where there is a GPU and "cpu" elsewhere, unless given.
 
     Raises:
         MissingExtraError: when the packages for it are not installed.
@@ -38,6 +38,7 @@ class TransformersModel(BaseChatModel):
     max_new_tokens: int = 2048
     device: str = ""
     profile: ModelProfile | None = Field(default=ModelProfile(structured_output=True), exclude=True)
+    _loaded_from: str = PrivateAttr()
     _model: Any = PrivateAttr()
     _tokenizer: Any = PrivateAttr()
     _vocabulary: Any = PrivateAttr()
@@ -52,15 +53,20 @@ class TransformersModel(BaseChatModel):
             from transformers import AutoModelForCausalLM, AutoTokenizer
         except ImportError as error:
             raise MissingExtraError("a model in this process", "transformers") from error
-        source = _source(self.model_name)
+        self._loaded_from = _source(self.model_name)
         self.device = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
-        self._tokenizer = AutoTokenizer.from_pretrained(source)
-        self._model = AutoModelForCausalLM.from_pretrained(source, dtype="auto").to(self.device).eval()
+        self._tokenizer = AutoTokenizer.from_pretrained(self._loaded_from)
+        self._model = AutoModelForCausalLM.from_pretrained(self._loaded_from, dtype="auto").to(self.device).eval()
         self._vocabulary = from_tokenizer(self._tokenizer, n_vocab=self._model.config.get_text_config().vocab_size)
 
     @property
     def _llm_type(self) -> str:
         return "langgraph-rag-transformers"
+
+    @property
+    def _identifying_params(self) -> dict[str, Any]:
+        """Return what its replies depend on: a cache keeps them by this."""
+        return {"model": self._loaded_from, "max_new_tokens": self.max_new_tokens, "device": self.device}
 
     def _generate(
         self,
@@ -69,7 +75,7 @@ class TransformersModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        with self._under_way(messages, kwargs.get("response_format")) as reply:
+        with self._under_way(messages, stop or [], kwargs.get("response_format")) as reply:
             return reply.result()
 
     async def _agenerate(
@@ -79,16 +85,16 @@ class TransformersModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        with self._under_way(messages, kwargs.get("response_format")) as reply:
+        with self._under_way(messages, stop or [], kwargs.get("response_format")) as reply:
             return await asyncio.wrap_future(reply)
 
     @contextmanager
     def _under_way(
-        self, messages: list[BaseMessage], response_format: dict[str, Any] | None
+        self, messages: list[BaseMessage], stop: list[str], response_format: dict[str, Any] | None
     ) -> Iterator["Future[ChatResult]"]:
         """Have the worker reply; whoever leaves before it has done so gives the reply up."""
         given_up = threading.Event()
-        reply = self._worker.submit(self._reply, messages, response_format, given_up)
+        reply = self._worker.submit(self._reply, messages, stop, response_format, given_up)
         try:
             yield reply
         finally:
@@ -96,7 +102,11 @@ class TransformersModel(BaseChatModel):
             given_up.set()
 
     def _reply(
-        self, messages: list[BaseMessage], response_format: dict[str, Any] | None, given_up: threading.Event
+        self,
+        messages: list[BaseMessage],
+        stop: list[str],
+        response_format: dict[str, Any] | None,
+        given_up: threading.Event,
     ) -> ChatResult:
         prompt = self._tokens(messages)
         read = prompt["input_ids"].shape[1]
@@ -109,12 +119,16 @@ class TransformersModel(BaseChatModel):
             max_new_tokens=min(self.max_new_tokens, longest - read),
             logits_processor=[self._grammar(response_format)] if response_format else None,
             stopping_criteria=[lambda *_, **__: given_up.is_set()],
+            stop_strings=stop or None,
+            tokenizer=self._tokenizer,
             pad_token_id=self._tokenizer.pad_token_id or self._tokenizer.eos_token_id,
         )[0, read:].tolist()
-        ended = bool(written) and written[-1] in self._vocabulary.eos_tokens
+        text = self._tokenizer.decode(written, skip_special_tokens=True)
+        kept = min((text.partition(word)[0] for word in stop), key=len, default=text)
+        ended = kept != text or bool(written) and written[-1] in self._vocabulary.eos_tokens
         usage = UsageMetadata(input_tokens=read, output_tokens=len(written), total_tokens=read + len(written))
         message = AIMessage(
-            self._tokenizer.decode(written, skip_special_tokens=True),
+            kept,
             usage_metadata=usage,
             response_metadata={"finish_reason": "stop" if ended else "length", "model_name": self.model_name},
         )
@@ -161,7 +175,7 @@ def _source(name: str) -> str:
     Raises:
         FileNotFoundError: when the path is no model's folder.
     """
-    folder = Path(name).expanduser()
+    folder = Path(name).expanduser().absolute()
     if not name.startswith(("/", ".", "~")) and not folder.is_dir():
         return name
     if not any(folder.glob("*config.json")):

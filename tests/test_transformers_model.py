@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import shutil
+import sqlite3
 import sys
 from pathlib import Path
 from typing import Any
@@ -64,6 +66,25 @@ async def test_a_whole_graph_runs_on_it(model: Any, sample_kb: KnowledgeBase) ->
 
 async def test_without_a_schema_it_writes_what_it_likes(model: Any) -> None:
     assert (await model.ainvoke("Hello!")).usage_metadata["output_tokens"] > 0
+
+
+def test_a_word_to_stop_at_ends_a_reply_and_is_left_out(model: Any) -> None:
+    whole = model.invoke("Hello!").text
+    word = whole[3:5]
+
+    stopped = model.invoke("Hello!", stop=["never written", word])
+
+    assert stopped.text == whole[: whole.index(word)]
+    assert stopped.response_metadata["finish_reason"] == "stop"
+
+
+def test_a_cache_tells_models_and_their_settings_apart(folder: Path, tmp_path: Path) -> None:
+    other, cache = shutil.copytree(folder, tmp_path / "other"), tmp_path / "replies.db"
+    for path, tokens in ((folder, 3), (other, 3), (folder, 5), (folder, 3)):
+        load_model(f"transformers:{path}", max_new_tokens=tokens, cache=cache).invoke("Hello!")
+
+    with sqlite3.connect(cache) as file:
+        assert file.execute("SELECT count(*) FROM replies").fetchone() == (3,)
 
 
 async def test_a_prompt_beyond_its_context_is_shortened_or_refused(tmp_path: Path) -> None:
