@@ -681,6 +681,14 @@ def test_bootstrap_intervals_are_those_of_the_binomial_and_repeatable() -> None:
     assert summarise(outcomes)["intervals"] == intervals
 
 
+@pytest.mark.parametrize(
+    ("answer", "percent"),
+    [("not enough information", 100.0), ("unknown; perhaps Kell", 100.0), ("Unknown Pleasures", 0.0)],
+)
+def test_a_refusal_is_what_the_methods_take_for_one(answer: str, percent: float) -> None:
+    assert summarise([{**outcome_with(0.0), "answer": answer}])["refusals"] == percent
+
+
 def test_failures_have_an_interval_as_a_number_of_questions() -> None:
     outcomes = [{**outcome_with(1.0), "error": "away" if n < 30 else None} for n in range(100)]
     summary = summarise(outcomes)  # type: ignore[arg-type]

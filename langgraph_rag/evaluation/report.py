@@ -10,12 +10,11 @@ import numpy as np
 from typing_extensions import TypedDict
 
 from langgraph_rag.evaluation.judging import Judgement
-from langgraph_rag.evaluation.metrics import normalise_answer
 from langgraph_rag.evaluation.outcomes import Outcome, writing
 from langgraph_rag.evaluation.runner import RECALL_DEPTHS as _DEPTHS
 from langgraph_rag.records import tokens_spent
+from langgraph_rag.refusals import is_refusal
 
-_REFUSALS = ("unanswerable", "unknown")
 _RESAMPLES, _SEED = 1_000, 0
 _NOTE = """\
 EM, F1, Acc, Acc†, R@k, All@5 and refusals are percentages of the answered questions (failures are not among them), \
@@ -89,7 +88,7 @@ def _shares(answered: Sequence[Outcome], judgements: Sequence[Judgement]) -> dic
         "acc_judged": _known(judgement["correct"] for judgement in judgements),
         **{f"recall_at_{k}": _known((outcome["recall"] or {}).get(str(k)) for outcome in answered) for k in _DEPTHS},
         "all_at_5": _known(outcome["all_at_5"] for outcome in answered),
-        "refusals": [float(normalise_answer(outcome["answer"] or "") in _REFUSALS) for outcome in answered],
+        "refusals": [float(is_refusal(outcome["answer"] or "")) for outcome in answered],
     }
 
 
