@@ -119,16 +119,16 @@ def named(names: str) -> list[str]:
         UnknownNameError: when there is no such method or ablation.
     """
     chosen: dict[str, None] = {}
-    for name in names.split(","):
+    for name in map(str.strip, names.split(",")):
         if name == "all":
             chosen |= dict.fromkeys(METHODS)
         elif name == "ablations":
             chosen |= {full: None for method in METHODS for full in with_ablations(method)}
         else:
-            method = name.strip().partition("/")[0]
-            if name.strip() not in (with_ablations(method) if method in METHODS else []):
-                raise UnknownNameError("method", name.strip(), [*METHODS, "all", "ablations"])
-            chosen[name.strip()] = None
+            method = name.partition("/")[0]
+            if name not in (with_ablations(method) if method in METHODS else []):
+                raise UnknownNameError("method", name, [*METHODS, "all", "ablations"])
+            chosen[name] = None
     return list(chosen)
 
 

@@ -23,7 +23,7 @@ from typer.testing import CliRunner, Result
 
 from langgraph_rag.cli import app, main
 from langgraph_rag.cli.answers import show_answer
-from langgraph_rag.methods import METHODS
+from langgraph_rag.methods import METHODS, named
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.records import Usage, no_usage
 from langgraph_rag.tools.extraction import RuleExtractor
@@ -757,6 +757,24 @@ def test_eval_compares_methods_side_by_side(folder: Path, tmp_path: Path) -> Non
     report = json.loads((tmp_path / "out/report.json").read_text())
     assert {name: row["em"] for name, row in report.items()} == dict.fromkeys(names, 100.0)
     assert all((tmp_path / "out" / name / "outcomes.jsonl").exists() for name in names)
+
+
+def test_names_of_methods_may_have_spaces_between_them() -> None:
+    assert named("cirag, all ,ablations") == named("cirag,all,ablations")
+
+
+def test_eval_without_the_package_that_draws_says_so_and_writes_the_rest(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    arguments = "--questions", one_question(tmp_path), "--out", tmp_path / "out", "--method", "cirag,native_rag"
+
+    done = run("eval", "--kb", folder, *arguments)
+
+    assert done.stderr.endswith(
+        "warning: drawing pictures needs an optional package: pip install 'langgraph-rag[plots]'\n"
+    )
+    assert "report.md" in done.stdout and (tmp_path / "out/report.md").exists()
 
 
 def test_eval_warns_of_supporting_ids_that_are_of_no_passage(folder: Path, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from langgraph_rag.cli.options import (
     with_context,
 )
 from langgraph_rag.context import Context
+from langgraph_rag.errors import MissingExtraError
 from langgraph_rag.evaluation.judging import Judgement, judge
 from langgraph_rag.evaluation.outcomes import Configuration, Outcome, OutcomesError
 from langgraph_rag.evaluation.pictures import draw_comparison
@@ -73,7 +74,7 @@ def evaluate_methods(
     write_report(rows, out)
     typer.echo(overview(rows))
     if len(names) > 1:
-        draw_comparison(rows, out)
+        _draw(rows, out)
     typer.echo(f"All figures with their intervals are in {out / 'report.md'}, each outcome beside it.")
 
 
@@ -90,6 +91,13 @@ def _check_folder(out: Path, names: list[str]) -> None:
             f"expected a folder for a comparison, got {out} with the outcomes of one method; give another folder, or "
             "delete this one to start again"
         )
+
+
+def _draw(rows: dict[str, Summary], out: Path) -> None:
+    try:
+        draw_comparison(rows, out)
+    except MissingExtraError as error:  # the figures are written, and pictures can be had by running again
+        typer.echo(f"warning: {error}", err=True)
 
 
 def _tell_unknown_passages(base: KnowledgeBase, asked: list[Question]) -> None:
