@@ -36,27 +36,40 @@ def load_model(name: str, *, cache: str | Path | None = None, **options: Any) ->
         UnknownNameError: when the name has none of these forms.
         MissingExtraError: when the packages for served models or for models in this process are not installed.
         ResponseCacheError: when the file is no cache.
-        ModelCallError: when a model cannot be set up: its package, its key or its files are missing.
+        ModelCallError: when a model cannot be set up: its package, its key or its files are missing, or an
+            option is wrong.
     """
+    llm = OfflineModel(**options) if name == "offline" else _set_up(name, options)
     if cache is not None:
-        options["cache"] = ResponseCache(cache)
-    if name == "offline":
-        return OfflineModel(**options)
+        llm.cache = ResponseCache(cache)  # last: no file is left behind where there is no such model
+    return llm
+
+
+def _set_up(name: str, options: dict[str, Any]) -> BaseChatModel:
     kind, _, model = name.partition(":")
     if not kind or not model:
         raise UnknownNameError("model", name, MODEL_FORMS)
-    if kind == "vllm":
-        return _served(model, **options)
     try:
-        if kind == "transformers":
-            return TransformersModel(model_name=model, **options)
-        loaded: BaseChatModel = init_chat_model(model, model_provider=kind, **{"temperature": 0, **options})
+        match kind:
+            case "vllm":
+                return _served(model, **options)
+            case "transformers":
+                return TransformersModel(model_name=model, **options)
+            case _:
+                return _of_provider(kind, model, **options)
     except RagError:
         raise
     except Exception as error:
-        if type(error) is ValueError:  # how init_chat_model refuses a provider it does not know
-            raise UnknownNameError("model", name, MODEL_FORMS) from error
         raise ModelCallError(f"model {name!r} cannot be set up: {error}") from error
+
+
+def _of_provider(provider: str, model: str, **options: Any) -> BaseChatModel:
+    try:
+        loaded: BaseChatModel = init_chat_model(model, model_provider=provider, **{"temperature": 0, **options})
+    except ValueError as error:
+        if type(error) is ValueError:  # how init_chat_model refuses a provider it does not know
+            raise UnknownNameError("model", f"{provider}:{model}", MODEL_FORMS) from error
+        raise
     return loaded
 
 

@@ -66,6 +66,25 @@ def test_a_provider_without_its_key_is_an_error_of_this_package(monkeypatch: pyt
         load_model("openai:gpt")
 
 
+@pytest.mark.parametrize("name", ["vllm:small", "openai:gpt-4.1"])
+def test_a_wrong_option_is_an_error_of_this_package(name: str) -> None:
+    with pytest.raises(ModelCallError, match=f"model '{name}' cannot be set up: 1 validation error[^:]*temperature"):
+        load_model(name, api_key="k", temperature="hot")
+
+
+def test_a_folder_whose_model_nobody_knows_is_no_unknown_name(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"model_type": "unheard-of"}')
+
+    with pytest.raises(ModelCallError, match="cannot be set up"):
+        load_model(f"transformers:{tmp_path}")
+
+
+def test_a_name_that_is_refused_leaves_no_file_of_replies(tmp_path: Path) -> None:
+    with pytest.raises(UnknownNameError):
+        load_model("ofline", cache=tmp_path / "replies.db")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_missing_package_for_served_models_is_named_by_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "langchain_openai", None)
 
