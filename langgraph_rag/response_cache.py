@@ -5,7 +5,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -52,8 +52,11 @@ class ResponseCache(BaseCache):
             self._connection = sqlite3.connect(self.path, timeout=60, check_same_thread=False, isolation_level=None)
         except (OSError, sqlite3.Error) as error:
             raise self._unusable(error) from error
-        self._execute("PRAGMA journal_mode=WAL")
-        self._execute(_TABLE)
+        with ExitStack() as opened:  # closed again when something goes wrong
+            opened.callback(self.close)
+            self._execute("PRAGMA journal_mode=WAL")
+            self._execute(_TABLE)
+            opened.pop_all()
 
     def lookup(self, prompt: str, llm_string: str) -> RETURN_VAL_TYPE | None:
         """Return the reply to what was sent before, if it was."""

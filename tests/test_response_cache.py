@@ -1,6 +1,7 @@
 """Replies kept on disk: what was answered once is not asked again, whoever asks."""
 
 import sqlite3
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from langgraph_rag.metering import metered
 from langgraph_rag.models import load_model
 from langgraph_rag.prompts.answering import ANSWER_FROM_TRIPLES, Answer
 from langgraph_rag.response_cache import ResponseCache
+from langgraph_rag.tools.database import Database
 
 GOOD = '{"thought": "The fact says so.", "answer": "Ilse Tarrant"}'
 TARRANT = Answer(thought="The fact says so.", answer="Ilse Tarrant")
@@ -111,3 +113,22 @@ def test_a_file_that_is_no_cache_is_refused(tmp_path: Path) -> None:
         with pytest.raises(ResponseCacheError, match=f"expected a file of cached replies at {path}: "):
             ResponseCache(path)
     assert (tmp_path / "notes.txt").read_text().startswith("These are my notes")
+
+
+@pytest.mark.parametrize("opening", [ResponseCache, Database])
+def test_a_file_that_is_refused_is_not_kept_open(
+    opening: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened, connect = list[sqlite3.Connection](), sqlite3.connect
+
+    def noting(*given: Any, **options: Any) -> sqlite3.Connection:
+        opened.append(connect(*given, **options))
+        return opened[-1]
+
+    monkeypatch.setattr(sqlite3, "connect", noting)
+    (tmp_path / "notes.txt").write_text("These are my notes. " * 100)
+
+    with pytest.raises((ResponseCacheError, sqlite3.DatabaseError)):
+        opening(tmp_path / "notes.txt")
+    with pytest.raises(sqlite3.ProgrammingError, match="closed database"):
+        opened[0].execute("SELECT 1")

@@ -4,7 +4,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +25,13 @@ class Database:
     def __init__(self, path: Path) -> None:
         self._path, self._lock, self._changing = path, threading.RLock(), False
         self._connection = sqlite3.connect(path, timeout=_PATIENCE, check_same_thread=False)
-        _log_ahead(self._connection)
-        self._connection.execute("PRAGMA synchronous=NORMAL")
-        self._connection.execute("PRAGMA foreign_keys=ON")
-        self._connection.execute(f"PRAGMA mmap_size={_MAPPED}")
+        with ExitStack() as opened:  # closed again when something goes wrong
+            opened.callback(self._connection.close)
+            _log_ahead(self._connection)
+            self._connection.execute("PRAGMA synchronous=NORMAL")
+            self._connection.execute("PRAGMA foreign_keys=ON")
+            self._connection.execute(f"PRAGMA mmap_size={_MAPPED}")
+            opened.pop_all()
         self.execute, self.executemany = self._connection.execute, self._connection.executemany
         self.executescript = self._connection.executescript
         self._glancing = threading.Lock()
