@@ -150,6 +150,27 @@ async def test_what_a_model_replies_is_kept_in_the_file_given(kb: KnowledgeBase,
         assert kept.execute("SELECT count(*) FROM replies").fetchone()[0] == course[-1].result["usage"]["calls"]
 
 
+async def test_a_model_is_loaded_once_before_the_page_is_served(
+    kb: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("nicegui")
+    from langgraph_rag.chat import page
+    from langgraph_rag.chat.settings import Choice
+
+    loaded: list[str] = []
+
+    def noting(name: str, cache: Path) -> Any:
+        loaded.append(name)
+        return load_model(name, cache=cache)
+
+    monkeypatch.setattr(page, "load_model", noting)
+    shared = page.Shared(kb, "cirag", "offline", tmp_path / "replies.db")
+    assert loaded == ["offline"]
+
+    shared.asking(Choice("cirag", "offline", False, Context()))
+    assert loaded == ["offline"]
+
+
 async def test_an_empty_knowledge_base_is_an_error(empty_kb: KnowledgeBase) -> None:
     with pytest.raises(EmptyKnowledgeBaseError):
         await happenings(Asking(create_cirag(load_model("offline"), empty_kb), Context()).ask(QUESTION))

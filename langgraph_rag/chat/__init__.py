@@ -37,6 +37,7 @@ def serve(
 
     Raises:
         MissingExtraError: when NiceGUI is not installed.
+        RagError: when a model cannot be loaded.
         AddressError: when the address cannot be listened on.
     """
     try:

@@ -34,7 +34,11 @@ def _model(name: str, kept: Path | None) -> BaseChatModel:
 
 @dataclass
 class Shared:
-    """What all tabs have in common; `models` are the only ones, if any, and `uploads` those under way."""
+    """What all tabs have in common; `models` are the only ones, if any, and `uploads` those under way.
+
+    Raises:
+        RagError: when a model or the file of its replies cannot be used.
+    """
 
     kb: KnowledgeBase
     method: str
@@ -44,6 +48,10 @@ class Shared:
     upload: bool = True
     changed: Event[[]] = field(default_factory=Event)
     uploads: int = 0
+
+    def __post_init__(self) -> None:
+        for name in (self.model, *self.models):  # what cannot be used is told here, not in the page
+            _model(name, self.cache)
 
     def asking(self, choice: Choice) -> Asking:
         """Make ready to ask one question as chosen."""

@@ -8,7 +8,6 @@ from langgraph_rag.chat import serve
 from langgraph_rag.cli.options import Cache, EmbeddingsName, KbFolder, MethodName, ModelName, embedder
 from langgraph_rag.errors import UnknownNameError
 from langgraph_rag.methods import METHODS
-from langgraph_rag.models import load_model
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
@@ -36,8 +35,6 @@ def chat(
     """Serve a chat page: ask, watch the steps, look into the evidence, add documents."""
     if method_name not in METHODS:
         raise UnknownNameError("method", method_name, list(METHODS))
-    for name in (model, *(only_model or [])):
-        load_model(name, cache=cache)  # a name or a file that cannot be used is told here, not in the page
     with KnowledgeBase.open(kb, embedder(embeddings), read_only=not upload) as base:
         serve(
             base,
