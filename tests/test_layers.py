@@ -12,7 +12,18 @@ ROOT = Path(langgraph_rag.__file__).parent
 PACKAGE = "langgraph_rag"
 
 LAYERS = [
-    {"records", "arguments", "characters", "matching", "reasoning", "background", "gate", "machine", "bindings"},
+    {
+        "records",
+        "arguments",
+        "characters",
+        "matching",
+        "reasoning",
+        "background",
+        "gate",
+        "machine",
+        "bindings",
+        "tasks",
+    },
     {"errors", "context", "refusals", "naming"},
     {"prompts", "tools", "metering", "response_cache", "streaming"},
     {"connections", "provider_errors", "transformers_model"},

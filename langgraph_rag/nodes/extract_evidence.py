@@ -1,6 +1,5 @@
 """MGranRAG's local evidence refinement: sentences that help, labelled for each question, with their key phrases."""
 
-import asyncio
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from langgraph_rag.prompts.answering import TitledText
 from langgraph_rag.prompts.mgranrag import EvidenceReply, Extraction, NumberedText
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Record, ScoredPassage, TraceStep
+from langgraph_rag.tasks import gather
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 _CHARS_PER_TOKEN = 4
@@ -62,7 +62,7 @@ class ExtractEvidence:
         """Return the evidence found in this round, not scored yet, and the round for the trace."""
         step = len(state["trace"]) + 1
         records = await self.kb.apassages([passage["id"] for passage in state["retrieved"]])
-        parts = await asyncio.gather(*(self._read(state, step, part) for part in _parts(records)))
+        parts = await gather(self._read(state, step, part) for part in _parts(records))
         found = [unit for _, units in parts for unit in units]
         thought = " ".join(thought for thought, _ in parts)
         emit("extract_evidence", step=step, thought=thought, found=found, passages=len(records))

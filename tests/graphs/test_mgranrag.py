@@ -3,16 +3,25 @@
 The paper shows its case only as a drawing; documents and question are our own.
 """
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from fakes import ScriptedModel
+from fakes import ScriptedModel, asked_for
+from langchain_core.messages import BaseMessage
+from langchain_core.outputs import ChatResult
 from pydantic import TypeAdapter
 from running import visited
 
-from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelOutputError, QuestionError, UnknownNameError
+from langgraph_rag.errors import (
+    EmptyKnowledgeBaseError,
+    ModelCallError,
+    ModelOutputError,
+    QuestionError,
+    UnknownNameError,
+)
 from langgraph_rag.graphs.mgranrag import create_mgranrag
 from langgraph_rag.nodes.extract_evidence import EvidenceUnit
 from langgraph_rag.nodes.remember import confidence
@@ -176,6 +185,27 @@ def test_long_passages_are_read_in_several_calls_side_by_side(kb: KnowledgeBase)
     assert sum(len(values["passages"]) for values in parts) == 8
     assert all(values["passages"][0]["first"] == 1 for values in parts)
     assert {entry["passage_id"] for entry in result["evidence"]} == {"salt-road", "vint", "pellworth"}
+
+
+async def test_parts_are_called_off_when_one_cannot_be_read(kb: KnowledgeBase) -> None:
+    read: list[str] = []
+
+    class Breaking(ScriptedModel):
+        async def _agenerate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+            if asked_for(messages)["prompt"] == "extract_evidence":
+                self.received.append(messages)
+                if len(self.received) == 2:
+                    raise OSError("the line is dead")
+                await asyncio.sleep(0.05)
+                read.append("a part")
+            return self._generate(messages)
+
+    graph: Any = create_mgranrag(Breaking(script=Reader()), kb).compile()
+
+    with pytest.raises(ModelCallError, match="the line is dead"):
+        await graph.ainvoke({"question": QUESTION}, context={"max_reading_tokens": 60})
+    await asyncio.sleep(0.1)
+    assert read == []
 
 
 def test_the_reader_answers_from_the_five_best_passages(kb: KnowledgeBase) -> None:
