@@ -17,6 +17,7 @@ from typing_extensions import TypedDict
 from langgraph_rag.context import Context
 from langgraph_rag.evaluation import (
     Configuration,
+    Judgement,
     Outcome,
     OutcomesError,
     Question,
@@ -817,6 +818,32 @@ def test_pictures_tell_methods_apart_and_name_them_beside_what_is_drawn(
         lines = [line for line in axes.lines if line.get_marker() not in ("_", "None")]
         assert len({(line.get_color(), line.get_marker()) for line in lines}) == methods
     assert len({tuple(line.get_xdata()) for line in figures[1].axes[0].lines}) == methods
+
+
+async def test_judgements_are_kept_as_outcomes_are(tmp_path: Path) -> None:
+    out = tmp_path / "new" / "folder"
+    outcomes = await outcomes_of(ANSWERS, tmp_path)
+    await judge(ScriptedModel.of(verdicts(True, True)), "strict", outcomes[:2], out)
+    file = out / "judgements.jsonl"
+    file.write_bytes(file.read_bytes()[:-20])  # as a kill leaves it
+
+    await judge(ScriptedModel.of(verdicts(True, True)), "strict", outcomes, out)
+
+    assert [json.loads(line)["id"] for line in file.read_text(encoding="utf-8").splitlines()] == ["q1", "q2", "q3"]
+    assert len(await judge(ScriptedModel.of([]), "strict", outcomes, out)) == 3
+
+
+async def test_a_judge_is_refused_what_cannot_be_and_ends_with_the_error_of_the_caller(tmp_path: Path) -> None:
+    def refuse(judgement: Judgement) -> None:
+        raise LookupError(judgement["id"])
+
+    outcomes = await outcomes_of(ANSWERS, tmp_path)
+    with pytest.raises(ValueError, match="concurrency must be at least 1, got 0"):
+        await judge(ScriptedModel.of([]), "strict", outcomes, tmp_path, concurrency=0)
+    with pytest.raises(OutcomesError, match="expected a folder that can be written to"):
+        await judge(ScriptedModel.of([]), "strict", outcomes, tmp_path / "run.json")
+    with pytest.raises(LookupError, match="q1"):
+        await judge(ScriptedModel.of(verdicts(True)), "strict", outcomes, tmp_path, on_result=refuse)
 
 
 async def test_a_report_is_written_for_people_and_programs(tmp_path: Path) -> None:

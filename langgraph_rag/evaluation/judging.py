@@ -1,8 +1,7 @@
 """Have a model judge answers: exact match is blind to other spellings of the same thing (Acc† of the papers)."""
 
-import asyncio
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from langchain_core.language_models import BaseChatModel
@@ -10,9 +9,10 @@ from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from langgraph_rag.errors import RagError
-from langgraph_rag.evaluation.outcomes import Outcome
+from langgraph_rag.evaluation.outcomes import Outcome, alone, keeping
 from langgraph_rag.llm import ask
 from langgraph_rag.prompts.judging import JUDGE
+from langgraph_rag.tasks import at_most, gather
 
 _FILE = "judgements.jsonl"
 
@@ -54,25 +54,27 @@ async def judge(
         out: the folder of the outcomes.
         concurrency: answers under way at once.
         on_result: called with each new judgement once it is written.
+
+    Raises:
+        OutcomesError: when the folder is in use by another run, or cannot be written to.
+        ValueError: when the concurrency is less than 1.
     """
+    gate = at_most(concurrency)
     answered = {outcome["id"]: outcome for outcome in outcomes if outcome["answer"] is not None and outcome["answers"]}
-    judged = {id_: found for id_, found in _kept(out, name).items() if _is_of(found, answered.get(id_))}
-    gate = asyncio.Semaphore(concurrency)
-    with (out / _FILE).open("a", encoding="utf-8", errors="replace", newline="\n") as file:
+    with alone(out):
+        kept = _read(out)
+        judged = {found["id"]: found for found in kept if found["judge"] == name and _is_of(found, answered)}
+        with keeping(out / _FILE, kept) as keep:
 
-        async def settle(outcome: Outcome) -> None:
-            async with gate:
-                judgement = await _judge(llm, name, outcome)
-            file.write(json.dumps(judgement, ensure_ascii=False) + "\n")
-            file.flush()
-            judged[outcome["id"]] = judgement
-            if on_result is not None:
-                on_result(judgement)
+            async def settle(outcome: Outcome) -> None:
+                async with gate:
+                    judgement = await _judge(llm, name, outcome)
+                keep(judgement)
+                judged[outcome["id"]] = judgement
+                if on_result is not None:
+                    on_result(judgement)
 
-        async with asyncio.TaskGroup() as group:
-            for id_, outcome in answered.items():
-                if id_ not in judged:
-                    group.create_task(settle(outcome))
+            await gather(settle(outcome) for id_, outcome in answered.items() if id_ not in judged)
     return [judged[id_] for id_ in answered]
 
 
@@ -86,19 +88,16 @@ async def _judge(llm: BaseChatModel, name: str, outcome: Outcome) -> Judgement:
     return {**judgement, "correct": verdict.correct}
 
 
-def _kept(out: Path, name: str) -> dict[str, Judgement]:
-    """Read what a judge decided earlier; what a kill cut off or earlier versions wrote is left out."""
-    path, kept = out / _FILE, {}
+def _read(out: Path) -> list[Judgement]:
+    """Read what judges decided earlier; what a kill cut off or earlier versions wrote is left out."""
+    path, judgements = out / _FILE, []
     for line in path.read_bytes().split(b"\n") if path.exists() else []:
-        try:
-            judgement = _READER.validate_json(line)
-        except ValidationError:
-            continue
-        if judgement["judge"] == name and judgement["correct"] is not None:
-            kept[judgement["id"]] = judgement
-    return kept
+        with suppress(ValidationError):
+            judgements.append(_READER.validate_json(line))
+    return [judgement for judgement in judgements if judgement["correct"] is not None]
 
 
-def _is_of(judgement: Judgement, outcome: Outcome | None) -> bool:
+def _is_of(judgement: Judgement, answered: Mapping[str, Outcome]) -> bool:
+    outcome = answered.get(judgement["id"])
     judged = judgement["answer"], judgement["answers"]
     return outcome is not None and judged == (outcome["answer"], outcome["answers"])

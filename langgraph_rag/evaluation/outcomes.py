@@ -59,6 +59,7 @@ class OutcomesError(RagError):
     """A folder of outcomes is damaged, cannot be written to, or belongs to another run."""
 
 
+OUTCOMES = "outcomes.jsonl"
 _READER = TypeAdapter(Outcome)
 _FINGERPRINT = "knowledge_base_fingerprint"
 
@@ -69,7 +70,7 @@ def read_outcomes(out: Path) -> list[Outcome]:
     Raises:
         OutcomesError: when any other line is not an outcome.
     """
-    path, outcomes = out / "outcomes.jsonl", []
+    path, outcomes = out / OUTCOMES, []
     lines = path.read_bytes().split(b"\n") if path.exists() else [b""]
     for number, line in enumerate(lines, start=1):
         try:
@@ -130,22 +131,31 @@ def alone(out: Path) -> Iterator[None]:
         lock.release()
 
 
-@contextmanager
-def keeping(out: Path, settings: Mapping[str, Any], outcomes: Iterable[Outcome]) -> Iterator[Callable[[Outcome], None]]:
-    """Make a folder hold the outcomes of a run so far, and open it for adding more, each written out at once.
+def keep_settings(out: Path, settings: Mapping[str, Any]) -> None:
+    """Write down in a folder what its outcomes are made with.
 
     Raises:
         OutcomesError: when the folder cannot be written to.
     """
     with writing(out):
         _replace(out / "run.json", [json.dumps(settings, indent=2, ensure_ascii=False)])
-        _replace(out / "outcomes.jsonl", [json.dumps(outcome, ensure_ascii=False) for outcome in outcomes])
-        # Models can reply with half a surrogate pair, which is not UTF-8.
-        file = (out / "outcomes.jsonl").open("a", encoding="utf-8", errors="replace", newline="\n")
 
-    def keep(outcome: Outcome) -> None:
-        with writing(out):
-            file.write(json.dumps(outcome, ensure_ascii=False) + "\n")
+
+@contextmanager
+def keeping(path: Path, entries: Iterable[Mapping[str, Any]]) -> Iterator[Callable[[Mapping[str, Any]], None]]:
+    """Make a file hold what there is so far, a line of JSON each, and open it for adding more, written out at once.
+
+    Raises:
+        OutcomesError: when its folder cannot be written to.
+    """
+    with writing(path.parent):
+        _replace(path, [json.dumps(entry, ensure_ascii=False) for entry in entries])
+        # Models can reply with half a surrogate pair, which is not UTF-8.
+        file = path.open("a", encoding="utf-8", errors="replace", newline="\n")
+
+    def keep(entry: Mapping[str, Any]) -> None:
+        with writing(path.parent):
+            file.write(json.dumps(entry, ensure_ascii=False) + "\n")
             file.flush()
 
     try:

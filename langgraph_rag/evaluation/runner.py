@@ -12,10 +12,19 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.context import Context
 from langgraph_rag.evaluation.metrics import all_at, contains, exact_match, f1, normalise_answer, recall_at
-from langgraph_rag.evaluation.outcomes import Configuration, Outcome, alone, answered_before, keeping
+from langgraph_rag.evaluation.outcomes import (
+    OUTCOMES,
+    Configuration,
+    Outcome,
+    alone,
+    answered_before,
+    keep_settings,
+    keeping,
+)
 from langgraph_rag.evaluation.questions import Question
 from langgraph_rag.records import Usage
 from langgraph_rag.refusals import UNANSWERABLE, is_refusal
+from langgraph_rag.tasks import at_most, gather
 
 RECALL_DEPTHS = (2, 3, 5, 10)
 Settings = Context | Mapping[str, Any] | None
@@ -70,9 +79,9 @@ async def evaluate(
     Raises:
         OutcomesError: when the folder is damaged, holds outcomes of another run, is in use by one, or cannot be
             written to.
+        ValueError: when the concurrency is less than 1, or two questions have one id.
     """
-    if concurrency < 1:
-        raise ValueError(f"concurrency must be at least 1, got {concurrency}")
+    gate = at_most(concurrency)
     asked = {question["id"]: question for question in questions}
     if len(asked) < len(questions):
         raise ValueError("expected questions with ids that differ, got an id twice")
@@ -82,8 +91,8 @@ async def evaluate(
     with alone(out):
         kept = {outcome["id"]: outcome for outcome in answered_before(out, questions, settings)}
         outcomes = {id_: _scored(outcome, asked[id_]) if id_ in asked else outcome for id_, outcome in kept.items()}
-        gate = asyncio.Semaphore(concurrency)
-        with keeping(out, settings, outcomes.values()) as keep:
+        keep_settings(out, settings)
+        with keeping(out / OUTCOMES, outcomes.values()) as keep:
 
             async def settle(question: Question) -> None:
                 async with gate:
@@ -93,13 +102,7 @@ async def evaluate(
                 if on_result is not None:
                     on_result(outcome)
 
-            try:
-                async with asyncio.TaskGroup() as group:
-                    for question in questions:
-                        if question["id"] not in outcomes:
-                            group.create_task(settle(question))
-            except ExceptionGroup as errors:  # of `keep` or `on_result`: a graph's own become outcomes
-                raise errors.exceptions[0] from None
+            await gather(settle(question) for question in questions if question["id"] not in outcomes)
     return [outcomes[question["id"]] for question in questions]
 
 
