@@ -316,6 +316,8 @@ def test_rows_are_read_as_small_models_write_them(kb: KnowledgeBase, row: str, m
     [
         ({"sentence": 999, "full": [0]}, 1),
         ({"sentence": 0, "full": [0]}, 1),
+        ({"sentence": "9" * 5000, "full": [0]}, 1),
+        ({"sentence": 1, "full": ["9" * 5000]}, 1),
         ({"sentence": "Nobody ever wrote this sentence anywhere.", "full": [0]}, 1),
         ({"sentence": 1, "full": [3], "partial": ["x"]}, 2),
         ({"sentence": 1, "full": [], "partial": []}, 0),
