@@ -135,6 +135,9 @@ async def _call(
             if not time_limit.expired():
                 raise
             raise BudgetReachedError("deadline_s", limits.deadline_s or 0) from None
+        except (RequestRefusedError, _TooLongError):
+            call.estimated_tokens = 0  # nobody read it
+            raise
         call.cost, call.estimated_tokens = message.usage_metadata, _estimated_tokens([*messages, message])
     return message
 

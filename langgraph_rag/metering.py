@@ -21,12 +21,12 @@ _WORKING_SHARE = 0.75  # of tokens and time; the rest is kept for the answer
 class Call:
     """A model call: the seconds it may take (None is as many as it likes), and what it cost once it is done.
 
-    `estimated_tokens` stand in for the cost where the model does not tell it.
+    `estimated_tokens` stand in for the cost where the model does not tell it; those of the prompt, until it replies.
     """
 
     seconds_left: float | None
+    estimated_tokens: int
     cost: UsageMetadata | None = None
-    estimated_tokens: int = 0
 
 
 @dataclass
@@ -57,7 +57,7 @@ class Meter:
         """
         self._check_calls(limits.max_model_calls, concluding)
         self._check_tokens(limits.max_tokens, tokens, concluding)
-        call = Call(self._seconds_left(limits.deadline_s, concluding))
+        call = Call(self._seconds_left(limits.deadline_s, concluding), tokens)
         self.usage["calls"] += 1
         self.under_way += tokens
         try:

@@ -496,7 +496,7 @@ async def test_a_prompt_that_is_too_long_is_asked_again_with_less(server: Server
 
     assert reply == TARRANT
     assert shown(server) == [8, 4, 2]
-    assert (usage["left_out"], usage["calls"], usage["repairs"]) == (6, 3, 0)
+    assert (usage["left_out"], usage["calls"], usage["repairs"], usage["estimated_tokens"]) == (6, 3, 0, 0)
 
 
 @pytest.mark.localhost

@@ -123,6 +123,7 @@ async def test_a_model_that_hangs_is_given_up_at_the_deadline(method: Any, sampl
     found = await graph.ainvoke(LATER, context={"deadline_s": 0.4})
 
     assert found["usage"]["stopped_by"] == "deadline_s"
+    assert found["usage"]["estimated_tokens"] > 0
     assert is_refusal(found["answer"])
     assert found["evidence"] == []
 
@@ -233,6 +234,13 @@ def test_tokens_of_calls_under_way_count_until_their_cost_is_known() -> None:
     with meter.call(LIMITS, 200, concluding=False):
         pass
     assert (meter.usage["calls"], meter.usage["input_tokens"], meter.usage["output_tokens"]) == (2, 400, 50)
+
+
+def test_a_call_that_fails_costs_what_its_prompt_is_estimated_at() -> None:
+    meter = Meter(no_usage())
+    with pytest.raises(OSError), meter.call(LIMITS, 700, concluding=False):
+        raise OSError("the line is dead")
+    assert meter.usage["estimated_tokens"] == 700
 
 
 def test_a_quarter_of_the_time_is_kept_for_the_answer() -> None:
