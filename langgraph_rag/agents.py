@@ -15,7 +15,7 @@ from langgraph_rag.context import Context
 from langgraph_rag.errors import EmptyKnowledgeBaseError, QuestionError
 from langgraph_rag.machine import STEPS
 from langgraph_rag.nodes.approve_plan import REJECTED
-from langgraph_rag.records import Passage, Result, ScoredPassage, origin_of
+from langgraph_rag.records import Passage, ScoredPassage, origin_of
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -39,7 +39,11 @@ class Question(BaseModel):
 
 
 def as_tool(
-    graph: Any, *, name: str = "answer_question", description: str = _DESCRIPTION, context: Context | None = None
+    graph: CompiledStateGraph[Any, Any, Any, Any],
+    *,
+    name: str = "answer_question",
+    description: str = _DESCRIPTION,
+    context: Context | None = None,
 ) -> BaseTool:
     """Return a method's compiled graph as a LangChain tool.
 
@@ -67,12 +71,12 @@ def as_tool(
         )
     bounded = graph.with_config({"recursion_limit": STEPS, **(graph.config or {})})  # the agent's is for its own steps
 
-    def answer(question: str) -> tuple[str, Result]:
+    def answer(question: str) -> tuple[str, dict[str, Any]]:
         with _told():
             result = bounded.invoke({"question": question}, context=context)
         return _with_sentences(result), result
 
-    async def aanswer(question: str) -> tuple[str, Result]:
+    async def aanswer(question: str) -> tuple[str, dict[str, Any]]:
         with _told():
             result = await bounded.ainvoke({"question": question}, context=context)
         return _with_sentences(result), result
@@ -97,7 +101,7 @@ def _told() -> Iterator[None]:
         raise ToolException(str(error)) from error
 
 
-def _with_sentences(result: Result) -> str:
+def _with_sentences(result: dict[str, Any]) -> str:
     if "__interrupt__" in result:
         raise ValueError(
             "the graph stopped for a person, whom a tool that is called on its own cannot ask: call it in an agent of "

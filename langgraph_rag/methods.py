@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
+from langgraph.graph import StateGraph
 
 from langgraph_rag.errors import UnknownNameError
 from langgraph_rag.graphs.cirag import create_cirag
@@ -16,6 +17,9 @@ from langgraph_rag.graphs.native_rag import create_native_rag
 from langgraph_rag.graphs.par_rag import create_par_rag
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
+Graph = StateGraph[Any, Any, Any, Any]
+"""A method's graph, not compiled yet."""
+
 
 @dataclass(frozen=True)
 class Method:
@@ -24,7 +28,7 @@ class Method:
     `ablations` names the options that leave a part of the method out, as its paper does.
     """
 
-    create: Callable[..., Any]
+    create: Callable[..., Graph]
     paper: str
     ablations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
@@ -97,7 +101,7 @@ def register(name: str, method: Method) -> None:
     METHODS[name] = method
 
 
-def create(name: str, llm: BaseChatModel, kb: KnowledgeBase) -> Any:
+def create(name: str, llm: BaseChatModel, kb: KnowledgeBase) -> Graph:
     """Build the graph of a method ("cirag") or of one of its ablations ("cirag/without-reranker").
 
     Raises:

@@ -120,7 +120,7 @@ async def test_it_is_in_no_prompt_event_or_checkpoint(tmp_path: Path, embeddings
         for name, method in METHODS.items():
             saver = InMemorySaver()
             model: BaseChatModel = Listening()
-            graph = method.create(model, kb).compile(checkpointer=saver)
+            graph: Any = method.create(model, kb).compile(checkpointer=saver)
             thread = {"configurable": {"thread_id": name}}
             modes = ["custom", "values", "updates", "messages"]
             said += [str(part) async for part in graph.astream(question, thread, stream_mode=modes)]

@@ -193,7 +193,7 @@ def shown(graph: Any, thread: Any = None) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", named("ablations"))
 def test_nothing_of_an_earlier_question_shows_under_the_second(name: str, sample_kb: KnowledgeBase) -> None:
-    method = create(name, OfflineModel(), sample_kb)
+    method: Any = create(name, OfflineModel(), sample_kb)
     graph, thread = method.compile(checkpointer=InMemorySaver()), {"configurable": {"thread_id": "1"}}
     graph.invoke(SCHOOL, thread, context=QUICK)
 
@@ -235,7 +235,7 @@ class StumblingModel(OfflineModel):
 def test_a_run_that_failed_goes_on_where_it_failed(name: str, sample_kb: KnowledgeBase) -> None:
     steady = METHODS[name].create(OfflineModel(), sample_kb).compile().invoke(SCHOOL, context=QUICK)
     model = StumblingModel(at=min(2, steady["usage"]["calls"]))
-    stumbling = METHODS[name].create(model, sample_kb).compile(checkpointer=InMemorySaver())
+    stumbling: Any = METHODS[name].create(model, sample_kb).compile(checkpointer=InMemorySaver())
     thread = {"configurable": {"thread_id": "1"}}
 
     with pytest.raises(ModelCallError, match="the line is dead"):
