@@ -12,6 +12,7 @@ from langgraph_rag import (
     ModelExtractor,
     as_tool,
     create_dualrag,
+    create_kirag,
     create_native_rag,
     create_par_rag,
     is_refusal,
@@ -54,6 +55,13 @@ def test_something_else_in_place_of_a_part_is_refused(
 def test_something_else_in_place_of_a_reranker_is_refused_when_the_graph_is_built(kb: KnowledgeBase) -> None:
     with pytest.raises(TypeError, match="expected a reranker, got 'offline': any LangChain document compressor is one"):
         create_dualrag(LLM, kb, reranker=NAME)
+
+
+def test_something_else_in_place_of_an_aligner_is_refused_when_the_graph_is_built(kb: KnowledgeBase) -> None:
+    with pytest.raises(
+        TypeError, match=r"expected an aligner \(LangChain Embeddings\), got 42: load_embeddings\(NAME\)"
+    ):
+        create_kirag(LLM, kb, aligner=42)  # type: ignore[arg-type]
 
 
 def test_a_graph_has_to_be_compiled_for_a_tool_and_not_yet_for_messages(kb: KnowledgeBase) -> None:

@@ -12,6 +12,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from langgraph.graph import END, START, StateGraph
 
+from langgraph_rag.arguments import expect
 from langgraph_rag.context import Context, Settings, context
 from langgraph_rag.errors import UnknownNameError
 from langgraph_rag.machine import Machine
@@ -119,6 +120,7 @@ def create_kirag(
         ranking: "chain_first" prefers the documents behind the chain, as the authors' public code does.
 
     Raises:
+        TypeError: when the aligner is something else.
         UnknownNameError: when an option has no such value.
         ValueError: when the retriever and the aligner are both left out.
     """
@@ -129,6 +131,8 @@ def create_kirag(
     ):
         if given not in known:
             raise UnknownNameError(kind, given, list(known))
+    hint = "load_embeddings(NAME) returns one"
+    expect(Embeddings | str | Path | None, aligner, "an aligner (LangChain Embeddings)", hint)
     if isinstance(constructor, str) and constructor != "none":
         raise UnknownNameError("constructor", constructor, ["none"])
     if retriever == "none" and aligner == "none":
