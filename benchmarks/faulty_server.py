@@ -84,7 +84,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(content)))
-        if status == 429:  # noqa: PLR2004
+        if status == 429:
             self.send_header("Retry-After", "0.1")
         self.end_headers()
         self.wfile.write(content)

@@ -20,11 +20,11 @@ class Naming(Preprocessor):
 class Outside(Extension):
     """Name files of the repository instead of linking to them."""
 
-    def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802
+    def extendMarkdown(self, md: Markdown) -> None:
         """Work on the text of a page before anything else."""
         md.preprocessors.register(Naming(md), "outside", 100)
 
 
-def makeExtension(**kwargs: Any) -> Outside:  # noqa: N802
+def makeExtension(**kwargs: Any) -> Outside:
     """Return the extension (the name Markdown calls)."""
     return Outside(**kwargs)

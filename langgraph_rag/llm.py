@@ -25,7 +25,7 @@ from langgraph_rag.connections import (
 from langgraph_rag.context import context
 from langgraph_rag.errors import BudgetReachedError, ModelCallError, ModelOutputError, RagError, RequestRefusedError
 from langgraph_rag.gate import Gate
-from langgraph_rag.metering import current_meter, stop
+from langgraph_rag.metering import CHARS_PER_TOKEN, current_meter, stop
 from langgraph_rag.prompts.prompt import Prompt, Reply
 from langgraph_rag.provider_errors import is_refused, is_too_long, may_pass, refuses_schema, without_keys
 from langgraph_rag.reasoning import without_reasoning
@@ -35,7 +35,6 @@ from langgraph_rag.streaming import AnswerStream, kept_internal, listening
 MAX_REPAIRS = 2
 MAX_SHORTENED = 3
 MAX_REPLY_CHARS = 200_000  # far more than any prompt asks for, and less than spaCy takes at once
-_CHARS_PER_TOKEN = 4
 _gate = Gate()
 
 _CUT_OFF = {"length", "max_tokens", "MAX_TOKENS"}  # how providers say that a reply was not finished
@@ -143,7 +142,7 @@ async def _call(
 
 
 def _estimated_tokens(messages: Sequence[BaseMessage]) -> int:
-    return sum(len(message.text) for message in messages) // _CHARS_PER_TOKEN
+    return sum(len(message.text) for message in messages) // CHARS_PER_TOKEN
 
 
 async def _reply(

@@ -14,6 +14,7 @@ from langgraph_rag.errors import BudgetReachedError
 from langgraph_rag.records import Limit, Usage, no_usage, tokens_spent
 
 T = TypeVar("T")
+CHARS_PER_TOKEN = 4  # estimated
 _WORKING_SHARE = 0.75  # of tokens and time; the rest is kept for the answer
 
 

@@ -188,7 +188,7 @@ def test_one_that_was_closed_takes_no_requests_and_starts_no_thread(work: Doubli
 
 def test_closed_while_others_ask_it_ends_and_leaves_nobody_without_an_answer(work: Doubling) -> None:
     def ask_until_closed(coalescer: Coalescer[int, int]) -> None:
-        with pytest.raises(KnowledgeBaseError):  # noqa: PT012
+        with pytest.raises(KnowledgeBaseError):
             while True:
                 assert coalescer.submit(1).result(10) == 2
 

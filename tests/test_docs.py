@@ -174,7 +174,7 @@ def test_the_example_of_the_readme_gives_the_answer_it_shows(tmp_path: Path, mon
     example = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert example is not None
     names: dict[str, Any] = {}
-    exec(example[1], names)  # noqa: S102
+    exec(example[1], names)
     names["kb"].close()
     assert names["result"]["answer"] == re.search(r'result\["answer"\] +# "(.*)"', example[1])[1]  # type: ignore[index]
 

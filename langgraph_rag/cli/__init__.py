@@ -38,7 +38,7 @@ def _tell_version(wanted: bool) -> None:
 
 @app.callback()
 def _program(
-    version: Annotated[  # noqa: ARG001  it is told while options are read
+    version: Annotated[  # it is told while options are read
         bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 from langgraph_rag.context import context
 from langgraph_rag.llm import ask
 from langgraph_rag.matching import normalise, numbers_in, resolve
-from langgraph_rag.metering import count_dropped
+from langgraph_rag.metering import CHARS_PER_TOKEN, count_dropped
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.answering import TitledText
 from langgraph_rag.prompts.mgranrag import EvidenceReply, Extraction, NumberedText
@@ -20,7 +20,6 @@ from langgraph_rag.records import Record, ScoredPassage, TraceStep
 from langgraph_rag.tasks import gather
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
-_CHARS_PER_TOKEN = 4
 _NUMBER = re.compile(r"\D{0,3}(\d{1,6})\D{0,2}")  # 3, "3", "[3]", "Q3"
 _NUMBERS = re.compile(r"(?:sentences?)?\D{0,3}\d{1,3}(?:\W+(?:and\W+)?\d{1,3})*\D{0,2}", re.IGNORECASE)
 _COPIED = re.compile(r"(?:sentence)?\W*(\d{1,3})\W+(.+)", re.IGNORECASE | re.DOTALL)  # 3. It was designed ...
@@ -114,7 +113,7 @@ def best_first(memory: Iterable[EvidenceUnit]) -> list[EvidenceUnit]:
 
 def _parts(records: Sequence[Record]) -> list[list[Record]]:
     """Divide passages so that each part is short enough to be read at once; a single long passage stays whole."""
-    longest = context().max_reading_tokens * _CHARS_PER_TOKEN
+    longest = context().max_reading_tokens * CHARS_PER_TOKEN
     parts: list[list[Record]] = []
     room = 0
     for record in records:

@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 from langgraph_rag.context import context
 from langgraph_rag.llm import ask
 from langgraph_rag.matching import normalise, resolve_triples, triple_key
-from langgraph_rag.metering import count_dropped
+from langgraph_rag.metering import CHARS_PER_TOKEN, count_dropped
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.cirag import HistoryStep, Integration, history_text
 from langgraph_rag.prompts.prompt import Prompt
@@ -21,7 +21,6 @@ _NO_MORE = ("no more question", "no further question", "no additional question")
 _SAME_QUESTION = 0.97  # cosine
 _UNTELLING = set("a an the is are was were be been has have had does did in on at of".split())  # two questions apart
 _SAME_WORD = {"what": "which", "whom": "who"}
-_CHARS_PER_TOKEN = 4
 
 
 class IntegrateInput(TypedDict):
@@ -109,7 +108,7 @@ def _shortened(history: list[HistoryStep]) -> list[HistoryStep]:
     """Leave out the candidates of the oldest steps until the history fits (what was kept of them always stays)."""
     shortened = list(history)
     for position, step in enumerate(history):
-        if len(history_text(shortened)) <= context().max_history_tokens * _CHARS_PER_TOKEN:
+        if len(history_text(shortened)) <= context().max_history_tokens * CHARS_PER_TOKEN:
             break
         shortened[position] = HistoryStep({**step, "candidates": []})
     return shortened

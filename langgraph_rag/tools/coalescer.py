@@ -100,7 +100,7 @@ class Coalescer(Generic[Request, Result]):
     def _settle(self, asked: "list[tuple[Request, Future[Result]]]") -> None:
         try:
             results = self._work([request for request, _ in asked])
-        except BaseException as error:  # noqa: BLE001  the callers get it, the worker lives on
+        except BaseException as error:  # the callers get it, the worker lives on
             if len(asked) == 1:
                 asked[0][1].set_exception(error)
                 return

@@ -2,18 +2,17 @@
 
 import asyncio
 import logging
-import re
 from collections.abc import AsyncIterator, Container, Sequence
 from typing import Protocol, runtime_checkable
 
 from pydantic import TypeAdapter, ValidationError
 
+from langgraph_rag.matching import WORD
 from langgraph_rag.records import Record
 from langgraph_rag.tools.rule_triples import extract_triples
 
 _log = logging.getLogger(__name__)
 _LONGEST_TRIPLE = 60  # words
-_WORD = re.compile(r"\w+")
 
 
 Reading = tuple[str, list[list[str]]]
@@ -127,4 +126,4 @@ def _supporting(triple: Sequence[str], title: set[str], sentences: list[set[str]
 
 
 def _words(text: str) -> set[str]:
-    return set(_WORD.findall(text.casefold()))
+    return set(WORD.findall(text.casefold()))

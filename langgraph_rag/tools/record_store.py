@@ -5,7 +5,6 @@ The vectors of triples lie here, too: a question asks for those of a hundred giv
 
 import hashlib
 import json
-import re
 import sqlite3
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +16,7 @@ import numpy as np
 from typing_extensions import TypedDict
 
 from langgraph_rag.errors import KnowledgeBaseError
-from langgraph_rag.matching import triple_key, triple_text
+from langgraph_rag.matching import WORD, triple_key, triple_text
 from langgraph_rag.records import Passage, Record, ScoredPassage, Source, Statement, Triple
 from langgraph_rag.tools.change_log import TABLE, ChangeLog
 from langgraph_rag.tools.database import Database
@@ -59,7 +58,6 @@ COMMIT;
 """
 _VECTORS = "CREATE TABLE IF NOT EXISTS triple_vectors (id TEXT PRIMARY KEY, vector BLOB NOT NULL)"
 _PAGE = 10_000  # triples
-_WORD = re.compile(r"\w+")
 _TITLE_WEIGHT = 2.0  # of a word in BM25: a title says what its passage is about
 
 
@@ -208,7 +206,7 @@ class RecordStore:
 
     def bm25(self, query: str, k: int) -> list[ScoredPassage]:
         """Return the k passages that share the query's rarest words (BM25; a word of the title counts double)."""
-        words = [word for word in _WORD.findall(query.lower()) if word not in stop_words()] or _WORD.findall(query)
+        words = [word for word in WORD.findall(query.lower()) if word not in stop_words()] or WORD.findall(query)
         if not words:
             return []
         match = " OR ".join(f'"{word}"' for word in dict.fromkeys(words))

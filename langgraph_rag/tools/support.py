@@ -1,15 +1,13 @@
 """Find the sentences a text was written from."""
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from langgraph_rag.matching import normalise, triple_text
+from langgraph_rag.matching import WORD, normalise, triple_text
 from langgraph_rag.records import Evidence, Record, Triple
 from langgraph_rag.tools.stop_words import stop_words
 from langgraph_rag.tools.text import text_pipeline
 
-_WORD = re.compile(r"\w+")
 _LEAST_GAIN = 0.25  # of a statement's words that a sentence must add
 _LEAST_COVER = 0.5  # of a statement's words that its sentences must have together
 _MOST_SENTENCES = 3
@@ -120,4 +118,4 @@ def _covering(statement: set[str], offered: list[tuple[set[str], Record, str]]) 
 
 
 def _words(text: str) -> set[str]:
-    return {word for word in _WORD.findall(text.casefold()) if word not in stop_words()}
+    return {word for word in WORD.findall(text.casefold()) if word not in stop_words()}

@@ -25,7 +25,7 @@ def trace(model: Any) -> Any:
     """
     try:
         forward = _traced(model)
-    except Exception as error:  # noqa: BLE001  a transformer that cannot be traced, for whatever reason, works as it is
+    except Exception as error:  # a transformer that cannot be traced, for whatever reason, works as it is
         _log.info("the embedder's transformer is run by Python: %s", error)
         return model
     model[0].auto_model.forward = forward

@@ -187,7 +187,7 @@ def test_only_the_last_step_of_a_plan_answers_the_question(found: list[tuple[int
 
 async def test_a_resumed_run_counts_what_was_spent_before(method: Any, sample_kb: KnowledgeBase) -> None:
     class StopsOnce(OfflineModel):
-        left: list[int] = [1]  # noqa: RUF012
+        left: list[int] = [1]
 
         def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
             if not self.left:
