@@ -1,5 +1,7 @@
 """The same graphs with a `messages` key, for agent-chat-ui, `useStream` and whatever else talks in messages."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, get_type_hints
 
 from langgraph.graph import END, START, StateGraph
@@ -31,26 +33,29 @@ def with_messages(graph: StateGraph[Any, ContextT, Any, Any]) -> StateGraph[Any,
 
     Raises:
         TypeError: when it is something else.
+        ValueError: when it has a part that cannot be taken over, naming it.
     """
     expect(StateGraph, graph, "a graph that is not compiled yet", "give what create_cirag(llm, kb) returns")
+    state = _and_messages(graph.state_schema, "Conversation")
     talking: Machine[Any, ContextT, MessagesInput, Replied] = Machine(
-        _and_messages(graph.state_schema, "Conversation"),
+        state,
         context_schema=graph.context_schema,
         input_schema=MessagesInput,
         output_schema=_and_messages(graph.output_schema, "Replied"),
     )
     talking.add_node("take_message", Node(TakeMessage(graph.state_schema)))
+    if private := graph.channels.keys() - state.__annotations__:
+        raise ValueError(f"expected nodes that take keys of the state, got some that take {', '.join(sorted(private))}")
     for name, node in graph.nodes.items():
-        talking.add_node(name, Node(InConversation(node.runnable.step)))  # type: ignore[union-attr]
+        if not isinstance(node.runnable, Node):
+            raise ValueError(f"expected nodes of the class Node, got {name}, which is {node.runnable!r}")
+        runnable = Node(InConversation(node.runnable.step))
+        talking.nodes[name] = replace(node, runnable=runnable, input_schema=state)  # its retries and all that stay
+    talking._node_defaults = graph._node_defaults  # LangGraph has no other way to hand them on
     talking.add_node("reply", Node(Reply()))
 
-    ends = {START: "take_message", END: "reply"}
     talking.add_edge(START, "take_message")
-    for begin, end in graph.edges:
-        talking.add_edge(ends.get(begin, begin), ends.get(end, end))
-    for begin, branches in graph.branches.items():
-        for branch in branches.values():
-            talking.add_conditional_edges(begin, branch.path, branch.ends)
+    _connect(talking, graph, {START: "take_message", END: "reply"})
     talking.add_edge("reply", END)
     return talking
 
@@ -58,3 +63,19 @@ def with_messages(graph: StateGraph[Any, ContextT, Any, Any]) -> StateGraph[Any,
 def _and_messages(schema: type, name: str) -> Any:
     fields = get_type_hints(schema, include_extras=True) | get_type_hints(MessagesInput, include_extras=True)
     return TypedDict(name, fields)  # type: ignore[operator]
+
+
+def _connect(
+    talking: StateGraph[Any, Any, Any, Any], graph: StateGraph[Any, Any, Any, Any], ends: Mapping[str, str]
+) -> None:
+    """Connect nodes as a graph does, with other ones in place of its beginning and its end."""
+    for begin, end in graph.edges:
+        talking.add_edge(ends.get(begin, begin), ends.get(end, end))
+    for begins, end in graph.waiting_edges:
+        talking.add_edge(list(begins), ends.get(end, end))
+    for begin, branches in graph.branches.items():
+        for name, branch in branches.items():
+            if branch.ends is None:
+                raise ValueError(f"expected edges that name the nodes they choose from, got {name} after {begin}")
+            chosen = {choice: ends.get(end, end) for choice, end in branch.ends.items()}
+            talking.add_conditional_edges(ends.get(begin, begin), branch.path, chosen)

@@ -1,17 +1,31 @@
 """With messages in and out: what chat user interfaces need of a graph."""
 
 import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, assert_type, get_type_hints
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.types import Command
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command, RetryPolicy
+from typing_extensions import TypedDict
 
-from langgraph_rag import KnowledgeBase, create_native_rag, create_par_rag, strict_serializer, with_messages
+from langgraph_rag import (
+    Context,
+    KnowledgeBase,
+    Result,
+    create_native_rag,
+    create_par_rag,
+    strict_serializer,
+    with_messages,
+)
 from langgraph_rag.conversation import Replied
 from langgraph_rag.errors import QuestionError
 from langgraph_rag.methods import METHODS, create, named
+from langgraph_rag.nodes.node import Choice, Node
+from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
 from langgraph_rag.offline.model import OfflineModel
 
 SCHOOL = "Did Nessa Palliver and Sunniva Lockhaven go to the same school?"
@@ -44,6 +58,81 @@ def test_type_checkers_know_what_comes_out(sample_kb: KnowledgeBase) -> None:
     replied = assert_type(graph.invoke({"messages": [HumanMessage(SCHOOL)]}, version="v2").value, Replied)
 
     assert set(replied) == set(get_type_hints(Replied))
+
+
+class Told(QuestionInput, Result):
+    """The state of the graph below."""
+
+
+@dataclass(frozen=True)
+class Say:
+    """Add a word to the answer."""
+
+    word: str
+    fails: list[int] = field(default_factory=list)
+
+    async def __call__(self, state: Told) -> dict[str, Any]:
+        if self.fails:
+            raise ConnectionError(self.fails.pop())
+        return {"answer": f"{state['answer']} {self.word}".strip()}
+
+
+def always(choice: str) -> Choice:
+    return Choice(lambda state: choice)
+
+
+def of_all_kinds_of_edges(kb: KnowledgeBase, fails: list[int]) -> Any:
+    graph = StateGraph(Told, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
+    graph.add_node("receive_question", Node(ReceiveQuestion(kb, Told)))
+    graph.add_node("one", Node(Say("one", fails)), retry_policy=RetryPolicy(initial_interval=0.01))
+    graph.add_node("two", Node(Say("two")))
+    graph.add_conditional_edges(START, always("ask"), {"ask": "receive_question"})
+    graph.add_edge(["receive_question"], "one")
+    graph.add_edge(["one"], "two")
+    graph.add_conditional_edges("two", always("end"), {"end": END})
+    return graph
+
+
+def test_edges_and_options_of_every_kind_are_taken_over(kb: KnowledgeBase) -> None:
+    asked: Any = {"messages": [HumanMessage(SCHOOL)]}
+
+    result = with_messages(of_all_kinds_of_edges(kb, fails=[1])).compile().invoke(asked)
+
+    assert result["messages"][-1].text == "one two"
+    assert "evidence" in result["messages"][-1].additional_kwargs
+
+
+def test_options_of_all_nodes_together_are_taken_over(kb: KnowledgeBase) -> None:
+    graph = of_all_kinds_of_edges(kb, fails=[1])
+    graph.nodes["one"].retry_policy = None
+    graph.set_node_defaults(retry_policy=RetryPolicy(initial_interval=0.01))
+
+    assert with_messages(graph).compile().invoke({"messages": [HumanMessage(SCHOOL)]})["answer"] == "one two"
+
+
+class OfItsOwn(TypedDict):
+    draft: str
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (
+            lambda graph: graph.add_conditional_edges("two", always(END)),
+            "edges that name the nodes they choose from",
+        ),
+        (lambda graph: graph.add_node("plain", lambda state: {}), "nodes of the class Node, got plain"),
+        (lambda graph: graph.add_node("three", Node(Say("three")), input_schema=OfItsOwn), "got some that take draft"),
+    ],
+    ids=["edge", "function", "key"],
+)
+def test_what_cannot_be_taken_over_is_refused(change: Callable[[Any], Any], told: str, kb: KnowledgeBase) -> None:
+    graph = of_all_kinds_of_edges(kb, fails=[])
+    graph.branches["two"].clear()
+    change(graph)
+
+    with pytest.raises(ValueError, match=told):
+        with_messages(graph)
 
 
 @pytest.mark.parametrize("name", sorted(METHODS))
