@@ -1,5 +1,7 @@
 """The answer's text in LangGraph's `messages` stream, while the model is still writing the JSON around it."""
 
+import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,14 +18,16 @@ from langchain_core.runnables.config import (
     merge_configs,
     var_child_runnable_config,
 )
-from langchain_core.utils.json import parse_partial_json
 from langgraph.config import get_config
 from langgraph.graph.message import push_message
 
-from langgraph_rag.reasoning import without_reasoning
+from langgraph_rag.reasoning import UnfinishedReply
 from langgraph_rag.refusals import is_refusal, may_become_refusal
 
-_FIELD = "answer"
+_KEY = '"answer"'
+_HIGH = "[dD][89abAB]"  # how the first half of a pair of surrogates begins: it waits for the other one
+_ESCAPED = rf'\\["\\/bfnrt]|\\u(?:{_HIGH}..\\u)?(?!{_HIGH})[0-9a-fA-F]{{4}}'
+_ANSWER = re.compile(rf'(?<!\\){_KEY}\s*:\s*("(?:[^"\\]|{_ESCAPED})*)')  # without its end
 _INTERNAL_TAGS = ["nostream", "langsmith:nostream"]  # keep a call out of LangGraph's `messages` stream, out of chat UIs
 _message_ids: ContextVar[Iterator[str] | None] = ContextVar("langgraph_rag_message_ids", default=None)
 
@@ -55,16 +59,18 @@ class AnswerStream(AsyncCallbackHandler):
     """
 
     def __init__(self) -> None:
-        self._id = self._written = self._shown = ""
+        self.begin_anew()
 
     async def on_llm_new_token(self, token: str | list[str | dict[str, Any]], **kwargs: Any) -> None:
         """Show what a further piece of the reply adds to the answer."""
-        self._written += token if isinstance(token, str) else AIMessageChunk(content=token).text
-        self._show(_answer_so_far(self._written).rstrip())
+        self._reply.add(token if isinstance(token, str) else AIMessageChunk(content=token).text)
+        if not self._reply.reasoning:
+            self._show(_answer_so_far(self._reply.text).rstrip())
 
     def begin_anew(self) -> None:
         """Forget the reply so far."""
-        self._id = self._written = self._shown = ""
+        self._id = self._shown = ""
+        self._reply = UnfinishedReply()
 
     def finish(self, answer: str) -> None:
         """Show what is left of the answer now that the reply has been read."""
@@ -111,18 +117,15 @@ def kept_internal(config: RunnableConfig) -> Iterator[RunnableConfig]:
         var_child_runnable_config.reset(token)
 
 
-def _answer_so_far(written: str) -> str:
-    """Return the part of the answer that an unfinished reply has."""
-    reply = without_reasoning(written)
+def _answer_so_far(reply: str) -> str:
+    """Return the part of the answer that an unfinished reply has, reading nothing of what comes before it."""
     start = reply.find("{")
-    if start < 0 or f'"{_FIELD}"' not in reply:
+    key = reply.find(_KEY, start) if start >= 0 else -1
+    found = _ANSWER.search(reply, key) if key >= 0 else None
+    if not found:
         return ""
-    try:
-        found = parse_partial_json(reply[start:])
-    except ValueError:
-        return ""
-    answer = found.get(_FIELD) if isinstance(found, dict) else None
-    return answer.lstrip() if isinstance(answer, str) else ""
+    answer: str = json.loads(found[1] + '"', strict=False)
+    return answer.lstrip()
 
 
 def _next_id() -> str:

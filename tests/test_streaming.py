@@ -14,7 +14,7 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
-from langgraph_rag import KnowledgeBase, create_cirag, create_native_rag, with_messages
+from langgraph_rag import KnowledgeBase, create_cirag, create_native_rag, streaming, with_messages
 from langgraph_rag.llm import ask
 from langgraph_rag.methods import METHODS
 from langgraph_rag.offline.model import OfflineModel
@@ -115,6 +115,40 @@ async def test_tokens_come_while_the_model_is_still_writing(kb: KnowledgeBase) -
 
     assert len(pieces) > 5
     assert len({id_ for id_, _ in pieces}) == 1
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 500])
+async def test_whatever_is_escaped_or_cut_in_two_pieces_grow_into_the_answer(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr(streaming, "_push", lambda text, message_id: shown.append(text))
+    answer = 'Zoë said "\\o/" 😀\n and \u00ab{"answer": "no"}\u00bb'
+    written = f'<think>{{"answer": "No"}}</THINK>{json.dumps({"thought": "So", "answer": answer, "note": "end"})}'
+    stream = streaming.AnswerStream()
+
+    for start in range(0, len(written), size):
+        await stream.on_llm_new_token(written[start : start + size])
+
+    assert "".join(shown) == answer
+    stream.finish(answer)
+    assert "".join(shown) == answer
+
+
+async def test_each_token_is_read_once_while_a_model_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def reading(reply: str) -> str:
+        read.append(reply)
+        return ""
+
+    monkeypatch.setattr(streaming, "_answer_so_far", reading)
+    stream = streaming.AnswerStream()
+
+    for token in ["<thi", "nk>", *["word "] * 100, "</th", "ink>", '{"answer"']:
+        await stream.on_llm_new_token(token)
+
+    assert read == ["<thi", "", '{"answer"']
 
 
 async def test_a_model_that_cannot_stream_gives_its_answer_in_one_piece(kb: KnowledgeBase) -> None:
