@@ -512,7 +512,9 @@ class KnowledgeBase:
         self._records.set_meta(_UNREAD, str(failed))
         barren = self.without_triples([passage["id"] for passage in passages])
         if barren:
-            titles = [repr(passage["title"]) for passage in self._records.passages(barren[: _NAMED + 1])]
+            titles = [
+                repr(passage["title"] or passage["id"]) for passage in self._records.passages(barren[: _NAMED + 1])
+            ]
             _log.warning(
                 "%d passages (%s) gave no triples: they are found by their meaning and words, not by way of facts",
                 len(barren),
