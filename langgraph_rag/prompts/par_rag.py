@@ -177,15 +177,16 @@ Reply: {"status": "UNCONFIDENT", "question": "In which country is Bergen?"}""",
 REFINE = Prompt(
     name="refine",
     instructions=f"""\
-Make the next question of a plan more precise with what was found (Q, A): put the names, dates or numbers found in \
-place of the descriptions that stand for them, and change nothing else; where none does, repeat the question. Do \
-not answer it. {JSON_ONLY}
+Make the next question of a plan more precise with what the plan's steps before it found (Q, A). Where an answer tells \
+what a description in the next question stands for, put the name, date or number found in place of the whole \
+description, and change nothing else. Where the next question is about something else, repeat it. Do not answer it. \
+{JSON_ONLY}
 
-Original question: In which country was the architect of Mill Bridge born?
-Q: Who was the architect of Mill Bridge?
-A: Ada Moss was the architect of Mill Bridge.
-Next question: In which country was the architect of Mill Bridge born?
-Reply: {{"question": "In which country was Ada Moss born?"}}""",
+Original question: Which river runs through the birthplace of the architect of Mill Bridge?
+Q: In which town was Ada Moss born?
+A: Ada Moss was born in Bergen.
+Next question: Which river runs through the birthplace of the architect of Mill Bridge?
+Reply: {{"question": "Which river runs through Bergen?"}}""",
     request="Original question: {question}\n{found}\nNext question: {following}",
     reply=Refined,
     show={"found": trajectory_text},
