@@ -92,9 +92,7 @@ def test_a_long_text_with_an_id_is_kept_whole_and_told_of_once(
 def test_a_passage_without_triples_is_named_by_its_title_else_by_its_id(
     empty_kb: KnowledgeBase, caplog: pytest.LogCaptureFixture
 ) -> None:
-    empty_kb.add(
-        [{"id": "hello", "text": "how are you?"}, {"id": "2", "title": "Bye", "text": "See you!"}]
-    )
+    empty_kb.add([{"id": "hello", "text": "how are you?"}, {"id": "2", "title": "Bye", "text": "See you!"}])
 
     assert "'hello'" in caplog.text and "'Bye'" in caplog.text
 
