@@ -61,7 +61,7 @@ def _recall_by_depth(axes: Any, rows: Mapping[str, Summary]) -> None:
     for number, (row, look) in enumerate(_looks(rows)):
         recall = [row["recall_at_2"], row["recall_at_3"], row["recall_at_5"], row["recall_at_10"]]
         if None not in recall:
-            aside = min(_BESIDE, 0.6 / len(rows)) * (number - (len(rows) - 1) / 2)
+            aside = min(_BESIDE, 0.3 / len(rows)) * (number - (len(rows) - 1) / 2)
             axes.plot([place + aside for place in range(len(_DEPTHS))], recall, **look)
     axes.set(xlabel="passages", ylabel="gold passages among them (%)", title="Retrieval")
     axes.set_xticks(range(len(_DEPTHS)), map(str, _DEPTHS))
