@@ -27,3 +27,13 @@ def expect_list(given: object, what: str) -> None:
     """
     if isinstance(given, str):
         raise TypeError(f"expected a list of {what}, got the string {given!r}")
+
+
+def expect_count(given: object, name: str) -> None:
+    """Check that an argument is a number of results.
+
+    Raises:
+        ValueError: when it is no whole number, or less than 1.
+    """
+    if not isinstance(given, int) or isinstance(given, bool) or given < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1, got {given!r}")

@@ -7,6 +7,8 @@ from typing import Annotated, ClassVar, Literal, get_args, overload
 from langgraph.runtime import get_runtime
 from pydantic import ConfigDict, Field
 
+from langgraph_rag.arguments import expect_count
+
 Search = Literal["dense", "bm25", "hybrid", "graph"]
 Count = Annotated[int, Field(ge=1)]
 
@@ -53,10 +55,8 @@ class Context:
             max_reading_tokens max_history_tokens max_model_calls max_tokens""".split()
         for name in whole:
             value = getattr(self, name)
-            if value is None and getattr(Context, name) is None:  # by default
-                continue
-            if not isinstance(value, int) or value is True or value < 1:
-                raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
+            if value is not None or getattr(Context, name) is not None:  # by default
+                expect_count(value, name)
         if self.search not in get_args(Search):
             raise ValueError(f"search must be one of {', '.join(get_args(Search))}, got {self.search!r}")
         deadline = self.deadline_s

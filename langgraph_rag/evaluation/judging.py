@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from langchain_core.language_models import BaseChatModel
@@ -9,10 +10,10 @@ from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from langgraph_rag.errors import RagError
-from langgraph_rag.evaluation.outcomes import Outcome, alone, keeping
+from langgraph_rag.evaluation.outcomes import Outcome, alone, keeping, settle
 from langgraph_rag.llm import ask
 from langgraph_rag.prompts.judging import JUDGE
-from langgraph_rag.tasks import at_most, gather
+from langgraph_rag.tasks import at_most
 
 _FILE = "judgements.jsonl"
 
@@ -63,18 +64,11 @@ async def judge(
     answered = {outcome["id"]: outcome for outcome in outcomes if outcome["answer"] is not None and outcome["answers"]}
     with alone(out):
         kept = _read(out)
-        judged = {found["id"]: found for found in kept if found["judge"] == name and _is_of(found, answered)}
+        judged = {one["id"]: one for one in kept if one["judge"] == name and _is_of(one, answered)}
+        unjudged = [outcome for id_, outcome in answered.items() if id_ not in judged]
         with keeping(out / _FILE, kept) as keep:
-
-            async def settle(outcome: Outcome) -> None:
-                async with gate:
-                    judgement = await _judge(llm, name, outcome)
-                keep(judgement)
-                judged[outcome["id"]] = judgement
-                if on_result is not None:
-                    on_result(judgement)
-
-            await gather(settle(outcome) for id_, outcome in answered.items() if id_ not in judged)
+            found = await settle(unjudged, partial(_judge, llm, name), gate, keep, on_result)
+    judged |= {judgement["id"]: judgement for judgement in found}
     return [judged[id_] for id_ in answered]
 
 

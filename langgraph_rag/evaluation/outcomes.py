@@ -1,10 +1,11 @@
 """What came of each question, kept in a folder so that a run can be stopped at any moment and taken up again."""
 
+import asyncio
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NotRequired
+from typing import Any, NotRequired, TypeVar
 
 from filelock import FileLock, Timeout
 from pydantic import TypeAdapter, ValidationError
@@ -13,7 +14,11 @@ from typing_extensions import TypedDict
 from langgraph_rag.errors import RagError
 from langgraph_rag.evaluation.questions import Question
 from langgraph_rag.records import Usage
+from langgraph_rag.tasks import gather
 from langgraph_rag.tools.write_lock import LOCK
+
+Item = TypeVar("Item")
+Entry = TypeVar("Entry", bound=Mapping[str, Any])
 
 
 class Outcome(TypedDict):
@@ -163,6 +168,26 @@ def keeping(path: Path, entries: Iterable[Mapping[str, Any]]) -> Iterator[Callab
     finally:
         with suppress(OSError):  # which writing told
             file.close()
+
+
+async def settle(
+    items: Iterable[Item],
+    work: Callable[[Item], Awaitable[Entry]],
+    gate: asyncio.Semaphore,
+    keep: Callable[[Entry], None],
+    on_result: Callable[[Entry], None] | None,
+) -> list[Entry]:
+    """Do the work of each item, so many at once as the gate lets in; keep what comes of it before telling of it."""
+
+    async def settled(item: Item) -> Entry:
+        async with gate:
+            entry = await work(item)
+        keep(entry)
+        if on_result is not None:
+            on_result(entry)
+        return entry
+
+    return await gather(map(settled, items))
 
 
 def _replace(path: Path, lines: Iterable[str]) -> None:

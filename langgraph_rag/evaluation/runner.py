@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, NotRequired, Protocol
 
@@ -20,11 +21,12 @@ from langgraph_rag.evaluation.outcomes import (
     answered_before,
     keep_settings,
     keeping,
+    settle,
 )
 from langgraph_rag.evaluation.questions import Question
 from langgraph_rag.records import Usage
 from langgraph_rag.refusals import UNANSWERABLE, is_refusal
-from langgraph_rag.tasks import at_most, gather
+from langgraph_rag.tasks import at_most
 
 RECALL_DEPTHS = (2, 3, 5, 10)
 Settings = Context | Mapping[str, Any] | None
@@ -92,21 +94,14 @@ async def evaluate(
         kept = {outcome["id"]: outcome for outcome in answered_before(out, questions, settings)}
         outcomes = {id_: _scored(outcome, asked[id_]) if id_ in asked else outcome for id_, outcome in kept.items()}
         keep_settings(out, settings)
+        unanswered = [question for question in questions if question["id"] not in outcomes]
         with keeping(out / OUTCOMES, outcomes.values()) as keep:
-
-            async def settle(question: Question) -> None:
-                async with gate:
-                    outcome = await _ask(graph, question, context)
-                keep(outcome)
-                outcomes[outcome["id"]] = outcome
-                if on_result is not None:
-                    on_result(outcome)
-
-            await gather(settle(question) for question in questions if question["id"] not in outcomes)
+            found = await settle(unanswered, partial(_ask, graph, context), gate, keep, on_result)
+    outcomes |= {outcome["id"]: outcome for outcome in found}
     return [outcomes[question["id"]] for question in questions]
 
 
-async def _ask(graph: Graph, question: Question, context: Settings) -> Outcome:
+async def _ask(graph: Graph, context: Settings, question: Question) -> Outcome:
     outcome, started = _unanswered(question), time.perf_counter()
     try:
         found = await graph.ainvoke({"question": question["question"]}, context=context)

@@ -17,7 +17,7 @@ from langchain_core.embeddings import Embeddings
 from tqdm.auto import tqdm
 from typing_extensions import TypedDict
 
-from langgraph_rag.arguments import expect, expect_list
+from langgraph_rag.arguments import expect, expect_count, expect_list
 from langgraph_rag.background import run_in_background
 from langgraph_rag.characters import is_text
 from langgraph_rag.context import Search
@@ -409,7 +409,7 @@ class KnowledgeBase:
         if by not in SEARCHES:
             raise UnknownNameError("search", by, list(SEARCHES))
         _check_query(query)
-        _check_k(k)
+        expect_count(k, "k")
         self._check_open()
         found = await self._searcher.search(query, k, by, self.extractor.version)
         if not found:
@@ -438,7 +438,7 @@ class KnowledgeBase:
     async def asearch_triples(self, query: str, k: int = 10) -> list[Triple]:
         """Return the k triples nearest to a query, best first; the first call embeds all that have no vector yet."""
         _check_query(query)
-        _check_k(k)
+        expect_count(k, "k")
         self._check_open()
         await asyncio.to_thread(self._embed_all_triples)
         looked_at, ids = k, await self._similarity.search_triples(query, k)
@@ -463,7 +463,7 @@ class KnowledgeBase:
     async def anear_entities(self, texts: Sequence[str], k: int = 10) -> list[ScoredPassage]:
         """Return the k passages nearest to the entities that texts name, by personalized PageRank over the triples."""
         expect_list(texts, "texts")
-        _check_k(k)
+        expect_count(k, "k")
         return await asyncio.to_thread(self._near_entities, texts, k)
 
     async def aids(self) -> list[str]:
@@ -603,11 +603,6 @@ class KnowledgeBase:
 def _check_query(query: object) -> None:
     if not isinstance(query, str) or not is_text(query):
         raise ValueError(f"the query must be text, got {ascii(query)[:80]}")
-
-
-def _check_k(k: object) -> None:
-    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
-        raise ValueError(f"k must be a whole number of at least 1, got {k!r}")
 
 
 def _as_found(record: Record, score: float) -> FoundPassage:

@@ -4,7 +4,7 @@ The paper shows no case study; documents and question are our own.
 """
 
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -13,14 +13,12 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command
 from pydantic import TypeAdapter
-from running import values, visited
+from running import TableExtractor, values, visited
 
 from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelOutputError, QuestionError, UnknownNameError
 from langgraph_rag.graphs.par_rag import ParRagResult, create_par_rag
 from langgraph_rag.nodes.receive_question import QuestionInput
-from langgraph_rag.records import Record
 from langgraph_rag.refusals import is_refusal, states_refusal
-from langgraph_rag.tools.extraction import Reading
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 QUESTION = "In which country lies the birthplace of the director of The Salt Road?"
@@ -238,18 +236,6 @@ def test_an_answer_is_not_checked_against_its_own_sources_alone(kb: KnowledgeBas
     assert [place in own for place in shown] == [True] * 3 + [False] * 3
 
 
-class Told:
-    """Reads the triples it was made with, by the ids of passages."""
-
-    version = "told"
-
-    def __init__(self, triples: Mapping[str, list[list[str]]]) -> None:
-        self.triples = triples
-
-    async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
-        yield [(passage["id"], self.triples.get(passage["id"], [])) for passage in passages]
-
-
 def background(kb: KnowledgeBase, answer: str, context: Mapping[str, Any] | None = None) -> list[dict[str, str]]:
     """Return the sources that a review of an answer is shown."""
     model = ScriptedModel.of([planned(DIRECTOR), said(answer), PASS, final("x")])
@@ -258,7 +244,7 @@ def background(kb: KnowledgeBase, answer: str, context: Mapping[str, Any] | None
 
 
 def test_the_review_sees_all_sentences_that_state_a_fact_together(kb: KnowledgeBase) -> None:
-    kb.extractor = Told({"barrow": [["Skellby film director", "studied in", "Pellworth"]]})
+    kb.extractor = TableExtractor({"barrow": [["Skellby film director", "studied in", "Pellworth"]]})
 
     shown = [source["text"] for source in background(kb, "She studied in Pellworth [1].", {"max_candidates": 8})]
 
@@ -268,7 +254,7 @@ def test_the_review_sees_all_sentences_that_state_a_fact_together(kb: KnowledgeB
 
 def test_the_review_sees_passages_that_no_facts_were_read_from(kb: KnowledgeBase) -> None:
     facts = [["Norland", "has", f"harbour town {number}"] for number in range(9)]
-    kb.extractor = Told({"pellworth": facts, "skellby": facts})
+    kb.extractor = TableExtractor({"pellworth": facts, "skellby": facts})
 
     shown = [source["title"] for source in background(kb, "Orla Vint was born in Pellworth [4].")]
 
@@ -276,7 +262,7 @@ def test_the_review_sees_passages_that_no_facts_were_read_from(kb: KnowledgeBase
 
 
 def test_where_facts_are_few_the_review_sees_the_nearest_sentences_as_well(kb: KnowledgeBase) -> None:
-    kb.extractor = Told({d: [["The Salt Road", "directed by", "Orla Vint"]] for d in kb.ids()})
+    kb.extractor = TableExtractor({d: [["The Salt Road", "directed by", "Orla Vint"]] for d in kb.ids()})
 
     assert len(background(kb, "Orla Vint [1]")) == 6
 
