@@ -481,7 +481,7 @@ def test_the_embedder_can_be_chosen_and_is_needed_again_for_what_embeds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(
-        "langgraph_rag.cli.options.load_embeddings", lambda name: ArithmeticEmbeddings(name, dimensions=32)
+        "langgraph_rag.cli.options.load_embeddings", lambda name, device: ArithmeticEmbeddings(name, dimensions=32)
     )
     films, kb = write(tmp_path, {"films.jsonl": lines(DOCUMENTS[:3])}) / "films.jsonl", tmp_path / "kb"
 
@@ -493,6 +493,14 @@ def test_the_embedder_can_be_chosen_and_is_needed_again_for_what_embeds(
     capsys.readouterr()
     refused = refuse(monkeypatch, capsys, "ask", "When was The Salt Road made?", "--kb", kb)
     assert "made with embedder 'small': to search it or add to it, open it with the same embedder (`emb" in refused
+
+
+def test_a_device_that_the_machine_lacks_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    films = write(tmp_path, {"films.jsonl": lines(DOCUMENTS[:1])}) / "films.jsonl"
+
+    assert "cuda:99" in refuse(monkeypatch, capsys, "index", films, "--kb", tmp_path / "kb", "--device", "cuda:99")
 
 
 def test_an_embedder_that_does_not_exist_is_told(

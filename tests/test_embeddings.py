@@ -103,6 +103,21 @@ def test_weights_are_read_without_a_progress_bar(tiny: Path, capfd: pytest.Captu
     assert "Loading" not in capfd.readouterr().err
 
 
+def test_on_a_device_that_is_named_a_model_runs_in_half_precision_with_nearly_the_same_vectors(tiny: Path) -> None:
+    named, default = load_embeddings(str(tiny), device="cpu:0"), load_embeddings(str(tiny))
+
+    for texts in (["mill"], ["mill town", "this sentence", "town"]):
+        assert np.allclose(named.embed_documents(texts), default.embed_documents(texts), atol=1e-2)
+        assert np.allclose(named.embed_query(texts[0]), default.embed_query(texts[0]), atol=1e-2)
+    assert {parameter.dtype for parameter in named._model().parameters()} == {pytest.importorskip("torch").float16}  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("device", ["cuda:99", "no such device"])
+def test_a_device_that_torch_does_not_have_is_told(tiny: Path, device: str) -> None:
+    with pytest.raises(RagError, match=f"cannot run on device '{device}'"):
+        load_embeddings(str(tiny), device=device).embed_query("mill")
+
+
 def test_vectors_have_unit_length_and_queries_go_in_one_batch(tiny: Path) -> None:
     embeddings = SentenceEmbeddings("x", str(tiny), FAMILIES["e5"])
 

@@ -28,6 +28,7 @@ from langgraph_rag.tools.files import (
     vanished,
 )
 from langgraph_rag.tools.knowledge_base import Added, Info, KnowledgeBase
+from langgraph_rag.tools.sentence_embeddings import CPU
 
 _KINDS, _MEANT = 8, 3  # named at most
 
@@ -51,6 +52,7 @@ def index(
     ] = None,
     cache: Cache = None,
     embeddings: EmbeddingsName = None,
+    device: Annotated[str, typer.Option(help="Where an embedder in this process runs, such as cuda.")] = CPU,
     chroma: Annotated[
         str | None,
         typer.Option(help="Address of a Chroma server for the vectors, or `folder`; by default where they lay last."),
@@ -80,7 +82,8 @@ def index(
     for problem in problems:
         typer.echo(f"warning: left out {problem}", err=True)
     _tell_left_out(sources, kb)
-    with KnowledgeBase.open(kb, embedder(embeddings), extractor=_extractor(model, cache), chroma=chroma) as base:
+    extractor = _extractor(model, cache)
+    with KnowledgeBase.open(kb, embedder(embeddings, device), extractor=extractor, chroma=chroma) as base:
         if isinstance(base.extractor, ReadBefore):
             raise KnowledgeBaseError(
                 f"the triples in {kb} were read by {base.extractor.version}: name that model with --model, or give "

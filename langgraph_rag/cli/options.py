@@ -15,6 +15,7 @@ from langgraph_rag.methods import METHODS
 from langgraph_rag.models import MODEL_FORMS
 from langgraph_rag.tools.embeddings import embed_queries, load_embeddings
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.sentence_embeddings import CPU, MINILM
 
 KbFolder = Annotated[Path, typer.Option("--kb", help="Folder of the knowledge base.")]
 _METHODS = f"One of: {', '.join(METHODS)}"
@@ -77,9 +78,9 @@ def _context(
     )
 
 
-def embedder(name: str | None) -> Embeddings | None:
-    """Load the embedder of that name; without one, the default is left to the knowledge base."""
-    return load_embeddings(name) if name else None
+def embedder(name: str | None, device: str = CPU) -> Embeddings | None:
+    """Load the embedder of that name for a device; with neither given, the default is left to the knowledge base."""
+    return load_embeddings(name or MINILM, device) if name or device != CPU else None
 
 
 _PROBE = "Are you there?"

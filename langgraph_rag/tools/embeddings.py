@@ -9,7 +9,14 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from langgraph_rag.errors import EmbedderError, EmbeddingsMismatchError, RagError
-from langgraph_rag.tools.sentence_embeddings import FAMILIES, MINILM, Family, MiniLMEmbeddings, SentenceEmbeddings
+from langgraph_rag.tools.sentence_embeddings import (
+    CPU,
+    FAMILIES,
+    MINILM,
+    Family,
+    MiniLMEmbeddings,
+    SentenceEmbeddings,
+)
 from langgraph_rag.tools.vectors import Matrix, unit
 
 SAME_EMBEDDER = "open it with the same embedder (`embeddings=`, on the command line `--embeddings`)"
@@ -32,7 +39,7 @@ class UsedBefore(Embeddings):
         return self.embed_documents([text])[0]
 
 
-def load_embeddings(name_or_path: str) -> Embeddings:
+def load_embeddings(name_or_path: str, device: str = CPU) -> Embeddings:
     """Load an embedder by the name of a model or the folder it lies in.
 
     Args:
@@ -40,18 +47,19 @@ def load_embeddings(name_or_path: str) -> Embeddings:
             `init_embeddings`, e.g. `openai:text-embedding-3-small`; or the folder or model hub name of a
             sentence-transformers or transformers model. A name with `e5` or `bge` in it gets the prefixes and pooling
             of that family, any other none and the mean.
+        device: where a model runs in this process, as torch names it, such as `cuda`; there it runs in half precision.
 
     Raises:
         EmbedderError: when a provider's embedder cannot be set up: its package or its key is missing.
-        RagError: when the model is first used and can neither be read nor downloaded.
+        RagError: when the model is first used and can neither be read nor downloaded, or torch has no such device.
     """
     if ":" in name_or_path and not Path(name_or_path).exists() and (provided := _provided(name_or_path)):
         return provided
     name = Path(name_or_path).name
     if name.lower() in {MINILM.lower(), "minilm"} and not Path(name_or_path).exists():
-        return MiniLMEmbeddings()
+        return MiniLMEmbeddings(device)
     family = next((family for key, family in FAMILIES.items() if key in name.lower()), Family())
-    return SentenceEmbeddings(name, name_or_path, family)
+    return SentenceEmbeddings(name, name_or_path, family, device)
 
 
 def _provided(name: str) -> Embeddings | None:

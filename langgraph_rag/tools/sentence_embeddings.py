@@ -21,6 +21,7 @@ from langgraph_rag.errors import MissingExtraError, RagError
 from langgraph_rag.tools.torchscript import trace
 
 MINILM = "all-MiniLM-L6-v2"
+CPU = "cpu"
 _MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 _WORDS_PER_BATCH = 2_000  # passages go 16 at a time, triples by the hundred: more wastes padding, fewer wastes calls
 _LARGEST_BATCH = 128
@@ -51,9 +52,9 @@ FAMILIES = {
 class SentenceEmbeddings(Embeddings):
     """A sentence-transformers model of a family, giving vectors of unit length; loaded when first used."""
 
-    def __init__(self, model_name: str, folder_or_name: str, family: Family) -> None:
+    def __init__(self, model_name: str, folder_or_name: str, family: Family, device: str = CPU) -> None:
         self.model_name, self.family = model_name, family
-        self._source = folder_or_name
+        self._source, self._device = folder_or_name, device
         self._loaded: Any = None
         self._loading = threading.Lock()
 
@@ -107,15 +108,17 @@ class SentenceEmbeddings(Embeddings):
     def _model(self) -> Any:
         with self._loading:
             if self._loaded is None:
-                self._loaded = trace(_in_fastest_format(_load(self._source, self.family.pooling))).eval()
+                loaded = _load(self._source, self.family.pooling, self._device)
+                fastest = trace(_in_fastest_format(loaded)) if self._device == CPU else loaded.half()
+                self._loaded = fastest.eval()
         return self._loaded
 
 
 class MiniLMEmbeddings(SentenceEmbeddings):
     """all-MiniLM-L6-v2 (384 dimensions, 256 tokens at most) from a package, so that no network is needed."""
 
-    def __init__(self) -> None:
-        super().__init__(MINILM, "", FAMILIES["minilm"])
+    def __init__(self, device: str = CPU) -> None:
+        super().__init__(MINILM, "", FAMILIES["minilm"], device)
 
     def _model(self) -> Any:
         self._source = self._source or _packaged_minilm()
@@ -139,9 +142,10 @@ def _short_batches(lengths: Sequence[int]) -> Iterator[list[int]]:
 def _embed_short(model: Any, texts: list[str]) -> list[list[float]]:
     """Embed a batch without what `encode` does around it, which takes a quarter of the time of a short text."""
     import torch
+    from sentence_transformers.util import batch_to_device
 
     with torch.inference_mode():
-        pooled = model(model.preprocess(texts))["sentence_embedding"]
+        pooled = model(batch_to_device(model.preprocess(texts), model.device))["sentence_embedding"]
         vectors: list[list[float]] = torch.nn.functional.normalize(pooled.float(), dim=1).tolist()
     return vectors
 
@@ -170,7 +174,7 @@ def _packaged_minilm() -> str:
     return str(folder)
 
 
-def _load(source: str, pooling: str) -> Any:
+def _load(source: str, pooling: str, device: str) -> Any:
     """Load a model with the pooling it comes with, or with its family's where it comes with none."""
     for kept in _KEPT_BY_TORCH:
         os.environ.setdefault(kept, "64")
@@ -183,15 +187,17 @@ def _load(source: str, pooling: str) -> Any:
     try:
         with _no_bar() if folder.is_dir() else nullcontext():
             if not folder.is_dir() or (folder / "modules.json").exists():
-                return SentenceTransformer(source, device="cpu")
+                return SentenceTransformer(source, device=device)
             transformer = modules.Transformer(source)
             pooled = modules.Pooling(transformer.get_embedding_dimension(), pooling_mode=pooling)
-            return SentenceTransformer(modules=[transformer, pooled], device="cpu")
+            return SentenceTransformer(modules=[transformer, pooled], device=device)
     except (OSError, ValueError) as error:
         raise RagError(
             f"embedder {source!r} can neither be read nor downloaded: expected a folder with a sentence-transformers "
             f"or transformers model, or the name of one on a reachable model hub ({type(error).__name__}: {error})"
         ) from error
+    except (RuntimeError, AssertionError) as error:  # as torch refuses a device
+        raise RagError(f"embedder {source!r} cannot run on device {device!r}: {error}") from error
 
 
 @contextmanager
