@@ -1,6 +1,8 @@
 """What the chat page is made of: drawn evidence, one question's course, uploaded files, controls, the command."""
 
 import json
+import random
+import re
 import socket
 import sqlite3
 import sys
@@ -37,35 +39,104 @@ async def happenings(stream: Any) -> list[asking.Happening]:
 
 
 # --- evidence --------------------------------------------------------------------------------------------------------
-def test_the_graph_joins_facts_that_speak_of_one_entity() -> None:
-    drawn = evidence.drawn(
-        [piece(["Film", "directed by", "Vint"]), piece(["vint", "born in", "Pellworth"], step=2)], columns=4, box=100
-    )
-
-    assert drawn.count('class="entity"') == 3
-    assert drawn.count("data-evidence=") == 2
-    assert drawn.count("<path") == 4
-    assert drawn.count('<path class="step-1"') == 2
-
-
-def test_a_row_has_no_more_boxes_than_fit() -> None:
-    many = [piece(["Town", f"relation {number}", f"Thing {number}"]) for number in range(5)]
-
-    assert 'style="width:218px' in evidence.drawn(many, columns=2, box=100)
+def rows(drawn: str) -> list[str]:
+    """Return the entities and facts of a graph, a row each, indented as they hang below one another."""
+    shown, depth = [], -1
+    for tag, inside in re.findall(r"<(ul|/ul|li)>(.*?)(?=</?ul>|<li>|<details>|$)", drawn):
+        depth += {"ul": 1, "/ul": -1}.get(tag, 0)
+        words = " ".join(re.sub("<[^>]+>", " ", inside).split())
+        shown += ["  " * depth + words] if words else []
+    return shown
 
 
-def test_facts_that_lead_in_a_circle_are_drawn() -> None:
-    circle = [piece(["A", "knows", "B"]), piece(["B", "knows", "A"]), piece(["A", "is", "A"])]
+def test_below_a_fact_stand_those_of_the_entity_it_leads_to() -> None:
+    found = [
+        piece(["Film", "directed by", "Orla Vint"], title="Film"),
+        piece(["Film", "shown in", "Corwen"], title="Film"),
+        piece(["orla  vint", "born in", "Pellworth"], step=2, title="Vint"),
+    ]
 
-    assert evidence.drawn(circle, columns=4, box=100).count("data-evidence=") == 3
+    drawn = evidence.drawn(found, "pellworth")
+
+    assert rows(drawn) == [
+        "Film",
+        "  1 directed by Orla Vint Film",
+        "    3 born in Pellworth Vint",
+        "  2 shown in Corwen Film",
+    ]
+    assert '<mark class="entity">Pellworth</mark>' in drawn
+    assert 'class="fact step-1" data-evidence="2" aria-label="3: orla  vint born in Pellworth"' in drawn
+
+
+def test_an_entity_drawn_before_names_the_fact_where_it_stood_first() -> None:
+    circle = [piece(["A", "knows", "B"]), piece(["B", "knows", "A"]), piece(["A", "is", "A"]), piece(["C", "is", "B"])]
+
+    assert rows(evidence.drawn(circle, "")) == [
+        "C",
+        "  4 is B Title",
+        "    2 knows A Title",
+        "      1 knows B see 4 Title",
+        "      3 is A see 2 Title",
+    ]
+
+
+def test_names_that_differ_by_a_sign_are_different_entities() -> None:
+    for one, other in (("C++", "C#"), ("$5", "€5"), ("100%", "100")):
+        drawn = evidence.drawn([piece(["Kell", "likes", one]), piece(["Vint", "likes", other])], "")
+        assert "see" not in drawn
+
+
+def test_a_long_chain_goes_on_in_another_tree() -> None:
+    chain = [piece([f"Town {place}", "leads to", f"Town {place + 1}"]) for place in range(8)]
+
+    drawn = rows(evidence.drawn(chain, ""))
+
+    assert drawn[:2] == ["Town 0", "  1 leads to Town 1 Title"]
+    assert drawn[6:9] == [6 * "  " + "6 leads to Town 6 Title", "Town 6 see 6", "  7 leads to Town 7 Title"]
+
+
+def test_of_many_facts_those_nearest_to_the_answer_are_seen_at_once() -> None:
+    many = [piece(["Town", f"relation {place}", f"Thing {place}"]) for place in range(9)]
+    many += [piece(["Isle", "has", "Town"]), piece(["Isle", "is", "Kell"]), piece(["Elsewhere", "is", "far"])]
+
+    at_once, folded = evidence.drawn(many, "KELL").split("<summary>4 more</summary>")
+
+    assert rows(at_once)[:3] == ["Isle", "  10 has Town Title", "    1 relation 0 Thing 0 Title"]
+    assert rows(folded) == [
+        "Town see 10",
+        *(f"  {place} relation {place - 1} Thing {place - 1} Title" for place in (7, 8, 9)),
+        "Elsewhere",
+        "  12 is far Title",
+    ]
+    assert "<summary>" not in evidence.drawn(many[:8], "")
 
 
 def test_evidence_without_a_triple_is_drawn_as_what_a_document_says() -> None:
-    drawn = evidence.drawn([piece([], sentence="Herons wait for fish.", title="Heron")], columns=4, box=100)
+    found = [piece([], sentence="Herons wait for fish.", title="Heron")]
 
-    assert "Herons wait for fish." in drawn
-    assert drawn.count("<path") == 1
-    assert "Heron" in evidence.listed([piece([], title="Heron")])
+    drawn = evidence.drawn(found, "fish")
+
+    assert rows(drawn) == ["Heron", "  1 Herons wait for fish."]
+    assert 'aria-label="1: Heron: Herons wait for fish."' in drawn
+    assert "Heron" in evidence.listed(found)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_every_fact_is_drawn_once_below_what_it_is_about(seed: int) -> None:
+    chance = random.Random(seed)
+    names = [f"Name {number}" for number in range(chance.randint(1, 12))]
+    found = [piece([chance.choice(names), "leads to", chance.choice(names)]) for _ in range(chance.randint(1, 40))]
+
+    above, drawn = [""], []
+    for row in rows(evidence.drawn(found, chance.choice(names))):
+        del above[1 + (len(row) - len(row.lstrip())) // 2 :]
+        number, entity = re.findall(r"^ *(\d*).*?(Name \d+)", row)[0]
+        if number:
+            assert found[int(number) - 1]["triple"] == [above[-1], "leads to", entity]
+            drawn.append(int(number) - 1)
+        above.append(entity)
+
+    assert sorted(drawn) == list(range(len(found)))
 
 
 def test_documents_cannot_bring_markup_into_the_page() -> None:
@@ -74,10 +145,10 @@ def test_documents_cannot_bring_markup_into_the_page() -> None:
     record = Record(id="p", title=bad, text=f"{bad} before. {bad}", hash="", sentences=[], phrases=[])
 
     for drawn in (
-        evidence.drawn([given], columns=4, box=100),
+        evidence.drawn([given], bad),
         evidence.listed([given]),
         evidence.passage(record, given),
-        evidence.drawn([piece([], sentence=bad, title=bad)], columns=4, box=100),
+        evidence.drawn([piece([], sentence=bad, title=bad)], ""),
     ):
         assert "<img" not in drawn
         assert "&lt;img" in drawn
@@ -87,7 +158,7 @@ def test_evidence_from_a_passage_without_title_is_named_by_its_id() -> None:
     untitled = piece(["Kell", "is", "isle"], title="")
 
     assert "p · found in step 1" in evidence.listed([untitled])
-    assert ">p<" in evidence.drawn([untitled], columns=4, box=100)
+    assert ">p<" in evidence.drawn([untitled], "")
 
 
 def test_the_sentence_is_marked_in_its_passage() -> None:

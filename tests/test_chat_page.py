@@ -2,11 +2,13 @@
 
 import json
 import os
+import random
 import re
 import shutil
 from collections.abc import Iterator
 from contextlib import closing
 from http.client import HTTPConnection
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,6 +22,8 @@ pytest.importorskip("playwright", reason="playwright is not installed")
 from browser import CHROMIUM, PATIENCE, Tab, chromium, serving, silent_port
 from playwright.sync_api import Browser, FilePayload, expect, sync_playwright
 
+from langgraph_rag.chat.evidence import drawn
+from langgraph_rag.records import Evidence
 from langgraph_rag.tools.extraction import ReadBefore
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -27,6 +31,33 @@ QUESTION, ANSWER = "In which town was the engineer who designed the Sarl Viaduct
 OTHER, OTHER_ANSWER = "Whom did the director of Nine Tides marry?", "Corwen Ashlade"
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 NARROW = {"width": 390, "height": 800}
+
+# The lines of drawn evidence that touch what they should not, or do not lead from the box above to their own.
+_ASTRAY = """() => {
+    const place = element => element.getBoundingClientRect();
+    const boxes = [...document.querySelectorAll('.graph .fact, .graph li > .entity')].map(place);
+    const apart = (one, other) => Math.abs(one - other) > 2;
+    const astray = [];
+    for (const item of document.querySelectorAll('.graph ul ul > li')) {
+        const above = place(item.parentElement.parentElement.firstElementChild), own = place(item.firstElementChild);
+        const line = end => {
+            const style = getComputedStyle(item, end), px = name => parseFloat(style[name]);
+            const [left, top] = [place(item).left + px('left'), place(item).top + px('top')];
+            return {left, top, right: left + px('width'), bottom: top + px('height')};
+        };
+        const elbow = line('::before'), down = line('::after'), before = item.previousElementSibling;
+        const parts = [{...elbow, right: elbow.left}, {...elbow, top: elbow.bottom}];
+        if (item.nextElementSibling) parts.push({...down, right: down.left});
+        const behind = parts.some(part => boxes.some(box => part.left < box.right - 2 && part.right > box.left + 2
+            && part.top < box.bottom - 2 && part.bottom > box.top + 2));
+        const loose = apart(elbow.top, before ? place(before).bottom : above.bottom)
+            || elbow.left < above.left || elbow.left > above.right
+            || apart(elbow.right, own.left) || elbow.bottom < own.top || elbow.bottom > own.bottom
+            || item.nextElementSibling && apart(down.bottom, place(item).bottom);
+        if (behind || loose) astray.push([behind, loose, item.innerText]);
+    }
+    return astray;
+}"""
 
 pytestmark = [
     pytest.mark.localhost,
@@ -68,7 +99,7 @@ def test_a_question_is_answered_with_steps_and_evidence_and_nothing_leaves_this_
     tab.page.locator(".steps li", has_text="Step 1").first.wait_for()
     assert tab.answer() == ANSWER
     assert "model calls" in tab.page.locator(".cost").inner_text()
-    assert tab.page.locator(".wide .entity", has_text="Anstrey").count() == 1
+    assert tab.page.locator(".graph mark", has_text="Anstrey").count() == 1
     tab.page.locator(".evidence button", has_text="Matthis Orvane Born in").click()
     reading = tab.page.get_by_role("dialog")
     assert reading.locator("mark").inner_text().startswith("Born in Anstrey")
@@ -389,7 +420,26 @@ def test_a_narrow_window_shows_everything_without_scrolling_sideways(browser: Br
 
     assert tab.answer() == ANSWER
     assert tab.page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
-    assert (tab.page.locator(".narrow").is_visible(), tab.page.locator(".wide").is_visible()) == (True, False)
+
+
+@pytest.mark.parametrize("width", [340, 664, 920])
+def test_every_line_of_the_graph_leads_from_its_box_to_its_box_past_all_others(browser: Browser, width: int) -> None:
+    chance = random.Random(width)
+    names = [f"Name {number}" for number in range(8)] + ["A name of many words that fills a line " * 3, "Long" * 60]
+    graphs = ""
+    for size in (1, 2, 4, 7, 15, 40) * 4:
+        triples = [[chance.choice(names), "is " * chance.randint(1, 20), chance.choice(names)] for _ in range(size)]
+        found = [Evidence(triple=t, sentence="", passage_id="p", title=t[0], step=1) for t in triples]
+        graphs += drawn(found, names[0]).replace("<details>", "<details open>")
+    style = (files("langgraph_rag.chat") / "chat.css").read_text() + "* { box-sizing: border-box } body { margin: 0 }"
+
+    page = browser.new_page(viewport={"width": width, "height": 800})
+    page.set_content(f'<style>{style}</style><div class="behind">{graphs}</div>')
+
+    assert page.locator(".graph .fact").count() == sum((1, 2, 4, 7, 15, 40)) * 4
+    assert page.evaluate(_ASTRAY) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.close()
 
 
 def test_each_picture_of_the_documentation_is_small(browser: Browser, url: str, tmp_path: Path) -> None:
@@ -408,7 +458,7 @@ def test_each_picture_of_the_documentation_is_small(browser: Browser, url: str, 
         tab.page.wait_for_function("document.querySelector('.turn').getBoundingClientRect().top < 120")
         tab.page.wait_for_timeout(700)  # the steps fold
         if name == "chat_dark":
-            tab.page.locator(".wide [data-evidence]").first.click()
+            tab.page.locator(".graph [data-evidence]").first.click()
             tab.page.get_by_role("dialog").locator("mark").wait_for()
             tab.page.wait_for_timeout(500)
         tab.page.screenshot(path=folder / f"{name}.png")

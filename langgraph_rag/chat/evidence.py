@@ -5,16 +5,16 @@ Whatever carries `data-evidence` opens the piece of that position.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from html import escape
+from math import inf
 
 import networkx as nx
 
-from langgraph_rag.matching import normalise
 from langgraph_rag.records import Evidence, Record, origin_of
 
 _COLOURS = 6  # of steps, in chat.css
-_HEIGHT, _GAP, _RISE = 60, 18, 30  # pixels: of a box, between boxes side by side, between rows
+_AT_ONCE = 8  # facts that the graph shows before it is unfolded
+_DEEPEST = 6  # facts below one another, which a telephone has room for
 
 
 def listed(evidence: Sequence[Evidence]) -> str:
@@ -54,109 +54,100 @@ def legend(evidence: Sequence[Evidence]) -> str:
 
 
 # --- the graph -------------------------------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class _Box:
-    """A box of the graph: an entity or document where `place` is None, else a piece of evidence."""
+def drawn(evidence: Sequence[Evidence], answer: str) -> str:
+    """Draw the evidence as trees: below an entity its facts, below a fact those of the entity it leads to.
 
-    text: str
-    below: str = ""
-    place: int | None = None
-    step: int = 0
-
-
-def drawn(evidence: Sequence[Evidence], *, columns: int, box: int) -> str:
-    """Draw the evidence as a graph: from entity to fact to entity, or from document to sentence, top to bottom.
-
-    Numbers are those of the list, colours stand for the steps.
-
-    Args:
-        evidence: what is drawn.
-        columns: boxes side by side, at most.
-        box: width of a box, in pixels.
+    Numbers are those of the list, colours stand for the steps. A document leads to the sentences that no triple was
+    read out of. An entity met again names the fact where it stood first. Of many facts those nearest to the answer are
+    seen at once, the others folded.
     """
-    graph = _graph(evidence)
-    rows = _rows(graph, columns)
-    width = max(map(len, rows), default=1) * (box + _GAP) - _GAP
-    height = len(rows) * (_HEIGHT + _RISE) - _RISE
-    corners = {
-        name: ((width - len(row) * (box + _GAP) + _GAP) // 2 + place * (box + _GAP), top * (_HEIGHT + _RISE))
-        for top, row in enumerate(rows)
-        for place, name in enumerate(row)
-    }
-    middles = {name: (left + box // 2, top) for name, (left, top) in corners.items()}
-    lines = "".join(_line(middles[a], middles[b], step) for a, b, step in graph.edges(data="step"))
-    boxes = "".join(
-        _box(graph.nodes[name]["box"], f"left:{left}px;top:{top}px;width:{box}px;height:{_HEIGHT}px")
-        for name, (left, top) in corners.items()
-    )
-    return (
-        f'<div class="graph" role="group" aria-label="Graph of the evidence" style="width:{width}px;height:{height}px">'
-        f'<svg width="{width}" height="{height}" aria-hidden="true">{lines}</svg>{boxes}</div>'
-    )
+    places = _nearest(_graph(evidence, range(len(evidence))), _name(answer))
+    trees = _Trees(evidence, _name(answer))
+    first, others = (trees.drawn(part) for part in (places[:_AT_ONCE], places[_AT_ONCE:]))
+    folded = f"<details><summary>{len(places) - _AT_ONCE} more</summary>{others}</details>" if others else ""
+    return f'<div class="graph" role="group" aria-label="Graph of the evidence">{first}{folded}</div>'
 
 
-def _graph(evidence: Sequence[Evidence]) -> "nx.DiGraph[str]":
-    graph: nx.DiGraph[str] = nx.DiGraph()
-    for place, piece in enumerate(evidence):
-        fact, step = f"evidence {place}", piece["step"]
-        head, relation, tail = piece["triple"] or (origin_of(piece), piece["sentence"], "")
-        graph.add_node(fact, box=_Box(relation, origin_of(piece), place, step))
-        for name, text in ((_name(head), head), (_name(tail), tail)):
-            if text and name not in graph:
-                graph.add_node(name, box=_Box(text))
-        graph.add_edge(_name(head), fact, step=step)
-        if tail:
-            graph.add_edge(fact, _name(tail), step=step)
+def _graph(evidence: Sequence[Evidence], places: Iterable[int]) -> "nx.MultiDiGraph[str]":
+    graph: nx.MultiDiGraph[str] = nx.MultiDiGraph()
+    for place in places:
+        head, _, tail = _parts(evidence[place])
+        graph.add_edge(_name(head), _name(tail), place)
     return graph
 
 
+def _parts(piece: Evidence) -> Sequence[str]:
+    return piece["triple"] or (origin_of(piece), "", piece["sentence"])
+
+
 def _name(text: str) -> str:
-    return f"entity {normalise(text)}"
+    """Return the form under which two names are one entity; signs tell apart: C++ is not C#."""
+    return " ".join(text.casefold().split())
 
 
-def _rows(graph: "nx.DiGraph[str]", columns: int) -> list[list[str]]:
-    """Put each box below all that lead to it, near the middle of them."""
-    layers = list(nx.topological_generations(_without_cycles(graph)))
-    across: dict[str, float] = {}
-    rows: list[list[str]] = []
-    for layer in layers:
-        middle = {name: _mean(across[other] for other in graph.predecessors(name) if other in across) for name in layer}
-        ordered = sorted(layer, key=lambda name: middle[name])
-        across |= {name: (place + 0.5) / len(ordered) for place, name in enumerate(ordered)}
-        rows += [ordered[start : start + columns] for start in range(0, len(ordered), columns)]
-    return rows
+def _nearest(graph: "nx.MultiDiGraph[str]", answer: str) -> list[int]:
+    """Return the places of the facts by how many others stand between them and the answer."""
+    both_ways = graph.to_undirected(as_view=True)
+    far = nx.single_source_shortest_path_length(both_ways, answer) if answer in graph else {}
+    facts = [(min(far.get(head, inf), far.get(tail, inf)), place) for head, tail, place in graph.edges(keys=True)]
+    return [place for _, place in sorted(facts)]
 
 
-def _without_cycles(graph: "nx.DiGraph[str]") -> "nx.DiGraph[str]":
-    tree: nx.DiGraph[str] = nx.DiGraph()
-    tree.add_nodes_from(graph)
-    for head, tail in graph.edges:
-        if not nx.has_path(tree, tail, head):
-            tree.add_edge(head, tail)
-    return tree
+def _roots(graph: "nx.MultiDiGraph[str]") -> list[str]:
+    """Return where to begin so that all is reached: where nothing leads to, and at one entity of a circle."""
+    order = {name: number for number, name in enumerate(graph)}
+    parts = nx.condensation(graph)
+    roots = [min(parts.nodes[part]["members"], key=order.__getitem__) for part, led in parts.in_degree if not led]
+    return sorted(roots, key=order.__getitem__)
 
 
-def _mean(numbers: Iterable[float]) -> float:
-    given = list(numbers)
-    return sum(given) / len(given) if given else 0.5
+class _Trees:
+    """Draws facts, each once, and remembers at which fact an entity stood first."""
 
+    def __init__(self, evidence: Sequence[Evidence], answer: str) -> None:
+        self._evidence, self._answer = evidence, answer
+        self._first: dict[str, int] = {}
 
-def _line(start: tuple[int, int], end: tuple[int, int], step: int) -> str:
-    (x1, top), (x2, bottom) = start, end
-    y1, y2 = (top + _HEIGHT, bottom) if top < bottom else (top, bottom + _HEIGHT)
-    bend = (y2 - y1) // 2
-    return f'<path class="{_colour(step)}" d="M{x1} {y1}C{x1} {y1 + bend} {x2} {y2 - bend} {x2} {y2}"/>'
+    def drawn(self, places: Sequence[int]) -> str:
+        """Draw the facts of some places; what is too deep for one tree begins another."""
+        graph, trees = _graph(self._evidence, places), ""
+        while graph:
+            for root in _roots(graph):
+                first = min(place for *_, place in graph.out_edges(root, keys=True))
+                entity = self._entity(_parts(self._evidence[first])[0], first)
+                trees += f"<li>{entity}{self._below(root, graph, _DEEPEST)}</li>"
+            graph.remove_nodes_from(list(nx.isolates(graph)))
+        return f"<ul>{trees}</ul>" if trees else ""
 
+    def _below(self, name: str, graph: "nx.MultiDiGraph[str]", depth: int) -> str:
+        """Draw the facts of an entity and take them out of the graph."""
+        if not depth or not graph.out_degree(name):
+            return ""
+        facts = sorted(graph.out_edges(name, keys=True), key=lambda fact: fact[2])
+        graph.remove_edges_from(facts)
+        drawn = [self._fact(place) + self._below(tail, graph, depth - 1) for _, tail, place in facts]
+        return f"<ul><li>{'</li><li>'.join(drawn)}</li></ul>"
 
-def _box(box: _Box, where: str) -> str:
-    attributes = f'style="{where}" title="{escape(box.text)}"'
-    if box.place is None:
-        return f'<div class="entity" {attributes}><span>{escape(box.text)}</span></div>'
-    return (
-        f'<button type="button" class="fact {_colour(box.step)}" data-evidence="{box.place}" {attributes}>'
-        f'<span class="number">{box.place + 1}</span>'
-        f'<span class="words"><span>{escape(box.text)}</span><small>{escape(box.below)}</small></span></button>'
-    )
+    def _fact(self, place: int) -> str:
+        piece = self._evidence[place]
+        head, relation, tail = _parts(piece)
+        if piece["triple"]:
+            label = f"{place + 1}: {head} {relation} {tail}"
+            origin = f'<small class="origin">{escape(origin_of(piece))}</small>'
+            words = f"<span>{escape(relation)} {self._entity(tail, place)} {origin}</span>"
+        else:
+            label = f"{place + 1}: {head}: {tail}"
+            words = f'<span class="sentence">{escape(tail)}</span>'
+        return (
+            f'<button type="button" class="fact {_colour(piece["step"])}" data-evidence="{place}"'
+            f' aria-label="{escape(label)}"><span class="number">{place + 1}</span>{words}</button>'
+        )
+
+    def _entity(self, text: str, place: int) -> str:
+        tag = "mark" if _name(text) == self._answer else "b"
+        first = self._first.setdefault(_name(text), place)
+        seen = f" <small>see {first + 1}</small>" if first != place else ""
+        return f'<{tag} class="entity">{escape(text)}{seen}</{tag}>'
 
 
 def _colour(step: int) -> str:

@@ -19,7 +19,6 @@ from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 _OPEN = "(e) => { const at = e.target.closest('[data-evidence]'); if (at) emit(Number(at.dataset.evidence)); }"
-_SIZES = {"wide": {"columns": 4, "box": 212}, "narrow": {"columns": 2, "box": 168}}  # of the graph, by window
 _log = logging.getLogger(__name__)
 
 
@@ -112,8 +111,7 @@ class Turn:
             with ui.row().classes("graph-head"):
                 ui.html("How it hangs together", tag="h3")
                 ui.html(drawing.legend(found), sanitize=False)
-            for window, size in _SIZES.items():
-                self._opening(ui.html(drawing.drawn(found, **size), sanitize=False).classes(window), found)
+            self._opening(ui.html(drawing.drawn(found, result["answer"]), sanitize=False), found)
             ui.html("Evidence", tag="h3")
             self._opening(ui.html(drawing.listed(found), sanitize=False), found)
         self._scroll_to_question()
