@@ -139,6 +139,13 @@ def test_every_fact_is_drawn_once_below_what_it_is_about(seed: int) -> None:
     assert sorted(drawn) == list(range(len(found)))
 
 
+def test_the_number_of_a_fact_is_read_out_in_the_list_as_in_the_graph() -> None:
+    listed = evidence.listed([piece(["Orla Vint", "born in", "Pellworth"])])
+
+    assert '<span class="number">1</span>' in listed
+    assert "aria-" not in listed
+
+
 def test_documents_cannot_bring_markup_into_the_page() -> None:
     bad = '<img src=x onerror="alert(1)">'
     given = piece([bad, bad, bad], sentence=bad, title=bad)

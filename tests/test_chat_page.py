@@ -10,7 +10,7 @@ from contextlib import closing
 from http.client import HTTPConnection
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import pytest
@@ -398,6 +398,25 @@ def test_every_control_has_a_name_and_every_text_stands_out(browser: Browser, ur
     tab.page.get_by_role("dialog").locator("mark").wait_for()
     assert (tab.nameless(), tab.faint()) == ([], [])
     assert tab.troubles == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_with_forced_colours_steps_and_entities_are_still_told_apart(
+    browser: Browser, url: str, scheme: Literal["light", "dark"]
+) -> None:
+    tab = Tab.open(browser, url, forced_colors="active", color_scheme=scheme)
+    tab.ask(QUESTION)
+    tab.answer()
+
+    assert tab.faint() == []
+    looks = tab.page.evaluate("""() => [
+        [...document.querySelectorAll('.legend li')].map(entry => getComputedStyle(entry, '::before').backgroundColor),
+        [...document.querySelectorAll('.graph b.entity')].map(entity => getComputedStyle(entity).borderTopColor),
+        getComputedStyle(document.body).backgroundColor,
+    ]""")
+    dots, borders, paper = looks
+    assert len({paper, *dots}) == 1 + len(dots)
+    assert not {paper, "rgba(0, 0, 0, 0)"} & set(borders)
 
 
 def test_light_and_dark_can_be_switched(tab: Tab) -> None:

@@ -26,7 +26,7 @@ def _item(place: int, piece: Evidence) -> str:
     fact = f'<span class="fact">{_fact(piece)}</span>' if piece["triple"] else ""
     return (
         f'<li><button type="button" data-evidence="{place}" class="{_colour(piece["step"])}">'
-        f'<span class="number" aria-hidden="true">{place + 1}</span>'
+        f'<span class="number">{place + 1}</span>'
         f'<span class="words">{fact}<span class="sentence">{escape(piece["sentence"])}</span>'
         f'<span class="origin">{escape(origin_of(piece))} · found in step {piece["step"]}</span></span></button></li>'
     )
