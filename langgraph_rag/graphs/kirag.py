@@ -143,13 +143,13 @@ def create_kirag(
     scored_by = _aligner(aligner, kb, remembered=knowledge == "triples")
     if retriever == "none":
         own = aligner is None and knowledge == "triples"
-        whole = nearest_triples if own else all_knowledge(_INTO[knowledge], kb.extractor)
+        whole = nearest_triples if own else all_knowledge(_INTO[knowledge])
         everything = IdentifyInWholeGraph(kb, whole, scored_by, DEFAULTS)
         graph.add_node("identify_candidates", Node(everything))
         graph.add_node("look_up_question", Node(LookUpQuestion(kb)))
     else:
         graph.add_node("retrieve", Node(Retrieve(kb)))
-        graph.add_node("decompose_knowledge", Node(DecomposeKnowledge(kb, kb.extractor, _INTO[knowledge])))
+        graph.add_node("decompose_knowledge", Node(DecomposeKnowledge(kb, _INTO[knowledge])))
         identify = TakeAll() if aligner == "none" else IdentifyCandidates(scored_by, DEFAULTS)
         graph.add_node("identify_candidates", Node(identify))
     if isinstance(constructor, str):

@@ -12,19 +12,18 @@ from langgraph_rag.matching import triple_key, triple_text
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.answering import TitledText
 from langgraph_rag.records import Candidate, ScoredPassage, Source, Triple
-from langgraph_rag.tools.extraction import TripleExtractor
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
-Decomposition = Callable[[KnowledgeBase, TripleExtractor, Sequence[str]], Awaitable[list[Candidate]]]
+Decomposition = Callable[[KnowledgeBase, Sequence[str]], Awaitable[list[Candidate]]]
 WholeGraph = Callable[[KnowledgeBase, Sequence[str], int], Awaitable[list[Candidate]]]
 
 
-async def into_triples(kb: KnowledgeBase, extractor: TripleExtractor, ids: Sequence[str]) -> list[Candidate]:
+async def into_triples(kb: KnowledgeBase, ids: Sequence[str]) -> list[Candidate]:
     """Decompose passages into triples, each with all passages and sentences that state it."""
-    return [_fact(entry) for entry in await kb.atriples(ids, extractor)]
+    return [_fact(entry) for entry in await kb.atriples(ids)]
 
 
-async def into_sentences(kb: KnowledgeBase, extractor: TripleExtractor, ids: Sequence[str]) -> list[Candidate]:
+async def into_sentences(kb: KnowledgeBase, ids: Sequence[str]) -> list[Candidate]:
     """Decompose passages into sentences (KiRAG-Sent), with the title for what their pronouns stand for."""
     return [
         _piece(f"{record['title']}: {sentence}", f"{record['title']}: {sentence}", record["id"], [position])
@@ -33,7 +32,7 @@ async def into_sentences(kb: KnowledgeBase, extractor: TripleExtractor, ids: Seq
     ]
 
 
-async def into_documents(kb: KnowledgeBase, extractor: TripleExtractor, ids: Sequence[str]) -> list[Candidate]:
+async def into_documents(kb: KnowledgeBase, ids: Sequence[str]) -> list[Candidate]:
     """Leave passages whole (KiRAG-Doc)."""
     return [
         _piece(
@@ -49,11 +48,11 @@ async def nearest_triples(kb: KnowledgeBase, queries: Sequence[str], most: int) 
     return list({triple_key(entry["triple"]): _fact(entry) for entry in chain.from_iterable(found)}.values())
 
 
-def all_knowledge(into: Decomposition, extractor: TripleExtractor) -> WholeGraph:
+def all_knowledge(into: Decomposition) -> WholeGraph:
     """Return a way to have all that passages decompose into, whatever the queries."""
 
     async def decompose(kb: KnowledgeBase, queries: Sequence[str], most: int) -> list[Candidate]:
-        return await into(kb, extractor, await kb.aids())
+        return await into(kb, await kb.aids())
 
     return decompose
 
@@ -94,12 +93,11 @@ class DecomposeKnowledge:
     """Decompose the retrieved passages; triples were read when the documents were added, or are read now and kept."""
 
     kb: KnowledgeBase
-    extractor: TripleExtractor
     into: Decomposition
 
     async def __call__(self, state: DecomposeInput) -> dict[str, Any]:
         """Return the pieces of knowledge, in the order of their passages, not scored yet."""
         ids = [passage["id"] for passage in state["retrieved"]]
-        knowledge = await self.into(self.kb, self.extractor, ids)
+        knowledge = await self.into(self.kb, ids)
         emit("decompose_knowledge", passages=len(ids), pieces=len(knowledge))
         return {"knowledge": knowledge}
