@@ -6,6 +6,7 @@ their sentences, or their passages.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Literal
 
 from langchain_core.language_models import BaseChatModel
@@ -129,7 +130,7 @@ def create_cirag(
     extractor = ModelExtractor(llm) if triples == "online" else kb.extractor
     graph.add_node("construct", Node(Construct(kb, extractor, _SELECT[ranking], DEFAULTS)))
     graph.add_node("integrate", Node(Integrate(integrator or llm, prompts.INTEGRATE, kb)))
-    graph.add_node("accumulate", Node(Accumulate(kb)))
+    graph.add_node("accumulate", Node(Accumulate(kb, partial(kb.atriples, extractor=extractor))))
     for name, level in zip(levels, granularities, strict=True):
         graph.add_node(name, Node(AnswerFrom(reader or llm, _PROMPTS[level], kb, level, _GATHER[level])))
     if "passages" in granularities:

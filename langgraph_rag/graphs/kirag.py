@@ -5,6 +5,7 @@ an aligner identify those that may continue the chain, and has a model complete 
 taken. The candidates of all steps rank the documents; a reader answers from the best of them.
 """
 
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -157,7 +158,7 @@ def create_kirag(
     else:
         construct = ConstructChain(constructor or llm, _PROMPTS[knowledge], _SHOWN[knowledge])
         graph.add_node("construct_chain", Node(construct))
-    graph.add_node("accumulate", Node(Accumulate(kb)))
+    graph.add_node("accumulate", Node(Accumulate(kb, partial(_INTO[knowledge], kb))))
     graph.add_node("rank_documents", Node(RankDocuments(_RANK[ranking])))
     graph.add_node("read_passages", Node(ReadPassages(reader or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS)))
     graph.add_node("find_support", Node(FindSupport(kb)))

@@ -1,17 +1,19 @@
-"""CIRAG's projection of core triples onto sentences and passages (Eqs. 3 and 4), added to what earlier steps found."""
+"""The sentences and passages that state what a step kept (CIRAG, Eqs. 3 and 4; KiRAG), after those of earlier steps."""
 
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from typing_extensions import TypedDict
 
+from langgraph_rag.matching import triple_key
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.records import Evidence, Triple
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
 class AccumulateInput(TypedDict):
-    """This step's core triples and the evidence so far."""
+    """What this step kept and the evidence so far."""
 
     step: int
     core: list[Triple]
@@ -20,29 +22,41 @@ class AccumulateInput(TypedDict):
 
 @dataclass(frozen=True)
 class Accumulate:
-    """Add to the evidence each core triple with every sentence that states it.
+    """Add to the evidence each piece of knowledge with every sentence that states it.
 
-    The paper's sets C, S and D are the distinct triples, sentences and passages of the evidence.
+    The paper's sets C, S and D are the distinct triples, sentences and passages of the evidence. `knowledge` returns
+    the pieces that passages hold now: a document that was updated since they were kept may have them in other places,
+    or no more.
     """
 
     kb: KnowledgeBase
+    knowledge: Callable[[Sequence[str]], Awaitable[Sequence[Triple]]]
 
     async def __call__(self, state: AccumulateInput) -> dict[str, Any]:
         """Return all evidence, in the order it was found."""
-        ids = [source["passage_id"] for entry in state["core"] for source in entry["sources"]]
+        ids = list(dict.fromkeys(source["passage_id"] for entry in state["core"] for source in entry["sources"]))
         passages = {record["id"]: record for record in await self.kb.apassages(ids)}
+        places = {
+            (_key(piece), source["passage_id"]): source["sentences"]
+            for piece in await self.knowledge(ids)
+            for source in piece["sources"]
+        }
         found = [
             Evidence(
                 triple=entry["triple"],
-                sentence=passages[source["passage_id"]]["sentences"][position],
-                passage_id=source["passage_id"],
-                title=passages[source["passage_id"]]["title"],
+                sentence=passages[id_]["sentences"][position],
+                passage_id=id_,
+                title=passages[id_]["title"],
                 step=state["step"],
             )
             for entry in state["core"]
-            for source in entry["sources"]
-            if source["passage_id"] in passages  # deleted since
-            for position in source["sentences"]
+            for id_ in (source["passage_id"] for source in entry["sources"])
+            for position in places.get((_key(entry), id_), [])
         ]
         emit("accumulate", step=state["step"], evidence=found)
         return {"evidence": [*state["evidence"], *found]}
+
+
+def _key(piece: Mapping[str, Any]) -> str:
+    """Return what a piece of knowledge is known by: the triple, or the text where it is none."""
+    return triple_key(piece["triple"]) or piece["text"]

@@ -16,12 +16,13 @@ import pytest
 from fakes import ArithmeticEmbeddings, ScriptedModel
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatResult
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 from pydantic import Field
 from savers import async_saver_at, database, saver_at
 
 from langgraph_rag import KnowledgeBase, create_par_rag
-from langgraph_rag.methods import METHODS
+from langgraph_rag.methods import METHODS, create
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.prompts.prompt import METADATA_KEY
 
@@ -221,6 +222,32 @@ def test_a_process_killed_for_good_is_followed_by_one_that_goes_on(
     assert len(log) == at
     assert told(result) == told(expected)
     assert Counter(log[:-1] + resumed.asked) == Counter(steady.asked)
+
+
+# --- what changed meanwhile -------------------------------------------------------------------------------------------
+def kept(prompt: str, values: Any) -> str:
+    """Keep what says who the producer was, be it a triple, a sentence or a document."""
+    shown = values["facts" if prompt == "integrate" else "candidates"]
+    pieces = [piece["title"] if isinstance(piece, dict) else piece for piece in shown if "Casper Holm" in str(piece)]
+    return json.dumps({"thought": "", "facts": pieces, "question": None, "chain": pieces[:1], "conclusion": ""})
+
+
+@pytest.mark.parametrize("name", ["cirag", "kirag", "kirag/sentences", "kirag/documents"])
+@pytest.mark.parametrize("before", ["", "The Salt Road is a film. The weather was bad. Nobody liked it. "])
+def test_of_a_document_updated_meanwhile_only_what_it_says_now_is_cited(
+    name: str, before: str, empty_kb: KnowledgeBase
+) -> None:
+    producer, film = "It was produced by Casper Holm.", {"id": "salt-road", "title": "The Salt Road"}
+    empty_kb.add([{**film, "text": f"The Salt Road is a 1968 drama film. {producer}"}], progress=False)
+    graph = create(name, ScriptedModel.of(kept), empty_kb).compile(checkpointer=InMemorySaver())
+    graph.invoke({"question": "Who produced The Salt Road?"}, THREAD, interrupt_before=["accumulate"])
+    assert graph.get_state(THREAD).values["core"]
+
+    empty_kb.update([{**film, "text": f"{before}{producer}"}], progress=False)
+    graph.invoke(None, THREAD, interrupt_after=["accumulate"])
+
+    cited = [entry["sentence"] for entry in graph.get_state(THREAD).values["evidence"]]
+    assert cited == ([] if name == "kirag/documents" else [producer])
 
 
 # --- plans and forks -------------------------------------------------------------------------------------------------
