@@ -25,7 +25,7 @@ LAYERS = [
         "tasks",
     },
     {"errors", "context", "refusals", "naming"},
-    {"prompts", "tools", "metering", "response_cache", "streaming"},
+    {"prompts", "tools", "metering", "response_cache", "streaming", "conclusions"},
     {"connections", "provider_errors", "transformers_model"},
     {"llm", "offline"},
     {"nodes", "models", "checkpoints"},

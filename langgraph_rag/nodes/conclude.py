@@ -1,7 +1,6 @@
 """Round a run off: the passages behind the answer, best first, filled up from the first retrieval and by meaning."""
 
 import asyncio
-import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -11,18 +10,17 @@ from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
+from langgraph_rag.conclusions import concluded
 from langgraph_rag.errors import EmbeddingsMismatchError
 from langgraph_rag.metering import stopped
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.answering import Answer
 from langgraph_rag.prompts.par_rag import PlanStep, Trajectory
 from langgraph_rag.records import LISTED, Evidence, ScoredPassage, TraceStep
-from langgraph_rag.refusals import UNANSWERABLE, is_refusal
+from langgraph_rag.refusals import UNANSWERABLE, is_refusal, states_refusal
 from langgraph_rag.streaming import show_answer
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.support import traced_back
-
-_CONCLUSION = re.compile(r".*\banswer is\b:?\s*(.+?)[.\s]*$", re.IGNORECASE | re.DOTALL)
 
 
 class ConcludeInput(TypedDict):
@@ -61,18 +59,16 @@ def by_turns(evidence: Sequence[Evidence]) -> list[str]:
     return list(dict.fromkeys(id_ for turn in zip_longest(*steps.values()) for id_ in turn if id_ is not None))
 
 
-def concluded(state: ConcludeInput) -> str:
-    """Return the answer that the last thought of the run gives ("So the answer is ..."), empty where it gives none."""
-    thought = next((step["thought"] for step in reversed(state["trace"]) if step["thought"]), "")
-    found = _CONCLUSION.match(thought)
-    return found[1] if found else ""
+def thought_last(state: ConcludeInput) -> str:
+    """Return the answer that the last thought of the run gives, empty where it gives none."""
+    return concluded(next((step["thought"] for step in reversed(state["trace"]) if step["thought"]), ""))
 
 
 def planned(state: ConcludeInput) -> str:
     """Return the answer to the last step of the plan, empty where it has none: what came before answers only a part."""
     last = len(state["plan"]) - 1
     answers = [found["answer"] for found in state["trajectories"] if found["place"] == last]
-    return next((answer for answer in reversed(answers) if not is_refusal(answer)), "")
+    return next((answer for answer in reversed(answers) if not states_refusal(answer)), "")
 
 
 @dataclass(frozen=True)
@@ -86,7 +82,7 @@ class Conclude:
 
     kb: KnowledgeBase
     gathered: Callable[[ConcludeInput], list[str]] = evidence_first
-    reached: Callable[[ConcludeInput], str] = concluded
+    reached: Callable[[ConcludeInput], str] = thought_last
 
     async def __call__(self, state: ConcludeInput) -> dict[str, Any]:
         """Return the answer, its evidence, and passages whose scores fall by place: 1, 1/2, 1/3, ..."""

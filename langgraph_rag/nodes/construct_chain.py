@@ -10,11 +10,12 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from typing_extensions import TypedDict
 
+from langgraph_rag.conclusions import concludes
 from langgraph_rag.llm import ask
 from langgraph_rag.matching import normalise, resolve, resolve_triples, triple_text
 from langgraph_rag.metering import count_dropped
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.prompts.kirag import ANSWER_MARK, ChainOfTexts, ChainOfTriples
+from langgraph_rag.prompts.kirag import ChainOfTexts, ChainOfTriples
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Candidate, TraceStep
 from langgraph_rag.tools.aligner import chain_query
@@ -121,4 +122,4 @@ def _tell(state: ConstructChainInput, conclusion: str, taken: str, refused: str)
 
 def _answers(conclusion: str, refused: str) -> bool:
     """Tell whether a chain is complete: an answer that rests on a refused piece rests on nothing."""
-    return not refused and ANSWER_MARK in conclusion.lower()
+    return not refused and concludes(conclusion)

@@ -1,13 +1,13 @@
 """IRCoT's reasoning step (Trivedi et al. 2023): one more sentence, which is also the next query."""
 
 import asyncio
-import re
 from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from typing_extensions import TypedDict
 
+from langgraph_rag.conclusions import concludes
 from langgraph_rag.context import Settings, context
 from langgraph_rag.llm import ask
 from langgraph_rag.matching import normalise
@@ -18,8 +18,6 @@ from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import ScoredPassage, TraceStep
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.text import text_pipeline
-
-_CONCLUDES = re.compile(r"\banswer is\b", re.IGNORECASE)
 
 
 class ThinkInput(TypedDict):
@@ -50,7 +48,7 @@ class Think:
         sentences = await asyncio.to_thread(text_pipeline().sentences, reply.sentence)
         thought = sentences[0] if sentences else ""
         repeats = normalise(thought) in {"", *map(normalise, state["thoughts"])}
-        following = "" if repeats or _CONCLUDES.search(thought) else thought
+        following = "" if repeats or concludes(thought) else thought
         emit("think", step=state["step"], thought=thought, goes_on=bool(following))
         step = TraceStep(
             step=state["step"], query=state["query"], thought=thought, core_triples=[], next_question=following

@@ -3,9 +3,6 @@
 from langgraph_rag.prompts.answering import titled_texts
 from langgraph_rag.prompts.prompt import Prompt, PromptReply, TripleReply, triple_lines
 
-ANSWER_MARK = "the answer is"
-"""What a conclusion holds where the chain is complete (section 3.2)."""
-
 
 class ChainOfTriples(PromptReply):
     """The rest of a chain, its facts in order, and what the whole chain comes to."""

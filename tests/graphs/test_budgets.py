@@ -19,7 +19,7 @@ from langgraph_rag.errors import BudgetReachedError, ModelCallError
 from langgraph_rag.llm import ask
 from langgraph_rag.metering import Meter, divided, metered
 from langgraph_rag.methods import METHODS
-from langgraph_rag.nodes.conclude import concluded, planned
+from langgraph_rag.nodes.conclude import planned, thought_last
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.prompts.cirag import FIND_ENTITIES
 from langgraph_rag.records import TraceStep, Usage, add_usage, no_usage
@@ -163,11 +163,19 @@ def step(thought: str) -> TraceStep:
         (["So the answer is St. Louis.", ""], "St. Louis"),  # the last thought was not asked for any more
         (["So the answer is Norway.", "Where she was born is missing."], ""),
         (["The answer is not Oslo. So the answer is Bergen"], "Bergen"),
+        (["She was born in Bergen, so the answer is Norway."], "Norway"),
+        (["So the answer is Missing."], "Missing"),  # a film
+        (["So the answer is: unknown."], ""),
+        (["So the answer is not known yet."], ""),
+        (["The answer is still missing."], ""),
+        (["Who produced it: the answer is still missing."], ""),
+        (["Nothing is known yet; I have to look up what the answer is."], ""),
+        (["Whether the answer is Bergen has to be looked up."], ""),
         ([], ""),
     ],
 )
 def test_the_last_thought_counts(thoughts: list[str], answer: str) -> None:
-    assert concluded(cast(Any, {"trace": [step(thought) for thought in thoughts]})) == answer
+    assert thought_last(cast(Any, {"trace": [step(thought) for thought in thoughts]})) == answer
 
 
 @pytest.mark.parametrize(
@@ -177,6 +185,7 @@ def test_the_last_thought_counts(thoughts: list[str], answer: str) -> None:
         ([(0, "Ada Moss."), (1, "She was born in Norway.")], "She was born in Norway."),
         ([(1, "She was born in Norway."), (1, "unknown")], "She was born in Norway."),
         ([(1, "unknown")], ""),
+        ([(1, "Where she was born is unknown.")], ""),
     ],
 )
 def test_only_the_last_step_of_a_plan_answers_the_question(found: list[tuple[int, str]], answer: str) -> None:
