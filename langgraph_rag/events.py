@@ -159,14 +159,21 @@ class KnowledgeDecomposed(_Event):
     """How many pieces."""
 
 
-class CandidatesIdentified(_Step):
+class _Identified(_Step):
+    query: Annotated[str, Field(description="The question with the chain so far.")]
+    candidates: Annotated[int, Field(description="How many pieces the constructor is shown.")]
+
+
+class CandidatesIdentified(_Identified):
     """The aligner chose the pieces that may continue the chain."""
 
     node: Literal["identify_candidates"]
-    query: str
-    """The question with the chain so far."""
-    candidates: int
-    """How many pieces the constructor is shown."""
+
+
+class IdentifiedInWholeGraph(_Identified):
+    """The aligner chose those pieces out of the whole knowledge base (ablation without retriever)."""
+
+    node: Literal["identify_in_whole_graph"]
 
 
 class ChainConstructed(_Step):
@@ -461,6 +468,7 @@ Event = Annotated[
     | AnsweredFromPassages
     | KnowledgeDecomposed
     | CandidatesIdentified
+    | IdentifiedInWholeGraph
     | ChainConstructed
     | DocumentsRanked
     | Thought

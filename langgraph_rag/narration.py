@@ -72,6 +72,10 @@ def _decompose_knowledge(event: Event) -> str:
     return f"  weighed   {event['pieces']} pieces of knowledge"
 
 
+def _identify_in_whole_graph(event: Event) -> str:
+    return f"Step {event['step']}: {event['query']}\n  picked    {event['candidates']} pieces of all knowledge"
+
+
 def _construct_chain(event: Event) -> str:
     taken = f"\n  chain     {event['taken']}" if event["taken"] else ""
     refused = f"\n  refused   {event['refused']}" if event["refused"] else ""
@@ -148,6 +152,7 @@ _TELL = {
     "refine": _refine,
     "answer_from_trajectories": _answer,
     "decompose_knowledge": _decompose_knowledge,
+    "identify_in_whole_graph": _identify_in_whole_graph,
     "construct_chain": _construct_chain,
     "think": _think,
     "read_passages": _read_passages,

@@ -50,6 +50,15 @@ def test_each_node_that_has_run_has_sent_one_event_of_the_schema(name: str, samp
         assert events[-1]["node"] == "conclude"
 
 
+@pytest.mark.parametrize("name", named("ablations"))
+def test_the_story_of_a_run_begins_each_step_with_its_number(name: str, sample_kb: KnowledgeBase) -> None:
+    graph = create(name, OfflineModel(), sample_kb).compile()
+
+    told = [narrate(event) for event in graph.stream({"question": QUESTIONS[0]}, stream_mode="custom")]
+
+    assert any(line.startswith("Step 1: ") for line in told)
+
+
 @pytest.mark.parametrize("name", sorted(METHODS))
 def test_every_node_has_a_kind_of_event(name: str, sample_kb: KnowledgeBase) -> None:
     nodes = METHODS[name].create(OfflineModel(), sample_kb).nodes

@@ -141,18 +141,23 @@ def create_kirag(
 
     graph = Machine(KiragState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
     graph.add_node("receive_question", Node(ReceiveQuestion(kb, KiragState)))
-    scored_by = _aligner(aligner, kb, remembered=knowledge == "triples")
     if retriever == "none":
-        own = aligner is None and knowledge == "triples"
-        whole = nearest_triples if own else all_knowledge(_INTO[knowledge])
-        everything = IdentifyInWholeGraph(kb, whole, scored_by, DEFAULTS)
-        graph.add_node("identify_candidates", Node(everything))
+        first = identify = "identify_in_whole_graph"
+        scored_by = _aligner(aligner, kb, knowledge)
+        whole = nearest_triples if isinstance(scored_by, OwnAligner) else all_knowledge(_INTO[knowledge])
         graph.add_node("look_up_question", Node(LookUpQuestion(kb)))
+        graph.add_node(identify, Node(IdentifyInWholeGraph(kb, whole, scored_by, DEFAULTS)))
+        graph.add_edge("receive_question", "look_up_question")
+        graph.add_edge("look_up_question", identify)
     else:
+        first, identify = "retrieve", "identify_candidates"
+        chosen = TakeAll() if aligner == "none" else IdentifyCandidates(_aligner(aligner, kb, knowledge), DEFAULTS)
         graph.add_node("retrieve", Node(Retrieve(kb)))
         graph.add_node("decompose_knowledge", Node(DecomposeKnowledge(kb, _INTO[knowledge])))
-        identify = TakeAll() if aligner == "none" else IdentifyCandidates(scored_by, DEFAULTS)
-        graph.add_node("identify_candidates", Node(identify))
+        graph.add_node(identify, Node(chosen))
+        graph.add_edge("receive_question", "retrieve")
+        graph.add_edge("retrieve", "decompose_knowledge")
+        graph.add_edge("decompose_knowledge", identify)
     if isinstance(constructor, str):
         graph.add_node("construct_chain", Node(TakeBest()))
     else:
@@ -164,16 +169,8 @@ def create_kirag(
     graph.add_node("find_support", Node(FindSupport(kb)))
     graph.add_node("conclude", Node(Conclude(kb, as_ranked)))
 
-    first = "identify_candidates" if retriever == "none" else "retrieve"
     graph.add_edge(START, "receive_question")
-    if retriever == "none":
-        graph.add_edge("receive_question", "look_up_question")
-        graph.add_edge("look_up_question", first)
-    else:
-        graph.add_edge("receive_question", first)
-        graph.add_edge("retrieve", "decompose_knowledge")
-        graph.add_edge("decompose_knowledge", "identify_candidates")
-    graph.add_conditional_edges("identify_candidates", Choice(after_identify), ["construct_chain", "rank_documents"])
+    graph.add_conditional_edges(identify, Choice(after_identify), ["construct_chain", "rank_documents"])
     graph.add_conditional_edges(
         "construct_chain", Choice(after_construct), ["construct_chain", "accumulate", "rank_documents"]
     )
@@ -187,8 +184,8 @@ def create_kirag(
     return graph
 
 
-def _aligner(given: Embeddings | str | Path | None, kb: KnowledgeBase, *, remembered: bool) -> Aligner:
-    """Return the aligner; the knowledge base's own one keeps the vectors of triples there where it is to."""
-    if given is None or given == "none":
-        return OwnAligner(kb) if remembered else BiEncoder(kb.embeddings, each_link)
+def _aligner(given: Embeddings | str | Path | None, kb: KnowledgeBase, knowledge: str) -> Aligner:
+    """Return the aligner; the knowledge base's own one keeps the vectors of triples there."""
+    if given is None:
+        return OwnAligner(kb) if knowledge == "triples" else BiEncoder(kb.embeddings, each_link)
     return BiEncoder(load_embeddings(str(given)) if isinstance(given, str | Path) else given)

@@ -37,7 +37,8 @@ class IdentifyCandidates:
     async def __call__(self, state: IdentifyInput) -> dict[str, Any]:
         """Return the candidates, best first, and each passage's best score over all steps."""
         fresh = _unused(state["knowledge"], state["chain"])
-        return _identified(state, await _aligned(self.aligner, state, fresh, context(self.defaults).max_candidates))
+        best = await _aligned(self.aligner, state, fresh, context(self.defaults).max_candidates)
+        return _identified("identify_candidates", state, best)
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,8 @@ class IdentifyInWholeGraph:
         queries = each_link(state["question"], state["chain"])
         knowledge = await self.knowledge(self.kb, queries, most + len(state["chain"]))
         best = await _aligned(self.aligner, state, _unused(knowledge, state["chain"]), most)
-        return {**_identified(IdentifyInput(**{**state, "step": step}), best), "step": step}
+        begun = IdentifyInput(**{**state, "step": step})
+        return {**_identified("identify_in_whole_graph", begun, best), "step": step}
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ class TakeAll:
             max(1 / places.get(source["passage_id"], len(places) + 1) for source in candidate["sources"])
             for candidate in fresh
         ]
-        return _identified(state, _best(fresh, scores, None))
+        return _identified("identify_candidates", state, _best(fresh, scores, None))
 
 
 def _unused(knowledge: list[Candidate], chain: list[Candidate]) -> list[Candidate]:
@@ -91,12 +93,12 @@ def _best(knowledge: list[Candidate], scores: list[float], most: int | None) -> 
     return [Candidate(**{**knowledge[position], "score": scores[position]}) for position in order[:most]]
 
 
-def _identified(state: IdentifyInput, candidates: list[Candidate]) -> dict[str, Any]:
+def _identified(node: str, state: IdentifyInput, candidates: list[Candidate]) -> dict[str, Any]:
     best = dict(state["scores"])
     for candidate in candidates:
         for source in candidate["sources"]:
             best[source["passage_id"]] = max(candidate["score"], best.get(source["passage_id"], -1.0))
-    emit("identify_candidates", step=state["step"], query=state["query"], candidates=len(candidates))
+    emit(node, step=state["step"], query=state["query"], candidates=len(candidates))
     shown = _named_apart(candidates, state["chain"])
     # every checkpoint holds the whole state: what no later node reads would be written with each of them
     return {"candidates": shown, "scores": best, "refused": [], "knowledge": []}

@@ -268,7 +268,7 @@ def test_without_any_triple_the_reader_gets_the_first_retrieval(tmp_path: Path, 
     with KnowledgeBase.open(tmp_path / "bare", ArithmeticEmbeddings(), extractor=TableExtractor({})) as kb:
         kb.add(DOCUMENTS, progress=False)
         model = ScriptedModel.of([say("35,124")])
-        found = STEP[:3] if retriever == "passages" else ["look_up_question", "identify_candidates"]
+        found = STEP[:3] if retriever == "passages" else ["look_up_question", "identify_in_whole_graph"]
 
         nodes, result = visit(kb, model, {"top_k": 2}, retriever=retriever)
 
@@ -324,7 +324,7 @@ def test_without_retriever_the_aligner_searches_all_triples(places: KnowledgeBas
 
     nodes, result = visit(places, model, {"top_k": 1}, retriever="none")
 
-    assert nodes[:4] == ["receive_question", "look_up_question", "identify_candidates", "construct_chain"]
+    assert nodes[:4] == ["receive_question", "look_up_question", "identify_in_whole_graph", "construct_chain"]
     assert not {"retrieve", "decompose_knowledge"} & set(nodes)
     assert len(values(model, "construct_chain")[0]["candidates"]) == sum(map(len, TRIPLES.values()))
     assert (result["answer"], [step["step"] for step in result["trace"]]) == ("35,124", [1, 2, 3])
