@@ -1,6 +1,5 @@
 """KiRAG's knowledge decomposition (section 3.2): documents become triples, or, for its variants, other units."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -12,6 +11,7 @@ from langgraph_rag.matching import triple_key, triple_text
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.answering import TitledText
 from langgraph_rag.records import Candidate, ScoredPassage, Source, Triple
+from langgraph_rag.tasks import gather
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 Decomposition = Callable[[KnowledgeBase, Sequence[str]], Awaitable[list[Candidate]]]
@@ -44,7 +44,7 @@ async def into_documents(kb: KnowledgeBase, ids: Sequence[str]) -> list[Candidat
 
 async def nearest_triples(kb: KnowledgeBase, queries: Sequence[str], most: int) -> list[Candidate]:
     """Return the triples of the whole knowledge base that are nearest to each of some queries."""
-    found = await asyncio.gather(*(kb.asearch_triples(query, most) for query in queries))
+    found = await gather(kb.asearch_triples(query, most) for query in queries)
     return list({triple_key(entry["triple"]): _fact(entry) for entry in chain.from_iterable(found)}.values())
 
 

@@ -1,6 +1,5 @@
 """PAR RAG's fine-grained retrieval (sections 3.3 and 3.6): with the interim answer, by vectors and by the graph."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ from langgraph_rag.context import Settings, context
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.records import Evidence, Record, Triple
 from langgraph_rag.refusals import states_refusal
+from langgraph_rag.tasks import gather
 from langgraph_rag.tools.fusion import fuse
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.spans import spot
@@ -44,9 +44,11 @@ class RetrieveFinely:
         settings, question, answer = context(self.defaults), state["query"], state["interim"]
         both, most = f"{question} {answer}", settings.max_candidates or 0
         names = any(span.kind == "name" for span in spot(answer)) and not states_refusal(answer)
-        by_meaning, by_graph = await asyncio.gather(
-            self.kb.asearch(answer if names else both, settings.top_k, by=settings.search),
-            self.kb.anear_entities([question, answer], settings.top_k),
+        by_meaning, by_graph = await gather(
+            [
+                self.kb.asearch(answer if names else both, settings.top_k, by=settings.search),
+                self.kb.anear_entities([question, answer], settings.top_k),
+            ]
         )
         found = [passage["id"] for passage in fuse([by_meaning, by_graph], settings.top_k)]
         ids = list(dict.fromkeys([*(evidence["passage_id"] for evidence in state["cited"]), *found]))

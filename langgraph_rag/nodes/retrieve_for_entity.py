@@ -1,6 +1,5 @@
 """DualRAG's retrieval for one entity (Eqs. 6 to 8): recall for each query, bring together, rerank."""
 
-import asyncio
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +10,7 @@ from langgraph_rag.context import context
 from langgraph_rag.nodes.identify_entities import Demand
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.records import LISTED, ScoredPassage
+from langgraph_rag.tasks import gather
 from langgraph_rag.tools.fusion import fuse
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.reranker import rerank
@@ -49,9 +49,7 @@ class RetrieveForEntity:
     async def __call__(self, demand: EntityDemand) -> dict[str, Any]:
         """Return one finding, to be gathered with those of the other entities."""
         settings, queries = context(), demand["queries"]
-        lists = await asyncio.gather(
-            *(self.kb.asearch(query, settings.recall_k, by=settings.search) for query in queries)
-        )
+        lists = await gather(self.kb.asearch(query, settings.recall_k, by=settings.search) for query in queries)
         recalled = fuse(lists, sum(map(len, lists)))
         records = await self.kb.apassages([passage["id"] for passage in recalled])
         most = settings.top_k

@@ -8,6 +8,7 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from langgraph_rag.records import Candidate
+from langgraph_rag.tasks import gather
 from langgraph_rag.tools.embeddings import embed_queries, embed_texts
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.vectors import Matrix
@@ -50,7 +51,7 @@ class OwnAligner:
     async def score(self, question: str, chain: Sequence[Candidate], knowledge: Sequence[Candidate]) -> list[float]:
         """Return each triple's highest cosine with the question alone or with a link of the chain."""
         triples = [candidate["triple"] for candidate in knowledge]
-        cosines = await asyncio.gather(*(self._kb.rank(query, triples) for query in each_link(question, chain)))
+        cosines = await gather(self._kb.rank(query, triples) for query in each_link(question, chain))
         return [max(of_one) for of_one in zip(*cosines, strict=True)]
 
 

@@ -1,5 +1,6 @@
 """DualRAG on scripted models: the case study of its paper (appendix E, table 7), its loop, its outline, its options."""
 
+import asyncio
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -507,3 +508,25 @@ def test_a_passage_deleted_while_the_question_runs_does_no_harm(films: Knowledge
 
     assert result["answer"] == VIAJE
     assert "pawn" not in {entry["passage_id"] for entry in result["evidence"]}
+
+
+async def test_where_one_search_fails_the_others_are_called_off(
+    films: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[str] = []
+
+    async def asearch(query: str, *rest: Any, **options: Any) -> Any:
+        if query == "fails":
+            raise OSError("the line is dead")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(query)
+
+    monkeypatch.setattr(films, "asearch", asearch)
+    model = ScriptedModel.of(Actor([think("Film is unknown.")], [look_up(Film=["takes time", "fails"])]))
+
+    with pytest.raises(OSError, match="the line is dead"):
+        await create_dualrag(model, films).compile().ainvoke({"question": QUESTION})
+
+    assert ended == ["takes time"]
