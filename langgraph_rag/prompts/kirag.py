@@ -1,7 +1,7 @@
 """Prompts of KiRAG (Fang et al. 2025): the constructor completes a chain of triples, sentences or documents (A.2)."""
 
 from langgraph_rag.prompts.answering import titled_texts
-from langgraph_rag.prompts.prompt import Prompt, PromptReply, TripleReply, triple_lines
+from langgraph_rag.prompts.prompt import Prompt, PromptReply, Reply, Show, TripleReply, triple_lines
 
 
 class ChainOfTriples(PromptReply):
@@ -27,7 +27,7 @@ def text_lines(texts: list[str]) -> str:
     return "\n".join(texts) or "(none)"
 
 
-def refusals(refused: list[str]) -> str:
+def refused_text(refused: list[str]) -> str:
     """Show what the constructor proposed that was not there, or that it proposed nothing (empty texts)."""
     if not refused:
         return ""
@@ -58,14 +58,32 @@ short sentence
 
 _QUESTION = "Question: In which country was the architect of Mill Bridge born?"
 
-CONSTRUCT_CHAIN = Prompt(
+
+def _constructing(
+    *, name: str, items: str, given: str, copy: str, examples: str, reply: type[Reply], shown: Show
+) -> Prompt[Reply]:
+    """Return the prompt that builds chains of such items; `shown` puts them into words."""
+    return Prompt(
+        name=name,
+        instructions=_CONSTRUCT.format(items=items, given=given, copy=copy, examples=examples),
+        request=f"{items.capitalize()}:\n{{candidates}}\n\nQuestion: {{question}}\nChain so far:\n{{chain}}{{refused}}",
+        reply=reply,
+        shortens="candidates",
+        show={
+            "candidates": shown,
+            "chain": lambda chain: shown(chain) if chain else "(empty)",
+            "refused": refused_text,
+        },
+    )
+
+
+CONSTRUCT_CHAIN = _constructing(
     name="construct_chain",
-    instructions=_CONSTRUCT.format(
-        items="facts",
-        given="A fact is a triple [head, relation, tail]; they were extracted automatically and some are clipped or "
-        "garbled. ",
-        copy=", copied unchanged from the list",
-        examples=f"""\
+    items="facts",
+    given="A fact is a triple [head, relation, tail]; they were extracted automatically and some are clipped or "
+    "garbled. ",
+    copy=", copied unchanged from the list",
+    examples=f"""\
 Example of a first step
 Facts:
 ["Mill", "is", "town"]
@@ -97,24 +115,16 @@ Chain so far:
 ["Mill Bridge", "designed by", "Ada Moss"]
 ["Ada Moss", "born in", "Bergen, Norway"]
 Reply: {{"chain": [], "conclusion": "So the answer is Norway."}}""",
-    ),
-    request="Facts:\n{candidates}\n\nQuestion: {question}\nChain so far:\n{chain}{refused}",
     reply=ChainOfTriples,
-    shortens="candidates",
-    show={
-        "candidates": triple_lines,
-        "chain": lambda chain: triple_lines(chain) if chain else "(empty)",
-        "refused": refusals,
-    },
+    shown=triple_lines,
 )
 
-CONSTRUCT_CHAIN_OF_SENTENCES = Prompt(
+CONSTRUCT_CHAIN_OF_SENTENCES = _constructing(
     name="construct_chain_of_sentences",
-    instructions=_CONSTRUCT.format(
-        items="sentences",
-        given="Each sentence stands behind the title of its document. ",
-        copy=", copied unchanged with the titles before them",
-        examples=f"""\
+    items="sentences",
+    given="Each sentence stands behind the title of its document. ",
+    copy=", copied unchanged with the titles before them",
+    examples=f"""\
 Example of a first step
 Sentences:
 Mill: Mill is a town in Norway.
@@ -134,24 +144,16 @@ Chain so far:
 Mill Bridge: It was designed by Ada Moss.
 Ada Moss: She was born in Bergen, Norway.
 Reply: {{"chain": [], "conclusion": "So the answer is Norway."}}""",
-    ),
-    request="Sentences:\n{candidates}\n\nQuestion: {question}\nChain so far:\n{chain}{refused}",
     reply=ChainOfTexts,
-    shortens="candidates",
-    show={
-        "candidates": text_lines,
-        "chain": lambda chain: text_lines(chain) if chain else "(empty)",
-        "refused": refusals,
-    },
+    shown=text_lines,
 )
 
-CONSTRUCT_CHAIN_OF_DOCUMENTS = Prompt(
+CONSTRUCT_CHAIN_OF_DOCUMENTS = _constructing(
     name="construct_chain_of_documents",
-    instructions=_CONSTRUCT.format(
-        items="documents",
-        given="",
-        copy=", each named by its title, copied unchanged",
-        examples=f"""\
+    items="documents",
+    given="",
+    copy=", each named by its title, copied unchanged",
+    examples=f"""\
 Example of a first step
 Documents:
 Title: Mill
@@ -178,13 +180,6 @@ It was designed by Ada Moss.
 Title: Ada Moss
 She was born in Bergen, Norway.
 Reply: {{"chain": [], "conclusion": "So the answer is Norway."}}""",
-    ),
-    request="Documents:\n{candidates}\n\nQuestion: {question}\nChain so far:\n{chain}{refused}",
     reply=ChainOfTexts,
-    shortens="candidates",
-    show={
-        "candidates": titled_texts,
-        "chain": lambda chain: titled_texts(chain) if chain else "(empty)",
-        "refused": refusals,
-    },
+    shown=titled_texts,
 )
