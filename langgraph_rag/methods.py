@@ -15,6 +15,7 @@ from langgraph_rag.graphs.kirag import create_kirag
 from langgraph_rag.graphs.mgranrag import create_mgranrag
 from langgraph_rag.graphs.native_rag import create_native_rag
 from langgraph_rag.graphs.par_rag import create_par_rag
+from langgraph_rag.naming import expect_name
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 Graph = StateGraph[Any, Any, Any, Any]
@@ -107,13 +108,8 @@ def create(name: str, llm: BaseChatModel, kb: KnowledgeBase) -> Graph:
     Raises:
         UnknownNameError: when there is no such method or ablation.
     """
-    method, _, ablation = name.partition("/")
-    if method not in METHODS:
-        raise UnknownNameError("method", name, list(METHODS))
-    ablations = METHODS[method].ablations
-    if ablation and ablation not in ablations:
-        raise UnknownNameError(f"ablation of {method}", ablation, list(ablations))
-    return METHODS[method].create(llm, kb, **(ablations[ablation] if ablation else {}))
+    method, options = _found(name)
+    return method.create(llm, kb, **options)
 
 
 def named(names: str) -> list[str]:
@@ -129,11 +125,20 @@ def named(names: str) -> list[str]:
         elif name == "ablations":
             chosen |= {full: None for method in METHODS for full in with_ablations(method)}
         else:
-            method = name.partition("/")[0]
-            if name not in (with_ablations(method) if method in METHODS else []):
-                raise UnknownNameError("method", name, [*METHODS, "all", "ablations"])
+            _found(name, "all", "ablations")
             chosen[name] = None
     return list(chosen)
+
+
+def _found(name: str, *others: str) -> tuple[Method, Mapping[str, Any]]:
+    """Return the method that a name is of and the options of its ablation; `others` are what could be named as well."""
+    method, slash, ablation = name.partition("/")
+    if method not in METHODS:
+        raise UnknownNameError("method", method, [*METHODS, *others])
+    ablations = METHODS[method].ablations
+    if slash:
+        expect_name(f"ablation of {method}", ablation, ablations)
+    return METHODS[method], ablations[ablation] if slash else {}
 
 
 def with_ablations(method: str) -> list[str]:

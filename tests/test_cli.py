@@ -1033,6 +1033,11 @@ def test_bad_documents_leave_a_knowledge_base_as_it_was(
         (["ask"], "Missing argument"),
         (["eval", "--questions", "nowhere.jsonl", "--out", "out"], "nowhere.jsonl: expected a file of questions"),
         (["eval", "--questions", CORPUS_QUESTIONS, "--out", "out", "--method", "cirag,crag"], "unknown method 'crag'"),
+        (
+            ["eval", "--questions", CORPUS_QUESTIONS, "--out", "out", "--method", "cirag/only-tripels"],
+            "unknown ablation of cirag 'only-tripels': expected one of without-reranker, ",
+        ),
+        (["eval", "--questions", CORPUS_QUESTIONS, "--out", "out", "--method", "all/x"], "unknown method 'all': "),
         (["eval", "--questions", CORPUS_QUESTIONS, "--out", "out", "--model", "gpt"], "unknown model 'gpt'"),
         (["eval", "--questions", CORPUS_QUESTIONS, "--out", CORPUS_QUESTIONS], "expected a folder that can be written"),
         (["index", ""], "Invalid value for 'sources': expected a file or a folder, got ''"),

@@ -6,8 +6,8 @@ import typer
 
 from langgraph_rag.chat import serve
 from langgraph_rag.cli.options import Cache, EmbeddingsName, KbFolder, MethodName, ModelName, embedder
-from langgraph_rag.errors import UnknownNameError
 from langgraph_rag.methods import METHODS
+from langgraph_rag.naming import expect_name
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
@@ -33,8 +33,7 @@ def chat(
     browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
 ) -> None:
     """Serve a chat page: ask, watch the steps, look into the evidence, add documents."""
-    if method_name not in METHODS:
-        raise UnknownNameError("method", method_name, list(METHODS))
+    expect_name("method", method_name, METHODS)
     with KnowledgeBase.open(kb, embedder(embeddings), read_only=not upload) as base:
         serve(
             base,

@@ -13,8 +13,8 @@ from langchain_core.language_models import BaseChatModel
 from langgraph.graph import END, START, StateGraph
 
 from langgraph_rag.context import Context, Settings, context
-from langgraph_rag.errors import UnknownNameError
 from langgraph_rag.machine import Machine
+from langgraph_rag.naming import expect_name
 from langgraph_rag.nodes.accumulate import Accumulate
 from langgraph_rag.nodes.cascade_generate import (
     AnswerFrom,
@@ -114,12 +114,10 @@ def create_cirag(
         UnknownNameError: when an option has no such value.
         ValueError: when there is no level of granularity, or one twice.
     """
-    for kind, given, known in (("ranking", ranking, _SELECT), ("triples", triples, ("offline", "online"))):
-        if given not in known:
-            raise UnknownNameError(kind, given, list(known))
+    expect_name("ranking", ranking, _SELECT)
+    expect_name("triples", triples, ("offline", "online"))
     for level in granularities:
-        if level not in _PROMPTS:
-            raise UnknownNameError("granularity", level, list(_PROMPTS))
+        expect_name("granularity", level, _PROMPTS)
     if not granularities or len(set(granularities)) < len(granularities):
         raise ValueError(f"granularities must name at least one level and none twice, got {list(granularities)}")
 

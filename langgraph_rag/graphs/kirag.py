@@ -15,8 +15,8 @@ from langgraph.graph import END, START, StateGraph
 
 from langgraph_rag.arguments import expect
 from langgraph_rag.context import Context, Settings, context
-from langgraph_rag.errors import UnknownNameError
 from langgraph_rag.machine import Machine
+from langgraph_rag.naming import expect_name
 from langgraph_rag.nodes.accumulate import Accumulate
 from langgraph_rag.nodes.conclude import Conclude, as_ranked
 from langgraph_rag.nodes.construct_chain import ConstructChain, TakeBest
@@ -125,17 +125,13 @@ def create_kirag(
         UnknownNameError: when an option has no such value.
         ValueError: when the retriever and the aligner are both left out.
     """
-    for kind, given, known in (
-        ("retriever", retriever, ("passages", "none")),
-        ("knowledge", knowledge, _INTO),
-        ("ranking", ranking, _RANK),
-    ):
-        if given not in known:
-            raise UnknownNameError(kind, given, list(known))
+    expect_name("retriever", retriever, ("passages", "none"))
+    expect_name("knowledge", knowledge, _INTO)
+    expect_name("ranking", ranking, _RANK)
     hint = "load_embeddings(NAME) returns one"
     expect(Embeddings | str | Path | None, aligner, "an aligner (LangChain Embeddings)", hint)
-    if isinstance(constructor, str) and constructor != "none":
-        raise UnknownNameError("constructor", constructor, ["none"])
+    if isinstance(constructor, str):
+        expect_name("constructor", constructor, ("none",))
     if retriever == "none" and aligner == "none":
         raise ValueError("without a retriever there must be an aligner, got none of both")
 

@@ -11,8 +11,8 @@ from langchain_core.language_models import BaseChatModel
 from langgraph.graph import END, START, StateGraph
 
 from langgraph_rag.context import Context, Settings, context
-from langgraph_rag.errors import UnknownNameError
 from langgraph_rag.machine import Machine
+from langgraph_rag.naming import expect_name
 from langgraph_rag.nodes.align_phrases import AlignPhrases
 from langgraph_rag.nodes.augment_query import AugmentQuery, with_evidence, with_subqueries
 from langgraph_rag.nodes.calibrate import Calibrate
@@ -86,9 +86,8 @@ def create_mgranrag(
     Raises:
         UnknownNameError: when an option has no such value.
     """
-    for kind, given, known in (("weights", weights, list(_WEIGHTS)), ("parts", parts, list(_PARTS))):
-        if given not in known:
-            raise UnknownNameError(kind, given, known)
+    expect_name("weights", weights, _WEIGHTS)
+    expect_name("parts", parts, _PARTS)
 
     graph = Machine(MgranragState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
     graph.add_node("receive_question", Node(ReceiveQuestion(kb, MgranragState)))

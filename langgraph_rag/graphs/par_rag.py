@@ -11,8 +11,8 @@ from langchain_core.language_models import BaseChatModel
 from langgraph.graph import END, START, StateGraph
 
 from langgraph_rag.context import Context, Settings
-from langgraph_rag.errors import UnknownNameError
 from langgraph_rag.machine import Machine
+from langgraph_rag.naming import expect_name
 from langgraph_rag.nodes.act import Act
 from langgraph_rag.nodes.answer_from_trajectories import AnswerFromTrajectories
 from langgraph_rag.nodes.approve_plan import ApprovePlan
@@ -106,8 +106,7 @@ def create_par_rag(
     Raises:
         UnknownNameError: when an option has no such value.
     """
-    if refine_with not in _FOUND:
-        raise UnknownNameError("refine_with", refine_with, list(_FOUND))
+    expect_name("refine_with", refine_with, _FOUND)
     found = _FOUND[refine_with]
 
     def after_record(state: ParRagState) -> Literal["retrieve", "recall", "refine", "answer_from_trajectories"]:

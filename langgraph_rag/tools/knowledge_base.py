@@ -26,9 +26,8 @@ from langgraph_rag.errors import (
     EmbeddingsMismatchError,
     EmptyKnowledgeBaseError,
     KnowledgeBaseError,
-    UnknownNameError,
 )
-from langgraph_rag.naming import first_few
+from langgraph_rag.naming import expect_name, first_few
 from langgraph_rag.records import FoundPassage, Passage, Record, ScoredPassage, Triple
 from langgraph_rag.tools.coalescer import Coalescer
 from langgraph_rag.tools.derived_graphs import DerivedGraphs
@@ -406,8 +405,7 @@ class KnowledgeBase:
         Raises:
             EmptyKnowledgeBaseError: when the knowledge base holds nothing.
         """
-        if by not in SEARCHES:
-            raise UnknownNameError("search", by, list(SEARCHES))
+        expect_name("search", by, SEARCHES)
         _check_query(query)
         expect_count(k, "k")
         self._check_open()
