@@ -3,8 +3,12 @@
 import difflib
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import lru_cache
+from typing import TypeVar
+
+T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
 
 WORD = re.compile(r"\w+")
 _NOT_WORD = re.compile(r"[\W_]+")
@@ -35,6 +39,14 @@ def triple_key(triple: Sequence[str]) -> str:
 def triple_text(triple: Sequence[str]) -> str:
     """Return a triple as words, the form that is embedded."""
     return " ".join(triple)
+
+
+def first_of_each(items: Iterable[T], key: Callable[[T], K]) -> dict[K, T]:
+    """Return, in order, the first of all items that count as one because they have the same key."""
+    found: dict[K, T] = {}
+    for item in items:
+        found.setdefault(key(item), item)
+    return found
 
 
 def resolve(returned: Sequence[str], given: Sequence[str]) -> tuple[list[int], int]:

@@ -1,5 +1,6 @@
 """Plain, JSON-like data: what the knowledge base stores, what graph states hold, what callers receive."""
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal, NotRequired, TypeVar
 
 from typing_extensions import TypedDict
@@ -33,6 +34,11 @@ class ScoredPassage(TypedDict):
 
     id: str
     score: float
+
+
+def by_place(ids: Iterable[str]) -> list[ScoredPassage]:
+    """Score passages by their place alone: 1, 1/2, 1/3, ..."""
+    return [ScoredPassage(id=id_, score=1 / place) for place, id_ in enumerate(ids, start=1)]
 
 
 class FoundPassage(Passage):
@@ -87,6 +93,11 @@ class Evidence(TypedDict):
 def origin_of(evidence: Evidence) -> str:
     """Return what the passage behind a piece of evidence is called: its title, or its id where it has none."""
     return evidence["title"] or evidence["passage_id"]
+
+
+def place_of(evidence: Evidence) -> tuple[str, str]:
+    """Return where a piece of evidence stands: its passage and its sentence."""
+    return evidence["passage_id"], evidence["sentence"]
 
 
 class TraceStep(TypedDict):

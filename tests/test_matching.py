@@ -2,7 +2,7 @@
 
 import pytest
 
-from langgraph_rag.matching import normalise, resolve, resolve_triples, triple_key, triple_text
+from langgraph_rag.matching import first_of_each, normalise, resolve, resolve_triples, triple_key, triple_text
 
 GIVEN = [
     "Orla Vint directed The Salt Road",
@@ -104,3 +104,7 @@ def test_a_similar_triple_is_meant_where_each_part_is_similar(returned: list[str
 def test_nothing_returned_or_nothing_given() -> None:
     assert resolve([], GIVEN) == ([], 0)
     assert resolve(["anything"], []) == ([], 1)
+
+
+def test_what_comes_again_stays_where_it_came_first() -> None:
+    assert list(first_of_each(["Ada", "Jon", "ADA", "Mia"], normalise).values()) == ["Ada", "Jon", "Mia"]

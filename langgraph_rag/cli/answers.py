@@ -5,6 +5,7 @@ from typing import Any
 
 import typer
 
+from langgraph_rag.matching import first_of_each
 from langgraph_rag.records import Evidence, Record, origin_of, tokens_spent
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
@@ -42,8 +43,8 @@ def show_answer(result: dict[str, Any], records: dict[str, Record]) -> None:
 
 
 def _show_evidence(found: Sequence[Evidence], records: dict[str, Record]) -> None:
-    once = {(*evidence["triple"], evidence["sentence"]): evidence for evidence in reversed(found)}  # the first of each
-    for number, evidence in enumerate(reversed(once.values()), start=1):
+    once = first_of_each(found, lambda evidence: (*evidence["triple"], evidence["sentence"]))
+    for number, evidence in enumerate(once.values(), start=1):
         typer.echo(f"  [{number}] {' | '.join(evidence['triple']) or origin_of(evidence)}")
         named = _named(evidence["passage_id"], records)
         typer.echo(f"      {named}, step {evidence['step']}: {evidence['sentence']}")

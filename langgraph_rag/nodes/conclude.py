@@ -16,7 +16,7 @@ from langgraph_rag.metering import stopped
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.answering import Answer
 from langgraph_rag.prompts.par_rag import PlanStep, Trajectory
-from langgraph_rag.records import LISTED, Evidence, ScoredPassage, TraceStep
+from langgraph_rag.records import LISTED, Evidence, ScoredPassage, TraceStep, by_place
 from langgraph_rag.refusals import UNANSWERABLE, is_refusal, states_refusal
 from langgraph_rag.streaming import show_answer
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
@@ -95,8 +95,7 @@ class Conclude:
         if reached or is_refusal(answer):  # which no model's reply has shown
             show_answer(answer)
         emit("conclude", answer=answer, evidence=evidence)
-        passages = [ScoredPassage(id=id_, score=1 / place) for place, id_ in enumerate(ranked, start=1)]
-        return {"answer": answer, "evidence": evidence, "passages": passages}
+        return {"answer": answer, "evidence": evidence, "passages": by_place(ranked)}
 
     async def _filled_up(self, question: str, ranked: list[str]) -> list[str]:
         """Return at least ten passages, where the knowledge base has them and an embedder to find them with."""

@@ -7,7 +7,7 @@ from langchain_core.language_models import BaseChatModel
 from typing_extensions import TypedDict
 
 from langgraph_rag.llm import ask
-from langgraph_rag.matching import normalise
+from langgraph_rag.matching import first_of_each, normalise
 from langgraph_rag.metering import first_of
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.mgranrag import Decomposition
@@ -32,9 +32,8 @@ class Decompose:
     async def __call__(self, state: DecomposeInput) -> dict[str, Any]:
         """Return the sub-queries in the order given, eight at most."""
         reply = await ask(self.llm, self.prompt, question=state["question"])
-        distinct = {normalise(subquery): subquery.strip() for subquery in reversed(reply.subqueries)}
-        for form in ("", normalise(state["question"])):
-            distinct.pop(form, None)
-        subqueries = first_of(list(reversed(distinct.values())), _MOST)
+        nothing_new = "", normalise(state["question"])
+        distinct = first_of_each(map(str.strip, reply.subqueries), normalise)
+        subqueries = first_of([text for form, text in distinct.items() if form not in nothing_new], _MOST)
         emit("decompose", thought=reply.thought, subqueries=subqueries)
         return {"subqueries": subqueries}

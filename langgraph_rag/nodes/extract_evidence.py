@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.context import context
 from langgraph_rag.llm import ask
-from langgraph_rag.matching import normalise, numbers_in, resolve
+from langgraph_rag.matching import first_of_each, normalise, numbers_in, resolve
 from langgraph_rag.metering import CHARS_PER_TOKEN, count_dropped
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.answering import TitledText
@@ -161,7 +161,7 @@ def _labels(entry: EvidenceReply, questions: int) -> tuple[list[int], list[int]]
 
 def _phrases(given: Sequence[str], shown: str) -> list[str]:
     """Keep the phrases that stand somewhere in what was shown, each once, and count the others."""
-    distinct = {form: phrase.strip() for phrase in reversed(given) if (form := normalise(phrase))}
-    kept = [phrase for form, phrase in reversed(distinct.items()) if f" {form} " in shown]
+    distinct = first_of_each(filter(normalise, map(str.strip, given)), normalise)
+    kept = [phrase for form, phrase in distinct.items() if f" {form} " in shown]
     count_dropped(len(distinct) - len(kept))
     return kept

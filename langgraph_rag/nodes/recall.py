@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.nodes.conclude import by_turns
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.records import Evidence, ScoredPassage
+from langgraph_rag.records import Evidence, by_place
 
 
 class RecallInput(TypedDict):
@@ -24,7 +24,6 @@ class Recall:
 
     async def __call__(self, state: RecallInput) -> dict[str, Any]:
         """Return the passages and the number of the step they belong to."""
-        cited = by_turns(state["evidence"])
-        passages = [ScoredPassage(id=id_, score=1 / place) for place, id_ in enumerate(cited, start=1)]
+        passages = by_place(by_turns(state["evidence"]))
         emit("recall", step=state["step"] + 1, query=state["query"], passages=passages)
         return {"step": state["step"] + 1, "retrieved": passages}

@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.context import Settings, context
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.records import Evidence, Record, Triple
+from langgraph_rag.records import Evidence, Record, Triple, place_of
 from langgraph_rag.refusals import states_refusal
 from langgraph_rag.tasks import gather
 from langgraph_rag.tools.fusion import fuse
@@ -66,7 +66,7 @@ class RetrieveFinely:
         triples = await self.kb.atriples(ids)
         facts = [entry for triple in triples for entry in _stated(triple, records, step)]
         stating = {source["passage_id"] for triple in triples for source in triple["sources"] if source["sentences"]}
-        others = [id_ for id_ in records if id_ not in stating or len(set(map(_place, facts))) < enough]
+        others = [id_ for id_ in records if id_ not in stating or len(set(map(place_of, facts))) < enough]
         nearest = [entry for id_ in others for entry in nearest_evidence(query, records[id_], step)]
         scores = await self.kb.rank(query, [fact["triple"] for fact in facts]) if facts else []
         alike = await self.kb.rank_passages(query, others) if others else {}
@@ -92,14 +92,10 @@ def _stated(triple: Triple, records: Mapping[str, Record], step: int) -> list[Ev
     ]
 
 
-def _place(evidence: Evidence) -> tuple[str, str]:
-    return evidence["passage_id"], evidence["sentence"]
-
-
 def _checking(cited: Sequence[Evidence], told: Sequence[Evidence], most: int) -> list[Evidence]:
     """Return what is cited, then what else is told, each sentence once."""
-    own = {_place(evidence): evidence for evidence in cited}
-    others = {_place(evidence): evidence for evidence in reversed(told)}
+    own = {place_of(evidence): evidence for evidence in cited}
+    others = {place_of(evidence): evidence for evidence in reversed(told)}
     new = [evidence for place, evidence in reversed(others.items()) if place not in own]
     kept = list(own.values())[: max(most // 2, most - len(new))]
     return [*kept, *new[: most - len(kept)]]

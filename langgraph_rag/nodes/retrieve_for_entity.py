@@ -9,7 +9,7 @@ from langgraph_rag.arguments import expect
 from langgraph_rag.context import context
 from langgraph_rag.nodes.identify_entities import Demand
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.records import LISTED, ScoredPassage
+from langgraph_rag.records import LISTED, ScoredPassage, by_place
 from langgraph_rag.tasks import gather
 from langgraph_rag.tools.fusion import fuse
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
@@ -59,7 +59,7 @@ class RetrieveForEntity:
             "retrieve",
             step=demand["step"],
             query=wanted(demand),
-            passages=[ScoredPassage(id=id_, score=1 / place) for place, id_ in enumerate(best, start=1)],
+            passages=by_place(best),
             titles=[titles[id_] for id_ in best],
         )
         listed = recalled[: max(most, LISTED)]

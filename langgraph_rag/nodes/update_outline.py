@@ -5,12 +5,12 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from langgraph_rag.matching import normalise
+from langgraph_rag.matching import first_of_each, normalise
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.retrieve_for_entity import Found, wanted
 from langgraph_rag.nodes.summarize import Fragment
 from langgraph_rag.prompts.dualrag import OutlineEntry
-from langgraph_rag.records import Evidence, ScoredPassage, TraceStep
+from langgraph_rag.records import Evidence, ScoredPassage, TraceStep, by_place, place_of
 from langgraph_rag.tools.fusion import fuse
 
 
@@ -41,9 +41,8 @@ class UpdateOutline:
         """Return the outline and the evidence behind it, and count the steps in a row that added nothing."""
         outline, added = _merged(state["outline"], state["fragments"])
         evidence = [entry for fragment in state["fragments"] for entry in fragment["evidence"]]
-        told = {(entry["passage_id"], entry["sentence"]) for entry in state["evidence"]}
-        fresh = {(entry["passage_id"], entry["sentence"]): entry for entry in evidence}
-        new = [entry for key, entry in fresh.items() if key not in told]
+        told = set(map(place_of, state["evidence"]))
+        new = [entry for place, entry in first_of_each(evidence, place_of).items() if place not in told]
         entities = [entry["entity"] for entry in outline]
         emit("update_outline", step=state["step"], added=added, entities=entities, evidence=new)
         step = TraceStep(
@@ -86,13 +85,11 @@ def _ranked(ranking: list[ScoredPassage], evidence: list[Evidence], found: list[
     """Put behind the ranking the passages this step's fragments rest on, those first that were found first."""
     support = {entry["passage_id"] for entry in evidence}
     places = fuse([[ScoredPassage(id=id_, score=0.0) for id_ in f["passages"] if id_ in support] for f in found], 100)
-    ids = dict.fromkeys([*(passage["id"] for passage in ranking), *(passage["id"] for passage in places)])
-    return [ScoredPassage(id=id_, score=1 / place) for place, id_ in enumerate(ids, start=1)]
+    return by_place(dict.fromkeys(passage["id"] for passage in [*ranking, *places]))
 
 
 def _first(found: list[Found]) -> list[ScoredPassage]:
     """Rank all passages of the first step: those kept by the reranker, then those only recalled."""
     kept = fuse([[ScoredPassage(id=id_, score=0.0) for id_ in f["passages"]] for f in found], 100)
     recalled = fuse([f["recalled"] for f in found], 100)
-    ids = dict.fromkeys(passage["id"] for passage in [*kept, *recalled])
-    return [ScoredPassage(id=id_, score=1 / place) for place, id_ in enumerate(ids, start=1)]
+    return by_place(dict.fromkeys(passage["id"] for passage in [*kept, *recalled]))
