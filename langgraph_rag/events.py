@@ -30,6 +30,10 @@ class _Found(_Step):
     passages: Annotated[list[ScoredPassage], Field(description="The passages found, best first.")]
 
 
+class _Titled(_Found):
+    titles: Annotated[list[str], Field(description="Their titles, in the same order.")]
+
+
 class _Answered(_Event):
     thought: Annotated[str, Field(description="The reasoning behind the answer.")]
     answer: Annotated[str, Field(description="The answer, or the model's word for there being none.")]
@@ -45,12 +49,10 @@ class QuestionReceived(_Event):
     """The question as it will be answered."""
 
 
-class PassagesRetrieved(_Found):
-    """Passages were retrieved for a query, in DualRAG for an entity."""
+class PassagesRetrieved(_Titled):
+    """Passages were retrieved for a query."""
 
     node: Literal["retrieve"]
-    titles: list[str]
-    """Their titles, in the same order."""
 
 
 class PassagesRead(_Answered):
@@ -234,6 +236,12 @@ class ThoughtTakenAsQuery(_Demanded):
     """The thought itself became the query (ablation without entity identifier)."""
 
     node: Literal["query_with_thought"]
+
+
+class PassagesRetrievedForEntity(_Titled):
+    """Passages were retrieved for an entity."""
+
+    node: Literal["retrieve_for_entity"]
 
 
 class DocumentsSelected(_Step):
@@ -475,6 +483,7 @@ Event = Annotated[
     | Reasoned
     | EntitiesIdentified
     | ThoughtTakenAsQuery
+    | PassagesRetrievedForEntity
     | DocumentsSelected
     | FindingsSummarized
     | PassagesCollected

@@ -140,6 +140,7 @@ def _listed(titles: Sequence[str]) -> str:
 
 _TELL = {
     "retrieve": _retrieve,
+    "retrieve_for_entity": _retrieve,
     "decompose": _decompose,
     "extract_evidence": _extract_evidence,
     "calibrate": _calibrate,

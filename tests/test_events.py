@@ -25,17 +25,16 @@ QUESTIONS = (
     "Did Nessa Palliver and Sunniva Lockhaven go to the same school?",
     "Into which strait does the river that runs through the birthplace of Corwen Ashlade flow?",
 )
-ANOTHER_NAME = {"retrieve_for_question": "retrieve"}
 
 
 def run(graph: Any, asked: Any, config: Any = None) -> tuple[list[Any], Counter[str]]:
-    """Return the events of a run, and how often each node ran by the name its events have."""
+    """Return the events of a run, and how often each node ran."""
     events, ran = [], Counter[str]()
     for mode, chunk in graph.stream(asked, config, stream_mode=["custom", "updates"]):
         if mode == "custom":
             events.append(check_event(chunk))
         else:
-            ran.update(ANOTHER_NAME.get(node, node) for node in chunk if node != "__interrupt__")
+            ran.update(node for node in chunk if node != "__interrupt__")
     return events, ran
 
 
@@ -63,7 +62,7 @@ def test_the_story_of_a_run_begins_each_step_with_its_number(name: str, sample_k
 def test_every_node_has_a_kind_of_event(name: str, sample_kb: KnowledgeBase) -> None:
     nodes = METHODS[name].create(OfflineModel(), sample_kb).nodes
 
-    assert {ANOTHER_NAME.get(node, node) for node in nodes} <= set(KINDS)
+    assert set(nodes) <= set(KINDS)
 
 
 def test_every_kind_is_that_of_a_node(sample_kb: KnowledgeBase) -> None:

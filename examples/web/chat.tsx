@@ -15,6 +15,7 @@ const { server = "http://127.0.0.1:2024", graph = "cirag_chat" } = Object.fromEn
 function told(step: Step): string {
   switch (step.node) {
     case "retrieve":
+    case "retrieve_for_entity":
       return `${step.query} → ${step.titles.join(", ")}`;
     case "integrate":
     case "think":

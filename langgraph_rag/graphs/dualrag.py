@@ -68,7 +68,7 @@ def after_reason(state: DualragState) -> Literal["look_up", "answer", "answer_un
 
 def for_each_entity(state: DualragState) -> list[Send]:
     """Retrieve for all entities side by side."""
-    return [Send("retrieve", EntityDemand(**demand, step=state["step"])) for demand in state["demands"]]
+    return [Send("retrieve_for_entity", EntityDemand(**demand, step=state["step"])) for demand in state["demands"]]
 
 
 def for_each_reading(state: DualragState) -> list[Send] | Literal["update_outline"]:
@@ -129,9 +129,9 @@ def create_dualrag(
     graph.add_node("receive_question", Node(ReceiveQuestion(kb, DualragState)))
     graph.add_node("reason", reason)
     graph.add_node(look_up, Node(querying))
-    graph.add_node("retrieve", Node(RetrieveForEntity(kb, reranker or EmbeddingReranker(kb=kb))))
+    graph.add_node("retrieve_for_entity", Node(RetrieveForEntity(kb, reranker or EmbeddingReranker(kb=kb))))
     graph.add_node("update_outline", Node(UpdateOutline()))
-    graph.add_node("retrieve_for_question", Node(Retrieve(kb)))
+    graph.add_node("retrieve", Node(Retrieve(kb)))
     graph.add_node("answer", Node(AnswerFromOutline(reader or llm, prompts.ANSWER_FROM_OUTLINE)))
     graph.add_node("read_passages", Node(ReadPassages(reader or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS)))
     graph.add_node("find_support", Node(FindSupport(kb)))
@@ -142,21 +142,21 @@ def create_dualrag(
     graph.add_conditional_edges(
         "reason",
         Choice(after_reason),
-        {"look_up": look_up, "answer": "answer", "answer_unread": "retrieve_for_question"},
+        {"look_up": look_up, "answer": "answer", "answer_unread": "retrieve"},
     )
-    graph.add_conditional_edges(look_up, Choice(for_each_entity), ["retrieve"])
+    graph.add_conditional_edges(look_up, Choice(for_each_entity), ["retrieve_for_entity"])
     if keep_outline:
         graph.add_node("select_documents", Node(SelectDocuments()))
         graph.add_node("summarize", Node(Summarize(summarizer or llm, prompts.SUMMARIZE, kb)))
-        graph.add_edge("retrieve", "select_documents")
+        graph.add_edge("retrieve_for_entity", "select_documents")
         graph.add_conditional_edges("select_documents", Choice(for_each_reading), ["summarize", "update_outline"])
         graph.add_edge("summarize", "update_outline")
     else:
         graph.add_node("collect_passages", Node(CollectPassages(kb)))
-        graph.add_edge("retrieve", "collect_passages")
+        graph.add_edge("retrieve_for_entity", "collect_passages")
         graph.add_edge("collect_passages", "update_outline")
     graph.add_conditional_edges("update_outline", Choice(after_update), ["reason", "answer"])
-    graph.add_edge("retrieve_for_question", "answer")
+    graph.add_edge("retrieve", "answer")
     graph.add_conditional_edges("answer", Choice(after_answer), ["read_passages", "conclude"])
     graph.add_edge("read_passages", "find_support")
     graph.add_edge("find_support", "conclude")

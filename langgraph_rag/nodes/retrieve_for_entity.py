@@ -56,7 +56,7 @@ class RetrieveForEntity:
         best = await rerank(self.reranker, wanted(demand), records, most=most, least=min(_LEAST, most))
         titles = {record["id"]: record["title"] for record in records}
         emit(
-            "retrieve",
+            "retrieve_for_entity",
             step=demand["step"],
             query=wanted(demand),
             passages=by_place(best),

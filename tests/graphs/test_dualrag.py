@@ -64,7 +64,8 @@ BIRTHS = {
 FIRST = "To compare I need the birth years of the directors of El Extraño Viaje and Love In Pawn."
 SECOND = "I need the birth years of Fernando Fernán Gómez and of Charles Saunders."
 LAST = "Gómez was born in 1921, Saunders in 1904. 1921 is later, so it is El Extraño Viaje."
-ROUND = ["identify_entities", "retrieve", "retrieve", "select_documents", "summarize", "summarize", "update_outline"]
+RETRIEVALS = ["retrieve_for_entity", "retrieve_for_entity"]
+ROUND = ["identify_entities", *RETRIEVALS, "select_documents", "summarize", "summarize", "update_outline"]
 
 
 @pytest.fixture
@@ -193,7 +194,7 @@ def test_the_result_is_of_the_declared_types(films: KnowledgeBase) -> None:
 def test_a_reasoner_that_needs_nothing_is_answered_from_its_thoughts(films: KnowledgeBase) -> None:
     nodes, result = visit(films, ScriptedModel.of(Actor([think("I know it.", more=False)])))
 
-    assert nodes == ["receive_question", "reason", "retrieve_for_question", "answer", "conclude"]
+    assert nodes == ["receive_question", "reason", "retrieve", "answer", "conclude"]
     assert (result["answer"], result["evidence"]) == (VIAJE, [])
     assert len(result["passages"]) == len(DOCUMENTS)
 
@@ -210,7 +211,7 @@ def test_the_search_ends_after_max_steps_and_the_last_findings_count(films: Know
 
     nodes, _ = visit(films, model, {"max_steps": most})
 
-    assert nodes.count("reason") == nodes.count("retrieve") == most
+    assert nodes.count("reason") == nodes.count("retrieve_for_entity") == most
     assert nodes[-3:] == ["update_outline", "answer", "conclude"]
     assert len(values(model, "answer_from_outline")[0]["outline"]) == most
 
@@ -220,7 +221,7 @@ def test_five_steps_are_the_default(films: KnowledgeBase) -> None:
     actor = Actor([think("More")] * 9, [look_up(Film=["film"])] * 9, lambda _: f"Note {next(numbers)}.")
     actor.scripts["identify_entities"] = [look_up(**{f"Film_{n}": ["film"]}) for n in range(9)]
 
-    assert visit(films, ScriptedModel.of(actor))[0].count("retrieve") == 5
+    assert visit(films, ScriptedModel.of(actor))[0].count("retrieve_for_entity") == 5
 
 
 def test_two_rounds_in_a_row_that_add_nothing_end_the_search(films: KnowledgeBase) -> None:
@@ -283,7 +284,7 @@ def test_an_entity_named_twice_is_looked_up_once_with_all_its_queries(films: Kno
 
     nodes, _ = visit(films, model)
 
-    assert nodes.count("retrieve") == 1
+    assert nodes.count("retrieve_for_entity") == 1
     assert values(model, "summarize")[0]["queries"] == ["director", "year"]
 
 
@@ -303,7 +304,7 @@ def test_no_more_than_eight_entities_are_looked_up_at_once(films: KnowledgeBase)
 
     nodes, result = visit(films, model)
 
-    assert nodes.count("retrieve") == 8
+    assert nodes.count("retrieve_for_entity") == 8
     assert {len(request["queries"]) for request in values(model, "summarize")} == {8}
     assert result["usage"]["dropped"] == 12 * 20 + 12  # queries, then entities
 
@@ -417,7 +418,7 @@ def test_without_the_reasoners_flag_every_thought_retrieves_until_one_is_final(f
 
     nodes, result = visit(films, model, detect_gaps=False)
 
-    assert nodes.count("retrieve") == 2
+    assert nodes.count("retrieve_for_entity") == 2
     assert "reason" not in model.prompts()
     assert [step["thought"] for step in result["trace"]] == ["Sentence 0.", "Sentence 1.", "Sentence 2."]
 
@@ -428,7 +429,7 @@ def test_without_the_entity_identifier_the_thought_is_the_query(films: Knowledge
 
     nodes, result = visit(films, model, identify_entities=False)
 
-    assert nodes[2:4] == ["query_with_thought", "retrieve"]
+    assert nodes[2:4] == ["query_with_thought", "retrieve_for_entity"]
     assert result["trace"][0]["query"] == FIRST
     assert [entry["entity"] for entry in values(model, "answer_from_outline")[0]["outline"]] == [""]
 
