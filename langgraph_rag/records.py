@@ -177,7 +177,7 @@ def add_usage(left: Usage, right: Usage) -> Usage:
     )
 
 
-def gather(left: list[T], right: list[T]) -> list[T]:
+def joined(left: list[T], right: list[T]) -> list[T]:
     """Join what parallel nodes return (a LangGraph reducer); an empty list begins a new one."""
     return [*left, *right] if right else []
 

@@ -16,7 +16,7 @@ from langgraph_rag.context import Context, Settings, context
 from langgraph_rag.machine import Machine
 from langgraph_rag.naming import expect_name
 from langgraph_rag.nodes.accumulate import Accumulate
-from langgraph_rag.nodes.cascade_generate import (
+from langgraph_rag.nodes.answer_from import (
     AnswerFrom,
     Granularity,
     gather_passages,

@@ -31,7 +31,7 @@ from langgraph_rag.nodes.summarize import Fragment, Summarize
 from langgraph_rag.nodes.update_outline import UpdateOutline
 from langgraph_rag.prompts import answering
 from langgraph_rag.prompts import dualrag as prompts
-from langgraph_rag.records import Result, ScoredPassage, gather
+from langgraph_rag.records import Result, ScoredPassage, joined
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.reranker import EmbeddingReranker
@@ -45,12 +45,13 @@ class DualragState(QuestionInput, Result):
     thoughts: list[str]
     needs_retrieval: bool
     demands: list[Demand]
-    found: Annotated[list[Found], gather]
+    found: Annotated[list[Found], joined]
     readings: list[Reading]
-    fragments: Annotated[list[Fragment], gather]
+    fragments: Annotated[list[Fragment], joined]
     outline: list[prompts.OutlineEntry]
     fruitless: int
     ranking: list[ScoredPassage]
+    retrieved: list[ScoredPassage]
     first_retrieval: list[ScoredPassage]
     read: list[str]
     thought: str

@@ -23,7 +23,7 @@ from langgraph_rag.nodes.plan import MakePlan, PlanOneStep
 from langgraph_rag.nodes.recall import Recall
 from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
 from langgraph_rag.nodes.record_trajectory import RecordTrajectory, found_last, found_so_far
-from langgraph_rag.nodes.refine import Found, Refine
+from langgraph_rag.nodes.refine import FoundBefore, Refine
 from langgraph_rag.nodes.retrieve import Retrieve
 from langgraph_rag.nodes.retrieve_finely import RetrieveFinely
 from langgraph_rag.nodes.review import Review
@@ -62,7 +62,7 @@ class ParRagState(QuestionInput, ParRagResult):
     doubting: bool
 
 
-_FOUND: dict[str, Found] = {"last": found_last, "all": found_so_far}
+_FOUND: dict[str, FoundBefore] = {"last": found_last, "all": found_so_far}
 
 
 def after_approve(state: ParRagState) -> Literal["retrieve", "conclude"]:

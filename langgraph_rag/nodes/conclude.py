@@ -1,11 +1,9 @@
 """Round a run off: the passages behind the answer, best first, filled up from the first retrieval and by meaning."""
 
 import asyncio
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
@@ -21,6 +19,7 @@ from langgraph_rag.refusals import UNANSWERABLE, is_refusal, states_refusal
 from langgraph_rag.streaming import show_answer
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.support import traced_back
+from langgraph_rag.tools.turns import by_turns
 
 
 class ConcludeInput(TypedDict):
@@ -49,14 +48,6 @@ def evidence_by_turns(state: ConcludeInput) -> list[str]:
 def as_ranked(state: ConcludeInput) -> list[str]:
     """List the passages as the method ranked them in `ranking`."""
     return [passage["id"] for passage in state.get("ranking", [])]
-
-
-def by_turns(evidence: Sequence[Evidence]) -> list[str]:
-    """Return the passages of evidence, the first of each step, then the second of each, and so on."""
-    steps: defaultdict[int, dict[str, None]] = defaultdict(dict)
-    for entry in evidence:
-        steps[entry["step"]][entry["passage_id"]] = None
-    return list(dict.fromkeys(id_ for turn in zip_longest(*steps.values()) for id_ in turn if id_ is not None))
 
 
 def thought_last(state: ConcludeInput) -> str:

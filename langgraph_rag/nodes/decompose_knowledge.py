@@ -14,7 +14,7 @@ from langgraph_rag.records import Candidate, ScoredPassage, Source, Triple
 from langgraph_rag.tasks import gather
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
-Decomposition = Callable[[KnowledgeBase, Sequence[str]], Awaitable[list[Candidate]]]
+Decomposer = Callable[[KnowledgeBase, Sequence[str]], Awaitable[list[Candidate]]]
 WholeGraph = Callable[[KnowledgeBase, Sequence[str], int], Awaitable[list[Candidate]]]
 
 
@@ -48,7 +48,7 @@ async def nearest_triples(kb: KnowledgeBase, queries: Sequence[str], most: int) 
     return list({triple_key(entry["triple"]): _fact(entry) for entry in chain.from_iterable(found)}.values())
 
 
-def all_knowledge(into: Decomposition) -> WholeGraph:
+def all_knowledge(into: Decomposer) -> WholeGraph:
     """Return a way to have all that passages decompose into, whatever the queries."""
 
     async def decompose(kb: KnowledgeBase, queries: Sequence[str], most: int) -> list[Candidate]:
@@ -82,7 +82,7 @@ def as_document(candidate: Candidate) -> TitledText:
     return TitledText(title=candidate["name"], text=candidate["text"].partition("\n")[2])
 
 
-class DecomposeInput(TypedDict):
+class DecomposeKnowledgeInput(TypedDict):
     """The passages retrieved in this step."""
 
     retrieved: list[ScoredPassage]
@@ -93,9 +93,9 @@ class DecomposeKnowledge:
     """Decompose the retrieved passages; triples were read when the documents were added, or are read now and kept."""
 
     kb: KnowledgeBase
-    into: Decomposition
+    into: Decomposer
 
-    async def __call__(self, state: DecomposeInput) -> dict[str, Any]:
+    async def __call__(self, state: DecomposeKnowledgeInput) -> dict[str, Any]:
         """Return the pieces of knowledge, in the order of their passages, not scored yet."""
         ids = [passage["id"] for passage in state["retrieved"]]
         knowledge = await self.into(self.kb, ids)

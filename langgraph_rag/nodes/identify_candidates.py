@@ -15,7 +15,7 @@ from langgraph_rag.tools.aligner import Aligner, each_link
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
-class IdentifyInput(TypedDict):
+class IdentifyCandidatesInput(TypedDict):
     """The question, its chain, what this step may use, and the best score of each passage so far."""
 
     question: str
@@ -34,7 +34,7 @@ class IdentifyCandidates:
     aligner: Aligner
     defaults: Settings
 
-    async def __call__(self, state: IdentifyInput) -> dict[str, Any]:
+    async def __call__(self, state: IdentifyCandidatesInput) -> dict[str, Any]:
         """Return the candidates, best first, and each passage's best score over all steps."""
         fresh = _unused(state["knowledge"], state["chain"])
         best = await _aligned(self.aligner, state, fresh, context(self.defaults).max_candidates)
@@ -50,14 +50,14 @@ class IdentifyInWholeGraph:
     aligner: Aligner
     defaults: Settings
 
-    async def __call__(self, state: IdentifyInput) -> dict[str, Any]:
+    async def __call__(self, state: IdentifyCandidatesInput) -> dict[str, Any]:
         """Return the next step's number, its candidates, best first, and each passage's best score over all steps."""
         step, most = state["step"] + 1, context(self.defaults).max_candidates
         assert most is not None, "the defaults say how many candidates there are at most"
         queries = each_link(state["question"], state["chain"])
         knowledge = await self.knowledge(self.kb, queries, most + len(state["chain"]))
         best = await _aligned(self.aligner, state, _unused(knowledge, state["chain"]), most)
-        begun = IdentifyInput(**{**state, "step": step})
+        begun = IdentifyCandidatesInput(**{**state, "step": step})
         return {**_identified("identify_in_whole_graph", begun, best), "step": step}
 
 
@@ -65,7 +65,7 @@ class IdentifyInWholeGraph:
 class TakeAll:
     """Take all knowledge as candidates, scored by the place of its passage (table 4, "w/o Aligner")."""
 
-    async def __call__(self, state: IdentifyInput) -> dict[str, Any]:
+    async def __call__(self, state: IdentifyCandidatesInput) -> dict[str, Any]:
         """Return the candidates in the order of their passages."""
         fresh = _unused(state["knowledge"], state["chain"])
         places = {passage["id"]: place for place, passage in enumerate(state["retrieved"], start=1)}
@@ -82,7 +82,7 @@ def _unused(knowledge: list[Candidate], chain: list[Candidate]) -> list[Candidat
 
 
 async def _aligned(
-    aligner: Aligner, state: IdentifyInput, knowledge: list[Candidate], most: int | None
+    aligner: Aligner, state: IdentifyCandidatesInput, knowledge: list[Candidate], most: int | None
 ) -> list[Candidate]:
     scores = await aligner.score(state["question"], state["chain"], knowledge) if knowledge else []
     return _best(knowledge, scores, most)
@@ -93,7 +93,7 @@ def _best(knowledge: list[Candidate], scores: list[float], most: int | None) -> 
     return [Candidate(**{**knowledge[position], "score": scores[position]}) for position in order[:most]]
 
 
-def _identified(node: str, state: IdentifyInput, candidates: list[Candidate]) -> dict[str, Any]:
+def _identified(node: str, state: IdentifyCandidatesInput, candidates: list[Candidate]) -> dict[str, Any]:
     best = dict(state["scores"])
     for candidate in candidates:
         for source in candidate["sources"]:

@@ -24,7 +24,7 @@ class Demand(TypedDict):
     queries: list[str]
 
 
-class IdentifyInput(TypedDict):
+class IdentifyEntitiesInput(TypedDict):
     """The question, what is known, and the reasoning with its last step."""
 
     question: str
@@ -43,7 +43,7 @@ class IdentifyEntities:
     llm: BaseChatModel
     prompt: Prompt[Demands]
 
-    async def __call__(self, state: IdentifyInput) -> dict[str, Any]:
+    async def __call__(self, state: IdentifyEntitiesInput) -> dict[str, Any]:
         """Begin the next step with what it looks for."""
         names = [entry["entity"] for entry in state["outline"] if entry["entity"]]
         reply = await ask(
@@ -62,7 +62,7 @@ class IdentifyEntities:
 class QueryWithThought:
     """Look up the reasoner's last thought as it stands (table 3, "w/o EI")."""
 
-    async def __call__(self, state: IdentifyInput) -> dict[str, Any]:
+    async def __call__(self, state: IdentifyEntitiesInput) -> dict[str, Any]:
         """Begin the next step with what it looks for."""
         return _begin_step("query_with_thought", state, [_thought_as_query(state)])
 
@@ -89,11 +89,11 @@ def _linked(entities: list[EntityQueries], names: list[str]) -> list[Demand]:
     ]
 
 
-def _thought_as_query(state: IdentifyInput) -> Demand:
+def _thought_as_query(state: IdentifyEntitiesInput) -> Demand:
     return Demand(entity="", queries=[state["thoughts"][-1] or state["question"]])
 
 
-def _begin_step(node: str, state: IdentifyInput, demands: list[Demand]) -> dict[str, Any]:
+def _begin_step(node: str, state: IdentifyEntitiesInput, demands: list[Demand]) -> dict[str, Any]:
     step = state["step"] + 1
     emit(node, step=step, demands=demands)
     return {"step": step, "demands": demands, "found": [], "fragments": []}

@@ -1,4 +1,4 @@
-"""The reader: answer from the passages that a method ranked best (KiRAG, section 3.3; MGranRAG; the baselines)."""
+"""The reader: answer from the best passages of a method (KiRAG, section 3.3; MGranRAG; DualRAG; the baselines)."""
 
 from dataclasses import dataclass
 from typing import Any

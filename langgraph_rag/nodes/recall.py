@@ -5,9 +5,9 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from langgraph_rag.nodes.conclude import by_turns
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.records import Evidence, by_place
+from langgraph_rag.tools.turns import by_turns
 
 
 class RecallInput(TypedDict):

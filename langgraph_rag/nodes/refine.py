@@ -12,7 +12,7 @@ from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.par_rag import Refined, Trajectory
 from langgraph_rag.prompts.prompt import Prompt
 
-Found = Callable[[list[Trajectory], int], list[Trajectory]]
+FoundBefore = Callable[[list[Trajectory], int], list[Trajectory]]
 
 
 class RefineInput(TypedDict):
@@ -30,7 +30,7 @@ class Refine:
 
     llm: BaseChatModel
     prompt: Prompt[Refined]
-    found: Found
+    found: FoundBefore
 
     async def __call__(self, state: RefineInput) -> dict[str, Any]:
         """Return the refined question as the query."""

@@ -10,13 +10,13 @@ from typing_extensions import TypedDict
 from langgraph_rag.context import context
 from langgraph_rag.llm import ask
 from langgraph_rag.matching import triple_key
-from langgraph_rag.nodes.conclude import by_turns
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.answering import Answer, TitledText
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Evidence, ScoredPassage
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.turns import by_turns
 
 Granularity = Literal["triples", "sentences", "passages"]
 
