@@ -80,6 +80,13 @@ def test_headings_of_one_level_without_one_above_them_stand_for_themselves(tmp_p
     [
         ("The **HX** by [Ada](https://a.b/c?d=1) ~~or~~ `x`![a boat](b.png).", "The HX by Ada or xa boat."),
         ("See [[Ada Renk|Ada]] and [[Orla]].", "See Ada and Orla."),
+        ("A row of [[1, 2.5]] by [[1]](https://a.b/c).", "A row of [[1, 2.5]] by [1]."),
+        (
+            "`[[ -f x ]]`\n\n```sh\n[[ -f x ]]\n```\n\n    [[Orla]]",
+            "[[ -f x ]]\n\n```sh\n[[ -f x ]]\n```\n\n```\n[[Orla]]\n```",
+        ),
+        ("Opened in 1911<br>Sold<br />\nby Ada.", "Opened in 1911\nSold\nby Ada."),
+        ("| Boat<br>name | By |\n|---|---|\n| HX | Ada<BR>Renk |", "- Boat name: HX; By: Ada Renk"),
         ("- [x] Sail\n- Row\n  - fast\n\n1. Swim", "- Sail\n- Row\n- Row: fast\n\n- Swim"),
         ("- Mill:\n  - owner: Ada\n    - since 1883", "- Mill:\n- Mill: owner: Ada\n- Mill: owner: Ada: since 1883"),
         ("- It was closed.\n  - Then it opened.", "- It was closed.\n- Then it opened."),

@@ -8,10 +8,13 @@ from typing import NamedTuple
 
 import yaml
 from markdown_it import MarkdownIt
+from markdown_it.rules_inline import StateInline
 from markdown_it.tree import SyntaxTreeNode
 
 _FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
-_WIKI_LINK = re.compile(r"\[\[(?:[^][|\n]*\|)?([^][|\n]+)\]\]")
+_NUMBERS = r"[-+.\d\s]+(?:,[-+.\d\s]+)+"
+_WIKI_LINK = re.compile(rf"\[\[(?!{_NUMBERS}\]\])(?:[^][|\n]*\|)?([^][|\n]+)\]\]")
+_BREAK = re.compile(r"<br\b", re.IGNORECASE)
 _CHECKBOX = re.compile(r"\[[ xX]\]\s+")
 _FOOTNOTE = re.compile(r"\[\^[^\]\s]+\](?:: )?")
 _LINES = {"br", "dd", "div", "dt", "h1", "h2", "h3", "h4", "h5", "h6", "li", "p", "td", "th", "tr"}  # of HTML
@@ -19,7 +22,19 @@ _UNREAD = ("script", "style")
 _UNREAD_TAG = re.compile(rf"<(?P<end>/?)(?:{'|'.join(_UNREAD)})\b", re.IGNORECASE)
 _PARENTHESES = str.maketrans("()", "  ")
 _LONGEST_LABEL = 60  # characters of a list item that names what the items below it are about
+
+
+def _wiki_link(state: StateInline, silent: bool) -> bool:
+    """Read `[[Page]]` or `[[Page|label]]` as its text, by a rule of the parser's: code has such brackets, too."""
+    if found := _WIKI_LINK.match(state.src, state.pos):
+        state.pos = found.end()
+        if not silent:
+            state.push("text", "", 0).content = found[1]
+    return found is not None
+
+
 _parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+_parser.inline.ruler.after("link", "wiki_link", _wiki_link)
 
 
 class Section(NamedTuple):
@@ -38,7 +53,7 @@ def read_markdown(markdown: str) -> tuple[str, list[Section]]:
     """
     fields, end = _front_matter(markdown)
     body = markdown[end:] if markdown[end:].strip() else markdown
-    blocks = SyntaxTreeNode(_parser.parse(_WIKI_LINK.sub(r"\1", body))).children
+    blocks = SyntaxTreeNode(_parser.parse(body)).children
     title = str(fields.get("title") or _heading_that_titles(blocks))
     sections = [Section(headings, text) for headings, text in _sections(blocks, title) if text]
     return title, sections or [Section((), "\n".join(map(_text, blocks)) or markdown)]
@@ -68,7 +83,7 @@ def _heading_that_titles(blocks: Sequence[SyntaxTreeNode]) -> str:
     for level in (*opening, "h1"):
         of_level = [heading for heading in headings if heading.tag == level]
         if len(of_level) == 1:
-            return _text(of_level[0])
+            return _line(of_level[0])
     return ""
 
 
@@ -78,7 +93,7 @@ def _sections(blocks: Sequence[SyntaxTreeNode], title: str) -> Iterator[tuple[tu
     for block in blocks:
         if block.type == "heading":
             yield tuple(path.values()), "\n\n".join(filter(None, texts))
-            heading = _text(block)
+            heading = _line(block)
             path, texts = {level: above for level, above in path.items() if level < block.tag}, []
             if heading != title:
                 path[block.tag] = heading
@@ -119,11 +134,15 @@ def _below(item: str, line: str) -> str:
 def _rows(table: SyntaxTreeNode) -> Iterator[str]:
     """Yield each row with the names of its columns: `- Product: HX-200; Price: 400`."""
     head, *bodies = table.children
-    columns = [_text(cell) for row in head.children for cell in row.children]
+    columns = [_line(cell) for row in head.children for cell in row.children]
     for row in (row for body in bodies for row in body.children):
-        cells = [_text(cell) for cell in row.children]
+        cells = [_line(cell) for cell in row.children]
         named = zip(columns, cells, strict=False)
         yield "- " + "; ".join(f"{column}: {cell}" if column else cell for column, cell in named if cell)
+
+
+def _line(node: SyntaxTreeNode) -> str:
+    return " ".join(_text(node).split("\n"))
 
 
 def _text(node: SyntaxTreeNode) -> str:
@@ -134,9 +153,10 @@ def _text(node: SyntaxTreeNode) -> str:
         return node.content
     if node.type == "softbreak":
         return " "
-    if node.type == "hardbreak":
+    if node.type == "hardbreak" or (node.type == "html_inline" and _BREAK.match(node.content)):
         return "\n"
-    return "".join(map(_text, _shown(node.children))).strip(" " if node.type == "inline" else "")
+    text = "".join(map(_text, _shown(node.children)))
+    return text.replace("\n ", "\n").strip() if node.type == "inline" else text
 
 
 def _shown(nodes: Iterable[SyntaxTreeNode]) -> Iterator[SyntaxTreeNode]:
