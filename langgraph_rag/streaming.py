@@ -80,7 +80,7 @@ class AnswerStream(AsyncCallbackHandler):
             self._push_rest(answer)
 
     def _show(self, answer: str) -> None:
-        if answer.startswith(self._shown) and not may_become_refusal(answer):
+        if answer.startswith(self._shown) and (self._shown or not may_become_refusal(answer)):
             self._push_rest(answer)
 
     def _push_rest(self, answer: str) -> None:

@@ -151,6 +151,22 @@ async def test_each_token_is_read_once_while_a_model_reasons(monkeypatch: pytest
     assert read == ["<thi", "", '{"answer"']
 
 
+async def test_once_an_answer_shows_its_growth_is_not_read_as_a_refusal_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def reading(answer: str) -> bool:
+        read.append(answer)
+        return answer == "Or"
+
+    monkeypatch.setattr(streaming, "may_become_refusal", reading)
+    stream = streaming.AnswerStream()
+
+    for token in ['{"answer": "Or', "la", *[" Vint"] * 100]:
+        await stream.on_llm_new_token(token)
+
+    assert read == ["Or", "Orla"]
+
+
 async def test_a_model_that_cannot_stream_gives_its_answer_in_one_piece(kb: KnowledgeBase) -> None:
     graph = create_native_rag(ScriptedModel.of([reply("Orla Vint")]), kb).compile()
 
