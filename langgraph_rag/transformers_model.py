@@ -164,7 +164,8 @@ class TransformersModel(BaseChatModel):
             if matcher.is_error():
                 raise ValueError(f"the schema cannot be followed: {matcher.get_error()}")
             allowed = np.unpackbits(np.frombuffer(matcher.compute_bitmask(), np.uint8), bitorder="little")
-            return scores.masked_fill(~torch.from_numpy(allowed[: scores.shape[-1]].astype(bool)), -torch.inf)
+            barred = torch.from_numpy(allowed[: scores.shape[-1]] == 0)
+            return scores.masked_fill(barred.to(scores.device), -torch.inf)
 
         return leave_valid
 

@@ -48,6 +48,17 @@ def test_a_reply_to_every_prompt_follows_its_schema(model: Any, name: str) -> No
     reply.model_validate_json(message.text)
 
 
+def test_what_the_schema_bars_is_barred_where_the_model_runs(model: Any) -> None:
+    import torch
+    from torch._subclasses.fake_tensor import FakeTensorMode  # tells devices apart without having them
+
+    leave_valid = model._grammar({"json_schema": {"schema": answering.Answer.model_json_schema()}})
+    with FakeTensorMode():
+        tokens, scores = (torch.zeros(1, size, device="cuda") for size in (5, model._model.config.vocab_size))
+
+        assert leave_valid(tokens, scores).device.type == "cuda"
+
+
 async def test_it_answers_through_ask_and_counts_tokens(model: Any) -> None:
     with metered() as usage:
         reply = await ask(model, answering.ANSWER_FROM_TRIPLES, question="Who?", triples=TRIPLES)
