@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import math
+import shutil
 import sys
 import threading
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from fakes import ArithmeticEmbeddings, contents
 from langchain_core.embeddings import Embeddings
 
 from langgraph_rag import KnowledgeBase, create_native_rag, knowledge_base_tools
-from langgraph_rag.errors import EmbedderError, RagError
+from langgraph_rag.errors import EmbedderError, EmbeddingsMismatchError, RagError
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.tools.embeddings import embed_queries, embed_texts, load_embeddings, name_of
 from langgraph_rag.tools.sentence_embeddings import FAMILIES, MiniLMEmbeddings, SentenceEmbeddings
@@ -116,6 +117,18 @@ def test_on_a_device_that_is_named_a_model_runs_in_half_precision_with_nearly_th
 def test_a_device_that_torch_does_not_have_is_told(tiny: Path, device: str) -> None:
     with pytest.raises(RagError, match=f"cannot run on device '{device}'"):
         load_embeddings(str(tiny), device=device).embed_query("mill")
+
+
+def test_of_models_in_folders_of_one_name_the_vectors_tell(tiny: Path, tmp_path: Path) -> None:
+    transformers: Any = pytest.importorskip("transformers")
+    same, other = (Path(shutil.copytree(tiny, tmp_path / run / tiny.name)) for run in ("same", "other"))
+    transformers.BertModel(transformers.BertConfig.from_pretrained(tiny)).save_pretrained(other)
+    with KnowledgeBase.open(tmp_path / "kb", load_embeddings(str(tiny))) as kb:
+        kb.add([{"text": "A mill in a town."}], progress=False)
+
+    KnowledgeBase.open(kb.path, load_embeddings(str(same))).close()
+    with pytest.raises(EmbeddingsMismatchError, match="'tiny'.*, whose vectors differ"):
+        KnowledgeBase.open(kb.path, load_embeddings(str(other)))
 
 
 def test_vectors_have_unit_length_and_queries_go_in_one_batch(tiny: Path) -> None:

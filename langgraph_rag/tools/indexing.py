@@ -34,8 +34,9 @@ class Indexer:
     ) -> None:
         self._records, self._vectors, self._similarity = records, vectors, similarity
         self._embedder = name_of(embeddings)
-        self._has_name = self._embedder != type(embeddings).__name__
-        self._from_hub = isinstance(embeddings, SentenceEmbeddings) and embeddings.from_hub
+        model = embeddings if isinstance(embeddings, SentenceEmbeddings) else None
+        self._name_tells = self._embedder != type(embeddings).__name__ and not (model and model.in_folder)
+        self._from_hub = model is not None and model.from_hub
 
     def compare(self, passages: Sequence[Passage]) -> tuple[list[Passage], list[Passage]]:
         """Return the passages whose ids are not stored yet, and those whose ids are stored with another text."""
@@ -114,14 +115,14 @@ class Indexer:
     def check_embedder(self) -> None:
         """Compare the embedder with the stored one by name, or by what it makes of one sentence.
 
-        The sentence tells where the names differ, and where an embedder has none but that of its class. One of
-        another name that would have to be fetched first is another one.
+        The sentence tells where the names differ, and where an embedder has none but that of its class or folder. One
+        of another name that would have to be fetched first is another one.
 
         Raises:
             EmbeddingsMismatchError: when it is another one.
         """
         made_with = self._records.meta("embeddings")
-        if made_with is None or (made_with == self._embedder and self._has_name):
+        if made_with is None or (made_with == self._embedder and self._name_tells):
             return
         if self._from_hub and Path(made_with).name.lower() != self._embedder.lower():
             raise EmbeddingsMismatchError(

@@ -59,9 +59,14 @@ class SentenceEmbeddings(Embeddings):
         self._loading = threading.Lock()
 
     @property
+    def in_folder(self) -> bool:
+        """Whether it is known by a folder, whose name says little of what is in it."""
+        return self._source != "" and Path(self._source).is_dir()
+
+    @property
     def from_hub(self) -> bool:
-        """Whether it is known by a name alone, and not by a folder, so that loading it may be a long download."""
-        return self._source != "" and not Path(self._source).is_dir()
+        """Whether it is known by a name alone, so that loading it may be a long download."""
+        return self._source != "" and not self.in_folder
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Embed passages; shape: texts x dimensions."""
