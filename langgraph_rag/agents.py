@@ -134,6 +134,7 @@ class Entity(BaseModel):
     """What neighbours are asked for."""
 
     entity: str = Field(description="The name of a person, place, work or other thing.")
+    k: int = Field(10, ge=1, le=_MOST, description="How many facts at most.")
 
 
 class Entities(BaseModel):
@@ -169,9 +170,10 @@ def knowledge_base_tools(kb: KnowledgeBase, *, prefix: str = "", about: str = ""
         best = sorted(range(len(triples)), key=lambda position: -scores[position])[:k]
         return _lines([triples[position]["triple"] for position in best]), [triples[position] for position in best]
 
-    async def neighbours(entity: str) -> tuple[str, list[Any]]:
+    async def neighbours(entity: str, k: int = 10) -> tuple[str, list[Any]]:
         facts = await asyncio.to_thread(_facts_about, kb, entity)
-        return _lines(facts), facts
+        others = f"\n({k} of {len(facts)} facts)" if len(facts) > k else ""
+        return _lines(facts[:k]) + others, facts[:k]
 
     async def passages_near(entities: list[str], k: int = 5) -> tuple[str, list[Any]]:
         return await _shown(kb, await kb.anear_entities(entities, k))
@@ -217,7 +219,8 @@ async def _shown(kb: KnowledgeBase, found: list[ScoredPassage]) -> tuple[str, li
 
 def _facts_about(kb: KnowledgeBase, entity: str) -> list[list[str]]:
     graph = kb.graph
-    return graph.neighbours(entity) or [fact for name in kb.entities.link(entity) for fact in graph.neighbours(name)]
+    facts = graph.neighbours(entity) or [fact for name in kb.entities.link(entity) for fact in graph.neighbours(name)]
+    return [list(fact) for fact in dict.fromkeys(map(tuple, facts))]
 
 
 def _lines(facts: list[list[str]]) -> str:

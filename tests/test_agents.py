@@ -225,6 +225,19 @@ async def test_neighbours_of_an_entity_are_the_facts_that_name_it(entity: str, k
     assert all("Pellworth" in (fact[0], fact[2]) for fact in found.artifact)
 
 
+async def test_facts_that_two_names_share_are_listed_once(kb: KnowledgeBase) -> None:
+    found = await call(kb, "neighbours", entity="Casper Holm and Winter Tide")
+
+    assert found.artifact.count(["Casper Holm", "produced", "Winter Tide"]) == 1
+
+
+async def test_of_many_facts_the_first_are_listed_and_the_others_counted(kb: KnowledgeBase) -> None:
+    found = await call(kb, "neighbours", entity="Pellworth", k=1)
+
+    assert found.content == "Pellworth | is | harbour town\n(1 of 6 facts)"
+    assert found.artifact == [["Pellworth", "is", "harbour town"]]
+
+
 async def test_passages_near_entities_are_found_by_pagerank(kb: KnowledgeBase) -> None:
     found = await call(kb, "passages_near", entities=["Ines Barrow", "Skellby"], k=2)
 
