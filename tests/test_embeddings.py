@@ -119,6 +119,15 @@ def test_a_device_that_torch_does_not_have_is_told(tiny: Path, device: str) -> N
         load_embeddings(str(tiny), device=device).embed_query("mill")
 
 
+def test_weights_that_do_not_fit_are_no_matter_of_the_device(tiny: Path, tmp_path: Path) -> None:
+    broken = Path(shutil.copytree(tiny, tmp_path / "broken"))
+    settings = (broken / "config.json").read_text()
+    (broken / "config.json").write_text(settings.replace('"intermediate_size": 32', '"intermediate_size": 64'))
+
+    with pytest.raises(RagError, match="broken' can neither be read nor downloaded"):
+        load_embeddings(str(broken)).embed_query("mill")
+
+
 def test_of_models_in_folders_of_one_name_the_vectors_tell(tiny: Path, tmp_path: Path) -> None:
     transformers: Any = pytest.importorskip("transformers")
     same, other = (Path(shutil.copytree(tiny, tmp_path / run / tiny.name)) for run in ("same", "other"))
@@ -152,6 +161,14 @@ def test_an_embedder_of_a_provider_is_known_by_both_names(monkeypatch: pytest.Mo
 
     assert isinstance(embedder, openai.OpenAIEmbeddings)
     assert name_of(embedder) == "text-embedding-3-small"
+
+
+def test_what_runs_at_a_provider_takes_no_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("langchain_openai")
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+
+    with pytest.raises(EmbedderError, match="runs elsewhere: leave out the device, got 'cuda'"):
+        load_embeddings("openai:text-embedding-3-small", device="cuda")
 
 
 @pytest.mark.parametrize(

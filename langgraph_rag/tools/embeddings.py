@@ -50,10 +50,13 @@ def load_embeddings(name_or_path: str, device: str = CPU) -> Embeddings:
         device: where a model runs in this process, as torch names it, such as `cuda`; there it runs in half precision.
 
     Raises:
-        EmbedderError: when a provider's embedder cannot be set up: its package or its key is missing.
+        EmbedderError: when a provider's embedder cannot be set up: its package or its key is missing, or a device is
+            given, which is for models in this process.
         RagError: when the model is first used and can neither be read nor downloaded, or torch has no such device.
     """
     if ":" in name_or_path and not Path(name_or_path).exists() and (provided := _provided(name_or_path)):
+        if device != CPU:
+            raise EmbedderError(f"embedder {name_or_path!r} runs elsewhere: leave out the device, got {device!r}")
         return provided
     name = Path(name_or_path).name
     if name.lower() in {MINILM.lower(), "minilm"} and not Path(name_or_path).exists():

@@ -188,6 +188,7 @@ def _load(source: str, pooling: str, device: str) -> Any:
         from sentence_transformers.sentence_transformer import modules
     except ImportError as error:
         raise MissingExtraError(f"embedder {source!r}", "minilm") from error
+    _check_device(source, device)
     folder = Path(source)
     try:
         with _no_bar() if folder.is_dir() else nullcontext():
@@ -196,12 +197,19 @@ def _load(source: str, pooling: str, device: str) -> Any:
             transformer = modules.Transformer(source)
             pooled = modules.Pooling(transformer.get_embedding_dimension(), pooling_mode=pooling)
             return SentenceTransformer(modules=[transformer, pooled], device=device)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RuntimeError) as error:
         raise RagError(
             f"embedder {source!r} can neither be read nor downloaded: expected a folder with a sentence-transformers "
             f"or transformers model, or the name of one on a reachable model hub ({type(error).__name__}: {error})"
         ) from error
-    except (RuntimeError, AssertionError) as error:  # as torch refuses a device
+
+
+def _check_device(source: str, device: str) -> None:
+    import torch
+
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
         raise RagError(f"embedder {source!r} cannot run on device {device!r}: {error}") from error
 
 
