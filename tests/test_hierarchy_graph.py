@@ -116,6 +116,16 @@ def test_it_is_built_once_and_again_after_documents_came_or_went(kb: KnowledgeBa
     assert edges(kb.hierarchy) == edges(first)
 
 
+def test_a_phrase_is_spelled_as_in_a_passage_that_is_there(kb: KnowledgeBase) -> None:
+    kb.add([{"id": "tarn", "title": "LAKE TARN", "text": "LAKE TARN is deep."}], progress=False)
+    kb.add([{"id": "shore", "title": "Lake Tarn", "text": "Lake Tarn lies near Skellby."}], progress=False)
+    assert kb.hierarchy.similar("the tarn lake") == ["LAKE TARN"]
+
+    kb.delete(["tarn"])
+
+    assert kb.hierarchy.similar("the tarn lake") == ["Lake Tarn"]
+
+
 async def test_for_coroutines_it_is_built_beside_the_loop(kb: KnowledgeBase) -> None:
     assert (await kb.ahierarchy()) is kb.hierarchy
 

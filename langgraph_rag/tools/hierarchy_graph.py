@@ -25,8 +25,8 @@ class HierarchyGraph:
     """Nodes are numbers: of passages by id, sentences by text, phrases by normal form; edges say what contains what.
 
     A sentence that stands in several passages is one node, and so are the spellings of a phrase with one normal form
-    (`spellings` has the first). The title belongs to the first sentence. Nothing here changes: after the records have,
-    another one is made.
+    (`spellings` has that of the first passage). The title belongs to the first sentence. Nothing here changes: after
+    the records have, another one is made.
     """
 
     passages: PassageNodes
@@ -77,27 +77,32 @@ class HierarchyRows:
         self._passages: defaultdict[str, int] = defaultdict(self._nodes)
         self._sentences: defaultdict[str, int] = defaultdict(self._nodes)
         self._phrases: defaultdict[str, int] = defaultdict(self._nodes)
-        self._spellings: dict[str, str] = {}
+        self._spellings: defaultdict[str, int] = defaultdict(Nodes())
         self._names = Names()
         self._stands = Rows(2)  # passage, sentence
         self._says = Rows(3)  # passage, sentence, phrase
+        self._spells = Rows(3)  # passage, phrase, spelling
 
     def add(self, records: Iterable[Record]) -> None:
         """Add passages with their stored sentences and phrases."""
-        known, stands, says = len(self._phrases), array("q"), array("q")
+        known, stands, says, spells = len(self._phrases), array("q"), array("q"), array("q")
         for record in records:
             passage = self._passages[record["id"]]
             forms = [(f" {form} ", form, spelling) for form, spelling in _forms(record).items()]
+            spelled: dict[str, str] = {}
             for place, sentence in enumerate(record["sentences"]):
                 node = self._sentences[sentence]
                 stands.extend((passage, node))
                 text = f" {normalise(sentence if place else record['title'] + ' ' + sentence)} "
                 for words, form, spelling in forms:
                     if words in text:
-                        self._spellings.setdefault(form, spelling)
                         says.extend((passage, node, self._phrases[form]))
+                        spelled[form] = spelling
+            for form, spelling in spelled.items():
+                spells.extend((passage, self._phrases[form], self._spellings[spelling]))
         self._stands.add(stands)
         self._says.add(says)
+        self._spells.add(spells)
         self._names.add(islice(self._phrases, known, None))
 
     def remove_passages(self, ids: Iterable[str]) -> None:
@@ -106,10 +111,9 @@ class HierarchyRows:
         if sentences := self._stands.remove(passages, columns=(1,)):
             forget(self._sentences, sentences)
         if phrases := self._says.remove(passages, columns=(2,)):
-            gone = forget(self._phrases, phrases)
-            self._names.remove(gone)
-            for form in gone:
-                del self._spellings[form]
+            self._names.remove(forget(self._phrases, phrases))
+        if spellings := self._spells.remove(passages, columns=(2,)):
+            forget(self._spellings, spellings)
 
     def outgrown(self) -> bool:
         """Tell whether more nodes have gone than are left: their numbers are not given again, and arrays have them."""
@@ -124,12 +128,19 @@ class HierarchyRows:
             passages=PassageNodes(self._passages),
             sentences=dict(self._sentences),
             phrases=dict(self._phrases),
-            spellings=dict(self._spellings),
+            spellings=self._first_spellings(),
             sources=sources,
             targets=targets,
             walk=PageRankGraph.from_edges(size, sources, targets),
             names=self._names,
         )
+
+    def _first_spellings(self) -> dict[str, str]:
+        """Return each phrase as the first passage that has it spells it."""
+        phrases, rows = np.unique(self._spells.columns[1], return_index=True)
+        first = dict(zip(phrases.tolist(), self._spells.columns[2, rows].tolist(), strict=True))
+        spelled = {number: spelling for spelling, number in self._spellings.items()}
+        return {form: spelled[first[phrase]] for form, phrase in self._phrases.items()}
 
 
 def _forms(record: Record) -> dict[str, str]:
