@@ -19,7 +19,7 @@ from langgraph_rag import KnowledgeBase, create_native_rag, knowledge_base_tools
 from langgraph_rag.errors import EmbedderError, EmbeddingsMismatchError, RagError
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.tools.embeddings import embed_queries, embed_texts, load_embeddings, name_of
-from langgraph_rag.tools.sentence_embeddings import FAMILIES, MiniLMEmbeddings, SentenceEmbeddings
+from langgraph_rag.tools.sentence_embeddings import FAMILIES, Family, MiniLMEmbeddings, SentenceEmbeddings
 
 
 @pytest.fixture(scope="module")
@@ -40,14 +40,21 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(("name", "family"), [("e5-base-v2", "e5"), ("bge-small-en-v1.5", "bge"), ("other", "minilm")])
-def test_a_model_gets_the_prefixes_and_the_pooling_of_its_family(tiny: Path, name: str, family: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("multilingual-E5_base", FAMILIES["e5"]),
+        ("bge-small-en-v1.5", FAMILIES["bge"]),
+        ("ce5bge7f0a41d", Family()),
+        ("other", Family()),
+    ],
+)
+def test_a_model_gets_the_prefixes_and_the_pooling_of_its_family(tiny: Path, name: str, expected: Family) -> None:
     folder = tiny.with_name(name)
     folder.symlink_to(tiny)
     embeddings = load_embeddings(str(folder))
     assert isinstance(embeddings, SentenceEmbeddings)
-    expected = FAMILIES[family]
-    plain = SentenceEmbeddings(name, str(folder), FAMILIES[family].__class__(pooling=expected.pooling))
+    plain = SentenceEmbeddings(name, str(folder), Family(pooling=expected.pooling))
 
     assert np.allclose(embeddings.embed_query("mill"), plain.embed_query(expected.query_prefix + "mill"), atol=1e-2)
     assert np.allclose(
@@ -56,7 +63,7 @@ def test_a_model_gets_the_prefixes_and_the_pooling_of_its_family(tiny: Path, nam
 
 
 def test_mean_and_first_token_pooling_differ(tiny: Path) -> None:
-    mean, first = (SentenceEmbeddings("x", str(tiny), FAMILIES[family]) for family in ("minilm", "bge"))
+    mean, first = (SentenceEmbeddings("x", str(tiny), family) for family in (Family(), FAMILIES["bge"]))
 
     assert not np.allclose(mean.embed_documents(["mill town"]), first.embed_documents(["mill town"]), atol=1e-2)
 
@@ -74,7 +81,7 @@ def batches_of(model: Any, method: str) -> list[list[str]]:
 
 
 def test_texts_of_any_length_keep_their_places_and_short_ones_are_not_padded_to_long_ones(tiny: Path) -> None:
-    embeddings = SentenceEmbeddings("x", str(tiny), FAMILIES["minilm"])
+    embeddings = SentenceEmbeddings("x", str(tiny), Family())
     texts = ["mill " * 80, "town", "mill " * 20, "mill town", "town " * 90]
     batches = batches_of(embeddings._model(), "encode")
     together = embeddings.embed_documents(texts)
@@ -88,7 +95,7 @@ def test_queries_of_like_length_share_a_batch_and_keep_their_places(
     tiny: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("langgraph_rag.tools.sentence_embeddings._LARGEST_BATCH", 3)
-    embeddings = SentenceEmbeddings("x", str(tiny), FAMILIES["minilm"])
+    embeddings = SentenceEmbeddings("x", str(tiny), Family())
     texts = ["mill " * 40, "town", "mill town", "town " * 41, "mill", "town mill"]
     batches = batches_of(embeddings._model(), "preprocess")
     together = embeddings.embed_queries(texts)

@@ -1,5 +1,6 @@
 """Embedders: loaded by name, and asked in one place, where what they return is checked."""
 
+import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -19,6 +20,7 @@ from langgraph_rag.tools.sentence_embeddings import (
 )
 from langgraph_rag.tools.vectors import Matrix, unit
 
+_WORD = re.compile(r"[^\W_]+")  # of a name: e5, base, v2
 SAME_EMBEDDER = "open it with the same embedder (`embeddings=`, on the command line `--embeddings`)"
 
 
@@ -45,8 +47,8 @@ def load_embeddings(name_or_path: str, device: str = CPU) -> Embeddings:
     Args:
         name_or_path: `all-MiniLM-L6-v2`, which comes with the extra `minilm`; `PROVIDER:MODEL` for LangChain's
             `init_embeddings`, e.g. `openai:text-embedding-3-small`; or the folder or model hub name of a
-            sentence-transformers or transformers model. A name with `e5` or `bge` in it gets the prefixes and pooling
-            of that family, any other none and the mean.
+            sentence-transformers or transformers model. A name with the word `e5` or `bge` in it gets the prefixes and
+            pooling of that family, any other none and the mean.
         device: where a model runs in this process, as torch names it, such as `cuda`; there it runs in half precision.
 
     Raises:
@@ -61,7 +63,8 @@ def load_embeddings(name_or_path: str, device: str = CPU) -> Embeddings:
     name = Path(name_or_path).name
     if name.lower() in {MINILM.lower(), "minilm"} and not Path(name_or_path).exists():
         return MiniLMEmbeddings(device)
-    family = next((family for key, family in FAMILIES.items() if key in name.lower()), Family())
+    words = _WORD.findall(name.lower())
+    family = next((family for word, family in FAMILIES.items() if word in words), Family())
     return SentenceEmbeddings(name, name_or_path, family, device)
 
 

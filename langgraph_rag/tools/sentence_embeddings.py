@@ -43,7 +43,6 @@ class Family:
 
 
 FAMILIES = {
-    "minilm": Family(),
     "e5": Family("query: ", "passage: "),
     "bge": Family("Represent this sentence for searching relevant passages: ", pooling="cls"),
 }
@@ -123,7 +122,7 @@ class MiniLMEmbeddings(SentenceEmbeddings):
     """all-MiniLM-L6-v2 (384 dimensions, 256 tokens at most) from a package, so that no network is needed."""
 
     def __init__(self, device: str = CPU) -> None:
-        super().__init__(MINILM, "", FAMILIES["minilm"], device)
+        super().__init__(MINILM, "", Family(), device)
 
     def _model(self) -> Any:
         self._source = self._source or _packaged_minilm()
