@@ -12,7 +12,7 @@ from langgraph_rag.offline.pages import DEFINED, Line, Pages, key_of
 from langgraph_rag.offline.paths import DEMONYM, is_name
 from langgraph_rag.offline.question import PERSONS, Question, analyse
 from langgraph_rag.offline.words import name_words, stems
-from langgraph_rag.tools.spans import spot
+from langgraph_rag.tools.spans import Span, spot
 
 _PHRASE_END = re.compile(
     r"\s+(?:who|which|that|by|in|on|at|from|for|to|with|based|located|situated|known|best|is|was|whose|where)\b"
@@ -32,16 +32,6 @@ _NEVER = 9.0
 _NAMED = frozenset({"person", "place", "nationality"})  # wanted, and no date or number will do
 _SIMPLE = 2  # content words of a question that one sentence about the thing it names may answer
 _CLEAR = 0.25  # of a question's weight that a sentence with its neighbour must answer to
-
-
-@dataclass(frozen=True)
-class Span:
-    """A stretch of a sentence that may be an answer; `kind` as spotted, or "title" or "phrase"."""
-
-    start: int
-    end: int
-    text: str
-    kind: str
 
 
 @dataclass(frozen=True)
@@ -184,10 +174,9 @@ def _fit(question: Question, span: Span, line: Line, pages: Pages) -> float:
 
 
 def _spans(line: Line) -> Iterator[Span]:
-    """Yield what may be an answer: what is spotted in a sentence, its topic, and what it is said to be."""
+    """Yield what may be an answer: what is spotted in a sentence, its topic ("title"), what it is ("phrase")."""
     yield Span(0, 0, line.topic, "title")
-    for span in spot(line.text):
-        yield Span(span.start, span.end, span.text, span.kind)
+    yield from spot(line.text)
     if defined := DEFINED.search(line.text):
         words = [word for word in _PHRASE_END.split(defined[1])[0].split() if not word[0].isupper()]
         if words:

@@ -5,11 +5,8 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
 
 from langgraph_rag.tools.stop_words import stop_words
-
-Kind = Literal["name", "date", "number"]
 
 MONTHS = "january february march april may june july august september october november december".split()
 _MONTH = "(?:" + "|".join(month.title() for month in MONTHS) + ")"
@@ -37,12 +34,12 @@ _ROMAN = re.compile(r"[IVXLC]+|\d+")
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of a text: `text[start:end]`, with what it looks like."""
+    """A stretch of a text: `text[start:end]`, with what it looks like: a "name", "date" or "number" where spotted."""
 
     start: int
     end: int
     text: str
-    kind: Kind
+    kind: str
 
 
 @lru_cache(maxsize=8192)  # phrases and triples of a passage ask for the same sentences
