@@ -16,7 +16,7 @@ _ROLES = frozenset(
 _ORIGIN = frozenset({"nation", "place"})
 _SAME = 0.7
 _COPULA = frozenset({"is", "was", "are", "were"})
-_DEMONYM = re.compile(r"(?:ish|an|ese|ch|i|ian|ean|ic)$")
+_NATION = re.compile(r"(?:ish|an|ese|ch|i|ic)$")  # wider than a demonym's ending: what is compared is an origin
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ def _alike(question: Question, one: str, other: str) -> bool:
 
 
 def _nations(text: str) -> set[str]:
-    return {word.lower() for word in re.findall(r"[^\W\d_]+", text) if word[0].isupper() and _DEMONYM.search(word)}
+    return {word.lower() for word in re.findall(r"[^\W\d_]+", text) if word[0].isupper() and _NATION.search(word)}
 
 
 def _attribute_question(question: Question, entity: str) -> str:

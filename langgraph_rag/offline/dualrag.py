@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from langgraph_rag.offline import Values
 from langgraph_rag.offline.answer import CONCLUSION, conclude
 from langgraph_rag.offline.kirag import next_sentence
-from langgraph_rag.offline.pages import Line, Pages, lines_of
+from langgraph_rag.offline.pages import Line, Pages, lines_of, pages_of
 from langgraph_rag.offline.search import integrate, leading_on
 from langgraph_rag.offline.words import same_name
 from langgraph_rag.tools.spans import spot
@@ -15,8 +16,6 @@ _SEVERAL = " | "
 _BREADTH = 3  # things looked up side by side
 _LONGEST_TITLE = 100
 _LEAST = 2.5
-
-Values = Mapping[str, Any]
 
 
 def reason(values: Values) -> dict[str, Any]:
@@ -59,7 +58,7 @@ def identify_entities(values: Values) -> dict[str, Any]:
 def summarize(values: Values) -> dict[str, Any]:
     """Pick the sentences that lead from the entity or the question's names to the answer, and those that give it."""
     question, entity = values["question"], values["entity"]
-    pages = Pages([line for text in values["documents"] for line in lines_of(text["title"], text["text"])])
+    pages = pages_of(values["documents"])
     itself = [fact for fact in pages.facts if same_name(entity, fact[0]) == 1.0][:1]
     useful = pages.stating([*itself, *leading_on(question, entity, pages.facts)])
     useful += conclude(question, pages, least=_LEAST).lines

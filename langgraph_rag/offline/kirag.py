@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from langgraph_rag.offline import Values
 from langgraph_rag.offline.answer import CONCLUSION, conclude
-from langgraph_rag.offline.pages import Fact, Line, Pages, lines_of, spelled_out
+from langgraph_rag.offline.pages import Fact, Line, Pages, lines_of, pages_of, spelled_out
 from langgraph_rag.offline.paths import is_name
 from langgraph_rag.offline.search import integrate
 from langgraph_rag.offline.words import name_words, same_name
@@ -12,8 +13,6 @@ from langgraph_rag.offline.words import name_words, same_name
 _SAME = 0.9
 _LEAST = 4.0
 _MISSING = "More has to be found out."
-
-Values = Mapping[str, Any]
 
 
 def construct_chain(values: Values) -> dict[str, Any]:
@@ -40,7 +39,7 @@ def construct_chain(values: Values) -> dict[str, Any]:
 
 def next_thought(values: Values) -> dict[str, Any]:
     """Write the next sentence of reasoning from what passages tell."""
-    told = Pages([line for text in values["passages"] for line in lines_of(text["title"], text["text"])]).facts
+    told = pages_of(values["passages"]).facts
     return {"sentence": next_sentence(values["question"], values["thoughts"], told)}
 
 

@@ -1,9 +1,10 @@
 """Split a question into simpler ones, and find the sentences that help with each."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from langgraph_rag.matching import normalise
+from langgraph_rag.offline import Values
 from langgraph_rag.offline.answer import conclude
 from langgraph_rag.offline.compare import look_up
 from langgraph_rag.offline.pages import Fact, Line, Pages
@@ -13,8 +14,6 @@ from langgraph_rag.tools.spans import spot
 
 _SUBQUERIES = 5
 _LEAST = 3.0
-
-Values = Mapping[str, Any]
 
 
 def decompose(values: Values) -> dict[str, Any]:

@@ -2,20 +2,19 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from langgraph_rag.matching import normalise
 from langgraph_rag.offline.question import PERSONS
-from langgraph_rag.offline.words import same_name, stems
+from langgraph_rag.offline.words import WORD, same_name, stems
 from langgraph_rag.tools.rule_triples import extract_triples
 from langgraph_rag.tools.spans import spot
 from langgraph_rag.tools.stop_words import stop_words
 from langgraph_rag.tools.text import text_pipeline
 from langgraph_rag.tools.topics import topic_of
 
-_WORD = re.compile(r"\w+(?:['’-]\w+)*")
 _LIFE = re.compile(r"\([^()]*\d{4}\s*[–—-]\s*[^()]*\d{4}\)")
 _MADE = re.compile(r"(?<=[a-z])(?<!ed)(?<!en)(?<!wn) by\b")
 _WAYS = ("compos", "direct", "perform", "produc", "write")  # in which "a song by Kell" may be meant
@@ -67,7 +66,7 @@ class Line:
     @cached_property
     def stems(self) -> list[tuple[int, int, str]]:
         """Return the stems of the sentence with their places; dates of life stand next to "born" and "died"."""
-        found = [(m.start(), m.end(), stem) for m in _WORD.finditer(self.text) for stem in stems(m[0])]
+        found = [(m.start(), m.end(), stem) for m in WORD.finditer(self.text) for stem in stems(m[0])]
         if life := _LIFE.search(self.text):
             found += [(life.start(), life.start() + 1, "birth"), (life.end() - 1, life.end(), "death")]
         found += [(*made.span(), way) for made in _MADE.finditer(self.text) for way in _WAYS]
@@ -133,6 +132,11 @@ class Pages:
 def lines_of(title: str, text: str) -> tuple[Line, ...]:
     """Return the sentences of a text under its title."""
     return tuple(Line(title, told, number == 0) for number, told in enumerate(text_pipeline().sentences(text)))
+
+
+def pages_of(texts: Iterable[Mapping[str, str]]) -> Pages:
+    """Return the sentences of texts, each under its title."""
+    return Pages([line for text in texts for line in lines_of(text["title"], text["text"])])
 
 
 def spelled_out(facts: Iterable[Fact]) -> Iterator[Line]:

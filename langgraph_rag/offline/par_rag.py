@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from langgraph_rag.offline import Values
 from langgraph_rag.offline.answer import conclude
 from langgraph_rag.offline.compare import questions_about
 from langgraph_rag.offline.descriptions import ask_for, described, descriptions, put_for
-from langgraph_rag.offline.pages import Line, Pages, lines_of
+from langgraph_rag.offline.pages import Line, pages_of
 from langgraph_rag.offline.question import analyse
 from langgraph_rag.offline.search import integrate
 from langgraph_rag.offline.words import name_words
@@ -16,8 +17,6 @@ _UNKNOWN = "unknown"
 _REASON = " — "  # stands between an answer and the sentences it rests on
 _MOST_CITED = 3
 _LEAST = 2.5
-
-Values = Mapping[str, Any]
 
 
 def plan(values: Values) -> dict[str, Any]:
@@ -34,7 +33,7 @@ def plan(values: Values) -> dict[str, Any]:
 def act(values: Values) -> dict[str, Any]:
     """Answer a question from sources with their numbers, or say what comes closest."""
     question, sources = values["question"], values["sources"]
-    pages = _read(sources)
+    pages = pages_of(sources)
     if conclusion := conclude(question, pages, least=_LEAST):
         return {"answer": f"{conclusion.answer}{_REASON}{_told(conclusion.lines, sources)}"}
     closest = pages.stating(integrate(question, pages.facts, [], [question]).facts)[:_MOST_CITED]
@@ -48,7 +47,7 @@ def review(values: Values) -> dict[str, Any]:
     better = act(values)["answer"]
     if not better.startswith(_UNKNOWN):
         return {"status": "REVISED", "answer": better, "question": None}
-    following = integrate(values["question"], _read(values["sources"]).facts, [], [values["question"]]).question
+    following = integrate(values["question"], pages_of(values["sources"]).facts, [], [values["question"]]).question
     return {"status": "UNCONFIDENT" if following else "PASS", "answer": None, "question": following or None}
 
 
@@ -66,7 +65,7 @@ def answer_from_trajectories(values: Values) -> Mapping[str, Any]:
     """Answer a question from what the steps rest on, else with what the last step found."""
     question, trajectories = values["question"], values["trajectories"]
     sources = [source for trajectory in trajectories for source in trajectory["sources"]]
-    conclusion = conclude(question, _read(sources), least=_LEAST)
+    conclusion = conclude(question, pages_of(sources), least=_LEAST)
     last = trajectories[-1] if trajectories else None  # what earlier steps found is on the way to the answer
     if conclusion or last is None or last["answer"].startswith(_UNKNOWN) or analyse(question).compares:
         return conclusion.reply
@@ -79,10 +78,6 @@ def _short(asked: str, answer: str) -> str:
         return answer.split(_REASON)[0]
     known = name_words(asked)
     return next((span.text for span in spot(answer) if not name_words(span.text) <= known), "")
-
-
-def _read(sources: Sequence[Mapping[str, str]]) -> Pages:
-    return Pages([line for source in sources for line in lines_of(source["title"], source["text"])])
 
 
 def _told(lines: Sequence[Line], sources: Sequence[Mapping[str, str]]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
-from langgraph_rag.offline.words import name_words, stem, stems
+from langgraph_rag.offline.words import WORD, name_words, stem, stems
 from langgraph_rag.tools.spans import spot
 from langgraph_rag.tools.stop_words import stop_words
 
@@ -45,10 +45,10 @@ _ALTERNATIVES = (
     re.compile(r"[,:]\s*(?:the\s+[a-z]+\s+)?(?P<one>[^a-z\s][^?]*?|[^,:?]+?),?\s+or\s+(?P<other>.+?)\s*\??\s*$"),
     re.compile(r"\bbetween\s+(?P<one>.+?)\s+and\s+(?P<other>[^?]+?)\s*(?:\?|,|$)"),
 )
-_LEAST = _words(
+_ASKS_LEAST = _words(
     "older oldest elder earlier earliest first before smaller smallest fewer fewest less lower shorter shortest"
 )
-_MOST = _words(
+_ASKS_MOST = _words(
     "younger youngest later latest last recent recently after newer larger largest bigger more most higher highest "
     "longer longest taller tallest greater"
 )
@@ -68,7 +68,7 @@ _ASKED = re.compile(
     r"(?: the| a| an| this| these)?((?: [\w’'-]+)*)",
     re.IGNORECASE,
 )
-_SAME = re.compile(r"\bsame ([a-z]+)")
+_ASKS_SAME = re.compile(r"\bsame ([a-z]+)")
 _LONGEST_KIND = 4
 _LETTERS = 25  # over which nearness to the question word falls to a half
 
@@ -119,7 +119,7 @@ def analyse(text: str) -> Question:
     spelled = _spelled(text, names)
     asking = asking_word(text)
     kinds = _kinds(text, asking)
-    least, most = _LEAST.search(text), _MOST.search(text)
+    least, most = _ASKS_LEAST.search(text), _ASKS_MOST.search(text)
     return Question(
         wants=_wanted(text, asking[0].lower() if asking else "what", kinds, pair),
         names=tuple(names),
@@ -132,7 +132,7 @@ def analyse(text: str) -> Question:
         least=least is not None and (most is None or most.start() < least.start()),
         ordered=least is not None or most is not None,
         told=frozenset(stems(text.partition(pair[1])[2])) if pair and _BEING.match(text) else frozenset(),
-        same=_SAME.search(text) is not None,
+        same=_ASKS_SAME.search(text) is not None,
     )
 
 
@@ -181,7 +181,7 @@ def _asks(text: str, match: re.Match[str]) -> int:
 
 def _kinds(text: str, asking: re.Match[str] | None) -> frozenset[str]:
     """Return the stems of the words for the kind of thing asked for ("what Danish football club", "same island")."""
-    if same := _SAME.search(text):
+    if same := _ASKS_SAME.search(text):
         return frozenset({stem(same[1])})
     if asking is None or asking[0].lower() in {"who", "whom", "when", "where"}:
         return frozenset()
@@ -199,7 +199,7 @@ def _kinds(text: str, asking: re.Match[str] | None) -> frozenset[str]:
 def _nearness(text: str, asking: re.Match[str] | None) -> dict[str, float]:
     start, end = asking.span() if asking else (0, 0)
     near: dict[str, float] = {}
-    for match in re.finditer(r"\w+(?:['’-]\w+)*", text):
+    for match in WORD.finditer(text):
         value = 1 / (1 + max(match.start() - end, start - match.end(), 0) / _LETTERS)
         for word in stems(match[0]):
             near[word] = max(near.get(word, 0.0), value)
@@ -235,7 +235,7 @@ def _spelled(text: str, names: list[str]) -> dict[str, str]:
     starts = [(text.lower().find(name.lower()), len(name)) for name in names]
     places = [(start, start + length) for start, length in starts if start >= 0]
     found: dict[str, tuple[int, str]] = {}
-    for match in re.finditer(r"\w+(?:['’-]\w+)*", text):
+    for match in WORD.finditer(text):
         spelling = re.sub(r"['’]s$", "", match[0].lower())
         gap = min([max(match.start() - end, start - match.end()) for start, end in places], default=0)
         for word in stems(spelling) if gap >= 0 else ():

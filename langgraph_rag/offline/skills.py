@@ -4,16 +4,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from langgraph_rag.matching import normalise
-from langgraph_rag.offline import dualrag, kirag, mgranrag, par_rag
+from langgraph_rag.offline import Values, dualrag, kirag, mgranrag, par_rag
 from langgraph_rag.offline.answer import conclude
-from langgraph_rag.offline.pages import Pages, lines_of, spelled_out
+from langgraph_rag.offline.pages import Pages, pages_of, spelled_out
 from langgraph_rag.offline.search import integrate
 from langgraph_rag.tools.rule_triples import extract_triples
 from langgraph_rag.tools.spans import spot
 from langgraph_rag.tools.text import text_pipeline
 
 _LEAST = {"triples": 4.0, "sentences": 3.0, "passages": 2.5}  # scores below which more text should be read
-Values = Mapping[str, Any]
 
 
 def _find_entities(values: Values) -> dict[str, Any]:
@@ -43,8 +42,7 @@ def _answer_from_triples(values: Values) -> Mapping[str, Any]:
 
 def _answer_from_texts(values: Values) -> Mapping[str, Any]:
     kind = "sentences" if "sentences" in values else "passages"
-    pages = Pages([line for text in values[kind] for line in lines_of(text["title"], text["text"])])
-    return conclude(values["question"], pages, least=_LEAST[kind]).reply
+    return conclude(values["question"], pages_of(values[kind]), least=_LEAST[kind]).reply
 
 
 def _judge(values: Values) -> dict[str, Any]:

@@ -41,6 +41,7 @@ _ASKING = frozenset(
     "who whom whose what which when where why how many much name named called known type kind year date day place time "
     "people person same first later earlier last one two both more following".split()
 )
+WORD = re.compile(r"\w+(?:['’-]\w+)*")  # with what an apostrophe or a hyphen joins
 _POSSESSIVE = re.compile(r"['’]s\b")
 _MONTH_NUMBER = {month: number for number, month in enumerate(MONTHS, start=1)}
 _NUMBER_WORDS = {word: value for value, word in enumerate(
