@@ -69,7 +69,7 @@ def test_an_edge_weighs_as_many_facts_as_link_its_ends_however_many_passages_sta
     kell, norrland, ferry = (graph.entities[name] for name in ("kell", "norrland", "halden ferry"))
 
     def nearness(to: int) -> float:
-        return float(graph.walk.exact({kell: 1.0})[to])
+        return float(graph.walk.push({kell: 1.0})[to])
 
     assert nearness(norrland) > nearness(ferry)
     assert graph.walk.degree([norrland]) == [5]  # Kell, and the four passages that name it

@@ -142,23 +142,6 @@ class PageRankGraph:
             frontier = due[last.take(due) == place]  # each node once; sorting them would take a third of all time
         return scores
 
-    def exact(self, seeds: Seeds, *, restart: float = RESTART, tolerance: float = 1e-12) -> Numbers:
-        """Return the same scores by power iteration over the whole graph: slow, for checking `push`.
-
-        Raises:
-            ValueError: when there is no seed, or one is not a node or not positive.
-        """
-        nodes, mass, whole = self._start(seeds, restart)
-        walking = np.zeros(self.size)
-        walking[nodes] = mass
-        everywhere, scores = np.arange(self.size), restart * walking
-        while walking.sum() > tolerance:
-            reached = np.zeros(self.size)
-            self._pass_on(everywhere, (1 - restart) * walking, reached)
-            walking = reached
-            scores += restart * walking
-        return scores / whole
-
     def _start(self, seeds: Seeds, restart: float) -> tuple[Ids, Numbers, float]:
         """Return the seeds, their normalised weights, and what the scores sum to before lost walks start again."""
         nodes = np.fromiter(seeds.keys(), np.int64, len(seeds))
