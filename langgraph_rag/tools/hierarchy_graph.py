@@ -6,23 +6,21 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
-import networkx as nx
 import numpy as np
 
 from langgraph_rag.matching import normalise
 from langgraph_rag.records import Record
 from langgraph_rag.tools.graph_rows import Nodes, Rows, forget
 from langgraph_rag.tools.names import Names
-from langgraph_rag.tools.pagerank import Ids, PageRankGraph, PassageNodes
+from langgraph_rag.tools.pagerank import PageRankGraph, PassageNodes
 
 _BRACKETS = re.compile(r"\s*\([^()]*\)")
 
 
 @dataclass(frozen=True)
 class HierarchyGraph:
-    """Nodes are numbers: of passages by id, sentences by text, phrases by normal form; edges say what contains what.
+    """Nodes are numbers: of passages by id, sentences by text, phrases by normal form; edges link what contains what.
 
     A sentence that stands in several passages is one node, and so are the spellings of a phrase with one normal form
     (`spellings` has that of the first passage). The title belongs to the first sentence. Nothing here changes: after
@@ -33,8 +31,6 @@ class HierarchyGraph:
     sentences: Mapping[str, int]
     phrases: Mapping[str, int]
     spellings: Mapping[str, str]
-    sources: Ids
-    targets: Ids
     walk: PageRankGraph
     """Undirected and unweighted."""
     names: Names
@@ -55,18 +51,6 @@ class HierarchyGraph:
         alike = [phrase for phrase in shares if _numbers(phrase) == _numbers(form)]
         best = sorted(alike, key=lambda phrase: (-shares[phrase], phrase))[:limit]
         return [self.spellings[phrase] for phrase in best]
-
-    def networkx(self) -> Any:
-        """Return a NetworkX copy with `kind` and `name` on each node, for drawing and analysis."""
-        graph = nx.Graph()
-        kinds = ("passage", self.passages), ("sentence", self.sentences), ("phrase", self.phrases)
-        for kind, nodes in kinds:
-            graph.add_nodes_from(
-                (node, {"kind": kind, "name": self.spellings.get(key, key) if kind == "phrase" else key})
-                for key, node in nodes.items()
-            )
-        graph.add_edges_from(zip(self.sources.tolist(), self.targets.tolist(), strict=True))
-        return graph
 
 
 class HierarchyRows:
@@ -129,8 +113,6 @@ class HierarchyRows:
             sentences=dict(self._sentences),
             phrases=dict(self._phrases),
             spellings=self._first_spellings(),
-            sources=sources,
-            targets=targets,
             walk=PageRankGraph.from_edges(size, sources, targets),
             names=self._names,
         )
