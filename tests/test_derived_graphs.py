@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -165,13 +166,13 @@ def test_a_graph_that_could_not_be_brought_up_to_date_is_the_next_time(
 ) -> None:
     assert kb.entities.link("Skellby") == ["skellby"]
     kb.add([{"id": "tarn", "title": "Lake Tarn", "text": "Lake Tarn lies in Norland."}], progress=False)
-    stated = kb._records.statements_of
+    stated = kb._records.statements
 
-    def failing(ids: Sequence[str], extractor: str) -> Iterator[Statement]:
-        yield from stated(ids, extractor)[:1]
+    def failing(extractor: str, ids: Sequence[str]) -> Iterator[Statement]:
+        yield from islice(stated(extractor, ids), 1)
         raise KnowledgeBaseError("the disk is gone")
 
-    monkeypatch.setattr(kb._records, "statements_of", failing)
+    monkeypatch.setattr(kb._records, "statements", failing)
     with pytest.raises(KnowledgeBaseError, match="gone"):
         _ = kb.entities
     monkeypatch.undo()

@@ -36,7 +36,7 @@ from langgraph_rag.tools.embeddings import last_embedder, name_of
 from langgraph_rag.tools.entity_graph import EntityGraph
 from langgraph_rag.tools.extraction import TripleExtractor, last_extractor
 from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
-from langgraph_rag.tools.indexing import BATCH, Indexer
+from langgraph_rag.tools.indexing import Indexer
 from langgraph_rag.tools.record_store import FORMAT, Origin, RecordStore, vector_id
 from langgraph_rag.tools.search import SEARCHES, Searcher
 from langgraph_rag.tools.similarity import Similarity
@@ -50,6 +50,7 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 _RECORDS = "records.sqlite"
 _REMEMBERED_PASSAGES = 2_000
+_EMBEDDED = 1_000  # triples embedded and stored together: what a kill can cost
 _NAMED = 5  # in a warning, at most
 _EXTRACTOR = "extractor"  # the property that says what read the triples last
 _UNREAD = "unread"  # and how many passages it could not read; earlier versions do not say
@@ -298,12 +299,11 @@ class KnowledgeBase:
     def embed_triples(self, *, progress: bool = True) -> int:
         """Embed all triples now instead of when a question first meets them; return how many were embedded."""
         self._check_open()
-        ids = self._records.ids()
-        batches = range(0, len(ids), BATCH)
-        return sum(
-            self._similarity.embed_triples([e["triple"] for e in self._stored_triples(ids[start : start + BATCH])])
-            for start in tqdm(batches, desc="embedding triples", unit="batch", disable=not progress)
-        )
+        ids = self._records.without_vector(self.extractor.version)
+        batches = range(0, len(ids), _EMBEDDED)
+        for start in tqdm(batches, desc="embedding triples", unit="batch", disable=not progress):
+            self._similarity.embed_triples(ids[start : start + _EMBEDDED])
+        return len(ids)
 
     # --- reading -----------------------------------------------------------------------------------------------------
     def search(self, query: str, k: int = 10, *, by: Search = "dense") -> list[FoundPassage]:

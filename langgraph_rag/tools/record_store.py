@@ -326,9 +326,15 @@ class RecordStore:
 
     def statements(self, extractor: str, ids: Sequence[str] | None = None) -> Iterable[Statement]:
         """Return what passages (all, in the order of adding, or some) state as an extractor read them."""
-        return self._statements(extractor) if ids is None else self.statements_of(ids, extractor)
+        if ids is None:
+            return self._all_statements(extractor)
+        query = (
+            "SELECT id, head, relation, tail FROM triples JOIN passages ON number = passage "
+            "WHERE extractor = ? AND id IN"
+        )
+        return self._db.by_ids(query, ids, extractor)
 
-    def _statements(self, extractor: str) -> Iterator[Statement]:
+    def _all_statements(self, extractor: str) -> Iterator[Statement]:
         query = (
             "SELECT passage, position, id, head, relation, tail FROM triples JOIN passages ON number = passage "
             "WHERE extractor = ? AND (passage, position) > (?, ?) ORDER BY passage, position LIMIT ?"
@@ -338,14 +344,6 @@ class RecordStore:
             yield from (row[2:] for row in page)
             last = page[-1][:2]
 
-    def statements_of(self, ids: Sequence[str], extractor: str) -> list[Statement]:
-        """Return what some passages state as an extractor read them."""
-        query = (
-            "SELECT id, head, relation, tail FROM triples JOIN passages ON number = passage "
-            "WHERE extractor = ? AND id IN"
-        )
-        return self._db.by_ids(query, ids, extractor)
-
     def stating(self, vectors: Sequence[str], extractor: str) -> list[str]:
         """Return the ids of the passages that state triples with these vectors."""
         query = (
@@ -353,6 +351,19 @@ class RecordStore:
             "WHERE extractor = ? AND triples.vector IN"
         )
         return [row[0] for row in self._db.by_ids(query, vectors, extractor)]
+
+    def without_vector(self, extractor: str) -> list[str]:
+        """Return the ids of the vectors that triples read by an extractor do not have yet."""
+        query = (
+            "SELECT DISTINCT vector FROM triples "
+            "WHERE extractor = ? AND NOT EXISTS (SELECT 1 FROM triple_vectors WHERE id = triples.vector)"
+        )
+        return [row[0] for row in self._db.rows(query, extractor)]
+
+    def triple_texts(self, ids: Sequence[str]) -> dict[str, str]:
+        """Return the texts to embed of triples that passages state, by the ids of their vectors."""
+        rows = self._db.by_ids("SELECT DISTINCT vector, head, relation, tail FROM triples WHERE vector IN", ids)
+        return {row[0]: triple_text(row[1:]) for row in rows}
 
     def triple_vectors(self, ids: Sequence[str]) -> dict[str, Matrix]:
         """Return the vectors of triples that are stored, by id."""

@@ -104,14 +104,9 @@ class Similarity:
         vectors = self._triple_vectors(texts)
         return [[float(query @ vectors[id_]) for id_ in those] for query, those in zip(queries, ids, strict=True)]
 
-    def embed_triples(self, triples: Sequence[Sequence[str]]) -> int:
-        """Embed and store the triples that have no vector yet; return how many these were."""
-        texts = {vector_id(triple): triple_text(triple) for triple in triples}
-        stored = self._records.triple_vectors(list(texts))
-        missing = [id_ for id_ in texts if id_ not in stored]
-        if missing:
-            self._records.put_triple_vectors(missing, self.embed([texts[id_] for id_ in missing]))
-        return len(missing)
+    def embed_triples(self, ids: Sequence[str]) -> None:
+        """Embed and store the triples whose vectors have these ids."""
+        self._embed_and_store(self._records.triple_texts(ids))
 
     def index_triples(self) -> None:
         """Make all triples that have a vector ready to be searched."""
@@ -154,12 +149,15 @@ class Similarity:
         remembered = self._remembered_triples
         known = {id_: remembered[id_] for id_ in texts if id_ in remembered}
         known |= self._records.triple_vectors([id_ for id_ in texts if id_ not in known])
-        missing = [id_ for id_ in texts if id_ not in known]
-        if missing:
-            vectors = self.embed([texts[id_] for id_ in missing])
-            self._records.put_triple_vectors(missing, vectors)
-            known.update(zip(missing, vectors, strict=True))
+        known |= self._embed_and_store({id_: text for id_, text in texts.items() if id_ not in known})
         if len(remembered) + len(known) > _REMEMBERED_TRIPLES:
             remembered.clear()
         remembered |= known
         return known
+
+    def _embed_and_store(self, texts: Mapping[str, str]) -> dict[str, Matrix]:
+        if not texts:
+            return {}
+        vectors = self.embed(list(texts.values()))
+        self._records.put_triple_vectors(list(texts), vectors)
+        return dict(zip(texts, vectors, strict=True))
