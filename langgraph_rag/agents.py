@@ -15,7 +15,7 @@ from langgraph_rag.context import Context
 from langgraph_rag.errors import EmptyKnowledgeBaseError, QuestionError
 from langgraph_rag.machine import STEPS
 from langgraph_rag.nodes.approve_plan import REJECTED
-from langgraph_rag.records import Passage, ScoredPassage, origin_of
+from langgraph_rag.records import ScoredPassage, origin_of, passage_of
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -213,8 +213,7 @@ def _tool(call: _Call, name: str, arguments: type[BaseModel], description: str) 
 async def _shown(kb: KnowledgeBase, found: list[ScoredPassage]) -> tuple[str, list[Any]]:
     records = await kb.apassages([passage["id"] for passage in found])
     text = "\n\n".join(f"{record['title']} ({record['id']})\n{record['text']}" for record in records)
-    kept = [{name: value for name, value in record.items() if name in Passage.__annotations__} for record in records]
-    return text or "Nothing was found.", kept
+    return text or "Nothing was found.", [passage_of(record) for record in records]
 
 
 def _facts_about(kb: KnowledgeBase, entity: str) -> list[list[str]]:

@@ -1,7 +1,7 @@
 """Plain, JSON-like data: what the knowledge base stores, what graph states hold, what callers receive."""
 
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal, NotRequired, TypeVar
+from typing import Annotated, Any, Literal, NotRequired, TypeVar, cast
 
 from typing_extensions import TypedDict
 
@@ -27,6 +27,16 @@ class Record(Passage):
     hash: str
     sentences: list[str]
     phrases: list[str]
+
+
+def passage_of(record: Record) -> Passage:
+    """Return a record without what was read out of it."""
+    return cast(Passage, {name: value for name, value in record.items() if name in Passage.__annotations__})
+
+
+def titled_text(passage: Passage) -> str:
+    """Return the text of a passage below its title, if it has one: what is embedded and reranked."""
+    return f"{passage['title']}\n{passage['text']}" if passage["title"] else passage["text"]
 
 
 class ScoredPassage(TypedDict):

@@ -9,7 +9,7 @@ from langchain_core.embeddings import Embeddings
 from tqdm.auto import tqdm
 
 from langgraph_rag.errors import EmbeddingsMismatchError
-from langgraph_rag.records import Passage, Record
+from langgraph_rag.records import Passage, Record, titled_text
 from langgraph_rag.tools.embeddings import SAME_EMBEDDER, name_of
 from langgraph_rag.tools.record_store import RecordStore, content_hash
 from langgraph_rag.tools.sentence_embeddings import SentenceEmbeddings
@@ -138,9 +138,7 @@ class Indexer:
             )
 
     def _embed(self, records: Sequence[Record]) -> Matrix:
-        return self._similarity.embed(
-            [f"{record['title']}\n{record['text']}" if record["title"] else record["text"] for record in records]
-        )
+        return self._similarity.embed([titled_text(record) for record in records])
 
     def _put(self, records: list[Record], embedding: "Future[Matrix]") -> None:
         """Put the vectors first: those that a kill leaves without records are removed."""

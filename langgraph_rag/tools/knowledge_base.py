@@ -28,7 +28,7 @@ from langgraph_rag.errors import (
     KnowledgeBaseError,
 )
 from langgraph_rag.naming import expect_name, first_few
-from langgraph_rag.records import FoundPassage, Passage, Record, ScoredPassage, Triple
+from langgraph_rag.records import FoundPassage, Passage, Record, ScoredPassage, Triple, passage_of
 from langgraph_rag.tools.coalescer import Coalescer
 from langgraph_rag.tools.derived_graphs import DerivedGraphs
 from langgraph_rag.tools.documents import LONG, AnyDocument, long_passages, to_passages
@@ -571,7 +571,8 @@ class KnowledgeBase:
 
     def _found(self, scored: list[ScoredPassage]) -> list[FoundPassage]:
         scores = {passage["id"]: passage["score"] for passage in scored}
-        return [_as_found(record, scores[record["id"]]) for record in self._records.passages(list(scores))]
+        records = self._records.passages(list(scores))
+        return [FoundPassage(**passage_of(record), score=scores[record["id"]]) for record in records]
 
     def _check_open(self) -> None:
         if self._process != os.getpid():  # a fork has no threads
@@ -601,15 +602,6 @@ class KnowledgeBase:
 def _check_query(query: object) -> None:
     if not isinstance(query, str) or not is_text(query):
         raise ValueError(f"the query must be text, got {ascii(query)[:80]}")
-
-
-def _as_found(record: Record, score: float) -> FoundPassage:
-    found = FoundPassage(id=record["id"], title=record["title"], text=record["text"], score=score)
-    if source := record.get("source"):
-        found["source"] = source
-    if metadata := record.get("metadata"):
-        found["metadata"] = metadata
-    return found
 
 
 def _tell_long(passages: Sequence[Passage]) -> None:

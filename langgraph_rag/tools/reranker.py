@@ -7,7 +7,7 @@ from langchain_core.documents import BaseDocumentCompressor, Document
 from pydantic import ConfigDict
 
 from langgraph_rag.background import run_in_background
-from langgraph_rag.records import Record
+from langgraph_rag.records import Record, titled_text
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
@@ -43,7 +43,7 @@ async def rerank(
     documents = [
         Document(
             id=record["id"],
-            page_content=f"{record['title']}\n{record['text']}" if record["title"] else record["text"],
+            page_content=titled_text(record),
             metadata={"id": record["id"], "title": record["title"]},
         )
         for record in records
