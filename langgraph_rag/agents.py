@@ -166,7 +166,7 @@ def knowledge_base_tools(kb: KnowledgeBase, *, prefix: str = "", about: str = ""
     async def search_triples(query: str, k: int = 10) -> tuple[str, list[Any]]:
         found = await kb.asearch(query, _AROUND, by="hybrid")
         triples = await kb.atriples([passage["id"] for passage in found])
-        scores = await kb.rank(query, [entry["triple"] for entry in triples]) if triples else []
+        scores = await kb.arank(query, [entry["triple"] for entry in triples]) if triples else []
         best = sorted(range(len(triples)), key=lambda position: -scores[position])[:k]
         return _lines([triples[position]["triple"] for position in best]), [triples[position] for position in best]
 

@@ -339,9 +339,9 @@ USES: list[Callable[[KnowledgeBase], object]] = [
     lambda kb: run_in_background(kb.ahierarchy()),
     lambda kb: run_in_background(kb.anear_entities(["Orla Vint"])),
     lambda kb: run_in_background(kb.aids()),
-    lambda kb: run_in_background(kb.rank("film", [["Orla Vint", "directed", "The Salt Road"]])),
-    lambda kb: run_in_background(kb.rank_passages("film", ["vint"])),
-    lambda kb: run_in_background(kb.likeness("film", ["cinema"])),
+    lambda kb: run_in_background(kb.arank("film", [["Orla Vint", "directed", "The Salt Road"]])),
+    lambda kb: run_in_background(kb.arank_passages("film", ["vint"])),
+    lambda kb: run_in_background(kb.alikeness("film", ["cinema"])),
 ]
 
 

@@ -68,8 +68,8 @@ class RetrieveFinely:
         stating = {source["passage_id"] for triple in triples for source in triple["sources"] if source["sentences"]}
         others = [id_ for id_ in records if id_ not in stating or len(set(map(place_of, facts))) < enough]
         nearest = [entry for id_ in others for entry in nearest_evidence(query, records[id_], step)]
-        scores = await self.kb.rank(query, [fact["triple"] for fact in facts]) if facts else []
-        alike = await self.kb.rank_passages(query, others) if others else {}
+        scores = await self.kb.arank(query, [fact["triple"] for fact in facts]) if facts else []
+        alike = await self.kb.arank_passages(query, others) if others else {}
         scores += [alike.get(entry["passage_id"], 0.0) for entry in nearest]
         ranked = sorted(zip(scores, [*facts, *nearest], strict=True), key=lambda pair: -pair[0])
         return [entry for _, entry in ranked]

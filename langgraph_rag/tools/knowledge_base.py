@@ -468,19 +468,19 @@ class KnowledgeBase:
         """Return the ids of all passages."""
         return await self._read(self._records.ids)
 
-    async def rank(self, query: str, triples: Sequence[Sequence[str]]) -> list[float]:
+    async def arank(self, query: str, triples: Sequence[Sequence[str]]) -> list[float]:
         """Return the cosine of each triple (as "head relation tail") with a query."""
         _check_query(query)
         self._check_open()
         return await self._similarity.rank(query, triples)
 
-    async def rank_passages(self, query: str, ids: Sequence[str]) -> dict[str, float]:
+    async def arank_passages(self, query: str, ids: Sequence[str]) -> dict[str, float]:
         """Return the cosine of passages with a query by their stored vectors; unknown ids are left out."""
         _check_query(query)
         self._check_open()
         return await self._similarity.rank_passages(query, ids)
 
-    async def likeness(self, query: str, others: Sequence[str]) -> list[float]:
+    async def alikeness(self, query: str, others: Sequence[str]) -> list[float]:
         """Return the cosine of a query with each of some others."""
         _check_query(query)
         self._check_open()

@@ -80,10 +80,10 @@ def films(tmp_path: Path) -> Iterator[KnowledgeBase]:
 def films_all_alike(films: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> KnowledgeBase:
     """Find all questions alike, as a bi-encoder does that tells small words apart badly."""
 
-    async def likeness(query: str, others: Sequence[str]) -> list[float]:
+    async def alikeness(query: str, others: Sequence[str]) -> list[float]:
         return [1.0] * len(others)
 
-    monkeypatch.setattr(films, "likeness", likeness)
+    monkeypatch.setattr(films, "alikeness", alikeness)
     return films
 
 
