@@ -445,6 +445,11 @@ async def test_an_extractor_given_later_has_graph_and_triple_search_of_its_own(k
     assert (set(kb.graph.networkx.nodes), kb.entities.link("Skellby Harbour")) == by_rules
 
 
+async def test_what_an_extractor_has_not_read_comes_in_the_order_asked_for(kb: KnowledgeBase) -> None:
+    assert await kb.aunread(["vint", "nobody", "heron", "holm"], kb.extractor) == []
+    assert await kb.aunread(["vint", "nobody", "heron", "holm"], Fixed()) == ["vint", "heron", "holm"]
+
+
 def test_embed_triples_embeds_each_text_once(kb: KnowledgeBase, embeddings: ArithmeticEmbeddings) -> None:
     texts = {" ".join(entry["triple"]) for entry in kb.triples(kb._records.ids())}
     before = len(embeddings.embedded)

@@ -267,13 +267,12 @@ class RecordStore:
 
     # --- triples -----------------------------------------------------------------------------------------------------
     def unextracted(self, extractor: str, ids: Sequence[str] | None = None) -> list[str]:
-        """Return the ids of the passages (of all, or of `ids`) that this extractor has not read yet, in order."""
+        """Return the ids of passages (all, in the order of adding, or some) that an extractor has not read yet."""
         rest = "NOT EXISTS (SELECT 1 FROM extractions WHERE passage = number AND extractor = ?)"
         if ids is None:
-            rows = self._db.rows(f"SELECT id FROM passages WHERE {rest} ORDER BY number", extractor)
-        else:
-            rows = self._db.by_ids(f"SELECT id FROM passages WHERE {rest} AND id IN", ids, extractor)
-        return [row[0] for row in rows]
+            return [row[0] for row in self._db.rows(f"SELECT id FROM passages WHERE {rest} ORDER BY number", extractor)]
+        unread = {row[0] for row in self._db.by_ids(f"SELECT id FROM passages WHERE {rest} AND id IN", ids, extractor)}
+        return [id_ for id_ in dict.fromkeys(ids) if id_ in unread]
 
     def save_facts(self, extractor: str, facts: Sequence[tuple[Record, Sequence[Fact]]]) -> None:
         """Store what an extractor read out of passages; an earlier reading is replaced.
