@@ -28,7 +28,8 @@ from langgraph_rag import KnowledgeBase
 from langgraph_rag.context import Search
 from langgraph_rag.evaluation.metrics import recall_at
 from langgraph_rag.evaluation.questions import Question, load_questions
-from langgraph_rag.tools.vectors import Matrix, unit
+from langgraph_rag.tools.embeddings import embed_texts
+from langgraph_rag.tools.vectors import Matrix
 
 _DEPTHS = (2, 5, 10)
 _MODEL_CLIENTS = {  # what HippoRAG imports and does not use where the embedder is given and no model is asked
@@ -140,13 +141,12 @@ def _prepared(kb: KnowledgeBase, texts: dict[str, str], folder: Path) -> Any:
         for class_ in classes:
             setattr(sys.modules[name], class_, type(class_, (Exception,), {}))
     code: Any = importlib.import_module("hipporag.HippoRAG")
-    embed = kb.embeddings.embed_documents
 
     class Embedder:
         def __init__(self, **_: object) -> None: ...
 
         def batch_encode(self, texts: Sequence[str], **_: object) -> Matrix:
-            return unit(embed(list(texts)))
+            return embed_texts(kb.embeddings, texts)
 
     facts: defaultdict[str, list[list[str]]] = defaultdict(list)
     for entry in kb.triples(list(texts)):

@@ -200,7 +200,8 @@ def test_a_graph_whose_passages_are_replaced_again_and_again_does_not_grow(kb: K
 
 
 def test_the_facts_of_an_entity_come_each_once_and_are_the_callers_own() -> None:
-    graph = TripleGraph([("a", "Kell", "is part of", "Kell"), ("b", "Sund", "lies in", "Kell")])
+    graph = TripleGraph()
+    graph.add([("a", "Kell", "is part of", "Kell"), ("b", "Sund", "lies in", "Kell")])
 
     assert graph.neighbours("Kell") == [["Kell", "is part of", "Kell"], ["Sund", "lies in", "Kell"]]
     graph.neighbours("Kell")[0].clear()

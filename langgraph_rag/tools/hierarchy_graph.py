@@ -16,6 +16,7 @@ from langgraph_rag.tools.names import Names
 from langgraph_rag.tools.pagerank import PageRankGraph, PassageNodes
 
 _BRACKETS = re.compile(r"\s*\([^()]*\)")
+_SIMILAR = 10  # phrases at most
 
 
 @dataclass(frozen=True)
@@ -44,12 +45,12 @@ class HierarchyGraph:
         """Tell whether a sentence is known to contain a phrase (both as nodes, the phrase perhaps of no node here)."""
         return phrase in self.walk.neighbours(sentence)
 
-    def similar(self, text: str, limit: int = 10) -> list[str]:
+    def similar(self, text: str) -> list[str]:
         """Return the phrases that share most words, half of them at least, and all numbers with a text, best first."""
         form = normalise(text)
         shares = self.names.alike(form, self.phrases)
         alike = [phrase for phrase in shares if _numbers(phrase) == _numbers(form)]
-        best = sorted(alike, key=lambda phrase: (-shares[phrase], phrase))[:limit]
+        best = sorted(alike, key=lambda phrase: (-shares[phrase], phrase))[:_SIMILAR]
         return [self.spellings[phrase] for phrase in best]
 
 

@@ -11,6 +11,7 @@ from langchain_core.embeddings import Embeddings
 from langgraph_rag.errors import EmbedderError
 from langgraph_rag.matching import triple_text
 from langgraph_rag.records import ScoredPassage
+from langgraph_rag.tasks import gather
 from langgraph_rag.tools.coalescer import Coalescer
 from langgraph_rag.tools.embeddings import embed_queries, embed_texts, name_of
 from langgraph_rag.tools.record_store import RecordStore, vector_id
@@ -62,7 +63,7 @@ class Similarity:
 
     async def likeness(self, query: str, others: Sequence[str]) -> list[float]:
         """Return the cosine of a query with each of some others."""
-        vector, *rest = await asyncio.gather(*map(self._vector, [query, *others]))
+        vector, *rest = await gather(map(self._vector, [query, *others]))
         return [float(vector @ other) for other in rest]
 
     def embed(self, texts: Sequence[str]) -> Matrix:

@@ -20,12 +20,11 @@ class TripleGraph:
     passages leaves no spelling of theirs behind.
     """
 
-    def __init__(self, statements: Iterable[Statement] = ()) -> None:
+    def __init__(self) -> None:
         self.networkx = nx.MultiDiGraph()
         self._lock = threading.Lock()
         self._by_passage: dict[str, dict[Edge, list[str]]] = {}
         self._spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        self.add(statements)
 
     def add(self, statements: Iterable[Statement]) -> None:
         """Add what passages state; a fact already there gains the new passages."""
