@@ -136,7 +136,7 @@ class Usage(TypedDict):
     calls: int
     input_tokens: int
     output_tokens: int
-    estimated_tokens: NotRequired[int]  # kept runs and checkpoints of earlier versions have none
+    estimated_tokens: int
     seconds: float
     ended_at: float
     repairs: int
@@ -163,7 +163,7 @@ def no_usage() -> Usage:
 
 def tokens_spent(usage: Usage) -> int:
     """Return all tokens of a usage, read and written, by the model's own count and estimated where it gave none."""
-    return usage["input_tokens"] + usage["output_tokens"] + usage.get("estimated_tokens", 0)
+    return usage["input_tokens"] + usage["output_tokens"] + usage["estimated_tokens"]
 
 
 def add_usage(left: Usage, right: Usage) -> Usage:
@@ -177,7 +177,7 @@ def add_usage(left: Usage, right: Usage) -> Usage:
         calls=left["calls"] + right["calls"],
         input_tokens=left["input_tokens"] + right["input_tokens"],
         output_tokens=left["output_tokens"] + right["output_tokens"],
-        estimated_tokens=left.get("estimated_tokens", 0) + right.get("estimated_tokens", 0),
+        estimated_tokens=left["estimated_tokens"] + right["estimated_tokens"],
         seconds=round(left["seconds"] + right["seconds"] - overlap, 4),
         ended_at=max(left["ended_at"], right["ended_at"]),
         repairs=left["repairs"] + right["repairs"],

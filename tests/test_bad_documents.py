@@ -211,15 +211,15 @@ def test_a_knowledge_base_of_a_newer_format_asks_for_an_update(kb: KnowledgeBase
     kb._records.set_meta("format", "99")
     kb.close()
 
-    with pytest.raises(KnowledgeBaseError, match="has format 99, .* reads format 1: update langgraph-rag"):
+    with pytest.raises(KnowledgeBaseError, match="has format 99, .* reads format 2: update langgraph-rag"):
         KnowledgeBase.open(kb.path, ArithmeticEmbeddings())
 
 
 def test_a_knowledge_base_of_an_older_format_asks_to_be_made_again(kb: KnowledgeBase) -> None:
-    kb._records.set_meta("format", "0")
+    kb._records.set_meta("format", "1")
     kb.close()
 
-    with pytest.raises(KnowledgeBaseError, match="has format 0, .* reads format 1: index the documents again"):
+    with pytest.raises(KnowledgeBaseError, match="has format 1, .* reads format 2: index the documents again"):
         KnowledgeBase.open(kb.path, ArithmeticEmbeddings())
 
 

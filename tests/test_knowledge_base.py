@@ -108,7 +108,7 @@ class Trained(TextPipeline):
 def test_passages_are_analysed_as_those_before_them_by_whatever_pipeline_is_installed_now(
     kb: KnowledgeBase, made_with: str | None, phrases: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if made_with is None:  # by an earlier version, which did not note it
+    if made_with is None:  # as before anything was added
         with kb._records._db.change():
             kb._records._db.execute("DELETE FROM meta WHERE name = 'text_pipeline'")
     trained = Trained("en_core_web_sm", text_pipeline("rules").nlp)

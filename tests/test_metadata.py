@@ -1,8 +1,6 @@
 """What documents say of themselves besides title and text: it comes back with their passages, and goes nowhere else."""
 
-import sqlite3
 from collections.abc import Sequence
-from contextlib import closing
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -167,21 +165,3 @@ async def test_a_reader_sees_what_another_opening_changed(
         empty_kb.update([{**ISLE, "page": 4}], progress=False)
 
         assert (await reader.apassages(["isle"]))[0]["metadata"] == {"page": 4}
-
-
-def test_a_folder_made_before_it_was_kept_gets_it_by_an_update(
-    kb: KnowledgeBase, documents: list[dict[str, str]], embeddings: ArithmeticEmbeddings
-) -> None:
-    kb.close()
-    with closing(sqlite3.connect(kb.path / "records.sqlite")) as records:
-        records.execute("DROP TABLE metadata")
-
-    with KnowledgeBase.open(kb.path, embeddings) as older:
-        before = older.passages(older.ids())
-        paged = [{**document, "page": 3} for document in documents]
-        older.add(paged, progress=False)
-        assert older.passages(older.ids()) == before
-        older.update(paged, progress=False)
-
-    with KnowledgeBase.open(kb.path, embeddings) as reopened:
-        assert reopened.passages(reopened.ids()) == [{**record, "metadata": {"page": 3}} for record in before]

@@ -1,10 +1,8 @@
 """Updating: what a knowledge base holds afterwards is what one made anew of the new documents would hold."""
 
-import sqlite3
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -280,18 +278,6 @@ def test_deleting_sources_leaves_what_others_have_too(kb: KnowledgeBase, documen
 def test_a_string_is_no_list_of_sources_to_delete(kb: KnowledgeBase) -> None:
     with pytest.raises(TypeError, match=r"expected a list of sources, got the string 'birds\.md'"):
         kb.delete(sources="birds.md")
-
-
-def test_one_made_before_passages_had_several_sources_is_updated_alike(kb: KnowledgeBase, tmp_path: Path) -> None:
-    kb.add([GULL, TERN], progress=False)
-    kb.close()
-    with closing(sqlite3.connect(kb.path / "records.sqlite")) as records:
-        records.executescript("DROP TRIGGER origins_in; DROP TABLE origins;")
-
-    with KnowledgeBase.open(kb.path, ArithmeticEmbeddings()) as older:
-        assert older.sources() == ["birds.md", "gazetteer.txt"]
-        assert older.update([STORK], progress=False)["removed"] == 2
-        assert older.add([STORK], progress=False)["unchanged"] == 1
 
 
 # --- interrupted -----------------------------------------------------------------------------------------------------

@@ -83,7 +83,7 @@ async def _judge(llm: BaseChatModel, name: str, outcome: Outcome) -> Judgement:
 
 
 def _read(out: Path) -> list[Judgement]:
-    """Read what judges decided earlier; what a kill cut off or earlier versions wrote is left out."""
+    """Read what judges decided earlier; what a kill cut off is left out."""
     path, judgements = out / _FILE, []
     for line in path.read_bytes().split(b"\n") if path.exists() else []:
         with suppress(ValidationError):

@@ -44,7 +44,7 @@ class Outcome(TypedDict):
     usage: Usage | None
     wall_seconds: float
     error: str | None
-    passages: NotRequired[list[str]]  # what failed has none, nor have runs of earlier versions
+    passages: NotRequired[list[str]]  # what failed has none
 
 
 class Configuration(TypedDict):
@@ -205,8 +205,6 @@ def _check_settings(path: Path, settings: Mapping[str, Any]) -> None:
     expected = _flat(settings)
     if _FINGERPRINT in expected and _FINGERPRINT in found:
         found["knowledge_base"] = expected["knowledge_base"]  # by whatever path
-    elif _FINGERPRINT in expected:
-        found.setdefault(_FINGERPRINT, expected[_FINGERPRINT])  # which runs of earlier versions do not have
     for name in {**expected, **found}:
         if expected.get(name) != found.get(name):
             raise OutcomesError(

@@ -98,7 +98,7 @@ def _means(answered: Sequence[Outcome]) -> dict[str, list[float]]:
         "calls": [usage["calls"] for usage in usages],
         "input_tokens": [usage["input_tokens"] for usage in usages],
         "output_tokens": [usage["output_tokens"] for usage in usages],
-        "estimated_tokens": [usage.get("estimated_tokens", 0) for usage in usages],
+        "estimated_tokens": [usage["estimated_tokens"] for usage in usages],
         "tokens": [tokens_spent(usage) for usage in usages],
         "steps": _known(outcome["steps"] for outcome in answered),
         "mean_seconds": [outcome["wall_seconds"] for outcome in answered],

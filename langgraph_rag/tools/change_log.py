@@ -6,7 +6,7 @@ from langgraph_rag.tools.database import Database
 
 TABLE = """
 CREATE TABLE IF NOT EXISTS changes (
-    log TEXT NOT NULL, number INTEGER NOT NULL, id TEXT NOT NULL, PRIMARY KEY (log, number)) WITHOUT ROWID
+    log TEXT NOT NULL, number INTEGER NOT NULL, id TEXT NOT NULL, PRIMARY KEY (log, number)) WITHOUT ROWID;
 """
 _KEPT = 10_000  # ids; after more changes than that, what is made of passages is as soon made anew
 

@@ -53,7 +53,7 @@ _REMEMBERED_PASSAGES = 2_000
 _EMBEDDED = 1_000  # triples embedded and stored together: what a kill can cost
 _NAMED = 5  # in a warning, at most
 _EXTRACTOR = "extractor"  # the property that says what read the triples last
-_UNREAD = "unread"  # and how many passages it could not read; earlier versions do not say
+_UNREAD = "unread"  # and how many passages it could not read
 
 
 class Added(TypedDict):
@@ -151,7 +151,7 @@ class KnowledgeBase:
                 such as vectors of triples, is kept all the same.
 
         Raises:
-            KnowledgeBaseError: when the folder is missing and not to be made, holds something else, or a newer format,
+            KnowledgeBaseError: when the folder is missing and not to be made, holds something else, or another format,
                 or when the server cannot be reached.
             EmbeddingsMismatchError: when the folder was made with another embedder than the one given.
             TypeError: when the embedder or the extractor is something else.

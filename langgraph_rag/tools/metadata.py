@@ -13,10 +13,10 @@ from langgraph_rag.tools.database import Database
 
 _LONGEST = 1_000_000  # characters
 _DEEPEST = 50  # levels: whoever copies or serializes a passage goes through them by recursion
-_TABLE = """
+TABLE = """
 CREATE TABLE IF NOT EXISTS metadata (
     passage INTEGER NOT NULL, source TEXT NOT NULL, fields TEXT NOT NULL, PRIMARY KEY (passage, source),
-    FOREIGN KEY (passage, source) REFERENCES origins (passage, source) ON DELETE CASCADE) WITHOUT ROWID
+    FOREIGN KEY (passage, source) REFERENCES origins (passage, source) ON DELETE CASCADE) WITHOUT ROWID;
 """
 
 
@@ -52,11 +52,10 @@ def _to_json(value: object, levels: int) -> Any:
 
 
 class MetadataTable:
-    """The metadata of passages, for each of the sources that a passage comes from."""
+    """The metadata of passages, for each of the sources that a passage comes from, in the table `TABLE`."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        db.execute(_TABLE)  # which what earlier versions made does not have yet
 
     def put(self, passages: Sequence[Passage]) -> None:
         """Store the metadata of passages, or that they have none, in place of what is stored."""

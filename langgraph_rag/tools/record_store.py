@@ -18,13 +18,14 @@ from typing_extensions import TypedDict
 from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.matching import WORD, triple_key, triple_text
 from langgraph_rag.records import Passage, Record, ScoredPassage, Source, Statement, Triple
-from langgraph_rag.tools.change_log import TABLE, ChangeLog
+from langgraph_rag.tools import change_log, metadata
+from langgraph_rag.tools.change_log import ChangeLog
 from langgraph_rag.tools.database import Database
 from langgraph_rag.tools.metadata import MetadataTable
 from langgraph_rag.tools.stop_words import stop_words
 from langgraph_rag.tools.vectors import Matrix
 
-FORMAT = 1
+FORMAT = 2
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS passages (
@@ -44,19 +45,14 @@ CREATE TRIGGER IF NOT EXISTS words_in AFTER INSERT ON passages BEGIN
     INSERT INTO words (rowid, title, text) VALUES (new.number, new.title, new.text); END;
 CREATE TRIGGER IF NOT EXISTS words_out AFTER DELETE ON passages BEGIN
     INSERT INTO words (words, rowid, title, text) VALUES ('delete', old.number, old.title, old.text); END;
-"""
-_ORIGINS = """
-BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS origins (
     passage INTEGER NOT NULL REFERENCES passages(number) ON DELETE CASCADE, source TEXT NOT NULL,
     UNIQUE (passage, source));
 CREATE INDEX IF NOT EXISTS origins_by_source ON origins (source);
 CREATE TRIGGER IF NOT EXISTS origins_in AFTER INSERT ON passages BEGIN
     INSERT INTO origins VALUES (new.number, coalesce(new.source, '')); END;
-INSERT OR IGNORE INTO origins SELECT number, coalesce(source, '') FROM passages;
-COMMIT;
+CREATE TABLE IF NOT EXISTS triple_vectors (id TEXT PRIMARY KEY, vector BLOB NOT NULL);
 """
-_VECTORS = "CREATE TABLE IF NOT EXISTS triple_vectors (id TEXT PRIMARY KEY, vector BLOB NOT NULL)"
 _PAGE = 10_000  # triples
 _TITLE_WEIGHT = 2.0  # of a word in BM25: a title says what its passage is about
 
@@ -90,11 +86,8 @@ class RecordStore:
             self._db = Database(path)
             if not self._db.has("meta"):
                 made = f"INSERT OR IGNORE INTO meta VALUES ('format', '{FORMAT}');"
-                self._db.executescript(f"BEGIN IMMEDIATE;{_SCHEMA}{made}COMMIT;")  # another process may be at it, too
-            self._db.execute(_VECTORS)  # which what earlier versions made does not have yet
-            if not self._db.has("origins"):  # nor this
-                self._db.executescript(_ORIGINS)
-            self._db.execute(TABLE)  # nor this
+                schema = _SCHEMA + metadata.TABLE + change_log.TABLE
+                self._db.executescript(f"BEGIN IMMEDIATE;{schema}{made}COMMIT;")  # another process may be at it, too
             self._metadata = MetadataTable(self._db)
         except sqlite3.OperationalError as error:
             raise KnowledgeBaseError(
@@ -406,14 +399,14 @@ class RecordStore:
 
 
 def _record(row: tuple[Any, ...]) -> Record:
-    id_, title, text, source, hash_, sentences, phrases, metadata = row
+    id_, title, text, source, hash_, sentences, phrases, fields = row
     record = Record(
         id=id_, title=title, text=text, hash=hash_, sentences=json.loads(sentences), phrases=json.loads(phrases)
     )
     if source:
         record["source"] = source
-    if metadata:
-        record["metadata"] = json.loads(metadata)
+    if fields:
+        record["metadata"] = json.loads(fields)
     return record
 
 
