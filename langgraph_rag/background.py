@@ -10,6 +10,8 @@ from contextlib import suppress
 from functools import cache, wraps
 from typing import Any, ParamSpec, TypeVar
 
+from langgraph_rag.workers import Worker
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -27,22 +29,27 @@ def made_once(make: Callable[P, T]) -> Callable[P, T]:
 
 
 class BackgroundLoop:
-    """An event loop in a daemon thread.
+    """An event loop in a thread of its own.
 
     Model clients bind their connections to the first loop that uses them; one loop for all synchronous calls keeps
     them alive between calls.
     """
 
     def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._serve, name="langgraph-rag", daemon=True)
+        self._loop, self._stopped = asyncio.new_event_loop(), False
+        self._thread = Worker(self._serve, self._stop, name="langgraph-rag")
         self._thread.start()
 
     def _serve(self) -> None:
-        """Run for good: asyncio hands these two not only to the task that raised them but on, out of the loop."""
-        while True:
+        """Run until stopped: asyncio hands these two not only to the task that raised them but on, out of the loop."""
+        while not self._stopped:
             with suppress(SystemExit, KeyboardInterrupt):
                 self._loop.run_forever()
+        self._loop.close()  # so that who still calls gets an error, and no endless wait
+
+    def _stop(self) -> None:
+        self._stopped = True
+        self._loop.call_soon_threadsafe(self._loop.stop)
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run to completion in the caller's context, so that streaming and run-time settings reach the coroutine.

@@ -111,3 +111,25 @@ def test_several_threads_that_ask_at_once_get_what_is_made_once() -> None:
 
     assert made == ["a"]
     assert len(set(map(id, given))) == 1
+
+
+LEFT = """
+import asyncio, atexit
+
+@atexit.register
+def called_last():
+    try:
+        run_in_background(asyncio.sleep(0))
+    except RuntimeError as error:
+        print(error)
+
+from langgraph_rag.background import run_in_background
+
+run_in_background(asyncio.sleep(0))
+"""
+
+
+def test_a_call_while_the_program_is_left_does_not_wait_for_good() -> None:
+    ended = subprocess.run([sys.executable, "-c", LEFT], capture_output=True, text=True, timeout=30)
+
+    assert ended.stdout == "Event loop is closed\n", ended.stderr

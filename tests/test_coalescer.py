@@ -2,6 +2,8 @@
 
 import asyncio
 import contextvars
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -199,3 +201,32 @@ def test_closed_while_others_ask_it_ends_and_leaves_nobody_without_an_answer(wor
             coalescer.close()
             for asked in asking:
                 asked.result(10)
+
+
+LEFT = """
+import threading, time
+from langgraph_rag import workers
+from langgraph_rag.tools.coalescer import Coalescer
+
+def work(requests):
+    begun.set()
+    time.sleep(requests[0])
+    print("worked for", requests[0])
+    return requests
+
+workers._PATIENCE, begun, coalescer = {patience}, threading.Event(), Coalescer(work, largest=1)
+for seconds in ({seconds}, 0):
+    coalescer.submit(seconds)
+begun.wait()
+"""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "patience", "told"), [(0.5, 30, "worked for 0.5\n"), (60, 0.5, "")], ids=["finished", "given up"]
+)
+def test_a_program_that_is_left_waits_shortly_for_the_batch_in_hand(seconds: float, patience: float, told: str) -> None:
+    program = LEFT.format(seconds=seconds, patience=patience)
+
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30)
+
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, told, "")

@@ -8,10 +8,12 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from typing import Any, Generic, TypeVar
 
 from langgraph_rag.errors import KnowledgeBaseError
+from langgraph_rag.workers import Worker
 
 Request = TypeVar("Request")
 Result = TypeVar("Result")
@@ -47,7 +49,7 @@ class Coalescer(Generic[Request, Result]):
     def __init__(self, work: Callable[[list[Request]], list[Result]], *, largest: int = 8) -> None:
         self._work, self._largest = work, largest
         self._waiting: queue.PriorityQueue[_Waiting[Request, Result]] = queue.PriorityQueue()
-        self._worker: threading.Thread | None = None
+        self._worker: Worker | None = None
         self._closed, self._lock = False, threading.Lock()
 
     def submit(self, request: Request) -> "Future[Result]":
@@ -61,7 +63,7 @@ class Coalescer(Generic[Request, Result]):
             if self._closed:
                 raise KnowledgeBaseError("the knowledge base was closed: open it again")
             if self._worker is None:
-                self._worker = threading.Thread(target=self._serve, name="coalescer", daemon=True)
+                self._worker = Worker(self._serve, stop=partial(self._take_no_more, -math.inf), name="coalescer")
                 self._worker.start()
             self._waiting.put(waiting)
         return waiting.future
@@ -72,20 +74,23 @@ class Coalescer(Generic[Request, Result]):
 
     def close(self) -> None:
         """Take no more requests, let the worker finish what waits, then end it."""
-        with self._lock:
-            if self._worker is not None and not self._closed:
-                self._waiting.put(_Waiting(math.inf, next(_number), _CLOSE))
-            self._closed = True
+        self._take_no_more(math.inf)
         if self._worker is not None:
             self._worker.join()
+
+    def _take_no_more(self, last: float) -> None:
+        """Take no more requests, and have the worker end before those of questions that began after `last`."""
+        with self._lock:
+            self._closed = True
+            self._waiting.put(_Waiting(last, next(_number), _CLOSE))
 
     def _serve(self) -> None:
         while (first := self._waiting.get()).request is not _CLOSE:
             batch = [first]
-            while len(batch) < self._largest and not self._waiting.empty():
+            while batch[-1].request is not _CLOSE and len(batch) < self._largest and not self._waiting.empty():
                 batch.append(self._waiting.get())
             self._answer(batch)
-            if batch[-1].request is _CLOSE:  # what closes comes last
+            if batch[-1].request is _CLOSE:
                 return
 
     def _answer(self, batch: list[_Waiting[Request, Result]]) -> None:
