@@ -3,6 +3,7 @@
 import ast
 import asyncio
 import json
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -36,6 +37,7 @@ MAX_REPAIRS = 2
 MAX_SHORTENED = 3
 MAX_REPLY_CHARS = 200_000  # far more than any prompt asks for, and less than spaCy takes at once
 _gate = Gate()
+_log = logging.getLogger(__name__)
 
 _CUT_OFF = {"length", "max_tokens", "MAX_TOKENS"}  # how providers say that a reply was not finished
 
@@ -133,6 +135,8 @@ async def _call(
         except TimeoutError:
             if not time_limit.expired():
                 raise
+            told = "a call of %s was given up at the question's deadline_s=%s: no reply had come%s"
+            _log.warning(told, model_name(llm), limits.deadline_s, _whose(llm))
             raise BudgetReachedError("deadline_s", limits.deadline_s or 0) from None
         except (RequestRefusedError, _TooLongError):
             call.estimated_tokens = 0  # nobody read it

@@ -651,7 +651,9 @@ async def test_a_stream_is_asked_for_as_often_as_any_other_reply(server: Server)
 
 
 @pytest.mark.localhost
-async def test_a_deadline_ends_the_wait_for_a_stream(server: Server, kb: KnowledgeBase) -> None:
+async def test_a_deadline_ends_the_wait_for_a_stream_and_the_log_names_the_server(
+    server: Server, kb: KnowledgeBase, caplog: pytest.LogCaptureFixture
+) -> None:
     server.first = [FAILED] * 9
     graph: Any = create_native_rag(server.model(max_retries=9, streaming=True), kb).compile()
 
@@ -659,6 +661,10 @@ async def test_a_deadline_ends_the_wait_for_a_stream(server: Server, kb: Knowled
 
     assert found["usage"]["stopped_by"] == "deadline_s"
     assert len(server.sent) < 5
+    assert [record.message for record in caplog.records if "deadline" in record.message] == [
+        "a call of small was given up at the question's deadline_s=1.0: no reply had come "
+        f"(server: http://127.0.0.1:{server.server_port})"
+    ]
 
 
 @pytest.mark.localhost
