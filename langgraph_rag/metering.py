@@ -103,7 +103,8 @@ def metered(before: Usage | None = None) -> Iterator[Usage]:
     finally:
         _meter.reset(token)
         meter.usage["seconds"] = meter.seconds
-        meter.usage["ended_at"] = time.time()
+        since = meter.before["ended_at"] + meter.seconds  # at least: a wall clock may be set back
+        meter.usage["ended_at"] = max(time.time(), since)
 
 
 def current_meter() -> Meter:

@@ -5,6 +5,7 @@ import json
 import time
 from collections.abc import Iterator
 from dataclasses import fields
+from itertools import count
 from typing import Any, cast
 
 import pytest
@@ -328,6 +329,18 @@ def test_time_is_counted_once_where_nodes_run_side_by_side(spans: list[tuple[flo
         total = add_usage(total, usage)
 
     assert total["seconds"] == seconds
+
+
+def test_time_is_counted_while_the_wall_clock_is_set_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    hours = count(time.time(), -3600.0)
+    monkeypatch.setattr("langgraph_rag.metering.time.time", lambda: next(hours))
+    total = no_usage()
+    for _ in range(3):
+        with metered(total) as usage:
+            time.sleep(0.01)
+        total = add_usage(total, usage)
+
+    assert total["seconds"] >= 0.03
 
 
 async def test_parallel_nodes_cost_the_time_of_the_longest(sample_kb: KnowledgeBase) -> None:
