@@ -47,6 +47,10 @@ class ModelCallError(RagError):
     """A model could not be asked: no connection, a refusal by its server, a time-out, a reply that is none."""
 
 
+class ModelAccessError(ModelCallError):
+    """A model's server refuses whoever asks like this: a wrong key, no permission, no such model or address."""
+
+
 class RequestRefusedError(ModelCallError):
     """A model refused one request for what it holds: it is too long, or the server's rules forbid it."""
 
@@ -94,4 +98,5 @@ def retry_on(error: Exception) -> bool:
 
     It may where a model or a Chroma server could not be asked; what is refused, unusable or wrong stays so.
     """
-    return isinstance(error, ModelCallError | VectorServerError) and not isinstance(error, RequestRefusedError)
+    refused = isinstance(error, ModelAccessError | RequestRefusedError)
+    return isinstance(error, ModelCallError | VectorServerError) and not refused

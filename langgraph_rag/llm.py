@@ -24,11 +24,11 @@ from langgraph_rag.connections import (
     takes_schema,
 )
 from langgraph_rag.context import context
-from langgraph_rag.errors import BudgetReachedError, ModelCallError, ModelOutputError, RagError, RequestRefusedError
+from langgraph_rag.errors import BudgetReachedError, ModelOutputError, RagError, RequestRefusedError
 from langgraph_rag.gate import Gate
 from langgraph_rag.metering import CHARS_PER_TOKEN, current_meter, stop
 from langgraph_rag.prompts.prompt import Prompt, Reply
-from langgraph_rag.provider_errors import is_refused, is_too_long, may_pass, refuses_schema, without_keys
+from langgraph_rag.provider_errors import described, is_too_long, kind_of, may_pass, refuses_schema
 from langgraph_rag.reasoning import without_reasoning
 from langgraph_rag.response_cache import kept_if_usable
 from langgraph_rag.streaming import AnswerStream, kept_internal, listening
@@ -157,9 +157,8 @@ async def _reply(
     except RagError:
         raise
     except Exception as error:
-        kind = RequestRefusedError if is_refused(error) else ModelCallError
-        told = without_keys(f"{type(error).__name__}: {error}", models_in(llm))
-        failed = kind(f"{model_name(llm)} could not be asked: {told}{_whose(llm)}")
+        told = described(error, models_in(llm))
+        failed = kind_of(error)(f"{model_name(llm)} could not be asked: {told}{_whose(llm)}")
         failed.__cause__ = error
         if is_too_long(error):
             raise _TooLongError(failed) from error

@@ -23,6 +23,7 @@ from langgraph_rag.context import Context
 from langgraph_rag.errors import (
     BudgetReachedError,
     KnowledgeBaseError,
+    ModelAccessError,
     ModelCallError,
     ModelOutputError,
     RequestRefusedError,
@@ -183,14 +184,22 @@ class StatusError(Exception):
         self.status_code = status_code
 
 
-def lost_connection() -> Exception:
+def lost_connection(kind: type[Exception]) -> Exception:
     """Return what a provider's package makes of a lost connection."""
     error = Exception("Connection error.")
-    error.__cause__ = httpx.ConnectError("refused")
+    error.__cause__ = kind("All connection attempts failed")
     return error
 
 
-PASSING = [TimeoutError("after 120 s"), ConnectionResetError(), lost_connection(), StatusError(429), StatusError(503)]
+AT_OPENAI = type("TransportError", (Exception,), {"__module__": "httpx2"})  # what its client has in place of httpx
+PASSING = [
+    TimeoutError("after 120 s"),
+    ConnectionResetError(),
+    lost_connection(httpx.ConnectError),
+    lost_connection(AT_OPENAI),
+    StatusError(429),
+    StatusError(503),
+]
 
 
 @pytest.fixture
@@ -217,6 +226,25 @@ async def test_a_model_that_stays_out_of_reach_is_asked_three_times() -> None:
         await ask_city(model)
 
     assert len(model.received) == 3
+
+
+@pytest.mark.usefixtures("without_pauses")
+async def test_the_message_says_what_was_behind_a_lost_connection() -> None:
+    model = ScriptedModel.of([lost_connection(httpx.ConnectError)] * 3)
+
+    with pytest.raises(ModelCallError) as error:
+        await ask_city(model)
+
+    said = "scripted could not be asked: Exception: Connection error. (All connection attempts failed)"
+    assert str(error.value) == said
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+async def test_who_is_not_let_in_is_not_worth_another_run(status: int) -> None:
+    with pytest.raises(ModelAccessError) as error:
+        await ask_city(ScriptedModel.of([StatusError(status)]))
+
+    assert not retry_on(error.value)
 
 
 class PersistentModel(ScriptedModel):
