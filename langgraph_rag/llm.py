@@ -4,6 +4,7 @@ import ast
 import asyncio
 import json
 import logging
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -12,6 +13,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from pydantic import ValidationError
 
+from langgraph_rag.background import made_once
 from langgraph_rag.bindings import models_in, unbound
 from langgraph_rag.connections import (
     address,
@@ -36,7 +38,6 @@ from langgraph_rag.streaming import AnswerStream, kept_internal, listening
 MAX_REPAIRS = 2
 MAX_SHORTENED = 3
 MAX_REPLY_CHARS = 200_000  # far more than any prompt asks for, and less than spaCy takes at once
-_gate = Gate()
 _log = logging.getLogger(__name__)
 
 _CUT_OFF = {"length", "max_tokens", "MAX_TOKENS"}  # how providers say that a reply was not finished
@@ -130,7 +131,10 @@ async def _call(
     limits = context()
     with current_meter().call(limits, _estimated_tokens(messages), concluding=shown is not None) as call:
         try:
-            async with asyncio.timeout(call.seconds_left) as time_limit, _gate.place(limits.max_concurrency):
+            async with (
+                asyncio.timeout(call.seconds_left) as time_limit,
+                _gate(os.getpid()).place(limits.max_concurrency),
+            ):
                 message = await _reply(llm, prompt, messages, shown)
         except TimeoutError:
             if not time_limit.expired():
@@ -143,6 +147,12 @@ async def _call(
             raise
         call.cost, call.estimated_tokens = message.usage_metadata, _estimated_tokens([*messages, message])
     return message
+
+
+@made_once
+def _gate(process: int) -> Gate:
+    """Return the gate of a process: a fork would copy the places that are taken in it."""
+    return Gate()
 
 
 def _estimated_tokens(messages: Sequence[BaseMessage]) -> int:

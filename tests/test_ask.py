@@ -1,9 +1,12 @@
 """`ask`: reads what models really write, tells them what was wrong, counts what it cost, and never lets go too many."""
 
 import asyncio
+import json
+import os
 import re
 from asyncio import CancelledError
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import httpx
@@ -381,6 +384,21 @@ async def test_the_limit_holds_over_all_runs_together(limits: tuple[int, int]) -
     assert isinstance(model, CrowdedModel)
     assert model.most == max(limits)
     assert len(model.received) == 12
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+async def test_a_process_forked_while_a_call_is_under_way_has_room_for_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("langgraph_rag.llm.context", lambda: Context(max_concurrency=1))
+
+    def fork(*_: Any) -> str:
+        if child := os.fork():
+            return json.dumps({"name": "status of the child", "inhabitants": os.waitpid(child, 0)[1]})
+        with suppress(TimeoutError):
+            asyncio.run(asyncio.wait_for(ask_city(ScriptedModel.of([GOOD])), 10))
+            os._exit(0)
+        os._exit(1)
+
+    assert (await ask_city(ScriptedModel.of(fork))).inhabitants == 0
 
 
 def test_the_limit_holds_over_event_loops() -> None:
