@@ -18,11 +18,12 @@ from typing import Any
 
 import pytest
 from conftest import DOCUMENTS, SAMPLE
-from fakes import ArithmeticEmbeddings
+from fakes import ArithmeticEmbeddings, ScriptedModel
 from typer.testing import CliRunner, Result
 
 from langgraph_rag.cli import app, main
 from langgraph_rag.cli.answers import show_answer
+from langgraph_rag.errors import RagError
 from langgraph_rag.methods import METHODS, named
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.records import Usage, no_usage
@@ -802,6 +803,19 @@ def test_eval_of_a_corrected_file_of_questions_scores_the_kept_answers_anew(fold
     assert json.loads((tmp_path / "out/report.json").read_text())["cirag"]["recall_at_5"] == 100.0
 
 
+def test_eval_fails_where_a_method_answered_no_question_once_the_report_is_written(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    silent = ScriptedModel.of(lambda *_: ValueError("the line is dead"))
+    monkeypatch.setattr("langgraph_rag.cli.evaluating.load_model", lambda *_, **__: silent)
+    told = "^cirag answered no question; the first one failed with ModelCallError: .*the line is dead"
+
+    with pytest.raises(RagError, match=told):
+        run("eval", "--kb", folder, "--questions", one_question(tmp_path), "--out", tmp_path / "out")
+
+    assert (tmp_path / "out/report.md").exists()
+
+
 def test_eval_refuses_outcomes_of_another_state_of_the_knowledge_base(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -809,8 +823,10 @@ def test_eval_refuses_outcomes_of_another_state_of_the_knowledge_base(
     run(*common)
     run("delete", "--kb", folder, "--id", "vint")
 
+    monkeypatch.setattr("langgraph_rag.cli.evaluating.warm_up", lambda *_: pytest.fail("loaded for nothing"))
     said = refuse(monkeypatch, capsys, *common)
 
+    assert "question/s]" not in said, "no progress of what does not begin"
     assert "holds outcomes of another run: expected knowledge_base_fingerprint '7 passages, arithmetic, " in said
     assert "got '8 passages, arithmetic, " in said
 

@@ -20,13 +20,13 @@ from langgraph_rag.cli.options import (
     with_context,
 )
 from langgraph_rag.context import Context
-from langgraph_rag.errors import MissingExtraError
+from langgraph_rag.errors import MissingExtraError, RagError
 from langgraph_rag.evaluation.judging import Judgement, judge
 from langgraph_rag.evaluation.outcomes import Configuration, Outcome, OutcomesError
 from langgraph_rag.evaluation.pictures import draw_comparison
 from langgraph_rag.evaluation.questions import Question, load_questions
 from langgraph_rag.evaluation.report import Summary, overview, summarise, write_report
-from langgraph_rag.evaluation.runner import evaluate
+from langgraph_rag.evaluation.runner import check_folder, evaluate
 from langgraph_rag.methods import create, named
 from langgraph_rag.models import load_model
 from langgraph_rag.naming import first_few
@@ -55,20 +55,28 @@ def evaluate_methods(
 ) -> None:
     """Ask many questions and score the answers and the passages; a stopped run goes on where it stopped."""
     asked, names = load_questions(questions, limit), named(method_names)
-    _check_folder(out, names)
+    _check_kind(out, names)
+    folders = {name: out if len(names) == 1 else out / name for name in names}
     rows: dict[str, Summary] = {}
+    failed: list[str] = []
     with KnowledgeBase.open(kb, embedder(embeddings), read_only=True) as base:
         llm = load_model(model, cache=cache)
         judging = load_model(judge_name, cache=cache) if judge_name else None
         _tell_unknown_passages(base, asked)
-        warm_up(base, context)
         fingerprint = base.fingerprint()
-        for name in names:
-            configuration = Configuration(
+        configurations = {
+            name: Configuration(
                 method=name, model=model, knowledge_base=str(kb), knowledge_base_fingerprint=fingerprint
             )
-            graph, folder = create(name, llm, base).compile(), out if len(names) == 1 else out / name
-            outcomes = _evaluate(graph, asked, folder, context, configuration, concurrency)
+            for name in names
+        }
+        for name, folder in folders.items():
+            check_folder(folder, asked, context, configurations[name])
+        warm_up(base, context)
+        for name, folder in folders.items():
+            graph = create(name, llm, base).compile()
+            outcomes = _evaluate(graph, asked, folder, context, configurations[name], concurrency)
+            failed += _none_answered(name, outcomes)
             judgements = _judge(judging, str(judge_name), outcomes, folder, concurrency) if judging else []
             rows[name] = summarise(outcomes, judgements)
     write_report(rows, out)
@@ -76,9 +84,18 @@ def evaluate_methods(
     if len(names) > 1:
         _draw(rows, out)
     typer.echo(f"All figures with their intervals are in {out / 'report.md'}, each outcome beside it.")
+    if failed:
+        raise RagError("; ".join(failed))
 
 
-def _check_folder(out: Path, names: list[str]) -> None:
+def _none_answered(name: str, outcomes: list[Outcome]) -> list[str]:
+    """Say so where every question of a method failed."""
+    if not all(outcome["error"] for outcome in outcomes):
+        return []
+    return [f"{name} answered no question; the first one failed with {outcomes[0]['error']}"]
+
+
+def _check_kind(out: Path, names: list[str]) -> None:
     """Refuse to put the outcomes of one method where those of a comparison lie, and the other way round."""
     compared = [name for name in named("ablations") if (out / name / "outcomes.jsonl").exists()]
     if len(names) == 1 and compared:

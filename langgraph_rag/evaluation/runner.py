@@ -87,9 +87,7 @@ async def evaluate(
     asked = {question["id"]: question for question in questions}
     if len(asked) < len(questions):
         raise ValueError("expected questions with ids that differ, got an id twice")
-    configuration = configuration or Configuration(method="", model="", knowledge_base="")
-    used = asdict(context if isinstance(context, Context) else Context(**(context or {})))
-    settings = {**configuration, "context": used}
+    settings = _settings(context, configuration)
     with alone(out):
         kept = {outcome["id"]: outcome for outcome in answered_before(out, questions, settings)}
         outcomes = {id_: _scored(outcome, asked[id_]) if id_ in asked else outcome for id_, outcome in kept.items()}
@@ -99,6 +97,23 @@ async def evaluate(
             found = await settle(unanswered, partial(_ask, graph, context), gate, keep, on_result)
     outcomes |= {outcome["id"]: outcome for outcome in found}
     return [outcomes[question["id"]] for question in questions]
+
+
+def check_folder(out: Path, questions: Sequence[Question], context: Settings, configuration: Configuration) -> None:
+    """Refuse a folder that `evaluate` would refuse, before anything is loaded for it.
+
+    Raises:
+        OutcomesError: when the folder is damaged, holds outcomes of another run, is in use by one, or cannot be
+            written to.
+    """
+    with alone(out):
+        answered_before(out, questions, _settings(context, configuration))
+
+
+def _settings(context: Settings, configuration: Configuration | None) -> dict[str, Any]:
+    """Return what outcomes are made with, as it is kept beside them."""
+    used = asdict(context if isinstance(context, Context) else Context(**(context or {})))
+    return {**(configuration or Configuration(method="", model="", knowledge_base="")), "context": used}
 
 
 async def _ask(graph: Graph, context: Settings, question: Question) -> Outcome:
