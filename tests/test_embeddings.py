@@ -16,7 +16,7 @@ from fakes import ArithmeticEmbeddings, contents
 from langchain_core.embeddings import Embeddings
 
 from langgraph_rag import KnowledgeBase, create_native_rag, knowledge_base_tools
-from langgraph_rag.errors import EmbedderError, EmbeddingsMismatchError, RagError
+from langgraph_rag.errors import EmbedderError, EmbeddingsMismatchError
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.tools.embeddings import embed_queries, embed_texts, load_embeddings, name_of
 from langgraph_rag.tools.sentence_embeddings import FAMILIES, Family, MiniLMEmbeddings, SentenceEmbeddings
@@ -122,7 +122,7 @@ def test_on_a_device_that_is_named_a_model_runs_in_half_precision_with_nearly_th
 
 @pytest.mark.parametrize("device", ["cuda:99", "no such device"])
 def test_a_device_that_torch_does_not_have_is_told(tiny: Path, device: str) -> None:
-    with pytest.raises(RagError, match=f"cannot run on device '{device}'"):
+    with pytest.raises(EmbedderError, match=f"cannot run on device '{device}'"):
         load_embeddings(str(tiny), device=device).embed_query("mill")
 
 
@@ -131,7 +131,7 @@ def test_weights_that_do_not_fit_are_no_matter_of_the_device(tiny: Path, tmp_pat
     settings = (broken / "config.json").read_text()
     (broken / "config.json").write_text(settings.replace('"intermediate_size": 32', '"intermediate_size": 64'))
 
-    with pytest.raises(RagError, match="broken' can neither be read nor downloaded"):
+    with pytest.raises(EmbedderError, match="broken' can neither be read nor downloaded"):
         load_embeddings(str(broken)).embed_query("mill")
 
 
@@ -200,7 +200,7 @@ def test_a_colon_alone_makes_no_provider(name: str, tmp_path: Path, monkeypatch:
 
 
 def test_a_folder_without_a_model_is_told_with_what_was_expected(tmp_path: Path) -> None:
-    with pytest.raises(RagError, match="expected a folder with a sentence-transformers or transformers"):
+    with pytest.raises(EmbedderError, match="expected a folder with a sentence-transformers or transformers"):
         load_embeddings(str(tmp_path)).embed_query("mill")
 
 

@@ -10,7 +10,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 
-from langgraph_rag.errors import RagError
+from langgraph_rag.errors import RequestRefusedError
 from langgraph_rag.offline.skills import SKILLS
 from langgraph_rag.prompts.prompt import METADATA_KEY
 
@@ -39,7 +39,7 @@ class OfflineModel(BaseChatModel):
     ) -> ChatResult:
         asked = next((m.response_metadata[METADATA_KEY] for m in messages if METADATA_KEY in m.response_metadata), None)
         if asked is None or asked["prompt"] not in SKILLS:
-            raise RagError(
+            raise RequestRefusedError(
                 f"the offline model answers only the prompts of this package ({', '.join(SKILLS)}), not free text: "
                 "use another model for that"
             )

