@@ -1,6 +1,9 @@
 """Arguments of the wrong kind are refused where they are given, not where they would fail later."""
 
+from collections.abc import Iterable, Mapping
 from types import UnionType
+
+from pydantic import BaseModel
 
 
 def expect(kind: type | UnionType, given: object, what: str, hint: str) -> None:
@@ -20,13 +23,17 @@ def expect(kind: type | UnionType, given: object, what: str, hint: str) -> None:
 
 
 def expect_list(given: object, what: str) -> None:
-    """Check that several are given, and not one string, which is a sequence too.
+    """Check that several are given, and not one that can itself be iterated over: a string, a dict, a `Document`.
 
     Raises:
-        TypeError: when it is a string.
+        TypeError: when it is one, or nothing to iterate over.
     """
     if isinstance(given, str):
-        raise TypeError(f"expected a list of {what}, got the string {given!r}")
+        raise TypeError(f"expected a list of {what}, got the string {repr(given)[:80]}")
+    if isinstance(given, Mapping | BaseModel):
+        raise TypeError(f"expected a list of {what}, got one {type(given).__name__}: put it into a list")
+    if not isinstance(given, Iterable):
+        raise TypeError(f"expected a list of {what}, got {repr(given)[:80]}")
 
 
 def expect_count(given: object, name: str) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.documents import Document
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_rag import (
@@ -50,6 +51,22 @@ def test_something_else_in_place_of_a_part_is_refused(
     with pytest.raises(TypeError, match=f"expected {told}"):
         mistake(tmp_path / "kb")
     assert not (tmp_path / "kb").exists()
+
+
+@pytest.mark.parametrize(
+    ("mistake", "told"),
+    [
+        ({"id": "a", "text": "Ada Moss."}, "got one dict: put it into a list"),
+        (Document("Ada Moss."), "got one Document: put it into a list"),
+        ("Ada Moss.", "got the string 'Ada Moss.'"),
+        (None, "got None"),
+    ],
+    ids=["dict", "document", "text", "nothing"],
+)
+def test_one_document_in_place_of_several_is_refused(mistake: Any, told: str, kb: KnowledgeBase) -> None:
+    for change in (kb.add, kb.update):
+        with pytest.raises(TypeError, match=f"expected a list of documents, {told}"):
+            change(mistake)
 
 
 def test_something_else_in_place_of_a_reranker_is_refused_when_the_graph_is_built(kb: KnowledgeBase) -> None:

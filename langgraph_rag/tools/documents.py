@@ -9,6 +9,7 @@ from uuid import UUID
 from langchain_core.documents import Document
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
+from langgraph_rag.arguments import expect_list
 from langgraph_rag.characters import is_text
 from langgraph_rag.errors import DocumentError, DuplicateIdError
 from langgraph_rag.records import Passage
@@ -60,6 +61,7 @@ def to_passages(documents: Iterable[AnyDocument], known: PassagesById | None = N
             has metadata that cannot be kept.
         DuplicateIdError: when one id comes with two different texts.
     """
+    expect_list(documents, "documents")
     known = {} if known is None else known
     new: PassagesById = {}
     passages: dict[tuple[str, str], Passage] = {}
