@@ -1,5 +1,6 @@
 """Sentences, phrases, spans and rule triples: what is read off a text without any model, and off a spaCy parse."""
 
+import random
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -43,11 +44,59 @@ def rules() -> TextPipeline:
         ("Use ```x``` here.\n\n```never closed\n\nx", ["Use ```x``` here.", "```never closed x"]),
         ("It burned down in New\n  Kell. It was\nrebuilt.", ["It burned down in New Kell.", "It was rebuilt."]),
         ("Towns:\n- Pellworth\n- Skellby\n| 1911 | fire |", ["Towns:", "- Pellworth", "- Skellby", "| 1911 | fire |"]),
+        (
+            'It ran. (It was made in Tarn. It was cut in Ost.) "Low Tide" is new. «Ebb» too. ¿Y tú?',
+            ["It ran.", "(It was made in Tarn. It was cut in Ost.)", '"Low Tide" is new.', "«Ebb» too.", "¿Y tú?"],
+        ),
+        (
+            "Lunt Inc. (1950) is big. He said: “Go!” “No,” she said.",
+            ["Lunt Inc. (1950) is big.", "He said: “Go!”", "“No,” she said."],
+        ),
+        ("他说：“走吧。”她走了。北京是首都！", ["他说：“走吧。”", "她走了。", "北京是首都！"]),
+        (
+            "彼は「行く。」と言った。東京は首都（1868年。）である。",
+            ["彼は「行く。」と言った。", "東京は首都（1868年。）である。"],
+        ),
+        (
+            "[10:33] Pim: no, the\nlamps\n[10:34] Ada: ok\n12/01/2024, 10:35 - Pim: oh",
+            ["[10:33] Pim: no, the lamps", "[10:34] Ada: ok", "12/01/2024, 10:35 - Pim: oh"],
+        ),
+        ("From: Ada\nSubject: Lamps\n>> What\nlamps?", ["From: Ada", "Subject: Lamps", ">> What lamps?"]),
+        ("1. First item\n2. Second item", ["1. First item", "2. Second item"]),
+        ("It was built in\n1911. At\n10:33 it fell.", ["It was built in 1911.", "At 10:33 it fell."]),
+        (
+            "See Fig. 3 (Renk et al. 2020), approx. 3.5 mg, ca. 5 by Mme. Brun.",
+            ["See Fig. 3 (Renk et al. 2020), approx. 3.5 mg, ca. 5 by Mme. Brun."],
+        ),
         (" \n ", []),
     ],
 )
 def test_sentences(rules: TextPipeline, text: str, sentences: list[str]) -> None:
     assert rules.sentences(text) == sentences
+
+
+ODD = [
+    *"()[]\"'“”«»「」¿¡-–*_>#|$€…`\n\t\u00a0。",
+    ". ",
+    "! ",
+    "? ",
+    "\n\n",
+    "Ada ",
+    "low ",
+    "1. ",
+    "St. ",
+    "```\n",
+    "10:33 ",
+]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_sentences_are_a_text_cut_up(rules: TextPipeline, seed: int) -> None:
+    chosen = random.Random(seed)
+    text = "".join(chosen.choices(ODD, k=300))
+
+    assert "".join("".join(rules.sentences(text)).split()) == "".join(text.split())
+    assert all(sentence in " ".join(text.split()) for sentence in rules.sentences(text))
 
 
 def test_a_name_on_two_lines_is_one_phrase(rules: TextPipeline) -> None:

@@ -47,24 +47,29 @@ class TextPipeline:
 
 
 def _sentences(doc: Any) -> list[str]:
-    """End sentences also with their paragraph, item or row, as headings do that have no full stop.
+    """End sentences also with their paragraph, item, row or message, as headings do that have no full stop.
 
     What a rule splits too early within one of these is joined: before a small letter, after an abbreviation, within
-    parentheses. A block of code is one sentence.
+    brackets. A block of code is one sentence. Each stands in the text as it is returned, but for its line breaks.
     """
-    text, sentences = doc.text, list[str]()
+    text, sentences = doc.text, list[tuple[int, int]]()
     code = [(block.start, block.end) for block in blocks_of_code(text)]
+    openings = {opening.end(): opening.start() for opening in _OPENING.finditer(text)}
     starts = {*chain(*code), *(end.end() for end in _PARAGRAPH_END.finditer(text))}
-    edges = {0, *starts, *(span.start_char for span in doc.sents), len(text)}
+    ends = (end.end() for end in _END_BEFORE_NO_SPACE.finditer(text))
+    edges = {0, *starts, *ends, *(openings.get(span.start_char, span.start_char) for span in doc.sents), len(text)}
     for start, end in pairwise(sorted(edge for edge in edges if not _within(edge, code))):
-        part = _on_one_line(text[start:end])
-        if not part:
+        if not text[start:end].strip():
             continue
-        if sentences and start not in starts and (part[0].islower() or _unfinished(sentences[-1])):
-            sentences[-1] += " " + part
+        if (
+            sentences
+            and start not in starts
+            and (_goes_on(text, start, end) or _unfinished(text[slice(*sentences[-1])]))
+        ):
+            sentences[-1] = (sentences[-1][0], end)
         else:
-            sentences.append(part)
-    return sentences
+            sentences.append((start, end))
+    return [_on_one_line(text[start:end]) for start, end in sentences]
 
 
 def _within(position: int, blocks: Sequence[tuple[int, int]]) -> bool:
@@ -77,12 +82,29 @@ def _on_one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def _goes_on(text: str, start: int, end: int) -> bool:
+    first = _FIRST.match(text, start, end)
+    return (first is not None and first[1].islower()) or _ASIDE.match(text, start) is not None
+
+
 def _unfinished(sentence: str) -> bool:
-    return _ABBREVIATION.search(sentence[-_LONGEST_ENDING:]) is not None or sentence.count("(") > sentence.count(")")
+    sentence = sentence.strip()
+    return _ABBREVIATION.search(sentence[-_LONGEST_ENDING:]) is not None or any(
+        sentence.count(opening) > sentence.count(closing) for opening, closing in ("()", "（）", "「」", "『』")
+    )
 
 
-_PARAGRAPH_END = re.compile(r"\n\s*\n\s*|\n\s*(?=(?:[-*+•|>#]|\d+[.)])\s)")
-_ABBREVIATION = re.compile(r"(?:^|[\s(])(?:[^\W\d_]|Jr|Sr|St|Dr|Mr|Mrs|Ms|Lt|Gen|Col|Capt|Rev|Mt|No|vs|c|b|d)\.$")
+_LABEL = r"\[[^]\n]{0,20}\d:\d\d[^]\n]{0,10}\]|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|(?:\d[\d./:, –-]*)?[^\W\d_a-z][\w-]*: "
+"""What a message or a header begins with: `[10:33]`, `2024-05-01 10:33`, `10:33 Ada: `, `Subject: `."""
+_PARAGRAPH_END = re.compile(rf"\n\s*\n\s*|\n\s*(?=(?:[-*+•|#]|\d{{1,3}}[.)])\s|>|{_LABEL})")
+_END_BEFORE_NO_SPACE = re.compile("[。！？｡]++[”’]*+(?![」』）])")
+_OPENING = re.compile(r"(?<=\s)(?!'')(?:[^\w\s]+(?=\w)|«\s+)")  # quotes and brackets that belong to what comes next
+_FIRST = re.compile(r"[\W_]*(\w?)")
+_ASIDE = re.compile(r"\s*\([^()]*[^.!?()]\)")  # "Lunt Inc. (1950) was", unlike "(It was mixed in Ost.)"
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(])(?:[^\W\d_]|Jr|Sr|St|Dr|Prof|Mr|Mrs|Ms|Mme|Mlle|Lt|Sgt|Maj|Gen|Col|Capt|Gov|Sen|Rev|Hon|Mt|No|Figs?|Eq"
+    r"|Vol|pp|vs|ca|cf|approx|et al|e\.g|i\.e|c|b|d)\.$|^\d{1,3}[.)]$"
+)
 _LONGEST_ENDING = 8  # characters, more than an abbreviation with what is around it
 
 
