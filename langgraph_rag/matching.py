@@ -10,8 +10,14 @@ from typing import TypeVar
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 
-WORD = re.compile(r"\w+")
-_NOT_WORD = re.compile(r"[\W_]+")
+_VARIATION_SELECTORS = range(0xFE00, 0xFE10)  # marks that only choose between two looks of a character
+_MARKS = "".join(  # vowel signs of Indic scripts, tones of Thai, accents; beyond U+FFFF they would be slow to match
+    chr(code)
+    for code in range(0x10000)
+    if unicodedata.category(chr(code)) in ("Mn", "Mc") and code not in _VARIATION_SELECTORS
+)
+WORD = re.compile(rf"[\w{_MARKS}]+")
+_NOT_WORD = re.compile(rf"[^\w{_MARKS}]+")
 _DIGITS = re.compile(r"\d+")
 _RANGE = re.compile(r"(\d+)(?:\s*[\u2013-]\s*(\d+))?")
 _SIMILAR = 0.85  # difflib ratio of two items
@@ -22,7 +28,7 @@ _LEADING = re.compile(r"^(?:(?:a|an|the|is|are|was|were|be|been|has|have|had)\s)
 @lru_cache(maxsize=65_536)  # names and relations come again and again
 def normalise(text: str) -> str:
     """Return the form under which two spellings count as one: NFKC, case folded, punctuation as single spaces."""
-    return _NOT_WORD.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
+    return _NOT_WORD.sub(" ", unicodedata.normalize("NFKC", text).casefold().replace("_", " ")).strip()
 
 
 def numbers_in(text: str) -> list[int]:

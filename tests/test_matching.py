@@ -2,7 +2,7 @@
 
 import pytest
 
-from langgraph_rag.matching import first_of_each, normalise, resolve, resolve_triples, triple_key, triple_text
+from langgraph_rag.matching import WORD, first_of_each, normalise, resolve, resolve_triples, triple_key, triple_text
 
 GIVEN = [
     "Orla Vint directed The Salt Road",
@@ -29,9 +29,17 @@ def test_spellings_that_count_as_one(one: str, other: str) -> None:
     assert normalise(one) == normalise(other)
 
 
-@pytest.mark.parametrize(("one", "other"), [("Zoë", "Zoe"), ("1968", "1969"), ("Kell", "Kelly"), ("no man", "noman")])
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("Zoë", "Zoe"), ("1968", "1969"), ("Kell", "Kelly"), ("no man", "noman"), ("दिन", "दान"), ("เก่า", "เก้า")],
+)
 def test_spellings_that_do_not(one: str, other: str) -> None:
     assert normalise(one) != normalise(other)
+
+
+def test_marks_are_part_of_their_words() -> None:
+    assert normalise("दिन, कि ❤\ufe0f!") == "दिन कि"
+    assert WORD.findall("दिन, E\u0301vry") == ["दिन", "E\u0301vry"]
 
 
 def test_a_text_without_words_has_an_empty_normal_form() -> None:
