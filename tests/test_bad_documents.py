@@ -44,6 +44,7 @@ CIRCULAR.append(CIRCULAR)
         ({"text": None, "source": "a.txt"}, "document 2 (a.txt): it has no text"),
         ({}, "document 2 (no id): it has no text"),
         (Document("", id="b"), "document 2 (b): it has no text"),
+        ({"id": "b", "text": "\ufeff\u00ad \u200b"}, "document 2 (b): it has no text"),
         *(
             ({"id": id_, "text": "x"}, f"document 2: id must be text or a number, got {id_!r}")
             for id_ in ({"a": 1}, [1], True, " ", float("nan"))
@@ -56,8 +57,15 @@ CIRCULAR.append(CIRCULAR)
             "document 2: expected a LangChain Document or a dict with text (and id, title), got str",
         ),
         (None, "document 2: expected a LangChain Document or a dict with text (and id, title), got NoneType"),
-        ({"id": "b", "text": "half of \ud83d"}, "document 2 ('b'): expected text, got half a surrogate pair"),
-        ({"id": "\udce9", "text": "x"}, "document 2 ('\\udce9'): expected text, got half a surrogate pair"),
+        (
+            {"id": "b", "text": "half of \ud83d"},
+            "document 2 ('b'): expected text, got half a surrogate pair in its text, 'half",
+        ),
+        ({"id": "\udce9", "text": "x"}, "document 2 ('\\udce9'): expected text, got half a surrogate pair in its id"),
+        (
+            {"text": "x", "source": "\udce9.txt"},
+            "document 2 (''): expected text, got half a surrogate pair in its source, '\\udce9.txt'",
+        ),
         (
             {"id": "big", "text": "word " * 200_000 + "ends"},
             "document 2 (big): expected passages of at most 1,000,000 characters, got one of 1,000,004: leave out",

@@ -958,15 +958,25 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
         "docs/a.jsonl",
         ["a.jsonl, line 2: expected a JSON object, got", '{"text": "Kell'],
     ),
+    "several broken lines": (
+        {"a.jsonl": '{"text": "Kell' + "\n{}\n" * 25},
+        "docs",
+        ["a.jsonl, line 1: expected a JSON object, got", "a.jsonl, line 2: expected a text", "... and 6 more"],
+    ),
     "a file of an unknown kind": (
         {"a.pdf": "%PDF"},
         "docs/a.pdf",
-        ["a.pdf: expected a file ending in", ".jsonl", ".md"],
+        [
+            "a.pdf: expected a file ending in",
+            ".jsonl",
+            ".md",
+            "read others, such as PDF, with a LangChain document loader",
+        ],
     ),
     "a folder with nothing to read": (
         {"a.pdf": "%PDF"},
         "docs",
-        ["docs: expected a folder with files ending in", "none"],
+        ["docs: expected a folder with files ending in", "found none; read others, such as PDF, with a LangChain"],
     ),
     "one id with two texts": (
         {

@@ -299,6 +299,21 @@ def test_bm25_knows_word_forms_and_accents(kb: KnowledgeBase) -> None:
     assert [p["id"] for p in kb.search("Skéllby", by="bm25")][0] == "skellby"
 
 
+def test_texts_are_kept_as_they_are_seen(empty_kb: KnowledgeBase) -> None:
+    texts = {
+        "vry": "E\u0301vry is a tow\u00adn.",
+        "din": "यह दिन है।",
+        "dan": "यह दान है।",
+        "zwj": "\ufeffक्\u200dष \u200b।",
+    }
+    empty_kb.add([{"id": id_, "title": text, "text": text} for id_, text in texts.items()], progress=False)
+
+    kept = {passage["id"]: passage["text"] for passage in empty_kb.passages(list(texts))}
+    assert (kept["vry"], kept["zwj"]) == ("Évry is a town.", "क्\u200dष ।")
+    assert [p["id"] for p in empty_kb.search("E\u0301vry", by="bm25")] == ["vry"]
+    assert [p["id"] for p in empty_kb.search("दिन", by="bm25")] == ["din"]
+
+
 def test_bm25_finds_nothing_where_no_word_is_shared(kb: KnowledgeBase) -> None:
     assert kb.search("quantum chromodynamics", by="bm25") == []
 

@@ -1,6 +1,7 @@
 """Take documents in every accepted form and make passages of them."""
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Number
 from typing import Any
@@ -27,6 +28,8 @@ AnyDocument = Document | Mapping[str, object]
 PassagesById = dict[str, tuple[Passage, str]]
 """Passages that were made before, with the places of their documents."""
 
+_UNSEEN = dict.fromkeys(map(ord, "\u00ad\u200b\ufeff"))
+"""Soft hyphen, zero-width space, byte order mark: they cut words in two, above all in what was a PDF file."""
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
@@ -97,11 +100,14 @@ def _fields(document: AnyDocument, number: int) -> Mapping[str, object]:
 
 def _passages(fields: Mapping[str, object], place: str) -> Iterable[Passage]:
     text, title, source = (_string(fields, name, place) for name in ("text", "title", "source"))
+    text, title = _clean(text), _clean(title)
     if not text:
         raise DocumentError(f"{place} ({fields.get('id') or title or source or 'no id'}): it has no text")
     id_ = _id(fields, place)
-    if not all(map(is_text, (id_, text, title, source))):
-        raise DocumentError(f"{place} ({ascii(id_ or title)}): expected text, got half a surrogate pair")
+    for name, value in (("id", id_), ("text", text), ("title", title), ("source", source)):
+        if not is_text(value):
+            own = f"{place} ({ascii(id_ or title)})"
+            raise DocumentError(f"{own}: expected text, got half a surrogate pair in its {name}, {ascii(value):.80}")
     title = " ".join(title.splitlines()) or opening_of(text)  # the hash of a passage takes its first line for the title
     text = _without_heading(title, text)
     metadata = _metadata(fields, place)
@@ -144,6 +150,11 @@ def _id(fields: Mapping[str, object], place: str) -> str:
     if isinstance(id_, bool) or not isinstance(id_, str | Number | UUID) or not str(id_).strip() or id_ != id_:  # NaN
         raise DocumentError(f"{place}: id must be text or a number, got {id_!r:.80}")
     return str(id_)
+
+
+def _clean(text: str) -> str:
+    """Write accents and letters as one character, where there is one, and leave out what is not seen."""
+    return unicodedata.normalize("NFC", text.translate(_UNSEEN)).strip()
 
 
 def _string(fields: Mapping[str, object], name: str, place: str) -> str:

@@ -13,6 +13,7 @@ from langgraph_rag.tools.topics import opening_of
 
 _JSON_LINES, _MARKDOWN, _PLAIN = {".jsonl", ".ndjson"}, {".md", ".markdown"}, {".txt"}
 READABLE = sorted(_JSON_LINES | _MARKDOWN | _PLAIN)
+_OTHERS = "read others, such as PDF, with a LangChain document loader and give them to KnowledgeBase.add"
 _INSTALLED = {"node_modules", "__pycache__"}  # folders that programs fill
 _LISTED = 20  # problems told at once
 
@@ -24,7 +25,7 @@ def read_documents(sources: Iterable[Path]) -> list[dict[str, object]]:
     parentheses. What names no title is titled by what it opens with or, failing that, by the file's name.
 
     Raises:
-        DocumentError: naming every file that cannot be read, the line where there is one, and what was expected there.
+        DocumentError: naming every file that cannot be read, its lines where it has such, and what was expected there.
     """
     documents, problems = read_what_can_be(sources)
     if problems:
@@ -52,7 +53,9 @@ def read_what_can_be(
     for source in sources:
         files, unreadable = _files(source)
         if not files and not unreadable:
-            raise DocumentError(f"{source}: expected a folder with files ending in {', '.join(READABLE)}, found none")
+            raise DocumentError(
+                f"{source}: expected a folder with files ending in {', '.join(READABLE)}, found none; {_OTHERS}"
+            )
         problems += unreadable
         for file in files:
             try:
@@ -112,7 +115,7 @@ def _files(source: Path) -> tuple[list[Path], list[str]]:
     if not _seen(source.exists, otherwise=True):
         raise DocumentError(f"{source}: no such file or folder")
     if source.suffix.lower() not in READABLE:
-        raise DocumentError(f"{source}: expected a file ending in {', '.join(READABLE)}")
+        raise DocumentError(f"{source}: expected a file ending in {', '.join(READABLE)}; {_OTHERS}")
     return [source], []
 
 
@@ -169,13 +172,19 @@ def _sections(text: str, file: Path) -> list[tuple[str, str]]:
 
 def _json_lines(text: str, file: Path, names: Mapping[str, str]) -> list[dict[str, object]]:
     documents: list[dict[str, object]] = []
+    problems: list[str] = []
     there: dict[str, object] = {}
     for number, line in enumerate(text.split("\n"), start=1):  # not splitlines(): JSON may hold U+2028 as it is
         if line.strip():
             place = f"{file}, line {number}"
-            fields = _fields(line, place)
-            documents.append({"source": str(file), **_document(fields, names, place), PLACE: place})
-            there |= dict.fromkeys(fields)
+            try:
+                fields = _fields(line, place)
+                there |= dict.fromkeys(fields)
+                documents.append({"source": str(file), **_document(fields, names, place), PLACE: place})
+            except DocumentError as error:
+                problems.append(str(error))
+    if problems:
+        raise DocumentError(listed(problems))
     for ours, theirs in names.items():
         if theirs not in (ours, *there):
             got = ", ".join(map(repr, there))

@@ -40,7 +40,8 @@ CREATE TABLE IF NOT EXISTS triples (
     sentences TEXT NOT NULL, vector TEXT NOT NULL, PRIMARY KEY (passage, extractor, position)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS triples_by_vector ON triples (vector);
 CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
-    title, text, content='passages', content_rowid='number', tokenize='porter unicode61 remove_diacritics 2');
+    title, text, content='passages', content_rowid='number',
+    tokenize="porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'");
 CREATE TRIGGER IF NOT EXISTS words_in AFTER INSERT ON passages BEGIN
     INSERT INTO words (rowid, title, text) VALUES (new.number, new.title, new.text); END;
 CREATE TRIGGER IF NOT EXISTS words_out AFTER DELETE ON passages BEGIN
