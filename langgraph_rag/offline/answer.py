@@ -1,10 +1,11 @@
-"""Answer a question from sentences: compare two things, or read the answer out."""
+"""Answer a question from sentences: compare things, tell whether something is so, or read the answer out."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from langgraph_rag.offline.compare import compare, judge, look_up
+from langgraph_rag.offline.confirm import confirm
 from langgraph_rag.offline.pages import Line, Pages
 from langgraph_rag.offline.question import Question, analyse
 from langgraph_rag.offline.reading import read
@@ -48,6 +49,8 @@ def conclude(text: str, pages: Pages, *, least: float) -> Conclusion:
     question = analyse(text)
     if question.compares:
         return _compared(question, pages)
+    if question.wants == "yes or no":
+        return Conclusion(*confirm(text, question, pages))
     reading = read(text, pages)
     return Conclusion(reading.answer, reading.lines) if reading and reading.score >= least else Conclusion()
 

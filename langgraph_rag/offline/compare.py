@@ -1,4 +1,4 @@
-"""Questions about two things: find the same attribute of both, directly or through somebody, and compare."""
+"""Questions about two things or more: find the same attribute of each, directly or through somebody, and compare."""
 
 import re
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _NATION = re.compile(r"(?:ish|an|ese|ch|i|ic)$")  # wider than a demonym's endin
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two things: the facts that lead to its attribute, the attribute, and what is still to be asked."""
+    """One of the things: the facts that lead to its attribute, the attribute, and what is still to be asked."""
 
     name: str
     facts: tuple[Fact, ...]
@@ -55,24 +55,23 @@ def questions_about(question: Question, name: str) -> list[str]:
 
 
 def judge(question: Question, pages: Pages) -> tuple[str, tuple[Line, ...]]:
-    """Compare two things by what is written of each: which of them, or do both, answer to the question's words?
+    """Compare things by what is written of each: which of them, or do all, answer to the question's words?
 
     Returns:
         The name of the thing, "yes" or "no", with the sentences read; nothing where one of them is written nothing of
-        or both answer equally well.
+        or several answer equally well.
     """
-    pair = question.pair or ("", "")
+    pair = question.pair or ()
     wanted = question.kinds.union(question.words, *(stems(name) for name in question.names if name not in pair))
-    one, other = (_best_line(name, wanted, pages) for name in pair)
-    if one is None or other is None:
+    lines = tuple(line for name in pair if (line := _best_line(name, wanted, pages)))
+    if len(lines) < len(pair):
         return "", ()
-    lines, said = (one, other), [wanted & line.words for line in (one, other)]
+    said = [wanted & line.words for line in lines]
     if question.wants == "yes or no":
-        alike = _names_in(one) & _names_in(other) if question.same else said[0] == said[1] == wanted
+        alike = frozenset.intersection(*map(_names_in, lines)) if question.same else all(s == wanted for s in said)
         return "yes" if alike else "no", lines
-    if question.ordered or len(said[0]) == len(said[1]):
-        return "", ()
-    return pair[len(said[0]) < len(said[1])], lines
+    best = [name for name, told in zip(pair, said, strict=True) if len(told) == max(map(len, said))]
+    return ("", ()) if question.ordered or len(best) > 1 else (best[0], lines)
 
 
 def _best_line(name: str, wanted: frozenset[str], pages: Pages) -> Line | None:
@@ -107,16 +106,18 @@ def _age(name: str, facts: Sequence[Fact]) -> Side:
 
 def compare(question: Question, sides: Sequence[Side]) -> str:
     """Return the name of the side the question wants, "yes" or "no", or nothing where a value is missing."""
-    one, other = sides
-    if not one.value or not other.value:
+    if not all(side.value for side in sides):
         return ""
     if question.wants == "yes or no":
-        return "yes" if _alike(question, one.value, other.value) else "no"
+        first, *others = sides
+        return "yes" if all(_alike(question, first.value, other.value) for other in others) else "no"
     read = number_of if question.compared in {"number", "age"} else date_of
-    a, b = read(one.value), read(other.value)
-    if a is None or b is None or a == b:
+    values = [read(side.value) for side in sides]
+    known = [value for value in values if value is not None]
+    wanted = (min if question.least else max)(known, default=None)
+    if len(known) < len(sides) or values.count(wanted) > 1:
         return ""
-    return one.name if (a < b) == question.least else other.name  # type: ignore[operator]
+    return sides[values.index(wanted)].name
 
 
 def _role_holder(name: str, roles: Sequence[str], facts: Sequence[Fact]) -> Fact | None:

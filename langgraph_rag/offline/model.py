@@ -11,6 +11,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 
 from langgraph_rag.errors import RequestRefusedError
+from langgraph_rag.offline.question import as_question
 from langgraph_rag.offline.skills import SKILLS
 from langgraph_rag.prompts.prompt import METADATA_KEY
 
@@ -43,7 +44,10 @@ class OfflineModel(BaseChatModel):
                 f"the offline model answers only the prompts of this package ({', '.join(SKILLS)}), not free text: "
                 "use another model for that"
             )
-        text = json.dumps(SKILLS[asked["prompt"]](asked["values"]), ensure_ascii=False)
+        values = asked["values"]
+        if "question" in values:
+            values = {**values, "question": as_question(values["question"])}
+        text = json.dumps(SKILLS[asked["prompt"]](values), ensure_ascii=False)
         sent, got = sum(len(_TOKEN.findall(message.text)) for message in messages), len(_TOKEN.findall(text))
         usage = {"input_tokens": sent, "output_tokens": got, "total_tokens": sent + got}
         return ChatResult(generations=[ChatGeneration(message=AIMessage(text, usage_metadata=usage))])

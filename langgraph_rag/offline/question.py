@@ -31,7 +31,7 @@ PLACES = _stems(
     "capital city continent country county district island lake location mountain place province region river state "
     "strait street town village"
 )
-_DATES, _NUMBERS = _stems("year date day month birthday decade"), _stems("number population")
+DATES, _NUMBERS = _stems("year date day month birthday decade"), _stems("number population")
 _PHRASES = _stems("profession occupation position role genre instrument job kind type sort")
 
 
@@ -42,9 +42,12 @@ def _words(text: str) -> re.Pattern[str]:
 _YES_NO = re.compile(r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will)\b", re.IGNORECASE)
 _BEING = re.compile(r"(?:is|are|was|were)\b", re.IGNORECASE)
 _ALTERNATIVES = (
-    re.compile(r"[,:]\s*(?:the\s+[a-z]+\s+)?(?P<one>[^a-z\s][^?]*?|[^,:?]+?),?\s+or\s+(?P<other>.+?)\s*\??\s*$"),
+    re.compile(
+        r"[,:]\s*(?:the\s+[a-z]+\s+)?(?P<one>(?:the\s+)?[^a-z\s][^?]*?|[^,:?]+?),?\s+or\s+(?P<other>.+?)\s*\??\s*$"
+    ),
     re.compile(r"\bbetween\s+(?P<one>.+?)\s+and\s+(?P<other>[^?]+?)\s*(?:\?|,|$)"),
 )
+_NAME = re.compile(r"(?:the\s+)?[^a-z\s]")
 _ASKS_LEAST = _words(
     "older oldest elder earlier earliest first before smaller smallest fewer fewest less lower shorter shortest"
 )
@@ -70,6 +73,9 @@ _ASKED = re.compile(
 )
 _ASKS_SAME = re.compile(r"\bsame ([a-z]+)")
 _LONGEST_KIND = 4
+_IMPERATIVE = re.compile(
+    r"\s*(?:please )?(?:name|give|list|tell|state|find(?: out)?)(?: me| us)? (?=(?:the|wh\w+|how) )", re.IGNORECASE
+)
 _LETTERS = 25  # over which nearness to the question word falls to a half
 
 
@@ -79,9 +85,9 @@ class Question:
 
     `names` are the things it mentions. `words` are the stems of its other content words, those nearest to a name first,
     and `spelled` the same words as they stand in it. `kinds` are the words for the kind of thing asked for, `nearness`
-    tells from 0 to 1 how near the question word all content words stand, `pair` the two things
-    compared, `least` whether the smaller or earlier one is wanted, `same` whether both must share what is asked,
-    `ordered` whether the two are to be put in order, `told` what is said of both ("are A and B both directors").
+    tells from 0 to 1 how near the question word all content words stand, `pair` the two things compared, or more of
+    them, `least` whether the smaller or earlier one is wanted, `same` whether both must share what is asked, `ordered`
+    whether they are to be put in order, `told` what is said of both ("are A and B both directors").
     """
 
     wants: Wants
@@ -90,7 +96,7 @@ class Question:
     spelled: tuple[str, ...]
     kinds: frozenset[str]
     nearness: Mapping[str, float]
-    pair: tuple[str, str] | None
+    pair: tuple[str, ...] | None
     compared: Compared
     least: bool
     same: bool
@@ -108,6 +114,13 @@ class Question:
         kept = [(word, s) for word, s in zip(self.words, self.spelled, strict=True) if word not in inside]
         words, spelled = tuple(word for word, _ in kept), tuple(s for _, s in kept)
         return replace(self, names=names, words=words, spelled=spelled)
+
+
+def as_question(text: str) -> str:
+    """Return what an imperative asks: "Name the author of X" -> "What is the author of X?"."""
+    imperative = _IMPERATIVE.match(text)
+    asked = f"{text[imperative.end() :].rstrip(' .!?')}?" if imperative else text
+    return f"What is {asked}" if imperative and asked.lower().startswith("the ") else asked
 
 
 @lru_cache(maxsize=1024)
@@ -131,19 +144,21 @@ def analyse(text: str) -> Question:
         compared=next((name for name, pattern in _COMPARED if pattern.search(text)), "date"),
         least=least is not None and (most is None or most.start() < least.start()),
         ordered=least is not None or most is not None,
-        told=frozenset(stems(text.partition(pair[1])[2])) if pair and _BEING.match(text) else frozenset(),
+        told=frozenset(stems(text.partition(pair[-1])[2])) if pair and _BEING.match(text) else frozenset(),
         same=_ASKS_SAME.search(text) is not None,
     )
 
 
-def _wanted(text: str, asking: str, kinds: frozenset[str], pair: tuple[str, str] | None) -> Wants:
+def _wanted(text: str, asking: str, kinds: frozenset[str], pair: tuple[str, ...] | None) -> Wants:
     if pair is not None and (" or " in text or "between" in text.lower()):
         return "which of two"
     if _YES_NO.match(text.strip()):
         return "yes or no"
-    if asking == "when" or kinds & _DATES:
+    if asking.startswith("how"):
+        return "number"
+    if asking == "when" or kinds & DATES:
         return "year" if "year" in kinds else "date"
-    if asking.startswith("how") or kinds & _NUMBERS:
+    if kinds & _NUMBERS:
         return "number"
     if asking in {"who", "whom"} or kinds & PERSONS:
         return "person"
@@ -206,10 +221,10 @@ def _nearness(text: str, asking: re.Match[str] | None) -> dict[str, float]:
     return defaultdict(float, near)
 
 
-def _pair(text: str) -> tuple[str, str] | None:
+def _pair(text: str) -> tuple[str, ...] | None:
     for pattern in _ALTERNATIVES:
         if found := pattern.search(text):
-            return _clean(found["one"]), _clean(found["other"])
+            return *_enumerated(found), _clean(found["other"])
     word = " or " if " or " in text else " and "
     if word not in text or not (word == " or " or _YES_NO.match(text)):
         return None
@@ -219,11 +234,19 @@ def _pair(text: str) -> tuple[str, str] | None:
     return (before[-1], after[0]) if before and after else None
 
 
+def _enumerated(found: re.Match[str]) -> list[str]:
+    """Return what stands before the last alternative: several things, unless it may be one, as "Kell, Norland" is."""
+    names, last = [_clean(name) for name in found["one"].split(", ")], _clean(found["other"])
+    enumerated = found.string[found.end("one")] == "," or all(" " in name for name in [*names, last])
+    several = enumerated and "," not in last and all(map(_NAME.match, names))
+    return names if several else [_clean(found["one"])]
+
+
 def _clean(name: str) -> str:
     return name.strip(" \"'“”?.,")
 
 
-def _names(text: str, pair: tuple[str, str] | None) -> list[str]:
+def _names(text: str, pair: tuple[str, ...] | None) -> list[str]:
     inside = name_words(" ".join(pair)) if pair else frozenset()
     spans = [span for span in spot(text) if span.kind == "name" or (span.kind == "date" and span.start > 0)]
     return [span.text for span in spans if not name_words(span.text) <= inside]

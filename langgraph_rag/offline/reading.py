@@ -10,7 +10,7 @@ from langgraph_rag.matching import normalise
 from langgraph_rag.offline.descriptions import ask_for, descriptions, put_for
 from langgraph_rag.offline.pages import DEFINED, Line, Pages, key_of
 from langgraph_rag.offline.paths import DEMONYM, is_name
-from langgraph_rag.offline.question import PERSONS, Question, analyse
+from langgraph_rag.offline.question import DATES, PERSONS, Question, analyse
 from langgraph_rag.offline.words import name_words, stems
 from langgraph_rag.tools.spans import Span, spot
 
@@ -152,7 +152,7 @@ def _fit(question: Question, span: Span, line: Line, pages: Pages) -> float:
         fit -= 0.6 * (bool(kinds) and not kinds & question.kinds)
     if span.kind == "date" or question.wants in {"date", "year"}:
         if question.wants not in {"date", "year"}:
-            return -_NEVER if question.wants in _NAMED else fit - 2.0
+            return -_NEVER if question.wants in _NAMED or question.kinds & DATES else fit - 2.0  # how many years
         return fit + 1.2 + (question.wants == "date" and " " in span.text) if span.kind == "date" else -_NEVER
     if span.kind == "number" and question.wants in _NAMED:
         return -_NEVER

@@ -1,0 +1,87 @@
+"""Questions to be answered yes or no about one thing: does a fact say so, or say otherwise?"""
+
+import re
+from collections.abc import Iterator
+
+from langgraph_rag.matching import normalise
+from langgraph_rag.offline.pages import Fact, Line, Pages, key_of
+from langgraph_rag.offline.paths import is_name
+from langgraph_rag.offline.question import PLACES, Question
+from langgraph_rag.offline.words import date_of, name_words, same_name, stem
+from langgraph_rag.tools.spans import spot
+
+_SAME = 0.9
+_NOT = re.compile(r"\b(?:not|never|no longer)\b|n['’]t\b")
+_QUALIFIED = re.compile(  # what facts are read without, or words that ask more than whether something is said
+    r"\b(?:not|never|first|last|only|before|after|more|most|less|least|than|both|all|same|or|still|ever)\b|n['’]t\b"
+)
+_SOMEBODY_ELSES = re.compile(r"(?:His|Her|Its|Their)\b|.*\bwhose\b")  # "Her mother was a painter"
+_PREDICATE = re.compile(r"\b(is|was|are|were) (an? .+?)(?= (?:who|which|that|of|by|in|from|at|with|for)\b|[.;(]|$)")
+_ONCE = frozenset({"birth", "death"})  # what happens to somebody once
+_MUTUAL = frozenset({"spouse", "sibling", "border"})
+_SPELLED_ALIKE = 2  # letters that words of one family begin with, if they mean the same: not "mayor" and "president"
+
+
+def confirm(text: str, question: Question, pages: Pages) -> tuple[str, tuple[Line, ...]]:
+    """Answer "yes" or "no" with the sentence that says so; nothing where none does for sure."""
+    if not question.names or not question.words or _QUALIFIED.search(text):
+        return "", ()
+    stated = [(fact, line) for line in pages.lines for fact in _stated(line)]
+    for fact, line in stated:
+        if _says(text, question, fact):
+            return "no" if _NOT.search(fact[1]) else "yes", (line,)
+    for fact, line in stated:
+        if _says_otherwise(text, question, fact, line, pages):
+            return "no", (line,)
+    return "", ()
+
+
+def _stated(line: Line) -> Iterator[Fact]:
+    """Yield the facts of a sentence, and all that it says its topic is."""
+    if _SOMEBODY_ELSES.match(line.text):
+        return
+    yield from line.facts
+    if predicate := _PREDICATE.search(line.text):
+        yield from ((fact[0], fact[1], predicate[2]) for fact in line.facts if fact[1] == predicate[1])
+
+
+def _says(text: str, question: Question, fact: Fact) -> bool:
+    told = " ".join(fact)
+    numbers = [span.text for span in spot(text) if span.kind == "number"]
+    named = all(name_words(name) <= name_words(told) for name in (*question.names, *numbers))
+    return named and _of_subject(text, question, fact) and _tells(question, told)
+
+
+def _says_otherwise(text: str, question: Question, fact: Fact, line: Line, pages: Pages) -> bool:
+    """Tell whether a fact gives another date of birth or death, place of a kind, or maker than the one asked about."""
+    if len(question.names) != 2 or _NOT.search(fact[1]) or not _tells(question, fact[1]):
+        return False
+    subject, asked = question.names
+    if same_name(asked, fact[0]) >= _SAME:  # "Did Ada build the mill?", where it "was built by" somebody
+        subject, asked = asked, subject
+    told = fact[2]
+    if same_name(subject, fact[0]) < _SAME or name_words(asked) & name_words(line.text):
+        return False
+    once = _ONCE.intersection(question.words)
+    if once and (date := date_of(asked)) and (other := date_of(told)):
+        return date[0] != other[0]
+    if once:
+        kinds = [pages.kinds.get(key_of(name), set()) for name in (asked, told)]
+        return bool(kinds[0] & kinds[1] & PLACES)  # a town may lie in a country
+    made = fact[1].endswith(" by") and is_name(asked) and is_name(told)
+    return made and len(told.split()) > 1 and len(asked.split()) > 1
+
+
+def _of_subject(text: str, question: Question, fact: Fact) -> bool:
+    """Tell whether a fact says of the same thing what it says, or the reverse in the passive."""
+    subject, reverse = question.names[0], (" by " in text) != fact[1].endswith(" by") and len(question.names) > 1
+    mutual = _MUTUAL.intersection(question.words) and len(question.names) > 1
+    ends = (fact[0], fact[2]) if mutual else (fact[2],) if reverse else (fact[0],)
+    return any(same_name(subject, end) >= _SAME for end in ends)
+
+
+def _tells(question: Question, told: str) -> bool:
+    """Tell whether all content words of a question are said, in any form but not by a word that is only related."""
+    forms = {(stem(word), word[:_SPELLED_ALIKE]) for word in normalise(told).split()}
+    pairs = zip(question.words, question.spelled, strict=True)
+    return all((word, spelled[:_SPELLED_ALIKE]) in forms for word, spelled in pairs)
