@@ -135,6 +135,16 @@ async def test_the_offline_model_answers_the_packages_prompts() -> None:
     assert reply.answer == "Ilse Tarrant"
 
 
+async def test_the_offline_model_goes_no_hop_too_far_where_it_is_told_to_name_something() -> None:
+    known = [["Norra", "has president", "Ada Renk"], ["Ada Renk", "was born in", "Tarn"]]
+
+    reply = await ask(
+        load_model("offline"), ANSWER_FROM_TRIPLES, question="Name the president of Norra.", triples=known
+    )
+
+    assert reply.answer == "Ada Renk"
+
+
 async def test_the_offline_model_says_that_it_does_not_take_free_text() -> None:
     message = "the offline model answers only the prompts of this package .*not free text: use another model"
 
