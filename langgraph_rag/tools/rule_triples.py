@@ -5,39 +5,54 @@ A weak but general extractor that needs no model: it works on any text in plain 
 
 import re
 from collections.abc import Iterator
-from functools import cache
 
 from langgraph_rag.matching import normalise
 from langgraph_rag.tools.code import is_code
-from langgraph_rag.tools.spans import DATE, Span, spot
-from langgraph_rag.tools.stop_words import stop_words
-from langgraph_rag.tools.topics import opening_name, topic_of
+from langgraph_rag.tools.spans import DATE, NUMBER, Span, spot
+from langgraph_rag.tools.subjects import (
+    LOWER,
+    UPPER,
+    Subject,
+    first_subject,
+    function_words,
+    opening_subject,
+    parentheses,
+    relative_clauses,
+    states_facts,
+)
+from langgraph_rag.tools.topics import topic_of
 
-_PRONOUN = re.compile(r"(?:He|She|It|They|His|Her|Its|Their|This|These|Who|Both)\b")
-_DESCRIPTION = re.compile(r"(?:The|This) [a-z]+\b(?! of\b)")
-_POSSESSIVE = re.compile(r"(?:his|her|its|their)\b", re.IGNORECASE)
-_OWN = re.compile(r"(?:His|Her|Its|Their) ((?:[a-z][\w-]* ){0,2}([a-z][\w-]*(?<!ed))),? (?:[Tt]he )?(?=[A-Z])")
-_AND = re.compile(r",? (?:and|or|&) |, (?=[A-Z])")
 _COPULA = re.compile(r"\b(?:is|was|are|were|became|remains)\s+(?:an?|the|one of the)\s+([^,.;()]+)", re.IGNORECASE)
 _NOUN_PHRASE_END = re.compile(
-    r"\s+(?:who|which|that|by|in|on|at|from|for|of|to|with|based|located|situated|known|best|is|was|whose|where"
+    r"(?:\s+and)?\s+(?:who|which|that|by|in|on|at|from|for|of|to|with|based|located|situated|known|best|is|was|whose|where"
     r"|\w+ed(?= by| in| on| at| from| for| to))\b"
 )
-_OF_TOPIC = re.compile(r"(?:The|This) [a-z]+ of\b")
-_ACT = re.compile(r"\s+((?:[a-z]+\s+){0,3}[a-z]+)")
+_OTHER_CLAUSE = re.compile(r"\w\s+(?:who|whom|which|that|when|while|where|because|if)\b")
+_ANOTHER_SUBJECT = re.compile(r"[;:]|(?:,|\band|\bbut|\bwhile|\bwhen|\bwhom|\bwhich)\s(?:he|she|it|they)\b")
+_ACT = re.compile(rf"\s+((?:{LOWER}+\s+){{0,3}}{LOWER}+)\s*(?:[.,;]|and\b|$)")
+_ABOUT_ACTS = frozenset("a an the his her its their has had have also then later".split())
+_OWN_LIFE = frozenset("born died lived married moved resigned retired returned".split())
+_UNIT = r"(?:(?:kilo|centi|milli)?met(?:re|er)s?|[kcm]?m|miles?|mi|yards?|yd|feet|foot|ft|inch(?:es)?|years?)\b"
+_LONG = rf"((?:{NUMBER.pattern})(?:\s|-){_UNIT})(?:\s\([^()]*\))?\s(long|high|tall|wide|deep|old)\b"
+_MEASURED = re.compile(rf"\b(is|was|are|were)\s(?:{LOWER}+\s){{0,2}}?{_LONG}(?:,?\sand\s(?:{LOWER}+\s)?{_LONG})?")
+_DIRECTLY = re.compile(r"(?:.*(?:,|\band|\balso))?\W*(?:which|that|who)?\s*")
+_FAR = re.compile(
+    rf"((?:{NUMBER.pattern})(?:\s|-){LOWER}+)(?:\s\([^()]*\))?"
+    rf"\s((?:due |to the )?(?:north|south|east|west){LOWER}*(?:-{LOWER}+)?\sof)\b"
+)
 _LIFE_DATES = re.compile(r"\(([^()]*\d{4}[^()]*)\)")
 _DASH = re.compile(r"\s*[–—]\s*|\s+-\s+|(?<=\d)-(?=\d)")
 _BORN, _DIED = re.compile(r"\bborn\b|\bb\."), re.compile(r"\bdied\b|\bd\.")
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
-_COUNTED = re.compile(r"(?: (?!(?:and|or|in|of|on|at|to|by|as|is|was|were|for|from|with|the)\b)[a-z]+){1,2}")
+_COUNTED = re.compile(rf"(?: (?!(?:and|or|in|of|on|at|to|by|as|is|was|were|for|from|with|the)\b){LOWER}+){{1,2}}")
 _LINKERS = {"and", "or", ",", "&", "as", "well"}
 _DROPPED = {"the", "a", "an", "also", "who", "which", "that", "and", "or", "but", "then", "later", "he", "she", "it",
             "they", "his", "her", "its", "their", "respectively", "subsequently"}  # fmt: skip
 _LONGEST_RELATION = 6
+_NEGATION = re.compile(r"(?:no|not|never|cannot|.*n['’]t)", re.IGNORECASE)
 _MENTIONED = "mentioned in"
-_NAMED = re.compile(r"\s+[\"“(]?[A-Z0-9]")
-_LABELLED = re.compile(r"([A-Z][^:;.!?]{0,60}): (\w[^:;.!?]{0,40}): ([^:;!?]{1,80}[^:;.!?])")
-_FIELD = re.compile(r"(?P<name>[A-Z][^:;.!?]{0,40}): (?P<value>[^:;!?]{1,80}[^:;.!?])")
+_LABELLED = re.compile(rf"({UPPER}[^:;.!?]{{0,60}}): (\w[^:;.!?]{{0,40}}): ([^:;!?]{{1,80}}[^:;.!?])")
+_FIELD = re.compile(rf"(?P<name>{UPPER}[^:;.!?]{{0,40}}): (?P<value>[^:;!?]{{1,80}}[^:;.!?])")
 
 
 def extract_triples(title: str, sentences: list[str]) -> list[list[str]]:
@@ -56,87 +71,97 @@ def _triples(topic: str, sentences: list[str]) -> Iterator[tuple[str, str, str]]
     of_topic, meant = _is_about(topic, sentences), topic
     for number, sentence in enumerate(sentences):
         first = number == 0
+        if not states_facts(sentence):
+            continue
         if fields := _fields(sentence):
             yield from _of_fields(topic, fields)
             continue
         if of_topic:
-            subject, begin = _subject(topic, sentence, first=first)
+            subject = _subject(topic, sentence, first=first)
         else:
-            meant, begin = subject, begin = _other_subject(meant, sentence)
-        if first or subject == topic:
-            yield from _life_dates(subject, sentence)
-        said = list(_said_by(subject, begin, sentence))
+            subject = first_subject(sentence)
+            subject = subject if subject.name else subject._replace(name=meant)
+            meant = subject.name
+        if (first or subject.name == topic) and not subject.noun:
+            yield from _life_dates(subject.name, sentence)
+        said = list(_said_by(subject, sentence))
         yield from said
-        if subject != topic and normalise(topic) not in normalise(sentence):
-            act = _act_upon_topic(sentence, begin) if of_topic else ""
-            yield subject, act or (_MENTIONED if said else ""), topic
+        if subject.name != topic and normalise(topic) not in normalise(sentence):
+            act = _act_upon_topic(sentence, subject.begin) if of_topic and not subject.noun else ""
+            yield subject.name, act or (_MENTIONED if said else ""), topic
 
 
-def _said_by(subject: str, begin: int, sentence: str) -> Iterator[tuple[str, str, str]]:
+def _said_by(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:
     """Read what a sentence says of its subject, or of somebody of the subject's: `Her brother Karl built the mill`."""
-    own = _OWN.match(sentence)
-    name = next((span for span in spot(sentence) if own and span.start == own.end() and span.kind == "name"), None)
-    if own and name and own[2] not in _function_words() and not _AND.match(sentence, name.end):
-        yield subject, own[1], name.text
-        yield from _said_of(name.text, name.end, sentence)
-    else:
-        yield from _said_of(subject, begin, sentence)
+    if subject.holder:
+        yield subject.name, subject.noun, subject.holder.text
+        subject = Subject(subject.holder.text, subject.holder.end)
+    clauses, main = list(relative_clauses(subject, sentence)), sentence
+    for clause in clauses:
+        main = _without(main, clause.start, clause.end)
+    other = _ANOTHER_SUBJECT.search(main, subject.begin) if subject.noun else None
+    yield from _said_of(subject, main[: other.start()] if other else main)
+    if other:
+        yield from _said_of(Subject(subject.name, other.end()), main)
+    for clause in clauses:
+        if clause.subject:
+            yield from _said_by(clause.subject, sentence[: clause.end])
 
 
-def _said_of(subject: str, begin: int, sentence: str) -> Iterator[tuple[str, str, str]]:
-    """Read what a sentence says of its subject, which ends at `begin`."""
-    if (copula := _COPULA.search(sentence, begin)) and not _OF_TOPIC.match(sentence):
-        yield subject, copula[0].split()[0].lower(), _noun_phrase(copula[1])
-    relation, position, hidden = "", begin, _parenthesised(sentence)
+def _said_of(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:
+    """Read what a sentence without relative clauses says of its subject."""
+    name, position, noun, _ = subject
+    for measured in _MEASURED.finditer(sentence, position):
+        if _DIRECTLY.fullmatch(sentence, position, measured.start()):
+            being, *amounts = (part for part in measured.groups() if part)
+            for amount, how in zip(amounts[::2], amounts[1::2], strict=True):
+                yield name, f"{noun} {being} {how}".strip(), amount
+            sentence = _without(sentence, *measured.span())
+    copula = _COPULA.search(sentence, position)
+    if copula and not _OTHER_CLAUSE.search(sentence, position, copula.start()):
+        yield name, f"{noun} {copula[0].split()[0].lower()}".strip(), _noun_phrase(copula[1])
+    relation, hidden = noun, parentheses(sentence)
     for span in spot(sentence):
-        if span.start < begin or any(start <= span.start < end for start, end in hidden):
+        if span.start < position or any(start <= span.start < end for start, end in hidden):
             continue
-        relation = _relation(sentence[position : span.start], relation)
+        if span.kind == "number" and _FAR.match(sentence, span.start):
+            continue
+        if far := _FAR.search(sentence, position, span.start):
+            relation = _relation(sentence[position : far.start()], relation, noun)
+            yield name, f"{noun} {far[1]} {far[2]}".strip(), span.text
+            position = span.end
+            continue
+        relation = _relation(sentence[position : span.start], relation, noun)
         tail = _counted(sentence, span) if span.kind == "number" else span.text
         position = span.start + len(tail) if span.kind == "number" else span.end
         if relation:
-            yield subject, relation, tail
+            yield name, relation, tail
 
 
 def _is_about(topic: str, sentences: list[str]) -> bool:
     """Tell whether a text names its topic, or the topic is a name that it may be about without naming it."""
-    words = [word for word in _WORD.findall(topic) if normalise(word) not in _function_words()]
+    words = [word for word in _WORD.findall(topic) if normalise(word) not in function_words()]
     a_name = len(words) > 1 and not any(word[0].islower() for word in words)
     return a_name or any(_words(topic) & _words(sentence) for sentence in sentences)
 
 
-def _subject(topic: str, sentence: str, *, first: bool) -> tuple[str, int]:
-    """Return the subject of a sentence about the topic and where the rest of it begins.
+def _subject(topic: str, sentence: str, *, first: bool) -> Subject:
+    """Return the subject of a sentence about the topic.
 
     The topic stands in for anything unnamed, and for a longer or shorter name of it; in the first sentence for any name
     if the sentence has words of the topic, too. A paragraph from the middle of a text may open with something else.
     """
-    opening = _PRONOUN.match(sentence) or _DESCRIPTION.match(sentence)
-    if opening:
-        return topic, 0 if _POSSESSIVE.match(sentence) else opening.end()
-    name = opening_name(sentence)
-    if name is None:
-        return topic, 0
-    about = _words(topic)
-    opens = first and any(word in normalise(sentence) for word in about)
-    return (topic if topic and (opens or about & _words(name.text)) else name.text), name.end
-
-
-def _other_subject(meant: str, sentence: str) -> tuple[str, int]:
-    """Return the subject of a sentence that is not about the topic: the first name, or what was meant before."""
-    opening = _PRONOUN.match(sentence)
-    if opening:
-        return meant, 0 if _POSSESSIVE.match(sentence) else opening.end()
-    name = next((span for span in spot(sentence) if span.kind == "name"), None)
-    return (name.text, name.end) if name else (meant, 0)
+    subject, about = opening_subject(sentence), _words(topic)
+    opens = first and not subject.noun and any(word in normalise(sentence) for word in about)
+    is_topic = not subject.name or (topic and (opens or about & _words(subject.name)))
+    return subject._replace(name=topic) if is_topic else subject
 
 
 def _act_upon_topic(sentence: str, begin: int) -> str:
-    """Return what the subject does if that may be done to the topic; an act with an object of its own is not."""
+    """Return what the subject does if that may be done to the topic: "directed the film", not "died in Ost"."""
     act = _ACT.match(sentence, begin)
-    if act is None or _NAMED.match(sentence, act.end()):
-        return ""
-    return " ".join(act[1].split()[:_LONGEST_RELATION])
+    words = [word for word in act[1].split() if word not in _ABOUT_ACTS] if act else []
+    return act[1] if act and words and not function_words() & set(words) and words[0] not in _OWN_LIFE else ""
 
 
 def _fields(line: str) -> list[tuple[str, str]]:
@@ -181,8 +206,9 @@ def _life_dates(subject: str, sentence: str) -> Iterator[tuple[str, str, str]]:
                 yield subject, f"{event} {'on' if span.kind == 'date' else 'in'}", span.text
 
 
-def _parenthesised(sentence: str) -> list[tuple[int, int]]:
-    return [match.span() for match in re.finditer(r"\([^()]*\)", sentence)]
+def _without(text: str, start: int, end: int) -> str:
+    """Return a text with blanks in place of a part, so that all else stays where it is."""
+    return text[:start] + " " * (end - start) + text[end:]
 
 
 def _noun_phrase(text: str) -> str:
@@ -190,21 +216,29 @@ def _noun_phrase(text: str) -> str:
     return " ".join((text[: end.start()] if end else text).split()[:8])
 
 
-def _relation(between: str, previous: str) -> str:
-    """Read the relation off the text between two names; mere list punctuation repeats the previous one."""
+def _relation(between: str, previous: str, noun: str) -> str:
+    """Read the relation off the text between two names; mere list punctuation repeats the previous one.
+
+    What is said of a noun of the subject begins with it.
+    """
     text = re.sub(r"\([^()]*\)", " ", between)
     words = _WORD.findall(text)
     if all(word.lower() in _LINKERS for word in words):
         return previous
-    if len(words) == 1 and words[0].lower() in _function_words() and previous:
+    if len(words) == 1 and words[0].lower() in function_words() and previous:
         content = previous.split()
-        while len(content) > 1 and content[-1].lower() in _function_words():
+        while len(content) > 1 and content[-1].lower() in function_words():
             content.pop()
         return " ".join([*content, words[0].lower()])
     kept = [word for word in words if word.lower() not in _DROPPED]
-    if not previous and all(word.lower() in _function_words() for word in kept):
+    if not previous and all(word.lower() in function_words() for word in kept):
         return ""
-    return " ".join(kept[-_LONGEST_RELATION:])
+    return " ".join(([noun] if noun else []) + _shortened(kept))
+
+
+def _shortened(words: list[str]) -> list[str]:
+    """Return the last words, and the negations before them."""
+    return [word for word in words[:-_LONGEST_RELATION] if _NEGATION.fullmatch(word)] + words[-_LONGEST_RELATION:]
 
 
 def _counted(sentence: str, number: Span) -> str:
@@ -213,10 +247,5 @@ def _counted(sentence: str, number: Span) -> str:
     return number.text + (counted[0] if counted else "")
 
 
-@cache
-def _function_words() -> frozenset[str]:
-    return stop_words() - {"has", "had", "have"} | {"also"}
-
-
 def _words(text: str) -> set[str]:
-    return set(normalise(text).split()).difference(_function_words(), {"s"})
+    return set(normalise(text).split()).difference(function_words(), {"s"})

@@ -1,0 +1,215 @@
+"""Whom a sentence, or a part of it, is about: what it names, what belongs to that, and relative clauses."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+from langgraph_rag.tools.spans import Span, spot
+from langgraph_rag.tools.stop_words import stop_words
+from langgraph_rag.tools.topics import opening_name
+
+_LETTERS = [chr(code) for code in range(0x3000)]  # of all scripts that have capitals
+UPPER = f"[{''.join(filter(str.isupper, _LETTERS))}]"
+LOWER = f"[{''.join(filter(str.islower, _LETTERS))}]"
+
+_ARTICLES = frozenset({"The", "This", "A", "An"})
+_PRONOUN = re.compile(r"(?:He|She|It|They|This|These|Who|Both)\b")
+_DESCRIPTION = re.compile(rf"(?:The|This) {LOWER}+\b(?! of\b)")
+_OWNER = re.compile(rf"(?:His|Her|Its|Their|(?:The|This) {LOWER}+['’]s) ")
+_GENITIVE = re.compile(r"(?<=['’]s)|(?<=s)['’](?= )")
+_VERB = rf"(?:is|are|was|were|has|have|had|can|could|will|would|may|might|did|does|became|{LOWER}+ed)\b"
+_ACTS = re.compile(rf" {_VERB}")
+_GOES_ON = re.compile(rf" ({LOWER}+)")
+_OWN = re.compile(
+    rf"\s*((?:(?!(?:and|or|but|who|which|that)\b){LOWER}[\w'’-]*\s+){{0,3}}?{LOWER}[\w-]*(?=,?\s+{_VERB})|{LOWER}[\w-]*)"
+)
+_HELD = re.compile(rf"\s*((?:{LOWER}[\w'’-]* ){{0,2}}({LOWER}[\w-]*(?<!ed)))(,)? (?:[Tt]he )?(?={UPPER}|[\"“«])")
+_APPOSED = re.compile(rf", (?:the )?(?={UPPER})")
+_AND = re.compile(rf",? (?:and|or|&) |, (?={UPPER})")
+_MORE = re.compile(rf",? (?:and|or)\b|, (?:the\b|{UPPER})")  # "The house of Senn and that of ..."
+_IS_MEANT = re.compile(r", (?:he|she|it|they)\b")
+_NAMED = frozenset(  # by what follows "of": the village of Hale
+    "village town city county state province district region island parish borough suburb municipality kingdom".split()
+)
+_RELATIVE = re.compile(
+    r"(?:\s*\([^()]*\))?(?P<comma>,)?\s+(?P<pronoun>who|whom|which|whose)\b(?!\s+(?:he|she|it|they)\b)"
+)
+_DEFINING = re.compile(r"\b(?:is|was|are|were|became)\s+(?:an?|the|one of)\b")
+_WITH_NAME = re.compile(
+    rf"\b(?:[Tt]he|[Aa]n?|[Hh]is|[Hh]er|[Ii]ts|[Tt]heir)\s+(?:(?!{_VERB})\w[\w-]*\s+){{0,4}}?(?!{_VERB})"
+    rf"(?P<noun>\w[\w-]*)\s+(?P<link>of|in|on|at|by|about|from|for|to|with|over|near)\s+(?:the\s+)?$"
+)
+_COMMA = re.compile(r"[,;](?!\s+(?:who|whom|which|whose)\b)")
+_LIST_ENDS = re.compile(r"[,.;]|\s+(?:and|or)\b|$")
+_PLACED = re.compile(r"\s(?:in|on|at)\b")
+_OBJECT = re.compile(rf"\s+{UPPER}")
+_SAID = r"(?:said|says|told|asked|replied|recalled|added|explained)"
+_NOT_SAID_HERE = re.compile(
+    rf"(?:Neither|Nor)\b|.*(?:[,.?!][\"”’]?\s+{_SAID}\s+(?:{UPPER}|he|she|the)|\b{_SAID}:)"
+    rf"|[\"“‘]*(?:I|My)['’ ]{LOWER}|[\"“](?:We|Our) {LOWER}|[\"“][^\"”]*[^\W_],? I {LOWER}"
+)
+
+
+class Subject(NamedTuple):
+    """A name and where what is said of it begins.
+
+    With a `noun` it is said of something of its own, such as its `wife`; `holder` is the name of that.
+    """
+
+    name: str
+    begin: int
+    noun: str = ""
+    holder: Span | None = None
+
+
+class Relative(NamedTuple):
+    """A relative clause, `sentence[start:end]`; without a subject where it is not clear whom it is about."""
+
+    subject: Subject | None
+    start: int
+    end: int
+
+
+def states_facts(sentence: str) -> bool:
+    """Tell whether a sentence states something itself: it neither repeats what somebody said nor denies it of two."""
+    return _NOT_SAID_HERE.match(sentence) is None
+
+
+def opening_subject(sentence: str) -> Subject:
+    """Return whom a sentence opens with; its name is empty where the sentence names none: it goes on with another's."""
+    if owner := _OWNER.match(sentence):
+        return _owner("", sentence, owner.end())
+    if described := _described(sentence):
+        return described
+    if opening := _PRONOUN.match(sentence) or _DESCRIPTION.match(sentence):
+        return Subject("", opening.end())
+    name = opening_name(sentence)
+    return _named(name, sentence) if name else Subject("", 0)
+
+
+def first_subject(sentence: str) -> Subject:
+    """Return whom a sentence opens with, or else the first one that it names."""
+    opening = opening_subject(sentence)
+    if opening.name or opening.begin:
+        return opening
+    name = next(_names(sentence, 0), None)
+    return _named(name, sentence) if name else opening
+
+
+def relative_clauses(subject: Subject, sentence: str) -> Iterator[Relative]:
+    """Find the outermost relative clauses of a sentence; of those right after its subject only `whose` is one.
+
+    What the others say is said of the subject anyway.
+    """
+    end = subject.begin
+    opening = _RELATIVE.match(sentence, end)
+    if opening and opening["pronoun"] == "whose":
+        end = _clause_end(sentence, opening.end())
+        yield Relative(_owner(subject.name, sentence, opening.end()), opening.start(), end)
+    for name in _names(sentence, subject.begin):
+        opening = _RELATIVE.match(sentence, name.end)
+        if name.start < end or opening is None:
+            continue
+        if not opening["comma"] and _DEFINING.search(sentence, subject.begin, name.start):
+            continue  # "is a painter from Ost who ..."
+        end = _clause_end(sentence, opening.end())
+        yield Relative(_meant(name, opening, sentence), opening.start(), end)
+
+
+def _meant(name: Span, opening: re.Match[str], sentence: str) -> Subject | None:
+    """Return whom a relative clause after a name is about, if it is surely the name and that is not its object.
+
+    Not so in "a man of Ost who", "a book about Ost, which" and "Ost, which Karl Senn".
+    """
+    noun = _WITH_NAME.search(sentence, 0, name.start)
+    of_noun = noun and noun["noun"] not in _NAMED and (noun["link"] != "by" or opening["pronoun"] == "which")
+    if not opening["comma"] or of_noun or opening["pronoun"] == "whom":
+        return None
+    if opening["pronoun"] == "whose":
+        return _owner(name.text, sentence, opening.end())
+    return None if _OBJECT.match(sentence, opening.end()) else Subject(name.text, opening.end())
+
+
+def _clause_end(sentence: str, begin: int) -> int:
+    """Return where a relative clause ends: at a comma that is not part of it, as one in a list of names is."""
+    names = {span.start: span.end for span in spot(sentence) if span.kind != "number"}
+    inside = [(span.start, span.end) for span in spot(sentence)] + parentheses(sentence)
+    whole = min((end - 1 for start, end in parentheses(sentence) if start < begin < end), default=len(sentence))
+    inserted = sentence.startswith(",", begin)  # "who, in 1911, died in Ost"
+    listed = -1
+    for comma in _COMMA.finditer(sentence, sentence.find(",", begin + 1) + 1 if inserted else begin, whole):
+        if any(begin < start < comma.start() < end for start, end in inside):
+            continue
+        goes_on = comma.start() == listed and _PLACED.match(sentence, comma.end())  # "in Ost, Brenn, in 1920"
+        listed = names.get(comma.end() + 1, -1)
+        if not goes_on and (listed < 0 or not _LIST_ENDS.match(sentence, listed)):
+            return comma.start()
+    return whole
+
+
+def parentheses(sentence: str) -> list[tuple[int, int]]:
+    """Return where parentheses begin and end."""
+    return [match.span() for match in re.finditer(r"\([^()]*\)", sentence)]
+
+
+@cache
+def function_words() -> frozenset[str]:
+    """Return the words that say nothing by themselves."""
+    return stop_words() - {"has", "had", "have"} | {"also"}
+
+
+def _names(sentence: str, begin: int) -> Iterator[Span]:
+    return (span for span in spot(sentence) if span.kind == "name" and span.start >= begin)
+
+
+def _named(name: Span, sentence: str) -> Subject:
+    genitive = _GENITIVE.match(sentence, name.end)
+    return _owner(name.text, sentence, genitive.end()) if genitive else Subject(name.text, name.end)
+
+
+def _owner(name: str, sentence: str, begin: int) -> Subject:
+    """Read what belongs to somebody, which begins there: "wife was born", or "wife, Orla Vint, was born"."""
+    held = _HELD.match(sentence, begin)
+    holder = next(_names(sentence, held.end()), None) if held and held[2] not in function_words() else None
+    if held and holder and holder.start == held.end() and not _AND.match(sentence, holder.end):
+        follows = _GOES_ON.match(sentence, holder.end)
+        acts = _ACTS.match(sentence, holder.end) or (follows and follows[1] not in function_words())
+        if held[3] or " " not in held[1] or acts:  # two words may be a noun and a verb
+            return Subject(name, holder.end, held[1], holder)
+    own = _OWN.match(sentence, begin)
+    return Subject(name, own.end(), own[1]) if own else Subject(name, begin)
+
+
+def _described(sentence: str) -> Subject | None:
+    """Read a name after what it is or what it has: "The painter Ida Brack", "The wife of Karl Senn"."""
+    article, *_ = sentence.split() or [""]
+    for name in list(_names(sentence, 1))[:2] if article in _ARTICLES else ():
+        words = sentence[: name.start].split()[1:]
+        of_name = words[-1:] == ["of"] or words[-2:] == ["of", "the"]
+        noun = words[: -1 if words[-1] == "of" else -2] if of_name else words
+        if not noun or len(noun) > 3 or not noun[-1].islower() or function_words().intersection(noun):
+            continue
+        acts, follows = _ACTS.match(sentence, name.end), _GOES_ON.match(sentence, name.end)
+        adjective = follows and not acts and " " not in name.text and follows[1] not in function_words()
+        if adjective or (len(noun) > 1 and not acts) or _IS_MEANT.match(sentence, name.end):
+            continue  # "The heirs of the Carolingian dynasty", "The film stars Ida Brack", "A son of Karl Senn, he"
+        subject = _named(name, sentence)
+        if not of_name or noun[-1] in _NAMED:
+            return subject
+        own = " ".join(noun)
+        if subject.noun:  # "The wife of Karl Senn's brother"
+            return subject._replace(noun=f"{own} of {subject.noun}")
+        holder = _apposed(sentence, name.end)
+        if not holder and _MORE.match(sentence, name.end):
+            continue
+        return Subject(name.text, name.end, own, holder)
+    return None
+
+
+def _apposed(sentence: str, begin: int) -> Span | None:
+    """Return the name set off by commas there: ", Orla Vint, was born"."""
+    comma = _APPOSED.match(sentence, begin)
+    name = next(_names(sentence, comma.end()), None) if comma else None
+    alone = comma and name and name.start == comma.end() and sentence.startswith(",", name.end)
+    return name if alone and name and not _AND.match(sentence, name.end) else None
