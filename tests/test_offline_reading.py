@@ -3,11 +3,12 @@
 import pytest
 
 from langgraph_rag.offline.answer import conclude
-from langgraph_rag.offline.compare import judge
+from langgraph_rag.offline.compare import compare, judge, look_up
 from langgraph_rag.offline.descriptions import descriptions
 from langgraph_rag.offline.pages import Line, Pages
 from langgraph_rag.offline.question import analyse, as_question
 from langgraph_rag.offline.reading import read
+from langgraph_rag.tools.rule_triples import extract_triples
 
 TEXTS = [
     (
@@ -76,6 +77,23 @@ def test_nothing_is_answered_where_nothing_matches(question: str) -> None:
 )
 def test_two_things_are_compared_by_what_is_written_of_each(question: str, answer: str) -> None:
     assert judge(analyse(question), PAGES)[0] == answer
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Which bridge is longer, Tolmar Bridge or Orrick Bridge?", "Orrick Bridge"),
+        ("Which bridge is shorter, Tolmar Bridge or Orrick Bridge?", "Tolmar Bridge"),
+    ],
+)
+def test_lengths_that_rules_read_are_compared(question: str, answer: str) -> None:
+    facts = extract_triples("Tolmar Bridge", ["The Tolmar Bridge is 310 metres long and 12 metres wide."])
+    facts += extract_triples("Orrick Bridge", ["The Orrick Bridge is 1.2 kilometres long and 9 metres wide."])
+    asked = analyse(question)
+
+    sides = [look_up(asked, name, facts) for name in asked.pair or ()]
+
+    assert compare(asked, sides) == answer
 
 
 @pytest.mark.parametrize(

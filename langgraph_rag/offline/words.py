@@ -46,7 +46,8 @@ _POSSESSIVE = re.compile(r"['’]s\b")
 _MONTH_NUMBER = {month: number for number, month in enumerate(MONTHS, start=1)}
 _NUMBER_WORDS = {word: value for value, word in enumerate(
     "zero one two three four five six seven eight nine ten eleven twelve".split())}  # fmt: skip
-_SCALE = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9}
+_SCALE = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9,
+          "kilomet": 1e3, "mile": 1609.3, "feet": 0.3048}  # fmt: skip
 
 
 @lru_cache(maxsize=65_536)
@@ -102,7 +103,7 @@ def date_of(text: str) -> tuple[int, int, int] | None:
 
 
 def number_of(text: str) -> float | None:
-    """Read the first number, in digits or words, with its scale."""
+    """Read the first number, in digits or words, with its scale; lengths are in metres."""
     if found := re.search(r"\d[\d,]*(?:\.\d+)?", text):
         value = float(found[0].replace(",", ""))
     else:
