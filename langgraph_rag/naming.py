@@ -1,4 +1,4 @@
-"""Names: whether there is what one names, and the first few of however many in a message."""
+"""Names and numbers in messages; whether there is what one names."""
 
 from collections.abc import Collection, Sequence
 
@@ -18,3 +18,13 @@ def expect_name(kind: str, given: object, known: Collection[str]) -> None:
 def first_few(names: Sequence[str], most: int) -> str:
     """Return the first names, and whether there are more."""
     return ", ".join([*names[:most], *(["..."] if len(names) > most else [])])
+
+
+def counted(number: int, what: str) -> str:
+    """Return how many there are: "1 fact", "2,000 facts"."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def spoken(setting: str) -> str:
+    """Return a setting's name as it is read to people: "max tokens", "deadline"."""
+    return setting.replace("_", " ").removesuffix(" s")

@@ -1,7 +1,10 @@
-"""Tell the custom events of the graphs in words, one line each, for terminals and logs."""
+"""Tell the custom events of the graphs in words, one line each, and what a question cost, for people to read."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from langgraph_rag.naming import counted, spoken
+from langgraph_rag.records import Usage, tokens_spent
 
 Event = Mapping[str, Any]
 _LISTED = 5  # titles
@@ -11,6 +14,13 @@ def narrate(event: Event) -> str:
     """Return a line for an event, or nothing for one of no interest to a reader."""
     tell = _TELL.get(str(event.get("node")))
     return tell(event) if tell else ""
+
+
+def narrate_cost(usage: Usage) -> str:
+    """Return a line that says what a question cost, and which limit stopped it if one did."""
+    tokens = f"{'about ' if usage.get('estimated_tokens') else ''}{tokens_spent(usage):,} tokens"
+    stopped = f"; stopped by {spoken(usage['stopped_by'])}" if usage["stopped_by"] else ""
+    return f"{counted(usage['calls'], 'model call')}, {tokens}, {usage['seconds']:.2f} s{stopped}"
 
 
 def _retrieve(event: Event) -> str:

@@ -153,6 +153,14 @@ class Tab:
         """Wait for a message of an error and return it."""
         return str(self.page.get_by_role("alert").filter(visible=True).last.inner_text())
 
+    def click_twice(self, label: str) -> None:
+        """Click where a button is now, and there once more."""
+        place = self.page.get_by_role("button", name=label, exact=True).bounding_box()
+        assert place
+        for _ in range(2):
+            self.page.mouse.click(place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
+            self.page.wait_for_timeout(250)
+
     def choose(self, label: str, value: str) -> None:
         """Choose from a list by its label."""
         self.page.get_by_role("combobox", name=label).click()

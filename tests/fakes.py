@@ -3,15 +3,15 @@
 import math
 import re
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
-from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from pydantic import Field
 
 from langgraph_rag.prompts.prompt import METADATA_KEY
@@ -96,6 +96,27 @@ class ScriptedModel(BaseChatModel):
         **kwargs: Any,
     ) -> ChatResult:
         return self._generate(messages)
+
+
+class WritingModel(ScriptedModel):
+    """Writes its scripted replies a few characters at a time."""
+
+    calls_streamed: int = 0
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        self.calls_streamed += 1
+        text = self._generate(messages).generations[0].message.text
+        for start in range(0, len(text), 3):
+            chunk = ChatGenerationChunk(message=AIMessageChunk(content=text[start : start + 3]))
+            if run_manager:
+                await run_manager.on_llm_new_token(text[start : start + 3], chunk=chunk)
+            yield chunk
 
 
 def asked_for(messages: list[BaseMessage]) -> dict[str, Any]:

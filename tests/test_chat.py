@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes import WritingModel
 from langgraph.graph import START, StateGraph
 
-from langgraph_rag import Context, create_cirag, create_par_rag, load_model
+from langgraph_rag import Context, create_cirag, create_native_rag, create_par_rag, load_model
 from langgraph_rag.chat import asking, evidence, serve, uploading
-from langgraph_rag.chat.asking import Answered, Asking, Planned, Told
+from langgraph_rag.chat.asking import Answered, Asking, Planned, Told, Written
 from langgraph_rag.errors import (
     AddressError,
     DocumentError,
@@ -247,6 +248,17 @@ async def test_a_model_is_loaded_once_before_the_page_is_served(
 
     shared.asking(Choice("cirag", "offline", False, Context()))
     assert loaded == ["offline"]
+
+
+async def test_an_answer_that_begins_anew_has_nothing_of_the_one_before(kb: KnowledgeBase) -> None:
+    model = WritingModel.of(['{"thought": "", "answer": "Pellworth, an', '{"thought": "", "answer": "Skellby"}'])
+
+    course = await happenings(Asking(create_native_rag(model, kb), Context()).ask(QUESTION))
+
+    written = [happening.text for happening in course if isinstance(happening, Written)]
+    assert written[-1] == "Skellby"
+    assert "Pellworth, an" in written
+    assert not any("Pellworth" in text and "Sk" in text for text in written)
 
 
 async def test_an_empty_knowledge_base_is_an_error(empty_kb: KnowledgeBase) -> None:

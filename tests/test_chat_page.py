@@ -5,9 +5,11 @@ import os
 import random
 import re
 import shutil
+import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
@@ -85,6 +87,37 @@ def url(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
             yield url
 
 
+class HalfAnAnswer(BaseHTTPRequestHandler):
+    """Writes half an answer and goes on with nothing; the model `broken` ends there."""
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        delta = {"role": "assistant", "content": '{"thought": "", "answer": "Half an'}
+        chunk = {"id": "1", "object": "chat.completion.chunk", "created": 1, "choices": [{"index": 0, "delta": delta}]}
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
+        if asked["model"] == "broken":
+            self.wfile.write(b"data: [DONE]\n\n")
+        else:
+            self.rfile.read(1)  # until the caller hangs up
+
+    def log_message(self, *_: object) -> None: ...
+
+
+@contextmanager
+def half_an_answer() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), HalfAnAnswer) as server:
+        thread = threading.Thread(target=server.serve_forever, args=[0.01])
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/v1"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
 @pytest.fixture
 def tab(browser: Browser, url: str) -> Iterator[Tab]:
     opened = Tab.open(browser, url)
@@ -98,7 +131,9 @@ def test_a_question_is_answered_with_steps_and_evidence_and_nothing_leaves_this_
 
     tab.page.locator(".steps li", has_text="Step 1").first.wait_for()
     assert tab.answer() == ANSWER
-    assert "model calls" in tab.page.locator(".cost").inner_text()
+    assert re.match(r"cirag with offline · from \w+ · \d+ model calls, ", tab.page.locator(".cost").inner_text())
+    said = tab.page.get_by_role("status").filter(has_text="Answer: ")
+    assert re.fullmatch(rf"Answer: {ANSWER} \(\d+ facts\)", said.text_content() or "")
     assert tab.page.locator(".graph mark", has_text="Anstrey").count() == 1
     tab.page.locator(".evidence button", has_text="Matthis Orvane Born in").click()
     reading = tab.page.get_by_role("dialog")
@@ -238,6 +273,80 @@ def test_a_tab_that_was_cut_off_for_a_while_goes_on_as_it_was(tab: Tab) -> None:
     assert tab.page.locator(".question").all_inner_texts() == [QUESTION, OTHER]
 
 
+def test_a_second_click_does_not_do_the_opposite(tab: Tab) -> None:
+    tab.page.get_by_label("Model", exact=True).fill("vllm:silent")
+    tab.box.fill(QUESTION)
+    tab.click_twice("Ask")
+    tab.page.locator(".steps li").first.wait_for()
+    assert tab.page.get_by_text("Stopped.").count() == 0
+
+    tab.box.fill("A draft")
+    tab.click_twice("Stop")
+    tab.page.get_by_text("Stopped.").wait_for()
+    expect(tab.page.get_by_role("button", name="Ask", exact=True)).to_be_enabled()
+    assert (tab.page.locator(".turn").count(), tab.box.input_value()) == (1, "A draft")
+
+
+def test_one_question_at_a_time_and_the_next_one_stays_in_the_box(tab: Tab) -> None:
+    tab.page.get_by_label("Model", exact=True).fill("vllm:silent")
+    tab.ask(QUESTION)
+    tab.page.locator(".steps li").first.wait_for()
+
+    tab.ask(OTHER)
+
+    assert tab.alert() == "One question at a time: wait for the answer, or stop it."
+    assert (tab.page.locator(".turn").count(), tab.box.input_value()) == (1, OTHER)
+
+
+def test_half_an_answer_is_not_shown_as_one(browser: Browser, sample_folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(sample_folder, tmp_path / "kb")
+    with half_an_answer() as address, serving(tmp_path / "kb", VLLM_BASE_URL=address) as url:
+        tab = Tab.open(browser, url)
+        tab.choose("Method", "native_rag")
+        tab.page.get_by_label("Model", exact=True).fill("vllm:broken")
+        tab.ask(QUESTION)
+        assert "broken gave no usable reply" in tab.alert()
+        assert tab.page.locator(".answer:visible").count() == 0
+
+        tab.page.get_by_label("Model", exact=True).fill("vllm:hanging")
+        tab.page.get_by_role("button", name="Ask again").click()
+        written = tab.page.locator(".answer:visible")
+        expect(written).to_have_text("Half an")
+        expect(written).to_have_attribute("aria-busy", "true")
+        tab.page.get_by_role("button", name="Stop").click()
+        tab.page.locator(".unfinished").wait_for()
+        assert tab.page.locator(".question").all_inner_texts() == [QUESTION, QUESTION]
+
+
+def test_a_reader_who_scrolled_up_is_left_there_and_keeps_the_focus(tab: Tab) -> None:
+    for place in range(2):
+        tab.ask(QUESTION)
+        tab.answer(place)
+    tab.page.get_by_label("Model", exact=True).fill("vllm:silent")
+    tab.ask(QUESTION)
+    tab.page.locator(".turn").nth(2).locator(".steps li").first.wait_for()
+    tab.page.wait_for_function("scrollY + innerHeight >= document.documentElement.scrollHeight - 1")
+
+    tab.page.evaluate("scrollTo(0, 0)")
+    tab.page.get_by_label("Top k").focus()
+    tab.page.evaluate("document.querySelector('[aria-label=Stop]').click()")
+
+    tab.page.get_by_text("Stopped.").wait_for()
+    tab.page.wait_for_timeout(300)  # what it would take to scroll
+    assert tab.page.evaluate("scrollY") == 0
+    expect(tab.page.get_by_label("Top k")).to_be_focused()
+
+
+def test_a_refusal_says_so_and_folds_what_was_found(tab: Tab) -> None:
+    tab.ask("What was the name of the mother of the composer who wrote the music for Nine Tides?")
+
+    assert tab.answer() == "The documents do not say."
+    assert "from none" not in tab.page.locator(".cost").inner_text()
+    assert not tab.page.locator(".evidence").is_visible()
+    tab.page.get_by_text("What was found on the way").click()
+    tab.page.locator(".evidence button").first.wait_for()
+
+
 # --- errors ----------------------------------------------------------------------------------------------------------
 def test_an_empty_question_is_told_at_the_box(tab: Tab) -> None:
     tab.ask("   ")
@@ -260,6 +369,8 @@ def test_what_cannot_be_done_is_told(tab: Tab, label: str, value: str, expected:
 
     assert expected in tab.alert()
     assert tab.page.locator(".answer:visible").count() == 0
+    again = tab.page.get_by_role("button", name="Ask again").count()
+    assert (tab.box.input_value(), again) in [(QUESTION, 0), ("", 1)]
 
 
 def test_an_empty_knowledge_base_says_so_takes_documents_and_answers(browser: Browser, tmp_path: Path) -> None:

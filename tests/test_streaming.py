@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
-from fakes import ScriptedModel
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, BaseCallbackHandler
+from fakes import ScriptedModel, WritingModel
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessageChunk, BaseMessage, HumanMessage
+from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
@@ -23,27 +23,6 @@ from langgraph_rag.refusals import is_refusal, may_become_refusal
 
 QUESTION = {"question": "Who directed The Salt Road?"}
 FACT = '["Orla Vint", "directed", "The Salt Road"]'
-
-
-class WritingModel(ScriptedModel):
-    """Writes its scripted replies a few characters at a time."""
-
-    calls_streamed: int = 0
-
-    async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        self.calls_streamed += 1
-        text = self._generate(messages).generations[0].message.text
-        for start in range(0, len(text), 3):
-            chunk = ChatGenerationChunk(message=AIMessageChunk(content=text[start : start + 3]))
-            if run_manager:
-                await run_manager.on_llm_new_token(text[start : start + 3], chunk=chunk)
-            yield chunk
 
 
 def answering(*replies: str) -> Any:

@@ -23,7 +23,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Written:
-    """The next piece of the answer."""
+    """The answer as far as it is written; after a reply that could not be used it begins anew."""
 
     text: str
 
@@ -64,11 +64,13 @@ class Asking:
 
     async def _stream(self, given: Any) -> AsyncIterator[Happening]:
         modes = ["custom", "messages", "updates"]
+        written: dict[str | None, str] = {}
         async for mode, chunk in self._graph.astream(given, self._thread, context=self._context, stream_mode=modes):
             if mode == "custom" and (text := narrate(chunk)):
                 yield Told(text)
             elif mode == "messages" and (text := chunk[0].text):
-                yield Written(text)
+                written[chunk[0].id] = written.get(chunk[0].id, "") + text
+                yield Written(written[chunk[0].id])
             elif mode == "updates" and "__interrupt__" in chunk:
                 waiting = chunk["__interrupt__"][0].value
                 yield Planned(waiting["plan"], waiting.get("problem", ""))

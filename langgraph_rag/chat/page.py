@@ -13,8 +13,10 @@ from langgraph_rag.chat import uploading
 from langgraph_rag.chat.asking import Asking
 from langgraph_rag.chat.settings import Choice, SettingsForm
 from langgraph_rag.chat.turn import Turn, described
+from langgraph_rag.errors import RagError
 from langgraph_rag.methods import METHODS
 from langgraph_rag.models import load_model
+from langgraph_rag.naming import counted
 from langgraph_rag.tools.files import READABLE
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -23,7 +25,7 @@ ICON = (
     '<path d="M9 10h9q5 0 5 5v7M9 10v7q0 5 5 5h9" stroke="#fff" stroke-width="2.2" fill="none"/>'
     '<circle cx="9" cy="10" r="3.4" fill="#fff"/><circle cx="23" cy="22" r="3.4" fill="#fff"/></svg>'
 )
-_STYLE = Path(__file__).with_name("chat.css")
+_STYLE, _SCRIPT = Path(__file__).with_name("chat.css"), Path(__file__).with_name("page.js")
 _SEND_ON_ENTER = "(e) => { if (!e.shiftKey && !e.isComposing) { e.preventDefault(); emit(e.target.value); } }"
 
 
@@ -70,6 +72,7 @@ class ChatPage:
     def build(self) -> None:
         """Lay the page out."""
         ui.add_css(_STYLE)
+        ui.add_head_html(f"<script>{_SCRIPT.read_text(encoding='utf-8')}</script>")
         ui.colors(primary="#3730a3")
         with ui.left_drawer(value=None, bordered=True, bottom_corner=True).props("width=320 breakpoint=1023") as drawer:
             drawer.props('role="complementary" aria-label="Settings and documents"')
@@ -77,7 +80,7 @@ class ChatPage:
                 self._documents()
             self._settings = SettingsForm(self._shared.method, self._shared.model, self._shared.models)
         self._header(drawer)
-        with ui.column().classes("conversation").props("role=log aria-label=Conversation") as self._conversation:
+        with ui.column().classes("conversation").props("role=region aria-label=Conversation") as self._conversation:
             self._welcome = ui.column().classes("welcome")
         with ui.footer().classes("composer").props("role=form aria-label='Ask a question'"):
             self._composer()
@@ -139,7 +142,7 @@ class ChatPage:
             passages = await uploading.read(file)
             async for reached in uploading.update(self._shared.kb, passages):
                 self._progress.value = reached.done / len(passages)
-                under_way.text = f"{file.name}: {reached.done:,} of {_counted(len(passages), 'passage')} …"
+                under_way.text = f"{file.name}: {reached.done:,} of {counted(len(passages), 'passage')} …"
                 self._shared.changed.emit()
         except Exception as error:
             self._tell(described(error), error=True)
@@ -147,11 +150,11 @@ class ChatPage:
             known = len(passages) - reached.new
             there = f", {known} were there already" if known else ""
             gone = f", {reached.removed} of earlier versions removed" if reached.removed else ""
-            self._tell(f"{file.name}: {_counted(reached.new, 'passage')} added{there}{gone}.")
+            self._tell(f"{file.name}: {counted(reached.new, 'passage')} added{there}{gone}.")
             if reached.unread:
                 reader = self._shared.kb.extractor.version
                 self._tell(
-                    f"No facts yet out of {_counted(reached.unread, 'passage')}, which can be found all the same: "
+                    f"No facts yet out of {counted(reached.unread, 'passage')}, which can be found all the same: "
                     f"{reader} read the others. Close this page and run `langgraph-rag index --model` to have them."
                 )
         finally:
@@ -165,7 +168,7 @@ class ChatPage:
     def _show_knowledge_base(self) -> None:
         info = self._shared.kb.info()
         name = self._shared.kb.path.resolve().name
-        counts = [_counted(info["passages"], "passage"), _counted(info["triples"], "fact")]
+        counts = [counted(info["passages"], "passage"), counted(info["triples"], "fact")]
         self._counts.text = f"{name}: {' · '.join(counts)}{' · adding …' if self._shared.uploads else ''}"
         self._welcome.clear()
         with self._welcome:
@@ -184,43 +187,53 @@ class ChatPage:
         self._box = ui.textarea(placeholder="Ask a question …").props(
             'autogrow outlined autofocus aria-label="Question" input-style="max-height: 30vh"'
         )
-        self._box.on("keydown.enter", lambda e: self._ask(e.args), js_handler=_SEND_ON_ENTER)
+        self._box.on("keydown.enter", lambda e: self._ask_from_box(e.args), js_handler=_SEND_ON_ENTER)
+        self._halt = _icon_button("stop", "Stop").props("outline", remove="flat").on_click(self._stop)
+        self._halt.visible = False
         self._send = (
             _icon_button("arrow_upward", "Ask")
             .props("unelevated", remove="flat")
-            .on_click(lambda: self._ask(self._box.value))
+            .on_click(lambda: self._ask_from_box(self._box.value))
         )
-        self._halt = _icon_button("stop", "Stop").props("unelevated", remove="flat").on_click(self._stop)
-        self._halt.visible = False
 
-    async def _ask(self, question: Any) -> None:
-        if self._turn:
-            return
-        if not str(question or "").strip():
-            self._box.error = "The question is empty: write one first."
-            return
-        self._box.error, self._box.value = None, ""
+    def _ask_from_box(self, written: Any) -> None:
+        if self._ask(str(written or "").strip()):
+            self._box.value = ""
+
+    def _ask(self, question: str) -> bool:
+        """Ask if nothing stands against it; what does is told at the box."""
+        try:
+            choice = self._checked(question)
+        except RagError as error:
+            self._box.error = str(error)
+            return False
+        self._box.error = None
         self._welcome.visible = False
         with self._conversation:
-            self._turn = Turn(str(question).strip(), self._shared.kb)
+            self._turn = Turn(question, self._shared.kb, str(choice), lambda: self._ask(question))
         if self._shared.uploads:
             self._turn.say("Documents are still being added: the answer knows those that are there by now.", "note")
-        self._send.visible, self._halt.visible = False, True
-        background_tasks.create(self._answer(self._turn), name="answer")
+        self._halt.visible = True
+        self._send.disable()
+        background_tasks.create(self._answer(self._turn, choice), name="answer")
+        return True
 
-    async def _answer(self, turn: Turn) -> None:
-        await turn.run(lambda: self._shared.asking(self._settings.choice()))
-        self._turn = None
-        self._send.visible, self._halt.visible = True, False
-        self._box.run_method("focus")
+    def _checked(self, question: str) -> Choice:
+        if self._turn:
+            raise RagError("One question at a time: wait for the answer, or stop it.")
+        if not question:
+            raise RagError("The question is empty: write one first.")
+        return self._settings.choice()
+
+    async def _answer(self, turn: Turn, choice: Choice) -> None:
+        await turn.run(lambda: self._shared.asking(choice))
+        self._turn, self._box.error = None, None
+        self._halt.visible = False
+        self._send.enable()
 
     def _stop(self) -> None:
         if self._turn:
             self._turn.stop()
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _icon_button(icon: str, label: str) -> ui.button:

@@ -12,6 +12,7 @@ from langgraph_rag.context import Context
 from langgraph_rag.errors import RagError
 from langgraph_rag.methods import METHODS
 from langgraph_rag.models import MODEL_FORMS
+from langgraph_rag.naming import spoken
 
 _CONTEXT = TypeAdapter(Context)
 _FIRST = ("search", "top_k", "max_steps", "max_model_calls", "max_tokens", "deadline_s")
@@ -25,6 +26,9 @@ class Choice:
     model: str
     approve_plan: bool
     context: Context
+
+    def __str__(self) -> str:
+        return f"{self.method} with {self.model}"
 
 
 class SettingsForm:
@@ -91,4 +95,4 @@ def _control(name: str, schema: dict[str, Any]) -> Any:
 
 
 def _words(name: str) -> str:
-    return name.replace("_", " ").removesuffix(" s").capitalize()
+    return spoken(name).capitalize()

@@ -6,7 +6,8 @@ from typing import Any
 import typer
 
 from langgraph_rag.matching import first_of_each
-from langgraph_rag.records import Evidence, Record, origin_of, tokens_spent
+from langgraph_rag.narration import narrate_cost
+from langgraph_rag.records import Evidence, Record, origin_of
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -33,13 +34,8 @@ def show_answer(result: dict[str, Any], records: dict[str, Record]) -> None:
     _show_evidence(result["evidence"], records)
     if not result["evidence"]:
         _show_passages([passage["id"] for passage in result["passages"]], records)
-    usage = result["usage"]
-    answered_from = f"  answered from: {result['granularity']}; " if "granularity" in result else "  "
-    typer.echo(
-        f"{answered_from}{usage['calls']} model calls, "
-        f"{'about ' if usage.get('estimated_tokens') else ''}{tokens_spent(usage)} tokens, {usage['seconds']:.2f} s"
-        + (f"; stopped by {usage['stopped_by']}" if usage["stopped_by"] else "")
-    )
+    answered_from = f"answered from: {result['granularity']}; " if "granularity" in result else ""
+    typer.echo(f"  {answered_from}{narrate_cost(result['usage'])}")
 
 
 def _show_evidence(found: Sequence[Evidence], records: dict[str, Record]) -> None:

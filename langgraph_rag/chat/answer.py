@@ -1,0 +1,95 @@
+"""The answer to a question: its text while it is written, what it cost, and the evidence behind it."""
+
+from html import escape
+from pathlib import PurePath
+from typing import Any
+
+from nicegui import ui
+
+from langgraph_rag.chat import evidence as drawing
+from langgraph_rag.matching import normalise
+from langgraph_rag.narration import narrate_cost
+from langgraph_rag.records import Evidence, origin_of
+from langgraph_rag.refusals import UNANSWERABLE, is_refusal
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+_HEADLINE = 120  # characters, at most, that are shown as large as a headline
+_OPEN = "(e) => { const at = e.target.closest('[data-evidence]'); if (at) emit(Number(at.dataset.evidence)); }"
+
+
+class AnswerView:
+    """An answer, drawn where the caller's `with` stands; `by` says which method and model give it."""
+
+    def __init__(self, kb: KnowledgeBase, by: str) -> None:
+        self._kb, self._by = kb, by
+        with ui.element("div").classes("outcome") as self._place:
+            self._text = ui.label()
+        self._place.visible = False
+
+    def write(self, text: str) -> None:
+        """Show the answer as far as it is written."""
+        self._show(text)
+        self._text.props("aria-busy=true")
+
+    def discard(self) -> None:
+        """Take away what was written: it is no answer."""
+        self._place.visible = False
+
+    def leave_unfinished(self) -> None:
+        """Leave what was written, as what it is."""
+        self._text.classes("unfinished").props(remove="aria-busy")
+
+    def finish(self, result: dict[str, Any]) -> None:
+        """Show a result."""
+        refused = is_refusal(result["answer"])
+        self._show(answered(result), "refusal" if refused else "")
+        self._text.props(remove="aria-busy")
+        level = result.get("granularity", "none")
+        parts = [self._by, "" if level == "none" else f"from {level}", narrate_cost(result["usage"])]
+        with self._place:
+            if refused and normalise(result["answer"]) != UNANSWERABLE:
+                ui.label(f"In the model's words: {result['answer']}").classes("own-words")
+            ui.label(" · ".join(filter(None, parts))).classes("cost")
+            if refused and result["evidence"]:
+                with ui.expansion("What was found on the way").classes("found").props("dense"):
+                    self._draw(result["evidence"], result["answer"])
+            elif result["evidence"]:
+                self._draw(result["evidence"], result["answer"])
+
+    def _show(self, text: str, look: str = "") -> None:
+        length = "long" if len(text) > _HEADLINE or "\n" in text else ""
+        self._text.text, self._place.visible = text, True
+        self._text.classes(replace=f"answer {length} {look}")
+
+    # --- evidence ----------------------------------------------------------------------------------------------------
+    def _draw(self, found: list[Evidence], answer: str) -> None:
+        with ui.row().classes("graph-head"):
+            ui.html("How it hangs together", tag="h3")
+            ui.html(drawing.legend(found), sanitize=False)
+        self._opening(ui.html(drawing.drawn(found, answer), sanitize=False), found)
+        ui.html("Evidence", tag="h3")
+        self._opening(ui.html(drawing.listed(found), sanitize=False), found)
+
+    def _opening(self, drawn: ui.html, found: list[Evidence]) -> None:
+        drawn.classes("behind").on("click", lambda e: self._open(found[int(e.args)]), js_handler=_OPEN)
+
+    async def _open(self, piece: Evidence) -> None:
+        records = await self._kb.apassages([piece["passage_id"]])
+        with self._place, ui.dialog(value=True) as dialog, ui.card().classes("reading"):
+            dialog.props("aria-label=Passage").on("hide", dialog.delete)
+            with ui.row().classes("reading-head"):
+                ui.html(escape(origin_of(piece)), sanitize=False, tag="h3")
+                ui.button(icon="close", on_click=dialog.close).props('flat round dense aria-label="Close"')
+            if records:
+                source = PurePath(records[0].get("source", "")).name
+                ui.html(drawing.passage(records[0], piece), sanitize=False)
+                ui.label(" · ".join(filter(None, [piece["passage_id"], source]))).classes("help")
+            else:
+                ui.label("The passage is no longer in the knowledge base.").classes("alert")
+
+
+def answered(result: dict[str, Any]) -> str:
+    """Return the answer of a result; where it is a refusal, whether the documents or a limit are why."""
+    if not is_refusal(result["answer"]):
+        return str(result["answer"])
+    return "No answer within the limits." if result["usage"]["stopped_by"] else "The documents do not say."

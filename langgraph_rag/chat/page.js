@@ -1,0 +1,38 @@
+// What the page does in the browser: it follows a question under way for a reader who is at the end, and takes dropped files.
+const page = document.documentElement;
+const gently = () => matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
+let follows = false, reached = 0;
+
+function toEnd() { scrollTo(0, page.scrollHeight); }
+
+// A question has been asked.
+function follow() { follows = true; toEnd(); }
+
+// A question is over: show its turn to a reader who followed it, and go back to the box unless the focus is elsewhere.
+function settle(turn, where) {
+  const at = document.activeElement;
+  if (at === document.body || at.closest(".composer"))
+    document.querySelector(".composer textarea").focus({preventScroll: true});
+  if (follows) getHtmlElement(turn).scrollIntoView({behavior: gently(), block: where});
+  follows = false;
+}
+
+addEventListener("scroll", () => {
+  const running = document.querySelector(".turn.running");
+  follows = running && (scrollY + innerHeight > page.scrollHeight - 40 || (follows && scrollY >= reached));
+  reached = scrollY;
+});
+
+addEventListener("DOMContentLoaded", () => {
+  new ResizeObserver(() => { if (follows) toEnd(); }).observe(document.body);
+  document.getElementById("popup").setAttribute("role", "alert");
+});
+
+// Where no element takes them, files that are dropped would open in place of the page.
+for (const event of ["dragover", "drop"])
+  addEventListener(event, (e) => { if (e.dataTransfer.types.includes("Files")) e.preventDefault(); });
+addEventListener("drop", (e) => {
+  const button = document.querySelector(".q-drawer .adding:not([disabled])");
+  if (button && e.dataTransfer.files.length)
+    button.dispatchEvent(new CustomEvent("files", {detail: e.dataTransfer.files}));
+});
