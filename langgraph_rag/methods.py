@@ -26,18 +26,25 @@ Graph = StateGraph[Any, Any, Any, Any]
 class Method:
     """A published method: `create(llm, kb, **options)` builds its graph.
 
-    `ablations` names the options that leave a part of the method out, as its paper does.
+    `ablations` names the options that leave a part of the method out, as its paper does; `case` says when to choose it.
     """
 
     create: Callable[..., Graph]
     paper: str
     ablations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    case: str = ""
 
 
 METHODS = {
-    "native_rag": Method(create_native_rag, "Single-shot RAG: retrieve once, read (baseline)"),
+    "native_rag": Method(
+        create_native_rag,
+        "Single-shot RAG: retrieve once, read (baseline)",
+        case="Questions with one part, or a yardstick for all else",
+    ),
     "ircot": Method(
-        create_ircot, "Trivedi et al. 2023, Interleaving Retrieval with Chain-of-Thought Reasoning (baseline)"
+        create_ircot,
+        "Trivedi et al. 2023, Interleaving Retrieval with Chain-of-Thought Reasoning (baseline)",
+        case="A yardstick that thinks and searches by turns",
     ),
     "kirag": Method(
         create_kirag,
@@ -50,6 +57,7 @@ METHODS = {
             "sentences": {"knowledge": "sentences"},
             "chain-first": {"ranking": "chain_first"},
         },
+        case="A chain of facts, each leading to the next",
     ),
     "cirag": Method(
         create_cirag,
@@ -63,6 +71,7 @@ METHODS = {
             "only-sentences": {"granularities": ("sentences",)},
             "only-passages": {"granularities": ("passages",)},
         },
+        case="Not sure; facts of the kind who, when, where",
     ),
     "dualrag": Method(
         create_dualrag,
@@ -72,6 +81,7 @@ METHODS = {
             "without-entity-identifier": {"identify_entities": False},
             "without-outline": {"keep_outline": False},
         },
+        case="Several things at once; wordy documents",
     ),
     "mgranrag": Method(
         create_mgranrag,
@@ -80,11 +90,13 @@ METHODS = {
             "graph": {"parts": "graph"},
             "graph+decomposition": {"parts": "graph+decomposition"},
         },
+        case="Few model calls (3 per question)",
     ),
     "par_rag": Method(
         create_par_rag,
         "Zhang et al. 2025, Plan-then-Act-and-Review (Credible plan-driven RAG)",
         {"without-plan": {"plan": False}, "without-review": {"review": False}},
+        case="A plan that people can see and change",
     ),
 }
 

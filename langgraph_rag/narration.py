@@ -107,7 +107,9 @@ def _plan(event: Event) -> str:
 
 
 def _approve_plan(event: Event) -> str:
-    return "The plan was rejected." if event["rejected"] else _plan(event)
+    if event["rejected"]:
+        return "The plan was rejected."
+    return _plan(event) if event["edited"] else "The plan was approved."
 
 
 def _recall(event: Event) -> str:

@@ -1,6 +1,7 @@
 """A headless Chromium, a chat page to open in it, and what a page should be for everyone."""
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -31,6 +32,13 @@ _NAMELESS = """() => [...document.querySelectorAll(
         document.getElementById(control.getAttribute('aria-labelledby'))?.innerText,
     ].some(name => name && name.trim()))
     .map(control => control.outerHTML.slice(0, 200))"""
+
+_DROP = """([name, text]) => {
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File([text], name));
+    return ['dragover', 'drop'].every(kind => !document.querySelector('.conversation').dispatchEvent(
+        new DragEvent(kind, {bubbles: true, cancelable: true, dataTransfer})));
+}"""
 
 # The texts whose contrast with their background is below WCAG AA: 4.5, or 3 where they are large.
 _FAINT = """() => {
@@ -161,10 +169,14 @@ class Tab:
             self.page.mouse.click(place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
             self.page.wait_for_timeout(250)
 
+    def drop(self, name: str, text: str) -> bool:
+        """Drop a file on the page; return whether the browser was kept from opening it."""
+        return bool(self.page.evaluate(_DROP, [name, text]))
+
     def choose(self, label: str, value: str) -> None:
         """Choose from a list by its label."""
         self.page.get_by_role("combobox", name=label).click()
-        self.page.get_by_role("option", name=value, exact=True).click()
+        self.page.get_by_role("option", name=re.compile(rf"^{re.escape(value)}(:|$)")).click()
 
     def nameless(self) -> list[str]:
         """Return the controls that have no name to read out."""

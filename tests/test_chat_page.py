@@ -215,6 +215,7 @@ def test_a_plan_that_cannot_be_used_opens_again_as_edited_with_what_is_wrong(tab
     assert [box.input_value() for box in questions.all()] == ["Who directed Nine Tides?", "And whom did he marry?"]
     tab.page.get_by_role("button", name="Remove this question").first.click()
     expect(tab.page.get_by_label("Question 1", exact=True)).to_have_value("And whom did he marry?")
+    expect(tab.page.get_by_role("button", name="Remove this question")).to_be_focused()
     tab.page.get_by_role("button", name="Go on with this plan").click()
     tab.answer()
     assert tab.page.locator(".plan").count() == 0
@@ -384,13 +385,14 @@ def test_an_empty_knowledge_base_says_so_takes_documents_and_answers(browser: Br
         assert "is empty: add documents first" in tab.alert()
         assert not tab.page.locator(".steps").is_visible()
 
-        for name, expected in (("broken.txt", "broken.txt: expected UTF-8"), ("picture.png", "A file was refused")):
-            tab.page.set_input_files("input[type=file]", tmp_path / name)
+        tab.page.set_input_files("input[type=file]", [tmp_path / "broken.txt", tmp_path / "picture.png"])
+        for expected in ("broken.txt: expected UTF-8", "picture.png: expected files ending in .jsonl"):
             tab.page.get_by_role("alert").filter(has_text=expected).wait_for()
         with tab.page.expect_file_chooser() as chooser:
             tab.page.get_by_role("button", name="Add documents").click()
         chooser.value.set_files(tmp_path / "heron.md")
         tab.page.get_by_text("heron.md: 1 passage added.").wait_for()
+        assert tab.page.locator(".uploads .alert").count() == 0
 
         for each in (tab, other):
             each.page.get_by_text("new: 1 passage ·").wait_for()
@@ -433,10 +435,21 @@ def test_documents_are_added_from_an_empty_page_and_can_be_asked_meanwhile(brows
         tab.page.get_by_text("Documents are still being added").wait_for()
         assert tab.answer() == "Person 3"
         expect(counts).to_have_text(re.compile(r"new: 320 passages · [\d,]+ facts$"), timeout=PATIENCE)
-        tab.page.get_by_role("button", name="Settings and documents").click()
         tab.page.get_by_text("towns.jsonl: 320 passages added.").wait_for()
         assert tab.page.get_by_text("of 320 passages").count() == 0
         assert tab.troubles == []
+
+
+def test_files_that_are_dropped_are_added_and_never_opened_in_place_of_the_page(
+    browser: Browser, sample_folder: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(sample_folder, tmp_path / "kb")
+    with serving(tmp_path / "kb", "--no-upload") as closed:
+        assert Tab.open(browser, closed).drop("tern.md", "Terns dive for fish.")
+    with serving(tmp_path / "new") as url:
+        tab = Tab.open(browser, url)
+        assert tab.drop("tern.md", "Terns dive for fish.")
+        tab.page.get_by_text("tern.md: 1 passage added.").wait_for()
 
 
 def test_an_upload_is_told_of_whatever_its_name_and_whatever_goes_wrong(browser: Browser, tmp_path: Path) -> None:
@@ -530,6 +543,24 @@ def test_with_forced_colours_steps_and_entities_are_still_told_apart(
     assert not {paper, "rgba(0, 0, 0, 0)"} & set(borders)
 
 
+def test_what_has_the_focus_is_seen(tab: Tab) -> None:
+    tab.ask(QUESTION)
+    tab.answer()
+    tab.page.wait_for_timeout(700)  # the steps fold
+    tab.page.locator(".steps .q-item").focus()
+    for _ in range(12):
+        tab.page.keyboard.press("Tab")
+        seen = """() => {
+            const {top, bottom} = document.activeElement.getBoundingClientRect();
+            const edge = name => document.querySelector(name).getBoundingClientRect();
+            return top >= edge('header').bottom && bottom <= edge('footer').top;
+        }"""
+        assert tab.page.evaluate(seen)
+    ask = tab.page.get_by_role("button", name="Ask", exact=True)
+    ask.focus()
+    expect(ask).not_to_have_css("box-shadow", "none")
+
+
 def test_light_and_dark_can_be_switched(tab: Tab) -> None:
     before = tab.page.evaluate("getComputedStyle(document.body).backgroundColor")
     tab.page.get_by_role("button", name="Switch between light and dark").click()
@@ -545,6 +576,10 @@ def test_a_narrow_window_shows_everything_without_scrolling_sideways(browser: Br
     tab.page.get_by_text("How to answer").wait_for()
     tab.page.mouse.click(380, 400)
     tab.page.get_by_text("How to answer").wait_for(state="hidden")
+    drawer = tab.page.get_by_role("button", name="Settings and documents")
+    for key, expanded in (("Enter", "true"), ("Escape", "false")):
+        drawer.press(key)
+        expect(drawer).to_have_attribute("aria-expanded", expanded)
 
     tab.ask(QUESTION)
 

@@ -894,10 +894,11 @@ def test_the_version_is_told() -> None:
     assert run("--version").stdout == f"{metadata.version('langgraph-rag')}\n"
 
 
-def test_methods_lists_each_method_with_its_paper_nodes_options_and_ablations() -> None:
+def test_methods_lists_each_method_with_its_case_paper_nodes_options_and_ablations() -> None:
     shown = run("methods").stdout
 
-    assert all(f"{name}\n  paper      {method.paper}\n  nodes " in shown for name, method in METHODS.items())
+    for name, method in METHODS.items():
+        assert f"{name}\n  case       {method.case}\n  paper      {method.paper}\n  nodes " in shown
     assert "  options    integrator, reader, ranking, triples, granularities\n" in shown
     assert "  ablations  without-reranker, without-passages, " in shown
 

@@ -85,6 +85,12 @@ def test_the_page_of_settings_has_all_of_the_context() -> None:
     check_part(DOCS / "settings.md", "settings", table(["Setting", "Default", "What it is"], rows))
 
 
+@pytest.mark.parametrize("name", METHODS)
+def test_the_readme_says_when_to_choose_a_method_as_the_method_does(name: str) -> None:
+    rows = [line for line in (ROOT / "README.md").read_text().splitlines() if f"](docs/{name}.md)" in line]
+    assert rows[0].startswith(f"| {METHODS[name].case} | ")
+
+
 def test_the_costs_on_the_first_page_are_those_that_were_measured() -> None:
     cells = [
         line.strip("| ").split(" | ") for line in (DOCS / "cost.md").read_text().splitlines() if line.count(" | ") > 2

@@ -16,8 +16,9 @@ from pydantic import ValidationError
 from langgraph_rag import KnowledgeBase, ModelExtractor, create_cirag, create_par_rag
 from langgraph_rag.events import Event, check_event, event_schema
 from langgraph_rag.methods import METHODS, create, named
-from langgraph_rag.narration import narrate
+from langgraph_rag.narration import narrate, narrate_cost
 from langgraph_rag.offline.model import OfflineModel
+from langgraph_rag.records import Usage, no_usage
 
 DOCS = Path(__file__).parent.parent / "docs"
 KINDS = {get_args(kind.__annotations__["node"])[0]: kind for kind in get_args(get_args(Event)[0])}
@@ -111,6 +112,17 @@ def test_an_approved_plan_and_a_step_that_combines_send_events(kb: KnowledgeBase
 
     assert Counter(event["node"] for event in events) == ran == {"approve_plan": 1, "conclude": 1}
     assert narrate(events[0]) == "The plan was rejected."
+
+    waiting, _ = run(graph, {"question": "Who made The Salt Road?"}, thread)
+    events, _ = run(graph, Command(resume=waiting[-1]["plan"]), thread)
+
+    assert [narrate(event) for event in events if event["node"] == "approve_plan"] == ["The plan was approved."]
+
+
+def test_the_cost_is_told_in_words() -> None:
+    usage = {**no_usage(), "calls": 1, "estimated_tokens": 1200, "seconds": 0.5, "stopped_by": "deadline_s"}
+
+    assert narrate_cost(Usage(**usage)) == "1 model call, about 1,200 tokens, 0.50 s; stopped by deadline"  # type: ignore[typeddict-item]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The page of one tab: header, settings, documents, the conversation and the box to ask in."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +17,7 @@ from langgraph_rag.chat.turn import Turn, described
 from langgraph_rag.errors import RagError
 from langgraph_rag.methods import METHODS
 from langgraph_rag.models import load_model
-from langgraph_rag.naming import counted
+from langgraph_rag.naming import counted, first_few
 from langgraph_rag.tools.files import READABLE
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -26,6 +27,9 @@ ICON = (
     '<circle cx="9" cy="10" r="3.4" fill="#fff"/><circle cx="23" cy="22" r="3.4" fill="#fff"/></svg>'
 )
 _STYLE, _SCRIPT = Path(__file__).with_name("chat.css"), Path(__file__).with_name("page.js")
+_NARROW = 1023  # pixels, at most, where the drawer lies over the page
+_WHERE_NARROW = f"() => {{ if (innerWidth <= {_NARROW}) emit(); }}"
+_NAMES = "(refused) => emit(refused.map((one) => one.file.name))"
 _SEND_ON_ENTER = "(e) => { if (!e.shiftKey && !e.isComposing) { e.preventDefault(); emit(e.target.value); } }"
 
 
@@ -68,29 +72,34 @@ class ChatPage:
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
         self._turn: Turn | None = None
+        self._counting = asyncio.Lock()
 
     def build(self) -> None:
         """Lay the page out."""
         ui.add_css(_STYLE)
         ui.add_head_html(f"<script>{_SCRIPT.read_text(encoding='utf-8')}</script>")
         ui.colors(primary="#3730a3")
-        with ui.left_drawer(value=None, bordered=True, bottom_corner=True).props("width=320 breakpoint=1023") as drawer:
-            drawer.props('role="complementary" aria-label="Settings and documents"')
+        self._drawer = ui.left_drawer(value=None, bordered=True, bottom_corner=True)
+        self._drawer.props(f'width=320 breakpoint={_NARROW} role=complementary aria-label="Settings and documents"')
+        with self._drawer:
             if self._shared.upload:
                 self._documents()
             self._settings = SettingsForm(self._shared.method, self._shared.model, self._shared.models)
-        self._header(drawer)
+        self._header()
         with ui.column().classes("conversation").props("role=region aria-label=Conversation") as self._conversation:
             self._welcome = ui.column().classes("welcome")
         with ui.footer().classes("composer").props("role=form aria-label='Ask a question'"):
             self._composer()
         self._shared.changed.subscribe(self._show_knowledge_base)
-        self._show_knowledge_base()
         ui.context.client.on_delete(self._stop)
+        ui.context.client.on_connect(self._show_knowledge_base)
 
-    def _header(self, drawer: ui.left_drawer) -> None:
+    def _header(self) -> None:
         with ui.header().classes("bar"):
-            _icon_button("menu", "Settings and documents").on_click(drawer.toggle)
+            menu = _icon_button("menu", "Settings and documents").on_click(self._drawer.toggle)
+            self._drawer.on_value_change(lambda: menu.props(f"aria-expanded={str(self._drawer.value is True).lower()}"))
+            for place in (menu, self._drawer):
+                place.on("keydown.escape", self._drawer.hide, js_handler=_WHERE_NARROW)
             with ui.element("div").classes("title"):
                 ui.html("langgraph_rag", tag="h1")
                 self._counts = ui.label().classes("counts").props("role=status")
@@ -100,13 +109,13 @@ class ChatPage:
 
     # --- documents ---------------------------------------------------------------------------------------------------
     def _documents(self) -> None:
-        ui.label("Documents").classes("section")
-        uploader = ui.upload(
-            multiple=True, auto_upload=True, on_multi_upload=self._add, on_rejected=self._refuse
-        ).classes("hidden-uploader")
-        uploader.props(f'accept="{",".join(READABLE)}"')
-        self._pick_files = f"() => getElement({uploader.id}).$refs.qRef.pickFiles()"
-        self._add_button = self._adding_button("outline")
+        ui.html("Documents", tag="h2").classes("section")
+        uploader = ui.upload(multiple=True, auto_upload=True, on_multi_upload=self._add).classes("hidden-uploader")
+        uploader.props(f'accept="{",".join(READABLE)}"').on("rejected", self._refuse, js_handler=_NAMES)
+        self._uploader = f"getElement({uploader.id}).$refs.qRef"
+        self._add_button = self._adding_button("outline").classes("adding")
+        take = f"(e) => {{ emit(); {self._uploader}.addFiles(e.detail); }}"
+        self._add_button.on("files", self._begin, js_handler=take)
         ui.label(f"Files ending in {', '.join(READABLE)}; they stay on this machine.").classes("help")
         self._progress = ui.linear_progress(0, show_value=False).props('aria-label="Documents added"')
         self._progress.visible = False
@@ -114,14 +123,18 @@ class ChatPage:
 
     def _adding_button(self, look: str) -> ui.button:
         button = ui.button("Add documents", icon="upload_file").props(f"no-caps {look}")
-        return button.on("click", js_handler=self._pick_files)
+        return button.on("click", self._begin, js_handler=f"() => {{ emit(); {self._uploader}.pickFiles(); }}")
 
-    def _refuse(self) -> None:
-        self._tell(f"A file was refused: expected files ending in {', '.join(READABLE)}.", error=True)
+    def _begin(self) -> None:
+        self._uploads.clear()
+
+    def _refuse(self, refused: events.GenericEventArguments) -> None:
+        self._drawer.show()
+        self._tell(f"{first_few(refused.args, 10)}: expected files ending in {', '.join(READABLE)}.", error=True)
 
     async def _add(self, arrived: events.MultiUploadEventArguments) -> None:
         arrived.sender.run_method("reset")
-        self._uploads.clear()
+        self._drawer.show()
         self._add_button.disable()
         self._shared.uploads += 1
         try:
@@ -165,8 +178,11 @@ class ChatPage:
         with self._uploads:
             ui.label(text).classes("alert" if error else "done").props("role=alert" if error else "role=status")
 
-    def _show_knowledge_base(self) -> None:
-        info = self._shared.kb.info()
+    async def _show_knowledge_base(self) -> None:
+        async with self._counting:  # the last count is the newest
+            info = await asyncio.to_thread(self._shared.kb.info)
+        if self._counts.is_deleted:
+            return
         name = self._shared.kb.path.resolve().name
         counts = [counted(info["passages"], "passage"), counted(info["triples"], "fact")]
         self._counts.text = f"{name}: {' · '.join(counts)}{' · adding …' if self._shared.uploads else ''}"

@@ -16,6 +16,7 @@ class _Row:
     step: PlanStep
     line: ui.row
     box: ui.textarea
+    remove: ui.button
 
 
 class PlanEditor:
@@ -34,7 +35,7 @@ class PlanEditor:
                 self._add(step)
             with ui.row():
                 ui.button("Go on with this plan", on_click=self._done.set).props("no-caps unelevated")
-                ui.button("Add a question", on_click=lambda: self._add(_NEW)).props("no-caps flat")
+                self._more = ui.button("Add a question", on_click=lambda: self._add(_NEW)).props("no-caps flat")
 
     async def approved(self) -> list[PlanStep]:
         """Wait for approval, take the editor away and return the steps that have a question."""
@@ -48,16 +49,20 @@ class PlanEditor:
 
     def _add(self, step: PlanStep) -> None:
         with self._place, ui.row().classes("plan-step") as line:
-            row = _Row(step, line, ui.textarea(value=step["question"]).props("autogrow outlined dense"))
-            remove = ui.button(icon="delete", on_click=lambda: self._remove(row))
-            remove.props('flat round aria-label="Remove this question"')
+            box = ui.textarea(value=step["question"]).props("autogrow outlined dense")
+            remove = ui.button(icon="delete").props('flat round aria-label="Remove this question"')
+        row = _Row(step, line, box, remove)
+        remove.on_click(lambda: self._remove(row))
         self._rows.append(row)
         self._number()
 
     def _remove(self, row: _Row) -> None:
+        place = self._rows.index(row)
         self._rows.remove(row)
         row.line.delete()
         self._number()
+        buttons = [*(row.remove for row in self._rows), self._more]
+        self._card.client.run_javascript(f"getHtmlElement({buttons[place].id}).focus()")
 
     def _number(self) -> None:
         for number, row in enumerate(self._rows, start=1):

@@ -35,14 +35,15 @@ class SettingsForm:
     """The controls, made where the caller's `with` stands; where `models` are given, they are the only ones."""
 
     def __init__(self, method: str, model: str, models: Sequence[str]) -> None:
-        ui.label("How to answer").classes("section")
-        self._method = ui.select(list(METHODS), label="Method", value=method).props("outlined dense")
-        help_ = ui.label().classes("help")
+        ui.html("How to answer", tag="h2").classes("section")
+        choices = {name: f"{name}: {about.case}" if about.case else name for name, about in METHODS.items()}
+        self._method = ui.select(choices, label="Method", value=method).props("outlined dense options-dense")
+        help_ = _help(self._method, "")
         self._approve = ui.switch("Show me the plan first")
         self._method.on_value_change(lambda: self._show_method(help_))
         self._show_method(help_)
         self._model = _model_control(model, models)
-        ui.label("Limits of a question").classes("section")
+        ui.html("Limits of a question", tag="h2").classes("section")
         fields = _CONTEXT.json_schema()["properties"]
         self._fields = {name: _control(name, fields[name]) for name in _FIRST}
         with ui.expansion("More").classes("more").props("dense"):
@@ -67,7 +68,8 @@ class SettingsForm:
 
     def _show_method(self, help_: ui.label) -> None:
         method = METHODS[str(self._method.value)]
-        help_.text = method.paper
+        help_.text = ". ".join(filter(None, [method.case, method.paper]))
+        self._method.props(f"display-value={self._method.value}")
         self._approve.visible = "approve_plan" in inspect.signature(method.create).parameters
 
 
@@ -75,7 +77,7 @@ def _model_control(model: str, models: Sequence[str]) -> Any:
     if models:
         return ui.select(list(models), label="Model", value=model).props("outlined dense")
     control = ui.input("Model", value=model).props("outlined dense spellcheck=false")
-    ui.label(f"One of: {'; '.join(MODEL_FORMS)}.").classes("help")
+    _help(control, f"One of: {'; '.join(MODEL_FORMS)}.")
     return control
 
 
@@ -90,8 +92,14 @@ def _control(name: str, schema: dict[str, Any]) -> Any:
         )  # fmt: skip
         control.props("clearable" if schema["default"] is None else "")
     control.props("outlined dense stack-label")
-    ui.label(schema["description"]).classes("help")
+    _help(control, schema["description"])
     return control
+
+
+def _help(control: Any, text: str) -> ui.label:
+    help_ = ui.label(text).classes("help")
+    control.props(f"aria-describedby={help_.html_id}")
+    return help_
 
 
 def _words(name: str) -> str:

@@ -12,7 +12,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
 def show_methods() -> None:
-    """List the methods with their papers, nodes, options and ablations."""
+    """List the methods with their cases, papers, nodes, options and ablations."""
     with TemporaryDirectory() as folder, KnowledgeBase.open(folder) as base:
         for name, method in METHODS.items():
             graph = create(name, load_model("offline"), base)
@@ -20,6 +20,7 @@ def show_methods() -> None:
             typer.secho(name, bold=True)
             show_properties(
                 {
+                    "case": method.case,
                     "paper": method.paper,
                     "nodes": ", ".join(graph.nodes),
                     "options": ", ".join(options) or "none",

@@ -58,13 +58,13 @@ class ApprovePlan:
             if _means(given, False, _REJECTIONS):
                 emit("approve_plan", plan=state["plan"], edited=False, rejected=True)
                 return {"answer": REJECTED}
-            approved = _means(given, True, _APPROVALS)
             try:
-                update = begin(state["plan"] if approved else self._edited(given))
+                update = begin(state["plan"] if _means(given, True, _APPROVALS) else self._edited(given))
             except PlanError as error:
                 asked = {**asked, "problem": str(error)}
             else:
-                emit("approve_plan", plan=update["plan"], edited=not approved, rejected=False)
+                edited = update["plan"] != state["plan"]
+                emit("approve_plan", plan=update["plan"], edited=edited, rejected=False)
                 return update
 
     def _edited(self, given: object) -> list[PlanStep]:
