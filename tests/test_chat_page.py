@@ -585,6 +585,9 @@ def test_a_narrow_window_shows_everything_without_scrolling_sideways(browser: Br
 
     assert tab.answer() == ANSWER
     assert tab.page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
+    tab.ask(OTHER)
+    assert tab.answer(1) == OTHER_ANSWER
+    tab.page.wait_for_function("document.querySelectorAll('.question')[1].getBoundingClientRect().top < 120")
 
 
 @pytest.mark.parametrize("width", [340, 664, 920])

@@ -1,12 +1,12 @@
 // What the page does in the browser: it follows a question under way for a reader who is at the end, and takes dropped files.
 const page = document.documentElement;
 const gently = () => matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
-let follows = false, reached = 0;
+let underWay = false, follows = false, reached = 0;
 
 function toEnd() { scrollTo(0, page.scrollHeight); }
 
 // A question has been asked.
-function follow() { follows = true; toEnd(); }
+function follow() { underWay = follows = true; toEnd(); }
 
 // A question is over: show its turn to a reader who followed it, and go back to the box unless the focus is elsewhere.
 function settle(turn, where) {
@@ -14,17 +14,17 @@ function settle(turn, where) {
   if (at === document.body || at.closest(".composer"))
     document.querySelector(".composer textarea").focus({preventScroll: true});
   if (follows) getHtmlElement(turn).scrollIntoView({behavior: gently(), block: where});
-  follows = false;
+  underWay = follows = false;
 }
 
 addEventListener("scroll", () => {
-  const running = document.querySelector(".turn.running");
-  follows = running && (scrollY + innerHeight > page.scrollHeight - 40 || (follows && scrollY >= reached));
+  follows = underWay && (scrollY + innerHeight > page.scrollHeight - 40 || (follows && scrollY >= reached));
   reached = scrollY;
 });
 
 addEventListener("DOMContentLoaded", () => {
-  new ResizeObserver(() => { if (follows) toEnd(); }).observe(document.body);
+  const grown = () => { if (follows && document.querySelector(".turn.running")) toEnd(); };
+  new ResizeObserver(grown).observe(document.body);
   document.getElementById("popup").setAttribute("role", "alert");
 });
 
