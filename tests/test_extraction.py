@@ -208,12 +208,13 @@ def test_the_version_names_the_model_and_changes_with_it() -> None:
 
 @pytest.mark.parametrize("prompt", ["FIND_ENTITIES", "EXTRACT_TRIPLES"])
 def test_the_version_changes_with_each_prompt(monkeypatch: pytest.MonkeyPatch, prompt: str) -> None:
-    before = ModelExtractor(ScriptedModel.of([])).version
+    extractor = ModelExtractor(ScriptedModel.of([]))
+    before = extractor.version
     changed = getattr(prompts, prompt)
     changed = type(changed)(**{**vars(changed), "instructions": changed.instructions + " Please."})
     monkeypatch.setattr(f"langgraph_rag.nodes.extract_triples.{prompt}", changed)
 
-    assert ModelExtractor(ScriptedModel.of([])).version != before
+    assert extractor.version != before
 
 
 def test_another_version_reads_all_passages_anew_and_sees_only_its_own_triples(

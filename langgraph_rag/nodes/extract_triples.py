@@ -5,7 +5,6 @@ import hashlib
 import logging
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -38,7 +37,7 @@ class ModelExtractor:
     def __post_init__(self) -> None:
         expect(Runnable, self.llm, "a chat model", "load_model(NAME) returns one")
 
-    @cached_property
+    @property
     def version(self) -> str:
         """Name the model and the prompts, so that a changed prompt reads passages anew."""
         prompts = FIND_ENTITIES.instructions + EXTRACT_TRIPLES.instructions
