@@ -1,10 +1,16 @@
 """Typed errors: each message says what was expected and what came."""
 
+from typing import Any
+
 from langgraph_rag.records import Limit
 
 
 class RagError(Exception):
     """Base of every error this package raises on purpose."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Have it copied as it is, as between processes, and not made again from what its `__init__` takes."""
+        return type(self).__new__, (type(self), *self.args), vars(self)
 
 
 class DocumentError(RagError):
