@@ -235,6 +235,23 @@ def test_another_version_reads_all_passages_anew_and_sees_only_its_own_triples(
         assert kb.triples(["skellby"]) == []
 
 
+async def test_the_first_question_that_meets_unread_passages_tells_of_them_once(
+    tmp_path: Path, documents: Documents, caplog: pytest.LogCaptureFixture
+) -> None:
+    extractor = ModelExtractor(ScriptedModel.of(Reader()))
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings()) as kb:
+        kb.add(documents, progress=False)
+        caplog.clear()
+        await kb.atriples(["skellby"], extractor)  # as the online variant of CIRAG asks for
+        assert caplog.messages == []
+        kb.extractor = extractor
+        await asyncio.gather(kb.atriples(["vint"]), kb.atriples(["heron"]))
+        await kb.atriples([document["id"] for document in documents])
+
+    [told] = caplog.messages
+    assert told.startswith(f"7 passages have not been read by {extractor.version} yet") and "`kb.add([])`" in told
+
+
 async def test_two_callers_at_once_have_a_passage_read_once(tmp_path: Path, documents: Documents) -> None:
     model = ScriptedModel.of(Reader())
     extractor = ModelExtractor(model)

@@ -34,7 +34,7 @@ from langgraph_rag.tools.derived_graphs import DerivedGraphs
 from langgraph_rag.tools.documents import LONG, AnyDocument, long_passages, to_passages
 from langgraph_rag.tools.embeddings import last_embedder, name_of
 from langgraph_rag.tools.entity_graph import EntityGraph
-from langgraph_rag.tools.extraction import TripleExtractor, last_extractor
+from langgraph_rag.tools.extraction import ReadBefore, TripleExtractor, last_extractor
 from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
 from langgraph_rag.tools.indexing import Indexer
 from langgraph_rag.tools.record_store import FORMAT, Origin, RecordStore, vector_id
@@ -104,7 +104,9 @@ class KnowledgeBase:
         read_only: bool,
     ) -> None:
         expect(str, extractor.version, "a version of the extractor as text", "make it an attribute or a property")
-        self.path, self.extractor, self._lock, self._read_only = path, extractor, lock, read_only
+        self.path: Path = path
+        self.extractor: TripleExtractor = extractor
+        self._lock, self._read_only = lock, read_only
         self._records, self._vectors, self._embeddings = records, vectors, embeddings
         self._similarity = Similarity(embeddings, vectors, records)
         self._graphs = DerivedGraphs(records)
@@ -114,6 +116,7 @@ class KnowledgeBase:
         self._embedding_triples = threading.Lock()
         self._changing_here = threading.RLock()  # who closes it within a change does not wait for that
         self._closed, self._process = False, os.getpid()
+        self._told_unread = False
         self._triples_embedded_of: tuple[int, int, str] | None = None  # the ends of both logs, and whose triples
         self._remembered: tuple[int, dict[str, Record]] = 0, {}  # passages by id, with the end of the log of changes
         self._reads: Coalescer[Callable[[], Any], Any] = Coalescer(lambda works: [work() for work in works], largest=1)
@@ -420,6 +423,7 @@ class KnowledgeBase:
         extractor = extractor or self.extractor
         unread, triples = await self._read(self._unread_and_triples, passage_ids, extractor.version)
         if unread:
+            await self._tell_unread(extractor)
             await self._reader.read_once(unread, extractor)
             _, triples = await self._read(self._unread_and_triples, passage_ids, extractor.version)
         return triples
@@ -549,6 +553,18 @@ class KnowledgeBase:
         new = self._records.passages([id_ for id_ in ids if id_ not in remembered])
         remembered.update((record["id"], record) for record in new)
         return [remembered[id_] for id_ in dict.fromkeys(ids) if id_ in remembered]
+
+    async def _tell_unread(self, extractor: TripleExtractor) -> None:
+        """Warn once that a question waits for passages to be read; not where it is to have them read in its own way."""
+        if self._told_unread or isinstance(extractor, ReadBefore) or extractor.version != self.extractor.version:
+            return
+        self._told_unread = True
+        _log.warning(
+            "%d passages have not been read by %s yet: questions that meet one wait until it is read, and pay for it; "
+            "`kb.add([])` reads them all beforehand, and so does `langgraph-rag index` with the same model",
+            len(await self._read(self._records.unextracted, extractor.version)),
+            extractor.version,
+        )
 
     def _unread_and_triples(self, ids: Sequence[str], extractor: str) -> tuple[list[str], list[Triple]]:
         return self._records.unextracted(extractor, ids), self._records.triples(ids, extractor)
