@@ -6,7 +6,7 @@ are version 1. Fields may be added within a version; a field that goes or change
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, TypeAdapter
+from pydantic import ConfigDict, Field, TypeAdapter, with_config
 from typing_extensions import TypedDict
 
 from langgraph_rag.nodes.extract_evidence import EvidenceUnit
@@ -15,9 +15,8 @@ from langgraph_rag.prompts.par_rag import PlanStep, Standing
 from langgraph_rag.records import Evidence, ScoredPassage
 
 
+@with_config(ConfigDict(use_attribute_docstrings=True, extra="forbid"))
 class _Event(TypedDict):
-    __pydantic_config__ = ConfigDict(use_attribute_docstrings=True, extra="forbid")  # type: ignore[misc]
-
     v: Annotated[Literal[1], Field(description="Version of the schema.")]
 
 

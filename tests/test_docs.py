@@ -9,6 +9,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal, get_args, get_origin
 
 import griffe
@@ -123,13 +124,10 @@ def test_every_extra_is_in_the_page_of_installation() -> None:
     assert sorted(re.findall(r"`(\w+)`", " ".join(rows))) == sorted(extras)
 
 
-def test_every_public_name_is_in_the_reference() -> None:
+@pytest.mark.parametrize("package", [langgraph_rag, langgraph_rag.evaluation], ids=lambda package: package.__name__)
+def test_every_public_name_is_in_the_reference(package: ModuleType) -> None:
     shown = re.findall(r"^::: ([\w.]+)$", (DOCS / "api.md").read_text(), re.MULTILINE)
-    homes = {
-        f"{public.__module__}.{public.__name__}"
-        for name in langgraph_rag.__all__
-        if (public := getattr(langgraph_rag, name))
-    }
+    homes = {f"{public.__module__}.{public.__name__}" for name in package.__all__ if (public := getattr(package, name))}
     assert {home for home in homes if home not in shown and home.rpartition(".")[0] not in shown} == set()
 
 

@@ -213,7 +213,7 @@ class KnowledgeBase:
         """Add documents: LangChain `Document`s or dicts with `text` and, if you like, `id`, `title` and `source`.
 
         All else in them is kept as metadata. What is already there is skipped, so an interrupted call is finished by
-        calling again.
+        calling again. `progress` shows how far it is on the standard error.
 
         Raises:
             DocumentError: when a document is empty or not a document; nothing is stored then.
@@ -242,7 +242,7 @@ class KnowledgeBase:
         A passage whose id is stored with another text or title is replaced, and so is metadata that differs. What came
         from the source of a document and is in no document of that source any more is removed, unless it came from
         another source, too: so give all that comes from a source at once. An interrupted call is finished by calling
-        again.
+        again. `progress` shows how far it is on the standard error.
 
         Raises:
             DocumentError: when a document is empty or not a document; nothing is changed then.
@@ -300,7 +300,10 @@ class KnowledgeBase:
             return len(present) + self._remove(self._records.origins(sources))
 
     def embed_triples(self, *, progress: bool = True) -> int:
-        """Embed all triples now instead of when a question first meets them; return how many were embedded."""
+        """Embed all triples now instead of when a question first meets them; return how many were embedded.
+
+        `progress` shows how far it is on the standard error.
+        """
         self._check_open()
         ids = self._records.without_vector(self.extractor.version)
         batches = range(0, len(ids), _EMBEDDED)
