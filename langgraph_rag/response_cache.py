@@ -4,6 +4,7 @@ import hashlib
 import json
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
@@ -50,6 +51,7 @@ class ResponseCache(BaseCache):
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(self.path, timeout=60, check_same_thread=False, isolation_level=None)
+            weakref.finalize(self, self._connection.close)
         except (OSError, sqlite3.Error) as error:
             raise self._unusable(error) from error
         with ExitStack() as opened:  # closed again when something goes wrong

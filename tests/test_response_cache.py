@@ -132,3 +132,13 @@ def test_a_file_that_is_refused_is_not_kept_open(
         opening(tmp_path / "notes.txt")
     with pytest.raises(sqlite3.ProgrammingError, match="closed database"):
         opened[0].execute("SELECT 1")
+
+
+def test_a_cache_that_nobody_holds_any_more_closes_its_file(tmp_path: Path) -> None:
+    cache = ResponseCache(tmp_path / "replies.db")
+    connection = cache._connection
+
+    del cache
+
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        connection.execute("SELECT 1")
