@@ -51,6 +51,7 @@ record: $(VENV)/installed
 
 docs: $(VENV)/installed
 	PYTHONPATH=docs $(BIN)/zensical build --strict
+	@echo "To read and search it: python -m http.server -d site, then http://localhost:8000"
 
 clean:
 	rm -rf $(VENV) demo_kb .pytest_cache .mypy_cache .ruff_cache .langgraph_api .cache site

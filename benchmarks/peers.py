@@ -122,7 +122,6 @@ def _hipporag(data: Path, folder: Path) -> Side:
         peer.prepare_retrieval_objects()
 
     def search(question: str) -> list[str]:
-        peer.query_to_embedding = {"triple": {}, "passage": {}}
         (found,) = peer.retrieve([question], num_to_retrieve=max(_DEPTHS))
         return [ids[text] for text in found.docs]
 
