@@ -22,6 +22,16 @@ def expect(kind: type | UnionType, given: object, what: str, hint: str) -> None:
         raise TypeError(f"expected {what}, got {repr(given)[:80]}: {hint}")
 
 
+def expect_flags(**given: object) -> None:
+    """Check that arguments are true or false.
+
+    Raises:
+        TypeError: when one is something else, such as a word for it.
+    """
+    for name, flag in given.items():
+        expect(bool, flag, f"{name} as True or False", "any text counts as true")
+
+
 def expect_list(given: object, what: str) -> None:
     """Check that several are given, and not one that can itself be iterated over: a string, a dict, a `Document`.
 

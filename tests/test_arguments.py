@@ -12,6 +12,7 @@ from langgraph_rag import (
     KnowledgeBase,
     ModelExtractor,
     as_tool,
+    create_cirag,
     create_dualrag,
     create_kirag,
     create_native_rag,
@@ -79,6 +80,34 @@ def test_something_else_in_place_of_an_aligner_is_refused_when_the_graph_is_buil
         TypeError, match=r"expected an aligner \(LangChain Embeddings\), got 42: load_embeddings\(NAME\)"
     ):
         create_kirag(LLM, kb, aligner=42)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("folder", ["/no/where", "./nowhere", Path("nowhere")])
+def test_the_folder_of_an_aligner_has_to_be_there_when_the_graph_is_built(folder: Any, kb: KnowledgeBase) -> None:
+    with pytest.raises(
+        ValueError, match=r"expected the folder of an aligner, got '(nowhere|/no/where|./nowhere)', which does not"
+    ):
+        create_kirag(LLM, kb, aligner=folder)
+
+
+@pytest.mark.parametrize(
+    ("create", "flag"),
+    [
+        *((create_par_rag, flag) for flag in ("plan", "review", "approve_plan")),
+        *((create_dualrag, flag) for flag in ("detect_gaps", "identify_entities", "keep_outline")),
+    ],
+)
+def test_a_word_in_place_of_true_or_false_is_refused(
+    create: Callable[..., object], flag: str, kb: KnowledgeBase
+) -> None:
+    with pytest.raises(TypeError, match=f"expected {flag} as True or False, got 'no': any text counts as true"):
+        create(LLM, kb, **{flag: "no"})
+
+
+def test_one_level_of_granularity_in_place_of_several_is_refused(kb: KnowledgeBase) -> None:
+    level: Any = "triples"
+    with pytest.raises(TypeError, match="expected a list of levels of granularity, got the string 'triples'"):
+        create_cirag(LLM, kb, granularities=level)
 
 
 def test_a_graph_has_to_be_compiled_for_a_tool_and_not_yet_for_messages(kb: KnowledgeBase) -> None:

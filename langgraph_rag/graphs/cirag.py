@@ -12,6 +12,7 @@ from typing import Literal
 from langchain_core.language_models import BaseChatModel
 from langgraph.graph import END, START, StateGraph
 
+from langgraph_rag.arguments import expect_list
 from langgraph_rag.context import Context, Settings, context
 from langgraph_rag.machine import Machine
 from langgraph_rag.naming import expect_name
@@ -111,11 +112,13 @@ def create_cirag(
         granularities: the levels of the cascade, in this order (table 3 leaves some out).
 
     Raises:
+        TypeError: when the levels of granularity are one string.
         UnknownNameError: when an option has no such value.
         ValueError: when there is no level of granularity, or one twice.
     """
     expect_name("ranking", ranking, _SELECT)
     expect_name("triples", triples, ("offline", "online"))
+    expect_list(granularities, "levels of granularity")
     for level in granularities:
         expect_name("granularity", level, _PROMPTS)
     if not granularities or len(set(granularities)) < len(granularities):

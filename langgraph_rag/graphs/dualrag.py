@@ -12,6 +12,7 @@ from langchain_core.language_models import BaseChatModel
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Send
 
+from langgraph_rag.arguments import expect_flags
 from langgraph_rag.context import Context, Settings, context
 from langgraph_rag.machine import Machine
 from langgraph_rag.metering import divided
@@ -118,7 +119,11 @@ def create_dualrag(
         detect_gaps: whether the reasoner looks for what is missing; else each thought retrieves (table 3, "w/o R").
         identify_entities: whether queries are made per entity; else the thought is the query ("w/o EI").
         keep_outline: whether findings are summarised by entity; else the passages are kept as they are ("w/o KO").
+
+    Raises:
+        TypeError: when what is true or false is something else.
     """
+    expect_flags(detect_gaps=detect_gaps, identify_entities=identify_entities, keep_outline=keep_outline)
     thinking = reasoner or llm
     reason = Node(Reason(thinking, prompts.REASON) if detect_gaps else Reason(thinking, prompts.THINK_ON))
     look_up = "identify_entities" if identify_entities else "query_with_thought"

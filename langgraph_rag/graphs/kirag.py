@@ -123,13 +123,15 @@ def create_kirag(
     Raises:
         TypeError: when the aligner is something else.
         UnknownNameError: when an option has no such value.
-        ValueError: when the retriever and the aligner are both left out.
+        ValueError: when the retriever and the aligner are both left out, or the aligner's folder does not exist.
     """
     expect_name("retriever", retriever, ("passages", "none"))
     expect_name("knowledge", knowledge, _INTO)
     expect_name("ranking", ranking, _RANK)
     hint = "load_embeddings(NAME) returns one"
     expect(Embeddings | str | Path | None, aligner, "an aligner (LangChain Embeddings)", hint)
+    if isinstance(aligner, str | Path) and _is_missing(aligner):
+        raise ValueError(f"expected the folder of an aligner, got {str(aligner)!r}, which does not exist")
     if isinstance(constructor, str):
         expect_name("constructor", constructor, ("none",))
     if retriever == "none" and aligner == "none":
@@ -178,6 +180,12 @@ def create_kirag(
     graph.add_edge("find_support", "conclude")
     graph.add_edge("conclude", END)
     return graph
+
+
+def _is_missing(aligner: str | Path) -> bool:
+    """Tell of a path whether nothing is there; other text may name a model on a hub."""
+    is_path = isinstance(aligner, Path) or aligner.startswith(("/", "./", "../"))
+    return is_path and not Path(aligner).exists()
 
 
 def _aligner(given: Embeddings | str | Path | None, kb: KnowledgeBase, knowledge: str) -> Aligner:

@@ -10,6 +10,7 @@ from typing import Literal
 from langchain_core.language_models import BaseChatModel
 from langgraph.graph import END, START, StateGraph
 
+from langgraph_rag.arguments import expect_flags
 from langgraph_rag.context import Context, Settings
 from langgraph_rag.machine import Machine
 from langgraph_rag.naming import expect_name
@@ -104,8 +105,10 @@ def create_par_rag(
         refine_with: what goes into the next question, the answer of the step before (the paper) or all answers so far.
 
     Raises:
+        TypeError: when what is true or false is something else.
         UnknownNameError: when an option has no such value.
     """
+    expect_flags(plan=plan, review=review, approve_plan=approve_plan)
     expect_name("refine_with", refine_with, _FOUND)
     found = _FOUND[refine_with]
 
