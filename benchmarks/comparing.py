@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from measuring import COMMIT, RESULTS, machine
-from results_page import DENSE, IMAGES, methods_of, results_page, write_pages
+from results_page import DENSE, IMAGES, methods_of, name_of, results_page, write_pages
 from tqdm import tqdm
 
 from langgraph_rag.evaluation.pictures import draw_comparison
@@ -65,7 +65,7 @@ def main() -> None:
         _write(RESULTS / "comparing.json", figures)
         for name, rows in figures["data"].items():
             (IMAGES / name).mkdir(parents=True, exist_ok=True)
-            draw_comparison(methods_of(rows), IMAGES / name)
+            draw_comparison(methods_of(rows), IMAGES / name, name_of(name))
         write_pages(figures)
 
 

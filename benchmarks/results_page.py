@@ -34,6 +34,11 @@ tokens and steps are means per question; seconds are mean and median. In bracket
 is single-shot RAG that searches by meaning alone; the methods search by meaning and words, then walk over the triple \
 graph.
 
+## In short
+
+R@5 and F1 on each data set; calls and tokens over all of them.
+
+{short}
 {sections}{ablations}"""
 _ABLATIONS = """
 ## What the ablations change
@@ -53,7 +58,7 @@ def results_page(figures: Figures) -> str:
     return _PAGE.format(
         too=" and their ablations" if ablations else "",
         options="" if ablations else " --method all",
-        names=_listed([_name(name) for name in data]),
+        names=_listed([name_of(name) for name in data]),
         questions=figures["questions"],
         commit=figures["commit"],
         date=figures["date"],
@@ -61,6 +66,7 @@ def results_page(figures: Figures) -> str:
         cpu=figures["machine"]["cpu"],
         minutes=f"It took {_listed(spent)}." if spent else "",
         sections="\n".join(_section(name, rows) for name, rows in data.items()),
+        short=readme_table(figures),
         ablations=ablations,
     )
 
@@ -68,7 +74,7 @@ def results_page(figures: Figures) -> str:
 def readme_table(figures: Figures) -> str:
     """Return the short table: for each method what it finds and answers on each data set, and what that costs."""
     data = _in_order(figures["data"])
-    head = ["", *(f"{_name(name)} R@5 | F1" for name in data), "calls | tokens"]
+    head = ["", *(f"{name_of(name)} R@5 | F1" for name in data), "calls | tokens"]
     lines = [f"| {' | '.join(head)} |", "|---|" + "---:|" * (2 * len(data) + 2)]
     for method in methods_of(next(iter(data.values()))):
         rows = [rows[method] for rows in data.values()]
@@ -99,15 +105,15 @@ def write_pages(figures: Figures) -> None:
 
 def _section(name: str, rows: Rows) -> str:
     shown = {title: f"images/results/{name}/{file}.png" for title, file in _PICTURES.items()}
-    pictures = "\n".join(f"![{title} on {_name(name)}]({path})" for title, path in shown.items())
-    return f"## {_name(name)}\n\n{markdown_table(rows)}\n{pictures}\n"
+    pictures = "\n".join(f"![{title} on {name_of(name)}]({path})" for title, path in shown.items())
+    return f"## {name_of(name)}\n\n{markdown_table(rows)}\n{pictures}\n"
 
 
 def _ablations(data: Mapping[str, Rows]) -> str:
     names = [name for name in next(iter(data.values())) if "/" in name]
     if not names:
         return ""
-    head = ["Ablation", *(f"{_name(name)} R@5 | F1" for name in data)]
+    head = ["Ablation", *(f"{name_of(name)} R@5 | F1" for name in data)]
     lines = [f"| {' | '.join(head)} |", "|---|" + "---:|" * (2 * len(data))]
     for ablation in names:
         pairs = [(rows[ablation], rows[ablation.partition("/")[0]]) for rows in data.values()]
@@ -135,7 +141,8 @@ def _in_order(data: Mapping[str, Rows]) -> dict[str, Rows]:
     return {name: data[name] for name in [*known, *sorted(set(data) - set(known))]}
 
 
-def _name(folder: str) -> str:
+def name_of(folder: str) -> str:
+    """Return what a data set is called, by the name of its folder."""
     return _NAMES.get(folder, folder)
 
 

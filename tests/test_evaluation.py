@@ -784,9 +784,10 @@ def test_pictures_tell_methods_apart_and_name_them_beside_what_is_drawn(
     scores = {"f1": 50.0, "tokens": 1_000.0, **{f"recall_at_{k}": 80.0 for k in (2, 3, 5, 10)}}
     row: Any = {**summarise([]), **scores}
 
-    draw_comparison({f"method/without-part-{n}": row for n in range(methods)}, tmp_path)
+    draw_comparison({f"method/without-part-{n}": row for n in range(methods)}, tmp_path, "HotpotQA")
 
-    assert len(figures) == 2
+    titles = [figure.axes[0].get_title() for figure in figures]
+    assert titles == ["Quality against cost: HotpotQA, 0 questions", "Retrieval: HotpotQA, 0 questions"]
     for figure in figures:
         figure.draw_without_rendering()
         (axes,), (legend,) = figure.axes, figure.legends

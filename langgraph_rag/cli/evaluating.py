@@ -82,7 +82,7 @@ def evaluate_methods(
     write_report(rows, out)
     typer.echo(overview(rows))
     if len(names) > 1:
-        _draw(rows, out)
+        _draw(rows, out, questions.stem)
     typer.echo(f"All figures with their intervals are in {out / 'report.md'}, each outcome beside it.")
     if failed:
         raise RagError("; ".join(failed))
@@ -110,9 +110,9 @@ def _check_kind(out: Path, names: list[str]) -> None:
         )
 
 
-def _draw(rows: dict[str, Summary], out: Path) -> None:
+def _draw(rows: dict[str, Summary], out: Path, data: str) -> None:
     try:
-        draw_comparison(rows, out)
+        draw_comparison(rows, out, data)
     except MissingExtraError as error:  # the figures are written, and pictures can be had by running again
         typer.echo(f"warning: {error}", err=True)
 

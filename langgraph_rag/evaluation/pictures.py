@@ -15,8 +15,10 @@ _BESIDE = (
 _COLOURS, _MARKERS = 10, "os^DvPX*"
 
 
-def draw_comparison(rows: Mapping[str, Summary], out: Path) -> list[Path]:
+def draw_comparison(rows: Mapping[str, Summary], out: Path, data: str = "") -> list[Path]:
     """Write `quality_by_tokens.png` and `recall_by_depth.png` into a folder and return their paths.
+
+    `data` is what the questions are called in the titles.
 
     Raises:
         MissingExtraError: when matplotlib is not installed.
@@ -30,11 +32,17 @@ def draw_comparison(rows: Mapping[str, Summary], out: Path) -> list[Path]:
     with writing(out):
         for draw, path in zip((_quality_by_tokens, _recall_by_depth), paths, strict=True):
             figure = Figure(figsize=(9, max(5.0, 0.22 * len(rows))), layout="constrained")
-            draw(figure.subplots(), rows)
+            axes = figure.subplots()
+            draw(axes, rows)
+            axes.set_title(f"{axes.get_title()}: {_asked(rows, data)}")
             if figure.axes[0].get_legend_handles_labels()[0]:
                 figure.legend(loc="outside right upper", fontsize="small")
             figure.savefig(path, dpi=120)
     return paths
+
+
+def _asked(rows: Mapping[str, Summary], data: str) -> str:
+    return f"{data}, " * bool(data) + f"{max((row['questions'] for row in rows.values()), default=0)} questions"
 
 
 def _looks(rows: Mapping[str, Summary]) -> Iterator[tuple[Summary, dict[str, Any]]]:
@@ -63,6 +71,7 @@ def _recall_by_depth(axes: Any, rows: Mapping[str, Summary]) -> None:
         if None not in recall:
             aside = min(_BESIDE, 0.3 / len(rows)) * (number - (len(rows) - 1) / 2)
             axes.plot([place + aside for place in range(len(_DEPTHS))], recall, **look)
-    axes.set(xlabel="passages", ylabel="gold passages among them (%)", title="Retrieval")
+    axes.set(xlabel="passages (markers are shifted sideways, to be told apart)", title="Retrieval")
+    axes.set_ylabel("gold passages among them (%)")
     axes.set_xticks(range(len(_DEPTHS)), map(str, _DEPTHS))
     axes.grid(alpha=0.3)
