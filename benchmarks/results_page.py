@@ -79,7 +79,7 @@ def readme_table(figures: Figures) -> str:
     for method in methods_of(next(iter(data.values()))):
         rows = [rows[method] for rows in data.values()]
         cells = [_shown(row[name]) for row in rows for name in ("recall_at_5", "f1")]
-        tokens = [row["input_tokens"] + row["output_tokens"] for row in rows]
+        tokens = [row["tokens"] for row in rows]
         costs = [f"{_mean([row['calls'] for row in rows], rows):.1f}", f"{_mean(tokens, rows):,.0f}"]
         lines.append(f"| {' | '.join([method, *cells, *costs])} |")
     return "\n".join(lines) + "\n"

@@ -1,5 +1,6 @@
 """Run a graph in a test: the nodes it visits, its result, and what it asked the model."""
 
+import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
@@ -40,3 +41,8 @@ def values(model: ScriptedModel, prompt: str) -> list[dict[str, Any]]:
     """Return the values of each request with a prompt."""
     asked = [messages[1].response_metadata["langgraph_rag"] for messages in model.received]
     return [request["values"] for request in asked if request["prompt"] == prompt]
+
+
+def say(answer: str) -> str:
+    """Write a reader's reply."""
+    return json.dumps({"thought": "So it is.", "answer": answer})

@@ -62,7 +62,6 @@ _ASTRAY = """() => {
 }"""
 
 pytestmark = [
-    pytest.mark.localhost,
     pytest.mark.usefixtures("localhost"),
     pytest.mark.skipif(not CHROMIUM, reason="Chromium is not installed (make browser installs Debian's)"),
 ]

@@ -21,7 +21,7 @@ from langgraph_rag.context import Search
 from langgraph_rag.errors import EmbeddingsMismatchError, KnowledgeBaseError, VectorServerError
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
-pytestmark = [pytest.mark.localhost, pytest.mark.usefixtures("localhost")]
+pytestmark = pytest.mark.usefixtures("localhost")
 SEARCHES: tuple[Search, ...] = ("dense", "bm25", "hybrid", "graph")
 TOWN = {"id": "pellworth", "title": "Pellworth", "text": "Pellworth is a city in Norland. Its harbour silted up."}
 Open = Callable[..., KnowledgeBase]

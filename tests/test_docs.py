@@ -1,7 +1,6 @@
 """What the documentation shows is what the code does."""
 
 import ast
-import importlib.util
 import inspect
 import json
 import re
@@ -14,6 +13,7 @@ from typing import Any, Literal, get_args, get_origin
 
 import griffe
 import pytest
+import results_page
 from fakes import ScriptedModel
 from pages import DOCS, ROOT, check_part, table
 from pydantic import TypeAdapter
@@ -134,43 +134,33 @@ def test_every_public_name_is_in_the_reference(package: ModuleType) -> None:
 def test_the_pages_of_results_show_the_figures_that_were_measured() -> None:
     """`python benchmarks/comparing.py` writes the figures and both pages; nobody edits either."""
     figures = ROOT / "benchmarks" / "results" / "comparing.json"
-    page = results_page()
     measured = json.loads(figures.read_text(encoding="utf-8"))
-    assert page.results_page(measured) == (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
-    assert page.readme_table(measured) in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert results_page.results_page(measured) == (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    assert results_page.readme_table(measured) in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_pages_of_results_are_made_of_summaries() -> None:
-    page = results_page()
     outcome: Any = dict.fromkeys(Outcome.__annotations__)
     answered = summarise([{**outcome, "em": 1.0, "f1": 0.5, "acc": 1.0, "answer": "x", "wall_seconds": 1.0}])  # type: ignore[typeddict-item]
-    less: Any = {**answered, "f1": 40.0, "recall_at_5": 30.0, "calls": 3.0, "input_tokens": 90.0, "output_tokens": 9.0}
+    less: Any = {**answered, "f1": 40.0, "recall_at_5": 30.0, "calls": 3.0, "tokens": 99.0}
     whole = {**less, "recall_at_5": 50.0}
-    rows = {page.DENSE: whole, "cirag": whole, "cirag/only-triples": less}
+    rows = {results_page.DENSE: whole, "cirag": whole, "cirag/only-triples": less}
     figures = {
         "commit": "abc", "date": "2026-01-31", "machine": {"cores": 2, "cpu": "one"}, "questions": 2,
         "minutes": {"dense": 1.0, "methods": 2.4}, "data": {"2wiki": rows, "hotpotqa": rows},
     }  # fmt: skip
 
-    assert "| cirag | 50.0 | 40.0 | 50.0 | 40.0 | 3.0 | 99 |" in page.readme_table(figures)
-    assert "only-triples" not in page.readme_table(figures)
-    shown = page.results_page(figures)
+    assert "| cirag | 50.0 | 40.0 | 50.0 | 40.0 | 3.0 | 99 |" in results_page.readme_table(figures)
+    assert "only-triples" not in results_page.readme_table(figures)
+    shown = results_page.results_page(figures)
     assert "| cirag/only-triples | -20.0 | +0.0 | -20.0 | +0.0 |" in shown
     assert shown.index("## HotpotQA") < shown.index("## 2WikiMultiHopQA")
     assert "at commit abc on 2026-01-31: 2 cores (one)" in shown and "2 minutes for the methods." in shown
     readme = "before\n<!-- results -->\nold\n<!-- end of results -->\nafter\n"
-    written = page.with_table(readme, figures)
-    assert page.readme_table(figures) in written and "old" not in written and written.endswith("\nafter\n")
-    assert page.with_table(written, figures) == written
+    written = results_page.with_table(readme, figures)
+    assert results_page.readme_table(figures) in written and "old" not in written and written.endswith("\nafter\n")
+    assert results_page.with_table(written, figures) == written
     assert "<!-- results -->" in (ROOT / "README.md").read_text(encoding="utf-8")
-
-
-def results_page() -> Any:
-    spec = importlib.util.spec_from_file_location("results_page", ROOT / "benchmarks" / "results_page.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_the_example_of_the_readme_gives_the_answer_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,6 @@ GOOD = Answer(thought="The fact says so.", answer="Ilse Tarrant")
 READABLE = {"fences", "reasoning tags"}
 
 
-@pytest.mark.localhost
 @pytest.mark.filterwarnings("ignore:A test tried to use socket")
 async def test_every_question_ends_in_an_answer_or_a_typed_error(localhost: None, sample_kb: KnowledgeBase) -> None:
     asked = [question["question"] for question in sample_questions().values()]

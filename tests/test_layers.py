@@ -1,6 +1,7 @@
 """Imports run one way: each module imports only from layers below its own."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,7 +33,7 @@ LAYERS = [
     {"nodes", "models", "checkpoints"},
     {"graphs", "agents", "conversation"},
     {PACKAGE},
-    {"events", "methods", "narration", "evaluation", "training"},
+    {"events", "methods", "narration", "evaluation"},
     {"chat"},
     {"cli", "studio"},
     {"__main__"},
@@ -100,6 +101,13 @@ def test_a_module_has_its_layer_and_imports_only_from_lower_ones(module: str) ->
         if unit(imported) != unit(module) and HEIGHT[unit(imported)] >= HEIGHT[unit(module)]
     ]
     assert not upward, f"{module} must not import {', '.join(upward)}"
+
+
+def test_every_layer_is_of_what_there_is_and_stands_in_the_page_for_contributors() -> None:
+    assert set(HEIGHT) == set(map(unit, MODULES))
+    page = (ROOT.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = [re.findall(r"`(\w+)/?`", row) for row in re.findall(r"^\| (`.*?) \|", page, re.MULTILINE)]
+    assert [set(row) for row in rows] == [layer for layer in LAYERS if layer.isdisjoint({PACKAGE, "__main__"})]
 
 
 @pytest.mark.parametrize("module", [module for module in MODULES if unit(module) == "offline"])

@@ -246,7 +246,6 @@ def server(localhost: None) -> Iterator[Server]:
         yield server
 
 
-@pytest.mark.localhost
 async def test_a_served_model_is_asked_by_schema_and_sent_nothing_but_the_text(server: Server) -> None:
     assert await who(server.model(api_key="secret")) == TARRANT
 
@@ -269,7 +268,6 @@ async def test_a_served_model_is_asked_by_schema_and_sent_nothing_but_the_text(s
     assert server.keys == ["Bearer secret"]
 
 
-@pytest.mark.localhost
 async def test_the_servers_own_count_of_tokens_is_what_is_counted(server: Server) -> None:
     with metered() as usage:
         await who(server.model())
@@ -278,7 +276,6 @@ async def test_the_servers_own_count_of_tokens_is_what_is_counted(server: Server
     assert (usage["calls"], usage["input_tokens"], usage["output_tokens"]) == (2, 222, 44)
 
 
-@pytest.mark.localhost
 async def test_a_served_models_bad_replies_go_back_to_it(server: Server) -> None:
     server.reply = "I would say: Ilse Tarrant."
 
@@ -290,7 +287,6 @@ async def test_a_served_models_bad_replies_go_back_to_it(server: Server) -> None
     assert all("response_format" in body for body in server.sent)
 
 
-@pytest.mark.localhost
 def test_one_served_model_works_from_several_event_loops(server: Server) -> None:
     model = server.model()
 
@@ -298,7 +294,6 @@ def test_one_served_model_works_from_several_event_loops(server: Server) -> None
     assert [run_in_background(who(model)) for _ in range(2)] == [TARRANT, TARRANT]
 
 
-@pytest.mark.localhost
 def test_a_users_own_model_works_from_several_event_loops_and_stays_as_it_was(server: Server) -> None:
     url = f"http://127.0.0.1:{server.server_port}/v1"
     own = ChatOpenAI(model="small", base_url=url, api_key=SecretStr("k"), default_headers={"X-Team": "maps"})
@@ -331,7 +326,6 @@ def with_fallbacks(server: Server) -> Any:
     return server.model().with_fallbacks([server.model().bind(seed=1)])
 
 
-@pytest.mark.localhost
 @pytest.mark.parametrize("model_of", [azure, with_retries, with_fallbacks])
 def test_kindred_and_wrapped_models_work_from_several_event_loops(
     server: Server, model_of: Callable[[Server], Any]
@@ -344,7 +338,6 @@ def test_kindred_and_wrapped_models_work_from_several_event_loops(
     assert len(server.sent) == 4
 
 
-@pytest.mark.localhost
 @pytest.mark.parametrize(("model_of", "asked"), [(azure, True), (with_retries, True), (with_fallbacks, False)])
 async def test_kindred_and_wrapped_models_are_asked_by_schema_unless_there_are_several(
     server: Server, model_of: Callable[[Server], Any], asked: bool
@@ -354,7 +347,6 @@ async def test_kindred_and_wrapped_models_are_asked_by_schema_unless_there_are_s
     assert with_schema(server) == [asked]
 
 
-@pytest.mark.localhost
 async def test_options_that_are_bound_to_a_model_stand(server: Server) -> None:
     model = server.model()
     form = {"type": "json_object"}
@@ -369,7 +361,6 @@ async def test_options_that_are_bound_to_a_model_stand(server: Server) -> None:
     assert second["chat_template_kwargs"] == {"enable_thinking": False}
 
 
-@pytest.mark.localhost
 async def test_an_error_names_the_model_that_is_wrapped_and_hides_the_keys_of_all(server: Server) -> None:
     first, second = (server.model(api_key=key) for key in ("sk-SECRET-1", "sk-SECRET-2"))
     server.first = [(401, {}, {"error": {"message": "Incorrect API keys: sk-SECRET-1, sk-SECRET-2"}})] * 2
@@ -382,7 +373,6 @@ async def test_an_error_names_the_model_that_is_wrapped_and_hides_the_keys_of_al
     assert "SECRET" not in str(raised.value)
 
 
-@pytest.mark.localhost
 async def test_a_stream_of_a_bound_model_that_breaks_off_is_asked_for_again(server: Server) -> None:
     server.first = [FAILED, WHOLE]
 
@@ -392,7 +382,6 @@ async def test_a_stream_of_a_bound_model_that_breaks_off_is_asked_for_again(serv
     assert len(server.sent) == 2
 
 
-@pytest.mark.localhost
 async def test_what_is_changed_about_a_model_after_its_first_call_holds_for_the_next(server: Server) -> None:
     model = server.model()
     await who(model)
@@ -404,7 +393,6 @@ async def test_what_is_changed_about_a_model_after_its_first_call_holds_for_the_
     assert sent == [(0.0, "small", None), (0.9, "large", 77)]
 
 
-@pytest.mark.localhost
 async def test_a_model_with_a_client_of_its_owners_keeps_it(server: Server) -> None:
     asked = []
 
@@ -425,7 +413,6 @@ def with_schema(server: Server) -> list[bool]:
     return ["response_format" in body for body in server.sent]
 
 
-@pytest.mark.localhost
 @pytest.mark.parametrize("streaming", [False, True])
 async def test_a_server_that_refuses_a_schema_is_asked_without_from_then_on(
     server: Server, streaming: bool, caplog: pytest.LogCaptureFixture
@@ -446,7 +433,6 @@ async def test_a_server_that_refuses_a_schema_is_asked_without_from_then_on(
     ]
 
 
-@pytest.mark.localhost
 async def test_questions_side_by_side_learn_together_that_a_schema_is_refused(
     server: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -460,7 +446,6 @@ async def test_questions_side_by_side_learn_together_that_a_schema_is_refused(
     assert len([record for record in caplog.records if "response_format" in record.message]) == 1
 
 
-@pytest.mark.localhost
 async def test_what_is_refused_without_a_schema_too_was_not_refused_for_it(server: Server) -> None:
     model = server.model()
     server.first = [(400, {}, {"error": {"message": "no swearing, in {'response_format': ...}"}})] * 2
@@ -471,7 +456,6 @@ async def test_what_is_refused_without_a_schema_too_was_not_refused_for_it(serve
     assert with_schema(server) == [True, False, True]
 
 
-@pytest.mark.localhost
 async def test_a_model_that_names_another_form_is_not_asked_by_schema(server: Server) -> None:
     form = {"type": "text"}
 
@@ -496,7 +480,6 @@ def shown(server: Server) -> list[int]:
     return [str(body["messages"][1]["content"]).count("directed by") for body in server.sent]
 
 
-@pytest.mark.localhost
 @pytest.mark.parametrize("too_long", [(400, {}, VLLM_OVERFLOW), (200, {}, completion('{"thought": "It', "length"))])
 async def test_a_prompt_that_is_too_long_is_asked_again_with_less(server: Server, too_long: Any) -> None:
     server.first = [too_long, too_long]
@@ -509,7 +492,6 @@ async def test_a_prompt_that_is_too_long_is_asked_again_with_less(server: Server
     assert (usage["left_out"], usage["calls"], usage["repairs"], usage["estimated_tokens"]) == (6, 3, 0, 0)
 
 
-@pytest.mark.localhost
 async def test_a_prompt_that_stays_too_long_is_an_error_of_the_call(server: Server) -> None:
     server.first = [(400, {}, VLLM_OVERFLOW)] * 9
 
@@ -518,7 +500,6 @@ async def test_a_prompt_that_stays_too_long_is_an_error_of_the_call(server: Serv
     assert shown(server) == [32, 16, 8, 4]
 
 
-@pytest.mark.localhost
 async def test_a_reply_that_is_cut_off_without_anything_to_leave_out_is_an_error_of_the_output(server: Server) -> None:
     server.first = [(200, {}, completion('{"thought": "It goes on and on', "length"))]
 
@@ -531,7 +512,6 @@ async def test_a_reply_that_is_cut_off_without_anything_to_leave_out_is_an_error
 MALFORMED = ["<html>Gateway</html>", "", "[]", {"choices": []}, {"choices": None}, {"error": {"message": "later"}}]
 
 
-@pytest.mark.localhost
 @pytest.mark.parametrize("status", [429, 500, 503])
 async def test_a_busy_server_is_asked_again_when_it_says(server: Server, status: int) -> None:
     server.first = [(status, {"Retry-After": "0.05"}, {"error": {"message": "later"}})] * 2
@@ -540,7 +520,6 @@ async def test_a_busy_server_is_asked_again_when_it_says(server: Server, status:
     assert len(server.sent) == 3
 
 
-@pytest.mark.localhost
 @pytest.mark.parametrize("malformed", MALFORMED)
 async def test_a_reply_that_is_no_completion_is_asked_for_again(server: Server, malformed: object) -> None:
     server.first = [(200, {}, malformed)] * 2
@@ -549,7 +528,6 @@ async def test_a_reply_that_is_no_completion_is_asked_for_again(server: Server, 
     assert len(server.sent) == 3
 
 
-@pytest.mark.localhost
 @pytest.mark.parametrize("streaming", [False, True])
 @pytest.mark.parametrize("malformed", MALFORMED)
 async def test_what_came_instead_of_a_completion_is_told(server: Server, malformed: object, streaming: bool) -> None:
@@ -561,7 +539,6 @@ async def test_what_came_instead_of_a_completion_is_told(server: Server, malform
     assert len(server.sent) == 2
 
 
-@pytest.mark.localhost
 @pytest.mark.parametrize("name", ["text/event-stream", "application/json"])
 async def test_a_stream_is_read_whatever_its_server_calls_it(server: Server, name: str) -> None:
     server.first = [stream(TARRANT.model_dump_json(), name=name)]
@@ -569,7 +546,6 @@ async def test_a_stream_is_read_whatever_its_server_calls_it(server: Server, nam
     assert await who(server.model(streaming=True)) == TARRANT
 
 
-@pytest.mark.localhost
 @pytest.mark.parametrize("status", [400, 401, 404, 500])
 async def test_a_refusal_by_the_server_is_an_error_that_names_model_and_status(server: Server, status: int) -> None:
     server.status = status
@@ -579,7 +555,6 @@ async def test_a_refusal_by_the_server_is_an_error_that_names_model_and_status(s
     assert len(server.sent) == 1
 
 
-@pytest.mark.localhost
 @pytest.mark.parametrize(("status", "refused"), [(400, True), (413, True), (422, True), (401, False), (429, False)])
 async def test_a_refusal_of_what_was_sent_is_told_from_all_others(server: Server, status: int, refused: bool) -> None:
     server.status = status
@@ -589,7 +564,6 @@ async def test_a_refusal_of_what_was_sent_is_told_from_all_others(server: Server
     assert isinstance(raised.value, RequestRefusedError) == refused
 
 
-@pytest.mark.localhost
 async def test_a_server_that_never_replies_is_given_up(server: Server) -> None:
     server.waits_for.clear()
 
@@ -597,7 +571,6 @@ async def test_a_server_that_never_replies_is_given_up(server: Server) -> None:
         await who(server.model(timeout=0.2))
 
 
-@pytest.mark.localhost
 async def test_a_server_that_is_gone_is_an_error_at_once(localhost: None) -> None:
     with serving() as gone:
         model = gone.model(timeout=5)
@@ -609,7 +582,6 @@ async def test_a_server_that_is_gone_is_an_error_at_once(localhost: None) -> Non
         await who(model)
 
 
-@pytest.mark.localhost
 async def test_a_served_models_replies_can_be_kept(server: Server, tmp_path: Path) -> None:
     for _ in range(2):
         assert await who(server.model(cache=tmp_path / "replies.db")) == TARRANT
@@ -617,7 +589,6 @@ async def test_a_served_models_replies_can_be_kept(server: Server, tmp_path: Pat
     assert len(server.sent) == 1
 
 
-@pytest.mark.localhost
 async def test_a_server_that_repeats_the_key_does_not_show_it_to_readers_of_the_error(server: Server) -> None:
     server.first = [(401, {}, {"error": {"message": "Incorrect API key provided: sk-SECRET-123456"}})]
 
@@ -634,7 +605,6 @@ FAILED = stream(BEGUN, {"error": {"message": "the engine is dead"}})
 WHOLE = stream('{"thought": "", "answer": "Ilse ', 'Tarrant"}')
 
 
-@pytest.mark.localhost
 @pytest.mark.parametrize("broken", [DROPPED, DROPPED_AT_ONCE, FAILED])
 async def test_a_stream_that_breaks_off_is_asked_for_again(server: Server, broken: Any, kb: KnowledgeBase) -> None:
     server.first = [broken, WHOLE]
@@ -651,7 +621,6 @@ async def test_a_stream_that_breaks_off_is_asked_for_again(server: Server, broke
     assert list(said.values())[-1] == "Ilse Tarrant"
 
 
-@pytest.mark.localhost
 async def test_a_stream_is_asked_for_as_often_as_any_other_reply(server: Server) -> None:
     server.first = [FAILED] * 9
 
@@ -660,7 +629,6 @@ async def test_a_stream_is_asked_for_as_often_as_any_other_reply(server: Server)
     assert len(server.sent) == 3
 
 
-@pytest.mark.localhost
 async def test_a_deadline_ends_the_wait_for_a_stream_and_the_log_names_the_server(
     server: Server, kb: KnowledgeBase, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -677,7 +645,6 @@ async def test_a_deadline_ends_the_wait_for_a_stream_and_the_log_names_the_serve
     ]
 
 
-@pytest.mark.localhost
 async def test_a_prompt_that_a_stream_calls_too_long_is_asked_again_with_less(server: Server) -> None:
     server.first = [stream(VLLM_OVERFLOW), WHOLE]
 

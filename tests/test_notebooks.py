@@ -9,7 +9,6 @@ import pytest
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
 
 
-@pytest.mark.localhost
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_to_its_end(notebook: Path, tmp_path: Path) -> None:
     done = subprocess.run(

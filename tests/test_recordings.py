@@ -18,7 +18,6 @@ from langgraph_rag.prompts import cirag
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 pytestmark = [
-    pytest.mark.localhost,
     pytest.mark.filterwarnings("ignore:A test tried to use socket"),
     pytest.mark.usefixtures("localhost"),
 ]

@@ -18,7 +18,6 @@ from langgraph_rag.prompts.answering import ANSWER_FROM_TRIPLES, Answer
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 pytestmark = [
-    pytest.mark.localhost,
     pytest.mark.filterwarnings("ignore:A test tried to use socket"),
     pytest.mark.usefixtures("localhost"),
 ]

@@ -35,7 +35,7 @@ def leftovers() -> list[Path]:
 
 LEFT_BY_OTHERS = leftovers()
 
-pytestmark = [pytest.mark.localhost, pytest.mark.usefixtures("localhost")]
+pytestmark = pytest.mark.usefixtures("localhost")
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,9 @@ from typing import Any
 from langgraph_rag.errors import MissingExtraError
 from langgraph_rag.evaluation.outcomes import writing
 from langgraph_rag.evaluation.report import Summary
+from langgraph_rag.evaluation.runner import RECALL_DEPTHS
 
-_DEPTHS = (2, 3, 5, 10)
-_BESIDE = (
-    0.1  # how far methods lie apart at one depth at most, as equal lines would hide each other; 1 is the next depth
-)
+_BESIDE = 0.1  # how far methods lie apart at one depth at most, as equal lines would hide each other; 1 is the next
 _COLOURS, _MARKERS = 10, "os^DvPX*"
 
 
@@ -67,11 +65,11 @@ def _quality_by_tokens(axes: Any, rows: Mapping[str, Summary]) -> None:
 
 def _recall_by_depth(axes: Any, rows: Mapping[str, Summary]) -> None:
     for number, (row, look) in enumerate(_looks(rows)):
-        recall = [row["recall_at_2"], row["recall_at_3"], row["recall_at_5"], row["recall_at_10"]]
+        recall = [row[f"recall_at_{k}"] for k in RECALL_DEPTHS]  # type: ignore[literal-required]
         if None not in recall:
             aside = min(_BESIDE, 0.3 / len(rows)) * (number - (len(rows) - 1) / 2)
-            axes.plot([place + aside for place in range(len(_DEPTHS))], recall, **look)
+            axes.plot([place + aside for place in range(len(RECALL_DEPTHS))], recall, **look)
     axes.set(xlabel="passages (markers are shifted sideways, to be told apart)", title="Retrieval")
     axes.set_ylabel("gold passages among them (%)")
-    axes.set_xticks(range(len(_DEPTHS)), map(str, _DEPTHS))
+    axes.set_xticks(range(len(RECALL_DEPTHS)), map(str, RECALL_DEPTHS))
     axes.grid(alpha=0.3)

@@ -29,7 +29,6 @@ from langgraph_rag.refusals import UNANSWERABLE, is_refusal
 from langgraph_rag.tasks import at_most
 
 RECALL_DEPTHS = (2, 3, 5, 10)
-Settings = Context | Mapping[str, Any] | None
 
 
 class Graph(Protocol):
@@ -59,7 +58,7 @@ async def evaluate(
     questions: Sequence[Question],
     out: Path,
     *,
-    context: Settings = None,
+    context: Context | Mapping[str, Any] | None = None,
     configuration: Configuration | None = None,
     concurrency: int = 1,
     on_result: Callable[[Outcome], None] | None = None,
@@ -99,7 +98,9 @@ async def evaluate(
     return [outcomes[question["id"]] for question in questions]
 
 
-def check_folder(out: Path, questions: Sequence[Question], context: Settings, configuration: Configuration) -> None:
+def check_folder(
+    out: Path, questions: Sequence[Question], context: Context | Mapping[str, Any] | None, configuration: Configuration
+) -> None:
     """Refuse a folder that `evaluate` would refuse, before anything is loaded for it.
 
     Raises:
@@ -110,13 +111,13 @@ def check_folder(out: Path, questions: Sequence[Question], context: Settings, co
         answered_before(out, questions, _settings(context, configuration))
 
 
-def _settings(context: Settings, configuration: Configuration | None) -> dict[str, Any]:
+def _settings(context: Context | Mapping[str, Any] | None, configuration: Configuration | None) -> dict[str, Any]:
     """Return what outcomes are made with, as it is kept beside them."""
     used = asdict(context if isinstance(context, Context) else Context(**(context or {})))
     return {**(configuration or Configuration(method="", model="", knowledge_base="")), "context": used}
 
 
-async def _ask(graph: Graph, context: Settings, question: Question) -> Outcome:
+async def _ask(graph: Graph, context: Context | Mapping[str, Any] | None, question: Question) -> Outcome:
     outcome, started = _unanswered(question), time.perf_counter()
     try:
         found = await graph.ainvoke({"question": question["question"]}, context=context)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from fakes import ArithmeticEmbeddings, ScriptedModel
 from pydantic import TypeAdapter
-from running import TableExtractor, values, visited
+from running import TableExtractor, say, values, visited
 
 from langgraph_rag.errors import (
     EmptyKnowledgeBaseError,
@@ -90,11 +90,6 @@ def films_all_alike(films: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> Kn
 def keep(*facts: list[str], ask: str | None = None, thought: str = "Hm.") -> str:
     """Write an integrator's reply."""
     return json.dumps({"thought": thought, "facts": facts, "question": ask})
-
-
-def say(answer: str) -> str:
-    """Write a reader's reply."""
-    return json.dumps({"thought": "So it is.", "answer": answer})
 
 
 def run(kb: KnowledgeBase, script: Any, context: Mapping[str, Any] | None = None, **options: Any) -> dict[str, Any]:

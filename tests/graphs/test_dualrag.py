@@ -11,7 +11,7 @@ from fakes import ArithmeticEmbeddings, ScriptedModel
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
 from pydantic import TypeAdapter
-from running import values, visited
+from running import say, values, visited
 
 from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelOutputError, QuestionError
 from langgraph_rag.graphs.dualrag import create_dualrag
@@ -90,10 +90,6 @@ def name(entities: Sequence[Sequence[Any]]) -> str:
 
 def note(summary: str | None) -> str:
     return json.dumps({"summary": summary})
-
-
-def say(answer: str) -> str:
-    return json.dumps({"thought": "So it is.", "answer": answer})
 
 
 class Actor:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from fakes import ArithmeticEmbeddings, ScriptedModel
 from langgraph.checkpoint.memory import InMemorySaver
-from running import TableExtractor, values, visited
+from running import TableExtractor, say, values, visited
 
 from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelOutputError, UnknownNameError
 from langgraph_rag.graphs.kirag import create_kirag
@@ -56,11 +56,6 @@ def places(tmp_path: Path) -> Iterator[KnowledgeBase]:
 def chain(*pieces: Any, conclusion: str = "More is missing.") -> str:
     """Write a constructor's reply."""
     return json.dumps({"chain": pieces, "conclusion": conclusion})
-
-
-def say(answer: str) -> str:
-    """Write a reader's reply."""
-    return json.dumps({"thought": "So it is.", "answer": answer})
 
 
 ANSWERED = "So the answer is 35,124."

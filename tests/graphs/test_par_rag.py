@@ -13,7 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command
 from pydantic import TypeAdapter
-from running import TableExtractor, values, visited
+from running import TableExtractor, say, values, visited
 
 from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelOutputError, QuestionError, UnknownNameError
 from langgraph_rag.graphs.par_rag import ParRagResult, create_par_rag
@@ -49,10 +49,6 @@ def refined(question: str) -> str:
     return json.dumps({"question": question})
 
 
-def final(answer: str) -> str:
-    return json.dumps({"thought": "So it is.", "answer": answer})
-
-
 PASS = reviewed("PASS")
 RUN = [
     planned(*STEPS),
@@ -64,7 +60,7 @@ RUN = [
     refined(COUNTRY_OF_PELLWORTH),
     said("Pellworth is in Norland [1]."),
     PASS,
-    final("Norland"),
+    say("Norland"),
 ]
 
 
@@ -152,7 +148,7 @@ def test_cited_passages_are_the_evidence_from_the_first_to_the_last(
 ) -> None:
     found = [passage["id"] for passage in kb.search(DIRECTOR, 4, by="graph")]
 
-    result = run(kb, [planned(DIRECTOR), said(answer), PASS, final("Orla Vint")])
+    result = run(kb, [planned(DIRECTOR), said(answer), PASS, say("Orla Vint")])
 
     assert list(dict.fromkeys(e["passage_id"] for e in result["evidence"])) == [found[position] for position in cited]
     assert result["usage"]["dropped"] == dropped
@@ -160,7 +156,7 @@ def test_cited_passages_are_the_evidence_from_the_first_to_the_last(
 
 
 def test_a_year_in_brackets_is_no_citation(kb: KnowledgeBase) -> None:
-    result = run(kb, [planned(DIRECTOR), said("Orla Vint [1990] directed it [2]."), PASS, final("Orla Vint")])
+    result = run(kb, [planned(DIRECTOR), said("Orla Vint [1990] directed it [2]."), PASS, say("Orla Vint")])
 
     assert result["trajectories"][0]["answer"] == "Orla Vint [1990] directed it."
     assert result["usage"]["dropped"] == 0
@@ -169,7 +165,7 @@ def test_a_year_in_brackets_is_no_citation(kb: KnowledgeBase) -> None:
 def test_the_evidence_is_the_sentence_that_supports_the_answer(kb: KnowledgeBase) -> None:
     def one(prompt: str, shown: Mapping[str, Any]) -> str:
         if prompt != "act":
-            return {"plan": planned(DIRECTOR), "review": PASS}.get(prompt) or final("Orla Vint")
+            return {"plan": planned(DIRECTOR), "review": PASS}.get(prompt) or say("Orla Vint")
         number = [source["title"] for source in shown["sources"]].index("The Salt Road") + 1
         return said(f"Orla Vint directed The Salt Road [{number}].")
 
@@ -185,7 +181,7 @@ def test_the_evidence_is_the_sentence_that_supports_the_answer(kb: KnowledgeBase
 
 
 def test_the_model_is_shown_as_many_passages_as_the_context_says(kb: KnowledgeBase) -> None:
-    models = [ScriptedModel.of([planned(DIRECTOR), said("Orla Vint [1]"), PASS, final("Orla Vint")]) for _ in range(2)]
+    models = [ScriptedModel.of([planned(DIRECTOR), said("Orla Vint [1]"), PASS, say("Orla Vint")]) for _ in range(2)]
 
     visit(kb, models[0])
     visit(kb, models[1], {"read_k": 2})
@@ -214,7 +210,7 @@ def test_an_answer_that_is_a_sentence_can_say_that_there_is_none(sentence: str, 
 
 # --- fine-grained retrieval and review -------------------------------------------------------------------------------
 def test_the_review_sees_at_most_the_allowed_sentences_the_cited_ones_first(kb: KnowledgeBase) -> None:
-    models = [ScriptedModel.of([planned(DIRECTOR), said("Orla Vint [1]"), PASS, final("Orla Vint")]) for _ in range(2)]
+    models = [ScriptedModel.of([planned(DIRECTOR), said("Orla Vint [1]"), PASS, say("Orla Vint")]) for _ in range(2)]
 
     results = [visit(kb, models[0])[1], visit(kb, models[1], {"max_candidates": 2})[1]]
 
@@ -226,7 +222,7 @@ def test_the_review_sees_at_most_the_allowed_sentences_the_cited_ones_first(kb: 
 
 @pytest.mark.parametrize("citations", ["[1][2][3][4]", ""])
 def test_an_answer_is_not_checked_against_its_own_sources_alone(kb: KnowledgeBase, citations: str) -> None:
-    script = [planned(DIRECTOR), said(f"Orla Vint directed it {citations}"), PASS, final("Orla Vint")]
+    script = [planned(DIRECTOR), said(f"Orla Vint directed it {citations}"), PASS, say("Orla Vint")]
     model = ScriptedModel.of(script)
 
     _, result = visit(kb, model)
@@ -238,7 +234,7 @@ def test_an_answer_is_not_checked_against_its_own_sources_alone(kb: KnowledgeBas
 
 def background(kb: KnowledgeBase, answer: str, context: Mapping[str, Any] | None = None) -> list[dict[str, str]]:
     """Return the sources that a review of an answer is shown."""
-    model = ScriptedModel.of([planned(DIRECTOR), said(answer), PASS, final("x")])
+    model = ScriptedModel.of([planned(DIRECTOR), said(answer), PASS, say("x")])
     visit(kb, model, context)
     return values(model, "review")[0]["sources"]  # type: ignore[no-any-return]
 
@@ -269,7 +265,7 @@ def test_where_facts_are_few_the_review_sees_the_nearest_sentences_as_well(kb: K
 
 def test_a_revised_answer_without_citations_rests_on_what_the_first_did_not_cite(kb: KnowledgeBase) -> None:
     revised = reviewed("REVISED", answer="Orla Vint directed it.")
-    model = ScriptedModel.of([planned(DIRECTOR), said("Casper Holm [1]"), revised, final("Orla Vint")])
+    model = ScriptedModel.of([planned(DIRECTOR), said("Casper Holm [1]"), revised, say("Orla Vint")])
 
     _, result = visit(kb, model)
 
@@ -278,7 +274,7 @@ def test_a_revised_answer_without_citations_rests_on_what_the_first_did_not_cite
 
 
 def test_a_step_that_no_review_has_seen_is_not_said_to_have_passed(kb: KnowledgeBase) -> None:
-    script = [planned(DIRECTOR), said("Orla Vint [1]"), final("Orla Vint")]
+    script = [planned(DIRECTOR), said("Orla Vint [1]"), say("Orla Vint")]
 
     result = run(kb, script, {"max_model_calls": 3})
 
@@ -286,7 +282,7 @@ def test_a_step_that_no_review_has_seen_is_not_said_to_have_passed(kb: Knowledge
 
 
 def test_the_graph_leads_to_passages_that_name_what_the_answer_names(kb: KnowledgeBase) -> None:
-    model = ScriptedModel.of([planned(DIRECTOR), said("It was Casper Holm [1]"), PASS, final("Casper Holm")])
+    model = ScriptedModel.of([planned(DIRECTOR), said("It was Casper Holm [1]"), PASS, say("Casper Holm")])
 
     visit(kb, model, {"top_k": 2, "search": "bm25"})
 
@@ -299,7 +295,7 @@ def test_a_revised_answer_takes_the_place_of_the_first_with_its_own_evidence(kb:
             texts = [source["text"] for source in shown["sources"]]
             number = texts.index("The Salt Road is a 1968 drama film directed by Orla Vint.") + 1
             return reviewed("revised", answer=f"Orla Vint directed it [{number}].")
-        return {"plan": planned(DIRECTOR), "act": said("Casper Holm [1]")}.get(prompt) or final("Orla Vint")
+        return {"plan": planned(DIRECTOR), "act": said("Casper Holm [1]")}.get(prompt) or say("Orla Vint")
 
     result = run(kb, one)
 
@@ -323,7 +319,7 @@ def test_a_revision_to_nothing_leaves_the_answer_and_doubts_what_it_rejects(
 ) -> None:
     revised = reviewed("REVISED", answer=better)
 
-    nodes, result = visit(kb, ScriptedModel.of([planned(DIRECTOR), said(answer), revised, final("Orla Vint")]))
+    nodes, result = visit(kb, ScriptedModel.of([planned(DIRECTOR), said(answer), revised, say("Orla Vint")]))
 
     assert nodes == [*FIRST, *STEP, *LAST]
     assert [(t["answer"], t["status"]) for t in result["trajectories"]] == [(answer, status)]
@@ -332,7 +328,7 @@ def test_a_revision_to_nothing_leaves_the_answer_and_doubts_what_it_rejects(
 def test_a_doubt_is_followed_once_and_then_kept_as_a_mark(kb: KnowledgeBase) -> None:
     doubts = [reviewed("UNCONFIDENT", question=q) for q in ("Who made The Salt Road?", "Who shot The Salt Road?")]
     script = [planned(DIRECTOR, BIRTHPLACE), said("Holm [1]"), doubts[0], said("Vint [1]"), doubts[1]]
-    model = ScriptedModel.of([*script, refined(BIRTHPLACE_OF_VINT), said("Pellworth [1]"), PASS, final("Pellworth")])
+    model = ScriptedModel.of([*script, refined(BIRTHPLACE_OF_VINT), said("Pellworth [1]"), PASS, say("Pellworth")])
 
     nodes, result = visit(kb, model)
 
@@ -350,7 +346,7 @@ def test_a_doubt_is_followed_once_and_then_kept_as_a_mark(kb: KnowledgeBase) -> 
 def test_a_doubted_answer_is_left_out_once_its_doubt_is_settled(kb: KnowledgeBase, settled: str) -> None:
     doubt = reviewed("UNCONFIDENT", question="Who made The Salt Road?")
     script = [planned(DIRECTOR, BIRTHPLACE), said("Holm [4]"), doubt, said("Orla Vint made it [1]."), settled]
-    model = ScriptedModel.of([*script, refined(BIRTHPLACE_OF_VINT), said("Pellworth [1]"), PASS, final("Pellworth")])
+    model = ScriptedModel.of([*script, refined(BIRTHPLACE_OF_VINT), said("Pellworth [1]"), PASS, say("Pellworth")])
 
     _, result = visit(kb, model)
 
@@ -365,7 +361,7 @@ def test_a_doubted_answer_stays_where_nothing_better_came_and_where_it_claims_no
     kb: KnowledgeBase, doubted: str, followed: str
 ) -> None:
     doubt = reviewed("UNCONFIDENT", question="Who made The Salt Road?")
-    script = [planned(DIRECTOR), said(doubted), doubt, said(followed), PASS, final("Orla Vint")]
+    script = [planned(DIRECTOR), said(doubted), doubt, said(followed), PASS, say("Orla Vint")]
 
     result = run(kb, script)
 
@@ -376,7 +372,7 @@ def test_a_doubted_answer_stays_where_nothing_better_came_and_where_it_claims_no
 def test_a_doubt_that_asks_nothing_new_is_only_marked(kb: KnowledgeBase, question: str | None) -> None:
     doubt = reviewed("UNCONFIDENT", question=question)
 
-    nodes, result = visit(kb, ScriptedModel.of([planned(DIRECTOR), said("Vint [1]"), doubt, final("Orla Vint")]))
+    nodes, result = visit(kb, ScriptedModel.of([planned(DIRECTOR), said("Vint [1]"), doubt, say("Orla Vint")]))
 
     assert nodes == [*FIRST, *STEP, *LAST]
     assert [t["status"] for t in result["trajectories"]] == ["UNCONFIDENT"]
@@ -384,7 +380,7 @@ def test_a_doubt_that_asks_nothing_new_is_only_marked(kb: KnowledgeBase, questio
 
 # --- plans -----------------------------------------------------------------------------------------------------------
 def test_a_plan_that_cannot_be_read_becomes_one_step(kb: KnowledgeBase) -> None:
-    result = run(kb, ["1. Look it up.", "{}", '{"steps": 3}', said("Norland [1]"), PASS, final("Norland")])
+    result = run(kb, ["1. Look it up.", "{}", '{"steps": 3}', said("Norland [1]"), PASS, say("Norland")])
 
     assert result["plan"] == [{"thought": "", "question": QUESTION, "action": "retrieve"}]
     assert result["usage"]["repairs"] == 2
@@ -392,7 +388,7 @@ def test_a_plan_that_cannot_be_read_becomes_one_step(kb: KnowledgeBase) -> None:
 
 @pytest.mark.parametrize("questions", [[], ["", "  "]])
 def test_an_empty_plan_becomes_one_step(kb: KnowledgeBase, questions: list[str]) -> None:
-    result = run(kb, [planned(*questions), said("Norland [1]"), PASS, final("Norland")])
+    result = run(kb, [planned(*questions), said("Norland [1]"), PASS, say("Norland")])
 
     assert [step["question"] for step in result["plan"]] == [QUESTION]
 
@@ -401,7 +397,7 @@ def test_an_empty_plan_becomes_one_step(kb: KnowledgeBase, questions: list[str])
 def test_a_plan_has_no_more_steps_than_allowed(kb: KnowledgeBase, context: Mapping[str, Any] | None, most: int) -> None:
     def long_winded(prompt: str, shown: Mapping[str, Any]) -> str:
         replies = {"plan": planned(*(f"What is {n}?" for n in range(9))), "act": said("Vint [1]"), "review": PASS}
-        return replies.get(prompt) or (final("Vint") if prompt == "answer_from_trajectories" else refined("Who?"))
+        return replies.get(prompt) or (say("Vint") if prompt == "answer_from_trajectories" else refined("Who?"))
 
     result = run(kb, long_winded, context)
 
@@ -411,7 +407,7 @@ def test_a_plan_has_no_more_steps_than_allowed(kb: KnowledgeBase, context: Mappi
 
 def test_a_last_step_that_only_answers_is_left_to_the_final_answer(kb: KnowledgeBase) -> None:
     steps = json.loads(planned(DIRECTOR))["steps"] + json.loads(planned(QUESTION, action="Answer"))["steps"]
-    script = [json.dumps({"steps": steps}), said("Vint [1]"), PASS, final("Norland")]
+    script = [json.dumps({"steps": steps}), said("Vint [1]"), PASS, say("Norland")]
 
     assert visit(kb, ScriptedModel.of(script))[0] == [*FIRST, *STEP, *LAST]
 
@@ -423,7 +419,7 @@ def test_a_step_in_between_that_only_answers_retrieves_nothing(kb: KnowledgeBase
         *json.loads(planned(QUESTION))["steps"],
     ]
     script = [json.dumps({"steps": steps}), said("Vint [2]"), PASS, refined("Is Vint older?"), said("yes [1]"), PASS]
-    model = ScriptedModel.of([*script, refined(QUESTION), said("Norland [1]"), PASS, final("Norland")])
+    model = ScriptedModel.of([*script, refined(QUESTION), said("Norland [1]"), PASS, say("Norland")])
 
     nodes, result = visit(kb, model)
 
@@ -441,7 +437,7 @@ def test_a_step_that_combines_sees_what_each_step_before_cites(kb: KnowledgeBase
     four = "[1][2][3][4]"
     acted = [said(f"Vint {four}"), PASS, refined("Where do herons fish?"), said(f"Water {four}"), PASS]
     combined = [refined("Who?"), said("Vint [1]"), PASS, refined(QUESTION), said("Norland [1]"), PASS]
-    model = ScriptedModel.of([json.dumps({"steps": steps}), *acted, *combined, final("Norland")])
+    model = ScriptedModel.of([json.dumps({"steps": steps}), *acted, *combined, say("Norland")])
 
     visit(kb, model)
 
@@ -451,14 +447,14 @@ def test_a_step_that_combines_sees_what_each_step_before_cites(kb: KnowledgeBase
 
 
 def test_a_plan_that_begins_with_an_answer_begins_with_retrieval(kb: KnowledgeBase) -> None:
-    nodes, _ = visit(kb, ScriptedModel.of([planned(QUESTION, action="answer"), said("x [1]"), PASS, final("x")]))
+    nodes, _ = visit(kb, ScriptedModel.of([planned(QUESTION, action="answer"), said("x [1]"), PASS, say("x")]))
 
     assert nodes == [*FIRST, *STEP, *LAST]
 
 
 @pytest.mark.parametrize("answer", ["unknown", "The director of The Salt Road is unknown."])
 def test_nothing_is_refined_with_an_answer_that_is_none(kb: KnowledgeBase, answer: str) -> None:
-    script = [planned(DIRECTOR, BIRTHPLACE), said(answer), PASS, said("Pellworth [1]"), PASS, final("Pellworth")]
+    script = [planned(DIRECTOR, BIRTHPLACE), said(answer), PASS, said("Pellworth [1]"), PASS, say("Pellworth")]
 
     nodes, result = visit(kb, ScriptedModel.of(script))
 
@@ -498,7 +494,7 @@ def test_a_plan_that_waits_is_not_shown_with_the_answer_to_the_question_before(k
 
 async def test_an_edited_plan_is_acted_on_instead(kb: KnowledgeBase) -> None:
     graph: Any = create_par_rag(
-        ScriptedModel.of([RUN[0], said("Norland [1]"), PASS, refined("And?"), said("x [1]"), PASS, final("Norland")]),
+        ScriptedModel.of([RUN[0], said("Norland [1]"), PASS, refined("And?"), said("x [1]"), PASS, say("Norland")]),
         kb,
         approve_plan=True,
     ).compile(checkpointer=InMemorySaver())
@@ -574,7 +570,7 @@ async def test_a_plan_cannot_wait_without_a_checkpointer(kb: KnowledgeBase) -> N
 
 # --- options ---------------------------------------------------------------------------------------------------------
 def test_without_a_plan_the_question_is_the_only_step(kb: KnowledgeBase) -> None:
-    nodes, result = visit(kb, ScriptedModel.of([said("Norland [1]"), PASS, final("Norland")]), plan=False)
+    nodes, result = visit(kb, ScriptedModel.of([said("Norland [1]"), PASS, say("Norland")]), plan=False)
 
     assert nodes == [*FIRST, *STEP, *LAST]
     assert [step["query"] for step in result["trace"]] == [QUESTION]
@@ -600,7 +596,7 @@ def test_the_next_question_can_be_refined_with_all_answers(kb: KnowledgeBase) ->
 
 def test_planner_reviewer_and_reader_are_asked_their_own_prompts_only(kb: KnowledgeBase) -> None:
     planner, reviewer = ScriptedModel.of([planned(DIRECTOR)]), ScriptedModel.of([PASS])
-    reader, llm = ScriptedModel.of([final("Orla Vint")]), ScriptedModel.of([said("Orla Vint [1]")])
+    reader, llm = ScriptedModel.of([say("Orla Vint")]), ScriptedModel.of([said("Orla Vint [1]")])
 
     visit(kb, llm, planner=planner, reviewer=reviewer, reader=reader)
 
@@ -638,7 +634,7 @@ def test_what_each_step_cites_first_comes_before_what_any_cites_second(kb: Knowl
     first, second = ([p["id"] for p in kb.search(q, 3, by="graph")] for q in (DIRECTOR, BIRTHPLACE_OF_VINT))
     script = [planned(DIRECTOR, BIRTHPLACE), said("Vint [3][2]"), PASS, refined(BIRTHPLACE_OF_VINT)]
 
-    result = run(kb, [*script, said("Pellworth [1]"), PASS, final("Pellworth")])
+    result = run(kb, [*script, said("Pellworth [1]"), PASS, say("Pellworth")])
 
     expected = dict.fromkeys([first[2], second[0], first[1]])
     assert [passage["id"] for passage in result["passages"]][: len(expected)] == list(expected)
