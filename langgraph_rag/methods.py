@@ -71,7 +71,7 @@ METHODS = {
             "only-sentences": {"granularities": ("sentences",)},
             "only-passages": {"granularities": ("passages",)},
         },
-        case="Not sure; facts of the kind who, when, where",
+        case="Facts of the kind who, when, where; evidence down to single triples",
     ),
     "dualrag": Method(
         create_dualrag,
@@ -90,7 +90,7 @@ METHODS = {
             "graph": {"parts": "graph"},
             "graph+decomposition": {"parts": "graph+decomposition"},
         },
-        case="Few model calls (3 per question)",
+        case="Not sure; few model calls (3 per question)",
     ),
     "par_rag": Method(
         create_par_rag,
