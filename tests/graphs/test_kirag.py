@@ -380,7 +380,9 @@ def test_a_given_aligner_scores_the_triples_and_embeds_each_once(places: Knowled
     assert len(triples) == len(set(triples)) == sum(map(len, TRIPLES.values()))
 
 
-def test_a_trained_aligner_is_loaded_by_its_path(places: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trained_aligner_is_loaded_by_its_path(
+    places: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     loaded: list[str] = []
 
     def load(path: str) -> Trained:
@@ -389,9 +391,9 @@ def test_a_trained_aligner_is_loaded_by_its_path(places: KnowledgeBase, monkeypa
 
     monkeypatch.setattr("langgraph_rag.graphs.kirag.load_embeddings", load)
 
-    visit(places, ScriptedModel.of(CASE), aligner=Path("models") / "aligner")
+    visit(places, ScriptedModel.of(CASE), aligner=tmp_path)
 
-    assert loaded == [str(Path("models") / "aligner")]
+    assert loaded == [str(tmp_path)]
 
 
 def test_constructor_and_reader_can_be_models_of_their_own(places: KnowledgeBase) -> None:
