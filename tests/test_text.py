@@ -440,6 +440,7 @@ def test_a_relative_clause_is_about_the_name_before_it_or_about_nobody(text: str
             "The heirs of the Carolingian dynasty left Ost.",
             {"Kell | heirs of | Carolingian", "Kell | dynasty left | Ost"},
         ),
+        ("A colony of Ost, its port burned in 1920.", {"Kell | colony of | Ost", "Kell | port burned in | 1920"}),
         ("The mill was built by Ida Brack.", {"Kell | was built by | Ida Brack"}),
     ],
 )

@@ -13,7 +13,8 @@ _LETTERS = [chr(code) for code in range(0x3000)]  # of all scripts that have cap
 UPPER = f"[{''.join(filter(str.isupper, _LETTERS))}]"
 LOWER = f"[{''.join(filter(str.islower, _LETTERS))}]"
 
-_ARTICLES = frozenset({"The", "This", "A", "An"})
+_DEFINITE = frozenset({"The", "This"})
+_ARTICLES = _DEFINITE | {"A", "An"}
 _PRONOUN = re.compile(r"(?:He|She|It|They|This|These|Who|Both)\b")
 _DESCRIPTION = re.compile(rf"(?:The|This) {LOWER}+\b(?! of\b)")
 _OWNER = re.compile(rf"(?:His|Her|Its|Their|(?:The|This) {LOWER}+['’]s) ")
@@ -188,6 +189,8 @@ def _described(sentence: str) -> Subject | None:
         words = sentence[: name.start].split()[1:]
         of_name = words[-1:] == ["of"] or words[-2:] == ["of", "the"]
         noun = words[: -1 if words[-1] == "of" else -2] if of_name else words
+        if of_name and article not in _DEFINITE:  # "A tributary of the Sarl" is what the topic is
+            continue
         if not noun or len(noun) > 3 or not noun[-1].islower() or function_words().intersection(noun):
             continue
         acts, follows = _ACTS.match(sentence, name.end), _GOES_ON.match(sentence, name.end)
