@@ -3,7 +3,7 @@ const page = document.documentElement;
 const gently = () => matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
 let underWay = false, follows = false, reached = 0;
 
-function toEnd() { scrollTo(0, page.scrollHeight); }
+function toEnd() { scrollTo(0, page.scrollHeight); reached = scrollY; }
 
 // A question has been asked.
 function follow() { underWay = follows = true; toEnd(); }
