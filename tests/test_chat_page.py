@@ -128,7 +128,7 @@ def tab(browser: Browser, url: str) -> Iterator[Tab]:
 def test_a_question_is_answered_with_steps_and_evidence_and_nothing_leaves_this_machine(tab: Tab) -> None:
     tab.ask(QUESTION)
 
-    tab.page.locator(".steps li", has_text="Step 1").first.wait_for()
+    tab.page.locator(".steps li", has_text="Step 1").first.wait_for(state="attached")
     assert tab.answer() == ANSWER
     assert re.match(r"cirag with offline · from \w+ · \d+ model calls, ", tab.page.locator(".cost").inner_text())
     said = tab.page.get_by_role("status").filter(has_text="Answer: ")
