@@ -126,7 +126,8 @@ def test_a_server_does_what_files_do(
 def test_it_is_found_again_without_being_named(
     server: Server, tmp_path: Path, documents: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("langgraph_rag.tools.knowledge_base.last_embedder", lambda _: ArithmeticEmbeddings())
+    for module in ("tools.knowledge_base", "cli.options"):
+        monkeypatch.setattr(f"langgraph_rag.{module}.last_embedder", lambda _: ArithmeticEmbeddings())
     (tmp_path / "birds.md").write_text("# Heron\n\nHerons stand still in shallow water.\n")
 
     run("index", tmp_path / "birds.md", "--kb", tmp_path / "kb", "--chroma", f"{server.url}/")
