@@ -585,6 +585,7 @@ def test_a_narrow_window_shows_everything_without_scrolling_sideways(browser: Br
     assert tab.answer() == ANSWER
     tab.ask(OTHER)
     assert tab.answer(1) == OTHER_ANSWER
+    tab.page.wait_for_function("document.querySelectorAll('.question')[1].getBoundingClientRect().top < 120")
     assert tab.page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
 
 

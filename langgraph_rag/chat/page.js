@@ -1,9 +1,9 @@
 // What the page does in the browser: it follows a question under way for a reader who is at the end, and takes dropped files.
 const page = document.documentElement;
 const gently = () => matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
-let underWay = false, follows = false, reached = 0;
+let underWay = false, follows = false, height = 0;
 
-function toEnd() { scrollTo(0, page.scrollHeight); reached = scrollY; }
+function toEnd() { scrollTo(0, page.scrollHeight); }
 
 // A question has been asked.
 function follow() { underWay = follows = true; toEnd(); }
@@ -17,14 +17,17 @@ function settle(turn, where) {
   underWay = follows = false;
 }
 
+// Where the page has just grown or shrunk, the browser may have scrolled it; otherwise it was the reader, or `toEnd`.
 addEventListener("scroll", () => {
-  follows = underWay && (scrollY + innerHeight > page.scrollHeight - 40 || (follows && scrollY >= reached));
-  reached = scrollY;
+  if (page.scrollHeight === height) follows = underWay && scrollY + innerHeight > height - 40;
 });
 
 addEventListener("DOMContentLoaded", () => {
-  const grown = () => { if (follows && document.querySelector(".turn.running")) toEnd(); };
-  new ResizeObserver(grown).observe(document.body);
+  const resized = () => {
+    height = page.scrollHeight;
+    if (follows && document.querySelector(".turn.running")) toEnd();
+  };
+  new ResizeObserver(resized).observe(document.body);
   document.getElementById("popup").setAttribute("role", "alert");
 });
 

@@ -30,8 +30,7 @@ class Turn:
         self._task: asyncio.Task[None] | None = None
         with ui.element("section").classes("turn running") as self._place:
             ui.html(escape(question), sanitize=False, tag="h2").classes("question")
-            # they fold at once: a page that moves by itself for a while could not be told from one that is scrolled
-            with ui.expansion(value=True).classes("steps").props("dense :duration=0") as self._steps:
+            with ui.expansion(value=True).classes("steps").props("dense") as self._steps:
                 self._steps.text = "Steps"
                 self._list = ui.element("ol").props("aria-live=polite")
             self._steps.visible = False
