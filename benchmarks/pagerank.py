@@ -10,6 +10,7 @@ import argparse
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -130,9 +131,9 @@ def _round(
     small, large = graphs
     for number in questions:
         near, far = small.seeds(number), large.seeds(number)
-        times["small"].append(timed(lambda near=near: walks[_SMALL].push(near)))  # type: ignore[misc]
-        times["large"].append(timed(lambda far=far: walks[_LARGE].push(far)))  # type: ignore[misc]
-        times["prpack"].append(timed(lambda near=near: _prpack(prpack, small, near)))  # type: ignore[misc]
+        times["small"].append(timed(partial(walks[_SMALL].push, near)))
+        times["large"].append(timed(partial(walks[_LARGE].push, far)))
+        times["prpack"].append(timed(partial(_prpack, prpack, small, near)))
     return times
 
 

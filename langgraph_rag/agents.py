@@ -15,6 +15,7 @@ from langgraph_rag.context import Context
 from langgraph_rag.errors import EmptyKnowledgeBaseError, QuestionError
 from langgraph_rag.machine import STEPS
 from langgraph_rag.nodes.approve_plan import REJECTED
+from langgraph_rag.nodes.construct import most_similar
 from langgraph_rag.records import ScoredPassage, origin_of, passage_of
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
@@ -72,12 +73,12 @@ def as_tool(
     bounded = graph.with_config({"recursion_limit": STEPS, **(graph.config or {})})  # the agent's is for its own steps
 
     def answer(question: str) -> tuple[str, dict[str, Any]]:
-        with _told():
+        with _errors_shown():
             result = bounded.invoke({"question": question}, context=context)
         return _with_sentences(result), result
 
     async def aanswer(question: str) -> tuple[str, dict[str, Any]]:
-        with _told():
+        with _errors_shown():
             result = await bounded.ainvoke({"question": question}, context=context)
         return _with_sentences(result), result
 
@@ -93,8 +94,8 @@ def as_tool(
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """Make an error that the agent's model can do something about one that is told to it."""
+def _errors_shown() -> Iterator[None]:
+    """Turn an error that the agent's model can act on into one that it is shown."""
     try:
         yield
     except (QuestionError, EmptyKnowledgeBaseError) as error:
@@ -166,9 +167,8 @@ def knowledge_base_tools(kb: KnowledgeBase, *, prefix: str = "", about: str = ""
     async def search_triples(query: str, k: int = 10) -> tuple[str, list[Any]]:
         found = await kb.asearch(query, _AROUND, by="hybrid")
         triples = await kb.atriples([passage["id"] for passage in found])
-        scores = await kb.arank(query, [entry["triple"] for entry in triples]) if triples else []
-        best = sorted(range(len(triples)), key=lambda position: -scores[position])[:k]
-        return _lines([triples[position]["triple"] for position in best]), [triples[position] for position in best]
+        best = await most_similar(kb, query, triples, k) if triples else []
+        return _lines([entry["triple"] for entry in best]), best
 
     async def neighbours(entity: str, k: int = 10) -> tuple[str, list[Any]]:
         facts = await asyncio.to_thread(_facts_about, kb, entity)
@@ -179,21 +179,18 @@ def knowledge_base_tools(kb: KnowledgeBase, *, prefix: str = "", about: str = ""
         return await _shown(kb, await kb.anear_entities(entities, k))
 
     documents = f" The documents are about {about}." if about else ""
-
-    def tool(call: _Call, arguments: type[BaseModel], description: str) -> BaseTool:
-        return _tool(call, prefix + call.__name__, arguments, description + documents)
-
-    return [
-        tool(search_passages, PassageQuery, "Find the passages of the documents that fit a query best."),
-        tool(search_triples, TripleQuery, "Find single facts (head | relation | tail) that fit a query best."),
-        tool(neighbours, Entity, "List the facts that name an entity."),
-        tool(passages_near, Entities, "Find the passages most closely linked, by facts, to some entities together."),
+    tools: list[tuple[_Call, type[BaseModel], str]] = [
+        (search_passages, PassageQuery, "Find the passages of the documents that fit a query best."),
+        (search_triples, TripleQuery, "Find single facts (head | relation | tail) that fit a query best."),
+        (neighbours, Entity, "List the facts that name an entity."),
+        (passages_near, Entities, "Find the passages most closely linked, by facts, to some entities together."),
     ]
+    return [_tool(call, prefix + call.__name__, arguments, text + documents) for call, arguments, text in tools]
 
 
 def _tool(call: _Call, name: str, arguments: type[BaseModel], description: str) -> BaseTool:
     async def awaited(**values: Any) -> tuple[str, list[Any]]:
-        with _told():
+        with _errors_shown():
             return await call(**values)
 
     def at_once(**values: Any) -> tuple[str, list[Any]]:

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def made_once(make: Callable[P, T]) -> Callable[P, T]:
-    """Like `functools.cache`, but several threads that ask at once get the same, too: made once, the others wait."""
+    """Cache like `functools.cache`, but call `make` once even where several threads ask at the same time."""
     lock, made = threading.Lock(), cache(make)
 
     @wraps(make)
@@ -41,7 +41,7 @@ class BackgroundLoop:
         self._thread.start()
 
     def _serve(self) -> None:
-        """Run until stopped: asyncio hands these two not only to the task that raised them but on, out of the loop."""
+        """Run until stopped: asyncio lets SystemExit and KeyboardInterrupt of a task end the loop as well."""
         while not self._stopped:
             with suppress(SystemExit, KeyboardInterrupt):
                 self._loop.run_forever()

@@ -19,7 +19,7 @@ def models_in(llm: AnyModel) -> list[AnyModel]:
 
 
 def unbound(llm: AnyModel) -> AnyModel:
-    """Return what options are bound to: a model, or what asks one again or another one instead."""
+    """Return the model, with its retries or fallbacks, without the options bound to it."""
     return unbound(llm.bound) if isinstance(llm, RunnableBinding) else llm
 
 

@@ -55,14 +55,14 @@ def on_any_loop(llm: AnyModel) -> AnyModel:
     return with_models(llm, _connected_per_loop)
 
 
-def _connected_per_loop(model: Any) -> AnyModel:
+def _connected_per_loop(model: Any) -> Any:
     if not is_openai(model) or model.http_async_client or model.openai_proxy:
-        return model  # type: ignore[no-any-return]
+        return model
     own = model.root_async_client
     if own not in _clients:
         _clients[own] = own.with_options(http_client=_client_per_loop())
     client = _clients[own]
-    return model.model_copy(update={"root_async_client": client, "async_client": client.chat.completions})  # type: ignore[no-any-return]
+    return model.model_copy(update={"root_async_client": client, "async_client": client.chat.completions})
 
 
 def takes_schema(llm: AnyModel) -> bool:

@@ -51,12 +51,10 @@ class Context:
     """Seconds per question; a quarter is kept for the answer, and calls that take longer are given up."""
 
     def __post_init__(self) -> None:
-        whole = """top_k recall_k max_candidates max_steps read_k max_question_chars max_concurrency similar_k
-            max_reading_tokens max_history_tokens max_model_calls max_tokens""".split()
-        for name in whole:
-            value = getattr(self, name)
-            if value is not None or getattr(Context, name) is not None:  # by default
-                expect_count(value, name)
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if each.type == Count or each.type == Count | None and value is not None:
+                expect_count(value, each.name)
         if self.search not in get_args(Search):
             raise ValueError(f"search must be one of {', '.join(get_args(Search))}, got {self.search!r}")
         deadline = self.deadline_s
@@ -68,7 +66,7 @@ class Context:
 class Settings(Context):
     """The settings a method takes for what its caller leaves open; each graph module holds one."""
 
-    max_steps: int = field()
+    max_steps: Count = field()
 
 
 _UNCHANGED = Context()

@@ -9,7 +9,7 @@ class RagError(Exception):
     """Base of every error this package raises on purpose."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Have it copied as it is, as between processes, and not made again from what its `__init__` takes."""
+        """Pickle it as it is: unpickling must not call `__init__`, whose arguments differ."""
         return type(self).__new__, (type(self), *self.args), vars(self)
 
 

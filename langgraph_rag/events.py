@@ -15,6 +15,7 @@ from langgraph_rag.prompts.par_rag import PlanStep, Standing
 from langgraph_rag.records import Evidence, ScoredPassage
 
 
+# pydantic takes no attribute docstrings from the bases of a TypedDict: their fields are described by `Field`
 @with_config(ConfigDict(use_attribute_docstrings=True, extra="forbid"))
 class _Event(TypedDict):
     v: Annotated[Literal[1], Field(description="Version of the schema.")]

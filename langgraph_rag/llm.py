@@ -29,6 +29,7 @@ from langgraph_rag.context import context
 from langgraph_rag.errors import BudgetReachedError, ModelOutputError, RagError, RequestRefusedError
 from langgraph_rag.gate import Gate
 from langgraph_rag.metering import CHARS_PER_TOKEN, current_meter, stop
+from langgraph_rag.prompts.answering import Answer
 from langgraph_rag.prompts.prompt import Prompt, Reply
 from langgraph_rag.provider_errors import described, is_too_long, kind_of, may_pass, refuses_schema
 from langgraph_rag.reasoning import without_reasoning
@@ -66,7 +67,7 @@ async def ask(llm: BaseChatModel, prompt: Prompt[Reply], **values: Any) -> Reply
     """
     try:
         with kept_if_usable():
-            return await _ask(llm, prompt, values)
+            return await _ask(llm, prompt, values, MAX_SHORTENED)
     except BudgetReachedError as reached:
         stop(reached.limit)
         if prompt.reply.unasked is None:
@@ -74,27 +75,22 @@ async def ask(llm: BaseChatModel, prompt: Prompt[Reply], **values: Any) -> Reply
         return prompt.reply.model_validate(prompt.reply.unasked)
 
 
-async def _ask(llm: BaseChatModel, prompt: Prompt[Reply], values: Mapping[str, Any]) -> Reply:
+async def _ask(llm: BaseChatModel, prompt: Prompt[Reply], values: Mapping[str, Any], again: int) -> Reply:
     """Ask with a shorter prompt, and count what is left out of it, where the model finds it too long."""
-    for _ in range(MAX_SHORTENED):
-        try:
-            return await _converse(llm, prompt, values)
-        except _TooLongError as error:
-            shorter = prompt.shortened(values)
-            if shorter is None:
-                raise error.cause from error.cause.__cause__
-            current_meter().usage["left_out"] += len(values[prompt.shortens]) - len(shorter[prompt.shortens])
-            values = shorter
     try:
         return await _converse(llm, prompt, values)
     except _TooLongError as error:
-        raise error.cause from error.cause.__cause__
+        shorter = prompt.shortened(values) if again else None
+        if shorter is None:
+            raise error.cause from error.cause.__cause__
+    current_meter().usage["left_out"] += len(values[prompt.shortens]) - len(shorter[prompt.shortens])
+    return await _ask(llm, prompt, shorter, again - 1)
 
 
 async def _converse(llm: BaseChatModel, prompt: Prompt[Reply], values: Mapping[str, Any]) -> Reply:
     """Ask, and answer a reply that cannot be read with what is wrong with it."""
     messages = prompt.render(**values)
-    shown = AnswerStream() if prompt.reply.concludes else None
+    shown = AnswerStream() if issubclass(prompt.reply, Answer) else None
     for attempt in range(1 + MAX_REPAIRS):
         message = await _call(llm, prompt, messages, shown)
         current_meter().usage["repairs"] += attempt > 0
@@ -104,8 +100,8 @@ async def _converse(llm: BaseChatModel, prompt: Prompt[Reply], values: Mapping[s
         except ValueError as error:
             problem = str(error)
         else:
-            if shown:
-                shown.finish(reply.answer)  # type: ignore[attr-defined]
+            if shown and isinstance(reply, Answer):
+                shown.finish(reply.answer)
             return reply
         if shown:
             shown.begin_anew()

@@ -16,7 +16,7 @@ def expect_name(kind: str, given: object, known: Collection[str]) -> None:
 
 
 def first_few(names: Sequence[str], most: int) -> str:
-    """Return the first names, and whether there are more."""
+    """Join the first names; `...` stands for more."""
     return ", ".join([*names[:most], *(["..."] if len(names) > most else [])])
 
 

@@ -1,6 +1,6 @@
 """Tell the custom events of the graphs in words, one line each, and what a question cost, for people to read."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from langgraph_rag.naming import counted, spoken
@@ -28,14 +28,6 @@ def _retrieve(event: Event) -> str:
     return f"Step {event['step']}: {event['query']}\n  found     {_listed(event['titles'])}{more}"
 
 
-def _extract_triples(event: Event) -> str:
-    return f"  read      {event['triples']} triples in these passages"
-
-
-def _construct(event: Event) -> str:
-    return f"  weighed   {event['candidates']} of {event['triples']} triples"
-
-
 def _integrate(event: Event) -> str:
     kept = "".join(f"\n  kept      {' | '.join(triple)}" for triple in event["kept"]) or "\n  kept      nothing"
     following = f"\n  next      {event['next_question']}" if event["next_question"] else ""
@@ -50,10 +42,6 @@ def _answer(event: Event) -> str:
 
 def _answer_from_outline(event: Event) -> str:
     return f"Answering from the outline: {event['answer'] if event['sufficient'] else 'not enough'}"
-
-
-def _reason(event: Event) -> str:
-    return f"Thought: {event['thought']}"
 
 
 def _summarize(event: Event) -> str:
@@ -78,22 +66,10 @@ def _identify_entities(event: Event) -> str:
     return f"  look up   {', '.join(demand['entity'] or 'the thought itself' for demand in event['demands'])}"
 
 
-def _decompose_knowledge(event: Event) -> str:
-    return f"  weighed   {event['pieces']} pieces of knowledge"
-
-
-def _identify_in_whole_graph(event: Event) -> str:
-    return f"Step {event['step']}: {event['query']}\n  picked    {event['candidates']} pieces of all knowledge"
-
-
 def _construct_chain(event: Event) -> str:
     taken = f"\n  chain     {event['taken']}" if event["taken"] else ""
     refused = f"\n  refused   {event['refused']}" if event["refused"] else ""
     return f"  thought   {event['thought'] or '(none)'}{taken}{refused}"
-
-
-def _think(event: Event) -> str:
-    return f"  thought   {event['thought']}"
 
 
 def _read_passages(event: Event) -> str:
@@ -112,26 +88,14 @@ def _approve_plan(event: Event) -> str:
     return _plan(event) if event["edited"] else "The plan was approved."
 
 
-def _recall(event: Event) -> str:
-    return f"Step {event['step']}: {event['query']}\n  from      what was cited before"
-
-
 def _act(event: Event) -> str:
     return f"  answer    {event['answer']}\n  cited     {', '.join(dict.fromkeys(event['cited'])) or 'nothing'}"
-
-
-def _retrieve_finely(event: Event) -> str:
-    return f"  checked   against {event['sources']} sentences"
 
 
 def _review(event: Event) -> str:
     better = f": {event['answer']}" if event["status"] == "REVISED" else ""
     doubt = f"\n  next      {event['new_question']}" if event["new_question"] else ""
     return f"  review    {event['status'].lower()}{better}{doubt}"
-
-
-def _refine(event: Event) -> str:
-    return f"  next      {event['refined']}"
 
 
 def _decompose(event: Event) -> str:
@@ -150,7 +114,7 @@ def _listed(titles: Sequence[str]) -> str:
     return ", ".join(title or "(untitled)" for title in titles[:_LISTED])
 
 
-_TELL = {
+_TELL: Mapping[str, Callable[[Event], str]] = {
     "retrieve": _retrieve,
     "retrieve_for_entity": _retrieve,
     "decompose": _decompose,
@@ -158,18 +122,18 @@ _TELL = {
     "calibrate": _calibrate,
     "plan": _plan,
     "approve_plan": _approve_plan,
-    "recall": _recall,
+    "recall": "Step {step}: {query}\n  from      what was cited before".format_map,
     "act": _act,
-    "retrieve_finely": _retrieve_finely,
+    "retrieve_finely": "  checked   against {sources} sentences".format_map,
     "review": _review,
-    "refine": _refine,
+    "refine": "  next      {refined}".format_map,
     "answer_from_trajectories": _answer,
-    "decompose_knowledge": _decompose_knowledge,
-    "identify_in_whole_graph": _identify_in_whole_graph,
+    "decompose_knowledge": "  weighed   {pieces} pieces of knowledge".format_map,
+    "identify_in_whole_graph": "Step {step}: {query}\n  picked    {candidates} pieces of all knowledge".format_map,
     "construct_chain": _construct_chain,
-    "think": _think,
+    "think": "  thought   {thought}".format_map,
     "read_passages": _read_passages,
-    "reason": _reason,
+    "reason": "Thought: {thought}".format_map,
     "identify_entities": _identify_entities,
     "query_with_thought": _identify_entities,
     "select_documents": _select_documents,
@@ -177,8 +141,8 @@ _TELL = {
     "collect_passages": _collect_passages,
     "update_outline": _update_outline,
     "answer": _answer_from_outline,
-    "extract_triples": _extract_triples,
-    "construct": _construct,
+    "extract_triples": "  read      {triples} triples in these passages".format_map,
+    "construct": "  weighed   {candidates} of {triples} triples".format_map,
     "integrate": _integrate,
     "answer_from_triples": _answer,
     "answer_from_sentences": _answer,

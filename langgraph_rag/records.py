@@ -1,6 +1,6 @@
 """Plain, JSON-like data: what the knowledge base stores, what graph states hold, what callers receive."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal, NotRequired, TypeVar, cast
 
 from typing_extensions import TypedDict
@@ -100,6 +100,11 @@ class Evidence(TypedDict):
     source: NotRequired[str]
 
 
+def evidence_of(passage: Passage, sentence: str, step: int, triple: Sequence[str] = ()) -> Evidence:
+    """Return a sentence of a passage as evidence, with the triple read out of it if there is one."""
+    return Evidence(triple=[*triple], sentence=sentence, passage_id=passage["id"], title=passage["title"], step=step)
+
+
 def origin_of(evidence: Evidence) -> str:
     """Return what the passage behind a piece of evidence is called: its title, or its id where it has none."""
     return evidence["title"] or evidence["passage_id"]
@@ -120,6 +125,11 @@ class TraceStep(TypedDict):
     next_question: str
 
 
+def trace_step(step: int, query: str, thought: str, *, next_question: str = "") -> TraceStep:
+    """Return what a round that kept no triples did."""
+    return TraceStep(step=step, query=query, thought=thought, core_triples=[], next_question=next_question)
+
+
 Limit = Literal["max_model_calls", "max_tokens", "deadline_s"]
 """What a question may cost, by the names the run-time context has for it."""
 
@@ -127,10 +137,10 @@ Limit = Literal["max_model_calls", "max_tokens", "deadline_s"]
 class Usage(TypedDict):
     """What a question cost, and the limit that ended its search for an answer, if one did.
 
-    `repairs` are replies asked for again, `dropped` items a model made up or gave beyond what is
-    taken, `left_out` items that had to be left out of prompts that were too long for it. Tokens are the model's own
-    count; `estimated_tokens` are those of calls for which it gave none. `seconds` is the time in which nodes ran,
-    counted once where they ran side by side; `ended_at` is the Unix time at which the last one ended.
+    `repairs` are replies asked for again, `dropped` items a model made up or gave beyond what is taken, `left_out`
+    items that had to be left out of prompts that were too long for it. Tokens are the model's own count;
+    `estimated_tokens` are those of calls for which it gave none. `seconds` is the time in which nodes ran, counted
+    once where they ran side by side; `ended_at` is the Unix time at which the last one ended.
     """
 
     calls: int

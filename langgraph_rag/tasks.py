@@ -22,10 +22,10 @@ async def gather(coroutines: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 def at_most(concurrency: int) -> asyncio.Semaphore:
-    """Return what lets so many in at once.
+    """Return a semaphore for so many at once.
 
     Raises:
-        ValueError: when that is nobody.
+        ValueError: when the number is less than 1.
     """
     if concurrency < 1:
         raise ValueError(f"concurrency must be at least 1, got {concurrency}")

@@ -215,19 +215,12 @@ def test_records_with_a_damaged_page_are_refused_by_name(kb: KnowledgeBase, page
         KnowledgeBase.open(kb.path, ArithmeticEmbeddings()).search("film")
 
 
-def test_a_knowledge_base_of_a_newer_format_asks_for_an_update(kb: KnowledgeBase) -> None:
-    kb._records.set_meta("format", "99")
+@pytest.mark.parametrize(("other", "remedy"), [("99", "update langgraph-rag"), ("1", "index the documents again")])
+def test_a_knowledge_base_of_another_format_says_what_to_do(kb: KnowledgeBase, other: str, remedy: str) -> None:
+    kb._records.set_meta("format", other)
     kb.close()
 
-    with pytest.raises(KnowledgeBaseError, match="has format 99, .* reads format 2: update langgraph-rag"):
-        KnowledgeBase.open(kb.path, ArithmeticEmbeddings())
-
-
-def test_a_knowledge_base_of_an_older_format_asks_to_be_made_again(kb: KnowledgeBase) -> None:
-    kb._records.set_meta("format", "1")
-    kb.close()
-
-    with pytest.raises(KnowledgeBaseError, match="has format 1, .* reads format 2: index the documents again"):
+    with pytest.raises(KnowledgeBaseError, match=f"has format {other}, .* reads format 2: {remedy}"):
         KnowledgeBase.open(kb.path, ArithmeticEmbeddings())
 
 
@@ -347,9 +340,9 @@ USES: list[Callable[[KnowledgeBase], object]] = [
     lambda kb: run_in_background(kb.ahierarchy()),
     lambda kb: run_in_background(kb.anear_entities(["Orla Vint"])),
     lambda kb: run_in_background(kb.aids()),
-    lambda kb: run_in_background(kb.arank("film", [["Orla Vint", "directed", "The Salt Road"]])),
-    lambda kb: run_in_background(kb.arank_passages("film", ["vint"])),
-    lambda kb: run_in_background(kb.alikeness("film", ["cinema"])),
+    lambda kb: run_in_background(kb.atriple_cosines("film", [["Orla Vint", "directed", "The Salt Road"]])),
+    lambda kb: run_in_background(kb.apassage_cosines("film", ["vint"])),
+    lambda kb: run_in_background(kb.acosines("film", ["cinema"])),
 ]
 
 

@@ -480,8 +480,8 @@ async def test_rank_gives_the_cosine_of_each_triple_and_keeps_its_vector(
 ) -> None:
     triples = [["Skellby", "is", "village"], ["Casper Holm", "died on", "8 July 1999"]]
 
-    near, far = await kb.arank("is Skellby a village", triples)
-    await kb.arank("when did Casper Holm die", triples)
+    near, far = await kb.atriple_cosines("is Skellby a village", triples)
+    await kb.atriple_cosines("when did Casper Holm die", triples)
 
     assert near == pytest.approx(3 / 12**0.5, abs=1e-4)
     assert far == pytest.approx(0, abs=1e-4)
@@ -489,7 +489,7 @@ async def test_rank_gives_the_cosine_of_each_triple_and_keeps_its_vector(
 
 
 async def test_likeness_is_the_cosine_with_each_of_the_others(kb: KnowledgeBase) -> None:
-    assert await kb.alikeness("grey heron", ["heron grey", "village"]) == pytest.approx([1, 0], abs=1e-4)
+    assert await kb.acosines("grey heron", ["heron grey", "village"]) == pytest.approx([1, 0], abs=1e-4)
 
 
 def test_the_graph_joins_facts_of_different_passages(kb: KnowledgeBase) -> None:
@@ -593,7 +593,8 @@ async def test_ranking_keeps_no_vector_of_what_no_passage_states(kb: KnowledgeBa
     stated = [entry["triple"] for entry in kb.triples(["skellby"])]
     kb.delete(["skellby"])
 
-    assert len(await kb.arank("a village", [*stated, ["Skellby", "was invented by", "a model"]])) == len(stated) + 1
+    cosines = await kb.atriple_cosines("a village", [*stated, ["Skellby", "was invented by", "a model"]])
+    assert len(cosines) == len(stated) + 1
 
     assert vectors(kb)["triples"] == {}
 
@@ -841,7 +842,7 @@ def test_one_process_at_a_time_may_change_it(
     kb.close()
     with held_by_another_process(kb.path), KnowledgeBase.open(kb.path, embeddings) as second:
         assert second.search("a village with a lighthouse", 1)
-        run_in_background(second.arank("a village", [["Skellby", "is", "a village"]]))
+        run_in_background(second.atriple_cosines("a village", [["Skellby", "is", "a village"]]))
         for change in (lambda: second.add(documents), lambda: second.delete(["skellby"])):
             with pytest.raises(KnowledgeBaseError, match="while another process has it open to change it: close it"):
                 change()
@@ -1005,7 +1006,12 @@ async def test_every_search_refuses_a_number_of_results_that_is_none(kb: Knowled
 
 @pytest.mark.parametrize("query", [None, 3, "\ud800"])
 async def test_every_search_refuses_a_query_that_is_no_text(kb: KnowledgeBase, query: Any) -> None:
-    calls = kb.asearch(query), kb.asearch_triples(query), kb.arank(query, []), kb.arank_passages(query, ["heron"])
-    for call in (*calls, kb.alikeness(query, ["x"])):
+    calls = (
+        kb.asearch(query),
+        kb.asearch_triples(query),
+        kb.atriple_cosines(query, []),
+        kb.apassage_cosines(query, ["heron"]),
+    )
+    for call in (*calls, kb.acosines(query, ["x"])):
         with pytest.raises(ValueError, match="the query must be text, got"):
             await call

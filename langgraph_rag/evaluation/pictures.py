@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from langgraph_rag.errors import MissingExtraError
-from langgraph_rag.evaluation.outcomes import writing
+from langgraph_rag.evaluation.keeping import writing
 from langgraph_rag.evaluation.report import Summary
 from langgraph_rag.evaluation.runner import RECALL_DEPTHS
 

@@ -17,7 +17,7 @@ from langgraph_rag.naming import expect_name
 from langgraph_rag.nodes.act import Act
 from langgraph_rag.nodes.answer_from_trajectories import AnswerFromTrajectories
 from langgraph_rag.nodes.approve_plan import ApprovePlan
-from langgraph_rag.nodes.conclude import Conclude, evidence_by_turns, planned
+from langgraph_rag.nodes.conclude import Conclude, evidence_round_robin, planned
 from langgraph_rag.nodes.look_up_question import LookUpQuestion
 from langgraph_rag.nodes.node import Choice, Node
 from langgraph_rag.nodes.plan import MakePlan, PlanOneStep
@@ -131,7 +131,7 @@ def create_par_rag(
     graph.add_node("refine", Node(Refine(llm, prompts.REFINE, found)))
     answer = AnswerFromTrajectories(reader or llm, prompts.ANSWER_FROM_TRAJECTORIES)
     graph.add_node("answer_from_trajectories", Node(answer))
-    graph.add_node("conclude", Node(Conclude(kb, evidence_by_turns, planned)))
+    graph.add_node("conclude", Node(Conclude(kb, evidence_round_robin, planned)))
 
     graph.add_edge(START, "receive_question")
     graph.add_edge("receive_question", "look_up_question")

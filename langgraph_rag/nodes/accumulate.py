@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.matching import triple_key
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.records import Evidence, Triple
+from langgraph_rag.records import Evidence, Triple, evidence_of
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
@@ -42,13 +42,7 @@ class Accumulate:
             for source in piece["sources"]
         }
         found = [
-            Evidence(
-                triple=entry["triple"],
-                sentence=passages[id_]["sentences"][position],
-                passage_id=id_,
-                title=passages[id_]["title"],
-                step=state["step"],
-            )
+            evidence_of(passages[id_], passages[id_]["sentences"][position], state["step"], entry["triple"])
             for entry in state["core"]
             for id_ in (source["passage_id"] for source in entry["sources"])
             for position in places.get((_key(entry), id_), [])

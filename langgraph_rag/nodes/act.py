@@ -10,7 +10,7 @@ from langgraph_rag.context import Settings, context
 from langgraph_rag.llm import ask
 from langgraph_rag.nodes.citations import UNCITED, cited, uncited
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.prompts.answering import TitledText
+from langgraph_rag.prompts.answering import whole
 from langgraph_rag.prompts.par_rag import CitedAnswer
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Evidence, Record, ScoredPassage
@@ -40,8 +40,7 @@ class Act:
         """Return the interim answer without its citations, and the sentences of the cited passages that support it."""
         shown = [passage["id"] for passage in state["retrieved"][: context(self.defaults).read_k]]
         passages = await self.kb.apassages(shown)
-        sources = [TitledText(title=passage["title"], text=passage["text"]) for passage in passages]
-        reply = await ask(self.llm, self.prompt, question=state["query"], sources=sources)
+        reply = await ask(self.llm, self.prompt, question=state["query"], sources=whole(passages))
         answer = uncited(reply.answer)
         refused = states_refusal(answer)
         positions = cited(reply.answer, len(passages), otherwise=0 if refused else UNCITED)

@@ -37,6 +37,6 @@ class AlignPhrases:
     async def _match(self, graph: HierarchyGraph, phrase: str) -> str:
         if graph.has(phrase) or not (similar := graph.similar(phrase)):
             return phrase
-        likeness = await self.kb.alikeness(phrase, similar)
+        likeness = await self.kb.acosines(phrase, similar)
         best = max(range(len(similar)), key=lambda position: likeness[position])
         return similar[best] if likeness[best] >= _SAME else phrase

@@ -11,12 +11,12 @@ from langgraph_rag.context import context
 from langgraph_rag.llm import ask
 from langgraph_rag.matching import triple_key
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.prompts.answering import Answer, TitledText
+from langgraph_rag.prompts.answering import Answer, TitledText, whole
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Evidence, ScoredPassage
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.turns import by_turns
+from langgraph_rag.tools.round_robin import round_robin
 
 Granularity = Literal["triples", "sentences", "passages"]
 
@@ -54,12 +54,11 @@ async def gather_passages(kb: KnowledgeBase, state: GenerateInput) -> dict[str, 
 
     Each step has its turn, so that none goes short where they are too many, or too long for the model.
     """
-    records = await kb.apassages(_passages(state))
-    return {"passages": [TitledText(title=record["title"], text=record["text"]) for record in records]}
+    return {"passages": whole(await kb.apassages(_passages(state)))}
 
 
 def _passages(state: GenerateInput) -> list[str]:
-    ids = by_turns(state["evidence"]) or [passage["id"] for passage in state["first_retrieval"]]
+    ids = round_robin(state["evidence"]) or [passage["id"] for passage in state["first_retrieval"]]
     return ids[: context().top_k]
 
 

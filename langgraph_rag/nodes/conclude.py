@@ -18,8 +18,8 @@ from langgraph_rag.records import LISTED, Evidence, ScoredPassage, TraceStep, by
 from langgraph_rag.refusals import UNANSWERABLE, is_refusal, states_refusal
 from langgraph_rag.streaming import show_answer
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.round_robin import round_robin
 from langgraph_rag.tools.support import traced_back
-from langgraph_rag.tools.turns import by_turns
 
 
 class ConcludeInput(TypedDict):
@@ -40,9 +40,9 @@ def evidence_first(state: ConcludeInput) -> list[str]:
     return [evidence["passage_id"] for evidence in state["evidence"] if evidence["triple"]]
 
 
-def evidence_by_turns(state: ConcludeInput) -> list[str]:
+def evidence_round_robin(state: ConcludeInput) -> list[str]:
     """List the passages that each step cites first, then those that each cites second, and so on."""
-    return by_turns(state["evidence"])
+    return round_robin(state["evidence"])
 
 
 def as_ranked(state: ConcludeInput) -> list[str]:

@@ -18,7 +18,7 @@ Selection = Callable[[KnowledgeBase, str, list[Triple], int | None], Awaitable[l
 
 async def most_similar(kb: KnowledgeBase, query: str, triples: list[Triple], most: int | None) -> list[Triple]:
     """Select the `most` triples most similar to the query; ties keep the order of the passages."""
-    scores = await kb.arank(query, [entry["triple"] for entry in triples])
+    scores = await kb.atriple_cosines(query, [entry["triple"] for entry in triples])
     order = sorted(range(len(triples)), key=lambda position: -scores[position])
     return [triples[position] for position in order[:most]]
 

@@ -16,7 +16,7 @@ from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.answering import TitledText
 from langgraph_rag.prompts.mgranrag import EvidenceReply, Extraction, NumberedText
 from langgraph_rag.prompts.prompt import Prompt
-from langgraph_rag.records import Record, ScoredPassage, TraceStep
+from langgraph_rag.records import Record, ScoredPassage, TraceStep, trace_step
 from langgraph_rag.tasks import gather
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -65,8 +65,7 @@ class ExtractEvidence:
         found = [unit for _, units in parts for unit in units]
         thought = " ".join(thought for thought, _ in parts)
         emit("extract_evidence", step=step, thought=thought, found=found, passages=len(records))
-        done = TraceStep(step=step, query=state["query"], thought=thought, core_triples=[], next_question="")
-        return {"found": found, "trace": [*state["trace"], done]}
+        return {"found": found, "trace": [*state["trace"], trace_step(step, state["query"], thought)]}
 
     async def _read(
         self, state: ExtractEvidenceInput, step: int, records: Sequence[Record]

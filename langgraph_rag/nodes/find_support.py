@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.matching import first_of_each
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.records import Evidence, Record, TraceStep, place_of
+from langgraph_rag.records import Evidence, Record, TraceStep, place_of, trace_step
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.support import answering_evidence, has_answer, supporting_evidence
 
@@ -40,8 +40,8 @@ class FindSupport:
         passages = await self.kb.apassages(state["read"])
         found = await asyncio.to_thread(_found, state, passages)
         emit("find_support", sentences=len(found), evidence=found)
-        only = TraceStep(step=1, query=state["question"], thought=state["thought"], core_triples=[], next_question="")
-        return {"evidence": [*state["evidence"], *found], "trace": state["trace"] or [only]}
+        trace = state["trace"] or [trace_step(1, state["question"], state["thought"])]
+        return {"evidence": [*state["evidence"], *found], "trace": trace}
 
 
 def _found(state: FindSupportInput, passages: Sequence[Record]) -> list[Evidence]:

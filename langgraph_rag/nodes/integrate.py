@@ -90,7 +90,7 @@ class Integrate:
         form = normalise(question)
         if form in _NO_QUESTION or form.startswith(_NO_MORE) or form in map(normalise, asked):
             return ""
-        likeness = await self.kb.alikeness(question, asked)
+        likeness = await self.kb.acosines(question, asked)
         alike = [other for other, cosine in zip(asked, likeness, strict=True) if cosine >= _SAME_QUESTION]
         return "" if _content(question) in map(_content, alike) else question.strip()
 

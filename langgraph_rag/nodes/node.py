@@ -11,7 +11,7 @@ from langgraph.config import get_stream_writer
 from langgraph_rag.arguments import expect
 from langgraph_rag.background import run_in_background
 from langgraph_rag.metering import metered
-from langgraph_rag.tools.coalescer import began
+from langgraph_rag.tools.batcher import began
 
 EVENT_VERSION = 1
 

@@ -10,7 +10,7 @@ from langgraph_rag.llm import ask
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.dualrag import NextThought, OutlineEntry, Reasoning
 from langgraph_rag.prompts.prompt import Prompt
-from langgraph_rag.records import TraceStep
+from langgraph_rag.records import TraceStep, trace_step
 
 Step = TypeVar("Step", Reasoning, NextThought)
 
@@ -43,7 +43,7 @@ class Reason(Generic[Step]):
         )
         step = state["step"] + 1
         emit("reason", step=step, thought=reply.thought, needs_retrieval=reply.needs_retrieval)
-        last = TraceStep(step=step, query="", thought=reply.thought, core_triples=[], next_question="")
+        last = trace_step(step, "", reply.thought)
         return {
             "thoughts": [*state["thoughts"], reply.thought],
             "needs_retrieval": reply.needs_retrieval,

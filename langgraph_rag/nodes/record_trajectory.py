@@ -6,9 +6,9 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.prompts.answering import TitledText
+from langgraph_rag.prompts.answering import stated
 from langgraph_rag.prompts.par_rag import PlanStep, Standing, Trajectory
-from langgraph_rag.records import Evidence, TraceStep
+from langgraph_rag.records import Evidence, TraceStep, trace_step
 from langgraph_rag.refusals import states_refusal
 
 
@@ -50,15 +50,10 @@ class RecordTrajectory:
             question=state["query"],
             answer=state["interim"],
             status=state["status"],
-            sources=[TitledText(title=e["title"], text=e["sentence"]) for e in state["cited"]],
+            sources=stated(state["cited"]),
         )
-        step = TraceStep(
-            step=state["step"],
-            query=state["query"],
-            thought=f"{state['interim']} ({state['status'].lower()})",
-            core_triples=[],
-            next_question=query,
-        )
+        thought = f"{state['interim']} ({state['status'].lower()})"
+        step = trace_step(state["step"], state["query"], thought, next_question=query)
         emit(
             "record",
             step=state["step"],

@@ -11,8 +11,6 @@ from langgraph_rag.records import Result
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.streaming import streamed_as
 
-_RESULT = ("evidence", "passages", "usage")
-
 
 def _reply_id(state: Any) -> str | None:
     question = last_question(state.get("messages") or [])
@@ -46,5 +44,5 @@ class Reply:
 
     async def __call__(self, state: Result) -> dict[str, Any]:
         """Return the message."""
-        shown = {name: state[name] for name in _RESULT}  # type: ignore[literal-required]
+        shown = {"evidence": state["evidence"], "passages": state["passages"], "usage": state["usage"]}
         return {"messages": [AIMessage(state["answer"], id=_reply_id(state), additional_kwargs=shown)]}

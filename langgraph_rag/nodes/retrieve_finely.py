@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 from langgraph_rag.context import Settings, context
 from langgraph_rag.matching import first_of_each
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.records import Evidence, Record, Triple, place_of
+from langgraph_rag.records import Evidence, Record, Triple, evidence_of, place_of
 from langgraph_rag.refusals import states_refusal
 from langgraph_rag.tasks import gather
 from langgraph_rag.tools.fusion import fuse
@@ -69,8 +69,8 @@ class RetrieveFinely:
         stating = {source["passage_id"] for triple in triples for source in triple["sources"] if source["sentences"]}
         others = [id_ for id_ in records if id_ not in stating or len(set(map(place_of, facts))) < enough]
         nearest = [entry for id_ in others for entry in nearest_evidence(query, records[id_], step)]
-        scores = await self.kb.arank(query, [fact["triple"] for fact in facts]) if facts else []
-        alike = await self.kb.arank_passages(query, others) if others else {}
+        scores = await self.kb.atriple_cosines(query, [fact["triple"] for fact in facts]) if facts else []
+        alike = await self.kb.apassage_cosines(query, others) if others else {}
         scores += [alike.get(entry["passage_id"], 0.0) for entry in nearest]
         ranked = sorted(zip(scores, [*facts, *nearest], strict=True), key=lambda pair: -pair[0])
         return [entry for _, entry in ranked]
@@ -79,18 +79,9 @@ class RetrieveFinely:
 def _stated(triple: Triple, records: Mapping[str, Record], step: int) -> list[Evidence]:
     """Return a fact with each of the sentences that state it together."""
     source = triple["sources"][0]
-    passages = [records[source["passage_id"]]] if source["passage_id"] in records else []  # it may be deleted meanwhile
-    return [
-        Evidence(
-            triple=triple["triple"],
-            sentence=passage["sentences"][position],
-            passage_id=passage["id"],
-            title=passage["title"],
-            step=step,
-        )
-        for passage in passages
-        for position in source["sentences"]
-    ]
+    if (passage := records.get(source["passage_id"])) is None:  # deleted meanwhile
+        return []
+    return [evidence_of(passage, passage["sentences"][place], step, triple["triple"]) for place in source["sentences"]]
 
 
 def _checking(cited: Sequence[Evidence], told: Sequence[Evidence], most: int) -> list[Evidence]:

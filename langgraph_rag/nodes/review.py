@@ -10,7 +10,7 @@ from langgraph_rag.llm import ask
 from langgraph_rag.matching import normalise
 from langgraph_rag.nodes.citations import UNCITED, cited, uncited
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.prompts.answering import TitledText
+from langgraph_rag.prompts.answering import stated
 from langgraph_rag.prompts.par_rag import Reviewed, Trajectory
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Evidence
@@ -39,8 +39,8 @@ class Review:
     async def __call__(self, state: ReviewInput) -> dict[str, Any]:
         """Return the status, the answer with its evidence, and the new question, empty where none is to be asked."""
         fine = state["fine_sources"]
-        sources = [TitledText(title=evidence["title"], text=evidence["sentence"]) for evidence in fine]
-        reply = await ask(self.llm, self.prompt, question=state["query"], answer=state["interim"], sources=sources)
+        shown = stated(fine)
+        reply = await ask(self.llm, self.prompt, question=state["query"], answer=state["interim"], sources=shown)
         update: dict[str, Any] = {"status": reply.status, "doubt": ""}
         better = uncited(reply.answer or "")
         if reply.status == "REVISED" and states_refusal(better):  # nothing better came

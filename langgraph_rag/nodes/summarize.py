@@ -11,7 +11,7 @@ from langgraph_rag.llm import ask
 from langgraph_rag.matching import normalise
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.select_documents import Reading
-from langgraph_rag.prompts.answering import TitledText
+from langgraph_rag.prompts.answering import whole
 from langgraph_rag.prompts.dualrag import Summary
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Evidence
@@ -57,7 +57,7 @@ class Summarize:
             entity=reading["entity"] or "(none in particular)",
             known=reading["known"],
             queries=reading["queries"],
-            documents=[TitledText(title=record["title"], text=record["text"]) for record in records],
+            documents=whole(records),
         )
         text = "" if normalise(reply.summary or "") in _NOTHING else str(reply.summary)
         evidence = await asyncio.to_thread(supporting_evidence, text, records, reading["step"])

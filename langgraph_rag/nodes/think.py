@@ -12,10 +12,10 @@ from langgraph_rag.context import Settings, context
 from langgraph_rag.llm import ask
 from langgraph_rag.matching import normalise
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.prompts.answering import TitledText
+from langgraph_rag.prompts.answering import whole
 from langgraph_rag.prompts.ircot import Thought
 from langgraph_rag.prompts.prompt import Prompt
-from langgraph_rag.records import ScoredPassage, TraceStep
+from langgraph_rag.records import ScoredPassage, TraceStep, trace_step
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.text import text_pipeline
 
@@ -43,14 +43,12 @@ class Think:
     async def __call__(self, state: ThinkInput) -> dict[str, Any]:
         """Return the sentence as the next query; `query` is empty once the reasoning has come to an end."""
         ids = [passage["id"] for passage in state["ranking"][: context(self.defaults).read_k]]
-        texts = [TitledText(title=r["title"], text=r["text"]) for r in await self.kb.apassages(ids)]
+        texts = whole(await self.kb.apassages(ids))
         reply = await ask(self.llm, self.prompt, passages=texts, question=state["question"], thoughts=state["thoughts"])
         sentences = await asyncio.to_thread(text_pipeline().sentences, reply.sentence)
         thought = sentences[0] if sentences else ""
         repeats = normalise(thought) in {"", *map(normalise, state["thoughts"])}
         following = "" if repeats or concludes(thought) else thought
         emit("think", step=state["step"], thought=thought, goes_on=bool(following))
-        step = TraceStep(
-            step=state["step"], query=state["query"], thought=thought, core_triples=[], next_question=following
-        )
+        step = trace_step(state["step"], state["query"], thought, next_question=following)
         return {"query": following, "thoughts": [*state["thoughts"], thought], "trace": [*state["trace"], step]}

@@ -10,7 +10,7 @@ from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.retrieve_for_entity import Found, wanted
 from langgraph_rag.nodes.summarize import Fragment
 from langgraph_rag.prompts.dualrag import OutlineEntry
-from langgraph_rag.records import Evidence, ScoredPassage, TraceStep, by_place, place_of
+from langgraph_rag.records import Evidence, ScoredPassage, TraceStep, by_place, place_of, trace_step
 from langgraph_rag.tools.fusion import fuse
 
 
@@ -45,20 +45,14 @@ class UpdateOutline:
         new = [entry for place, entry in first_of_each(evidence, place_of).items() if place not in told]
         entities = [entry["entity"] for entry in outline]
         emit("update_outline", step=state["step"], added=added, entities=entities, evidence=new)
-        step = TraceStep(
-            step=state["step"],
-            query="; ".join(wanted(found) for found in state["found"]),
-            thought=state["thoughts"][-1],
-            core_triples=[],
-            next_question="",
-        )
+        query = "; ".join(wanted(found) for found in state["found"])
         return {
             "outline": outline,
             "evidence": [*state["evidence"], *new],
             "ranking": _ranked(state["ranking"], evidence, state["found"]),
             "first_retrieval": state["first_retrieval"] or _first(state["found"]),
             "fruitless": 0 if added else state["fruitless"] + 1,
-            "trace": [*state["trace"], step],
+            "trace": [*state["trace"], trace_step(state["step"], query, state["thoughts"][-1])],
         }
 
 

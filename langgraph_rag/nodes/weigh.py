@@ -22,18 +22,18 @@ def inverse(degrees: Ids) -> Numbers:
     return 1.0 / np.maximum(degrees, 1)
 
 
-def hardly(degrees: Ids) -> Numbers:
+def damped(degrees: Ids) -> Numbers:
     """Return 1 + 1/(d + 1), what the authors' code does: between 1 and 1.5."""
     return 1.0 + 1.0 / (degrees + 1)
 
 
-def sharing_one(seeds: Seeds) -> Seeds:
+def normalised(seeds: Seeds) -> Seeds:
     """Divide seeds by their sum, so that a granularity weighs the same however many nodes it has."""
     total = sum(seeds.values())
     return {node: weight / total for node, weight in seeds.items()}
 
 
-def as_they_are(seeds: Seeds) -> Seeds:
+def unchanged(seeds: Seeds) -> Seeds:
     """Leave seeds as they are."""
     return seeds
 
@@ -59,10 +59,10 @@ class Weights:
 
 
 PAPER = Weights(
-    passage=0.1, sentence=0.5, phrase=0.6, decay=0.1, named=1.0, term=0.5, asked=0.5, degree=inverse, scale=sharing_one
+    passage=0.1, sentence=0.5, phrase=0.6, decay=0.1, named=1.0, term=0.5, asked=0.5, degree=inverse, scale=normalised
 )
 OFFICIAL = Weights(
-    passage=4.0, sentence=1.5, phrase=24.0, decay=0.01, named=1.0, term=1.0, asked=0.5, degree=hardly, scale=as_they_are
+    passage=4.0, sentence=1.5, phrase=24.0, decay=0.01, named=1.0, term=1.0, asked=0.5, degree=damped, scale=unchanged
 )
 
 

@@ -1,8 +1,11 @@
 """Prompts that answer a question from given texts: from triples, sentences or passages (CIRAG, appendix A.3)."""
 
+from collections.abc import Iterable
+
 from typing_extensions import TypedDict
 
 from langgraph_rag.prompts.prompt import Prompt, PromptReply, triple_lines
+from langgraph_rag.records import Evidence, Passage
 
 
 class TitledText(TypedDict):
@@ -12,13 +15,22 @@ class TitledText(TypedDict):
     text: str
 
 
+def whole(passages: Iterable[Passage]) -> list[TitledText]:
+    """Return passages as texts to be shown."""
+    return [TitledText(title=passage["title"], text=passage["text"]) for passage in passages]
+
+
+def stated(evidence: Iterable[Evidence]) -> list[TitledText]:
+    """Return the sentences of evidence as texts to be shown."""
+    return [TitledText(title=entry["title"], text=entry["sentence"]) for entry in evidence]
+
+
 class Answer(PromptReply):
-    """The reasoning and the answer it leads to, or the word unanswerable."""
+    """The reasoning and the answer it leads to, or the word unanswerable; part of the budget is kept to ask for it."""
 
     thought: str
     answer: str
     unasked = {"thought": "", "answer": "unknown"}
-    concludes = True
 
 
 def titled_texts(texts: list[TitledText]) -> str:

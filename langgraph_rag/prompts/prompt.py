@@ -23,7 +23,6 @@ class PromptReply(BaseModel):
 
     `unasked` is taken for the reply where a question's budget leaves no room to ask; without it that is an error.
     `unsaid` is taken for fields that a model leaves out, or has nothing for, though the schema asks for them.
-    `concludes` marks the answer to the question, for which a part of the budget is kept.
     """
 
     model_config = ConfigDict(
@@ -31,7 +30,6 @@ class PromptReply(BaseModel):
     )
     unasked: ClassVar[Mapping[str, Any] | None] = None
     unsaid: ClassVar[Mapping[str, Any]] = {}
-    concludes: ClassVar[bool] = False
 
     @model_validator(mode="before")
     @classmethod

@@ -51,7 +51,7 @@ class OwnAligner:
     async def score(self, question: str, chain: Sequence[Candidate], knowledge: Sequence[Candidate]) -> list[float]:
         """Return each triple's highest cosine with the question alone or with a link of the chain."""
         triples = [candidate["triple"] for candidate in knowledge]
-        cosines = await gather(self._kb.arank(query, triples) for query in each_link(question, chain))
+        cosines = await gather(self._kb.atriple_cosines(query, triples) for query in each_link(question, chain))
         return [max(of_one) for of_one in zip(*cosines, strict=True)]
 
 

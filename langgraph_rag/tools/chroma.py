@@ -36,7 +36,7 @@ class Place:
 
     @contextmanager
     def usable(self) -> Iterator[None]:
-        """Tell what Chroma complains of in words of our own."""
+        """Raise Chroma's errors as errors of this package."""
         from chromadb.errors import InvalidArgumentError
 
         try:

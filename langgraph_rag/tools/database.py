@@ -27,7 +27,7 @@ class Database:
         self._connection = sqlite3.connect(path, timeout=_PATIENCE, check_same_thread=False)
         with ExitStack() as opened:  # closed again when something goes wrong
             opened.callback(self._connection.close)
-            _log_ahead(self._connection)
+            _use_wal(self._connection)
             self._connection.execute("PRAGMA synchronous=NORMAL")
             self._connection.execute("PRAGMA foreign_keys=ON")
             self._connection.execute(f"PRAGMA mmap_size={_MAPPED}")
@@ -104,16 +104,16 @@ class Database:
         return found
 
 
-def _log_ahead(connection: sqlite3.Connection) -> None:
-    """Have readers and a writer not wait for each other; SQLite itself has no patience with who asks for the same."""
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Have readers and a writer not wait for each other; SQLite's time limit does not cover this switch."""
     until = time.monotonic() + _PATIENCE
-    while not _is_log_ahead(connection):
+    while not _uses_wal(connection):
         if time.monotonic() > until:
             raise sqlite3.OperationalError("database is locked")
         time.sleep(0.01)
 
 
-def _is_log_ahead(connection: sqlite3.Connection) -> bool:
+def _uses_wal(connection: sqlite3.Connection) -> bool:
     try:
         connection.execute("PRAGMA journal_mode=WAL")
     except sqlite3.OperationalError as error:

@@ -22,7 +22,7 @@ Rows = TypeVar("Rows", bound=_Shrinking)
 Graph = TypeVar("Graph")
 
 
-class _InStep(Generic[Rows, Graph]):
+class _Incremental(Generic[Rows, Graph]):
     """A graph, with the rows that it is made of.
 
     Args:
@@ -74,7 +74,7 @@ class DerivedGraphs:
     def __init__(self, records: RecordStore) -> None:
         self._records = records
         self._triples, self._entities = made_once(self._triples_by), made_once(self._entities_by)
-        self._hierarchy = _InStep(HierarchyRows, self._add_passages, HierarchyRows.graph, [records.changes])
+        self._hierarchy = _Incremental(HierarchyRows, self._add_passages, HierarchyRows.graph, [records.changes])
 
     def triples(self, extractor: str) -> TripleGraph:
         """Return the graph of all triples that an extractor read."""
@@ -88,17 +88,17 @@ class DerivedGraphs:
         """Return the graph of passages, sentences and phrases."""
         return self._hierarchy.now()
 
-    def _triples_by(self, extractor: str) -> _InStep[TripleGraph, TripleGraph]:
+    def _triples_by(self, extractor: str) -> _Incremental[TripleGraph, TripleGraph]:
         def fill(graph: TripleGraph, ids: Sequence[str] | None) -> None:
             graph.add(self._records.statements(extractor, ids))
 
-        return _InStep(TripleGraph, fill, lambda graph: graph, self._logs(extractor))
+        return _Incremental(TripleGraph, fill, lambda graph: graph, self._logs(extractor))
 
-    def _entities_by(self, extractor: str) -> _InStep[EntityRows, EntityGraph]:
+    def _entities_by(self, extractor: str) -> _Incremental[EntityRows, EntityGraph]:
         def fill(rows: EntityRows, ids: Sequence[str] | None) -> None:
             rows.add(self._records.statements(extractor, ids))
 
-        return _InStep(EntityRows, fill, lambda rows: rows.graph(self._records.ids()), self._logs(extractor))
+        return _Incremental(EntityRows, fill, lambda rows: rows.graph(self._records.ids()), self._logs(extractor))
 
     def _add_passages(self, rows: HierarchyRows, ids: Sequence[str] | None) -> None:
         rows.add(self._records.passages(self._records.ids() if ids is None else ids))

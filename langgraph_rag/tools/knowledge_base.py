@@ -29,7 +29,7 @@ from langgraph_rag.errors import (
 )
 from langgraph_rag.naming import expect_name, first_few
 from langgraph_rag.records import FoundPassage, Passage, Record, ScoredPassage, Triple, passage_of
-from langgraph_rag.tools.coalescer import Coalescer
+from langgraph_rag.tools.batcher import Batcher
 from langgraph_rag.tools.derived_graphs import DerivedGraphs
 from langgraph_rag.tools.documents import LONG, AnyDocument, long_passages, to_passages
 from langgraph_rag.tools.embeddings import last_embedder, name_of
@@ -37,7 +37,7 @@ from langgraph_rag.tools.entity_graph import EntityGraph
 from langgraph_rag.tools.extraction import ReadBefore, TripleExtractor, last_extractor
 from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
 from langgraph_rag.tools.indexing import Indexer
-from langgraph_rag.tools.record_store import FORMAT, Origin, RecordStore, vector_id
+from langgraph_rag.tools.record_store import FORMAT, Counts, Origin, RecordStore, vector_id
 from langgraph_rag.tools.search import SEARCHES, Searcher
 from langgraph_rag.tools.similarity import Similarity
 from langgraph_rag.tools.text import text_pipeline
@@ -71,17 +71,10 @@ class Updated(Added):
     removed: int
 
 
-class Info(TypedDict):
+class Info(Counts):
     """What a knowledge base holds and how it was made."""
 
     path: str
-    passages: int
-    sentences: int
-    phrases: int
-    triples: int
-    passages_without_triples: int
-    passages_to_extract: int
-    triple_vectors: int
     embeddings: str
     extractor: str
     text_pipeline: str
@@ -119,7 +112,7 @@ class KnowledgeBase:
         self._told_unread = False
         self._triples_embedded_of: tuple[int, int, str] | None = None  # the ends of both logs, and whose triples
         self._remembered: tuple[int, dict[str, Record]] = 0, {}  # passages by id, with the end of the log of changes
-        self._reads: Coalescer[Callable[[], Any], Any] = Coalescer(lambda works: [work() for work in works], largest=1)
+        self._reads: Batcher[Callable[[], Any], Any] = Batcher(lambda works: [work() for work in works], largest=1)
         self._resources = ExitStack()  # the last one is released first
         for held in (lock.release, records.close, vectors.close, self._reads.close, self._similarity.close):
             self._resources.callback(held)
@@ -362,16 +355,9 @@ class KnowledgeBase:
     def info(self) -> Info:
         """Return what the knowledge base holds and how it was made."""
         self._check_open()
-        counts = self._records.counts(self.extractor.version)
         return Info(
             path=str(self.path),
-            passages=counts["passages"],
-            sentences=counts["sentences"],
-            phrases=counts["phrases"],
-            triples=counts["triples"],
-            passages_without_triples=counts["passages_without_triples"],
-            passages_to_extract=counts["passages_to_extract"],
-            triple_vectors=counts["triple_vectors"],
+            **self._records.counts(self.extractor.version),
             embeddings=self._records.meta("embeddings") or name_of(self._embeddings),
             extractor=self.extractor.version,
             text_pipeline=self._records.meta("text_pipeline") or text_pipeline().name,
@@ -393,7 +379,7 @@ class KnowledgeBase:
     def without_triples(self, ids: Sequence[str]) -> list[str]:
         """Return those of some passages that were read, but gave no triple."""
         self._check_open()
-        return self._records.barren(ids, self.extractor.version)
+        return self._records.without_triples(ids, self.extractor.version)
 
     # --- the same for coroutines: concurrent callers share batches ---------------------------------------------------
     async def acheck_filled(self) -> None:
@@ -475,19 +461,19 @@ class KnowledgeBase:
         """Return the ids of all passages."""
         return await self._read(self._records.ids)
 
-    async def arank(self, query: str, triples: Sequence[Sequence[str]]) -> list[float]:
+    async def atriple_cosines(self, query: str, triples: Sequence[Sequence[str]]) -> list[float]:
         """Return the cosine of each triple (as "head relation tail") with a query."""
         _check_query(query)
         self._check_open()
         return await self._similarity.rank(query, triples)
 
-    async def arank_passages(self, query: str, ids: Sequence[str]) -> dict[str, float]:
+    async def apassage_cosines(self, query: str, ids: Sequence[str]) -> dict[str, float]:
         """Return the cosine of passages with a query by their stored vectors; unknown ids are left out."""
         _check_query(query)
         self._check_open()
         return await self._similarity.rank_passages(query, ids)
 
-    async def alikeness(self, query: str, others: Sequence[str]) -> list[float]:
+    async def acosines(self, query: str, others: Sequence[str]) -> list[float]:
         """Return the cosine of a query with each of some others."""
         _check_query(query)
         self._check_open()

@@ -62,6 +62,18 @@ Origin = tuple[str, str]
 """A passage id and a source it was given with, empty for none; a passage of several files has several."""
 
 
+class Counts(TypedDict):
+    """How much is stored."""
+
+    passages: int
+    sentences: int
+    phrases: int
+    triples: int
+    passages_without_triples: int
+    passages_to_extract: int
+    triple_vectors: int
+
+
 class Fact(TypedDict):
     """A triple of one passage with the positions of the sentences that state it."""
 
@@ -192,7 +204,7 @@ class RecordStore:
 
     def count(self) -> int:
         """Return the number of passages."""
-        return int(self._db.rows("SELECT count(*) FROM passages")[0][0])
+        return self._number("SELECT count(*) FROM passages")
 
     def is_empty(self) -> bool:
         """Tell whether there is no passage, without counting them."""
@@ -374,7 +386,7 @@ class RecordStore:
         """Return the ids of the vectors of triples that are stored."""
         return [row[0] for row in self._db.rows("SELECT id FROM triple_vectors")]
 
-    def barren(self, ids: Sequence[str], extractor: str) -> list[str]:
+    def without_triples(self, ids: Sequence[str], extractor: str) -> list[str]:
         """Return those of the passages that an extractor has read without finding a triple."""
         query = (
             "SELECT id FROM passages WHERE EXISTS (SELECT 1 FROM extractions WHERE passage = number AND extractor = ?) "
@@ -382,21 +394,22 @@ class RecordStore:
         )
         return [row[0] for row in self._db.by_ids(query, ids, extractor, extractor)]
 
-    def counts(self, extractor: str) -> dict[str, int]:
+    def counts(self, extractor: str) -> Counts:
         """Return how much is stored, triples as read by the given extractor."""
-        queries = {
-            "passages": "SELECT count(*) FROM passages",
-            "sentences": "SELECT coalesce(sum(json_array_length(sentences)), 0) FROM passages",
-            "phrases": "SELECT count(DISTINCT value) FROM passages, json_each(phrases)",
-            "triple_vectors": "SELECT count(*) FROM triple_vectors",
-        }
-        counted = {name: int(self._db.rows(query)[0][0]) for name, query in queries.items()}
-        counted["triples"] = int(self._db.rows("SELECT count(*) FROM triples WHERE extractor = ?", extractor)[0][0])
-        read = int(self._db.rows("SELECT count(*) FROM extractions WHERE extractor = ?", extractor)[0][0])
-        fruitful = self._db.rows("SELECT count(DISTINCT passage) FROM triples WHERE extractor = ?", extractor)[0][0]
-        counted["passages_without_triples"] = read - int(fruitful)
-        counted["passages_to_extract"] = counted["passages"] - read
-        return counted
+        passages, read = self.count(), self._number("SELECT count(*) FROM extractions WHERE extractor = ?", extractor)
+        fruitful = self._number("SELECT count(DISTINCT passage) FROM triples WHERE extractor = ?", extractor)
+        return Counts(
+            passages=passages,
+            sentences=self._number("SELECT coalesce(sum(json_array_length(sentences)), 0) FROM passages"),
+            phrases=self._number("SELECT count(DISTINCT value) FROM passages, json_each(phrases)"),
+            triples=self._number("SELECT count(*) FROM triples WHERE extractor = ?", extractor),
+            passages_without_triples=read - fruitful,
+            passages_to_extract=passages - read,
+            triple_vectors=self._number("SELECT count(*) FROM triple_vectors"),
+        )
+
+    def _number(self, query: str, *values: str) -> int:
+        return int(self._db.rows(query, *values)[0][0])
 
 
 def _record(row: tuple[Any, ...]) -> Record:

@@ -28,7 +28,7 @@ class EmbeddingReranker(BaseDocumentCompressor):
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> Sequence[Document]:
         """Do the same for coroutines: those who ask at the same moment share batches."""
-        scores = await self.kb.arank_passages(query, [str(document.id) for document in documents])
+        scores = await self.kb.apassage_cosines(query, [str(document.id) for document in documents])
         known = [document for document in documents if document.id in scores]
         return sorted(known, key=lambda document: (-scores[str(document.id)], str(document.id)))
 

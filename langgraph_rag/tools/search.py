@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from langgraph_rag.context import Search
 from langgraph_rag.records import ScoredPassage
-from langgraph_rag.tools.coalescer import Coalescer
+from langgraph_rag.tools.batcher import Batcher
 from langgraph_rag.tools.entity_graph import EntityGraph
 from langgraph_rag.tools.fusion import fuse
 from langgraph_rag.tools.graph_search import FACTS, READ, walk_from
@@ -48,7 +48,7 @@ class Searcher:
 
     def __init__(self, records: RecordStore, similarity: Similarity, entities: Callable[[str], EntityGraph]) -> None:
         self._records, self._similarity, self._entities = records, similarity, entities
-        self._requests = Coalescer(self._serve, largest=16)
+        self._requests = Batcher(self._serve, largest=16)
 
     def close(self) -> None:
         """Finish what is under way."""

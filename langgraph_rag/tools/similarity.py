@@ -12,7 +12,7 @@ from langgraph_rag.errors import EmbedderError
 from langgraph_rag.matching import triple_text
 from langgraph_rag.records import ScoredPassage
 from langgraph_rag.tasks import gather
-from langgraph_rag.tools.coalescer import Coalescer
+from langgraph_rag.tools.batcher import Batcher
 from langgraph_rag.tools.embeddings import embed_queries, embed_texts, name_of
 from langgraph_rag.tools.record_store import RecordStore, vector_id
 from langgraph_rag.tools.vector_index import VectorIndex
@@ -38,14 +38,14 @@ class Similarity:
         self._remembered_queries: OrderedDict[str, Matrix] = OrderedDict()
         self._remembered_triples: dict[str, Matrix] = {}
         self._embedding_queries = threading.Lock()
-        self._queries = Coalescer(self.embed_queries, largest=16)
-        self._rankings = Coalescer(self.cosines)
-        self._passage_rankings = Coalescer(self._rank_passages_many)
+        self._queries = Batcher(self.embed_queries, largest=16)
+        self._rankings = Batcher(self.cosines)
+        self._passage_rankings = Batcher(self._rank_passages_many)
 
     def close(self) -> None:
         """Finish what is under way."""
-        for coalescer in (self._queries, self._rankings, self._passage_rankings):
-            coalescer.close()
+        for batcher in (self._queries, self._rankings, self._passage_rankings):
+            batcher.close()
 
     async def search_triples(self, query: str, k: int) -> list[str]:
         """Return the vector ids of the k embedded triples nearest to a query, best first."""

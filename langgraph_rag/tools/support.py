@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from langgraph_rag.matching import WORD, normalise, triple_text
-from langgraph_rag.records import Evidence, Record, Triple
+from langgraph_rag.records import Evidence, Record, Triple, evidence_of
 from langgraph_rag.tools.stop_words import stop_words
 from langgraph_rag.tools.text import text_pipeline
 
@@ -28,7 +28,7 @@ def supporting_evidence(text: str, passages: Sequence[Record], step: int) -> lis
     for line in text.splitlines():
         for statement in text_pipeline().sentences(line):
             for passage, sentence in _covering(_words(statement), offered):
-                found[passage["id"], sentence] = _evidence(passage, sentence, step)
+                found[passage["id"], sentence] = evidence_of(passage, sentence, step)
     return list(found.values())
 
 
@@ -36,7 +36,7 @@ def nearest_evidence(query: str, passage: Record, step: int) -> list[Evidence]:
     """Return the sentence of a passage that shares most words with a query; none where it has no sentences."""
     wanted = _words(query)
     best = max(passage["sentences"], key=lambda sentence: len(wanted & _words(sentence)), default="")
-    return [_evidence(passage, best, step)] if best else []
+    return [evidence_of(passage, best, step)] if best else []
 
 
 def has_answer(evidence: Evidence, answer: str) -> bool:
@@ -54,7 +54,7 @@ def answering_evidence(question: str, answer: str, passages: Sequence[Record], s
         entry
         for passage in passages
         for sentence in passage["sentences"]
-        if has_answer(entry := _evidence(passage, sentence, step), answer)
+        if has_answer(entry := evidence_of(passage, sentence, step), answer)
     ]
     nearest = max(having, key=lambda entry: len(wanted & _words(f"{entry['title']} {entry['sentence']}")), default=None)
     return [nearest] if nearest and _words(answer) else []
@@ -99,10 +99,6 @@ def traced_back(
 
 def _stands_in(answer: str, text: str) -> bool:
     return f" {normalise(answer)} " in f" {normalise(text)} "
-
-
-def _evidence(passage: Record, sentence: str, step: int) -> Evidence:
-    return Evidence(triple=[], sentence=sentence, passage_id=passage["id"], title=passage["title"], step=step)
 
 
 def _covering(statement: set[str], offered: list[tuple[set[str], Record, str]]) -> list[tuple[Record, str]]:

@@ -80,10 +80,10 @@ def films(tmp_path: Path) -> Iterator[KnowledgeBase]:
 def films_all_alike(films: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> KnowledgeBase:
     """Find all questions alike, as a bi-encoder does that tells small words apart badly."""
 
-    async def alikeness(query: str, others: Sequence[str]) -> list[float]:
+    async def acosines(query: str, others: Sequence[str]) -> list[float]:
         return [1.0] * len(others)
 
-    monkeypatch.setattr(films, "alikeness", alikeness)
+    monkeypatch.setattr(films, "acosines", acosines)
     return films
 
 

@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 
 from langgraph_rag.errors import KnowledgeBaseError
-from langgraph_rag.tools.coalescer import Coalescer, began
+from langgraph_rag.tools.batcher import Batcher, began
 
 
 class Doubling:
@@ -37,52 +37,50 @@ def work() -> Doubling:
 
 
 @pytest.fixture
-def coalescer(work: Doubling) -> Iterator[Coalescer[int, int]]:
-    coalescer = Coalescer(work, largest=4)
-    yield coalescer
+def batcher(work: Doubling) -> Iterator[Batcher[int, int]]:
+    batcher = Batcher(work, largest=4)
+    yield batcher
     work.go.set()
-    coalescer.close()
+    batcher.close()
 
 
-def busy_with(coalescer: Coalescer[int, int], work: Doubling, request: int) -> "Future[int]":
+def busy_with(batcher: Batcher[int, int], work: Doubling, request: int) -> "Future[int]":
     """Have the worker begin a batch of one request that it cannot finish yet."""
     work.go.clear()
     work.begun.clear()
-    future = coalescer.submit(request)
+    future = batcher.submit(request)
     assert work.begun.wait(10)
     return future
 
 
-def test_one_request_is_answered_without_waiting_for_company(coalescer: Coalescer[int, int]) -> None:
-    assert coalescer.submit(21).result(10) == 42
+def test_one_request_is_answered_without_waiting_for_company(batcher: Batcher[int, int]) -> None:
+    assert batcher.submit(21).result(10) == 42
 
 
-def test_what_gathers_while_a_batch_is_worked_on_is_the_next_batch(
-    coalescer: Coalescer[int, int], work: Doubling
-) -> None:
-    first = busy_with(coalescer, work, 1)
-    others = [coalescer.submit(number) for number in (2, 3, 4)]
+def test_what_gathers_while_a_batch_is_worked_on_is_the_next_batch(batcher: Batcher[int, int], work: Doubling) -> None:
+    first = busy_with(batcher, work, 1)
+    others = [batcher.submit(number) for number in (2, 3, 4)]
     work.go.set()
 
     assert [future.result(10) for future in (first, *others)] == [2, 4, 6, 8]
     assert work.batches == [[1], [2, 3, 4]]
 
 
-def test_a_batch_is_never_larger_than_allowed(coalescer: Coalescer[int, int], work: Doubling) -> None:
-    busy_with(coalescer, work, 0)
-    futures = [coalescer.submit(number) for number in range(1, 11)]
+def test_a_batch_is_never_larger_than_allowed(batcher: Batcher[int, int], work: Doubling) -> None:
+    busy_with(batcher, work, 0)
+    futures = [batcher.submit(number) for number in range(1, 11)]
     work.go.set()
 
     assert [future.result(10) for future in futures] == [2 * number for number in range(1, 11)]
     assert work.batches == [[0], [1, 2, 3, 4], [5, 6, 7, 8], [9, 10]]
 
 
-def test_the_question_that_began_first_is_served_first(coalescer: Coalescer[int, int], work: Doubling) -> None:
+def test_the_question_that_began_first_is_served_first(batcher: Batcher[int, int], work: Doubling) -> None:
     def submit(request: int, beginning: float) -> "Future[int]":
         began.set(beginning)
-        return coalescer.submit(request)
+        return batcher.submit(request)
 
-    busy_with(coalescer, work, 0)
+    busy_with(batcher, work, 0)
     futures = [
         contextvars.copy_context().run(submit, request, beginning)
         for request, beginning in [(1, 30.0), (2, 10.0), (3, 20.0), (4, 10.0), (5, 40.0)]
@@ -93,23 +91,21 @@ def test_the_question_that_began_first_is_served_first(coalescer: Coalescer[int,
     assert work.batches == [[0], [2, 4, 3, 1], [5]]
 
 
-def test_an_error_reaches_whose_it_is_and_nobody_else_in_its_batch(
-    coalescer: Coalescer[int, int], work: Doubling
-) -> None:
-    first = busy_with(coalescer, work, 1)
-    lucky, unlucky, also_lucky = (coalescer.submit(number) for number in (2, 13, 3))
+def test_an_error_reaches_whose_it_is_and_nobody_else_in_its_batch(batcher: Batcher[int, int], work: Doubling) -> None:
+    first = busy_with(batcher, work, 1)
+    lucky, unlucky, also_lucky = (batcher.submit(number) for number in (2, 13, 3))
     work.go.set()
 
     assert [future.result(10) for future in (first, lucky, also_lucky)] == [2, 4, 6]
     with pytest.raises(ValueError, match="13 cannot be doubled"):
         unlucky.result(10)
-    assert coalescer.submit(4).result(10) == 8
+    assert batcher.submit(4).result(10) == 8
     assert work.batches == [[1], [2, 13, 3], [2], [13], [3], [4]]
 
 
-def test_a_request_called_off_in_time_is_not_worked_on(coalescer: Coalescer[int, int], work: Doubling) -> None:
-    busy_with(coalescer, work, 1)
-    unwanted, wanted = coalescer.submit(2), coalescer.submit(3)
+def test_a_request_called_off_in_time_is_not_worked_on(batcher: Batcher[int, int], work: Doubling) -> None:
+    busy_with(batcher, work, 1)
+    unwanted, wanted = batcher.submit(2), batcher.submit(3)
     assert unwanted.cancel()
     work.go.set()
 
@@ -117,9 +113,9 @@ def test_a_request_called_off_in_time_is_not_worked_on(coalescer: Coalescer[int,
     assert work.batches == [[1], [3]]
 
 
-async def test_asking_does_not_block_the_event_loop(coalescer: Coalescer[int, int], work: Doubling) -> None:
+async def test_asking_does_not_block_the_event_loop(batcher: Batcher[int, int], work: Doubling) -> None:
     work.go.clear()
-    asking = asyncio.gather(coalescer.ask(1), coalescer.ask(2))
+    asking = asyncio.gather(batcher.ask(1), batcher.ask(2))
     await asyncio.sleep(0)
 
     work.go.set()  # only reached because the loop runs on while the worker waits
@@ -128,10 +124,10 @@ async def test_asking_does_not_block_the_event_loop(coalescer: Coalescer[int, in
 
 
 async def test_a_coroutine_called_off_leaves_the_others_their_answers(
-    coalescer: Coalescer[int, int], work: Doubling
+    batcher: Batcher[int, int], work: Doubling
 ) -> None:
-    busy_with(coalescer, work, 0)
-    unwanted, wanted = asyncio.ensure_future(coalescer.ask(1)), asyncio.ensure_future(coalescer.ask(2))
+    busy_with(batcher, work, 0)
+    unwanted, wanted = asyncio.ensure_future(batcher.ask(1)), asyncio.ensure_future(batcher.ask(2))
     await asyncio.sleep(0)
     unwanted.cancel()
     await asyncio.sleep(0)
@@ -141,64 +137,64 @@ async def test_a_coroutine_called_off_leaves_the_others_their_answers(
     assert unwanted.cancelled()
 
 
-def test_many_threads_each_get_their_own_answer(coalescer: Coalescer[int, int], work: Doubling) -> None:
+def test_many_threads_each_get_their_own_answer(batcher: Batcher[int, int], work: Doubling) -> None:
     numbers = range(100, 400)
     with ThreadPoolExecutor(16) as pool:
-        answers = list(pool.map(lambda number: coalescer.submit(number).result(10), numbers))
+        answers = list(pool.map(lambda number: batcher.submit(number).result(10), numbers))
 
     assert answers == [2 * number for number in numbers]
     assert sorted(number for batch in work.batches for number in batch) == list(numbers)
 
 
 def test_any_request_is_answered_also_none() -> None:
-    coalescer: Coalescer[None, str] = Coalescer(lambda requests: ["answered"] * len(requests))
+    batcher: Batcher[None, str] = Batcher(lambda requests: ["answered"] * len(requests))
 
-    assert [coalescer.submit(None).result(10) for _ in range(2)] == ["answered"] * 2
-    coalescer.close()
+    assert [batcher.submit(None).result(10) for _ in range(2)] == ["answered"] * 2
+    batcher.close()
 
 
 def test_closing_finishes_what_waits(work: Doubling) -> None:
-    coalescer = Coalescer(work, largest=2)
-    busy_with(coalescer, work, 1)
-    waiting = [coalescer.submit(number) for number in (2, 3, 4)]
+    batcher = Batcher(work, largest=2)
+    busy_with(batcher, work, 1)
+    waiting = [batcher.submit(number) for number in (2, 3, 4)]
     work.go.set()
 
-    coalescer.close()
+    batcher.close()
 
     assert [future.result(0) for future in waiting] == [4, 6, 8]
 
 
 def test_closing_twice_or_unused_is_fine(work: Doubling) -> None:
     for used in (False, True):
-        coalescer = Coalescer(work)
+        batcher = Batcher(work)
         if used:
-            assert coalescer.submit(1).result(10) == 2
-        coalescer.close()
-        coalescer.close()
+            assert batcher.submit(1).result(10) == 2
+        batcher.close()
+        batcher.close()
 
 
 def test_one_that_was_closed_takes_no_requests_and_starts_no_thread(work: Doubling) -> None:
-    coalescer = Coalescer(work)
-    coalescer.close()
+    batcher = Batcher(work)
+    batcher.close()
     before = threading.active_count()
 
     with pytest.raises(KnowledgeBaseError, match="was closed: open it again"):
-        coalescer.submit(1)
+        batcher.submit(1)
 
     assert threading.active_count() == before
 
 
 def test_closed_while_others_ask_it_ends_and_leaves_nobody_without_an_answer(work: Doubling) -> None:
-    def ask_until_closed(coalescer: Coalescer[int, int]) -> None:
+    def ask_until_closed(batcher: Batcher[int, int]) -> None:
         with pytest.raises(KnowledgeBaseError):
             while True:
-                assert coalescer.submit(1).result(10) == 2
+                assert batcher.submit(1).result(10) == 2
 
     with ThreadPoolExecutor(4) as pool:
         for _ in range(100):
-            coalescer = Coalescer(work)
-            asking = [pool.submit(ask_until_closed, coalescer) for _ in range(4)]
-            coalescer.close()
+            batcher = Batcher(work)
+            asking = [pool.submit(ask_until_closed, batcher) for _ in range(4)]
+            batcher.close()
             for asked in asking:
                 asked.result(10)
 
@@ -206,7 +202,7 @@ def test_closed_while_others_ask_it_ends_and_leaves_nobody_without_an_answer(wor
 LEFT = """
 import threading, time
 from langgraph_rag import workers
-from langgraph_rag.tools.coalescer import Coalescer
+from langgraph_rag.tools.batcher import Batcher
 
 def work(requests):
     begun.set()
@@ -214,9 +210,9 @@ def work(requests):
     print("worked for", requests[0])
     return requests
 
-workers._PATIENCE, begun, coalescer = {patience}, threading.Event(), Coalescer(work, largest=1)
+workers._PATIENCE, begun, batcher = {patience}, threading.Event(), Batcher(work, largest=1)
 for seconds in ({seconds}, 0):
-    coalescer.submit(seconds)
+    batcher.submit(seconds)
 begun.wait()
 """
 

@@ -7,7 +7,7 @@ from itertools import zip_longest
 from langgraph_rag.records import Evidence
 
 
-def by_turns(evidence: Sequence[Evidence]) -> list[str]:
+def round_robin(evidence: Sequence[Evidence]) -> list[str]:
     """Return the passages of evidence, the first of each step, then the second of each, and so on."""
     steps: defaultdict[int, dict[str, None]] = defaultdict(dict)
     for entry in evidence:

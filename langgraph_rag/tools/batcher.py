@@ -37,7 +37,7 @@ class _Waiting(Generic[Request, Result]):
     future: "Future[Result]" = field(compare=False, default_factory=Future)
 
 
-class Coalescer(Generic[Request, Result]):
+class Batcher(Generic[Request, Result]):
     """Answer requests in batches: while one batch is worked on, the next one gathers. Nobody waits for company.
 
     Args:
@@ -63,7 +63,7 @@ class Coalescer(Generic[Request, Result]):
             if self._closed:
                 raise KnowledgeBaseError("the knowledge base was closed: open it again")
             if self._worker is None:
-                self._worker = Worker(self._serve, stop=partial(self._take_no_more, -math.inf), name="coalescer")
+                self._worker = Worker(self._serve, stop=partial(self._take_no_more, -math.inf), name="batcher")
                 self._worker.start()
             self._waiting.put(waiting)
         return waiting.future

@@ -1,0 +1,109 @@
+"""Entries kept in a folder, one line of JSON each, so that a run can be stopped at any moment and taken up again."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from filelock import FileLock, Timeout
+
+from langgraph_rag.errors import RagError
+from langgraph_rag.tasks import gather
+from langgraph_rag.tools.write_lock import LOCK
+
+Item = TypeVar("Item")
+Entry = TypeVar("Entry", bound=Mapping[str, Any])
+
+
+class OutcomesError(RagError):
+    """A folder of outcomes is damaged, cannot be written to, or belongs to another run."""
+
+
+@contextmanager
+def writing(out: Path) -> Iterator[None]:
+    """Report a folder that cannot be written to, such as on a full disk.
+
+    Raises:
+        OutcomesError: in place of the system's error.
+    """
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or error
+        raise OutcomesError(f"expected a folder that can be written to at {out}, got: {reason}") from error
+
+
+@contextmanager
+def alone(out: Path) -> Iterator[None]:
+    """Make a folder where it is missing, and keep other runs out of it: each would undo what another one keeps.
+
+    Raises:
+        OutcomesError: when another run has the folder, or it cannot be written to.
+    """
+    lock = FileLock(out / LOCK, blocking=False, thread_local=False)
+    with writing(out):
+        out.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire()
+        except Timeout as error:
+            raise OutcomesError(
+                f"expected a folder for this run alone, got {out}, where another one is under way: wait for that, or "
+                "give another folder"
+            ) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def keeping(path: Path, entries: Iterable[Mapping[str, Any]]) -> Iterator[Callable[[Mapping[str, Any]], None]]:
+    """Make a file hold what there is so far, a line of JSON each, and open it for adding more, written out at once.
+
+    Raises:
+        OutcomesError: when its folder cannot be written to.
+    """
+    with writing(path.parent):
+        replace_file(path, [json.dumps(entry, ensure_ascii=False) for entry in entries])
+        # Models can reply with half a surrogate pair, which is not UTF-8.
+        file = path.open("a", encoding="utf-8", errors="replace", newline="\n")
+
+    def keep(entry: Mapping[str, Any]) -> None:
+        with writing(path.parent):
+            file.write(json.dumps(entry, ensure_ascii=False) + "\n")
+            file.flush()
+
+    try:
+        yield keep
+    finally:
+        with suppress(OSError):  # already reported by `writing`
+            file.close()
+
+
+async def settle(
+    items: Iterable[Item],
+    work: Callable[[Item], Awaitable[Entry]],
+    gate: asyncio.Semaphore,
+    keep: Callable[[Entry], None],
+    on_result: Callable[[Entry], None] | None,
+) -> list[Entry]:
+    """Do the work of each item, so many at once as the gate lets in; keep what comes of it before telling of it."""
+
+    async def settled(item: Item) -> Entry:
+        async with gate:
+            entry = await work(item)
+        keep(entry)
+        if on_result is not None:
+            on_result(entry)
+        return entry
+
+    return await gather(map(settled, items))
+
+
+def replace_file(path: Path, lines: Iterable[str]) -> None:
+    """Write beside the file, then move: at no moment is it missing or half written."""
+    beside = path.with_name(path.name + ".new")
+    beside.write_text("".join(line + "\n" for line in lines), encoding="utf-8", newline="\n")
+    beside.replace(path)
