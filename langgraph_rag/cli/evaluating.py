@@ -22,11 +22,11 @@ from langgraph_rag.cli.options import (
 from langgraph_rag.context import Context
 from langgraph_rag.errors import MissingExtraError, RagError
 from langgraph_rag.evaluation.judging import Judgement, judge
-from langgraph_rag.evaluation.keeping import OutcomesError
 from langgraph_rag.evaluation.outcomes import Configuration, Outcome
 from langgraph_rag.evaluation.pictures import draw_comparison
 from langgraph_rag.evaluation.questions import Question, load_questions
 from langgraph_rag.evaluation.report import Summary, overview, summarise, write_report
+from langgraph_rag.evaluation.run_folder import OutcomesError
 from langgraph_rag.evaluation.runner import check_folder, evaluate
 from langgraph_rag.methods import create, named
 from langgraph_rag.models import load_model

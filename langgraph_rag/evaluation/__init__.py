@@ -1,10 +1,10 @@
 """Evaluation: ask a graph many questions, score what comes back, and report it."""
 
 from langgraph_rag.evaluation.judging import Judgement, judge
-from langgraph_rag.evaluation.keeping import OutcomesError
 from langgraph_rag.evaluation.outcomes import Configuration, Outcome, read_outcomes
 from langgraph_rag.evaluation.questions import Question, QuestionFileError, load_questions
 from langgraph_rag.evaluation.report import Summary, markdown_table, overview, summarise, write_report
+from langgraph_rag.evaluation.run_folder import OutcomesError
 from langgraph_rag.evaluation.runner import evaluate
 
 __all__ = [

@@ -10,8 +10,8 @@ from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from langgraph_rag.errors import RagError
-from langgraph_rag.evaluation.keeping import alone, keeping, settle
 from langgraph_rag.evaluation.outcomes import Outcome
+from langgraph_rag.evaluation.run_folder import alone, keeping, settle
 from langgraph_rag.llm import ask
 from langgraph_rag.prompts.judging import JUDGE
 from langgraph_rag.tasks import at_most

@@ -8,8 +8,8 @@ from typing import Any, NotRequired
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from langgraph_rag.evaluation.keeping import OutcomesError, replace_file, writing
 from langgraph_rag.evaluation.questions import Question
+from langgraph_rag.evaluation.run_folder import OutcomesError, replace_file, writing
 from langgraph_rag.records import Usage
 
 

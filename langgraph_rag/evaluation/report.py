@@ -10,8 +10,8 @@ import numpy as np
 from typing_extensions import TypedDict
 
 from langgraph_rag.evaluation.judging import Judgement
-from langgraph_rag.evaluation.keeping import writing
 from langgraph_rag.evaluation.outcomes import Outcome
+from langgraph_rag.evaluation.run_folder import writing
 from langgraph_rag.evaluation.runner import RECALL_DEPTHS as _DEPTHS
 from langgraph_rag.records import tokens_spent
 from langgraph_rag.refusals import is_refusal

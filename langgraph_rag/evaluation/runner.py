@@ -12,10 +12,10 @@ from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
 from langgraph_rag.context import Context
-from langgraph_rag.evaluation.keeping import alone, keeping, settle
 from langgraph_rag.evaluation.metrics import all_at, contains, exact_match, f1, normalise_answer, recall_at
 from langgraph_rag.evaluation.outcomes import OUTCOMES, Configuration, Outcome, answered_before, keep_settings
 from langgraph_rag.evaluation.questions import Question
+from langgraph_rag.evaluation.run_folder import alone, keeping, settle
 from langgraph_rag.records import Usage
 from langgraph_rag.refusals import UNANSWERABLE, is_refusal
 from langgraph_rag.tasks import at_most
