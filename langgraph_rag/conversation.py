@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, get_type_hints
 
+from langchain_core.language_models import BaseChatModel
 from langgraph.graph import END, START, StateGraph
 from langgraph.typing import ContextT
 from typing_extensions import TypedDict
@@ -12,6 +13,7 @@ from langgraph_rag.arguments import expect
 from langgraph_rag.machine import Machine
 from langgraph_rag.nodes.node import Node
 from langgraph_rag.nodes.reply import InConversation, Reply
+from langgraph_rag.nodes.restate_question import RestateQuestion
 from langgraph_rag.nodes.take_message import MessagesInput, TakeMessage
 from langgraph_rag.records import Result
 
@@ -20,16 +22,19 @@ class Replied(Result, MessagesInput):
     """What a method returns in a conversation: its result, and the messages with the answer as the last one."""
 
 
-def with_messages(graph: StateGraph[Any, ContextT, Any, Any]) -> StateGraph[Any, ContextT, MessagesInput, Replied]:
+def with_messages(
+    graph: StateGraph[Any, ContextT, Any, Any], llm: BaseChatModel | None = None
+) -> StateGraph[Any, ContextT, MessagesInput, Replied]:
     """Return a method's graph with messages going in and out; compile it as you would the method's own.
 
     The last message of a person is the question. The answer is added as an AI message, whose `additional_kwargs` have
     the evidence, the passages and the usage; it is streamed under the id that it will have. All other keys of the
-    result are there as well. On a thread the earlier turns stay in `messages`, but each question is answered on its
-    own: "Where was she born?" is looked up as it stands.
+    result are there as well.
 
     Args:
         graph: what a `create_*` function returned, not compiled yet.
+        llm: the model that makes a follow-up question, "Where was she born?", one that can be looked up. Without it
+            each question is looked up as it stands, whatever was said before.
 
     Raises:
         TypeError: when it is something else.
@@ -55,7 +60,12 @@ def with_messages(graph: StateGraph[Any, ContextT, Any, Any]) -> StateGraph[Any,
     talking.add_node("reply", Node(Reply()))
 
     talking.add_edge(START, "take_message")
-    _connect(talking, graph, {START: "take_message", END: "reply"})
+    begins, ends = {START: "take_message"}, {END: "reply"}
+    if llm is not None:
+        talking.add_node("restate_question", Node(RestateQuestion(llm)))
+        talking.add_edge("receive_question", "restate_question")
+        begins["receive_question"] = "restate_question"
+    _connect(talking, graph, begins, ends)
     talking.add_edge("reply", END)
     return talking
 
@@ -66,16 +76,19 @@ def _and_messages(schema: type, name: str) -> Any:
 
 
 def _connect(
-    talking: StateGraph[Any, Any, Any, Any], graph: StateGraph[Any, Any, Any, Any], ends: Mapping[str, str]
+    talking: StateGraph[Any, Any, Any, Any],
+    graph: StateGraph[Any, Any, Any, Any],
+    begins: Mapping[str, str],
+    ends: Mapping[str, str],
 ) -> None:
-    """Connect nodes as a graph does, with other ones in place of its beginning and its end."""
+    """Connect nodes as a graph does, with other ones in place of some where edges begin and where they end."""
     for begin, end in graph.edges:
-        talking.add_edge(ends.get(begin, begin), ends.get(end, end))
-    for begins, end in graph.waiting_edges:
-        talking.add_edge(list(begins), ends.get(end, end))
+        talking.add_edge(begins.get(begin, begin), ends.get(end, end))
+    for several, end in graph.waiting_edges:
+        talking.add_edge([begins.get(begin, begin) for begin in several], ends.get(end, end))
     for begin, branches in graph.branches.items():
         for name, branch in branches.items():
             if branch.ends is None:
                 raise ValueError(f"expected edges that name the nodes they choose from, got {name} after {begin}")
             chosen = {choice: ends.get(end, end) for choice, end in branch.ends.items()}
-            talking.add_conditional_edges(ends.get(begin, begin), branch.path, chosen)
+            talking.add_conditional_edges(begins.get(begin, begin), branch.path, chosen)

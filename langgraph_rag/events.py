@@ -49,6 +49,16 @@ class QuestionReceived(_Event):
     """The question as it will be answered."""
 
 
+class QuestionRestated(_Event):
+    """A follow-up question of a conversation was put so that it can be understood alone (`with_messages`)."""
+
+    node: Literal["restate_question"]
+    asked: str
+    """The question as it was asked."""
+    question: str
+    """The question as it will be answered; the same where nothing was left open."""
+
+
 class PassagesRetrieved(_Titled):
     """Passages were retrieved for a query."""
 
@@ -462,6 +472,7 @@ class AnsweredFromTrajectories(_Answered):
 
 Event = Annotated[
     QuestionReceived
+    | QuestionRestated
     | PassagesRetrieved
     | PassagesRead
     | Concluded

@@ -23,6 +23,10 @@ def narrate_cost(usage: Usage) -> str:
     return f"{counted(usage['calls'], 'model call')}, {tokens}, {usage['seconds']:.2f} s{stopped}"
 
 
+def _restate_question(event: Event) -> str:
+    return f"Understood as: {event['question']}" if event["question"] != event["asked"] else ""
+
+
 def _retrieve(event: Event) -> str:
     more = f" and {len(event['titles']) - _LISTED} more" if len(event["titles"]) > _LISTED else ""
     return f"Step {event['step']}: {event['query']}\n  found     {_listed(event['titles'])}{more}"
@@ -117,6 +121,7 @@ def _listed(titles: Sequence[str]) -> str:
 _TELL: Mapping[str, Callable[[Event], str]] = {
     "retrieve": _retrieve,
     "retrieve_for_entity": _retrieve,
+    "restate_question": _restate_question,
     "decompose": _decompose,
     "extract_evidence": _extract_evidence,
     "calibrate": _calibrate,

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from fakes import WritingModel
+from langchain_core.messages import HumanMessage
 from langgraph.graph import START, StateGraph
 
 from langgraph_rag import Context, create_cirag, create_native_rag, create_par_rag, load_model
@@ -29,6 +30,7 @@ from langgraph_rag.records import Evidence, Record
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 QUESTION = "Who was born first, Orla Vint or Ines Barrow?"
+ASKED = {"question": QUESTION}
 
 
 def piece(triple: list[str], step: int = 1, sentence: str = "A sentence.", title: str = "Title") -> Evidence:
@@ -181,7 +183,7 @@ def test_the_sentence_is_marked_in_its_passage() -> None:
 
 # --- a question ------------------------------------------------------------------------------------------------------
 async def test_steps_come_before_the_result(kb: KnowledgeBase) -> None:
-    course = await happenings(Asking(create_cirag(load_model("offline"), kb), Context(max_steps=2)).ask(QUESTION))
+    course = await happenings(Asking(create_cirag(load_model("offline"), kb), ASKED, Context(max_steps=2)).ask())
 
     assert isinstance(course[0], Told)
     assert isinstance(course[-1], Answered)
@@ -190,9 +192,9 @@ async def test_steps_come_before_the_result(kb: KnowledgeBase) -> None:
 
 
 async def test_a_plan_waits_and_goes_on_as_edited(kb: KnowledgeBase) -> None:
-    question = Asking(create_par_rag(load_model("offline"), kb, approve_plan=True), Context())
+    question = Asking(create_par_rag(load_model("offline"), kb, approve_plan=True), ASKED, Context())
 
-    course = await happenings(question.ask(QUESTION))
+    course = await happenings(question.ask())
     assert isinstance(course[-1], Planned)
     plan = [{**course[-1].plan[0], "question": "Where was Orla Vint born?"}]
     rest = await happenings(question.resume(plan))  # type: ignore[arg-type]
@@ -202,9 +204,9 @@ async def test_a_plan_waits_and_goes_on_as_edited(kb: KnowledgeBase) -> None:
 
 
 async def test_a_plan_that_cannot_be_used_waits_again_with_what_is_wrong(kb: KnowledgeBase) -> None:
-    question = Asking(create_par_rag(load_model("offline"), kb, approve_plan=True), Context(max_steps=2))
+    question = Asking(create_par_rag(load_model("offline"), kb, approve_plan=True), ASKED, Context(max_steps=2))
 
-    first = (await happenings(question.ask(QUESTION)))[-1]
+    first = (await happenings(question.ask()))[-1]
     assert isinstance(first, Planned)
     again = (await happenings(question.resume(first.plan[:1] * 3)))[-1]
     empty = (await happenings(question.resume([])))[-1]
@@ -222,7 +224,8 @@ async def test_what_a_model_replies_is_kept_in_the_file_given(kb: KnowledgeBase,
     from langgraph_rag.chat.settings import Choice
 
     shared = Shared(kb, "cirag", "offline", tmp_path / "replies.db")
-    course = await happenings(shared.asking(Choice("cirag", "offline", False, Context())).ask(QUESTION))
+    choice = Choice("cirag", "offline", False, Context())
+    course = await happenings(shared.asking(choice, [HumanMessage(QUESTION)]).ask())
 
     assert isinstance(course[-1], Answered)
     with closing(sqlite3.connect(tmp_path / "replies.db")) as kept:
@@ -246,14 +249,14 @@ async def test_a_model_is_loaded_once_before_the_page_is_served(
     shared = page.Shared(kb, "cirag", "offline", tmp_path / "replies.db")
     assert loaded == ["offline"]
 
-    shared.asking(Choice("cirag", "offline", False, Context()))
+    shared.asking(Choice("cirag", "offline", False, Context()), [])
     assert loaded == ["offline"]
 
 
 async def test_an_answer_that_begins_anew_has_nothing_of_the_one_before(kb: KnowledgeBase) -> None:
     model = WritingModel.of(['{"thought": "", "answer": "Pellworth, an', '{"thought": "", "answer": "Skellby"}'])
 
-    course = await happenings(Asking(create_native_rag(model, kb), Context()).ask(QUESTION))
+    course = await happenings(Asking(create_native_rag(model, kb), ASKED, Context()).ask())
 
     written = [happening.text for happening in course if isinstance(happening, Written)]
     assert written[-1] == "Skellby"
@@ -263,7 +266,7 @@ async def test_an_answer_that_begins_anew_has_nothing_of_the_one_before(kb: Know
 
 async def test_an_empty_knowledge_base_is_an_error(empty_kb: KnowledgeBase) -> None:
     with pytest.raises(EmptyKnowledgeBaseError):
-        await happenings(Asking(create_cirag(load_model("offline"), empty_kb), Context()).ask(QUESTION))
+        await happenings(Asking(create_cirag(load_model("offline"), empty_kb), ASKED, Context()).ask())
 
 
 @dataclass
@@ -278,7 +281,7 @@ async def test_checkpoints_of_a_question_are_read_strictly() -> None:
     graph.add_node("keep", lambda _: {"kept": Pebble()})
     graph.add_edge(START, "keep")
 
-    course = await happenings(Asking(graph, Context()).ask(QUESTION))
+    course = await happenings(Asking(graph, ASKED, Context()).ask())
 
     assert isinstance(course[-1], Answered)
     assert course[-1].result == {"kept": asdict(Pebble())}

@@ -318,6 +318,17 @@ def test_half_an_answer_is_not_shown_as_one(browser: Browser, sample_folder: Pat
         assert tab.page.locator(".question").all_inner_texts() == [QUESTION, QUESTION]
 
 
+def test_a_question_may_lean_on_the_one_before(tab: Tab) -> None:
+    tab.ask("Who directed Nine Tides?")
+    assert tab.answer() == "Ilse Tarrant"
+
+    tab.ask("And whom did she marry?")
+
+    assert tab.answer(1) == "Corwen Ashlade"
+    steps = tab.page.locator(".turn").nth(1).locator(".steps")
+    expect(steps).to_contain_text("Understood as: Whom did Ilse Tarrant marry?")
+
+
 def test_a_reader_who_scrolled_up_is_left_there_and_keeps_the_focus(tab: Tab) -> None:
     for place in range(2):
         tab.ask(QUESTION)

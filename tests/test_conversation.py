@@ -1,15 +1,18 @@
 """With messages in and out: what chat user interfaces need of a graph."""
 
+import json
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, assert_type, get_type_hints
 
 import pytest
+from fakes import ScriptedModel
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, RetryPolicy
+from running import values
 from typing_extensions import TypedDict
 
 from langgraph_rag import (
@@ -27,6 +30,7 @@ from langgraph_rag.methods import METHODS, create, named
 from langgraph_rag.nodes.node import Choice, Node
 from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
 from langgraph_rag.offline.model import OfflineModel
+from langgraph_rag.prompts.conversation import RESTATE_QUESTION, Utterance
 
 SCHOOL = "Did Nessa Palliver and Sunniva Lockhaven go to the same school?"
 LATER = "Who died later, Ilse Tarrant or Tobin Grell?"
@@ -219,3 +223,98 @@ def test_its_schemas_are_those_of_a_chat(sample_kb: KnowledgeBase) -> None:
     assert set(graph.get_input_jsonschema()["properties"]) == {"messages"}
     assert {"messages", "answer", "evidence"} <= set(graph.get_output_jsonschema()["properties"])
     assert "top_k" in graph.get_context_jsonschema()["properties"]
+
+
+# --- follow-up questions ---------------------------------------------------------------------------------------------
+FIRST = "In which town was the engineer who designed the Sarl Viaduct born?"
+
+
+def a_conversation(*texts: str) -> dict[str, Any]:
+    return {"messages": [(HumanMessage, AIMessage)[place % 2](text) for place, text in enumerate(texts)]}
+
+
+def test_a_follow_up_is_answered_as_the_question_that_it_means(kb: KnowledgeBase) -> None:
+    model = ScriptedModel.of(['{"question": "Where was Orla Vint born?"}', '{"thought": "", "answer": "Skellby"}'])
+    graph: Any = with_messages(create_native_rag(model, kb), model).compile()
+    asked = a_conversation("Who painted Out of the Harbour?", "Orla Vint", "And where was she born?")
+
+    events = []
+    for mode, chunk in graph.stream(asked, stream_mode=["custom", "values"]):
+        if mode == "custom":
+            events.append(chunk)
+        else:
+            result = chunk
+
+    conversation = values(model, "restate_question")[0]["conversation"]
+    assert [entry["speaker"] for entry in conversation] == ["Person", "Assistant"]
+    assert values(model, "answer_from_passages")[0]["question"] == "Where was Orla Vint born?"
+    assert [message.text for message in result["messages"][-2:]] == ["And where was she born?", "Skellby"]
+    assert result["usage"]["calls"] == 2
+    assert next(event for event in events if event["node"] == "retrieve")["query"] == "Where was Orla Vint born?"
+    restated = next(event for event in events if event["node"] == "restate_question")
+    assert (restated["asked"], restated["question"]) == ("And where was she born?", "Where was Orla Vint born?")
+
+
+def test_a_first_question_costs_no_call_of_its_own(kb: KnowledgeBase) -> None:
+    model = ScriptedModel.of(['{"thought": "", "answer": "Skellby"}'])
+
+    graph: Any = with_messages(create_native_rag(model, kb), model).compile()
+    result = graph.invoke(a_conversation("Where is it?"))
+
+    assert result["usage"]["calls"] == 1
+
+
+@pytest.mark.parametrize("reply", ['{"question": ""}', '{"question": "  "}'])
+def test_a_follow_up_that_is_not_restated_is_asked_as_it_stands(kb: KnowledgeBase, reply: str) -> None:
+    model = ScriptedModel.of([reply, '{"thought": "", "answer": "Skellby"}'])
+
+    graph: Any = with_messages(create_native_rag(model, kb), model).compile()
+    graph.invoke(a_conversation("Who?", "Orla Vint", "Where was she born?"))
+
+    assert values(model, "answer_from_passages")[0]["question"] == "Where was she born?"
+
+
+def test_a_spent_budget_leaves_the_follow_up_as_it_stands(kb: KnowledgeBase) -> None:
+    model = ScriptedModel.of(['{"thought": "", "answer": "Skellby"}'])
+    graph: Any = with_messages(create_native_rag(model, kb), model).compile()
+
+    result = graph.invoke(a_conversation("Who?", "Orla Vint", "Where?"), context=Context(max_model_calls=1))
+
+    assert (result["answer"], result["usage"]["stopped_by"]) == ("Skellby", "max_model_calls")
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_answers_a_follow_up(name: str, sample_kb: KnowledgeBase) -> None:
+    llm = OfflineModel()
+    graph: Any = with_messages(create(name, llm, sample_kb), llm).compile(checkpointer=saver())
+
+    graph.invoke(a_conversation("Who directed Nine Tides?"), THREAD)
+    result = graph.invoke(a_conversation("And whom did she marry?"), THREAD)
+
+    assert (graph.get_state(THREAD).values["question"], result["answer"]) == (
+        "Whom did Ilse Tarrant marry?",
+        "Corwen Ashlade",
+    )
+
+
+@pytest.mark.parametrize(
+    ("turns", "question", "restated"),
+    [
+        (["Who built Ost Mill?", "Ada Renk"], "And where was she born?", "Where was Ada Renk born?"),
+        (["Who built Ost Mill?", "Ada Renk"], "When was it built?", "When was Ost Mill built?"),
+        (["Who built Ost Mill?", "Ada Renk"], "Who was her mother?", "Who was Ada Renk's mother?"),
+        (["When was Ada Renk born?", "1901"], "Who taught her?", "Who taught Ada Renk?"),
+        (["Where is Ost Mill?", "Hale"], "Which river flows past it?", "Which river flows past Hale?"),
+        (["Where was the wife of Karl Senn born?", "Hale"], "When did she die?", "When did she die?"),
+        (["Who built Ost Mill?", "unknown"], "Where was he born?", "Where was he born?"),
+        (["Who built Ost Mill?", "Ada Renk"], "Did Karl Senn know his wife?", "Did Karl Senn know his wife?"),
+        (["Who built Ost Mill?", "Ada Renk"], "Who built Hale Bridge?", "Who built Hale Bridge?"),
+    ],
+)
+def test_the_offline_model_puts_names_for_pronouns(turns: list[str], question: str, restated: str) -> None:
+    speakers = ["Person", "Assistant"]
+    conversation = [Utterance(speaker=speaker, text=text) for speaker, text in zip(speakers, turns, strict=True)]
+
+    reply = OfflineModel().invoke(RESTATE_QUESTION.render(conversation=conversation, question=question))
+
+    assert json.loads(reply.text) == {"question": restated}

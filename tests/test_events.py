@@ -13,7 +13,7 @@ from langgraph.types import Command
 from pages import DOCS, check_part, table
 from pydantic import ValidationError
 
-from langgraph_rag import KnowledgeBase, ModelExtractor, create_cirag, create_par_rag
+from langgraph_rag import KnowledgeBase, ModelExtractor, create_cirag, create_par_rag, with_messages
 from langgraph_rag.events import Event, check_event, event_schema
 from langgraph_rag.methods import METHODS, create, named
 from langgraph_rag.narration import narrate, narrate_cost
@@ -69,6 +69,7 @@ def test_every_kind_is_that_of_a_node(sample_kb: KnowledgeBase) -> None:
     graphs = [create(name, OfflineModel(), sample_kb) for name in named("ablations")]
     graphs.append(create_cirag(OfflineModel(), sample_kb, triples="online"))
     graphs.append(create_par_rag(OfflineModel(), sample_kb, approve_plan=True))
+    graphs.append(with_messages(create_par_rag(OfflineModel(), sample_kb), OfflineModel()))
 
     assert set(KINDS) <= {node for graph in graphs for node in graph.nodes}
 

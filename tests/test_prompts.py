@@ -15,7 +15,7 @@ import pytest
 import langgraph_rag.prompts
 from langgraph_rag.llm import read_reply
 from langgraph_rag.nodes.citations import uncited
-from langgraph_rag.prompts import answering, cirag, dualrag, ircot, judging, kirag, mgranrag, par_rag
+from langgraph_rag.prompts import answering, cirag, conversation, dualrag, ircot, judging, kirag, mgranrag, par_rag
 from langgraph_rag.prompts.answering import TitledText
 from langgraph_rag.prompts.cirag import HistoryStep
 from langgraph_rag.prompts.dualrag import OutlineEntry
@@ -77,6 +77,13 @@ CASES: list[tuple[Prompt[Any], dict[str, Any]]] = [
             "history": HISTORY,
             "query": "Who was the husband of Ilse Tarrant?",
             "facts": [BORN, MARRIED],
+        },
+    ),
+    (
+        conversation.RESTATE_QUESTION,
+        {
+            "conversation": [{"speaker": "Person", "text": QUESTION}, {"speaker": "Assistant", "text": "Corwen {1}"}],
+            "question": "And where was he born?",
         },
     ),
     (answering.ANSWER_FROM_TRIPLES, {"question": QUESTION, "triples": [DIRECTED, MARRIED]}),

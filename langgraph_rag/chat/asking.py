@@ -1,6 +1,6 @@
 """Ask one question: its steps, the answer's text, its plan and its result, as they come."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,14 +49,14 @@ Happening = Told | Written | Planned | Answered
 class Asking:
     """One question on its way through a graph, kept in memory between a plan and its approval."""
 
-    def __init__(self, graph: Any, context: Context) -> None:
+    def __init__(self, graph: Any, given: Mapping[str, Any], context: Context) -> None:
         checkpoints = InMemorySaver(serde=strict_serializer())
-        self._graph, self._context = graph.compile(checkpointer=checkpoints), context
+        self._graph, self._given, self._context = graph.compile(checkpointer=checkpoints), given, context
         self._thread: RunnableConfig = {"configurable": {"thread_id": "question"}}
 
-    def ask(self, question: str) -> AsyncIterator[Happening]:
+    def ask(self) -> AsyncIterator[Happening]:
         """Run until the answer, or until a plan waits for approval."""
-        return self._stream({"question": question})
+        return self._stream(self._given)
 
     def resume(self, plan: list[PlanStep]) -> AsyncIterator[Happening]:
         """Go on with the plan as it was approved or edited, until the answer or until it has to be edited again."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AnyMessage, HumanMessage
 from nicegui import Event, background_tasks, events, ui
 
 from langgraph_rag.background import made_once
@@ -14,6 +15,7 @@ from langgraph_rag.chat import uploading
 from langgraph_rag.chat.asking import Asking
 from langgraph_rag.chat.settings import Choice, SettingsForm
 from langgraph_rag.chat.turn import Turn, described
+from langgraph_rag.conversation import with_messages
 from langgraph_rag.errors import RagError
 from langgraph_rag.methods import METHODS
 from langgraph_rag.models import load_model
@@ -59,11 +61,12 @@ class Shared:
         for name in (self.model, *self.models):  # what cannot be used is told here, not in the page
             _model(name, self.cache)
 
-    def asking(self, choice: Choice) -> Asking:
-        """Make ready to ask one question as chosen."""
+    def asking(self, choice: Choice, conversation: Sequence[AnyMessage]) -> Asking:
+        """Make ready to ask the question that a conversation ends with, as chosen."""
         options = {"approve_plan": True} if choice.approve_plan else {}
-        graph = METHODS[choice.method].create(_model(choice.model, self.cache), self.kb, **options)
-        return Asking(graph, choice.context)
+        llm = _model(choice.model, self.cache)
+        graph = with_messages(METHODS[choice.method].create(llm, self.kb, **options), llm)
+        return Asking(graph, {"messages": conversation}, choice.context)
 
 
 class ChatPage:
@@ -72,6 +75,7 @@ class ChatPage:
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
         self._turn: Turn | None = None
+        self._said: list[AnyMessage] = []
         self._counting = asyncio.Lock()
 
     def build(self) -> None:
@@ -231,7 +235,7 @@ class ChatPage:
             self._turn.say("Documents are still being added: the answer knows those that are there by now.", "note")
         self._halt.visible = True
         self._send.disable()
-        background_tasks.create(self._answer(self._turn, choice), name="answer")
+        background_tasks.create(self._answer(self._turn, choice, HumanMessage(question)), name="answer")
         return True
 
     def _checked(self, question: str) -> Choice:
@@ -241,8 +245,9 @@ class ChatPage:
             raise RagError("The question is empty: write one first.")
         return self._settings.choice()
 
-    async def _answer(self, turn: Turn, choice: Choice) -> None:
-        await turn.run(lambda: self._shared.asking(choice))
+    async def _answer(self, turn: Turn, choice: Choice, question: HumanMessage) -> None:
+        await turn.run(lambda: self._shared.asking(choice, [*self._said, question]))
+        self._said = turn.conversation or self._said
         self._turn, self._box.error = None, None
         self._halt.visible = False
         self._send.enable()

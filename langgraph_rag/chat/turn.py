@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from html import escape
 from typing import Any
 
+from langchain_core.messages import AnyMessage
 from nicegui import ui
 
 from langgraph_rag.chat.answer import AnswerView, answered
@@ -22,12 +23,14 @@ _log = logging.getLogger(__name__)
 class Turn:
     """A question and what became of it, drawn where the caller's `with` stands.
 
-    `by` says which method and model answer it; `again` asks it once more.
+    `by` says which method and model answer it; `again` asks it once more. When it is
+    answered, `conversation` has all that was said.
     """
 
     def __init__(self, question: str, kb: KnowledgeBase, by: str, again: Callable[[], Any]) -> None:
         self._question, self._again = question, again
         self._task: asyncio.Task[None] | None = None
+        self.conversation: list[AnyMessage] = []
         with ui.element("section").classes("turn running") as self._place:
             ui.html(escape(question), sanitize=False, tag="h2").classes("question")
             with ui.expansion(value=True).classes("steps").props("dense") as self._steps:
@@ -82,7 +85,7 @@ class Turn:
 
     async def _run(self, prepare: Callable[[], Asking]) -> None:
         asking = await asyncio.to_thread(prepare)
-        planned = await self._show(asking.ask(self._question))
+        planned = await self._show(asking.ask())
         edited: list[PlanStep] = []
         while planned is not None:
             edited = await self._approved(edited or planned.plan, planned.problem)
@@ -118,6 +121,7 @@ class Turn:
     def _show_result(self, result: dict[str, Any]) -> None:
         self._steps.value = False
         self._answer.finish(result)
+        self.conversation = result["messages"]
         self._end(f"Answer: {answered(result)} ({counted(len(result['evidence']), 'fact')})")
         self._settle("start")
 

@@ -6,6 +6,7 @@ from typing import Any
 from langgraph_rag.matching import normalise
 from langgraph_rag.offline import Values, dualrag, kirag, mgranrag, par_rag
 from langgraph_rag.offline.answer import conclude
+from langgraph_rag.offline.conversation import restate_question
 from langgraph_rag.offline.pages import Pages, pages_of, spelled_out
 from langgraph_rag.offline.search import integrate
 from langgraph_rag.tools.rule_triples import extract_triples
@@ -75,5 +76,6 @@ SKILLS: dict[str, Callable[[Values], Mapping[str, Any]]] = {
     "review": par_rag.review,
     "refine": par_rag.refine,
     "answer_from_trajectories": par_rag.answer_from_trajectories,
+    "restate_question": restate_question,
     "judge": _judge,
 }

@@ -1,0 +1,47 @@
+"""Make a question that leans on the conversation before it one that can be looked up."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+
+from langgraph_rag.llm import ask
+from langgraph_rag.nodes.node import emit
+from langgraph_rag.nodes.receive_question import QuestionInput
+from langgraph_rag.nodes.take_message import MessagesInput, last_question
+from langgraph_rag.prompts.conversation import RESTATE_QUESTION, Utterance
+
+_LOOKED_BACK = 6  # utterances, three turns
+
+
+class RestateQuestionInput(MessagesInput, QuestionInput):
+    """What the node reads."""
+
+
+@dataclass(frozen=True)
+class RestateQuestion:
+    """Ask for the question as it would be put by somebody who has said nothing before; a first one stays as it is."""
+
+    llm: BaseChatModel
+
+    async def __call__(self, state: RestateQuestionInput) -> dict[str, Any]:
+        """Return the question, as the first query, too."""
+        conversation = _said_before(state["messages"])[-_LOOKED_BACK:]
+        if not conversation:
+            return {}
+        reply = await ask(self.llm, RESTATE_QUESTION, conversation=conversation, question=state["question"])
+        question = reply.question or state["question"]
+        emit("restate_question", asked=state["question"], question=question)
+        return {"question": question, "query": question}
+
+
+def _said_before(messages: list[AnyMessage]) -> list[Utterance]:
+    said = []
+    for message in messages:
+        if message is last_question(messages):
+            break
+        if isinstance(message, HumanMessage | AIMessage) and message.text:
+            speaker = "Person" if isinstance(message, HumanMessage) else "Assistant"
+            said.append(Utterance(speaker=speaker, text=message.text))
+    return said

@@ -1,0 +1,54 @@
+"""Put names in place of the pronouns of a question that leans on the conversation before it."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+from langgraph_rag.offline import Values
+from langgraph_rag.offline.descriptions import descriptions
+from langgraph_rag.offline.paths import is_name
+from langgraph_rag.offline.question import analyse
+from langgraph_rag.prompts.conversation import Utterance
+from langgraph_rag.refusals import is_refusal
+from langgraph_rag.tools.stop_words import stop_words
+
+_JOINED = re.compile(r"^(?:and|but|so|then)\b[, ]*", re.IGNORECASE)
+_PRONOUN = re.compile(r"\b(?:(?P<person>s?he|him|his|her)|its?|they|them|their)\b(?=\W*(?P<next>\w*))", re.IGNORECASE)
+_OWNING = {"his", "her", "its", "their"}
+_PERSON = {"person", "which of two"}  # kinds of questions that a person may answer
+
+
+def restate_question(values: Values) -> dict[str, Any]:
+    """Return the question with the name that was last spoken of; unchanged where it has one, or none is meant."""
+    question = _JOINED.sub("", values["question"])
+    question = question[:1].upper() + question[1:]
+    pronoun = _PRONOUN.search(question)
+    meant = _meant(values["conversation"], person=bool(pronoun and pronoun["person"])) if pronoun else ""
+    if not pronoun or not meant or analyse(question).names:
+        return {"question": values["question"]}
+    return {"question": _PRONOUN.sub(lambda found: _named(found, meant), question)}
+
+
+def _meant(conversation: Sequence[Utterance], *, person: bool) -> str:
+    """Return the last answer that a pronoun can stand for, or else the name that a plain question was about."""
+    for asked, answer in reversed(list(_turns(conversation))):
+        question = analyse(asked)
+        of_person = question.wants in _PERSON
+        if person == of_person and is_name(answer) and not is_refusal(answer):
+            return answer
+        if not (person and of_person) and len(question.names) == 1 and not descriptions(asked):
+            return question.names[0]
+    return ""
+
+
+def _turns(conversation: Sequence[Utterance]) -> Iterator[tuple[str, str]]:
+    for said, replied in pairwise(conversation):
+        if (said["speaker"], replied["speaker"]) == ("Person", "Assistant"):
+            yield said["text"], replied["text"]
+
+
+def _named(pronoun: re.Match[str], name: str) -> str:
+    word = pronoun[0].lower()
+    owning = word in _OWNING and (word != "her" or pronoun["next"].lower() not in {"", *stop_words()})
+    return f"{name}'s" if owning else name

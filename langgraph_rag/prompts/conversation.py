@@ -1,0 +1,64 @@
+"""The prompt that makes a question of a conversation one that can be understood alone."""
+
+from typing_extensions import TypedDict
+
+from langgraph_rag.prompts.prompt import Prompt, PromptReply, last_half
+
+
+class Utterance(TypedDict):
+    """What the person or the assistant said."""
+
+    speaker: str
+    text: str
+
+
+class Restated(PromptReply):
+    """The question as it is looked up; empty where it was not asked for."""
+
+    question: str
+    unasked = {"question": ""}
+
+
+def utterance_lines(conversation: list[Utterance]) -> str:
+    """Show who said what, one to a line."""
+    return "\n".join(f"{utterance['speaker']}: {utterance['text']}" for utterance in conversation)
+
+
+RESTATE_QUESTION = Prompt(
+    name="restate_question",
+    instructions="""\
+You get a conversation and the question that comes next. The question will be looked up in documents by somebody who \
+does not see the conversation. Write it so that it can be understood alone. Reply with JSON only, as in the examples.
+- Put what is meant in place of words such as "she", "there" or "that film", and complete what is left out.
+- Take from the conversation, answers included, what the question leaves open, and nothing else: add no conditions, drop \
+none, do not answer it. Leave out thanks and whatever else asks nothing.
+- A question that can be understood alone stays as it is, word for word. Keep the language of the question.
+
+Example
+Person: Who designed Mill Bridge?
+Assistant: Ada Moss
+
+Next question: And where was she born?
+Reply: {"question": "Where was Ada Moss born?"}
+
+Example
+Person: When was Mill Bridge opened?
+Assistant: 1871
+Person: Who designed it?
+Assistant: Ada Moss
+
+Next question: What about Hale Bridge?
+Reply: {"question": "Who designed Hale Bridge?"}
+
+Example
+Person: Who designed Mill Bridge?
+Assistant: Ada Moss
+
+Next question: Which river flows through Bergen?
+Reply: {"question": "Which river flows through Bergen?"}""",
+    request="{conversation}\n\nNext question: {question}",
+    reply=Restated,
+    shortens="conversation",
+    shorter=last_half,
+    show={"conversation": utterance_lines},
+)
