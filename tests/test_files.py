@@ -141,3 +141,10 @@ def test_text_without_spaces_between_words_is_split_too(tmp_path: Path, sentence
 
     assert max(lengths) <= 600  # 400 characters, and the numbers between them
     assert min(lengths[:-1]) > 300
+
+
+def test_text_with_words_parted_by_zero_width_spaces_is_split_between_words(tmp_path: Path) -> None:
+    parts = [text for _, text in passages_of(tmp_path, "សៀមរាប\u200b" * 200)]
+
+    assert len(parts) > 1
+    assert {word for part in parts for word in part.split("\u200b")} <= {"សៀមរាប", ""}

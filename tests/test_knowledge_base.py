@@ -314,6 +314,24 @@ def test_texts_are_kept_as_they_are_seen(empty_kb: KnowledgeBase) -> None:
     assert [p["id"] for p in empty_kb.search("दिन", by="bm25")] == ["din"]
 
 
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("ខ្ញុំ\u200bរស់នៅ\u200bសៀមរាប។", "សៀមរាប"),
+        ("ကျွန်တော်\u200bမန္တလေး\u200bမှာ", "မန္တလေး"),
+        ("ទីក្រុង\u200bOrsby", "orsby"),
+        ("The vil\u200blage of Orsby.", "village"),
+        ("The village of Orsby.", "vil\u200bla\u00adge"),
+    ],
+)
+def test_a_zero_width_space_parts_words_only_where_no_space_does(
+    empty_kb: KnowledgeBase, text: str, query: str
+) -> None:
+    empty_kb.add([{"id": "one", "text": text}, {"id": "other", "text": "Herons wait."}], progress=False)
+
+    assert [passage["id"] for passage in empty_kb.search(query, by="bm25")] == ["one"]
+
+
 def test_bm25_finds_nothing_where_no_word_is_shared(kb: KnowledgeBase) -> None:
     assert kb.search("quantum chromodynamics", by="bm25") == []
 

@@ -28,23 +28,26 @@ AnyDocument = Document | Mapping[str, object]
 PassagesById = dict[str, tuple[Passage, str]]
 """Passages that were made before, with the places of their documents."""
 
-_UNSEEN = dict.fromkeys(map(ord, "\u00ad\u200b\ufeff"))
-"""Soft hyphen, zero-width space, byte order mark: they cut words in two, above all in what was a PDF file."""
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
 """A character of Thai, Lao, Burmese, Khmer, Japanese or Chinese, in which no space parts words."""
+_UNSEEN = re.compile(rf"[\u00ad\ufeff]|(?<!{_UNSPACED.pattern})\u200b(?!{_UNSPACED.pattern})")
+"""Soft hyphen, byte order mark, zero-width space: they cut words in two, above all in what was a PDF file.
+
+But beside these characters a zero-width space does what spaces do elsewhere.
+"""
 
 
 def _half_words(text: str) -> int:
     """Count half words: where no space parts words, each character is one."""
-    spaced, unspaced = _UNSPACED.subn(" ", text)
+    spaced, unspaced = _UNSPACED.subn(" ", text.replace("\u200b", " "))
     return 2 * len(spaced.split()) + unspaced
 
 
 _splitter = RecursiveCharacterTextSplitter(
     chunk_size=2 * WORDS_PER_PASSAGE, chunk_overlap=0, length_function=_half_words,
-    separators=["\n\n", "\n", ". ", "。", " ", ""], keep_separator="end",
+    separators=["\n\n", "\n", ". ", "。", " ", "\u200b", ""], keep_separator="end",
 )  # fmt: skip
 
 
@@ -80,6 +83,11 @@ def to_passages(documents: Iterable[AnyDocument], known: PassagesById | None = N
     return list(passages.values())
 
 
+def cleaned(text: str) -> str:
+    """Return a text with accents and letters as one character, where there is one, and without what is not seen."""
+    return unicodedata.normalize("NFC", _UNSEEN.sub("", text)).strip()
+
+
 def long_passages(passages: Sequence[Passage]) -> list[str]:
     """Return the ids of the passages that are much longer than a document would have been split at."""
     return [passage["id"] for passage in passages if _half_words(passage["text"]) > 2 * LONG]
@@ -100,7 +108,7 @@ def _fields(document: AnyDocument, number: int) -> Mapping[str, object]:
 
 def _passages(fields: Mapping[str, object], place: str) -> Iterable[Passage]:
     text, title, source = (_string(fields, name, place) for name in ("text", "title", "source"))
-    text, title = _clean(text), _clean(title)
+    text, title = cleaned(text), cleaned(title)
     if not text:
         raise DocumentError(f"{place} ({fields.get('id') or title or source or 'no id'}): it has no text")
     id_ = _id(fields, place)
@@ -150,11 +158,6 @@ def _id(fields: Mapping[str, object], place: str) -> str:
     if isinstance(id_, bool) or not isinstance(id_, str | Number | UUID) or not str(id_).strip() or id_ != id_:  # NaN
         raise DocumentError(f"{place}: id must be text or a number, got {id_!r:.80}")
     return str(id_)
-
-
-def _clean(text: str) -> str:
-    """Write accents and letters as one character, where there is one, and leave out what is not seen."""
-    return unicodedata.normalize("NFC", text.translate(_UNSEEN)).strip()
 
 
 def _string(fields: Mapping[str, object], name: str, place: str) -> str:

@@ -31,7 +31,7 @@ from langgraph_rag.naming import expect_name, first_few
 from langgraph_rag.records import FoundPassage, Passage, Record, ScoredPassage, Triple, passage_of
 from langgraph_rag.tools.batcher import Batcher
 from langgraph_rag.tools.derived_graphs import DerivedGraphs
-from langgraph_rag.tools.documents import LONG, AnyDocument, long_passages, to_passages
+from langgraph_rag.tools.documents import LONG, AnyDocument, cleaned, long_passages, to_passages
 from langgraph_rag.tools.embeddings import last_embedder, name_of
 from langgraph_rag.tools.entity_graph import EntityGraph
 from langgraph_rag.tools.extraction import ReadBefore, TripleExtractor, last_extractor
@@ -401,7 +401,7 @@ class KnowledgeBase:
         _check_query(query)
         expect_count(k, "k")
         self._check_open()
-        found = await self._searcher.search(query, k, by, self.extractor.version)
+        found = await self._searcher.search(cleaned(query), k, by, self.extractor.version)
         if not found:
             await self.acheck_filled()
         return found
