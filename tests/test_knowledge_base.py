@@ -100,7 +100,7 @@ def test_a_passage_without_triples_is_named_by_its_title_else_by_its_id(
 class Trained(TextPipeline):
     """Stands in for a trained text pipeline: finds one phrase in every text."""
 
-    def _phrases(self, doc: object) -> list[str]:
+    def _phrases(self, sentences: Sequence[str], doc: object) -> list[str]:
         return ["a noun chunk"]
 
 

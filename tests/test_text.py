@@ -68,6 +68,29 @@ def rules() -> TextPipeline:
             "See Fig. 3 (Renk et al. 2020), approx. 3.5 mg, ca. 5 by Mme. Brun.",
             ["See Fig. 3 (Renk et al. 2020), approx. 3.5 mg, ca. 5 by Mme. Brun."],
         ),
+        (
+            'Pim sailed.[4] Orla slept.[5][a] It ended in "Low Tide."[12] "No," she said.[b]',
+            ["Pim sailed.[4]", "Orla slept.[5][a]", 'It ended in "Low Tide."[12]', '"No," she said.[b]'],
+        ),
+        ("It takes x.[0] and y.[1] too.", ["It takes x.[0] and y.[1] too."]),
+        ("It works.[1]\n  ```\n  x. Y\n  ```\nOst.[2]\n- Kell", ["It works.[1]", "``` x. Y ```", "Ost.[2]", "- Kell"]),
+        (
+            "It was built under Karl V. The mill fell. Lena H. Brack and A. B. Dole met J. A. Holm.",
+            ["It was built under Karl V.", "The mill fell.", "Lena H. Brack and A. B. Dole met J. A. Holm."],
+        ),
+        (
+            "K. He sold it to Otto Vint Jr. His firm, Vint Inc. (Ost), fell.",
+            ["K. He sold it to Otto Vint Jr.", "His firm, Vint Inc. (Ost), fell."],
+        ),
+        (
+            "She said No. Pim slept. See No. 7 and No. VI.",
+            ["She said No.", "Pim slept.", "See No. 7 and No. VI."],
+        ),
+        ("(It fell under Karl V. The mill, too.) It rained.", ["(It fell under Karl V. The mill, too.)", "It rained."]),
+        (
+            f"Ost {'!' * 40} It rained. Mills {'.' * 40} 12 Boats {'.' * 40} 13\n\n{'=' * 40} End",
+            [f"Ost {'!' * 40}", "It rained.", f"Mills {'.' * 40} 12 Boats {'.' * 40} 13", f"{'=' * 40} End"],
+        ),
         (" \n ", []),
     ],
 )
@@ -87,6 +110,10 @@ ODD = [
     "St. ",
     "```\n",
     "10:33 ",
+    ".[1]",
+    "No. ",
+    "V. The ",
+    "=" * 40,
 ]
 
 
@@ -97,6 +124,29 @@ def test_sentences_are_a_text_cut_up(rules: TextPipeline, seed: int) -> None:
 
     assert "".join("".join(rules.sentences(text)).split()) == "".join(text.split())
     assert all(sentence in " ".join(text.split()) for sentence in rules.sentences(text))
+
+
+def test_no_text_is_given_to_spacy_with_a_long_row_of_marks(
+    rules: TextPipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[str] = []
+    nlp = rules.nlp
+
+    class Listening:
+        def __call__(self, text: str) -> Doc:
+            given.append(text)
+            doc: Doc = nlp(text)
+            return doc
+
+        def pipe(self, texts: Sequence[str]) -> Iterator[Doc]:
+            return map(self, texts)
+
+    pipeline, text = TextPipeline("rules", Listening()), f"Ost{'=' * 9000} fell. {'=-_' * 3000}\n\n{'*' * 9000} Kell."
+    pipeline.sentences(text)
+    list(pipeline.analyse([text]))
+
+    assert [len(seen) for seen in given] == [len(text)] * 2
+    assert all(len(word) < 50 for seen in given for word in seen.split())
 
 
 def test_a_name_on_two_lines_is_one_phrase(rules: TextPipeline) -> None:
@@ -166,7 +216,7 @@ def test_a_trained_pipeline_gives_noun_chunks_and_entities_each_once() -> None:
 
 
 def test_rules_do_not_look_at_the_parse() -> None:
-    (analysis,) = TextPipeline("rules", ParsedByHand()).analyse(["..."])
+    (analysis,) = TextPipeline("rules", ParsedByHand()).analyse(["The old ferry linked Orsby in 1911. It sank."])
 
     assert analysis["phrases"] == ["Orsby", "1911"]
 

@@ -31,40 +31,49 @@ class TextPipeline:
 
     def analyse(self, texts: Sequence[str]) -> Iterator[Analysis]:
         """Yield the analysis of each text, in order."""
-        for doc in self.nlp.pipe(texts):
-            yield Analysis(sentences=_sentences(doc), phrases=self._phrases(doc))
+        for text, doc in zip(texts, self.nlp.pipe(map(_without_rules, texts)), strict=True):
+            sentences = _sentences(text, doc)
+            yield Analysis(sentences=sentences, phrases=self._phrases(sentences, doc))
 
     def sentences(self, text: str) -> list[str]:
         """Return the sentences of one text."""
-        return _sentences(self.nlp(text))
+        return _sentences(text, self.nlp(_without_rules(text)))
 
-    def _phrases(self, doc: Any) -> list[str]:
+    def _phrases(self, sentences: Sequence[str], doc: Any) -> list[str]:
         if self.name == RULES:
-            found = [span.text for sentence in _sentences(doc) for span in spot(sentence)]
+            found = [span.text for sentence in sentences for span in spot(sentence)]
         else:
             found = [chunk.text for chunk in doc.noun_chunks] + [entity.text for entity in doc.ents]
         return list(dict.fromkeys(filter(None, map(_on_one_line, found))))
 
 
-def _sentences(doc: Any) -> list[str]:
+def _without_rules(text: str) -> str:
+    """Put blanks for all but the last marks of a long row: spaCy's tokenizer takes the square of its length."""
+    return _RULE.sub(lambda rule: " " * len(rule[0]), text)
+
+
+def _sentences(text: str, doc: Any) -> list[str]:
     """End sentences also with their paragraph, item, row or message, as headings do that have no full stop.
 
     What a rule splits too early within one of these is joined: before a small letter, after an abbreviation, within
     brackets. A block of code is one sentence. Each stands in the text as it is returned, but for its line breaks.
     """
-    text, sentences = doc.text, list[tuple[int, int]]()
+    sentences: list[tuple[int, int]] = []
     code = [(block.start, block.end) for block in blocks_of_code(text)]
     openings = {opening.end(): opening.start() for opening in _OPENING.finditer(text)}
     starts = {*chain(*code), *(end.end() for end in _PARAGRAPH_END.finditer(text))}
-    ends = (end.end() for end in _END_BEFORE_NO_SPACE.finditer(text))
+    endings = [ending.span() for ending in _END.finditer(text)]
+    ends = {end for _, end in endings}
     edges = {0, *starts, *ends, *(openings.get(span.start_char, span.start_char) for span in doc.sents), len(text)}
-    for start, end in pairwise(sorted(edge for edge in edges if not _within(edge, code))):
+    inside = {edge for edge in edges if _within(edge, code) or _within(edge, endings)}
+    for start, end in pairwise(sorted(edges - inside)):
         if not text[start:end].strip():
             continue
+        abbreviation = _NEVER_LAST if start in ends else _ABBREVIATION
         if (
             sentences
             and start not in starts
-            and (_goes_on(text, start, end) or _unfinished(text[slice(*sentences[-1])]))
+            and (_goes_on(text, start, end) or _unfinished(text[slice(*sentences[-1])], abbreviation))
         ):
             sentences[-1] = (sentences[-1][0], end)
         else:
@@ -72,9 +81,9 @@ def _sentences(doc: Any) -> list[str]:
     return [_on_one_line(text[start:end]) for start, end in sentences]
 
 
-def _within(position: int, blocks: Sequence[tuple[int, int]]) -> bool:
-    before = bisect_left(blocks, (position, 0)) - 1
-    return before >= 0 and position < blocks[before][1]
+def _within(position: int, stretches: Sequence[tuple[int, int]]) -> bool:
+    before = bisect_left(stretches, (position, 0)) - 1
+    return before >= 0 and position < stretches[before][1]
 
 
 def _on_one_line(text: str) -> str:
@@ -87,9 +96,9 @@ def _goes_on(text: str, start: int, end: int) -> bool:
     return (first is not None and first[1].islower()) or _ASIDE.match(text, start) is not None
 
 
-def _unfinished(sentence: str) -> bool:
+def _unfinished(sentence: str, abbreviation: re.Pattern[str]) -> bool:
     sentence = sentence.strip()
-    return _ABBREVIATION.search(sentence[-_LONGEST_ENDING:]) is not None or any(
+    return abbreviation.search(sentence[-_LONGEST_ENDING:]) is not None or any(
         sentence.count(opening) > sentence.count(closing) for opening, closing in ("()", "（）", "「」", "『』")
     )
 
@@ -97,14 +106,25 @@ def _unfinished(sentence: str) -> bool:
 _LABEL = r"\[[^]\n]{0,20}\d:\d\d[^]\n]{0,10}\]|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|(?:\d[\d./:, –-]*)?[^\W\d_a-z][\w-]*: "
 """What a message or a header begins with: `[10:33]`, `2024-05-01 10:33`, `10:33 Ada: `, `Subject: `."""
 _PARAGRAPH_END = re.compile(rf"\n\s*\n\s*|\n\s*(?=(?:[-*+•|#]|\d{{1,3}}[.)])\s|>|{_LABEL})")
-_END_BEFORE_NO_SPACE = re.compile("[。！？｡]++[”’]*+(?![」』）])")
+_BEGINS = (
+    "I|He|She|It|We|They|His|Her|Its|Their|An?|The|This|That|These|In|On|At|After|Before|During|From|When|While|However"
+)
+_END = re.compile(
+    r"[。！？｡]++[”’]*+(?![」』）])"
+    r"|[.!?][\"”’)]*(?:\[\w{1,3}\])+(?=\s)"  # marks of footnotes
+    rf"|(?<=\w\.)\s+(?=(?:{_BEGINS})\s)"  # "World War I. He", unlike "J. R. Holm"
+    r"|(?<=\bNo\.)\s+(?=[^\W\d_a-z][a-z])"  # "No. She", unlike "No. 5"
+)
+_MARK = r"(?:[^\w\s]|_)"
+_RULE = re.compile(rf"{_MARK}{{32,}}(?={_MARK}{{3}})")  # which draws a line or leads to a page number
 _OPENING = re.compile(r"(?<=\s)(?!'')(?:[^\w\s]+(?=\w)|«\s+)")  # quotes and brackets that belong to what comes next
 _FIRST = re.compile(r"[\W_]*(\w?)")
 _ASIDE = re.compile(r"\s*\([^()]*[^.!?()]\)")  # "Lunt Inc. (1950) was", unlike "(It was mixed in Ost.)"
-_ABBREVIATION = re.compile(
-    r"(?:^|[\s(])(?:[^\W\d_]|Jr|Sr|St|Dr|Prof|Mr|Mrs|Ms|Mme|Mlle|Lt|Sgt|Maj|Gen|Col|Capt|Gov|Sen|Rev|Hon|Mt|No|Figs?|Eq"
-    r"|Vol|pp|vs|ca|cf|approx|et al|e\.g|i\.e|c|b|d)\.$|^\d{1,3}[.)]$"
+_NEVER_LAST = re.compile(
+    r"(?:^|[\s(])(?:[a-z]|St|Dr|Prof|Mr|Mrs|Ms|Mme|Mlle|Lt|Sgt|Maj|Gen|Col|Capt|Gov|Sen|Rev|Hon|Mt|Figs?|Eq"
+    r"|Vol|pp|vs|ca|cf|approx|e\.g|i\.e)\.$|^(?:\d{1,3}[.)]|[^\W\d_]\.)$"
 )
+_ABBREVIATION = re.compile(rf"(?:^|[\s(])(?:[^\W\d_]|Jr|Sr|No|et al)\.$|{_NEVER_LAST.pattern}")
 _LONGEST_ENDING = 8  # characters, more than an abbreviation with what is around it
 
 
