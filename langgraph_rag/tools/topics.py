@@ -2,8 +2,10 @@
 
 import re
 
+from langgraph_rag.matching import WORD
 from langgraph_rag.tools.code import is_code
 from langgraph_rag.tools.spans import Span, spot
+from langgraph_rag.tools.stop_words import stop_words
 
 _LONGEST_HEADING = 12  # words
 _OPENING = 300  # characters in which a name that opens a text ends
@@ -13,6 +15,8 @@ _DEFINED = re.compile(r"(?:\s*\([^()]*\))*,?\s+(?:is|was|are|were)\s+(?:an?|the|
 _SUBJECT = re.compile(rf"(?:[Tt]he\s+|[Aa]n?\s+)?(?P<subject>[^.;:()\n]{{2,80}}?){_DEFINED.pattern}")
 _APPOSED = re.compile(r",\s*(?=[a-z])")  # "Kell Halden, known as ..."
 _GOES_ON = re.compile(r",?\s+[a-z]|\s*\(")  # as a sentence does, unlike "Present: ..."
+_LABEL_OR_ITEM = re.compile(r"\s*(?:(?:[-*+•]|1[.)])\s|[^\W\d_a-z][\w -]{0,30}:(?:\s|$))")
+_ENGLISH = 1 / 6  # of the words of a text in English, at least, are stop words
 _NO_SUBJECT = re.compile(
     r"(?:in|on|at|by|from|with|for|as|since|during|after|before|when|while|although|because|if)\b"
     r"|.*\b(?:he|she|it|they|we|this|these|there|that|which|who|his|her|its|their)\b",
@@ -34,10 +38,26 @@ def opening_of(text: str) -> str:
         return ""
     first, *others = text.strip().splitlines() or [""]
     first = first.strip()
-    alone = others and (first.startswith("#") or not others[0].strip())
-    if alone and not first.endswith((".", "!", "?", ":")) and len(first.split()) <= _LONGEST_HEADING:
+    if (
+        others
+        and _stands_alone(first, others[0])
+        and not first.endswith((".", "!", "?", ":"))
+        and len(first.split()) <= _LONGEST_HEADING
+    ):
         return first.strip("#*_ ")
-    return _defined(first) or _acting(first[:_OPENING])
+    acting = _acting(first[:_OPENING])
+    return _defined(first) or (acting if " " in acting or _is_english(text[:_OPENING]) else "")
+
+
+def _stands_alone(line: str, below: str) -> bool:
+    if line.startswith("#") or not below.strip():
+        return True
+    return _LABEL_OR_ITEM.match(below) is not None and not _LABEL_OR_ITEM.match(line)
+
+
+def _is_english(text: str) -> bool:
+    words = WORD.findall(text.lower())
+    return sum(len(word) > 1 and word in stop_words() for word in words) >= _ENGLISH * len(words)
 
 
 def opening_name(sentence: str) -> Span | None:
