@@ -20,6 +20,7 @@ from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.records import Record
 from langgraph_rag.tools.documents import AnyDocument, to_passages
 from langgraph_rag.tools.extraction import RuleExtractor
+from langgraph_rag.tools.files import read_documents
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 ISLE = {"id": "isle", "title": "Kell", "text": "Kell is an island in Norland.", "source": "isles.pdf"}
@@ -67,6 +68,39 @@ def test_what_is_no_field_of_a_passage_is_its_metadata(document: AnyDocument, me
 )
 def test_what_json_cannot_express_is_kept_as_text_and_no_number_as_nothing(value: Any, as_json: Any) -> None:
     assert kept({"text": "Kell.", "value": value}) == {"value": as_json}
+
+
+BOMB = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9) if n else 'x'}]\n" for n in range(12))
+
+
+@pytest.mark.parametrize(
+    ("front_matter", "metadata"),
+    [
+        (
+            "---\ntitle: Isles\nauthor: Orla Vint\ndate: 2019-06-30\ntags: [sea, 7]\nby: {name: Orla}\nid: 4\n---",
+            {"author": "Orla Vint", "date": "2019-06-30", "tags": ["sea", 7], "by": {"name": "Orla"}, "id": 4},
+        ),
+        (
+            '+++\ntitle = "Isles"\nurl = "https://a.b/c"\nday = 2019-06-30\n+++',
+            {"url": "https://a.b/c", "day": "2019-06-30"},
+        ),
+        ("---\nmetadata: {page: 3}\nsource: x\ntext: y\n---", {"metadata": {"page": 3}, "source": "x", "text": "y"}),
+        ("---\ntitle: Isles\n---", None),
+        (f"---\n{BOMB}author: Orla\n---", {"author": "Orla"}),
+        ("", None),
+    ],
+)
+def test_the_front_matter_of_a_markdown_file_is_metadata_of_all_its_passages(
+    tmp_path: Path, front_matter: str, metadata: Any
+) -> None:
+    file = tmp_path / "isles.md"
+    file.write_text(f"{front_matter}\n# Kell\n\nAn isle.\n\n## Port\n\nIt is small.", encoding="utf-8")
+
+    passages = to_passages(read_documents([file]))
+
+    assert [passage.get("metadata") for passage in passages] == [metadata] * 2
+    assert {passage.get("source") for passage in passages} == {str(file)}
+    assert to_passages(passages) == passages
 
 
 # --- where it comes back ---------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ _LISTED = 20  # problems told at once
 
 
 def read_documents(sources: Iterable[Path]) -> list[dict[str, object]]:
-    """Read files, and folders with all that lies in them, as dicts with `text`, `source` and maybe `id` and `title`.
+    """Read files, and folders with all that lies in them, as documents: dicts that `KnowledgeBase.add` takes.
 
     A Markdown file is a document for each of its sections, titled by the section's heading with the file's title in
     parentheses. What names no title is titled by what it opens with or, failing that, by the file's name.
@@ -158,16 +158,19 @@ def _documents(file: Path, names: Mapping[str, str]) -> list[dict[str, object]]:
     kind = file.suffix.lower()
     if kind in _JSON_LINES:
         return _json_lines(text, file, names)
-    texts = _sections(text, file) if kind in _MARKDOWN else [(opening_of(text) or file.stem, text)]
-    return [{"title": title, "text": part, "source": str(file), PLACE: str(file)} for title, part in texts]
+    found = _sections(text, file) if kind in _MARKDOWN else [{"title": opening_of(text) or file.stem, "text": text}]
+    return [{**document, "source": str(file), PLACE: str(file)} for document in found]
 
 
-def _sections(text: str, file: Path) -> list[tuple[str, str]]:
-    """Return the sections of a Markdown text with their titles."""
-    title, sections = read_markdown(text)
+def _sections(text: str, file: Path) -> list[dict[str, object]]:
+    """Return the sections of a Markdown text with their titles, and with what its front matter says of all."""
+    title, sections, fields = read_markdown(text)
     opening = "" if sections[0].headings else opening_of(sections[0].text)
     title = title or opening or file.stem
-    return [(section_title(title, section.headings), section.text) for section in sections]
+    return [
+        {"title": section_title(title, section.headings), "text": section.text, "metadata": fields}
+        for section in sections
+    ]
 
 
 def _json_lines(text: str, file: Path, names: Mapping[str, str]) -> list[dict[str, object]]:

@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html.parser import HTMLParser
 from typing import NamedTuple
 
@@ -44,8 +44,8 @@ class Section(NamedTuple):
     text: str
 
 
-def read_markdown(markdown: str) -> tuple[str, list[Section]]:
-    """Return the title of a Markdown text, empty where it has none, and its sections.
+def read_markdown(markdown: str) -> tuple[str, list[Section], dict[str, object]]:
+    """Return the title of a Markdown text, empty where it has none, its sections, and what else its front matter says.
 
     The title is that of its front matter, else the heading that opens it or the one of the highest level, if there is
     no other of its level; the headings of sections leave it out. A section without text of its own is none, but where
@@ -54,9 +54,9 @@ def read_markdown(markdown: str) -> tuple[str, list[Section]]:
     fields, end = _front_matter(markdown)
     body = markdown[end:] if markdown[end:].strip() else markdown
     blocks = SyntaxTreeNode(_parser.parse(body)).children
-    title = str(fields.get("title") or _heading_that_titles(blocks))
+    title = str(fields.pop("title", None) or _heading_that_titles(blocks))
     sections = [Section(headings, text) for headings, text in _sections(blocks, title) if text]
-    return title, sections or [Section((), "\n".join(map(_text, blocks)) or markdown)]
+    return title, sections or [Section((), "\n".join(map(_text, blocks)) or markdown)], fields
 
 
 def section_title(title: str, headings: Sequence[str]) -> str:
@@ -67,14 +67,22 @@ def section_title(title: str, headings: Sequence[str]) -> str:
     return f"{headings[-1]} ({', '.join(parts)})" if parts else headings[-1]
 
 
-def _front_matter(text: str) -> tuple[Mapping[str, object], int]:
+def _front_matter(text: str) -> tuple[dict[str, object], int]:
     """Return the fields before a text and where they end; what only stands between two rules is text."""
     found = _FRONT_MATTER.match(text)
     try:
-        fields = (yaml.safe_load if found[1] == "---" else tomllib.loads)(found[2]) if found else None
+        fields = (_yaml if found[1] == "---" else tomllib.loads)(found[2]) if found else None
     except (yaml.YAMLError, ValueError, RecursionError):  # a day that no month has, or lists in lists without end
         fields = None
     return (fields, found.end()) if found and isinstance(fields, dict) else ({}, 0)
+
+
+def _yaml(text: str) -> object:
+    """Read YAML; where it has aliases, which can stand for more than memory holds, only its strings."""
+    fields = yaml.safe_load(text)
+    if isinstance(fields, dict) and any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)):
+        return {name: value for name, value in fields.items() if isinstance(value, str)}
+    return fields
 
 
 def _heading_that_titles(blocks: Sequence[SyntaxTreeNode]) -> str:
