@@ -104,8 +104,8 @@ def test_files_and_folders_of_every_kind_are_indexed_and_the_second_time_nothing
     first = run("index", docs, single, "--kb", tmp_path / "kb")
     second = run("index", docs, single, "--kb", tmp_path / "kb")
 
-    assert first.stdout.startswith("6 passages added, 0 were there already.\n")
-    assert second.stdout.startswith("0 passages added, 6 were there already.\n")
+    assert first.stdout.startswith("6 passages added, 0 there already.\n")
+    assert second.stdout.startswith("0 passages added, 6 there already.\n")
     with KnowledgeBase.open(tmp_path / "kb") as kb:
         stored = {passage["title"]: passage for passage in kb.passages([p["id"] for p in kb.search("Norland", 9)])}
     assert set(stored) == {"Orla Vint", "The Salt Road", "Pellworth", "Herons", "Skellby", "list"}
@@ -117,7 +117,7 @@ def test_a_folder_of_programs_is_read_where_it_is_named_itself(tmp_path: Path) -
 
     done = run("index", tmp_path / "node_modules", "--kb", tmp_path / "kb")
 
-    assert done.stdout.startswith("1 passages added")
+    assert done.stdout.startswith("1 passage added")
 
 
 def test_files_of_other_kinds_are_told_but_not_those_of_the_knowledge_base(
@@ -129,8 +129,11 @@ def test_files_of_other_kinds_are_told_but_not_those_of_the_knowledge_base(
     run("index", ".", "--kb", "kb")
 
     said = run("index", tmp_path, "--kb", "kb").stderr
-    assert "4 files of other kinds were left out (.csv, no ending, .jpg).\n" in said
-    assert "left out" not in run("index", "heron.txt", "--kb", "kb").stderr
+    assert (
+        "Left out: 4 files of other kinds (.csv, no ending, .jpg); read others, such as PDF and HTML, with a LangChain"
+        in said
+    )
+    assert "Left out" not in run("index", "heron.txt", "--kb", "kb").stderr
 
 
 def test_bad_files_are_left_out_with_a_warning_each_where_asked_to(tmp_path: Path) -> None:
@@ -138,7 +141,7 @@ def test_bad_files_are_left_out_with_a_warning_each_where_asked_to(tmp_path: Pat
 
     done = run("index", docs, "--kb", tmp_path / "kb", "--skip-bad")
 
-    assert done.stdout.startswith("1 passages added")
+    assert done.stdout.startswith("1 passage added")
     assert f"warning: left out {docs}/a.md: the file is empty\n" in done.stderr
     assert f"warning: left out {docs}/b.txt: expected UTF-8 text, got byte 0xe5 at 2" in done.stderr
     assert f"warning: left out {docs}/c.jsonl, line 1: expected " in done.stderr
@@ -197,11 +200,8 @@ def test_linked_folders_are_told_and_read_where_they_are_named(tmp_path: Path) -
     docs = write(tmp_path / "docs", {"a.txt": "Orsby is a town."})
     (docs / "more").symlink_to(write(tmp_path / "elsewhere", {"b.txt": "Kell is an isle."}))
 
-    assert (
-        f"1 linked folders were left out ({docs}/more): name those"
-        in run("index", docs, "--kb", tmp_path / "kb").stderr
-    )
-    assert run("index", docs / "more", "--kb", tmp_path / "kb").stdout.startswith("1 passages added")
+    assert f"Left out: 1 linked folder ({docs}/more); name those" in run("index", docs, "--kb", tmp_path / "kb").stderr
+    assert run("index", docs / "more", "--kb", tmp_path / "kb").stdout.startswith("1 passage added")
 
 
 def test_where_every_file_is_bad_nothing_is_indexed(
@@ -336,11 +336,11 @@ def test_index_tells_what_earlier_versions_left_and_update_removes_it(noted: Pat
     write(noted, {"docs/gull.md": "# Gull\n\nGulls nest in Norland."})
 
     plain = run("index", "docs", "--kb", "notes")
-    assert plain.stdout.startswith("1 passages added, 3 were there already.\n")
-    assert "warning: 1 passages of earlier versions remain: --update removes them." in plain.stderr
+    assert plain.stdout.startswith("1 passage added, 3 there already.\n")
+    assert "warning: 1 passage of earlier versions still there: --update removes such." in plain.stderr
 
     updated = run("index", "docs", "--kb", "notes", "--update")
-    assert updated.stdout.startswith("0 passages added, 4 were there already, 1 of earlier versions removed.\npath")
+    assert updated.stdout.startswith("0 passages added, 4 there already, 1 of earlier versions removed.\npath")
     assert "earlier versions" not in run("index", "docs", "--kb", "notes").stderr
     assert titles() == ["Gull", "Herons", "Kell", "Ost", "Tern"]
 
@@ -353,7 +353,7 @@ def test_an_id_with_another_text_is_refused_with_what_to_do_and_replaced_by_an_u
     assert "on the command line `index --update`" in refuse(monkeypatch, capsys, "index", "docs", "--kb", "notes")
 
     updated = run("index", "docs/isles.jsonl", "--kb", "notes", "--update")
-    assert updated.stdout.startswith("1 passages added, 0 were there already, 2 of earlier versions removed.\n")
+    assert updated.stdout.startswith("1 passage added, 0 there already, 2 of earlier versions removed.\n")
     assert titles() == ["Gull", "Herons", "Kell", "Tern"]
 
 
@@ -370,7 +370,7 @@ def test_an_update_of_a_folder_removes_the_files_gone_from_it_and_from_nowhere_e
         assert "is gone" not in run("index", unnamed, "--kb", "notes", "--update").stdout
     updated = run("index", "docs", "--kb", "notes", "--update").stdout
 
-    assert "docs/tern.md is gone: 1 passages removed.\n" in updated
+    assert "docs/tern.md is gone: 1 passage removed.\n" in updated
     assert "docs/gull.md is gone: 0 passages removed.\n" in updated
     assert updated.count("is gone") == 2
     assert titles() == [
@@ -378,6 +378,18 @@ def test_an_update_of_a_folder_removes_the_files_gone_from_it_and_from_nowhere_e
         "uploaded.md",
     ]  # fmt: skip
     assert "is gone" not in run("index", "docs", "--kb", "notes", "--update").stdout
+
+
+def test_index_tells_of_files_gone_from_a_folder_that_has_a_name(noted: Path) -> None:
+    assert "gone" not in run("index", "docs", "--kb", "notes").stderr
+    (noted / "docs/gull.md").unlink()
+    (noted / "docs/tern.md").unlink()
+
+    told = "warning: 2 files gone (docs/gull.md, docs/tern.md): --update removes what came from there.\n"
+    assert told in run("index", "docs", "--kb", "notes").stderr
+    for other in ("more", "docs/isles.jsonl", "."):
+        assert "gone" not in run("index", other, "--kb", "notes").stderr
+    assert titles().count("Gull") == 1
 
 
 def test_an_update_of_a_folder_that_was_emptied_removes_what_came_from_it(
@@ -392,7 +404,7 @@ def test_an_update_of_a_folder_that_was_emptied_removes_what_came_from_it(
         ["more", "--kb", "no", "--update"],
     ):
         assert "expected a folder with files" in refuse(monkeypatch, capsys, "index", *arguments)
-    assert "more/heron.txt is gone: 1 passages removed.\n" in run("index", "more", "--kb", "notes", "--update").stdout
+    assert "more/heron.txt is gone: 1 passage removed.\n" in run("index", "more", "--kb", "notes", "--update").stdout
     assert titles() == ["Gull", "Kell", "Ost", "Tern"]
 
 
@@ -406,14 +418,14 @@ def test_an_update_does_not_take_an_id_from_a_source_that_still_has_it(
 
     write(noted, {"docs/isles.jsonl": lines([{"id": "ost", "text": "Ost is a rock."}])})
     moved = run("index", "docs", "--kb", "notes", "--update")
-    assert moved.stdout.startswith("1 passages added, 3 were there already, 1 of earlier versions removed.\n")
+    assert moved.stdout.startswith("1 passage added, 3 there already, 1 of earlier versions removed.\n")
 
     write(noted, {"docs/rocks.jsonl": lines([{"id": "kell", "text": "Kell is a cape."}])})
     (noted / "docs/rocks.jsonl").rename(noted / "docs/capes.jsonl")
     renamed = run("index", "docs", "--kb", "notes", "--update")
-    assert renamed.stdout.startswith("1 passages added, 3 were there already, 1 of earlier versions removed.\n")
+    assert renamed.stdout.startswith("1 passage added, 3 there already, 1 of earlier versions removed.\n")
     again = run("index", noted / "docs/capes.jsonl", "--kb", "notes", "--update")
-    assert again.stdout.startswith("0 passages added, 1 were there already")
+    assert again.stdout.startswith("0 passages added, 1 there already")
     assert titles() == ["Gull", "Herons", "Kell", "Ost", "Tern"]
 
 
@@ -424,7 +436,7 @@ def test_an_index_of_the_same_files_by_another_path_says_that_nothing_is_removed
 
     said = run("index", noted / "docs", "--kb", "notes", "--update").stderr
 
-    assert "warning: 3 of these files are known by another path, too (such as docs/gull.md), and " in said
+    assert "warning: 3 files known by another path, too (such as docs/gull.md), and " in said
     assert titles().count("Gull") == 2
     for again in ("docs", "./docs", "more", "docs/gull.md"):
         assert "by another path" not in run("index", again, "--kb", "more_notes").stderr
@@ -440,7 +452,7 @@ def test_passages_are_deleted_by_source_and_id(noted: Path) -> None:
 def test_what_is_not_there_is_told_and_the_rest_deleted(noted: Path) -> None:
     deleted = run("delete", "--kb", "notes", "--source", "gull.md", "--id", "kell", "--id", "nobody")
 
-    assert deleted.stdout == "1 passages deleted.\n"
+    assert deleted.stdout == "1 passage deleted.\n"
     assert "warning: there is no passage of source 'gull.md' (did you mean 'docs/gull.md'?)." in deleted.stderr
     assert "warning: there is no passage of id 'nobody'." in deleted.stderr
 
@@ -491,7 +503,7 @@ def test_the_embedder_can_be_chosen_and_is_needed_again_for_what_embeds(
 
     assert "1968" in run("ask", "When was The Salt Road made?", "--kb", kb, "--embeddings", "small").output
     assert "small" in run("info", "--kb", kb).output
-    assert "1 passages deleted" in run("delete", "--kb", kb, "--id", "vint").output
+    assert "1 passage deleted" in run("delete", "--kb", kb, "--id", "vint").output
     capsys.readouterr()
     refused = refuse(monkeypatch, capsys, "ask", "When was The Salt Road made?", "--kb", kb)
     assert "made with embedder 'small': to search it or add to it, open it with the same embedder (`emb" in refused
@@ -571,8 +583,8 @@ def test_info_lists_the_sources_with_their_numbers_of_passages(noted: Path) -> N
 
     listed = run("info", "--kb", "notes", "--sources").stdout.splitlines()[-5:]
 
-    assert listed[0] == "     1 passages from no source"
-    assert listed[1:3] == ["     1 passages from docs/gull.md", "     2 passages from docs/isles.jsonl"]
+    assert listed[0] == "       1 passage from no source"
+    assert listed[1:3] == ["       1 passage from docs/gull.md", "      2 passages from docs/isles.jsonl"]
     assert "passages from" not in run("info", "--kb", "notes").stdout
 
 
@@ -972,13 +984,16 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
             "a.pdf: expected a file ending in",
             ".jsonl",
             ".md",
-            "read others, such as PDF, with a LangChain document loader",
+            "read others, such as PDF and HTML, with a LangChain document loader",
         ],
     ),
     "a folder with nothing to read": (
         {"a.pdf": "%PDF"},
         "docs",
-        ["docs: expected a folder with files ending in", "found none; read others, such as PDF, with a LangChain"],
+        [
+            "docs: expected a folder with files ending in",
+            "found none; read others, such as PDF and HTML, with a LangChain",
+        ],
     ),
     "one id with two texts": (
         {

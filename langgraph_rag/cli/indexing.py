@@ -13,12 +13,13 @@ from langgraph_rag.cli.options import Cache, EmbeddingsName, KbFolder, embedder,
 from langgraph_rag.cli.properties import show_properties
 from langgraph_rag.errors import DocumentError, DuplicateIdError, KnowledgeBaseError
 from langgraph_rag.models import load_model
-from langgraph_rag.naming import first_few
+from langgraph_rag.naming import counted, first_few
 from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.records import Passage, Record
 from langgraph_rag.tools.documents import to_passages
 from langgraph_rag.tools.extraction import ReadBefore, RuleExtractor, TripleExtractor
 from langgraph_rag.tools.files import (
+    OTHERS,
     READABLE,
     empty_folders,
     left_out,
@@ -89,13 +90,13 @@ def index(
                 f"the triples in {kb} were read by {base.extractor.version}: name that model with --model, or give "
                 f"`--model {RuleExtractor.NAME}` to have all passages read by rules"
             )
-        added = _update(base, documents, sources) if update else _add(base, documents)
+        added = _update(base, documents, sources) if update else _add(base, documents, sources)
         _tell_known_otherwise(base, sources)
         if embed_triples:
             base.embed_triples()
         if added["failed"]:
             typer.echo(
-                f"warning: {added['failed']} passages could not be read: run index again to have them read.", err=True
+                f"warning: {counted(added['failed'], 'passage')} could not be read: index again to try again.", err=True
             )
         _show_info(base.info())
 
@@ -119,7 +120,7 @@ def delete(
         raise typer.BadParameter("expected what to delete: --source SOURCE or --id ID")
     with KnowledgeBase.open(kb, embedder(embeddings), create=False) as base:
         _check_known(base, sources or [], ids or [])
-        typer.echo(f"{base.delete(ids or [], sources=sources or [])} passages deleted.")
+        typer.echo(f"{counted(base.delete(ids or [], sources=sources or []), 'passage')} deleted.")
 
 
 def info(
@@ -142,7 +143,7 @@ def info(
         _show_info(base.info())
         for source, number in numbers.items():
             if number:
-                typer.echo(f"{number:>6} passages from {source or 'no source'}")
+                typer.echo(f"{counted(number, 'passage'):>16} from {source or 'no source'}")
         for passage in passages:
             typer.echo("\t".join(passage.values()))
 
@@ -171,17 +172,22 @@ def _tell_left_out(given: Iterable[Path], kb: Path) -> None:
     others = [file for file in others if not file.resolve().is_relative_to(kb.resolve())]
     kinds = [kind for kind, _ in Counter(file.suffix.lower() or "no ending" for file in others).most_common()]
     if others:
-        typer.echo(f"{len(others)} files of other kinds were left out ({first_few(kinds, _KINDS)}).", err=True)
+        found = f"{counted(len(others), 'file')} of other kinds ({first_few(kinds, _KINDS)})"
+        typer.echo(f"Left out: {found}; {OTHERS}.", err=True)
     if linked:
         names = first_few([str(folder) for folder in linked], _KINDS)
-        typer.echo(f"{len(linked)} linked folders were left out ({names}): name those to be read.", err=True)
+        typer.echo(f"Left out: {counted(len(linked), 'linked folder')} ({names}); name those to be read.", err=True)
 
 
-def _add(base: KnowledgeBase, documents: Sequence[Passage]) -> Added:
+def _add(base: KnowledgeBase, documents: Sequence[Passage], given: Sequence[Path]) -> Added:
     added = base.add(documents)
-    typer.echo(f"{added['added']} passages added, {added['unchanged']} were there already.")
+    typer.echo(f"{counted(added['added'], 'passage')} added, {added['unchanged']:,} there already.")
     if outdated := base.outdated(documents):
-        typer.echo(f"warning: {len(outdated)} passages of earlier versions remain: --update removes them.", err=True)
+        left = counted(len(outdated), "passage")
+        typer.echo(f"warning: {left} of earlier versions still there: --update removes such.", err=True)
+    if gone := vanished(base.sources(), given):
+        files = f"{counted(len(gone), 'file')} gone ({first_few(gone, _KINDS)})"
+        typer.echo(f"warning: {files}: --update removes what came from there.", err=True)
     return added
 
 
@@ -189,11 +195,11 @@ def _update(base: KnowledgeBase, documents: Sequence[Passage], given: Sequence[P
     _check_replaced(base, documents, given)
     updated = base.update(documents)
     typer.echo(
-        f"{updated['added']} passages added, {updated['unchanged']} were there already, "
-        f"{updated['removed']} of earlier versions removed."
+        f"{counted(updated['added'], 'passage')} added, {updated['unchanged']:,} there already, "
+        f"{updated['removed']:,} of earlier versions removed."
     )
     for source in vanished(base.sources(), given):
-        typer.echo(f"{source} is gone: {base.delete(sources=[source])} passages removed.")
+        typer.echo(f"{source} is gone: {counted(base.delete(sources=[source]), 'passage')} removed.")
     return updated
 
 
@@ -216,8 +222,8 @@ def _check_replaced(base: KnowledgeBase, documents: Sequence[Passage], given: Se
 def _tell_known_otherwise(base: KnowledgeBase, given: Sequence[Path]) -> None:
     if twice := otherwise_named(base.sources(), given):
         typer.echo(
-            f"warning: {len(twice)} of these files are known by another path, too (such as {twice[0]}), and what came "
-            "from them by that path stays: index them by one path, and delete what came by the other (--source).",
+            f"warning: {counted(len(twice), 'file')} known by another path, too (such as {twice[0]}), and what came "
+            "by that path stays: index files by one path, and delete what came by the other (--source).",
             err=True,
         )
 

@@ -13,7 +13,7 @@ from langgraph_rag.tools.topics import opening_of
 
 _JSON_LINES, _MARKDOWN, _PLAIN = {".jsonl", ".ndjson"}, {".md", ".markdown"}, {".txt"}
 READABLE = sorted(_JSON_LINES | _MARKDOWN | _PLAIN)
-_OTHERS = "read others, such as PDF, with a LangChain document loader and give them to KnowledgeBase.add"
+OTHERS = "read others, such as PDF and HTML, with a LangChain document loader and give them to KnowledgeBase.add"
 _INSTALLED = {"node_modules", "__pycache__"}  # folders that programs fill
 _LISTED = 20  # problems told at once
 
@@ -54,7 +54,7 @@ def read_what_can_be(
         files, unreadable = _files(source)
         if not files and not unreadable:
             raise DocumentError(
-                f"{source}: expected a folder with files ending in {', '.join(READABLE)}, found none; {_OTHERS}"
+                f"{source}: expected a folder with files ending in {', '.join(READABLE)}, found none; {OTHERS}"
             )
         problems += unreadable
         for file in files:
@@ -115,7 +115,7 @@ def _files(source: Path) -> tuple[list[Path], list[str]]:
     if not _seen(source.exists, otherwise=True):
         raise DocumentError(f"{source}: no such file or folder")
     if source.suffix.lower() not in READABLE:
-        raise DocumentError(f"{source}: expected a file ending in {', '.join(READABLE)}; {_OTHERS}")
+        raise DocumentError(f"{source}: expected a file ending in {', '.join(READABLE)}; {OTHERS}")
     return [source], []
 
 
