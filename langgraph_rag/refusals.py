@@ -1,34 +1,57 @@
 """Answers that say that there is no answer."""
 
 import re
-from itertools import product
+from collections.abc import Sequence
 
 from langgraph_rag.arguments import expect
 from langgraph_rag.matching import normalise
 
 UNANSWERABLE = "unanswerable"
-_TEXTS = ("sources do", "passages do", "documents do", "sentences do", "context does", "text does", "background does")
-_NOT = (" not", "n t")
-_TELL = ("say", "state", "tell", "mention", "name", "specify", "indicate", "provide", "give", "contain", "answer")
-_WHOLE = {
-    "", "unknown", "none", "n a", "unclear", "not known", "not given", "not stated", "not specified",
-    "not mentioned", "not provided", "not available",
-}  # fmt: skip
-_BEGINNINGS = (
-    UNANSWERABLE, "not answerable", "cannot be answered", "cannot answer", "cannot be determined", "cannot determine",
-    "cannot say", "can t be determined", "unable to determine", "unable to answer", "unable to find", "i don t know",
-    "not enough information", "insufficient information", "no information", "there is not enough", "there is no",
-    "no answer", "not stated in", "not specified in", "not mentioned in", "not provided in",
-    "not given in", "not found in", "the question is unanswerable", "the question cannot be", "this question cannot be",
-    "the answer is unknown", "the answer is not", "the answer cannot be", "it is unknown", "it is not known",
-    "it is not stated", "it is not mentioned", "it is not specified", "it cannot be determined",
-    *(f"the {texts}{negation} {tell}" for texts, negation, tell in product(_TEXTS, _NOT, _TELL)),
-)  # fmt: skip
+
+# How refusals begin, in normal form: a word from each place, where bars part those that stand for each other, a bar in
+# front says that the place may be empty, and "_" joins words. A "." is the end of the answer.
+_TEXTS = (
+    "source|sources|passage|passages|document|documents|sentence|sentences|fact|facts|triple|triples|text|texts|"
+    "excerpt|excerpts|article|articles|context|background|evidence|information|outline"
+)
+_THE_TEXTS = f"|the|these|those|this|any |given|provided|available|retrieved|above {_TEXTS}"
+_SAY = "say|state|tell|mention|name|specify|indicate|provide|give|contain|include|answer|show|reveal|identify|support"
+_SAYS = f"{_SAY}|says|states|mentions|specifies|indicates|provides|gives|contains|includes|answers|shows"
+_OPEN = "unknown|unclear|uncertain|undetermined|unanswerable|not_answerable|not_determinable"
+_TOLD = "known|clear|given|stated|specified|mentioned|provided|available|indicated|found|answered|determined"
+_CANNOT = "cannot|can_not|can_t|could_not|couldn_t"
+_FIND_OUT = "answer|determine|infer|identify|establish"
+_FOUND_OUT = "answered|determined|inferred|identified|established|said|told|known|found|derived|deduced|concluded"
+_INFORMATION = "information|info|evidence|data|mention|indication|answer"
+_BEGINNINGS = [
+    [[word.replace("_", " ") for word in place.split("|")] for place in beginning.split(" ")]
+    for beginning in (
+        ".",
+        "none|n_a|unknown|unclear|uncertain|undetermined .",
+        "unanswerable|not_answerable|not_determinable",
+        f"it|this|the_answer|the_question|this_question is|s {_OPEN}",
+        f"it|the_answer is|s|isn not|t {_TOLD}",
+        f"not {_TOLD} .|in|by|anywhere",
+        f"not in {_THE_TEXTS}",
+        f"|it|this|the_answer|an_answer|the_question|this_question {_CANNOT} be {_FOUND_OUT}",
+        f"|i|we {_CANNOT} {_FIND_OUT}",
+        "|i|we cannot|can_not say|tell|find",
+        f"|i_am|i_m|we_are unable to say|tell|find|{_FIND_OUT}",
+        f"|it_is|it_s not_possible|impossible to say|tell|know|{_FIND_OUT}",
+        "i|we do_not|don_t know .|who|whom|whose|which|what|when|where|whether|if|the|this|that|from|based",
+        f"|there_is|there_s no|not_enough|not_sufficient|insufficient |relevant|direct|explicit {_INFORMATION}",
+        f"{_THE_TEXTS} do|does|don|doesn|did|didn not|t |explicitly|directly {_SAY}",
+        f"none|nothing of|in the|these |given|provided {_TEXTS} {_SAYS}",
+    )
+]
 _BUT = re.compile(r"\s*unknown\s*[;:,.(\u2013\u2014-]", re.IGNORECASE)  # and then what comes closest
 _ONE_CLAUSE = r"(?:(?![,;:]|\b(?:whose|but|and (?:its|his|her|their|it|he|she|they))\b).)+"  # no "Ada, whose age"
 _NOT_TOLD = r"(?:unknown|not (?:known|given|stated|specified|mentioned|provided))"
-_IN_THE_TEXTS = r"(?: in the (?:sources|passages|documents|sentences|context|text|background))?"
-_SENTENCE = re.compile(rf"{_ONE_CLAUSE}\b(?:is|are|was|were) {_NOT_TOLD}{_IN_THE_TEXTS}(?:\.?\s*|;.*)", re.DOTALL)
+_IN_THE_TEXTS = rf"(?: in the (?:{_TEXTS}))?"
+_SENTENCE = re.compile(
+    rf"{_ONE_CLAUSE}\b(?:is|are|was|were) {_NOT_TOLD}{_IN_THE_TEXTS}(?:\.?\s*|;.*)|[Tt]he answer is not {_ONE_CLAUSE}",
+    re.DOTALL,
+)
 
 
 def is_refusal(answer: str) -> bool:
@@ -40,9 +63,7 @@ def is_refusal(answer: str) -> bool:
         TypeError: when it is no string.
     """
     expect(str, answer, "an answer as a string", 'result["answer"] is one')
-    form = normalise(answer)
-    begins = any(f"{form} ".startswith(f"{refusal} ") for refusal in _BEGINNINGS)
-    return form in _WHOLE or begins or _BUT.match(answer) is not None
+    return _begins_as_refusal(f"{normalise(answer)} .".strip()) or _BUT.match(answer) is not None
 
 
 def states_refusal(sentence: str) -> bool:
@@ -55,5 +76,18 @@ def states_refusal(sentence: str) -> bool:
 
 def may_become_refusal(beginning: str) -> bool:
     """Tell whether an answer that begins so may turn out to be a refusal."""
-    form = normalise(beginning)
-    return is_refusal(beginning) or any(refusal.startswith(form) for refusal in (*_WHOLE, *_BEGINNINGS))
+    return is_refusal(beginning) or _begins_as_refusal(normalise(beginning))
+
+
+def _begins_as_refusal(form: str) -> bool:
+    return any(_begins(form, places) for places in _BEGINNINGS)
+
+
+def _begins(form: str, places: Sequence[Sequence[str]]) -> bool:
+    """Tell whether a text begins with a word from each place, or may do so once it goes on; one with a "." does not."""
+    if not places:
+        return True
+    words = (f"{word} ".lstrip() for word in places[0])
+    return any(
+        form.startswith(word) and _begins(form[len(word) :], places[1:]) or word.startswith(form) for word in words
+    )

@@ -19,7 +19,6 @@ from langgraph_rag.llm import ask
 from langgraph_rag.methods import METHODS
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.prompts.answering import ANSWER_FROM_PASSAGES
-from langgraph_rag.refusals import is_refusal, may_become_refusal
 
 QUESTION = {"question": "Who directed The Salt Road?"}
 FACT = '["Orla Vint", "directed", "The Salt Road"]'
@@ -270,7 +269,7 @@ def cascade(kb: KnowledgeBase, **answers: str) -> Any:
 
 
 @pytest.mark.parametrize(
-    "refusal", ["unanswerable", "Unanswerable: nothing says so.", "Not enough information", "", "No answer"]
+    "refusal", ["unanswerable", "Unanswerable: nothing says so.", "The facts do not tell who made it.", "", "No answer"]
 )
 async def test_a_level_that_does_not_suffice_shows_nothing(refusal: str, kb: KnowledgeBase) -> None:
     graph = cascade(kb, triples=refusal, sentences=refusal, passages="Orla Vint")
@@ -283,38 +282,6 @@ async def test_a_refusal_of_all_levels_is_shown_once(kb: KnowledgeBase) -> None:
     graph = cascade(kb, triples="unanswerable", sentences="unknown", passages="cannot be determined from this")
 
     assert texts(await tokens(graph)) == ["cannot be determined from this"]
-
-
-def test_whatever_a_refusal_begins_with_may_become_one() -> None:
-    for refusal in (
-        "Unanswerable.",
-        "I don’t know who",
-        "not enough information is given",
-        "UNKNOWN",
-        "No answer at all",
-        "N/A",
-        "Not mentioned in the passages.",
-        "There is not enough information",
-        "The question cannot be answered",
-        "Unable to determine.",
-        "unknown; the bridge was built in 1911",
-        "The sources do not say who directed it.",
-        "The context doesn't mention it.",
-    ):
-        assert is_refusal(refusal)
-        assert all(may_become_refusal(refusal[:end]) for end in range(len(refusal) + 1))
-    for answer in (
-        "Union",
-        "Norland",
-        "yes",
-        "Unknown Pleasures",
-        "the unanswerable question",
-        "Canno",
-        "Not Fade Away",
-        "The Question",
-        "The documents do not exist",
-    ):
-        assert not is_refusal(answer)
 
 
 # --- inside another graph --------------------------------------------------------------------------------------------

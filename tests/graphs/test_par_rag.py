@@ -18,7 +18,7 @@ from running import TableExtractor, say, values, visited
 from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelOutputError, QuestionError, UnknownNameError
 from langgraph_rag.graphs.par_rag import ParRagResult, create_par_rag
 from langgraph_rag.nodes.receive_question import QuestionInput
-from langgraph_rag.refusals import is_refusal, states_refusal
+from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 QUESTION = "In which country lies the birthplace of the director of The Salt Road?"
@@ -187,25 +187,6 @@ def test_the_model_is_shown_as_many_passages_as_the_context_says(kb: KnowledgeBa
     visit(kb, models[1], {"read_k": 2})
 
     assert [len(values(model, "act")[0]["sources"]) for model in models] == [4, 2]
-
-
-@pytest.mark.parametrize(
-    ("sentence", "refuses"),
-    [
-        ("The director of The Salt Road is unknown.", True),
-        ("The date when Orla Vint was born is not stated; she lived in Pellworth", True),
-        ("Casper Holm's birthplace is not mentioned in the passages.", True),
-        ("unknown; Orla Vint wrote it", True),
-        ("Orla Vint", False),
-        ("It was The Unknown.", False),
-        ("The film is Unknown", False),
-        ("It was Orla Vint, whose birthplace is unknown.", False),
-        ("Orla Vint directed it and her birthplace is unknown.", False),
-        ("Orla Vint is unknown to most.", False),
-    ],
-)
-def test_an_answer_that_is_a_sentence_can_say_that_there_is_none(sentence: str, refuses: bool) -> None:
-    assert states_refusal(sentence) == refuses
 
 
 # --- fine-grained retrieval and review -------------------------------------------------------------------------------

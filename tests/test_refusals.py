@@ -1,0 +1,112 @@
+"""What says that there is no answer, and what only sounds like it."""
+
+import pytest
+
+from langgraph_rag.refusals import is_refusal, may_become_refusal, states_refusal
+
+REFUSALS = [
+    "",
+    "Unanswerable.",
+    "Unanswerable (no founder is named)",
+    "UNKNOWN",
+    "unknown; the bridge was built in 1911",
+    "None.",
+    "N/A",
+    "Undetermined",
+    "It’s unclear which of the two is meant.",
+    "It is unknown",
+    "It isn't stated.",
+    "The answer is not given.",
+    "Not stated",
+    "Not mentioned in the passages.",
+    "Not in the given triples",
+    "Not determinable",
+    "The question cannot be answered",
+    "It can't be determined from this.",
+    "Cannot be inferred.",
+    "I cannot answer that",
+    "Cannot say",
+    "Unable to determine.",
+    "It is not possible to tell who built it.",
+    "Impossible to say",
+    "I don’t know who",
+    "I do not know.",
+    "We do not know whether it was",
+    "not enough information is given",
+    "Not enough info.",
+    "There is not enough information",
+    "There is no evidence of that.",
+    "Insufficient evidence",
+    "No answer at all",
+    "The sources do not say who directed it.",
+    "The context doesn't mention it.",
+    "The facts do not state when the mill was sold.",
+    "The triples don't contain that.",
+    "These passages do not directly answer it",
+    "The provided documents do not name an heir.",
+    "Text does not say",
+    "None of the sentences say so.",
+    "Nothing in the text mentions a daughter",
+]
+ANSWERS = [
+    "Union",
+    "Norland",
+    "no",
+    "No, both were cousins",
+    "none of them",
+    "None of the above",
+    "Nothing Compares 2 U",
+    "Unknown Pleasures",
+    "Unknown Mortal Orchestra",
+    "The Unknown Soldier",
+    "the unanswerable question",
+    "Canno",
+    "Not Fade Away",
+    "Not Known at This Address",
+    "The Question",
+    "The Information",
+    "Evidence",
+    "The documents do not exist",
+    "The sources of the Tarn",
+    "I Don't Know How to Love Him",
+    "I Can't Tell You Why",
+    "It Is What It Is",
+    "It is not Ada Moss",
+    "There is no ferry",
+    "There is no link between the two",
+    "The answer is not 1911 but 1912",
+]
+
+
+@pytest.mark.parametrize("refusal", REFUSALS)
+def test_a_refusal_is_one_and_may_become_one_from_its_first_letter_on(refusal: str) -> None:
+    assert is_refusal(refusal)
+    assert all(may_become_refusal(refusal[:end]) for end in range(len(refusal) + 1))
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_an_answer_that_sounds_like_a_refusal_is_none(answer: str) -> None:
+    assert not is_refusal(answer)
+    assert not states_refusal(answer)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "refuses"),
+    [
+        ("The director of The Salt Road is unknown.", True),
+        ("The date when Orla Vint was born is not stated; she lived in Pellworth", True),
+        ("Casper Holm's birthplace is not mentioned in the passages.", True),
+        ("When it opened is not given in the facts.", True),
+        ("unknown; Orla Vint wrote it", True),
+        ("The answer is not Pellworth.", True),
+        ("Orla Vint", False),
+        ("It was The Unknown.", False),
+        ("The film is Unknown", False),
+        ("It was Orla Vint, whose birthplace is unknown.", False),
+        ("Orla Vint directed it and her birthplace is unknown.", False),
+        ("Orla Vint is unknown to most.", False),
+        ("The answer is not Pellworth but Kell.", False),
+    ],
+)
+def test_an_answer_that_is_a_sentence_can_say_that_there_is_none(sentence: str, refuses: bool) -> None:
+    assert states_refusal(sentence) == refuses
