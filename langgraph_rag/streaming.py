@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from itertools import count
 from typing import Any
 from uuid import uuid4
 
@@ -29,25 +28,23 @@ _HIGH = "[dD][89abAB]"  # how the first half of a pair of surrogates begins: it 
 _ESCAPED = rf'\\["\\/bfnrt]|\\u(?:{_HIGH}..\\u)?(?!{_HIGH})[0-9a-fA-F]{{4}}'
 _ANSWER = re.compile(rf'(?<!\\){_KEY}\s*:\s*("(?:[^"\\]|{_ESCAPED})*)')  # without its end
 _INTERNAL_TAGS = ["nostream", "langsmith:nostream"]  # keep a call out of LangGraph's `messages` stream, out of chat UIs
-_message_ids: ContextVar[Iterator[str] | None] = ContextVar("langgraph_rag_message_ids", default=None)
+_answers: ContextVar[list[str] | None] = ContextVar("langgraph_rag_answers", default=None)
 
 
 @contextmanager
-def streamed_as(message_id: str) -> Iterator[None]:
-    """Have the answer that is written inside streamed as pieces of the message of this id.
-
-    An answer that has to begin anew gets another one, with a prime for each time.
-    """
-    token = _message_ids.set(message_id + "'" * times for times in count())
+def noting_answers() -> Iterator[list[str]]:
+    """Collect the ids of the messages as which answers are streamed inside, to their end."""
+    ids: list[str] = []
+    token = _answers.set(ids)
     try:
-        yield
+        yield ids
     finally:
-        _message_ids.reset(token)
+        _answers.reset(token)
 
 
 def show_answer(answer: str) -> None:
     """Show an answer that none was streamed for: a refusal, which is held back, or what a spent budget left."""
-    _push(answer, _next_id())
+    AnswerStream().end(answer)
 
 
 class AnswerStream(AsyncCallbackHandler):
@@ -77,7 +74,13 @@ class AnswerStream(AsyncCallbackHandler):
         if not answer.startswith(self._shown):
             self.begin_anew()
         if not is_refusal(answer):
-            self._push_rest(answer)
+            self.end(answer)
+
+    def end(self, answer: str) -> None:
+        """Show what is left of an answer, whatever it says."""
+        self._push_rest(answer)
+        if (answers := _answers.get()) is not None:
+            answers.append(self._id)
 
     def _show(self, answer: str) -> None:
         if answer.startswith(self._shown) and (self._shown or not may_become_refusal(answer)):
@@ -85,7 +88,7 @@ class AnswerStream(AsyncCallbackHandler):
 
     def _push_rest(self, answer: str) -> None:
         if rest := answer[len(self._shown) :]:
-            self._id = self._id or _next_id()
+            self._id = self._id or str(uuid4())
             _push(rest, self._id)
             self._shown = answer
 
@@ -126,10 +129,6 @@ def _answer_so_far(reply: str) -> str:
         return ""
     answer: str = json.loads(found[1] + '"', strict=False)
     return answer.lstrip()
-
-
-def _next_id() -> str:
-    return next(_message_ids.get() or iter([str(uuid4())]))
 
 
 def _push(text: str, message_id: str) -> None:

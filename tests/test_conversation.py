@@ -2,13 +2,14 @@
 
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any, assert_type, get_type_hints
 
 import pytest
-from fakes import ScriptedModel
+from fakes import ScriptedModel, WritingModel
 from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.outputs import ChatGenerationChunk
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, RetryPolicy
@@ -25,7 +26,7 @@ from langgraph_rag import (
     with_messages,
 )
 from langgraph_rag.conversation import Replied
-from langgraph_rag.errors import QuestionError
+from langgraph_rag.errors import BudgetReachedError, QuestionError, RequestRefusedError
 from langgraph_rag.methods import METHODS, create, named
 from langgraph_rag.nodes.node import Choice, Node
 from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
@@ -34,6 +35,7 @@ from langgraph_rag.prompts.conversation import RESTATE_QUESTION, Utterance
 
 SCHOOL = "Did Nessa Palliver and Sunniva Lockhaven go to the same school?"
 LATER = "Who died later, Ilse Tarrant or Tobin Grell?"
+ASKED: Any = {"messages": [HumanMessage(SCHOOL)]}
 THREAD: Any = {"configurable": {"thread_id": "1"}}
 
 
@@ -192,6 +194,57 @@ def test_without_a_question_it_says_so(messages: list[Any], sample_kb: Knowledge
 
     with pytest.raises(QuestionError, match="expected"):
         graph.invoke({"messages": messages})
+
+
+class BreaksOff(WritingModel):
+    """Breaks off in the middle of its first answers, for one reason after the other."""
+
+    reasons: list[Exception]
+
+    async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
+        written = 0
+        async for chunk in super()._astream(*args, **kwargs):
+            written += 1
+            if written == 8 and self.reasons:
+                raise self.reasons.pop(0)
+            yield chunk
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        (BudgetReachedError("deadline_s", 9.0), ["Kell, in", "unknown"]),
+        (RequestRefusedError("Not today."), ["Kell, in", "Kell, in the hills of Norrland"]),
+    ],
+    ids=["budget", "retry"],
+)
+async def test_two_texts_are_two_messages_of_which_the_last_stays(
+    reason: Exception, said: list[str], kb: KnowledgeBase
+) -> None:
+    model = BreaksOff(script=['{"answer": "Kell, in the hills of Norrland", "thought": ""}'] * 2, reasons=[reason])
+    graph = with_messages(create_native_rag(model, kb))
+    graph.set_node_defaults(retry_policy=RetryPolicy(initial_interval=0.01, retry_on=RequestRefusedError))
+    talking: Any = graph.compile()
+
+    streamed: dict[str, str] = {}
+    state: Any = {}
+    async for mode, part in talking.astream(ASKED, stream_mode=["messages", "values"]):
+        if mode == "messages":
+            streamed[part[0].id] = streamed.get(part[0].id, "") + part[0].text
+        else:
+            state = part
+
+    assert [text.strip() for text in streamed.values()] == said
+    assert [(message.id, message.text) for message in state["messages"][1:]] == list(streamed.items())[1:]
+
+
+def test_a_question_that_is_asked_again_has_one_reply(sample_kb: KnowledgeBase) -> None:
+    graph: Any = with_messages(create_native_rag(OfflineModel(), sample_kb)).compile(checkpointer=saver())
+    asked = {"messages": [HumanMessage(SCHOOL, id="1")]}
+
+    first, second = (graph.invoke(asked, THREAD)["messages"] for _ in range(2))
+
+    assert [message.text for message in first] == [message.text for message in second] == [SCHOOL, "yes"]
 
 
 def test_a_plan_can_be_approved_in_a_conversation(sample_kb: KnowledgeBase) -> None:

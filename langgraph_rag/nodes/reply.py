@@ -4,22 +4,32 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, AnyMessage, RemoveMessage
 
-from langgraph_rag.nodes.take_message import last_question
+from langgraph_rag.nodes.take_message import MessagesInput, last_question
 from langgraph_rag.records import Result
-from langgraph_rag.refusals import is_refusal
-from langgraph_rag.streaming import streamed_as
+from langgraph_rag.streaming import noting_answers
 
 
-def _reply_id(state: Any) -> str | None:
-    question = last_question(state.get("messages") or [])
-    return f"reply-to-{question.id}" if question else None
+class ReplyInput(Result, MessagesInput):
+    """The result, and the conversation with the answer as it was streamed."""
+
+
+def _mark(messages: list[AnyMessage]) -> dict[str, str | None]:
+    """Return what tells the reply to the last question from the messages of others."""
+    question = last_question(messages)
+    return {"reply_to": question.id if question else None}
+
+
+def _replies(messages: list[AnyMessage]) -> list[str]:
+    """Return the ids of the replies to the last question."""
+    mark = _mark(messages).items()
+    return [str(message.id) for message in messages if mark <= message.response_metadata.items()]
 
 
 @dataclass(frozen=True)
 class InConversation:
-    """Run a step with its answer, should it give one, streamed as the message that `Reply` will complete.
+    """Run a step, with the answer that it streamed, if it did, as the message that `Reply` will complete.
 
     The message is added at once: who follows the state sees what was streamed stay there, until `Reply` comes.
     """
@@ -27,22 +37,24 @@ class InConversation:
     step: Callable[[Any], Awaitable[dict[str, Any]]]
 
     async def __call__(self, state: Any) -> dict[str, Any]:
-        """Return what the step returns, and its answer as a message, unless a later step may find a better one."""
-        if (reply_id := _reply_id(state)) is None:  # a parallel step that is sent what it works on
-            return await self.step(state)
-        with streamed_as(reply_id):
+        """Return what the step returns, and its answer as a message, in place of one that the question had before."""
+        with noting_answers() as ids:
             update = await self.step(state)
-        answer = update.get("answer")
-        if not answer or is_refusal(answer):
+        messages, answer = state.get("messages"), update.get("answer")
+        if not (messages and ids and answer):  # no messages: a parallel step that is sent what it works on
             return update
-        return {**update, "messages": [AIMessage(answer, id=reply_id)]}
+        earlier = [RemoveMessage(id=id_) for id_ in _replies(messages)]
+        reply = AIMessage(answer, id=ids[-1], response_metadata=_mark(messages))
+        return {**update, "messages": [*earlier, reply]}
 
 
 @dataclass(frozen=True)
 class Reply:
     """Add or complete the answer's message; its `additional_kwargs` have the evidence, the passages and the usage."""
 
-    async def __call__(self, state: Result) -> dict[str, Any]:
+    async def __call__(self, state: ReplyInput) -> dict[str, Any]:
         """Return the message."""
         shown = {"evidence": state["evidence"], "passages": state["passages"], "usage": state["usage"]}
-        return {"messages": [AIMessage(state["answer"], id=_reply_id(state), additional_kwargs=shown)]}
+        messages, answer = state["messages"], state["answer"]
+        id_ = next(iter(_replies(messages)), None)
+        return {"messages": [AIMessage(answer, id=id_, additional_kwargs=shown, response_metadata=_mark(messages))]}
