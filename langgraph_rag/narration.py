@@ -8,12 +8,23 @@ from langgraph_rag.records import Usage, tokens_spent
 
 Event = Mapping[str, Any]
 _LISTED = 5  # titles
+FURTHER = " " * 12
+"""What the further lines of a text begin with, under its first one, which has a label before it."""
 
 
 def narrate(event: Event) -> str:
     """Return a line for an event, or nothing for one of no interest to a reader."""
     tell = _TELL.get(str(event.get("node")))
-    return tell(event) if tell else ""
+    return tell(_hanging(event)) if tell else ""
+
+
+def _hanging(value: Any) -> Any:
+    """Indent the further lines of a text, or of all texts in a list or mapping: models and documents have such."""
+    if isinstance(value, str):
+        return f"\n{FURTHER}".join(filter(str.strip, value.splitlines()))
+    if isinstance(value, Mapping):
+        return {_hanging(name): _hanging(item) for name, item in value.items()}
+    return [_hanging(item) for item in value] if isinstance(value, list) else value
 
 
 def narrate_cost(usage: Usage) -> str:
@@ -49,8 +60,7 @@ def _answer_from_outline(event: Event) -> str:
 
 
 def _summarize(event: Event) -> str:
-    summary = "\n            ".join((event["summary"] or "nothing").splitlines())
-    return f"  noted     {event['entity'] or '(no entity)'}: {summary}"
+    return f"  noted     {event['entity'] or '(no entity)'}: {event['summary'] or 'nothing'}"
 
 
 def _select_documents(event: Event) -> str:

@@ -17,7 +17,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.graph import START, StateGraph
 
 from langgraph_rag import Context, create_cirag, create_native_rag, create_par_rag, load_model
-from langgraph_rag.chat import asking, evidence, serve, uploading
+from langgraph_rag.chat import asking, evidence, serve, turn, uploading
 from langgraph_rag.chat.asking import Answered, Asking, Planned, Told, Written
 from langgraph_rag.errors import (
     AddressError,
@@ -26,6 +26,7 @@ from langgraph_rag.errors import (
     EmptyKnowledgeBaseError,
     MissingExtraError,
 )
+from langgraph_rag.narration import narrate
 from langgraph_rag.records import Evidence, Record
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -189,6 +190,18 @@ async def test_steps_come_before_the_result(kb: KnowledgeBase) -> None:
     assert isinstance(course[-1], Answered)
     assert course[-1].result["answer"] == "Orla Vint"
     assert course[-1].result["evidence"]
+
+
+def test_a_text_of_several_lines_is_drawn_under_one_label() -> None:
+    event = {"node": "think", "thought": "Two bridges:\n- Mill Bridge\n\n- Sarl <Viaduct>"}
+
+    assert turn.drawn(narrate(event)) == (
+        "<div><span>thought</span> Two bridges:</div><div><span></span> - Mill Bridge</div>"
+        "<div><span></span> - Sarl &lt;Viaduct&gt;</div>"
+    )
+    assert (
+        turn.drawn("Step 1: Who?\n  from      Kell") == "<strong>Step 1: Who?</strong><div><span>from</span> Kell</div>"
+    )
 
 
 async def test_a_plan_waits_and_goes_on_as_edited(kb: KnowledgeBase) -> None:

@@ -119,6 +119,31 @@ def test_an_approved_plan_and_a_step_that_combines_send_events(kb: KnowledgeBase
     assert [narrate(event) for event in events if event["node"] == "approve_plan"] == ["The plan was approved."]
 
 
+LINES = "One thing.\n\n  Another.\nA third."
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"node": "integrate", "thought": LINES, "kept": [["Kell", "lies in", LINES]], "next_question": LINES},
+        {"node": "construct_chain", "thought": LINES, "taken": "", "refused": LINES},
+        {"node": "summarize", "entity": "Kell", "summary": LINES},
+        {"node": "reason", "thought": LINES},
+        {"node": "plan", "plan": [{"question": LINES}]},
+        {"node": "act", "answer": LINES, "cited": [LINES]},
+        {"node": "identify_entities", "demands": [{"entity": LINES}]},
+        {"node": "answer_from_triples", "answer": LINES, "sufficient": True},
+    ],
+)
+def test_the_further_lines_of_a_text_are_told_under_its_first_one(event: dict[str, Any]) -> None:
+    told = narrate(event)
+
+    further = [line for line in told.splitlines() if line.endswith(("Another.", "A third."))]
+    assert len(further) == 2 * json.dumps(event).count("A third.")
+    assert all(line.startswith(" " * 12) for line in further)
+    assert "" not in told.splitlines()
+
+
 def test_the_cost_is_told_in_words() -> None:
     usage = {**no_usage(), "calls": 1, "estimated_tokens": 1200, "seconds": 0.5, "stopped_by": "deadline_s"}
 

@@ -14,6 +14,7 @@ from langgraph_rag.chat.asking import Answered, Asking, Happening, Planned, Told
 from langgraph_rag.chat.plan import PlanEditor
 from langgraph_rag.errors import RagError
 from langgraph_rag.naming import counted
+from langgraph_rag.narration import FURTHER
 from langgraph_rag.prompts.par_rag import PlanStep
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -116,7 +117,7 @@ class Turn:
     def _show_step(self, text: str) -> None:
         self._steps.visible = True
         with self._list:
-            ui.html(_told(text), sanitize=False, tag="li")
+            ui.html(drawn(text), sanitize=False, tag="li")
 
     def _show_result(self, result: dict[str, Any]) -> None:
         self._steps.value = False
@@ -134,13 +135,13 @@ def described(error: Exception) -> str:
     return f"Something went wrong that should not: {type(error).__name__}: {error}"
 
 
-def _told(text: str) -> str:
+def drawn(text: str) -> str:
     """Draw a step as told in words: headings begin a line, details are indented and begin with their label."""
-    drawn = []
+    lines = []
     for line in text.split("\n"):
-        label, _, detail = line.strip().partition(" ")
+        label, _, detail = ("", "", line) if line.startswith(FURTHER) else line.strip().partition(" ")
         if line.startswith("  ") and detail:
-            drawn.append(f"<div><span>{escape(label)}</span> {escape(detail.strip())}</div>")
+            lines.append(f"<div><span>{escape(label)}</span> {escape(detail.strip())}</div>")
         else:
-            drawn.append(f"<strong>{escape(line)}</strong>")
-    return "".join(drawn)
+            lines.append(f"<strong>{escape(line)}</strong>")
+    return "".join(lines)
