@@ -36,7 +36,9 @@ class _Titled(_Found):
 
 class _Answered(_Event):
     thought: Annotated[str, Field(description="The reasoning behind the answer.")]
-    answer: Annotated[str, Field(description="The answer, or the model's word for there being none.")]
+    answer: Annotated[
+        str, Field(description="The answer, or the model's word for there being none; empty where none was asked.")
+    ]
     sufficient: Annotated[bool, Field(description="Whether it is an answer and no refusal.")]
 
 

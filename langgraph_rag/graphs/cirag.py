@@ -39,7 +39,10 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
 class CiragResult(Result):
-    """What a run returns; `granularity` is the evidence the answer needed, "none" for a refusal."""
+    """What a run returns; `granularity` is the evidence the answer needed, "none" for a refusal.
+
+    It is "none", too, where a spent budget left no answer but that of a thought.
+    """
 
     granularity: Literal["triples", "sentences", "passages", "none"]
 

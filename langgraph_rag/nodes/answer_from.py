@@ -66,7 +66,7 @@ def _passages(state: GenerateInput) -> list[str]:
 class AnswerFrom:
     """Answer from one granularity of evidence; `granularity` stays "none" where the answer is a refusal.
 
-    Without such evidence no model is asked, which would answer from memory.
+    Without such evidence no model is asked, which would answer from memory; what a level before said then stands.
     """
 
     llm: BaseChatModel
@@ -84,6 +84,8 @@ class AnswerFrom:
         reply = await ask(self.llm, self.prompt, question=state["question"], **texts)
         sufficient = not is_refusal(reply.answer)
         emit(f"answer_from_{self.granularity}", thought=reply.thought, answer=reply.answer, sufficient=sufficient)
+        if not reply.answer:
+            return {"granularity": "none"}
         return {
             "answer": reply.answer,
             "thought": reply.thought,

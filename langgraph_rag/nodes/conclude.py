@@ -12,7 +12,6 @@ from langgraph_rag.conclusions import concluded
 from langgraph_rag.errors import EmbeddingsMismatchError
 from langgraph_rag.metering import stopped
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.prompts.answering import Answer
 from langgraph_rag.prompts.par_rag import PlanStep, Trajectory
 from langgraph_rag.records import LISTED, Evidence, ScoredPassage, TraceStep, by_place
 from langgraph_rag.refusals import UNANSWERABLE, is_refusal, states_refusal
@@ -20,6 +19,8 @@ from langgraph_rag.streaming import show_answer
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.round_robin import round_robin
 from langgraph_rag.tools.support import traced_back
+
+_UNASKED = "unknown"
 
 
 class ConcludeInput(TypedDict):
@@ -68,7 +69,7 @@ class Conclude:
 
     Where these are fewer than ten, as when words find few, the passages most like the question come after them.
     An answer that a model left empty is said to be none. Evidence gets the triples and sources that are stored for it.
-    Where the budget left no room to ask for the answer, it is the one that the run had come to before.
+    Where the budget left no room to ask for the answer, it is the one that the run had come to before, else "unknown".
     """
 
     kb: KnowledgeBase
@@ -77,9 +78,9 @@ class Conclude:
 
     async def __call__(self, state: ConcludeInput) -> dict[str, Any]:
         """Return the answer, its evidence, and passages whose scores fall by place: 1, 1/2, 1/3, ..."""
-        unasked = stopped() and state["answer"] == Answer.unasked["answer"]
+        unasked = stopped() and not state["answer"]
         reached = self.reached(state) if unasked else ""
-        answer = reached or state["answer"] or UNANSWERABLE
+        answer = reached or state["answer"] or (_UNASKED if unasked else UNANSWERABLE)
         found = self.gathered(state) + [passage["id"] for passage in state["first_retrieval"]]
         ranked = await self._filled_up(state["question"], list(dict.fromkeys(found)))
         evidence = await self._traced_back(state["question"], answer, state["evidence"])

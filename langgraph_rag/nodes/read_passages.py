@@ -34,7 +34,7 @@ class ReadPassages:
     defaults: Settings
 
     async def __call__(self, state: ReadInput) -> dict[str, Any]:
-        """Return the answer, the thought that led to it, and the ids of the passages read."""
+        """Return the answer, unless there is none, the thought that led to it, and the ids of the passages read."""
         settings = context(self.defaults)
         ranked = state["ranking"] or state["first_retrieval"][: settings.top_k]
         best = ranked[: settings.read_k]
@@ -47,4 +47,5 @@ class ReadPassages:
             answer=reply.answer,
             sufficient=not is_refusal(reply.answer),
         )
-        return {"answer": reply.answer, "thought": reply.thought, "read": [record["id"] for record in records]}
+        answered = {"answer": reply.answer} if reply.answer else {}  # else what was said without them stands
+        return {**answered, "thought": reply.thought, "read": [record["id"] for record in records]}

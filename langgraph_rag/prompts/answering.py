@@ -26,11 +26,14 @@ def stated(evidence: Iterable[Evidence]) -> list[TitledText]:
 
 
 class Answer(PromptReply):
-    """The reasoning and the answer it leads to, or the word unanswerable; part of the budget is kept to ask for it."""
+    """The reasoning and the answer it leads to, or the word unanswerable; part of the budget is kept to ask for it.
+
+    An empty one says nothing: no model was asked, or it left the answer out.
+    """
 
     thought: str
     answer: str
-    unasked = {"thought": "", "answer": "unknown"}
+    unasked = {"thought": "", "answer": ""}
 
 
 def titled_texts(texts: list[TitledText]) -> str:

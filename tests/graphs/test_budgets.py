@@ -153,6 +153,40 @@ async def test_without_time_for_the_answer_it_is_what_was_concluded_before(name:
     assert [chunk[0].text for mode, chunk in chunks if mode == "messages"] == [found["answer"]]
 
 
+PASSING = {
+    "integrate": '{"thought": "So the answer is Kell.", "facts": [["Orla Vint", "directed", "The Salt Road"]]}',
+    "reason": '{"thought": "So the answer is Kell.", "needs_retrieval": true}',
+    "identify_entities": '{"entities": [{"entity": "The Salt Road", "queries": ["The Salt Road"]}]}',
+    "summarize": '{"summary": ""}',
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "said"),
+    [
+        ("cirag", "", "Kell"),
+        ("cirag", "answer_from_triples", "unknown"),
+        ("cirag", "answer_from_triples", "unanswerable"),
+        ("cirag", "answer_from_sentences", "The sentences do not say so."),
+        ("dualrag", "", "Kell"),
+        ("dualrag", "answer_from_outline", "unknown"),
+        ("dualrag", "answer_from_outline", "unanswerable"),
+    ],
+)
+async def test_a_refusal_stands_and_only_an_answer_that_nobody_was_asked_for_comes_from_a_thought(
+    name: str, asked: str, said: str, kb: KnowledgeBase
+) -> None:
+    answer = json.dumps({"thought": "", "answer": said})
+    script = PASSING | ({asked: answer} if asked else {})
+    model = ScriptedModel.of(lambda prompt, values: script.get(prompt, BudgetReachedError("deadline_s", 3.0)))
+    graph: Any = METHODS[name].create(model, kb).compile()
+
+    found = await graph.ainvoke({"question": "Where was the director of The Salt Road born?"})
+
+    assert (found["answer"], found["usage"]["stopped_by"]) == (said, "deadline_s")
+    assert found.get("granularity", "none") == "none"
+
+
 def step(thought: str) -> TraceStep:
     return TraceStep(step=1, query="", thought=thought, core_triples=[], next_question="")
 
