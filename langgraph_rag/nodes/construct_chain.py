@@ -10,7 +10,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from typing_extensions import TypedDict
 
-from langgraph_rag.conclusions import concludes
+from langgraph_rag.conclusions import concluded
 from langgraph_rag.llm import ask
 from langgraph_rag.matching import normalise, resolve, resolve_triples, triple_text
 from langgraph_rag.metering import count_dropped
@@ -122,4 +122,4 @@ def _tell(state: ConstructChainInput, conclusion: str, taken: str, refused: str)
 
 def _answers(conclusion: str, refused: str) -> bool:
     """Tell whether a chain is complete: an answer that rests on a refused piece rests on nothing."""
-    return not refused and concludes(conclusion)
+    return not refused and bool(concluded(conclusion))

@@ -183,8 +183,11 @@ def test_a_chain_that_nothing_continues_ends_after_a_second_look(places: Knowled
     assert (result["answer"], result["evidence"]) == ("unanswerable", [])
 
 
-def test_an_empty_completion_without_an_answer_is_asked_for_once_more(places: KnowledgeBase) -> None:
-    model = ScriptedModel.of([chain(), *CASE])
+@pytest.mark.parametrize(
+    "conclusion", ["More is missing.", "It has to be found out what the answer is.", "So the answer is unknown."]
+)
+def test_an_empty_completion_without_an_answer_is_asked_for_once_more(places: KnowledgeBase, conclusion: str) -> None:
+    model = ScriptedModel.of([chain(conclusion=conclusion), *CASE])
 
     _, result = visit(places, model, TWO)
 
