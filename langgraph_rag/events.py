@@ -454,6 +454,8 @@ class StepRecorded(_Step):
     """What comes next; empty where the plan is done."""
     evidence: list[Evidence]
     """What this step adds to the evidence."""
+    settled: bool
+    """Whether it settles a doubt: what the step before, with the number below this one, had added goes."""
 
 
 class QuestionRefined(_Event):

@@ -42,7 +42,8 @@ class RecordTrajectory:
         following = place if doubt else place + 1
         query = doubt or (plan[following]["question"] if following < len(plan) else "")
         earlier, evidence = state["trajectories"], state["evidence"]
-        if _settles(state):
+        settled = _settles(state)
+        if settled:
             earlier = earlier[:-1]
             evidence = [entry for entry in evidence if entry["step"] != state["step"] - 1]
         trajectory = Trajectory(
@@ -61,6 +62,7 @@ class RecordTrajectory:
             answer=state["interim"],
             next_question=query,
             evidence=state["cited"],
+            settled=settled,
         )
         return {
             "place": following,

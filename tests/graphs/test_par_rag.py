@@ -337,6 +337,25 @@ def test_a_doubted_answer_is_left_out_once_its_doubt_is_settled(kb: KnowledgeBas
     assert [step["step"] for step in result["trace"]] == [1, 2, 3]
 
 
+@pytest.mark.parametrize("status", ["PASS", "UNCONFIDENT"])
+def test_who_adds_up_the_evidence_that_is_told_has_that_of_the_result(kb: KnowledgeBase, status: str) -> None:
+    doubt = reviewed("UNCONFIDENT", question="Who made The Salt Road?")
+    script = [planned(DIRECTOR), said("Holm [4]"), doubt, said("Orla Vint made it [1]."), reviewed(status), say("Vint")]
+    graph: Any = create_par_rag(ScriptedModel.of(script), kb).compile()
+
+    added: list[Any] = []
+    result: Any = {}
+    for mode, chunk in graph.stream({"question": QUESTION}, stream_mode=["custom", "values"]):
+        if mode == "custom" and chunk["node"] == "record":
+            doubted = chunk["step"] - 1 if chunk["settled"] else None
+            added = [entry for entry in added if entry["step"] != doubted] + chunk["evidence"]
+        elif mode == "values":
+            result = chunk
+
+    places = [[(entry["passage_id"], entry["step"]) for entry in evidence] for evidence in (added, result["evidence"])]
+    assert places[0] == places[1]
+
+
 @pytest.mark.parametrize(("doubted", "followed"), [("Holm [4]", "unknown"), ("unknown; Holm made it [4]", "Vint [1]")])
 def test_a_doubted_answer_stays_where_nothing_better_came_and_where_it_claims_nothing(
     kb: KnowledgeBase, doubted: str, followed: str
