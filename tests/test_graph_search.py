@@ -57,8 +57,40 @@ def test_a_fact_unlike_the_query_or_not_in_the_graph_leads_nowhere(fact: tuple[l
     assert walked("which one?", [fact], {}) == []
 
 
-def test_a_passage_that_came_meanwhile_is_left_to_the_next_search() -> None:
-    assert walked("which one?", [], {"new": 2.0, "other": 1.0})[0] == "other"
+@pytest.mark.parametrize("unjudged", ["blank", "new"], ids=["states nothing", "came meanwhile"])
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [(0, ["?", "viaduct", "orvane"]), (1, ["viaduct", "?", "orvane"]), (2, ["viaduct", "orvane", "?"])],
+)
+def test_a_passage_that_no_facts_lead_to_keeps_its_place(unjudged: str, place: int, expected: list[str]) -> None:
+    found = ["orvane", "other"]
+    found.insert(place, unjudged)
+    passages = [ScoredPassage(id=id_, score=1 / rank) for rank, id_ in enumerate(found, start=2)]
+
+    ranking = walk_from(GRAPH, "the Sarl Viaduct", [], passages, 3)
+
+    assert [passage["id"] for passage in ranking] == [id_.replace("?", unjudged) for id_ in expected]
+    scores = [passage["score"] for passage in ranking]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_where_no_passage_states_anything_the_ranking_is_the_one_found() -> None:
+    found = [ScoredPassage(id=id_, score=1 / rank) for rank, id_ in enumerate("cab", start=1)]
+
+    assert walk_from(EntityRows().graph(["a", "b", "c"]), "the Sarl Viaduct", [], found, 2) == found[:2]
+
+
+def test_what_meaning_and_words_put_first_stays_first_without_a_fact(empty_kb: KnowledgeBase) -> None:
+    bought = [
+        {"id": f"mill-{n}", "title": f"Mill {n}", "text": f"Mill {n} is a mill. Mill {n} bought Tarvel looms in 19{n}."}
+        for n in range(10, 40)
+    ]
+    makers = {"id": "makers", "title": "Makers of Tarvel looms", "text": "- Osk and Sons\n- Brill Works\n- Hanne Dahl"}
+    empty_kb.add([*bought, makers], progress=False)
+    assert empty_kb.without_triples(["makers"]) == ["makers"]
+
+    query = "makers of Tarvel looms"
+    assert [empty_kb.search(query, 1, by=by)[0]["id"] for by in ("hybrid", "graph")] == ["makers", "makers"]
 
 
 def test_what_was_added_or_deleted_is_found_or_not_at_once(empty_kb: KnowledgeBase) -> None:

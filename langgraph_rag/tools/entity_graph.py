@@ -51,6 +51,12 @@ class EntityGraph:
                 linked[entity] = None
         return list(linked)
 
+    def stating(self, passages: Iterable[str]) -> dict[str, int]:
+        """Return the nodes of those of some passages that state facts, by which alone a walk comes to one."""
+        nodes = {id_: self.passages[id_] for id_ in passages if id_ in self.passages}
+        facts = self.walk.degree(list(nodes.values()))
+        return {id_: node for (id_, node), some in zip(nodes.items(), facts, strict=True) if some}
+
     def rank(self, seeds: Mapping[int, float], k: int) -> list[ScoredPassage]:
         """Return the k passages nearest to nodes that weigh so much, by personalized PageRank; none if none is given.
 
