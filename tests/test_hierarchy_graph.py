@@ -16,7 +16,7 @@ def record(id_: str, title: str, sentences: Sequence[str], phrases: Sequence[str
 def built(records: list[Record]) -> HierarchyGraph:
     rows = HierarchyRows()
     rows.add(records)
-    return rows.graph()
+    return rows.graph([record["id"] for record in records])
 
 
 GRAPH = built(
@@ -127,6 +127,17 @@ def test_a_phrase_is_spelled_as_in_a_passage_that_is_there(kb: KnowledgeBase) ->
     kb.delete(["tarn"])
 
     assert kb.hierarchy.similar("the tarn lake") == ["Lake Tarn"]
+
+
+def test_a_phrase_is_spelled_as_in_the_first_passage_also_after_this_one_changed(kb: KnowledgeBase) -> None:
+    marsh = {"id": "marsh", "title": "REED MARSH", "text": "REED MARSH is wet."}
+    kb.add([marsh], progress=False)
+    kb.add([{"id": "path", "title": "Reed Marsh", "text": "Reed Marsh has a path."}], progress=False)
+    assert kb.hierarchy.spellings["reed marsh"] == "REED MARSH"
+
+    kb.update([{**marsh, "page": 3}], progress=False)
+
+    assert kb.hierarchy.spellings["reed marsh"] == "REED MARSH"
 
 
 async def test_for_coroutines_it_is_built_beside_the_loop(kb: KnowledgeBase) -> None:

@@ -74,7 +74,7 @@ class DerivedGraphs:
     def __init__(self, records: RecordStore) -> None:
         self._records = records
         self._triples, self._entities = made_once(self._triples_by), made_once(self._entities_by)
-        self._hierarchy = _Incremental(HierarchyRows, self._add_passages, HierarchyRows.graph, [records.changes])
+        self._hierarchy = _Incremental(HierarchyRows, self._add_passages, self._hierarchy_of, [records.changes])
 
     def triples(self, extractor: str) -> TripleGraph:
         """Return the graph of all triples that an extractor read."""
@@ -102,6 +102,9 @@ class DerivedGraphs:
 
     def _add_passages(self, rows: HierarchyRows, ids: Sequence[str] | None) -> None:
         rows.add(self._records.passages(self._records.ids() if ids is None else ids))
+
+    def _hierarchy_of(self, rows: HierarchyRows) -> HierarchyGraph:
+        return rows.graph(self._records.ids())
 
     def _logs(self, extractor: str) -> list[ChangeLog]:
         return [self._records.changes, self._records.readings(extractor)]

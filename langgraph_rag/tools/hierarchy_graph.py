@@ -3,7 +3,7 @@
 import re
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -104,8 +104,8 @@ class HierarchyRows:
         """Tell whether more nodes have gone than are left: their numbers are not given again, and arrays have them."""
         return self._nodes.given > 2 * (len(self._passages) + len(self._sentences) + len(self._phrases))
 
-    def graph(self) -> HierarchyGraph:
-        """Make the graph."""
+    def graph(self, passages: Sequence[str]) -> HierarchyGraph:
+        """Make the graph; of the spellings of a phrase it has that of the first of some passages, given in order."""
         size = self._nodes.given
         pairs = np.concatenate([self._stands.columns, self._says.columns[1:]], axis=1)
         sources, targets = np.divmod(np.unique(pairs[0] * size + pairs[1]), max(size, 1))
@@ -113,15 +113,19 @@ class HierarchyRows:
             passages=PassageNodes(self._passages),
             sentences=dict(self._sentences),
             phrases=dict(self._phrases),
-            spellings=self._first_spellings(),
+            spellings=self._first_spellings(passages),
             walk=PageRankGraph.from_edges(size, sources, targets),
             names=self._names,
         )
 
-    def _first_spellings(self) -> dict[str, str]:
-        """Return each phrase as the first passage that has it spells it."""
-        phrases, rows = np.unique(self._spells.columns[1], return_index=True)
-        first = dict(zip(phrases.tolist(), self._spells.columns[2, rows].tolist(), strict=True))
+    def _first_spellings(self, passages: Sequence[str]) -> dict[str, str]:
+        there = [self._passages[id_] for id_ in passages if id_ in self._passages]
+        places = np.full(self._nodes.given, len(there))  # rows come in the order of changes
+        places[there] = np.arange(len(there))
+        by_place = np.argsort(places[self._spells.columns[0]], kind="stable")
+        _, spelled_phrases, spellings = self._spells.columns[:, by_place]
+        phrases, rows = np.unique(spelled_phrases, return_index=True)
+        first = dict(zip(phrases.tolist(), spellings[rows].tolist(), strict=True))
         spelled = {number: spelling for spelling, number in self._spellings.items()}
         return {form: spelled[first[phrase]] for form, phrase in self._phrases.items()}
 
