@@ -11,7 +11,7 @@ def expect_name(kind: str, given: object, known: Collection[str]) -> None:
     Raises:
         UnknownNameError: when it does not.
     """
-    if given not in known:
+    if not isinstance(given, str) or given not in known:
         raise UnknownNameError(kind, given, list(known))
 
 

@@ -296,11 +296,11 @@ def test_searching_an_empty_knowledge_base_says_to_add_documents(empty_kb: Knowl
         empty_kb.search("anything", by=by)
 
 
-def test_an_unknown_search_is_refused_with_the_known_ones(kb: KnowledgeBase) -> None:
-    with pytest.raises(
-        UnknownNameError, match="unknown search 'telepathy': expected one of dense, bm25, hybrid, graph"
-    ):
-        kb.search("anything", by="telepathy")  # type: ignore[arg-type]
+@pytest.mark.parametrize("by", ["telepathy", ["bm25", "dense"], {"by": "graph"}, None])
+def test_an_unknown_search_is_refused_with_the_known_ones(kb: KnowledgeBase, by: Any) -> None:
+    known = f"unknown search {by!r}: expected one of dense, bm25, hybrid, graph"
+    with pytest.raises(UnknownNameError, match=re.escape(known)):
+        kb.search("anything", by=by)
 
 
 @pytest.mark.parametrize("k", [0, -1, 2.5, "3"])
