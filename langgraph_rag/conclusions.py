@@ -6,7 +6,8 @@ from langgraph_rag.refusals import is_refusal, states_refusal
 
 _MARK = re.compile(r"\banswer is\b", re.IGNORECASE)
 _STATED = re.compile(
-    r"(?:.*(?:[.!?,;]\s+|\b(?:so|thus|hence|therefore)\s+))?the (?:final |correct )?answer is\b:?\s*(.*\w.*?)[.\s]*",
+    r"(?:.*(?:[.!?,;]\s+|\b(?:so|thus|hence|therefore)\s+))?the (?:final |correct )?answer is\b:?\s*"
+    r"(.*\w(?:(?<=\.[^\W\d_])\.)?.*?)[.\s]*",  # the dot of "D.C." ends no sentence alone
     re.IGNORECASE | re.DOTALL,
 )
 _LACKING = re.compile(r"(?:missing|still|yet|to be)\b")  # in small letters: these words begin titles, too
@@ -23,6 +24,7 @@ def concluded(thought: str) -> str:
     Thoughts speak of an answer that they do not have, too: "I have to look up what the answer is."
     """
     stated = _STATED.fullmatch(thought)
-    if not stated or _LACKING.match(stated[1]) or is_refusal(stated[1]) or states_refusal(f"The answer is {stated[1]}"):
+    if not stated or _LACKING.match(stated[1]) or is_refusal(stated[1]):
         return ""
-    return stated[1]
+    is_title = " ".join(stated[1].split()[:2]).istitle()  # "Not Fade Away"
+    return "" if not is_title and states_refusal(f"The answer is {stated[1]}") else stated[1]

@@ -1,0 +1,28 @@
+"""What a chain of thought concludes, if anything."""
+
+import pytest
+
+from langgraph_rag.conclusions import concluded
+
+
+@pytest.mark.parametrize(
+    ("thought", "answer"),
+    [
+        ("Orla was born there. So the answer is Skellby.", "Skellby"),
+        ("So the answer is Skellby...", "Skellby"),
+        ("So the answer is 4.5.", "4.5"),
+        ("So the answer is group B.", "group B"),
+        ("So the answer is 7 a.m.", "7 a.m."),
+        ("Thus the answer is an office in the U.K.", "an office in the U.K."),
+        ("So the answer is the capital (Skellby, N.D.).", "the capital (Skellby, N.D.)"),
+        ("So the answer is Not Without Laughter.", "Not Without Laughter"),
+        ("The answer is Unknown Pleasures, by Joy Division.", "Unknown Pleasures, by Joy Division"),
+        ("So the answer is not in the passages.", ""),
+        ("So the answer is Unknown.", ""),
+        ("So the answer is unknown, as nobody says it.", ""),
+        ("So the answer is still to be found.", ""),
+        ("I have to look up what the answer is.", ""),
+    ],
+)
+def test_a_thought_states_the_answer_or_none(thought: str, answer: str) -> None:
+    assert concluded(thought) == answer
