@@ -123,10 +123,8 @@ class VectorIndex:
         with self.place.usable():
             yield self._opened
 
-    @contextmanager
-    def _changing(self, ids: Sequence[str]) -> Iterator[_Opened]:
-        with self.place.usable():
-            yield self._opened
+    def _changing(self, ids: Sequence[str]) -> AbstractContextManager[_Opened]:
+        return self._reading()  # a server minds by itself who reads meanwhile
 
     def _upsert(self, collection: Any, ids: Sequence[str], vectors: Matrix) -> None:
         for some in self._batches(ids):
@@ -213,10 +211,6 @@ def open_vectors(folder: Path, records: RecordStore, asked: str | None, *, writa
     return vectors
 
 
-def _best_first(scored: tuple[str, float]) -> tuple[float, str]:
-    return -scored[1], scored[0]
-
-
 def _collection(client: Any, name: str) -> Any:
     return client.get_or_create_collection(name, configuration={"hnsw": {"space": "cosine"}}, embedding_function=None)
 
@@ -231,6 +225,6 @@ def _nearest(collection: Any, vectors: Matrix, k: int) -> list[list[tuple[str, f
         return [[] for _ in vectors]
     found = collection.query(query_embeddings=vectors, n_results=k, include=["distances"])
     return [
-        sorted(((id_, 1.0 - distance) for id_, distance in zip(ids, distances, strict=True)), key=_best_first)
+        [(id_, 1.0 - distance) for distance, id_ in sorted(zip(distances, ids, strict=True))]
         for ids, distances in zip(found["ids"], found["distances"], strict=True)
     ]
