@@ -6,14 +6,20 @@ from collections.abc import Iterator
 from langgraph_rag.matching import normalise
 from langgraph_rag.offline.pages import Fact, Line, Pages, key_of
 from langgraph_rag.offline.paths import is_name
-from langgraph_rag.offline.question import PLACES, Question
-from langgraph_rag.offline.words import date_of, name_words, same_name, stem
+from langgraph_rag.offline.question import PERSONS, PLACES, Question
+from langgraph_rag.offline.words import date_of, name_words, same_name, stem, stems
 from langgraph_rag.tools.spans import spot
 
 _SAME = 0.9
 _NOT = re.compile(r"\b(?:not|never|no longer)\b|n['’]t\b")
 _QUALIFIED = re.compile(  # what facts are read without, or words that ask more than whether something is said
     r"\b(?:not|never|first|last|only|before|after|more|most|less|least|than|both|all|same|or|still|ever)\b|n['’]t\b"
+)
+_UNSURE = re.compile(  # words by which a sentence takes back, or holds open, what it says
+    r"\b(?:neither|nor|or|without|except|until|before|after|between|whether|if|unless|almost|former(?:ly)?|rather"
+    r"|than|(?-i:may)|might|would|could|should|to be|(?:about|around) \d+|that (?:he|she|it|they|the|(?-i:[A-Z])\w*))\b"
+    r"|\?\W*$",
+    re.IGNORECASE,
 )
 _SOMEBODY_ELSES = re.compile(r"(?:His|Her|Its|Their)\b|.*\bwhose\b")  # "Her mother was a painter"
 _PREDICATE = re.compile(r"\b(is|was|are|were) (an? .+?)(?= (?:who|which|that|of|by|in|from|at|with|for)\b|[.;(]|$)")
@@ -26,7 +32,8 @@ def confirm(text: str, question: Question, pages: Pages) -> tuple[str, tuple[Lin
     """Answer "yes" or "no" with the sentence that says so; nothing where none does for sure."""
     if not question.names or not question.words or _QUALIFIED.search(text):
         return "", ()
-    stated = [(fact, line) for line in pages.lines for fact in _stated(line)]
+    lines = (line for line in pages.lines if _is_sure(text, question, line))
+    stated = [(fact, line) for line in lines for fact in _stated(line) if _adds_nothing(question, fact)]
     for fact, line in stated:
         if _says(text, question, fact):
             return "no" if _NOT.search(fact[1]) else "yes", (line,)
@@ -36,10 +43,22 @@ def confirm(text: str, question: Question, pages: Pages) -> tuple[str, tuple[Lin
     return "", ()
 
 
+def _is_sure(text: str, question: Question, line: Line) -> bool:
+    """Tell whether a sentence states something without reserve, and not of what belongs to a thing asked about."""
+    owners = (f"{normalise(name)} s" for name in question.names)
+    of_others = any(owner in normalise(line.text) and owner not in normalise(text) for owner in owners)
+    return not (of_others or _UNSURE.search(line.text) or _SOMEBODY_ELSES.match(line.text))
+
+
+def _adds_nothing(question: Question, fact: Fact) -> bool:
+    """Tell whether a relation has no content words beyond the question's: not "failed to win", "mother was born in"."""
+    *words, last = fact[1].split()
+    said = " ".join(words) if words and stem(last) in PERSONS else fact[1]  # "designed by engineer Ada Renk"
+    return set(stems(said)) <= {*question.words, *stems(" ".join(question.names))}
+
+
 def _stated(line: Line) -> Iterator[Fact]:
     """Yield the facts of a sentence, and all that it says its topic is."""
-    if _SOMEBODY_ELSES.match(line.text):
-        return
     yield from line.facts
     if predicate := _PREDICATE.search(line.text):
         yield from ((fact[0], fact[1], predicate[2]) for fact in line.facts if fact[1] == predicate[1])
@@ -74,7 +93,7 @@ def _says_otherwise(text: str, question: Question, fact: Fact, line: Line, pages
 
 def _of_subject(text: str, question: Question, fact: Fact) -> bool:
     """Tell whether a fact says of the same thing what it says, or the reverse in the passive."""
-    subject, reverse = question.names[0], (" by " in text) != fact[1].endswith(" by") and len(question.names) > 1
+    subject, reverse = question.names[0], (" by " in text) != (" by " in f"{fact[1]} ") and len(question.names) > 1
     mutual = _MUTUAL.intersection(question.words) and len(question.names) > 1
     ends = (fact[0], fact[2]) if mutual else (fact[2],) if reverse else (fact[0],)
     return any(same_name(subject, end) >= _SAME for end in ends)
