@@ -5,7 +5,7 @@ import pytest
 from langgraph_rag.offline.answer import conclude
 from langgraph_rag.offline.compare import compare, judge, look_up
 from langgraph_rag.offline.descriptions import descriptions
-from langgraph_rag.offline.pages import Line, Pages
+from langgraph_rag.offline.pages import Line, Pages, pages_of
 from langgraph_rag.offline.question import analyse, as_question
 from langgraph_rag.offline.reading import read
 from langgraph_rag.tools.rule_triples import extract_triples
@@ -204,4 +204,65 @@ def test_a_name_with_a_comma_is_one_alternative() -> None:
         "the Ost Mill",
         "the Sarl Mill",
         "the Vale Mill",
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        ("Was Mara Tull born in Sarn?", "Mara Tull was neither born in Sarn nor in Dolm."),
+        ("Was Mara Tull born in Sarn?", "Mara Tull's father was born in Sarn."),
+        ("Was Mara Tull born in Sarn?", "The father of Mara Tull was born in Sarn."),
+        ("Was Mara Tull born in Sarn?", "Mara Tull pretended to have been born in Sarn."),
+        ("Was Mara Tull born in Sarn?", "It is doubtful whether Mara Tull was born in Sarn."),
+        ("Was Mara Tull born in Sarn?", "It is a legend that Mara Tull was born in Sarn."),
+        ("Was Mara Tull born in 1871?", "Mara Tull was born after 1871."),
+        ("Was Mara Tull born in 1874?", "Mara Tull was born between 1871 and 1874."),
+        ("Was Mara Tull born in 1872?", "Mara Tull was born between 1871 and 1874."),
+        ("Did Mara Tull marry Jon Brenn?", "Mara Tull's cousin married Jon Brenn."),
+        ("Did Mara Tull marry Jon Brenn?", "Mara Tull declined to marry Jon Brenn."),
+        ("Was the Sarn Mill built by Jon Brenn?", "The Sarn Mill was built by Jon Brenn's nephew."),
+        ("Does the RT-5 support Zephyr?", "The RT-5 supports all systems except Zephyr."),
+        ("Does the RT-5 support Zephyr?", "The RT-5 needs support for Zephyr."),
+        ("Does the RT-5 support Zephyr?", "Does the RT-5 support Zephyr? Nobody has tried."),
+        ("Is Sarn the capital of Tullen?", "Sarn is the former capital of Tullen."),
+        ("Is Sarn the capital of Tullen?", "Sarn was the capital of Tullen until 1888."),
+        ("Who is the chief medical officer of Tull Ltd?", "Jon Brenn is the chief technical officer of Tull Ltd."),
+        ("When did the workshop in Dolm open?", "The Sarn workshop opened in May 2011."),
+        ("Who leads the Bridges team?", "Jon Brenn leads the Tunnels team."),
+        ("Why was the Sarn Mill closed?", "The Sarn Mill was closed for 44 days."),
+        ("How many lathes does the Sarn workshop have?", "The Sarn workshop was built by Jon Brenn."),
+        ("How many years after the Sarn Mill was the Dolm Mill built?", "The Dolm Mill and the Sarn Mill ran 9 years."),
+    ],
+)
+def test_what_is_not_said_of_what_is_asked_about_answers_nothing(question: str, sentence: str) -> None:
+    assert conclude(question, pages_of([{"title": "Notes", "text": sentence}]), least=2.0).answer == ""
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence", "answer"),
+    [
+        ("Did Jon Brenn build the Sarn Mill?", "The Sarn Mill was built by Jon Brenn.", "yes"),
+        ("Did Jon Brenn design the Sarn Mill?", "The Sarn Mill was designed by the engineer Jon Brenn.", "yes"),
+        ("Who is the chief technical officer of Tull Ltd?", "Jon Brenn is the chief technical officer of Tull Ltd.",
+         "Jon Brenn"),
+        ("Why was the Sarn Mill closed?", "The Sarn Mill was closed because of a flood.", "a flood"),
+        ("What is RDG?", "RDG: Remote depth gauge.", "Remote depth gauge"),
+        ("Which Tullish mill was built by Jon Brenn?", "The Sarn Mill was built by Jon Brenn.", "Sarn Mill"),
+    ],
+)  # fmt: skip
+def test_what_is_said_of_it_does(question: str, sentence: str, answer: str) -> None:
+    assert conclude(question, pages_of([{"title": "Notes", "text": sentence}]), least=2.0).answer == answer
+
+
+def test_where_somebody_was_born_is_told_by_a_birth_not_by_what_was_made() -> None:
+    texts = [
+        {"title": "Lantern", "text": "Lantern was written by Mara Tull in Sarn."},
+        {"title": "Mara Tull", "text": "Mara Tull is an engineer who lives in Dolm."},
+    ]
+    life = {"title": "Mara Tull", "text": "Mara Tull (3 May 1871 in Orm – 4 June 1930 in Sarn) was an engineer."}
+
+    assert conclude("Where was the person who wrote Lantern born?", pages_of(texts), least=2.0).answer == ""
+    assert conclude("When was the person who wrote Lantern born?", pages_of([*texts, life]), least=2.0).answer == (
+        "3 May 1871"
     )

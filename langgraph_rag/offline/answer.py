@@ -1,5 +1,6 @@
 """Answer a question from sentences: compare things, tell whether something is so, or read the answer out."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ from langgraph_rag.offline.question import Question, analyse
 from langgraph_rag.offline.reading import read
 from langgraph_rag.refusals import UNANSWERABLE
 
+_ELAPSED = re.compile(r"\bhow (?:long|many (?:years|months|weeks|days)) (?:after|before|between)\b", re.IGNORECASE)
 CONCLUSION = "So the answer is"
 
 
@@ -51,6 +53,8 @@ def conclude(text: str, pages: Pages, *, least: float) -> Conclusion:
         return _compared(question, pages)
     if question.wants == "yes or no":
         return Conclusion(*confirm(text, question, pages))
+    if _ELAPSED.search(text) or not all(map(pages.hold, question.given)):
+        return Conclusion()  # times are not reckoned here, and what is said of others says nothing
     reading = read(text, pages)
     return Conclusion(reading.answer, reading.lines) if reading and reading.score >= least else Conclusion()
 

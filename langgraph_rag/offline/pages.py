@@ -15,7 +15,7 @@ from langgraph_rag.tools.stop_words import stop_words
 from langgraph_rag.tools.text import text_pipeline
 from langgraph_rag.tools.topics import topic_of
 
-_LIFE = re.compile(r"\([^()]*\d{4}\s*[–—-]\s*[^()]*\d{4}\)")
+_LIFE = re.compile(r"\([^()]*\d{4}(?:\s*-|[^()]*[–—])[^()]*\d{4}[^()]*\)")
 _MADE = re.compile(r"(?<=[a-z])(?<!ed)(?<!en)(?<!wn) by\b")
 _WAYS = ("compos", "direct", "perform", "produc", "write")  # in which "a song by Kell" may be meant
 DEFINED = re.compile(r"\b(?:is|was|are|were)\s+(?:an?|the|one of the)\s+([^,.;()]+)")
@@ -89,6 +89,15 @@ class Pages:
     def facts(self) -> list[Fact]:
         """Return the facts that the sentences state."""
         return [fact for line in self.lines for fact in line.facts]
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Return the stems of all sentences and titles."""
+        return frozenset().union(*(line.words for line in self.lines))
+
+    def hold(self, name: str) -> bool:
+        """Tell whether something is named anywhere, be it in other words for the same ("French", "France")."""
+        return not self.words.isdisjoint(stems(name)) or not stems(name)
 
     def stating(self, facts: Sequence[Fact]) -> list[Line]:
         """Return the sentences that state one of some facts."""

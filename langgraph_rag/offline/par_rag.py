@@ -69,7 +69,10 @@ def answer_from_trajectories(values: Values) -> Mapping[str, Any]:
     last = trajectories[-1] if trajectories else None  # what earlier steps found is on the way to the answer
     if conclusion or last is None or last["answer"].startswith(_UNKNOWN) or analyse(question).compares:
         return conclusion.reply
-    return {"thought": f"The last step found: {last['answer']}.", "answer": _short(last["question"], last["answer"])}
+    answer = _short(last["question"], last["answer"])
+    if name_words(answer) <= name_words(question):
+        return conclusion.reply
+    return {"thought": f"The last step found: {last['answer']}.", "answer": answer}
 
 
 def _short(asked: str, answer: str) -> str:

@@ -12,7 +12,7 @@ from langgraph_rag.tools.spans import spot
 from langgraph_rag.tools.stop_words import stop_words
 
 Wants = Literal[
-    "person", "place", "date", "year", "number", "nationality", "phrase", "thing", "yes or no", "which of two"
+    "person", "place", "date", "year", "number", "reason", "nationality", "phrase", "thing", "yes or no", "which of two"
 ]
 Compared = Literal["birth", "death", "age", "number", "date"]
 
@@ -40,6 +40,7 @@ def _words(text: str) -> re.Pattern[str]:
 
 
 _YES_NO = re.compile(r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will)\b", re.IGNORECASE)
+_WHY = re.compile(r"\s*why\b", re.IGNORECASE)
 _BEING = re.compile(r"(?:is|are|was|were)\b", re.IGNORECASE)
 _ALTERNATIVES = (
     re.compile(
@@ -108,6 +109,11 @@ class Question:
         """Tell whether the question is about two things and one attribute of both."""
         return self.pair is not None and self.wants in {"which of two", "yes or no"}
 
+    @property
+    def given(self) -> tuple[str, ...]:
+        """Return what a text that answers must name: no date, nor what stands before a kind ("which Kell town")."""
+        return tuple(name for name in self.names if not name.isdigit() and self.kinds.isdisjoint(stems(name)))
+
     def with_names(self, names: tuple[str, ...]) -> "Question":
         """Return the question with other names, and without the words that are part of them."""
         inside = {stem(word) for name in names for word in name_words(name)}
@@ -154,6 +160,8 @@ def _wanted(text: str, asking: str, kinds: frozenset[str], pair: tuple[str, ...]
         return "which of two"
     if _YES_NO.match(text.strip()):
         return "yes or no"
+    if _WHY.match(text):
+        return "reason"
     if asking.startswith("how"):
         return "number"
     if asking == "when" or kinds & DATES:

@@ -5,14 +5,16 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from langgraph_rag.matching import normalise
 from langgraph_rag.offline.descriptions import ask_for, descriptions, put_for
 from langgraph_rag.offline.pages import DEFINED, Line, Pages, key_of
 from langgraph_rag.offline.paths import DEMONYM, is_name
 from langgraph_rag.offline.question import DATES, PERSONS, Question, analyse
-from langgraph_rag.offline.words import name_words, stems
+from langgraph_rag.offline.words import name_words, stem, stems
 from langgraph_rag.tools.spans import Span, spot
+from langgraph_rag.tools.stop_words import stop_words
 
 _PHRASE_END = re.compile(
     r"\s+(?:who|which|that|by|in|on|at|from|for|to|with|based|located|situated|known|best|is|was|whose|where)\b"
@@ -20,6 +22,18 @@ _PHRASE_END = re.compile(
 _PLACED = re.compile(r"\b(?:in|at|near|from|to|of) (?:the )?$", re.IGNORECASE)
 _WHERE = re.compile(r"\b(?:in|at|near) (?:the )?(?:[A-Z][\w.]*(?: [A-Z][\w.]*)*, )?$", re.IGNORECASE)
 _COUNTED = re.compile(r"(?: (?!(?:and|or|in|of|on|at|to|by|as|is|was|were|for|from|with|the)\b)[a-z]+){1,3}")
+_CAUSE = re.compile(r"\b(?:because(?: of)?|(?:due|owing|thanks) to|as a result of|caused by) ([^.;()]+)")
+_MEANING = re.compile(r"[^:.]{1,40}: ([^.;:]+)")  # "MTU: maximum transmission unit"
+_HAPPENED = re.compile(  # of what a question asks for the time or place
+    r"\b(?:wh\w+|wh\w+ [a-z]+) (?:did .+ (die)|(?:was|were) (?!.* (?:was|were) born).+ (born))\W*$", re.IGNORECASE
+)
+_ROLE = re.compile(  # such as there are several of, told apart by the word before
+    r"([\w-]+) (chief|coach|director|editor|engineer|head|leader|manager|minister|officer|president|secretary)s?\b",
+    re.IGNORECASE,
+)
+_ASKED_ROLE = re.compile(
+    rf"\W*(?:who|what|which)(?: (?:is|was|are|were))?(?: the)?(?: [\w-]+){{0,2}}? {_ROLE.pattern}", re.IGNORECASE
+)
 _YEAR = re.compile(r"\d{4}")
 _LEVELS = 2  # descriptions within descriptions that are followed
 _WIDER = 2  # descriptions looked at from the innermost on
@@ -64,6 +78,7 @@ def read(text: str, pages: Pages, levels: int = _LEVELS) -> Reading | None:
         if further:
             lines = tuple(dict.fromkeys([*bridge.lines, *further.lines]))
             direct.append(Reading(further.answer, (bridge.score + further.score) / 2 - _DETOUR, lines))
+    direct = [reading for reading in direct if not name_words(reading.answer) <= name_words(text)]
     best = max(direct, key=lambda reading: reading.score, default=None)
     told = not beyond or beyond[0]  # something is told of what the description stands for before all
     return best if best is None or told else replace(best, score=best.score - _BRIDGE)
@@ -92,12 +107,15 @@ def _readings(text: str, pages: Pages) -> list[Reading]:
     simple = len(question.names) == 1 and len(question.words) <= _SIMPLE and not descriptions(text)
     about = pages.about(question.names[0]) if simple else set()
     linked, own = (1.5, 3.3) if simple else (3.3, 0.4)
+    event, role = _HAPPENED.search(text), _ASKED_ROLE.match(text)
     found: dict[str, Reading] = {}
     for place, line in enumerate(pages.lines):
         if not said[place] or (about and place not in about):
             continue
         if about and question.words and not said[place].intersection(question.words):
             continue  # a sentence about the thing, but not about what is asked of it
+        if (event and stem(event[1] or event[2]) not in line.words) or (role and _other_role(role[1], role[2], line)):
+            continue
         gains = [(_sum(weight, said[other] - said[place]), other) for other in pages.linked[place]]
         gain, helper = max(gains, default=(0.0, place))
         clear = _sum(weight, said[place]) + gain
@@ -105,7 +123,7 @@ def _readings(text: str, pages: Pages) -> list[Reading]:
             continue
         base = linked * gain + own * _sum(weight, said[place]) + (0.5 if line.opens else 0.0)
         hits = [hit for hit in line.stems if hit[2] in weight]
-        for span in _spans(line):
+        for span in filter(partial(_possible, question), _spans(line)):
             key = normalise(span.text)
             if not key or f" {key} " in form or name_words(span.text) <= asked:
                 continue
@@ -114,6 +132,12 @@ def _readings(text: str, pages: Pages) -> list[Reading]:
                 lines = (line, pages.lines[helper]) if gain else (line,)
                 found[key] = Reading(_shaped(question, span), score, lines)
     return sorted(found.values(), key=lambda reading: -reading.score)
+
+
+def _other_role(kind: str, role: str, line: Line) -> bool:
+    """Tell whether a sentence speaks of a role of another kind, and not of this one: no prime, but a trade minister."""
+    told = {told.lower() for told, other in _ROLE.findall(line.text) if other.lower() == role.lower()} - stop_words()
+    return bool(told) and kind.lower() not in told | stop_words()
 
 
 def _weights(words: Sequence[str], lines: Sequence[Line]) -> dict[str, float]:
@@ -139,6 +163,12 @@ def _nearness(question: Question, weight: dict[str, float], hits: Sequence[tuple
     closest = max((focus[word] * value for word, value in near.items() if word in question.words), default=0.0)
     spread = sum((0.4 + 0.4 * focus[word]) * weight[word] * value for word, value in near.items())
     return 1.9 * closest + spread + 0.7 * sum(focus[word] * weight[word] for word in {word for _, _, word in hits})
+
+
+def _possible(question: Question, span: Span) -> bool:
+    """Tell whether a span can be an answer at all: a cause if and only if one is asked for, for a number no name."""
+    unnamed = question.wants != "number" or span.kind not in {"name", "title"}
+    return unnamed and (question.wants == "reason") == (span.kind == "reason")
 
 
 def _fit(question: Question, span: Span, line: Line, pages: Pages) -> float:
@@ -170,7 +200,7 @@ def _fit(question: Question, span: Span, line: Line, pages: Pages) -> float:
         return fit + 1.8 * placed - 1.2 * bool(kinds & PERSONS)
     if question.wants in {"phrase", "nationality"}:
         return fit + (0.4 if span.kind == "phrase" or demonym else -0.4)
-    return fit - 0.8 * (span.kind == "phrase")
+    return fit + (-0.8 if question.words else 0.8) * (span.kind == "phrase")
 
 
 def _spans(line: Line) -> Iterator[Span]:
@@ -181,6 +211,10 @@ def _spans(line: Line) -> Iterator[Span]:
         words = [word for word in _PHRASE_END.split(defined[1])[0].split() if not word[0].isupper()]
         if words:
             yield Span(defined.start(1), defined.end(1), " ".join(words[-3:]), "phrase")
+    if meaning := _MEANING.match(line.text):
+        yield Span(*meaning.span(1), meaning[1].strip(), "phrase")
+    if cause := _CAUSE.search(line.text):
+        yield Span(*cause.span(1), cause[1].strip(), "reason")
 
 
 def _shaped(question: Question, span: Span) -> str:
