@@ -392,7 +392,7 @@ class KnowledgeBase:
             raise EmptyKnowledgeBaseError(f"the knowledge base in {self.path} is empty: add documents first")
 
     async def asearch(self, query: str, k: int = 10, *, by: Search = "dense") -> list[ScoredPassage]:
-        """Return ids and scores of the k best passages, best first.
+        """Return the k best passages, best first: ids and scores only; `apassages` has their texts.
 
         Raises:
             EmptyKnowledgeBaseError: when the knowledge base holds nothing.
