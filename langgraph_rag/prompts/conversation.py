@@ -30,8 +30,8 @@ RESTATE_QUESTION = Prompt(
 You get a conversation and the question that comes next. The question will be looked up in documents by somebody who \
 does not see the conversation. Write it so that it can be understood alone. Reply with JSON only, as in the examples.
 - Put what is meant in place of words such as "she", "there" or "that film", and complete what is left out.
-- Take from the conversation, answers included, what the question leaves open, and nothing else: add no conditions, drop \
-none, do not answer it. Leave out thanks and whatever else asks nothing.
+- Take from the conversation, answers included, what the question leaves open, and nothing else: add no conditions, \
+drop none, do not answer it. Leave out thanks and whatever else asks nothing.
 - A question that can be understood alone stays as it is, word for word. Keep the language of the question.
 
 Example
