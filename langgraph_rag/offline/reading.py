@@ -23,7 +23,7 @@ _PLACED = re.compile(r"\b(?:in|at|near|from|to|of) (?:the )?$", re.IGNORECASE)
 _WHERE = re.compile(r"\b(?:in|at|near) (?:the )?(?:[A-Z][\w.]*(?: [A-Z][\w.]*)*, )?$", re.IGNORECASE)
 _COUNTED = re.compile(r"(?: (?!(?:and|or|in|of|on|at|to|by|as|is|was|were|for|from|with|the)\b)[a-z]+){1,3}")
 _CAUSE = re.compile(r"\b(?:because(?: of)?|(?:due|owing|thanks) to|as a result of|caused by) ([^.;()]+)")
-_MEANING = re.compile(r"[^:.]{1,40}: ([^.;:]+)")  # "MTU: maximum transmission unit"
+_MEANING = re.compile(r"[\w\s-]{1,40}: ([^.;:()]{1,80})\.?$")  # "MTU: maximum transmission unit"
 _HAPPENED = re.compile(  # of what a question asks for the time or place
     r"\b(?:wh\w+|wh\w+ [a-z]+) (?:did .+ (die)|(?:was|were) (?!.* (?:was|were) born).+ (born))\W*$", re.IGNORECASE
 )
