@@ -39,7 +39,7 @@ class RuleExtractor:
     """The default extractor: sentence patterns, no model."""
 
     NAME = "rules"
-    version = f"{NAME}-7"
+    version = f"{NAME}-8"
 
     async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
         """Yield all readings at once."""

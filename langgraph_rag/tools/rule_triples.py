@@ -5,6 +5,7 @@ A weak but general extractor that needs no model: it works on any text in plain 
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from langgraph_rag.matching import normalise
 from langgraph_rag.tools.code import is_code
@@ -45,6 +46,7 @@ _DASH = re.compile(r"\s*[–—]\s*|\s+-\s+|(?<=\d)-(?=\d)")
 _BORN, _DIED = re.compile(r"\bborn\b|\bb\."), re.compile(r"\bdied\b|\bd\.")
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 _COUNTED = re.compile(rf"(?: (?!(?:and|or|in|of|on|at|to|by|as|is|was|were|for|from|with|the)\b){LOWER}+){{1,2}}")
+_CLAUSES = 16  # relative ones that are read of a sentence; each is searched for more
 _LINKERS = {"and", "or", ",", "&", "as", "well"}
 _DROPPED = {"the", "a", "an", "also", "who", "which", "that", "and", "or", "but", "then", "later", "he", "she", "it",
             "they", "his", "her", "its", "their", "respectively", "subsequently"}  # fmt: skip
@@ -96,7 +98,7 @@ def _said_by(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:
     if subject.holder:
         yield subject.name, subject.noun, subject.holder.text
         subject = Subject(subject.holder.text, subject.holder.end)
-    clauses, main = list(relative_clauses(subject, sentence)), sentence
+    clauses, main = list(islice(relative_clauses(subject, sentence), _CLAUSES)), sentence
     for clause in clauses:
         main = _without(main, clause.start, clause.end)
     other = _ANOTHER_SUBJECT.search(main, subject.begin) if subject.noun else None
@@ -126,7 +128,8 @@ def _said_of(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:
             continue
         if span.kind == "number" and _FAR.match(sentence, span.start):
             continue
-        if far := _FAR.search(sentence, position, span.start):
+        far = _FAR.search(sentence, position, span.start)
+        if far and sentence[far.end() : span.start].strip() in {"", "the"}:
             relation = _relation(sentence[position : far.start()], relation, noun)
             yield name, f"{noun} {far[1]} {far[2]}".strip(), span.text
             position = span.end

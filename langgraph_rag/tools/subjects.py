@@ -46,6 +46,7 @@ _LIST_ENDS = re.compile(r"[,.;]|\s+(?:and|or)\b|$")
 _PLACED = re.compile(r"\s(?:in|on|at)\b")
 _OBJECT = re.compile(rf"\s+{UPPER}")
 _SAID = r"(?:said|says|told|asked|replied|recalled|added|explained)"
+_ASKS = re.compile(r"\?\W*$")
 _NOT_SAID_HERE = re.compile(
     rf"(?:Neither|Nor)\b|.*(?:[,.?!][\"”’]?\s+{_SAID}\s+(?:{UPPER}|he|she|the)|\b{_SAID}:)"
     rf"|[\"“‘]*(?:I|My)['’ ]{LOWER}|[\"“](?:We|Our) {LOWER}|[\"“][^\"”]*[^\W_],? I {LOWER}"
@@ -73,8 +74,8 @@ class Relative(NamedTuple):
 
 
 def states_facts(sentence: str) -> bool:
-    """Tell whether a sentence states something itself: it neither repeats what somebody said nor denies it of two."""
-    return _NOT_SAID_HERE.match(sentence) is None
+    """Tell whether a sentence states something itself: it does not ask, repeat what was said, or deny it of two."""
+    return _NOT_SAID_HERE.match(sentence) is None and not _ASKS.search(sentence)
 
 
 def opening_subject(sentence: str) -> Subject:
