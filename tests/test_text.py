@@ -431,6 +431,9 @@ def test_what_is_said_of_somebody_of_the_topic_is_not_said_of_the_topic(sentence
     assert extract_triples("Ada Renk", ["Ada Renk was born in 1883.", sentence])[1:] == facts
 
 
+VERA = {"Vera Holm | left | Lund", "Vera Holm | left in | 1921"}
+
+
 def read(title: str, text: str) -> set[str]:
     """Return the facts of a text but those that only say where somebody is mentioned."""
     facts = extract_triples(title, text_pipeline().sentences(text))
@@ -545,6 +548,68 @@ def test_what_somebody_does_is_done_to_the_topic_only_where_nothing_else_follows
 )
 def test_distances_lengths_negations_and_what_is_only_reported(sentence: str, facts: set[str]) -> None:
     assert read("Kell", sentence) == facts
+
+
+@pytest.mark.parametrize(
+    ("sentence", "facts"),
+    [
+        ("Was Tolm Quay flooded in 1931?", set()),
+        ("No one believed that Tolm Quay was sold to Arno Falk.", set()),
+        ("Reports claim that Arno Falk bought Tolm Quay.", set()),
+        ("Few of the sheds on Tolm Quay survived in 1950.", set()),
+        ("The heir of Tolm Quay and daughter of Arno Falk was born in Lund.", set()),
+        ("No, Lund is the seat of Brask.", {"Lund | is | seat", "Lund | is seat of | Brask"}),
+        ("A crane on Tolm Quay struck Arno Falk.", {"Tolm Quay | crane struck | Arno Falk"}),
+        ("Nils Quay was opened in 1960.", {"Nils Quay | was opened in | 1960"}),
+        ("Tolm Quay Road was opened in 1960.", {"Tolm Quay Road | was opened in | 1960"}),
+        ("Unlike Lund Quay, which is 70 m long, the quay is 80 m long.", {"Tolm Quay | is long | 80 m"}),
+        (
+            "The quay was 20 years old when Arno Falk left Lund.",
+            {"Tolm Quay | was old | 20 years", "Arno Falk | left | Lund"},
+        ),
+        ("Lund, 9 km south of the quay, was sold in 1801.", {"Lund | was sold in | 1801"}),
+        ("It was sold in 1920; Vera Holm left Lund in 1921.", {"Tolm Quay | was sold in | 1920"} | VERA),
+        ("It was sold in 1920, and Vera Holm left Lund in 1921.", {"Tolm Quay | was sold in | 1920"} | VERA),
+        ("In 1921, Vera Holm left Lund.", {"Vera Holm | left | Lund"}),
+        ("After Vera Holm left Lund in 1921, the quay was sold in 1920.", {"Tolm Quay | was sold in | 1920"} | VERA),
+        ("Tolm Quay was built by Arno Falk (1801–1870).", {"Tolm Quay | was built by | Arno Falk"}),
+    ],
+)
+def test_what_is_asked_denied_or_said_of_others_is_not_said_of_the_topic(sentence: str, facts: set[str]) -> None:
+    assert read("Tolm Quay", f"Tolm Quay is old. {sentence}") == facts
+
+
+@pytest.mark.parametrize(
+    ("sentence", "facts"),
+    [
+        ("His wife Ada died in 1901, and he married Vera Holm.", {"Nils Brask | married | Vera Holm"}),
+        ("His wife died in 1901, and Nils Brask married Vera Holm.", {"Nils Brask | married | Vera Holm"}),
+        ("His uncle Otto died in 1901, and he was raised in Lund.", set()),
+        ("Nils Brask's aunt Ada died in 1901, and he left Lund.", set()),
+    ],
+)
+def test_a_pronoun_after_somebody_of_the_topic_means_the_topic_or_nobody(sentence: str, facts: set[str]) -> None:
+    told = read("Nils Brask", f"Nils Brask is old. {sentence}")
+
+    assert {fact for fact in told if "1901" not in fact and not fact.endswith(("| Ada", "| Otto"))} == facts
+
+
+@pytest.mark.parametrize(
+    ("opening", "head"),
+    [
+        ("Vera Holm was shot by Nils Brask in 1920.", "Vera Holm"),
+        ("Otto Brask was born in 1920.", "Otto Brask"),
+        ("Vera Holm, known as Nils Brask, was born in 1920.", "Nils Brask"),
+        ('Nikolaus "Nils" Brask (born 1920) left Lund.', "Nils Brask"),
+        ("Nils Otto Brask was born in 1920.", "Nils Brask"),
+    ],
+)
+def test_an_opening_is_about_the_topic_where_it_says_so(opening: str, head: str) -> None:
+    assert {fact[0] for fact in extract_triples("Nils Brask", [opening]) if fact[2] == "1920"} == {head}
+
+
+def test_a_sentence_of_clauses_without_end_states_nothing() -> None:
+    assert extract_triples("Vera Holm", ["Vera Holm met " + "Nils Brask, who saw " * 500 + "Lund."]) == []
 
 
 def test_code_states_no_facts() -> None:

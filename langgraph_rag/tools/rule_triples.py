@@ -5,20 +5,23 @@ A weak but general extractor that needs no model: it works on any text in plain 
 
 import re
 from collections.abc import Iterator
-from itertools import islice
 
 from langgraph_rag.matching import normalise
+from langgraph_rag.tools.clauses import clauses, statements
 from langgraph_rag.tools.code import is_code
 from langgraph_rag.tools.spans import DATE, NUMBER, Span, spot
 from langgraph_rag.tools.subjects import (
     LOWER,
     UPPER,
+    VERB,
     Subject,
+    content_words,
     first_subject,
     function_words,
     opening_subject,
     parentheses,
     relative_clauses,
+    same_name,
     states_facts,
 )
 from langgraph_rag.tools.topics import topic_of
@@ -29,24 +32,33 @@ _NOUN_PHRASE_END = re.compile(
     r"|\w+ed(?= by| in| on| at| from| for| to))\b"
 )
 _OTHER_CLAUSE = re.compile(r"\w\s+(?:who|whom|which|that|when|while|where|because|if)\b")
-_ANOTHER_SUBJECT = re.compile(r"[;:]|(?:,|\band|\bbut|\bwhile|\bwhen|\bwhom|\bwhich)\s(?:he|she|it|they)\b")
 _ACT = re.compile(rf"\s+((?:{LOWER}+\s+){{0,3}}{LOWER}+)\s*(?:[.,;]|and\b|$)")
 _ABOUT_ACTS = frozenset("a an the his her its their has had have also then later".split())
 _OWN_LIFE = frozenset("born died lived married moved resigned retired returned".split())
 _UNIT = r"(?:(?:kilo|centi|milli)?met(?:re|er)s?|[kcm]?m|miles?|mi|yards?|yd|feet|foot|ft|inch(?:es)?|years?)\b"
 _LONG = rf"((?:{NUMBER.pattern})(?:\s|-){_UNIT})(?:\s\([^()]*\))?\s(long|high|tall|wide|deep|old)\b"
 _MEASURED = re.compile(rf"\b(is|was|are|were)\s(?:{LOWER}+\s){{0,2}}?{_LONG}(?:,?\sand\s(?:{LOWER}+\s)?{_LONG})?")
-_DIRECTLY = re.compile(r"(?:.*(?:,|\band|\balso))?\W*(?:which|that|who)?\s*")
+_DIRECTLY = re.compile(r"(?:.*(?:\band|\balso)|\W*(?:which|that|who)|.*,(?!\s+(?:which|that|who)))?\W*")
 _FAR = re.compile(
     rf"((?:{NUMBER.pattern})(?:\s|-){LOWER}+)(?:\s\([^()]*\))?"
     rf"\s((?:due |to the )?(?:north|south|east|west){LOWER}*(?:-{LOWER}+)?\sof)\b"
+    rf"(?:\s+(?:the|its|this)(?:\s+(?P<common>{LOWER}+))?)?"
 )
 _LIFE_DATES = re.compile(r"\(([^()]*\d{4}[^()]*)\)")
+_ACTED = re.compile(rf"\b{VERB}")
 _DASH = re.compile(r"\s*[–—]\s*|\s+-\s+|(?<=\d)-(?=\d)")
 _BORN, _DIED = re.compile(r"\bborn\b|\bb\."), re.compile(r"\bdied\b|\bd\.")
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 _COUNTED = re.compile(rf"(?: (?!(?:and|or|in|of|on|at|to|by|as|is|was|were|for|from|with|the)\b){LOWER}+){{1,2}}")
-_CLAUSES = 16  # relative ones that are read of a sentence; each is searched for more
+_GLOSS = re.compile(r"\W*\([^()]*\)")
+_LIVED = re.compile(r"[^()]{0,60}?\([^()]*(?:\bborn\b|\bb\.|\bdied\b|\bd\.|née|\d{4}[^()]*[–—-][^()]*\d{4})")
+_DEFINED = re.compile(r"\W*(?:\([^()]*\))*,?\s+(?:is|was|are|were)\s+(?:an?|the|one of)\b")
+_ALIAS = re.compile(
+    r"(?:\W*\([^()]*\))*(?:,?\s+(?:also|better|best|more|popularly|commonly|widely|professionally|formerly|who|is|was|and"
+    r"|now|often|simply|known|credited|writing|under|by|\(|his|her|the))*,?\s*\(?\b(?:alias|known|called|nicknamed|named|or|born"
+    r"|pseudonym|pen name|stage name|name)\b(?:\s(?!and\b)[a-z]+){0,6}?"
+    r"\s+(?P<name>(?:[a-z]+\s){0,4}[^\W\d_a-z][^,.;()]*|[\"“][^\"”]*)"
+)
 _LINKERS = {"and", "or", ",", "&", "as", "well"}
 _DROPPED = {"the", "a", "an", "also", "who", "which", "that", "and", "or", "but", "then", "later", "he", "she", "it",
             "they", "his", "her", "its", "their", "respectively", "subsequently"}  # fmt: skip
@@ -71,8 +83,8 @@ def extract_triples(title: str, sentences: list[str]) -> list[list[str]]:
 
 def _triples(topic: str, sentences: list[str]) -> Iterator[tuple[str, str, str]]:
     of_topic, meant = _is_about(topic, sentences), topic
-    for number, sentence in enumerate(sentences):
-        first = number == 0
+    stated = [(number == 0, text) for number, whole in enumerate(sentences) for text in statements(whole)]
+    for first, sentence in stated:
         if not states_facts(sentence):
             continue
         if fields := _fields(sentence):
@@ -85,7 +97,7 @@ def _triples(topic: str, sentences: list[str]) -> Iterator[tuple[str, str, str]]
             subject = subject if subject.name else subject._replace(name=meant)
             meant = subject.name
         if (first or subject.name == topic) and not subject.noun:
-            yield from _life_dates(subject.name, sentence)
+            yield from _life_dates(subject, sentence)
         said = list(_said_by(subject, sentence))
         yield from said
         if subject.name != topic and normalise(topic) not in normalise(sentence):
@@ -95,19 +107,16 @@ def _triples(topic: str, sentences: list[str]) -> Iterator[tuple[str, str, str]]
 
 def _said_by(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:
     """Read what a sentence says of its subject, or of somebody of the subject's: `Her brother Karl built the mill`."""
-    if subject.holder:
-        yield subject.name, subject.noun, subject.holder.text
-        subject = Subject(subject.holder.text, subject.holder.end)
-    clauses, main = list(islice(relative_clauses(subject, sentence), _CLAUSES)), sentence
-    for clause in clauses:
-        main = _without(main, clause.start, clause.end)
-    other = _ANOTHER_SUBJECT.search(main, subject.begin) if subject.noun else None
-    yield from _said_of(subject, main[: other.start()] if other else main)
-    if other:
-        yield from _said_of(Subject(subject.name, other.end()), main)
-    for clause in clauses:
-        if clause.subject:
-            yield from _said_by(clause.subject, sentence[: clause.end])
+    relatives, main = list(relative_clauses(subject.acting, sentence)), sentence
+    for relative in relatives:
+        main = _without(main, relative.start, relative.end)
+    for about, end in clauses(subject, subject.name, main):
+        if about.holder:
+            yield about.name, about.noun, about.holder.text
+        yield from _said_of(about.acting, main[:end])
+    for relative in relatives:
+        if relative.subject:
+            yield from _said_by(relative.subject, sentence[: relative.end])
 
 
 def _said_of(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:
@@ -115,9 +124,7 @@ def _said_of(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:
     name, position, noun, _ = subject
     for measured in _MEASURED.finditer(sentence, position):
         if _DIRECTLY.fullmatch(sentence, position, measured.start()):
-            being, *amounts = (part for part in measured.groups() if part)
-            for amount, how in zip(amounts[::2], amounts[1::2], strict=True):
-                yield name, f"{noun} {being} {how}".strip(), amount
+            yield from _measures(subject, measured)
             sentence = _without(sentence, *measured.span())
     copula = _COPULA.search(sentence, position)
     if copula and not _OTHER_CLAUSE.search(sentence, position, copula.start()):
@@ -128,17 +135,24 @@ def _said_of(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:
             continue
         if span.kind == "number" and _FAR.match(sentence, span.start):
             continue
-        far = _FAR.search(sentence, position, span.start)
-        if far and sentence[far.end() : span.start].strip() in {"", "the"}:
+        if far := _FAR.search(sentence, position, span.start):
             relation = _relation(sentence[position : far.start()], relation, noun)
-            yield name, f"{noun} {far[1]} {far[2]}".strip(), span.text
-            position = span.end
-            continue
+            if not far["common"]:
+                yield name, f"{noun} {far[1]} {far[2]}".strip(), span.text
+                position = span.end
+                continue
+            position = far.end()
         relation = _relation(sentence[position : span.start], relation, noun)
         tail = _counted(sentence, span) if span.kind == "number" else span.text
         position = span.start + len(tail) if span.kind == "number" else span.end
         if relation:
             yield name, relation, tail
+
+
+def _measures(subject: Subject, measured: re.Match[str]) -> Iterator[tuple[str, str, str]]:
+    being, *amounts = (part for part in measured.groups() if part)
+    for amount, how in zip(amounts[::2], amounts[1::2], strict=True):
+        yield subject.name, f"{subject.noun} {being} {how}".strip(), amount
 
 
 def _is_about(topic: str, sentences: list[str]) -> bool:
@@ -151,13 +165,33 @@ def _is_about(topic: str, sentences: list[str]) -> bool:
 def _subject(topic: str, sentence: str, *, first: bool) -> Subject:
     """Return the subject of a sentence about the topic.
 
-    The topic stands in for anything unnamed, and for a longer or shorter name of it; in the first sentence for any name
-    if the sentence has words of the topic, too. A paragraph from the middle of a text may open with something else.
+    The topic stands in for anything unnamed, and for another form of its name; in the first sentence also for a name
+    that the sentence says is another of the topic's.
     """
-    subject, about = opening_subject(sentence), _words(topic)
-    opens = first and not subject.noun and any(word in normalise(sentence) for word in about)
-    is_topic = not subject.name or (topic and (opens or about & _words(subject.name)))
-    return subject._replace(name=topic) if is_topic else subject
+    subject = opening_subject(sentence)
+    opens = first and not subject.noun and _is_introduced(topic, subject, sentence)
+    is_topic = not subject.name or opens or same_name(topic, subject.name)
+    return subject._replace(name=topic) if is_topic and topic else subject
+
+
+def _is_introduced(topic: str, subject: Subject, sentence: str) -> bool:
+    """Tell whether a sentence says that its subject is the topic: `Ida "Ink" Strand (born 1903)`, alias Ink."""
+    end = subject.begin
+    for name in spot(sentence):
+        if name.start >= end and name.kind == "name" and not sentence[end : name.start].strip():
+            end = name.end
+    words, named = content_words(topic), content_words(sentence[:end])
+    alias, gloss = _ALIAS.match(sentence, end), _GLOSS.match(sentence, end)
+    if alias and set(words) & set(content_words(alias["name"])):
+        return True
+    if gloss and normalise(topic) in normalise(gloss[0]):
+        return True
+    if normalise(topic) in normalise(sentence[end:]):
+        return False
+    whole = words[-1:] == named[-1:] and (words[:1] == named[:1] or set(words) <= set(named))
+    return bool(_LIVED.match(sentence, end) and set(words) & set(named)) or (
+        whole and bool(_DEFINED.match(sentence, end))
+    )
 
 
 def _act_upon_topic(sentence: str, begin: int) -> str:
@@ -186,10 +220,10 @@ def _of_fields(topic: str, fields: list[tuple[str, str]]) -> Iterator[tuple[str,
         yield subject, name.lower(), value
 
 
-def _life_dates(subject: str, sentence: str) -> Iterator[tuple[str, str, str]]:
+def _life_dates(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:
     """Read when and where somebody was born and died from the parentheses after the name."""
-    match = _LIFE_DATES.search(sentence[:250])
-    if not match:
+    match = _LIFE_DATES.search(sentence[:250], subject.begin)
+    if not match or _ACTED.search(sentence, subject.begin, match.start()):
         return
     inside = match[1]
     halves = _DASH.split(inside, maxsplit=1)
@@ -206,7 +240,7 @@ def _life_dates(subject: str, sentence: str) -> Iterator[tuple[str, str, str]]:
         for span in spot(text):
             named = dates and span.kind == "name" and span.start < dates[0]  # "born John Smith, 3 May 1900"
             if span.kind != "number" and not named:
-                yield subject, f"{event} {'on' if span.kind == 'date' else 'in'}", span.text
+                yield subject.name, f"{event} {'on' if span.kind == 'date' else 'in'}", span.text
 
 
 def _without(text: str, start: int, end: int) -> str:

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from langgraph_rag.tools.spans import Span, spot
+from langgraph_rag.matching import normalise
+from langgraph_rag.tools.spans import DATE, Span, spot
 from langgraph_rag.tools.stop_words import stop_words
 from langgraph_rag.tools.topics import opening_name
 
@@ -16,20 +17,33 @@ LOWER = f"[{''.join(filter(str.islower, _LETTERS))}]"
 _DEFINITE = frozenset({"The", "This"})
 _ARTICLES = _DEFINITE | {"A", "An"}
 _PRONOUN = re.compile(r"(?:He|She|It|They|This|These|Who|Both)\b")
-_DESCRIPTION = re.compile(rf"(?:The|This) {LOWER}+\b(?! of\b)")
+_DESCRIPTION = re.compile(rf"(?:The|This) ({LOWER}+)\b(?! (?:of|beside|behind|near|over|under|who|which|that|where)\b)")
 _OWNER = re.compile(rf"(?:His|Her|Its|Their|(?:The|This) {LOWER}+['’]s) ")
 _GENITIVE = re.compile(r"(?<=['’]s)|(?<=s)['’](?= )")
-_VERB = rf"(?:is|are|was|were|has|have|had|can|could|will|would|may|might|did|does|became|{LOWER}+ed)\b"
-_ACTS = re.compile(rf" {_VERB}")
+_IRREGULAR = (
+    "became|began|bought|brought|built|came|fell|fought|found|gave|got|grew|held|kept|knew|led|left|lost|made|met|ran|rose"
+    "|sang|sat|saw|sent|shot|sold|spent|spoke|stood|struck|taught|told|took|went|won|wrote"
+)
+VERB = rf"(?:is|are|was|were|has|have|had|can|could|will|would|may|might|did|does|{_IRREGULAR}|{LOWER}+ed)\b"
+_ACTING = re.compile(
+    rf"(?:\s*\([^()]*\))?(?:\s{{2,}},)?\s+(?:(?:{LOWER}+ly|also|later|then|never|not|first|once)\s)?(?:{VERB})"
+)
+_ACTS = re.compile(rf" {VERB}")
 _GOES_ON = re.compile(rf" ({LOWER}+)")
 _OWN = re.compile(
-    rf"\s*((?:(?!(?:and|or|but|who|which|that)\b){LOWER}[\w'’-]*\s+){{0,3}}?{LOWER}[\w-]*(?=,?\s+{_VERB})|{LOWER}[\w-]*)"
+    rf"\s*((?:(?!(?:and|or|but|who|which|that)\b){LOWER}[\w'’-]*\s+){{0,3}}?{LOWER}[\w-]*(?=,?\s+{VERB})|{LOWER}[\w-]*)"
 )
 _HELD = re.compile(rf"\s*((?:{LOWER}[\w'’-]* ){{0,2}}({LOWER}[\w-]*(?<!ed)))(,)? (?:[Tt]he )?(?={UPPER}|[\"“«])")
 _APPOSED = re.compile(rf", (?:the )?(?={UPPER})")
 _AND = re.compile(rf",? (?:and|or|&) |, (?={UPPER})")
 _MORE = re.compile(rf",? (?:and|or)\b|, (?:the\b|{UPPER})")  # "The house of Senn and that of ..."
+_SHARED = re.compile(
+    rf" and (?:(?:the )?{LOWER}+ of [^,]*? {VERB}|{UPPER}[^\s,]*(?: {UPPER}[^\s,]*)* {VERB})"
+)  # "Senn and mother of Ida was"
 _IS_MEANT = re.compile(r", (?:he|she|it|they)\b")
+_LINKS = frozenset("of to on for by about against".split())
+_ORDINALS = frozenset("first third last next former latter only other".split())
+_FRONTED = re.compile(rf",\s+|{DATE.pattern}\s+(?={UPPER})")
 _NAMED = frozenset(  # by what follows "of": the village of Hale
     "village town city county state province district region island parish borough suburb municipality kingdom".split()
 )
@@ -38,7 +52,7 @@ _RELATIVE = re.compile(
 )
 _DEFINING = re.compile(r"\b(?:is|was|are|were|became)\s+(?:an?|the|one of)\b")
 _WITH_NAME = re.compile(
-    rf"\b(?:[Tt]he|[Aa]n?|[Hh]is|[Hh]er|[Ii]ts|[Tt]heir)\s+(?:(?!{_VERB})\w[\w-]*\s+){{0,4}}?(?!{_VERB})"
+    rf"\b(?:[Tt]he|[Aa]n?|[Hh]is|[Hh]er|[Ii]ts|[Tt]heir)\s+(?:(?!{VERB})\w[\w-]*\s+){{0,4}}?(?!{VERB})"
     rf"(?P<noun>\w[\w-]*)\s+(?P<link>of|in|on|at|by|about|from|for|to|with|over|near)\s+(?:the\s+)?$"
 )
 _COMMA = re.compile(r"[,;](?!\s+(?:who|whom|which|whose)\b)")
@@ -46,11 +60,21 @@ _LIST_ENDS = re.compile(r"[,.;]|\s+(?:and|or)\b|$")
 _PLACED = re.compile(r"\s(?:in|on|at)\b")
 _OBJECT = re.compile(rf"\s+{UPPER}")
 _SAID = r"(?:said|says|told|asked|replied|recalled|added|explained)"
-_ASKS = re.compile(r"\?\W*$")
+_DENIED = (
+    rf"(?:Neither|Nor|Nobody|None|If|(?:No|Nothing|Not|Never|Few|Little|Hardly|Rumou?rs|Had|Should)"
+    rf"(?= (?:{LOWER}|{UPPER}{LOWER}+ {UPPER})))\b"
+)
+_DOUBTED = (
+    r"(?:said|believed|thought|claimed|alleged|rumou?red|not|unclear|unknown|disputed|false|an? (?:myth|legend))\b"
+)
 _NOT_SAID_HERE = re.compile(
-    rf"(?:Neither|Nor)\b|.*(?:[,.?!][\"”’]?\s+{_SAID}\s+(?:{UPPER}|he|she|the)|\b{_SAID}:)"
+    rf"{_DENIED}|It (?:is|was|has been) (?:{LOWER}+ly |often |also )?{_DOUBTED}|[^\"“].*\?$|[\"“].*\?[\"”]$"
+    rf"|.*(?:[,.?!][\"”’]?\s+{_SAID}\s+(?:{UPPER}|he|she|the)|\b{_SAID}(?::|, ?[\"“]))"
     rf"|[\"“‘]*(?:I|My)['’ ]{LOWER}|[\"“](?:We|Our) {LOWER}|[\"“][^\"”]*[^\W_],? I {LOWER}"
 )
+
+
+_MOST_CLAUSES = 10
 
 
 class Subject(NamedTuple):
@@ -64,6 +88,11 @@ class Subject(NamedTuple):
     noun: str = ""
     holder: Span | None = None
 
+    @property
+    def acting(self) -> "Subject":
+        """Return the holder as a subject of its own, or else this one."""
+        return Subject(self.holder.text, self.begin) if self.holder else self
+
 
 class Relative(NamedTuple):
     """A relative clause, `sentence[start:end]`; without a subject where it is not clear whom it is about."""
@@ -74,8 +103,23 @@ class Relative(NamedTuple):
 
 
 def states_facts(sentence: str) -> bool:
-    """Tell whether a sentence states something itself: it does not ask, repeat what was said, or deny it of two."""
-    return _NOT_SAID_HERE.match(sentence) is None and not _ASKS.search(sentence)
+    """Tell whether a sentence states something itself: it does not ask, deny, doubt or repeat what somebody said."""
+    return _NOT_SAID_HERE.match(sentence) is None and len(_RELATIVE.findall(sentence)) <= _MOST_CLAUSES
+
+
+def same_name(known: str, name: str) -> bool:
+    """Tell whether a name is another form of a known one: "Kell" or "Emil J. Kell" of "Emil Kell".
+
+    A longer name that begins or ends in another way names something else: "Emil Kell Street", "New Ost".
+    """
+    words, others = content_words(known), content_words(name)
+    longer = set(words) <= set(others) and words[:1] == others[:1] and words[-1:] == others[-1:]
+    return bool(words and others) and (longer or set(others) <= set(words))
+
+
+def content_words(text: str) -> list[str]:
+    """Return the words of a text that say something by themselves, normalised."""
+    return [word for word in normalise(text).split() if word not in function_words() and word != "s"]
 
 
 def opening_subject(sentence: str) -> Subject:
@@ -84,10 +128,33 @@ def opening_subject(sentence: str) -> Subject:
         return _owner("", sentence, owner.end())
     if described := _described(sentence):
         return described
-    if opening := _PRONOUN.match(sentence) or _DESCRIPTION.match(sentence):
+    if opening := _PRONOUN.match(sentence):
         return Subject("", opening.end())
+    if opening := _DESCRIPTION.match(sentence):
+        holder = _apposed(sentence, opening.end())
+        return Subject("", holder.end, opening[1], holder) if holder else Subject("", opening.end())
     name = opening_name(sentence)
-    return _named(name, sentence) if name else Subject("", 0)
+    return named(name, sentence) if name else _fronted(sentence)
+
+
+def _fronted(sentence: str) -> Subject:
+    """Return who acts after what a sentence opens with: "In 1920, Karl Senn left Ost"."""
+    first, *_ = sentence.split() or [""]
+    fronted = first not in _ARTICLES and (first.lower() in stop_words() or first.endswith(("ed", "ing", "ly", "rn")))
+    for comma in _FRONTED.finditer(sentence) if fronted else ():
+        rest = sentence[comma.end() :]
+        name = opening_name(rest)
+        if _PRONOUN.match(rest.capitalize()):
+            break
+        if name and acts(name, rest):
+            found = named(name, rest)
+            return found._replace(begin=comma.end() + found.begin if found.noun else 0)
+    return Subject("", 0)
+
+
+def acts(name: Span, sentence: str) -> bool:
+    """Tell whether a verb follows a name or what it is the owner of."""
+    return _ACTING.match(sentence, named(name, sentence).begin) is not None
 
 
 def first_subject(sentence: str) -> Subject:
@@ -95,8 +162,8 @@ def first_subject(sentence: str) -> Subject:
     opening = opening_subject(sentence)
     if opening.name or opening.begin:
         return opening
-    name = next(_names(sentence, 0), None)
-    return _named(name, sentence) if name else opening
+    name = next(names(sentence, 0), None)
+    return named(name, sentence) if name else opening
 
 
 def relative_clauses(subject: Subject, sentence: str) -> Iterator[Relative]:
@@ -107,15 +174,15 @@ def relative_clauses(subject: Subject, sentence: str) -> Iterator[Relative]:
     end = subject.begin
     opening = _RELATIVE.match(sentence, end)
     if opening and opening["pronoun"] == "whose":
-        end = _clause_end(sentence, opening.end())
+        end = clause_end(sentence, opening.end())
         yield Relative(_owner(subject.name, sentence, opening.end()), opening.start(), end)
-    for name in _names(sentence, subject.begin):
+    for name in names(sentence, subject.begin):
         opening = _RELATIVE.match(sentence, name.end)
         if name.start < end or opening is None:
             continue
         if not opening["comma"] and _DEFINING.search(sentence, subject.begin, name.start):
             continue  # "is a painter from Ost who ..."
-        end = _clause_end(sentence, opening.end())
+        end = clause_end(sentence, opening.end())
         yield Relative(_meant(name, opening, sentence), opening.start(), end)
 
 
@@ -133,9 +200,9 @@ def _meant(name: Span, opening: re.Match[str], sentence: str) -> Subject | None:
     return None if _OBJECT.match(sentence, opening.end()) else Subject(name.text, opening.end())
 
 
-def _clause_end(sentence: str, begin: int) -> int:
+def clause_end(sentence: str, begin: int) -> int:
     """Return where a relative clause ends: at a comma that is not part of it, as one in a list of names is."""
-    names = {span.start: span.end for span in spot(sentence) if span.kind != "number"}
+    ends = {span.start: span.end for span in spot(sentence) if span.kind != "number"}
     inside = [(span.start, span.end) for span in spot(sentence)] + parentheses(sentence)
     whole = min((end - 1 for start, end in parentheses(sentence) if start < begin < end), default=len(sentence))
     inserted = sentence.startswith(",", begin)  # "who, in 1911, died in Ost"
@@ -144,7 +211,7 @@ def _clause_end(sentence: str, begin: int) -> int:
         if any(begin < start < comma.start() < end for start, end in inside):
             continue
         goes_on = comma.start() == listed and _PLACED.match(sentence, comma.end())  # "in Ost, Brenn, in 1920"
-        listed = names.get(comma.end() + 1, -1)
+        listed = ends.get(comma.end() + 1, -1)
         if not goes_on and (listed < 0 or not _LIST_ENDS.match(sentence, listed)):
             return comma.start()
     return whole
@@ -161,11 +228,13 @@ def function_words() -> frozenset[str]:
     return stop_words() - {"has", "had", "have"} | {"also"}
 
 
-def _names(sentence: str, begin: int) -> Iterator[Span]:
+def names(sentence: str, begin: int) -> Iterator[Span]:
+    """Find the names in a sentence from a place on."""
     return (span for span in spot(sentence) if span.kind == "name" and span.start >= begin)
 
 
-def _named(name: Span, sentence: str) -> Subject:
+def named(name: Span, sentence: str) -> Subject:
+    """Return a name as a subject, or what is its own: "Ida Brack's wife"."""
     genitive = _GENITIVE.match(sentence, name.end)
     return _owner(name.text, sentence, genitive.end()) if genitive else Subject(name.text, name.end)
 
@@ -173,7 +242,7 @@ def _named(name: Span, sentence: str) -> Subject:
 def _owner(name: str, sentence: str, begin: int) -> Subject:
     """Read what belongs to somebody, which begins there: "wife was born", or "wife, Orla Vint, was born"."""
     held = _HELD.match(sentence, begin)
-    holder = next(_names(sentence, held.end()), None) if held and held[2] not in function_words() else None
+    holder = next(names(sentence, held.end()), None) if held and held[2] not in function_words() else None
     if held and holder and holder.start == held.end() and not _AND.match(sentence, holder.end):
         follows = _GOES_ON.match(sentence, holder.end)
         acts = _ACTS.match(sentence, holder.end) or (follows and follows[1] not in function_words())
@@ -186,26 +255,29 @@ def _owner(name: str, sentence: str, begin: int) -> Subject:
 def _described(sentence: str) -> Subject | None:
     """Read a name after what it is or what it has: "The painter Ida Brack", "The wife of Karl Senn"."""
     article, *_ = sentence.split() or [""]
-    for name in list(_names(sentence, 1))[:2] if article in _ARTICLES else ():
+    for name in list(names(sentence, 1))[:2] if article in _ARTICLES else ():
         words = sentence[: name.start].split()[1:]
-        of_name = words[-1:] == ["of"] or words[-2:] == ["of", "the"]
-        noun = words[: -1 if words[-1] == "of" else -2] if of_name else words
-        if of_name and article not in _DEFINITE:  # "A tributary of the Sarl" is what the topic is
-            continue
-        if not noun or len(noun) > 3 or not noun[-1].islower() or function_words().intersection(noun):
-            continue
+        words = words[:-1] if words[-1:] == ["the"] else words
+        link = words[-1] if words and words[-1] in _LINKS else ""
+        noun = words[:-1] if link else words
         acts, follows = _ACTS.match(sentence, name.end), _GOES_ON.match(sentence, name.end)
+        if link and not acts and (article not in _DEFINITE or link != "of"):
+            continue  # "A tributary of the Sarl" is what the topic is
+        if not noun or len(noun) > 3 or not noun[-1].islower() or (function_words() - _ORDINALS).intersection(noun):
+            continue
         adjective = follows and not acts and " " not in name.text and follows[1] not in function_words()
         if adjective or (len(noun) > 1 and not acts) or _IS_MEANT.match(sentence, name.end):
             continue  # "The heirs of the Carolingian dynasty", "The film stars Ida Brack", "A son of Karl Senn, he"
-        subject = _named(name, sentence)
-        if not of_name or noun[-1] in _NAMED:
+        subject = named(name, sentence)
+        if not link or (link == "of" and noun[-1] in _NAMED):
             return subject
         own = " ".join(noun)
         if subject.noun:  # "The wife of Karl Senn's brother"
             return subject._replace(noun=f"{own} of {subject.noun}")
         holder = _apposed(sentence, name.end)
         if not holder and _MORE.match(sentence, name.end):
+            if _SHARED.match(sentence, name.end):
+                return Subject("", len(sentence))
             continue
         return Subject(name.text, name.end, own, holder)
     return None
@@ -214,6 +286,6 @@ def _described(sentence: str) -> Subject | None:
 def _apposed(sentence: str, begin: int) -> Span | None:
     """Return the name set off by commas there: ", Orla Vint, was born"."""
     comma = _APPOSED.match(sentence, begin)
-    name = next(_names(sentence, comma.end()), None) if comma else None
+    name = next(names(sentence, comma.end()), None) if comma else None
     alone = comma and name and name.start == comma.end() and sentence.startswith(",", name.end)
     return name if alone and name and not _AND.match(sentence, name.end) else None
