@@ -509,6 +509,8 @@ def test_what_belongs_to_a_name_is_not_that_and_a_name_after_a_description_is_me
         ("Lena Dole died of a fever in Ost.", {"Lena Dole | died of fever in | Ost"}),
         ("Karl Örn was born in Évry.", {"Karl Örn | was born in | Évry"}),
         ("Lena Dole was killed.", set()),
+        ("Lena Dole founded it in 1846.", {"Kell | founded in | 1846", "Lena Dole | founded | Kell"}),
+        ("It was not sold by Lena Dole.", {"Kell | was not sold by | Lena Dole"}),
         ("Its mayor Łukasz Żak left Łódź.", {"Kell | mayor | Łukasz Żak", "Łukasz Żak | left | Łódź"}),
     ],
 )
@@ -602,6 +604,7 @@ def test_a_pronoun_after_somebody_of_the_topic_means_the_topic_or_nobody(sentenc
         ("Vera Holm, known as Nils Brask, was born in 1920.", "Nils Brask"),
         ('Nikolaus "Nils" Brask (born 1920) left Lund.', "Nils Brask"),
         ("Nils Otto Brask was born in 1920.", "Nils Brask"),
+        ("Klokker sangen (released as Nils Brask) was shown in 1920.", "Nils Brask"),
     ],
 )
 def test_an_opening_is_about_the_topic_where_it_says_so(opening: str, head: str) -> None:

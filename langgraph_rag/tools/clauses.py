@@ -25,7 +25,7 @@ _WHILE = "while|whereas|when|after|before|because|although|though|until|since|on
 _OPENING_CLAUSE = re.compile(rf"(?:{_WHILE})\s+(?:the\s+)?(?={UPPER})", re.IGNORECASE)
 _CLAUSE = re.compile(
     rf"(?:(?P<stop>[;:])|,?\s(?:and|but)|(?<!named)(?<!called),?\s(?P<while>{_WHILE})"
-    r"|\s(?P<that>that|whether|if|where|how|why))\s+"
+    r"|\s(?P<that>that|whether|if|how|why))\s+"
     rf"(?P<own>(?:the|his|her|its|their)\s+{LOWER}+\s+{VERB})?"
     rf"(?(own)|(?:[Tt]he\s+)?(?:(?P<pronoun>he|she|it|they)\b|(?={UPPER})|(?(stop)|(?!))))"
 )

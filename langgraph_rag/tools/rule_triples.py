@@ -32,7 +32,8 @@ _NOUN_PHRASE_END = re.compile(
     r"|\w+ed(?= by| in| on| at| from| for| to))\b"
 )
 _OTHER_CLAUSE = re.compile(r"\w\s+(?:who|whom|which|that|when|while|where|because|if)\b")
-_ACT = re.compile(rf"\s+((?:{LOWER}+\s+){{0,3}}{LOWER}+)\s*(?:[.,;]|and\b|$)")
+_ACT = re.compile(rf"\s+((?:{LOWER}+\s+){{0,3}}?{LOWER}+)\s*(?:[.,;]|and\b|$)")
+_ON_IT = re.compile(rf"\s+({LOWER}+)\s+it(?=\s*(?:[.,;]|$)|\s+(?:in|on|at|to|for|from|and)\b)")
 _ABOUT_ACTS = frozenset("a an the his her its their has had have also then later".split())
 _OWN_LIFE = frozenset("born died lived married moved resigned retired returned".split())
 _UNIT = r"(?:(?:kilo|centi|milli)?met(?:re|er)s?|[kcm]?m|miles?|mi|yards?|yd|feet|foot|ft|inch(?:es)?|years?)\b"
@@ -50,7 +51,7 @@ _DASH = re.compile(r"\s*[–—]\s*|\s+-\s+|(?<=\d)-(?=\d)")
 _BORN, _DIED = re.compile(r"\bborn\b|\bb\."), re.compile(r"\bdied\b|\bd\.")
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 _COUNTED = re.compile(rf"(?: (?!(?:and|or|in|of|on|at|to|by|as|is|was|were|for|from|with|the)\b){LOWER}+){{1,2}}")
-_GLOSS = re.compile(r"\W*\([^()]*\)")
+_GLOSS = re.compile(r"(?P<before>[^()]{0,40})\([^()]*\)")
 _LIVED = re.compile(r"[^()]{0,60}?\([^()]*(?:\bborn\b|\bb\.|\bdied\b|\bd\.|née|\d{4}[^()]*[–—-][^()]*\d{4})")
 _DEFINED = re.compile(r"\W*(?:\([^()]*\))*,?\s+(?:is|was|are|were)\s+(?:an?|the|one of)\b")
 _ALIAS = re.compile(
@@ -98,6 +99,13 @@ def _triples(topic: str, sentences: list[str]) -> Iterator[tuple[str, str, str]]
             meant = subject.name
         if (first or subject.name == topic) and not subject.noun:
             yield from _life_dates(subject, sentence)
+        on_it = (
+            _ON_IT.match(sentence, subject.begin) if of_topic and subject.name != topic and not subject.noun else None
+        )
+        if on_it:  # "Karl Senn sold it in 1920" is said of what he sold
+            yield subject.name, on_it[1], topic
+            yield from _said_by(Subject(topic, subject.begin), sentence)
+            continue
         said = list(_said_by(subject, sentence))
         yield from said
         if subject.name != topic and normalise(topic) not in normalise(sentence):
@@ -184,7 +192,7 @@ def _is_introduced(topic: str, subject: Subject, sentence: str) -> bool:
     alias, gloss = _ALIAS.match(sentence, end), _GLOSS.match(sentence, end)
     if alias and set(words) & set(content_words(alias["name"])):
         return True
-    if gloss and normalise(topic) in normalise(gloss[0]):
+    if gloss and not _ACTED.search(gloss["before"]) and normalise(topic) in normalise(gloss[0]):
         return True
     if normalise(topic) in normalise(sentence[end:]):
         return False

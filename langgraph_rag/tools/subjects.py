@@ -43,6 +43,7 @@ _SHARED = re.compile(
 _IS_MEANT = re.compile(r", (?:he|she|it|they)\b")
 _LINKS = frozenset("of to on for by about against".split())
 _ORDINALS = frozenset("first third last next former latter only other".split())
+_IS = re.compile(r"\b(?:is|are|was|were|has|have|had)\b|[;:]")
 _FRONTED = re.compile(rf",\s+|{DATE.pattern}\s+(?={UPPER})")
 _NAMED = frozenset(  # by what follows "of": the village of Hale
     "village town city county state province district region island parish borough suburb municipality kingdom".split()
@@ -61,11 +62,12 @@ _PLACED = re.compile(r"\s(?:in|on|at)\b")
 _OBJECT = re.compile(rf"\s+{UPPER}")
 _SAID = r"(?:said|says|told|asked|replied|recalled|added|explained)"
 _DENIED = (
-    rf"(?:Neither|Nor|Nobody|None|If|(?:No|Nothing|Not|Never|Few|Little|Hardly|Rumou?rs|Had|Should)"
-    rf"(?= (?:{LOWER}|{UPPER}{LOWER}+ {UPPER})))\b"
+    r"(?:Neither|Nor|Nobody|None|No one|If|No(?= [a-z]+ (?:of|on|in|at|from|to|by|for)\b)"
+    rf"|(?:Nothing|Not|Never|Few|Little|Hardly|Rumou?rs|Had|Should)(?= (?:{LOWER}|{UPPER}{LOWER}+ {UPPER})))\b"
 )
 _DOUBTED = (
-    r"(?:said|believed|thought|claimed|alleged|rumou?red|not|unclear|unknown|disputed|false|an? (?:myth|legend))\b"
+    r"(?:(?:said|believed|thought|claimed|alleged|rumou?red|unclear|unknown|disputed|false|an? (?:myth|legend))\b"
+    r"|not (?:known|true|clear|certain)\b)[^,]*? (?:that|whether|if)\b"
 )
 _NOT_SAID_HERE = re.compile(
     rf"{_DENIED}|It (?:is|was|has been) (?:{LOWER}+ly |often |also )?{_DOUBTED}|[^\"“].*\?$|[\"“].*\?[\"”]$"
@@ -144,7 +146,7 @@ def _fronted(sentence: str) -> Subject:
     for comma in _FRONTED.finditer(sentence) if fronted else ():
         rest = sentence[comma.end() :]
         name = opening_name(rest)
-        if _PRONOUN.match(rest.capitalize()):
+        if _PRONOUN.match(rest.capitalize()) or _IS.search(sentence, 0, comma.start()):
             break
         if name and acts(name, rest):
             found = named(name, rest)
