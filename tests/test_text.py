@@ -539,7 +539,7 @@ def test_what_somebody_does_is_done_to_the_topic_only_where_nothing_else_follows
             "She has never been the elected chair of the board of Ost Mill.",
             {"Kell | never been elected chair of board of | Ost Mill"},
         ),
-        ("Hale, 12 km north of the mill, was founded in 1900.", {"Hale | north of mill was founded in | 1900"}),
+        ("Hale, 12 km north of the mill, was founded in 1900.", {"Hale | was founded in | 1900"}),
         ("Was Kell sold to Ost in 1920?", set()),
         ('"Was Kell sold to Ost in 1920?"', set()),
         ("Neither Jon Vint nor Karl Senn was born in Ost.", set()),
