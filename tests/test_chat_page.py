@@ -335,10 +335,12 @@ def test_a_reader_who_scrolled_up_is_left_there_and_keeps_the_focus(tab: Tab) ->
         tab.answer(place)
     tab.page.get_by_label("Model", exact=True).fill("vllm:silent")
     tab.ask(QUESTION)
-    tab.page.locator(".turn").nth(2).locator(".steps li").first.wait_for()
+    tab.page.locator(".turn.running").get_by_text("Working").wait_for()
     tab.page.wait_for_function("scrollY + innerHeight >= document.documentElement.scrollHeight - 1")
 
-    tab.page.evaluate("scrollTo(0, 0)")
+    tab.page.locator(".question").last.hover()
+    tab.page.mouse.wheel(0, -10_000)
+    tab.page.wait_for_function("scrollY === 0")
     tab.page.get_by_label("Top k").focus()
     tab.page.evaluate("document.querySelector('[aria-label=Stop]').click()")
 

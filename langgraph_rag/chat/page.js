@@ -1,7 +1,7 @@
 // What the page does in the browser: it follows a question under way for a reader who is at the end, and takes dropped files.
 const page = document.documentElement;
 const gently = () => matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
-let underWay = false, follows = false, height = 0;
+let underWay = false, follows = false, height = 0, moved = 0;
 
 function toEnd() { scrollTo(0, page.scrollHeight); }
 
@@ -17,9 +17,12 @@ function settle(turn, where) {
   underWay = follows = false;
 }
 
-// Where the page has just grown or shrunk, the browser may have scrolled it; otherwise it was the reader, or `toEnd`.
+for (const event of ["wheel", "touchmove"])
+  addEventListener(event, () => { moved = performance.now(); }, {passive: true});
+
+// Where the page has just grown or shrunk, the browser may have scrolled it, unless the reader's hand is at it.
 addEventListener("scroll", () => {
-  if (page.scrollHeight === height) follows = underWay && scrollY + innerHeight > height - 40;
+  if (page.scrollHeight === height || performance.now() < moved + 200) follows = underWay && scrollY + innerHeight > height - 40;
 });
 
 addEventListener("DOMContentLoaded", () => {
