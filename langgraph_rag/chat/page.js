@@ -22,7 +22,8 @@ for (const event of ["wheel", "touchmove"])
 
 // Where the page has just grown or shrunk, the browser may have scrolled it, unless the reader's hand is at it.
 addEventListener("scroll", () => {
-  if (page.scrollHeight === height || performance.now() < moved + 200) follows = underWay && scrollY + innerHeight > height - 40;
+  if (page.scrollHeight === height || performance.now() < moved + 200)
+    follows = underWay && scrollY + innerHeight > page.scrollHeight - 40;
 });
 
 addEventListener("DOMContentLoaded", () => {

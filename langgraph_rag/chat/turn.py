@@ -24,8 +24,8 @@ _log = logging.getLogger(__name__)
 class Turn:
     """A question and what became of it, drawn where the caller's `with` stands.
 
-    `by` says which method and model answer it; `again` asks it once more. When it is
-    answered, `conversation` has all that was said.
+    `by` says which method and model answer it; `again` asks it once more. When it is answered, `conversation` has all
+    that was said.
     """
 
     def __init__(self, question: str, kb: KnowledgeBase, by: str, again: Callable[[], Any]) -> None:

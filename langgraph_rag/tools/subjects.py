@@ -60,6 +60,7 @@ _COMMA = re.compile(r"[,;](?!\s+(?:who|whom|which|whose)\b)")
 _LIST_ENDS = re.compile(r"[,.;]|\s+(?:and|or)\b|$")
 _PLACED = re.compile(r"\s(?:in|on|at)\b")
 _OBJECT = re.compile(rf"\s+{UPPER}")
+_MOST_CLAUSES = 10  # relative ones, which are read within each other
 _SAID = r"(?:said|says|told|asked|replied|recalled|added|explained)"
 _DENIED = (
     r"(?:Neither|Nor|Nobody|None|No one|If|No(?= [a-z]+ (?:of|on|in|at|from|to|by|for)\b)"
@@ -74,9 +75,6 @@ _NOT_SAID_HERE = re.compile(
     rf"|.*(?:[,.?!][\"”’]?\s+{_SAID}\s+(?:{UPPER}|he|she|the)|\b{_SAID}(?::|, ?[\"“]))"
     rf"|[\"“‘]*(?:I|My)['’ ]{LOWER}|[\"“](?:We|Our) {LOWER}|[\"“][^\"”]*[^\W_],? I {LOWER}"
 )
-
-
-_MOST_CLAUSES = 10
 
 
 class Subject(NamedTuple):
