@@ -35,7 +35,7 @@ screenshots: browser $(VENV)/installed
 	UPDATE_SCREENSHOTS=1 $(BIN)/pytest tests/test_chat_page.py -k picture
 
 test: $(VENV)/installed
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadfile
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
