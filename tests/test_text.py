@@ -9,6 +9,7 @@ import spacy
 from spacy.tokens import Doc
 
 from langgraph_rag.errors import KnowledgeBaseError
+from langgraph_rag.offline.pages import lines_of
 from langgraph_rag.tools.rule_triples import extract_triples
 from langgraph_rag.tools.spans import spot
 from langgraph_rag.tools.text import TextPipeline, text_pipeline
@@ -175,6 +176,15 @@ def test_rules_can_be_had_by_name_also_where_a_trained_pipeline_is_installed(mon
     assert text_pipeline.__wrapped__("rules").name == "rules"
 
 
+def test_the_offline_model_reads_alike_where_a_trained_pipeline_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spacy.util, "is_package", lambda _: True)
+    monkeypatch.setattr(spacy, "load", lambda *_, **__: pytest.fail("the trained pipeline was loaded"))
+    text_pipeline.cache_clear()
+    lines_of.cache_clear()
+
+    assert [line.text for line in lines_of("Orsby", "The ferry left. It sank.")] == ["The ferry left.", "It sank."]
+
+
 def test_a_trained_pipeline_that_is_missing_is_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spacy.util, "is_package", lambda _: False)
 
@@ -206,13 +216,13 @@ class ParsedByHand:
         return (self.doc for _ in texts)
 
 
-def test_a_trained_pipeline_gives_noun_chunks_and_entities_each_once() -> None:
+def test_a_trained_pipeline_gives_noun_chunks_that_name_something_and_entities_each_once() -> None:
     pipeline = TextPipeline("en_core_web_sm", ParsedByHand())
 
     (analysis,) = pipeline.analyse(["The old ferry linked Orsby in 1911. It sank."])
 
     assert analysis["sentences"] == ["The old ferry linked Orsby in 1911.", "It sank."]
-    assert analysis["phrases"] == ["The old ferry", "Orsby", "It", "1911"]
+    assert analysis["phrases"] == ["old ferry", "Orsby", "1911"]
 
 
 def test_rules_do_not_look_at_the_parse() -> None:

@@ -15,7 +15,7 @@ from langgraph_rag.nodes.weigh import Weights, personalization
 from langgraph_rag.records import ScoredPassage
 from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.text import text_pipeline
+from langgraph_rag.tools.text import RULES, text_pipeline
 
 _RANKED = 50  # passages that the next round's momentum and the result see, if no more are read
 
@@ -63,7 +63,7 @@ class Calibrate:
         self, graph: HierarchyGraph, state: CalibrateInput, similar: Sequence[ScoredPassage]
     ) -> tuple[GrownGraph, list[ScoredPassage]]:
         grown = GrownGraph(graph, state["memory"], state["aligned"])
-        questions = text_pipeline().analyse([state["question"], *state["subqueries"]])
+        questions = text_pipeline(RULES).analyse([state["question"], *state["subqueries"]])
         asked = [phrase for question in questions for phrase in question["phrases"]]
         ranked = max(_RANKED, context().top_k, context().read_k or 0)
         seeds = personalization(grown, self.weights, before=state["ranking"], similar=similar, asked=asked)

@@ -17,7 +17,7 @@ from langgraph_rag.prompts.ircot import Thought
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import ScoredPassage, TraceStep, trace_step
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.text import text_pipeline
+from langgraph_rag.tools.text import RULES, text_pipeline
 
 
 class ThinkInput(TypedDict):
@@ -45,7 +45,7 @@ class Think:
         ids = [passage["id"] for passage in state["ranking"][: context(self.defaults).read_k]]
         texts = whole(await self.kb.apassages(ids))
         reply = await ask(self.llm, self.prompt, passages=texts, question=state["question"], thoughts=state["thoughts"])
-        sentences = await asyncio.to_thread(text_pipeline().sentences, reply.sentence)
+        sentences = await asyncio.to_thread(text_pipeline(RULES).sentences, reply.sentence)
         thought = sentences[0] if sentences else ""
         repeats = normalise(thought) in {"", *map(normalise, state["thoughts"])}
         following = "" if repeats or concludes(thought) else thought

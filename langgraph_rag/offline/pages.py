@@ -12,7 +12,7 @@ from langgraph_rag.offline.words import WORD, same_name, stems
 from langgraph_rag.tools.rule_triples import extract_triples
 from langgraph_rag.tools.spans import spot
 from langgraph_rag.tools.stop_words import stop_words
-from langgraph_rag.tools.text import text_pipeline
+from langgraph_rag.tools.text import RULES, text_pipeline
 from langgraph_rag.tools.topics import topic_of
 
 _LIFE = re.compile(r"\([^()]*\d{4}(?:\s*-|[^()]*[–—])[^()]*\d{4}[^()]*\)")
@@ -140,7 +140,7 @@ class Pages:
 @lru_cache(maxsize=4_096)  # the same texts come up in several steps and prompts
 def lines_of(title: str, text: str) -> tuple[Line, ...]:
     """Return the sentences of a text under its title."""
-    return tuple(Line(title, told, number == 0) for number, told in enumerate(text_pipeline().sentences(text)))
+    return tuple(Line(title, told, number == 0) for number, told in enumerate(text_pipeline(RULES).sentences(text)))
 
 
 def pages_of(texts: Iterable[Mapping[str, str]]) -> Pages:

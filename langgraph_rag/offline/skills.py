@@ -11,19 +11,19 @@ from langgraph_rag.offline.pages import Pages, pages_of, spelled_out
 from langgraph_rag.offline.search import integrate
 from langgraph_rag.tools.rule_triples import extract_triples
 from langgraph_rag.tools.spans import spot
-from langgraph_rag.tools.text import text_pipeline
+from langgraph_rag.tools.text import RULES, text_pipeline
 
 _LEAST = {"triples": 4.0, "sentences": 3.0, "passages": 2.5}  # scores below which more text should be read
 
 
 def _find_entities(values: Values) -> dict[str, Any]:
-    sentences = text_pipeline().sentences(values["text"])
+    sentences = text_pipeline(RULES).sentences(values["text"])
     spans = [span.text for sentence in sentences for span in spot(sentence)]
     return {"entities": list(dict.fromkeys([values["title"], *spans]))}
 
 
 def _extract_triples(values: Values) -> dict[str, Any]:
-    return {"triples": extract_triples(values["title"], text_pipeline().sentences(values["text"]))}
+    return {"triples": extract_triples(values["title"], text_pipeline(RULES).sentences(values["text"]))}
 
 
 def _integrate(values: Values) -> dict[str, Any]:

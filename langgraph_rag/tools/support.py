@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from langgraph_rag.matching import WORD, normalise, triple_text
 from langgraph_rag.records import Evidence, Record, Triple, evidence_of
 from langgraph_rag.tools.stop_words import stop_words
-from langgraph_rag.tools.text import text_pipeline
+from langgraph_rag.tools.text import RULES, text_pipeline
 
 _LEAST_GAIN = 0.25  # of a statement's words that a sentence must add
 _LEAST_COVER = 0.5  # of a statement's words that its sentences must have together
@@ -26,7 +26,7 @@ def supporting_evidence(text: str, passages: Sequence[Record], step: int) -> lis
     ]
     found: dict[tuple[str, str], Evidence] = {}
     for line in text.splitlines():
-        for statement in text_pipeline().sentences(line):
+        for statement in text_pipeline(RULES).sentences(line):
             for passage, sentence in _covering(_words(statement), offered):
                 found[passage["id"], sentence] = evidence_of(passage, sentence, step)
     return list(found.values())

@@ -43,8 +43,14 @@ class TextPipeline:
         if self.name == RULES:
             found = [span.text for sentence in sentences for span in spot(sentence)]
         else:
-            found = [chunk.text for chunk in doc.noun_chunks] + [entity.text for entity in doc.ents]
+            found = [_named(chunk) for chunk in doc.noun_chunks] + [entity.text for entity in doc.ents]
         return list(dict.fromkeys(filter(None, map(_on_one_line, found))))
+
+
+def _named(chunk: Any) -> str:
+    """Return a noun chunk from its first word that names something: "old ferry" of "the old ferry", nothing of "it"."""
+    first = next((token for token in chunk if token.pos_ not in _NAMELESS), None)
+    return str(chunk.doc[first.i : chunk.end].text) if first else ""
 
 
 def _without_rules(text: str) -> str:
@@ -125,6 +131,7 @@ _NEVER_LAST = re.compile(
     r"|Vol|pp|vs|ca|cf|approx|e\.g|i\.e)\.$|^(?:\d{1,3}[.)]|[^\W\d_]\.)$"
 )
 _ABBREVIATION = re.compile(rf"(?:^|[\s(])(?:[^\W\d_]|Jr|Sr|No|et al)\.$|{_NEVER_LAST.pattern}")
+_NAMELESS = {"DET", "PRON", "PUNCT", "SCONJ"}  # parts of speech
 _LONGEST_ENDING = 8  # characters, more than an abbreviation with what is around it
 
 
@@ -149,4 +156,4 @@ def text_pipeline(name: str | None = None) -> TextPipeline:
             f"sentences and phrases were found by spaCy's {name}, which is not installed: install it "
             f"(`python -m spacy download {name}`), or index the documents again"
         )
-    return TextPipeline(name, spacy.load(name))
+    return TextPipeline(name, spacy.load(name, exclude=["lemmatizer"]))
