@@ -18,7 +18,7 @@ MODEL_FORMS = [
     "transformers:PATH_OR_NAME",
     "PROVIDER:MODEL (as LangChain's init_chat_model takes it)",
 ]
-_VLLM_URL = "http://localhost:8000/v1"
+_VLLM_URL, _VLLM_TIMEOUT = "http://localhost:8000/v1", "120"
 
 
 def load_model(name: str, *, cache: str | Path | None = None, **options: Any) -> BaseChatModel:
@@ -26,7 +26,8 @@ def load_model(name: str, *, cache: str | Path | None = None, **options: Any) ->
 
     Args:
         name: `offline`, the rule-based model that works anywhere; `vllm:MODEL`, a model served by vLLM or any other
-            OpenAI-compatible server at `VLLM_BASE_URL` (http://localhost:8000/v1) with the key `VLLM_API_KEY`;
+            OpenAI-compatible server at `VLLM_BASE_URL` (http://localhost:8000/v1) with the key `VLLM_API_KEY`, whose
+            calls may take `VLLM_TIMEOUT` seconds (120);
             `transformers:PATH_OR_NAME`, a model of Hugging Face's in this process; or `PROVIDER:MODEL` for LangChain's
             `init_chat_model`, e.g. `openai:gpt-5-mini`.
         cache: a file that keeps every reply, so that nothing is asked twice.
@@ -83,8 +84,19 @@ def _served(model: str, **options: Any) -> BaseChatModel:
         "api_key": os.environ.get("VLLM_API_KEY", "none"),
         "temperature": 0,
         "stream_usage": True,
-        "timeout": 120,
+        "timeout": _timeout(),
         "max_retries": 3,
         "extra_body": {"chat_template_kwargs": {"enable_thinking": False}},
     }
     return ChatOpenAI(model=model, **{**defaults, **options})
+
+
+def _timeout() -> float:
+    given = os.environ.get("VLLM_TIMEOUT", _VLLM_TIMEOUT)
+    try:
+        seconds = float(given)
+    except ValueError:
+        seconds = 0.0
+    if not seconds > 0:
+        raise ModelCallError(f"VLLM_TIMEOUT: expected the seconds that a call may take, such as 300, got {given!r}")
+    return seconds

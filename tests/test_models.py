@@ -104,10 +104,12 @@ def test_a_providers_model_is_made_deterministic_unless_told_otherwise() -> None
 def test_a_served_model_is_looked_for_where_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VLLM_BASE_URL", "http://gpu:9/v1")
     monkeypatch.setenv("VLLM_API_KEY", "secret")
+    monkeypatch.setenv("VLLM_TIMEOUT", "300")
 
     model = load_model("vllm:org/model:8b")
 
     assert isinstance(model, ChatOpenAI)
+    assert model.request_timeout == 300
     assert (model.model_name, model.openai_api_base) == ("org/model:8b", "http://gpu:9/v1")
     assert model._get_request_payload([HumanMessage("?")])["temperature"] == 0
     assert model.root_async_client.api_key == "secret"
@@ -117,11 +119,20 @@ def test_a_served_model_is_looked_for_where_the_environment_says(monkeypatch: py
 def test_without_environment_a_served_model_is_looked_for_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("VLLM_BASE_URL", raising=False)
     monkeypatch.delenv("VLLM_API_KEY", raising=False)
+    monkeypatch.delenv("VLLM_TIMEOUT", raising=False)
 
     model = load_model("vllm:small", max_retries=7)
 
     assert isinstance(model, ChatOpenAI)
-    assert (model.openai_api_base, model.max_retries) == ("http://localhost:8000/v1", 7)
+    assert (model.openai_api_base, model.max_retries, model.request_timeout) == ("http://localhost:8000/v1", 7, 120)
+
+
+@pytest.mark.parametrize("given", ["", "soon", "0", "-5", "nan"])
+def test_a_time_limit_that_is_none_is_refused(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VLLM_TIMEOUT", given)
+
+    with pytest.raises(ModelCallError, match=rf"VLLM_TIMEOUT: expected the seconds .* got '{given}'"):
+        load_model("vllm:small")
 
 
 # --- the offline model -----------------------------------------------------------------------------------------------
