@@ -266,6 +266,7 @@ async def test_a_served_model_is_asked_by_schema_and_sent_nothing_but_the_text(s
         "model": "small",
         "temperature": 0,
         "stream": False,
+        "max_completion_tokens": 4096,
         "messages": [
             {"role": "system", "content": instructions.text},
             {"role": "user", "content": request.text},
@@ -401,7 +402,7 @@ async def test_what_is_changed_about_a_model_after_its_first_call_holds_for_the_
     await who(model)
 
     sent = [(body["temperature"], body["model"], body.get("max_completion_tokens")) for body in server.sent]
-    assert sent == [(0.0, "small", None), (0.9, "large", 77)]
+    assert sent == [(0.0, "small", 4096), (0.9, "large", 77)]
 
 
 async def test_a_model_with_a_client_of_its_owners_keeps_it(server: Server) -> None:

@@ -9,6 +9,7 @@ from langchain_core.language_models import BaseChatModel
 from langgraph_rag.context import Settings, context
 from langgraph_rag.errors import ModelOutputError
 from langgraph_rag.llm import ask
+from langgraph_rag.matching import first_of_each, normalise
 from langgraph_rag.metering import first_of
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.receive_question import QuestionInput
@@ -36,7 +37,10 @@ def begin(plan: list[PlanStep]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class MakePlan:
-    """Ask the planner for steps, `max_steps` at most; a plan that cannot be read becomes one step."""
+    """Ask the planner for steps, `max_steps` at most; a plan that cannot be read becomes one step.
+
+    A question that is planned again says nothing new.
+    """
 
     llm: BaseChatModel
     prompt: Prompt[Plan]
@@ -47,7 +51,8 @@ class MakePlan:
         question, most = state["question"], context(self.defaults).max_steps
         try:
             reply = await ask(self.llm, self.prompt, question=question, most=most)
-            plan = first_of([as_step(step) for step in reply.steps if step.question], most)
+            steps = first_of_each(reply.steps, lambda step: normalise(step.question))
+            plan = first_of([as_step(step) for step in steps.values() if step.question], most)
         except ModelOutputError as error:
             _log.warning("the question is asked in one step: %s", error)
             plan = []

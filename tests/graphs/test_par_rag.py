@@ -393,6 +393,14 @@ def test_an_empty_plan_becomes_one_step(kb: KnowledgeBase, questions: list[str])
     assert [step["question"] for step in result["plan"]] == [QUESTION]
 
 
+def test_a_question_that_is_planned_again_is_asked_once(kb: KnowledgeBase) -> None:
+    plan = planned(DIRECTOR, BIRTHPLACE, f" {DIRECTOR.lower()} ")
+
+    result = run(kb, [plan, said("Vint [1]"), PASS, refined(BIRTHPLACE), said("Norland [1]"), PASS, say("Norland")])
+
+    assert [step["question"] for step in result["plan"]] == [DIRECTOR, BIRTHPLACE]
+
+
 @pytest.mark.parametrize(("context", "most"), [(None, 6), ({"max_steps": 2}, 2)])
 def test_a_plan_has_no_more_steps_than_allowed(kb: KnowledgeBase, context: Mapping[str, Any] | None, most: int) -> None:
     def long_winded(prompt: str, shown: Mapping[str, Any]) -> str:
