@@ -241,9 +241,7 @@ def test_a_question_under_another_name_is_not_taken_for_none() -> None:
         read_reply('{"thought": "", "facts": [], "next_query": "Whom did she marry?"}', cirag.Integration)
 
 
-@pytest.mark.parametrize(
-    "reply", [cirag.Integration, kirag.ChainOfTriples, kirag.ChainOfTexts, par_rag.StepReply, par_rag.Reviewed]
-)
+@pytest.mark.parametrize("reply", [cirag.Integration, kirag.ChainOfTriples, kirag.ChainOfTexts, par_rag.StepReply])
 def test_what_a_model_may_leave_out_it_is_asked_for_all_the_same(reply: type[PromptReply]) -> None:
     assert reply.model_json_schema()["required"] == list(reply.model_fields)
 

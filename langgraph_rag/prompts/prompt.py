@@ -13,13 +13,13 @@ _JSON = json.JSONEncoder(ensure_ascii=False)
 
 
 def _plain(schema: dict[str, Any]) -> None:
-    """Close a schema and ask for every field: a small model that goes by it writes no more than it must.
+    """Close a schema, and ask for every field but those that may be null: small models write no more than they must.
 
     The docstring is left out: it speaks to readers of the code.
     """
     schema.pop("description", None)
     schema["additionalProperties"] = False
-    schema["required"] = list(schema["properties"])
+    schema["required"] = [name for name, of in schema["properties"].items() if of.get("default", "") is not None]
 
 
 class PromptReply(BaseModel):
