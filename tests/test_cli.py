@@ -1,6 +1,7 @@
 """The command line: what it does with good input, and what it says to bad input."""
 
 import errno
+import inspect
 import io
 import json
 import os
@@ -12,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import fields
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,8 @@ from typer.testing import CliRunner, Result
 
 from langgraph_rag.cli import app, main
 from langgraph_rag.cli.answers import show_answer
+from langgraph_rag.cli.asking import ask
+from langgraph_rag.context import Context
 from langgraph_rag.errors import RagError
 from langgraph_rag.methods import METHODS, named
 from langgraph_rag.offline.model import OfflineModel
@@ -685,6 +689,21 @@ def test_passages_in_json_have_their_titles_and_sources(folder: Path) -> None:
     assert by_id["pellworth"] == {**by_id["pellworth"], "title": "Pellworth", "source": "gazetteer.txt"}
     assert set(by_id["pellworth"]) == {"id", "score", "title", "source"}
     assert set(by_id["skellby"]) == {"id", "score", "title"}
+
+
+@pytest.mark.parametrize("setting", [each.name for each in fields(Context)])
+def test_each_setting_of_a_run_is_an_option(setting: str) -> None:
+    shown = {name: p.default for name, p in inspect.signature(ask).parameters.items()}
+
+    assert shown[setting] == getattr(Context(), setting)
+
+
+def test_what_an_option_says_holds_for_the_run(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = refuse(monkeypatch, capsys, "ask", QUESTION, "--kb", folder, "--max-question-chars", 5)
+
+    assert f"expected a question of at most 5 characters, got {len(QUESTION)}" in said
 
 
 def test_asked_for_json_it_prints_the_result_as_json_and_nothing_else(folder: Path) -> None:

@@ -4,13 +4,15 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
 from langchain_core.embeddings import Embeddings
+from pydantic import TypeAdapter
 
-from langgraph_rag.context import Context, Search
+from langgraph_rag.context import Context
 from langgraph_rag.methods import METHODS
 from langgraph_rag.models import MODEL_FORMS
 from langgraph_rag.tools.embeddings import embed_queries, last_embedder, load_embeddings
@@ -24,7 +26,6 @@ MethodOrAblation = Annotated[
     str, typer.Option("--method", help=f"{_METHODS}; or an ablation of one, such as cirag/only-triples.")
 ]
 ModelName = Annotated[str, typer.Option("--model", help=f"One of: {'; '.join(MODEL_FORMS)}.")]
-SearchName = Annotated[Search, typer.Option("--search", help="How passages are found.")]
 EmbeddingsName = Annotated[
     str | None,
     typer.Option(
@@ -32,27 +33,21 @@ EmbeddingsName = Annotated[
         help="Embedder by name, folder or PROVIDER:MODEL; all-MiniLM-L6-v2 by default. Always the same one.",
     ),
 ]
-TopK = Annotated[int, typer.Option("--top-k", min=1, help="Passages retrieved per query.")]
-MaxSteps = Annotated[
-    int | None, typer.Option("--max-steps", min=1, help="Rounds at most; the method's own number by default.")
-]
-MaxModelCalls = Annotated[int | None, typer.Option("--max-model-calls", min=1, help="Model calls per question.")]
-MaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=1, help="Tokens per question, read and written.")]
 Cache = Annotated[Path | None, typer.Option("--cache", help="File that keeps the model's replies.")]
-Deadline = Annotated[float | None, typer.Option("--deadline", min=0.001, help="Seconds per question.")]
 
 DEFAULTS = Context()
+_LEAST = {int: 1, int | None: 1, float | None: 0.001}
 
 
 def with_context(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of a run in place of its argument `context`, which is made of them."""
-    of_run = inspect.signature(_context).parameters
+    """Give a command an option for each setting of a run in place of its argument `context`, which is made of them."""
+    settings = _settings()
     parameters = inspect.signature(command).parameters.values()
-    shown = [p for own in parameters for p in (of_run.values() if own.name == "context" else [own])]
+    shown = [p for own in parameters for p in (settings if own.name == "context" else [own])]
 
     @functools.wraps(command)
     def with_options(**given: Any) -> None:
-        context = _context(**{name: given.pop(name) for name in of_run})
+        context = Context(**{setting.name: given.pop(setting.name) for setting in settings})
         command(**given, context=context)
 
     with_options.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
@@ -60,22 +55,16 @@ def with_context(command: Callable[..., None]) -> Callable[..., None]:
     return with_options
 
 
-def _context(
-    search: SearchName = DEFAULTS.search,
-    top_k: TopK = DEFAULTS.top_k,
-    max_steps: MaxSteps = DEFAULTS.max_steps,
-    max_model_calls: MaxModelCalls = DEFAULTS.max_model_calls,
-    max_tokens: MaxTokens = DEFAULTS.max_tokens,
-    deadline: Deadline = DEFAULTS.deadline_s,
-) -> Context:
-    return Context(
-        search=search,
-        top_k=top_k,
-        max_steps=max_steps,
-        max_model_calls=max_model_calls,
-        max_tokens=max_tokens,
-        deadline_s=deadline,
-    )
+def _settings() -> list[inspect.Parameter]:
+    types, described = get_type_hints(Context), TypeAdapter(Context).json_schema()["properties"]
+    return [_setting(f.name, types[f.name], f.default, described[f.name]["description"]) for f in fields(Context)]
+
+
+def _setting(name: str, kind: Any, default: object, description: str) -> inspect.Parameter:
+    flag = f"--{name.removesuffix('_s').replace('_', '-')}"
+    option = typer.Option(flag, min=_LEAST.get(kind), help=description, rich_help_panel="Settings of a question")
+    annotation = Annotated[kind, option]
+    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation)
 
 
 def embedder(name: str | None, device: str = CPU) -> Embeddings | None:
