@@ -2,6 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # The CPU build of torch first: whatever asks for torch later is content with it and brings no GPU packages along.
+# Modules are compiled when they are first imported, which most of them never are.
 TORCH ?= torch==2.13.0
 EXTRAS := chat,minilm,openai,transformers,plots,checkpoints,studio,docs,dev
 
@@ -17,8 +18,8 @@ help:
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet $(TORCH)
-	$(BIN)/pip install --quiet --editable '.[$(EXTRAS)]'
+	$(BIN)/pip install --quiet --no-compile $(TORCH)
+	$(BIN)/pip install --quiet --no-compile --editable '.[$(EXTRAS)]'
 	touch $@
 
 demo: $(VENV)/installed
@@ -35,7 +36,7 @@ screenshots: browser $(VENV)/installed
 	UPDATE_SCREENSHOTS=1 $(BIN)/pytest tests/test_chat_page.py -k picture
 
 test: $(VENV)/installed
-	$(BIN)/pytest -n 2 --dist loadfile
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
