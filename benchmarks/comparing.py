@@ -9,6 +9,7 @@ the work is the processor's, and one process keeps one core busy. A stopped run 
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -42,6 +43,7 @@ def main() -> None:
     if not data:
         parser.error(f"expected folders with corpus.jsonl and questions.jsonl in {arguments.root}, got none")
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     out, names = arguments.out, named(arguments.method)
     run = _begin(out)
     evaluation = _Evaluation(data, out, arguments.limit, arguments.jobs)
@@ -55,9 +57,13 @@ def main() -> None:
     _at_once([_index(folder, out) for folder in data], out, arguments.jobs, lambda: None)
     for phase, chosen in phases.items():
         if chosen:
-            seconds = evaluation.ask(phase, chosen, asked * len(chosen))
-            run["minutes"][phase] = round(run["minutes"].get(phase, 0.0) + seconds / 60, 1)
-            _write(out / "run.json", run)
+            started = time.perf_counter()
+            try:
+                evaluation.ask(phase, chosen, asked * len(chosen))
+            finally:  # a stopped run says what it took as well
+                minutes = (time.perf_counter() - started) / 60
+                run["minutes"][phase] = round(run["minutes"].get(phase, 0.0) + minutes, 1)
+                _write(out / "run.json", run)
 
     figures = {**run, "questions": asked, "data": {folder.name: _rows(out / folder.name) for folder in data}}
     print(results_page(figures))
@@ -76,13 +82,11 @@ class _Evaluation:
         self.data, self.out, self.jobs = data, out, jobs
         self.limit = ["--limit", str(limit)] if limit else []
 
-    def ask(self, phase: str, names: Sequence[str], total: int) -> float:
-        """Return the seconds it took; what an earlier run has asked is not asked again."""
-        started = time.perf_counter()
+    def ask(self, phase: str, names: Sequence[str], total: int) -> None:
+        """Ask what no earlier run has asked."""
         commands = [self._command(folder, phase, names) for folder in self.data]
         with tqdm(desc=phase, total=total, unit="question") as bar:
             _at_once(commands, self.out, self.jobs, lambda: bar.update(self._answered(phase) - bar.n))
-        return time.perf_counter() - started
 
     def _command(self, folder: Path, phase: str, names: Sequence[str]) -> list[str]:
         out = self.out / folder.name
