@@ -2,9 +2,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # The CPU build of torch first: whatever asks for torch later is content with it and brings no GPU packages along.
-# Modules are compiled when they are first imported, which most of them never are.
 TORCH ?= torch==2.13.0
 EXTRAS := chat,minilm,openai,transformers,plots,checkpoints,studio,docs,dev
+
+# Modules are compiled when they are first imported, which most of them never are; then that has to be kept.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo browser screenshots test lint format types docs record clean
 
