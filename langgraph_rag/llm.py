@@ -29,6 +29,7 @@ from langgraph_rag.context import context
 from langgraph_rag.errors import BudgetReachedError, ModelOutputError, RagError, RequestRefusedError
 from langgraph_rag.gate import Gate
 from langgraph_rag.metering import CHARS_PER_TOKEN, current_meter, stop
+from langgraph_rag.naming import counted
 from langgraph_rag.prompts.answering import Answer
 from langgraph_rag.prompts.prompt import Prompt, Reply
 from langgraph_rag.provider_errors import described, is_too_long, kind_of, may_pass, refuses_schema
@@ -114,7 +115,7 @@ async def _converse(llm: BaseChatModel, prompt: Prompt[Reply], values: Mapping[s
 
 def _output_error(llm: BaseChatModel, prompt: Prompt[Reply], attempt: int, problem: str, text: str) -> ModelOutputError:
     return ModelOutputError(
-        f"prompt {prompt.name!r}: {model_name(llm)} gave no usable reply in {1 + attempt} attempts; "
+        f"prompt {prompt.name!r}: {model_name(llm)} gave no usable reply in {counted(1 + attempt, 'attempt')}; "
         f"expected a JSON object with {', '.join(prompt.reply.model_fields)}; {problem}; "
         f"the last reply starts: {text[:200]!r}"
     )
