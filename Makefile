@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 TORCH ?= torch==2.13.0
 EXTRAS := chat,minilm,openai,transformers,plots,checkpoints,studio,docs,dev
 
-# Modules are compiled when they are first imported, which most of them never are; then that has to be kept.
+# pip compiles nothing (--no-compile), as most modules are never imported: each is when it first is, which has to be kept.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo browser screenshots test lint format types docs record clean

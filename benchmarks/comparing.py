@@ -43,7 +43,7 @@ def main() -> None:
     if not data:
         parser.error(f"expected folders with corpus.jsonl and questions.jsonl in {arguments.root}, got none")
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # else no process it began would be stopped
     out, names = arguments.out, named(arguments.method)
     run = _begin(out)
     evaluation = _Evaluation(data, out, arguments.limit, arguments.jobs)
