@@ -80,11 +80,17 @@ class BackgroundLoop:
             tasks.append(self._loop.create_task(coroutine, context=context))
             tasks[0].add_done_callback(finish)
 
-        self._loop.call_soon_threadsafe(start)
+        def call_off() -> None:
+            if tasks:
+                tasks[0].cancel()  # does nothing to one that is done
+            else:
+                coroutine.close()  # interrupted before it was handed over
+
         try:
+            self._loop.call_soon_threadsafe(start)
             return done.result()
         except BaseException:
-            self._loop.call_soon_threadsafe(lambda: tasks[0].cancel())  # does nothing to one that is done
+            self._loop.call_soon_threadsafe(call_off)
             raise
 
 

@@ -1,10 +1,12 @@
 """Coroutines that serve synchronous callers."""
 
 import asyncio
+import inspect
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -77,6 +79,40 @@ def test_ctrl_c_calls_off_what_was_under_way() -> None:
     ended = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=30)
 
     assert ended.stdout == "called off\n", ended.stderr
+
+
+@pytest.mark.parametrize("handed_over", [True, False])
+def test_ctrl_c_while_handing_over_calls_it_off(handed_over: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = BackgroundLoop()
+    hand_over = loop._loop.call_soon_threadsafe
+    started, seen = threading.Event(), []
+
+    async def wait_long() -> None:
+        try:
+            started.set()
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            seen.append("called off")
+            raise
+
+    def interrupted(callback: Callable[[], None]) -> None:
+        monkeypatch.undo()
+        if handed_over:
+            hand_over(callback)
+            assert started.wait(10)
+        raise KeyboardInterrupt
+
+    async def inner() -> str:
+        return "done"
+
+    coroutine = wait_long()
+    monkeypatch.setattr(loop._loop, "call_soon_threadsafe", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        loop.run(coroutine)
+
+    assert loop.run(inner()) == "done"
+    assert seen == (["called off"] if handed_over else [])
+    assert inspect.getcoroutinestate(coroutine) == inspect.CORO_CLOSED
 
 
 def test_threads_wait_each_for_their_own() -> None:
