@@ -1,17 +1,13 @@
-"""Indexing survives `kill -9` at any moment: run again, it ends as if never disturbed, and repeats next to nothing.
-
-This file is also the program that is killed: `python test_killed_indexing.py FOLDER LOG add|update`.
-"""
+"""Indexing survives `kill -9` at any moment: run again, it ends as if never disturbed, and repeats next to nothing."""
 
 import os
-import subprocess
-import sys
 import time
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import numpy as np
 from fakes import ArithmeticEmbeddings, contents, vectors
+from processes import start
 
 from langgraph_rag.records import Record
 from langgraph_rag.tools.extraction import Reading, RuleExtractor
@@ -70,13 +66,10 @@ class LoggedExtractor(RuleExtractor):
                 yield readings
 
 
-def index(folder: Path, log: Log, how: str = "add") -> None:
+def index(folder: Path, logged: Path, how: str = "add") -> None:
+    log = Log(logged)
     with KnowledgeBase.open(folder, LoggedEmbeddings(log), extractor=LoggedExtractor(log)) as kb:
         (kb.update if how == "update" else kb.add)(DOCUMENTS, progress=False)
-
-
-def start(folder: Path, log: Path, how: str) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen([sys.executable, __file__, str(folder), str(log), how])
 
 
 def done(log: Path, kind: str) -> list[str]:
@@ -87,14 +80,14 @@ def done(log: Path, kind: str) -> list[str]:
 
 def kill_once(folder: Path, log: Path, kind: str, number: int, how: str = "add") -> None:
     """Index until the log tells of so many pieces of work, then kill."""
-    process = start(folder, log, how)
+    process = start(index, folder, log, how)
     deadline = time.monotonic() + 60
     while len(done(log, kind)) < number:
-        assert process.poll() is None, "indexing ended before it could be killed"
+        assert process.is_alive(), "indexing ended before it could be killed"
         assert time.monotonic() < deadline, "indexing hangs"
-        time.sleep(0.002)
+        time.sleep(0.01)
     process.kill()
-    process.wait()
+    process.join()
 
 
 def recorded(folder: Path) -> tuple[set[str], set[str]]:
@@ -112,8 +105,8 @@ def test_indexing_killed_three_times_ends_as_if_never_disturbed(tmp_path: Path) 
     for log, (kind, number) in zip(logs, [("embedded", 40), ("embedded", 150), ("extracted", 100)], strict=False):
         kill_once(folder, log, kind, number)
         safe.append(recorded(folder))
-    index(folder, Log(logs[-1]))
-    index(tmp_path / "calm", Log(tmp_path / "calm.log"))
+    index(folder, logs[-1])
+    index(tmp_path / "calm", tmp_path / "calm.log")
 
     # what was recorded when killed is not done again, and all but what was in hand was recorded
     for log, (stored, read) in zip(logs, safe, strict=True):
@@ -133,7 +126,7 @@ def test_updating_killed_three_times_ends_as_if_made_anew(tmp_path: Path) -> Non
         kb.embed_triples(progress=False)
     for run, (kind, number) in enumerate([("embedded", 100), ("embedded", 70), ("extracted", 50)]):
         kill_once(folder, tmp_path / f"run{run}.log", kind, number, "update")
-    index(folder, Log(tmp_path / "last.log"), "update")
+    index(folder, tmp_path / "last.log", "update")
     with KnowledgeBase.open(tmp_path / "calm", ArithmeticEmbeddings()) as calm:
         calm.add(DOCUMENTS, progress=False)
 
@@ -153,7 +146,3 @@ def check_same(killed_folder: Path, calm_folder: Path) -> None:
         undisturbed = vectors(calm)["passages"]
         for id_, vector in vectors(killed)["passages"].items():
             assert np.allclose(vector, undisturbed[id_])
-
-
-if __name__ == "__main__":
-    index(Path(sys.argv[1]), Log(Path(sys.argv[2])), sys.argv[3])

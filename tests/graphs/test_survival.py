@@ -3,8 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +16,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatResult
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
+from processes import start
 from pydantic import Field
 from savers import async_saver_at, database, saver_at
 
@@ -205,11 +204,8 @@ def test_a_process_killed_for_good_is_followed_by_one_that_goes_on(
         expected = METHODS[name].create(steady, kb).compile().invoke({"question": QUESTIONS[0]})
     at = min(2, len(steady.asked))
 
-    tests = Path(__file__).parent
-    call = f"ask_and_die(Path({str(tmp_path)!r}), {place!r}, {name!r}, {at})"
-    code = f"from pathlib import Path; from test_survival import *; {call}"
-    paths = [str(tests), str(tests.parent), str(tests.parent.parent)]
-    killed = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)})
+    killed = start(ask_and_die, tmp_path, place, name, at)
+    killed.join()
     resumed = RememberingModel()
     with (
         KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings()) as kb,
@@ -218,7 +214,7 @@ def test_a_process_killed_for_good_is_followed_by_one_that_goes_on(
         result = graph.invoke(None, THREAD, durability="sync")
 
     log = (tmp_path / "log").read_text(encoding="utf-8").splitlines()
-    assert killed.returncode == -signal.SIGKILL
+    assert killed.exitcode == -signal.SIGKILL
     assert len(log) == at
     assert told(result) == told(expected)
     assert Counter(log[:-1] + resumed.asked) == Counter(steady.asked)
