@@ -3,16 +3,19 @@
 import socket
 import webbrowser
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from functools import partial
 
 import typer
 import uvicorn
 from fastapi import FastAPI
+from nicegui import app as page_app
 from nicegui import ui
 
 from langgraph_rag.chat.hosts import KnownHosts
 from langgraph_rag.chat.page import ICON, ChatPage, Shared
-from langgraph_rag.errors import AddressError
+from langgraph_rag.errors import AddressError, RagError
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 TITLE = "langgraph_rag"
 _KEPT_FOR = 120.0  # seconds that a tab may be cut off, as by a closed laptop, before all of it is forgotten
@@ -34,8 +37,15 @@ def serve_page(shared: Shared, *, host: str, port: int, show: bool, allow_hosts:
     app.add_middleware(KnownHosts, names=["localhost", host, *allow_hosts])
     ui.page("/", reconnect_timeout=_KEPT_FOR)(lambda: ChatPage(shared).build())
     ui.run_with(app, title=TITLE, favicon=ICON, dark=None, language="en-US", tailwind=False, show_welcome_message=False)
+    page_app.on_connect(partial(_warm_up, shared.kb))
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2))
     server.run(sockets=[listening])
+
+
+async def _warm_up(kb: KnowledgeBase) -> None:
+    """Have the embedder loaded while a question is typed, which tells of whatever goes wrong with it."""
+    with suppress(RagError):
+        await kb.asearch("warm up", 1)
 
 
 def _listen(host: str, port: int) -> socket.socket:
