@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes import WritingModel
+from fakes import ArithmeticEmbeddings, WritingModel
 from langchain_core.messages import HumanMessage
 from langgraph.graph import START, StateGraph
 
@@ -405,6 +405,24 @@ async def test_a_name_that_no_file_can_have_can_be_uploaded(empty_kb: KnowledgeB
 async def test_a_bad_file_is_refused_by_the_name_it_came_with(name: str, content: bytes, tmp_path: Path) -> None:
     with pytest.raises(DocumentError, match=f"^{name}[:,]"):
         await uploading.read(Upload(name, content))
+
+
+class DeadEmbeddings(ArithmeticEmbeddings):
+    """Worked when the knowledge base was made, and no longer does."""
+
+    asked = 0
+
+    def embed_query(self, text: str) -> list[float]:
+        self.asked += 1
+        raise ConnectionError("no route to host")
+
+
+async def test_warming_up_asks_the_embedder_and_leaves_its_trouble_to_the_question(kb: KnowledgeBase) -> None:
+    server = pytest.importorskip("langgraph_rag.chat.server")
+    with KnowledgeBase.open(kb.path, embedder := DeadEmbeddings()) as other:
+        await server._warm_up(other)
+
+    assert embedder.asked == 1
 
 
 # --- the command -----------------------------------------------------------------------------------------------------
