@@ -105,6 +105,14 @@ def evidence_of(passage: Passage, sentence: str, step: int, triple: Sequence[str
     return Evidence(triple=[*triple], sentence=sentence, passage_id=passage["id"], title=passage["title"], step=step)
 
 
+def evidence_at(places: Sequence[int], passage: Record | None, step: int, triple: Sequence[str]) -> list[Evidence]:
+    """Return the sentences at some places of a passage as evidence; none where it was deleted or replaced meanwhile."""
+    sentences = passage["sentences"] if passage else []
+    return [
+        evidence_of(passage, sentences[place], step, triple) for place in places if passage and place < len(sentences)
+    ]
+
+
 def origin_of(evidence: Evidence) -> str:
     """Return what the passage behind a piece of evidence is called: its title, or its id where it has none."""
     return evidence["title"] or evidence["passage_id"]

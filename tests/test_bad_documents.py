@@ -289,6 +289,17 @@ def test_another_embedder_of_the_same_name_is_told_when_it_does_not_fit(kb: Know
         other.search("film")
 
 
+def test_of_two_openings_of_an_empty_one_the_first_to_add_decides_on_the_embedder(tmp_path: Path) -> None:
+    with KnowledgeBase.open(tmp_path, Nameless("film")) as one, KnowledgeBase.open(tmp_path, Nameless("?")) as other:
+        one.add([GOOD], progress=False)
+
+        for use in (lambda: other.add([{"text": "Kell is an isle."}], progress=False), lambda: other.search("film")):
+            with pytest.raises(EmbeddingsMismatchError, match=f"{tmp_path} was made with embedder 'Nameless'"):
+                use()
+        assert one.search("film")[0]["id"] == GOOD["id"]
+        assert len(other.ids()) == 1
+
+
 # --- searches --------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("by", ["dense", "bm25", "hybrid", "graph"])
 def test_searching_an_empty_knowledge_base_says_to_add_documents(empty_kb: KnowledgeBase, by: Any) -> None:
@@ -401,7 +412,7 @@ def test_lost_vectors_are_made_again_on_opening(kb: KnowledgeBase, embeddings: A
 
 def test_vectors_without_records_are_removed_on_opening(kb: KnowledgeBase, embeddings: ArithmeticEmbeddings) -> None:
     kept = contents(kb)
-    kb._vectors.put(["orphan"], kb._similarity.embed(["stored just before a kill"]))
+    kb._vectors.put(["orphan"], kb._embedder.texts(["stored just before a kill"]))
     kb.close()
 
     with KnowledgeBase.open(kb.path, embeddings) as repaired:

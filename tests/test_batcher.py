@@ -153,6 +153,20 @@ def test_any_request_is_answered_also_none() -> None:
     batcher.close()
 
 
+def test_after_a_thread_could_not_be_started_the_next_request_tries_again(
+    batcher: Batcher[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as short_of_threads:
+        short_of_threads.setattr(threading.Thread, "start", refused)
+        with pytest.raises(RuntimeError, match="can't start new thread"):
+            batcher.submit(1)
+
+    assert batcher.submit(2).result(10) == 4
+
+
 def test_closing_finishes_what_waits(work: Doubling) -> None:
     batcher = Batcher(work, largest=2)
     busy_with(batcher, work, 1)

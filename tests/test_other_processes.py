@@ -6,11 +6,14 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+import pytest
 from fakes import ArithmeticEmbeddings
 from processes import start
 
+from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.search import SEARCHES
+from langgraph_rag.tools.vector_index import VectorFiles
 
 
 @contextmanager
@@ -57,6 +60,38 @@ def test_what_an_opening_has_searched_it_sees_change_by_another_one(kb: Knowledg
         other.delete([before[0]["id"]])
 
         assert [passage["id"] for passage in kb.search("Skellby", 8)] == [passage["id"] for passage in before[1:]]
+
+
+def test_files_that_could_not_be_opened_again_are_so_for_the_next_search(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: VectorFiles) -> None:
+        raise OSError("too many open files")
+
+    with KnowledgeBase.open(kb.path, ArithmeticEmbeddings()) as other:
+        other.delete(["skellby"])
+    with monkeypatch.context() as short_of_files:
+        short_of_files.setattr(VectorFiles, "_open", full)
+        with pytest.raises(KnowledgeBaseError, match="too many open files"):
+            kb.search("Skellby")
+
+    assert "skellby" not in [passage["id"] for passage in kb.search("Skellby")]
+
+
+def test_in_another_folder_than_it_was_opened_in_it_is_the_same(
+    tmp_path: Path, documents: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (elsewhere := tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with KnowledgeBase.open("kb", ArithmeticEmbeddings()) as kb:
+        kb.add(documents[:4], progress=False)
+        monkeypatch.chdir(elsewhere)
+        with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings()) as other:
+            other.add(documents[4:6], progress=False)
+        kb.add(documents[6:], progress=False)
+
+        assert len(kb.search("Skellby", 20)) == len(documents)
+    assert not list(elsewhere.iterdir())
 
 
 def open_when_told(folder: Path, told: Connection) -> None:

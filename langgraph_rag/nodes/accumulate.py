@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.matching import triple_key
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.records import Evidence, Triple, evidence_of
+from langgraph_rag.records import Evidence, Triple, evidence_at
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
@@ -42,10 +42,12 @@ class Accumulate:
             for source in piece["sources"]
         }
         found = [
-            evidence_of(passages[id_], passages[id_]["sentences"][position], state["step"], entry["triple"])
+            evidence
             for entry in state["core"]
             for id_ in (source["passage_id"] for source in entry["sources"])
-            for position in places.get((_key(entry), id_), [])
+            for evidence in evidence_at(
+                places.get((_key(entry), id_), []), passages.get(id_), state["step"], entry["triple"]
+            )
         ]
         emit("accumulate", step=state["step"], evidence=found)
         return {"evidence": [*state["evidence"], *found]}

@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 from langgraph_rag.context import Settings, context
 from langgraph_rag.matching import first_of_each
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.records import Evidence, Record, Triple, evidence_of, place_of
+from langgraph_rag.records import Evidence, Record, Triple, evidence_at, place_of
 from langgraph_rag.refusals import states_refusal
 from langgraph_rag.tasks import gather
 from langgraph_rag.tools.fusion import fuse
@@ -79,9 +79,7 @@ class RetrieveFinely:
 def _stated(triple: Triple, records: Mapping[str, Record], step: int) -> list[Evidence]:
     """Return a fact with each of the sentences that state it together."""
     source = triple["sources"][0]
-    if (passage := records.get(source["passage_id"])) is None:  # deleted meanwhile
-        return []
-    return [evidence_of(passage, passage["sentences"][place], step, triple["triple"]) for place in source["sentences"]]
+    return evidence_at(source["sentences"], records.get(source["passage_id"]), step, triple["triple"])
 
 
 def _checking(cited: Sequence[Evidence], told: Sequence[Evidence], most: int) -> list[Evidence]:

@@ -63,8 +63,9 @@ class Batcher(Generic[Request, Result]):
             if self._closed:
                 raise KnowledgeBaseError("the knowledge base was closed: open it again")
             if self._worker is None:
-                self._worker = Worker(self._serve, stop=partial(self._take_no_more, -math.inf), name="batcher")
-                self._worker.start()
+                worker = Worker(self._serve, stop=partial(self._take_no_more, -math.inf), name="batcher")
+                worker.start()
+                self._worker = worker
             self._waiting.put(waiting)
         return waiting.future
 

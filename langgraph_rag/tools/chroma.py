@@ -57,7 +57,7 @@ def in_folder(path: Path) -> Place:
         "open the knowledge base again; where that does not help and the disk is not full, close it in all processes, "
         "remove that folder and open it again, which makes them anew"
     )
-    return Place(str(path), ("passages", "triples"), remedy, partial(_Files, path))
+    return Place(str(path), ("passages", "triples"), remedy, partial(_Files, path.resolve()))
 
 
 def on_server(address: str, owner: str) -> Place:
@@ -106,7 +106,7 @@ class _Files(_Client):
         from chromadb.api.rust import RustBindingsAPI  # here, because importing it takes most of a second
         from chromadb.config import Settings, System
 
-        settings = Settings(is_persistent=True, persist_directory=str(path.resolve()), anonymized_telemetry=False)
+        settings = Settings(is_persistent=True, persist_directory=str(path), anonymized_telemetry=False)
         api = RustBindingsAPI(System(settings))
         api.start()
         super().__init__(api)

@@ -121,9 +121,10 @@ def _passages(fields: Mapping[str, object], place: str) -> Iterable[Passage]:
     metadata = _metadata(fields, place)
     for part in [text] if id_ else whole_blocks(_splitter.split_text(text)):
         if len(part) > _LONGEST:
+            remedy = "leave out its id to have it split, or give it in parts" if id_ else "give it in parts"
             raise DocumentError(
                 f"{place} ({id_ or title or source or 'no id'}): expected passages of at most {_LONGEST:,} "
-                f"characters, got one of {len(part):,}: leave out its id to have it split, or give it in parts"
+                f"characters, got one of {len(part):,}: {remedy}"
             )
         passage = Passage(id=id_ or content_hash(title, part), title=title, text=part.strip())
         if source:

@@ -2,24 +2,18 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 
-import numpy as np
-from langchain_core.embeddings import Embeddings
 from tqdm.auto import tqdm
 
-from langgraph_rag.errors import EmbeddingsMismatchError
 from langgraph_rag.records import Passage, Record, titled_text
-from langgraph_rag.tools.embeddings import SAME_EMBEDDER, name_of
+from langgraph_rag.tools.embedder import Embedder
 from langgraph_rag.tools.record_store import RecordStore, content_hash
-from langgraph_rag.tools.sentence_embeddings import SentenceEmbeddings
 from langgraph_rag.tools.similarity import Similarity
 from langgraph_rag.tools.text import TextPipeline, text_pipeline
 from langgraph_rag.tools.vector_index import VectorIndex
 from langgraph_rag.tools.vectors import Matrix
 
 BATCH = 64  # texts embedded and stored together: what a kill can cost
-_PROBE = "Which embedder made this knowledge base?"
 
 
 class Indexer:
@@ -30,13 +24,9 @@ class Indexer:
         records: RecordStore,
         vectors: VectorIndex,
         similarity: Similarity,
-        embeddings: Embeddings,
+        embedder: Embedder,
     ) -> None:
-        self._records, self._vectors, self._similarity = records, vectors, similarity
-        self._embedder = name_of(embeddings)
-        model = embeddings if isinstance(embeddings, SentenceEmbeddings) else None
-        self._name_tells = self._embedder != type(embeddings).__name__ and not (model and model.in_folder)
-        self._from_hub = model is not None and model.from_hub
+        self._records, self._vectors, self._similarity, self._embedder = records, vectors, similarity, embedder
 
     def compare(self, passages: Sequence[Passage]) -> tuple[list[Passage], list[Passage]]:
         """Return the passages whose ids are not stored yet, and those whose ids are stored with another text."""
@@ -72,9 +62,7 @@ class Indexer:
         self.repair()
         if not passages:
             return
-        if self._records.meta("embeddings") is None:
-            self._records.set_meta("embeddings_probe", ",".join(map(str, self._similarity.embed([_PROBE])[0])))
-            self._records.set_meta("embeddings", self._embedder)
+        self._embedder.settle()
         pipeline = text_pipeline(self._records.meta("text_pipeline"))  # one for all: another finds other phrases
         self._records.set_meta("text_pipeline", pipeline.name)
         passages = sorted(passages, key=lambda passage: -len(passage["text"]))  # alike in length, a batch embeds faster
@@ -112,33 +100,8 @@ class Indexer:
             records = self._records.passages(lost[start : start + BATCH])
             self._vectors.put([record["id"] for record in records], self._embed(records))
 
-    def check_embedder(self) -> None:
-        """Compare the embedder with the stored one by name, or by what it makes of one sentence.
-
-        The sentence tells where the names differ, and where an embedder has none but that of its class or folder. One
-        of another name that would have to be fetched first is another one.
-
-        Raises:
-            EmbeddingsMismatchError: when it is another one.
-        """
-        made_with = self._records.meta("embeddings")
-        if made_with is None or (made_with == self._embedder and self._name_tells):
-            return
-        if self._from_hub and Path(made_with).name.lower() != self._embedder.lower():
-            raise EmbeddingsMismatchError(
-                f"made with embedder {made_with!r}, opened with {self._embedder!r}: {SAME_EMBEDDER}, by that name or "
-                "the folder it lies in, or index the documents again"
-            )
-        stored = np.array([float(x) for x in (self._records.meta("embeddings_probe") or "").split(",")])
-        probe = self._similarity.embed([_PROBE])[0]
-        if stored.shape != probe.shape or float(stored @ probe) < 0.99:
-            raise EmbeddingsMismatchError(
-                f"made with embedder {made_with!r} ({stored.size} dimensions), opened with {self._embedder!r} "
-                f"({probe.size} dimensions), whose vectors differ: {SAME_EMBEDDER} or index the documents again"
-            )
-
     def _embed(self, records: Sequence[Record]) -> Matrix:
-        return self._similarity.embed([titled_text(record) for record in records])
+        return self._embedder.texts([titled_text(record) for record in records])
 
     def _put(self, records: list[Record], embedding: "Future[Matrix]") -> None:
         """Put the vectors first: those that a kill leaves without records are removed."""

@@ -23,7 +23,6 @@ from langgraph_rag.characters import is_text
 from langgraph_rag.context import Search
 from langgraph_rag.errors import (
     DuplicateIdError,
-    EmbeddingsMismatchError,
     EmptyKnowledgeBaseError,
     KnowledgeBaseError,
 )
@@ -32,7 +31,8 @@ from langgraph_rag.records import FoundPassage, Passage, Record, ScoredPassage, 
 from langgraph_rag.tools.batcher import Batcher
 from langgraph_rag.tools.derived_graphs import DerivedGraphs
 from langgraph_rag.tools.documents import LONG, AnyDocument, cleaned, long_passages, to_passages
-from langgraph_rag.tools.embeddings import last_embedder, name_of
+from langgraph_rag.tools.embedder import Embedder
+from langgraph_rag.tools.embeddings import last_embedder
 from langgraph_rag.tools.entity_graph import EntityGraph
 from langgraph_rag.tools.extraction import ReadBefore, TripleExtractor, last_extractor
 from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
@@ -100,11 +100,12 @@ class KnowledgeBase:
         self.path: Path = path
         self.extractor: TripleExtractor = extractor
         self._lock, self._read_only = lock, read_only
-        self._records, self._vectors, self._embeddings = records, vectors, embeddings
-        self._similarity = Similarity(embeddings, vectors, records)
+        self._records, self._vectors = records, vectors
+        self._embedder = Embedder(path, embeddings, records)
+        self._similarity = Similarity(self._embedder, vectors, records)
         self._graphs = DerivedGraphs(records)
         self._searcher = Searcher(records, self._similarity, self._graphs.entities)
-        self._indexer = Indexer(records, vectors, self._similarity, embeddings)
+        self._indexer = Indexer(records, vectors, self._similarity, self._embedder)
         self._reader = TripleReader(records)
         self._embedding_triples = threading.Lock()
         self._changing_here = threading.RLock()  # who closes it within a change does not wait for that
@@ -350,7 +351,7 @@ class KnowledgeBase:
     @property
     def embeddings(self) -> Embeddings:
         """The embedder of passages and triples."""
-        return self._embeddings
+        return self._embedder.embeddings
 
     def info(self) -> Info:
         """Return what the knowledge base holds and how it was made."""
@@ -358,7 +359,7 @@ class KnowledgeBase:
         return Info(
             path=str(self.path),
             **self._records.counts(self.extractor.version),
-            embeddings=self._records.meta("embeddings") or name_of(self._embeddings),
+            embeddings=self._records.meta("embeddings") or self._embedder.name,
             extractor=self.extractor.version,
             text_pipeline=self._records.meta("text_pipeline") or text_pipeline().name,
             vectors=self._vectors.place.name,
@@ -372,7 +373,7 @@ class KnowledgeBase:
         """
         self._check_open()
         passages = sorted(self._records.hashes().items())
-        made_by = f"{self._records.meta('embeddings') or name_of(self._embeddings)}, {self.extractor.version}"
+        made_by = f"{self._records.meta('embeddings') or self._embedder.name}, {self.extractor.version}"
         state = json.dumps([passages, made_by, self._records.meta(_UNREAD) or "0"])
         return f"{len(passages)} passages, {made_by}, {sha256(state.encode()).hexdigest()[:16]}"
 
@@ -481,10 +482,7 @@ class KnowledgeBase:
 
     # --- how ---------------------------------------------------------------------------------------------------------
     def _check_and_repair(self) -> None:
-        try:
-            self._indexer.check_embedder()
-        except EmbeddingsMismatchError as error:
-            raise EmbeddingsMismatchError(f"{self.path} was {error}") from error
+        self._embedder.check()
         if self._indexer.in_step() or not self._lock.acquire():  # another process is about to have it in step
             return
         if self._lock.writing.acquire(blocking=False):  # what is being written looks out of step

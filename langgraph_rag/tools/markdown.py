@@ -20,6 +20,8 @@ _FOOTNOTE = re.compile(r"\[\^[^\]\s]+\](?:: )?")
 _LINES = {"br", "dd", "div", "dt", "h1", "h2", "h3", "h4", "h5", "h6", "li", "p", "td", "th", "tr"}  # of HTML
 _UNREAD = ("script", "style")
 _UNREAD_TAG = re.compile(rf"<(?P<end>/?)(?:{'|'.join(_UNREAD)})\b", re.IGNORECASE)
+_NO_FIELDS = (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError)
+"""What readers of front matter raise: for a day that no month has, an odd tag, lists in lists without end."""
 _PARENTHESES = str.maketrans("()", "  ")
 _LONGEST_LABEL = 60  # characters of a list item that names what the items below it are about
 
@@ -72,7 +74,7 @@ def _front_matter(text: str) -> tuple[dict[str, object], int]:
     found = _FRONT_MATTER.match(text)
     try:
         fields = (_yaml if found[1] == "---" else tomllib.loads)(found[2]) if found else None
-    except (yaml.YAMLError, ValueError, RecursionError):  # a day that no month has, or lists in lists without end
+    except _NO_FIELDS:
         fields = None
     return (fields, found.end()) if found and isinstance(fields, dict) else ({}, 0)
 
@@ -191,6 +193,13 @@ class _TextOfHtml(HTMLParser):
         super().__init__()
         self.parts: list[str] = []
         self._within = ""
+
+    def parse_marked_section(self, i: int, report: bool = True) -> int:
+        """Take a section of no known kind for a comment, as browsers do."""
+        try:
+            return super().parse_marked_section(i, report)
+        except AssertionError:
+            return self.parse_bogus_comment(i, report)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._within = tag

@@ -6,14 +6,12 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from langchain_core.embeddings import Embeddings
 
-from langgraph_rag.errors import EmbedderError
 from langgraph_rag.matching import triple_text
 from langgraph_rag.records import ScoredPassage
 from langgraph_rag.tasks import gather
 from langgraph_rag.tools.batcher import Batcher
-from langgraph_rag.tools.embeddings import embed_queries, embed_texts, name_of
+from langgraph_rag.tools.embedder import Embedder
 from langgraph_rag.tools.record_store import RecordStore, vector_id
 from langgraph_rag.tools.vector_index import VectorIndex
 from langgraph_rag.tools.vectors import Matrix
@@ -27,14 +25,13 @@ class Similarity:
     """Embeds queries and compares them with stored vectors; triples are embedded when a query first meets them.
 
     Args:
-        embeddings: the embedder.
+        embedder: what embeds.
         vectors: where passages, and triples, are searched.
         records: where the vectors of triples are kept.
     """
 
-    def __init__(self, embeddings: Embeddings, vectors: VectorIndex, records: RecordStore) -> None:
-        self._embeddings, self._vectors, self._records = embeddings, vectors, records
-        self._dimensions: int | None = None  # of the first vectors that the embedder returned
+    def __init__(self, embedder: Embedder, vectors: VectorIndex, records: RecordStore) -> None:
+        self._embedder, self._vectors, self._records = embedder, vectors, records
         self._remembered_queries: OrderedDict[str, Matrix] = OrderedDict()
         self._remembered_triples: dict[str, Matrix] = {}
         self._embedding_queries = threading.Lock()
@@ -66,16 +63,12 @@ class Similarity:
         vector, *rest = await gather(map(self._vector, [query, *others]))
         return [float(vector @ other) for other in rest]
 
-    def embed(self, texts: Sequence[str]) -> Matrix:
-        """Return the vectors of passages or triples, of unit length; shape: texts x dimensions."""
-        return self._alike(embed_texts(self._embeddings, texts))
-
     def embed_queries(self, queries: Sequence[str]) -> list[Matrix]:
         """Return the vectors of queries; the last ones are remembered."""
         with self._embedding_queries:
             new = [query for query in dict.fromkeys(queries) if query not in self._remembered_queries]
             if new:
-                vectors = self._alike(embed_queries(self._embeddings, new))
+                vectors = self._embedder.queries(new)
                 self._remembered_queries.update(zip(new, vectors, strict=True))
             found = [self._remembered_queries[query] for query in queries]
             while len(self._remembered_queries) > _REMEMBERED_QUERIES:
@@ -125,15 +118,6 @@ class Similarity:
         for id_ in ids:
             self._remembered_triples.pop(id_, None)
 
-    def _alike(self, vectors: Matrix) -> Matrix:
-        """Return vectors that have as many dimensions as those before them."""
-        dimensions = vectors.shape[1]
-        self._dimensions = self._dimensions or dimensions
-        if dimensions != self._dimensions:
-            embedder = name_of(self._embeddings)
-            raise EmbedderError(f"embedder {embedder!r}: expected {self._dimensions} dimensions, got {dimensions}")
-        return vectors
-
     async def _vector(self, query: str) -> Matrix:
         remembered = self._remembered_queries.get(query)
         return await self._queries.ask(query) if remembered is None else remembered
@@ -159,6 +143,6 @@ class Similarity:
     def _embed_and_store(self, texts: Mapping[str, str]) -> dict[str, Matrix]:
         if not texts:
             return {}
-        vectors = self.embed(list(texts.values()))
+        vectors = self._embedder.texts(list(texts.values()))
         self._records.put_triple_vectors(list(texts), vectors)
         return dict(zip(texts, vectors, strict=True))

@@ -146,7 +146,7 @@ class VectorFiles(VectorIndex):
 
     def __init__(self, place: Place, changes: ChangeLog) -> None:
         self._changes = changes
-        self._lock = FileLock(Path(place.name) / _LOCK)
+        self._lock = FileLock(Path(place.name).resolve() / _LOCK)
         with place.usable(), self._locked():
             self._seen = changes.end
             super().__init__(place)
@@ -163,8 +163,9 @@ class VectorFiles(VectorIndex):
     def _catch_up(self) -> None:
         """Open the files again if they changed. To be called by who has the lock."""
         if self._changes.end != self._seen:
-            self._seen = self._changes.end
+            end = self._changes.end
             self._opened = self._open()  # whoever still searches the last one keeps it until that is done
+            self._seen = end
 
     @contextmanager
     def _reading(self) -> Iterator[_Opened]:

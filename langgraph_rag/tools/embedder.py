@@ -1,0 +1,97 @@
+"""The embedder of a knowledge base: the same one from the first passage on, whoever opens it, and whenever."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from langchain_core.embeddings import Embeddings
+
+from langgraph_rag.errors import EmbedderError, EmbeddingsMismatchError
+from langgraph_rag.tools.embeddings import SAME_EMBEDDER, embed_queries, embed_texts, name_of
+from langgraph_rag.tools.record_store import RecordStore
+from langgraph_rag.tools.sentence_embeddings import SentenceEmbeddings
+from langgraph_rag.tools.vectors import Matrix
+
+_PROBE = "Which embedder made this knowledge base?"
+_NAME, _VECTOR = "embeddings", "embeddings_probe"  # as they are stored
+
+
+class Embedder:
+    """Embeds for a knowledge base, whose vectors must all be of one embedder.
+
+    Args:
+        folder: the knowledge base's, for messages.
+        embeddings: what embeds.
+        records: where it is kept what the knowledge base was made with; while it is empty, nothing.
+    """
+
+    def __init__(self, folder: Path, embeddings: Embeddings, records: RecordStore) -> None:
+        self._folder, self._records = folder, records
+        self.embeddings, self.name = embeddings, name_of(embeddings)
+        model = embeddings if isinstance(embeddings, SentenceEmbeddings) else None
+        self._name_tells = self.name != type(embeddings).__name__ and not (model and model.in_folder)
+        self._from_hub = model is not None and model.from_hub
+        self._dimensions: int | None = None  # of the first vectors that were returned
+        self._checked = False
+
+    def texts(self, texts: Sequence[str]) -> Matrix:
+        """Return the vectors of passages or triples, of unit length; shape: texts x dimensions."""
+        self.check()
+        return self._alike(embed_texts(self.embeddings, texts))
+
+    def queries(self, queries: Sequence[str]) -> Matrix:
+        """Return the vectors of queries, of unit length; shape: queries x dimensions."""
+        self.check()
+        return self._alike(embed_queries(self.embeddings, queries))
+
+    def settle(self) -> None:
+        """Be the embedder that the knowledge base was made with from now on, or the one that it was.
+
+        Raises:
+            EmbeddingsMismatchError: when it was another one.
+        """
+        if self._records.meta(_NAME) is None:
+            self._records.set_meta(_VECTOR, ",".join(map(str, self._probed())))
+            self._records.set_meta(_NAME, self.name)
+        self.check()
+
+    def check(self) -> None:
+        """Compare with the stored embedder by name, or by what it makes of one sentence, once there is one.
+
+        The sentence tells where the names differ, and where an embedder has none but that of its class or folder. One
+        of another name that would have to be fetched first is another one.
+
+        Raises:
+            EmbeddingsMismatchError: when it is another one.
+        """
+        if not self._checked and (made_with := self._records.meta(_NAME)) is not None:
+            if made_with != self.name or not self._name_tells:
+                self._compare(made_with)
+            self._checked = True
+
+    def _compare(self, made_with: str) -> None:
+        if self._from_hub and Path(made_with).name.lower() != self.name.lower():
+            raise EmbeddingsMismatchError(
+                f"{self._folder} was made with embedder {made_with!r}, opened with {self.name!r}: {SAME_EMBEDDER}, by "
+                "that name or the folder it lies in, or index the documents again"
+            )
+        stored = np.array([float(x) for x in (self._records.meta(_VECTOR) or "").split(",")])
+        probe = self._probed()
+        if stored.shape != probe.shape or float(stored @ probe) < 0.99:
+            raise EmbeddingsMismatchError(
+                f"{self._folder} was made with embedder {made_with!r} ({stored.size} dimensions), opened with "
+                f"{self.name!r} ({probe.size} dimensions), whose vectors differ: {SAME_EMBEDDER} or index the "
+                "documents again"
+            )
+
+    def _probed(self) -> Matrix:
+        vector: Matrix = self._alike(embed_texts(self.embeddings, [_PROBE]))[0]
+        return vector
+
+    def _alike(self, vectors: Matrix) -> Matrix:
+        """Return vectors that have as many dimensions as those before them."""
+        dimensions = vectors.shape[1]
+        self._dimensions = self._dimensions or dimensions
+        if dimensions != self._dimensions:
+            raise EmbedderError(f"embedder {self.name!r}: expected {self._dimensions} dimensions, got {dimensions}")
+        return vectors
