@@ -133,6 +133,21 @@ def test_threads_wait_each_for_their_own() -> None:
     assert found == {number: 2 * number for number in range(8)}
 
 
+def test_what_takes_long_to_make_keeps_nobody_from_what_is_made() -> None:
+    go = threading.Event()
+
+    @made_once
+    def make(name: str) -> str:
+        assert name != "slow" or go.wait(10)
+        return name
+
+    with ThreadPoolExecutor(2) as pool:
+        slow = pool.submit(make, "slow")
+        assert pool.submit(make, "quick").result(5) == "quick"
+        go.set()
+        assert slow.result(5) == "slow"
+
+
 def test_several_threads_that_ask_at_once_get_what_is_made_once() -> None:
     made = []
 

@@ -7,7 +7,7 @@ import io
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from fakes import ScriptedModel
@@ -723,6 +723,24 @@ async def test_tokens_that_a_model_did_not_tell_are_estimated(tmp_path: Path) ->
 # --- a judge ---------------------------------------------------------------------------------------------------------
 def verdicts(*correct: bool) -> list[str]:
     return [json.dumps({"reason": "So it is.", "correct": value}) for value in correct]
+
+
+async def test_a_refusal_needs_no_judge_where_it_is_right(tmp_path: Path) -> None:
+    outcomes = [
+        {**outcome, "answer": answer, "answers": answers}
+        for outcome, answer, answers in zip(
+            await outcomes_of(ANSWERS, tmp_path),
+            ("The passages do not say.", "The passages do not say.", "Kell"),
+            (["Unanswerable"], ["Kell"], ["unanswerable"]),
+            strict=True,
+        )
+    ]
+    model = ScriptedModel.of(verdicts(False, False))
+
+    judgements = await judge(model, "strict", cast(list[Outcome], outcomes), tmp_path)
+
+    assert [judgement["correct"] for judgement in judgements] == [True, False, False]
+    assert model.prompts() == ["judge"] * 2
 
 
 async def test_a_judge_sees_the_question_the_accepted_answers_and_the_one_given(tmp_path: Path) -> None:

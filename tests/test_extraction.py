@@ -11,9 +11,10 @@ import pytest
 from fakes import ArithmeticEmbeddings, ScriptedModel
 
 from langgraph_rag.errors import KnowledgeBaseError, ModelCallError
+from langgraph_rag.metering import metered, stopped
 from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.prompts import cirag as prompts
-from langgraph_rag.records import Record
+from langgraph_rag.records import Record, no_usage
 from langgraph_rag.tools.extraction import Reading, RuleExtractor, supporting_sentences, valid_triples
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -265,7 +266,7 @@ async def test_two_callers_at_once_have_a_passage_read_once(tmp_path: Path, docu
 
 
 class PatientExtractor:
-    """Reads one passage at a time, each when it is told to go on."""
+    """Reads one passage at a time, each when it is told to go on, and nothing for who has spent the budget."""
 
     version = "patient"
 
@@ -279,6 +280,8 @@ class PatientExtractor:
             await self.goes_on.wait()
             if self.error:
                 raise self.error.pop()
+            if stopped():
+                return
             yield [(passage["id"], [[passage["title"], "is near", "Kell"]])]
 
 
@@ -328,6 +331,19 @@ async def test_a_readers_error_is_its_own_and_the_others_read_on(kb: KnowledgeBa
     await other
 
     assert sorted(extractor.asked[1:]) == ["skellby", "vint"]
+
+
+async def test_what_a_question_leaves_unread_whose_budget_is_spent_another_one_reads(kb: KnowledgeBase) -> None:
+    extractor = PatientExtractor()
+    with metered({**no_usage(), "stopped_by": "max_model_calls"}):
+        (reader,) = await begun(kb, extractor, 1)
+    other = asyncio.create_task(kb._reader.read_once(["skellby", "vint"], extractor))
+    await asyncio.sleep(0.01)
+
+    extractor.goes_on.set()
+    await asyncio.gather(reader, other)
+
+    assert len(await kb.atriples(["skellby", "vint"], extractor)) == 2
 
 
 class Extractor:

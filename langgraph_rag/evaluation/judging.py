@@ -10,6 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from langgraph_rag.errors import RagError
+from langgraph_rag.evaluation.metrics import refused_rightly
 from langgraph_rag.evaluation.outcomes import Outcome
 from langgraph_rag.evaluation.run_folder import alone, keeping, settle
 from langgraph_rag.llm import ask
@@ -76,6 +77,8 @@ async def judge(
 async def _judge(llm: BaseChatModel, name: str, outcome: Outcome) -> Judgement:
     answer, answers = outcome["answer"] or "", outcome["answers"]
     judgement = Judgement(id=outcome["id"], judge=name, answer=answer, answers=answers, correct=None, error=None)
+    if refused_rightly(answer, answers):  # however it is worded, which judges are told to count as wrong
+        return {**judgement, "correct": True}
     try:
         verdict = await ask(llm, JUDGE, question=outcome["question"], accepted=answers, given=answer)
     except RagError as error:

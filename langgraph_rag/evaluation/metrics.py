@@ -5,6 +5,8 @@ import string
 from collections import Counter
 from collections.abc import Sequence
 
+from langgraph_rag.refusals import UNANSWERABLE, is_refusal
+
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _CLOSED_ANSWERS = {"yes", "no", "noanswer"}
@@ -60,6 +62,11 @@ def contains(prediction: str, answers: Sequence[str]) -> float:
     """
     padded = f" {normalise_answer(prediction)} "
     return float(any(f" {answer} " in padded for answer in _normalised(answers)))
+
+
+def refused_rightly(prediction: str, answers: Sequence[str]) -> bool:
+    """Tell whether an answer is a refusal, however it is worded, where that is a right answer."""
+    return any(normalise_answer(gold) == UNANSWERABLE for gold in answers) and is_refusal(prediction)
 
 
 def recall_at(ids: Sequence[str], gold: Sequence[str], k: int) -> float | None:

@@ -12,12 +12,12 @@ from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
 from langgraph_rag.context import Context
-from langgraph_rag.evaluation.metrics import all_at, contains, exact_match, f1, normalise_answer, recall_at
+from langgraph_rag.evaluation.metrics import all_at, contains, exact_match, f1, recall_at, refused_rightly
 from langgraph_rag.evaluation.outcomes import OUTCOMES, Configuration, Outcome, answered_before, keep_settings
 from langgraph_rag.evaluation.questions import Question
 from langgraph_rag.evaluation.run_folder import alone, keeping, settle
 from langgraph_rag.records import Usage
-from langgraph_rag.refusals import UNANSWERABLE, is_refusal
+from langgraph_rag.refusals import UNANSWERABLE
 from langgraph_rag.tasks import at_most
 
 RECALL_DEPTHS = (2, 3, 5, 10)
@@ -157,7 +157,9 @@ def _answered(outcome: Outcome, reply: _Reply) -> Outcome:
 def _scored(outcome: Outcome, question: Question) -> Outcome:
     """Score an answer by what its question names as right; passages, where they were kept."""
     answers, gold = question.get("answers", []), question.get("supporting_ids", [])
-    answer = _as_gold(outcome["answer"] or "", answers)
+    answer = outcome["answer"] or ""
+    if refused_rightly(answer, answers):
+        answer = UNANSWERABLE
     scored: Outcome = {
         **outcome,
         "type": question.get("type", ""),
@@ -170,9 +172,3 @@ def _scored(outcome: Outcome, question: Question) -> Outcome:
         recall = {str(k): share for k in RECALL_DEPTHS if (share := recall_at(ids, gold, k)) is not None}
         scored["recall"], scored["all_at_5"] = recall or None, all_at(ids, gold, 5)
     return scored
-
-
-def _as_gold(answer: str, answers: Sequence[str]) -> str:
-    """Return a refusal, however it is worded, as the word for it where that is the right answer."""
-    right = any(normalise_answer(gold) == UNANSWERABLE for gold in answers)
-    return UNANSWERABLE if right and is_refusal(answer) else answer

@@ -61,11 +61,16 @@ class DualragState(QuestionInput, Result):
 DEFAULTS = Settings(max_steps=5, read_k=10)
 
 
-def after_reason(state: DualragState) -> Literal["look_up", "answer", "answer_unread"]:
+def to_answer(state: DualragState) -> Literal["answer", "read_passages"]:
+    """Answer from the outline; from the passages where the budget was spent before it held anything."""
+    return "read_passages" if state["usage"]["stopped_by"] and not state["outline"] else "answer"
+
+
+def after_reason(state: DualragState) -> Literal["look_up", "answer", "read_passages", "answer_unread"]:
     """Look up what is missing (the flag f of Eq. 3), or answer; `answer_unread` where nothing was ever looked up."""
     if state["needs_retrieval"]:
         return "look_up"
-    return "answer" if state["step"] else "answer_unread"
+    return to_answer(state) if state["step"] else "answer_unread"
 
 
 def for_each_entity(state: DualragState) -> list[Send]:
@@ -83,9 +88,10 @@ def for_each_reading(state: DualragState) -> list[Send] | Literal["update_outlin
     ] or "update_outline"
 
 
-def after_update(state: DualragState) -> Literal["reason", "answer"]:
-    """Go on while there is a step left, and not two steps in a row that added nothing."""
-    return "reason" if state["step"] < context(DEFAULTS).max_steps and state["fruitless"] < 2 else "answer"
+def after_update(state: DualragState) -> Literal["reason", "answer", "read_passages"]:
+    """Go on while there is a step and a budget left, and not two steps in a row that added nothing."""
+    goes_on = state["step"] < context(DEFAULTS).max_steps and state["fruitless"] < 2
+    return "reason" if goes_on and not state["usage"]["stopped_by"] else to_answer(state)
 
 
 def after_answer(state: DualragState) -> Literal["read_passages", "conclude"]:
@@ -148,7 +154,7 @@ def create_dualrag(
     graph.add_conditional_edges(
         "reason",
         Choice(after_reason),
-        {"look_up": look_up, "answer": "answer", "answer_unread": "retrieve"},
+        {"look_up": look_up, "answer": "answer", "read_passages": "read_passages", "answer_unread": "retrieve"},
     )
     graph.add_conditional_edges(look_up, Choice(for_each_entity), ["retrieve_for_entity"])
     if keep_outline:
@@ -161,8 +167,8 @@ def create_dualrag(
         graph.add_node("collect_passages", Node(CollectPassages(kb)))
         graph.add_edge("retrieve_for_entity", "collect_passages")
         graph.add_edge("collect_passages", "update_outline")
-    graph.add_conditional_edges("update_outline", Choice(after_update), ["reason", "answer"])
-    graph.add_edge("retrieve", "answer")
+    graph.add_conditional_edges("update_outline", Choice(after_update), ["reason", "answer", "read_passages"])
+    graph.add_conditional_edges("retrieve", Choice(to_answer), ["answer", "read_passages"])
     graph.add_conditional_edges("answer", Choice(after_answer), ["read_passages", "conclude"])
     graph.add_edge("read_passages", "find_support")
     graph.add_edge("find_support", "conclude")

@@ -58,9 +58,9 @@ _PARTS = ("graph", "graph+decomposition", "graph+decomposition+evidence")
 
 
 def after_calibrate(state: MgranragState) -> Literal["extract_evidence", "read_passages"]:
-    """Begin another round while there is one left, unless the last one found nothing and would be read again."""
-    goes_on = len(state["trace"]) < context(DEFAULTS).max_steps and (state["fresh"] or state["unread"])
-    return "extract_evidence" if goes_on else "read_passages"
+    """Begin another round while there is one left, and a budget, unless the last one found nothing to read anew."""
+    left = len(state["trace"]) < context(DEFAULTS).max_steps and not state["usage"]["stopped_by"]
+    return "extract_evidence" if left and (state["fresh"] or state["unread"]) else "read_passages"
 
 
 def create_mgranrag(

@@ -113,7 +113,12 @@ def create_par_rag(
     found = _FOUND[refine_with]
 
     def after_record(state: ParRagState) -> Literal["retrieve", "recall", "refine", "answer_from_trajectories"]:
-        """Settle a doubt first; answer after the last step that looks something up; refine if there is what with."""
+        """Settle a doubt first; answer after the last step that looks something up; refine if there is what with.
+
+        Once the budget is spent, answer: nobody would read what is retrieved for the other steps.
+        """
+        if state["usage"]["stopped_by"]:
+            return "answer_from_trajectories"
         if state["doubting"]:
             return "retrieve"
         if all(step["action"] == "answer" for step in state["plan"][state["place"] :]):

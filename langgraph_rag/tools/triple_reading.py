@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack
 from tqdm.auto import tqdm
 
 from langgraph_rag.arguments import expect
+from langgraph_rag.metering import stopped
 from langgraph_rag.records import Record
 from langgraph_rag.tools.extraction import Reading, TripleExtractor, supporting_sentences, valid_readings
 from langgraph_rag.tools.record_store import Fact, RecordStore
@@ -45,10 +46,10 @@ class TripleReader:
     async def read_once(self, ids: Sequence[str], extractor: TripleExtractor) -> None:
         """Read passages that nobody else is reading, and wait for those that somebody is: models are dear.
 
-        What that one leaves unread, because it fails or is called off, is read here.
+        What that one leaves unread, because it fails, is called off or has spent its budget, is read here.
         """
         while ids:
-            reading: Future[bool] = Future()  # whether it came to its end
+            reading: Future[bool] = Future()  # whether all of it was tried
             reading.set_running_or_notify_cancel()  # from here on nobody who waits for it can cancel it
             with self._reading_lock:
                 readings = {id_: self._reading.setdefault((extractor.version, id_), reading) for id_ in ids}
@@ -59,12 +60,11 @@ class TripleReader:
             ids = await asyncio.to_thread(self._records.unextracted, extractor.version, left) if left else []
 
     async def _read_mine(self, ids: Sequence[str], extractor: TripleExtractor, reading: "Future[bool]") -> None:
-        """Read passages and let those who wait know whether all of it was done."""
+        """Read passages and let those who wait know whether all was tried: their budget may not be spent yet."""
         done = False
         try:
-            if ids:
-                await self.read(ids, extractor, progress=False)
-            done = True
+            unread = await self.read(ids, extractor, progress=False) if ids else 0
+            done = not (unread and stopped())
         finally:
             with self._reading_lock:
                 for id_ in ids:

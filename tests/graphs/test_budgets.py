@@ -19,7 +19,7 @@ from langgraph_rag.context import Context
 from langgraph_rag.errors import BudgetReachedError, ModelCallError
 from langgraph_rag.llm import ask
 from langgraph_rag.metering import Meter, divided, metered
-from langgraph_rag.methods import METHODS
+from langgraph_rag.methods import METHODS, create
 from langgraph_rag.nodes.conclude import planned, thought_last
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.prompts.cirag import FIND_ENTITIES
@@ -62,6 +62,35 @@ async def test_no_method_makes_more_calls_than_it_may(method: Any, most: int, sa
     assert found["answer"]
     assert 1 <= found["usage"]["calls"] <= most
     assert found["usage"]["stopped_by"] == ("max_model_calls" if whole > most else found["usage"]["stopped_by"])
+
+
+@pytest.mark.parametrize("name", ["dualrag", "dualrag/without-outline"])
+@pytest.mark.parametrize("most", [1, 2, 3])
+async def test_dualrag_reads_the_passages_where_its_budget_ends_before_there_is_an_outline(
+    name: str, most: int, sample_kb: KnowledgeBase
+) -> None:
+    graph = create(name, OfflineModel(), sample_kb).compile()
+
+    nodes = [next(iter(update)) async for update in graph.astream(LATER, context={"max_model_calls": most})]
+    found = await graph.ainvoke(LATER, context={"max_model_calls": most})
+
+    assert ("read_passages" in nodes) != ("answer" in nodes)
+    assert found["usage"]["calls"] == most
+    assert found["answer"] != "unanswerable"
+
+
+@pytest.mark.parametrize(
+    ("name", "searches", "calls"), [("par_rag", "retrieve", 3), ("mgranrag", "extract_evidence", 2)]
+)
+async def test_once_the_budget_is_spent_nothing_more_is_searched_for(
+    name: str, searches: str, calls: int, sample_kb: KnowledgeBase
+) -> None:
+    graph = create(name, OfflineModel(), sample_kb).compile()
+    context = {"max_model_calls": calls, "max_steps": 3}
+
+    nodes = [next(iter(update)) async for update in graph.astream(LATER, context=context)]
+
+    assert nodes.count(searches) == 1
 
 
 async def test_a_budget_that_is_large_enough_changes_nothing(method: Any, sample_kb: KnowledgeBase) -> None:
