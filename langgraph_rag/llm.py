@@ -127,17 +127,21 @@ async def _call(
     """Make one call within the question's budget and the limit of calls under way, and count what it cost."""
     limits = context()
     with current_meter().call(limits, _estimated_tokens(messages), concluding=shown is not None) as call:
+        call.waiting = True
         try:
             async with (
                 asyncio.timeout(call.seconds_left) as time_limit,
                 _gate(os.getpid()).place(limits.max_concurrency),
             ):
+                call.waiting = False
                 message = await _reply(llm, prompt, messages, shown)
         except TimeoutError:
             if not time_limit.expired():
                 raise
-            told = "a call of %s was given up at the question's deadline_s=%s: no reply had come%s"
-            _log.warning(told, model_name(llm), limits.deadline_s, _whose(llm))
+            full = f"max_concurrency={limits.max_concurrency} others were under way"
+            why = full if call.waiting else f"no reply had come{_whose(llm)}"
+            told = "a call of %s was given up at the question's deadline_s=%s: %s"
+            _log.warning(told, model_name(llm), limits.deadline_s, why)
             raise BudgetReachedError("deadline_s", limits.deadline_s or 0) from None
         except (RequestRefusedError, _TooLongError):
             call.estimated_tokens = 0  # nobody read it

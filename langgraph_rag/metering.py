@@ -23,11 +23,13 @@ class Call:
     """A model call: the seconds it may take (None is as many as it likes), and what it cost once it is done.
 
     `estimated_tokens` stand in for the cost where the model does not tell it; those of the prompt, until it replies.
+    One that ends while it is still `waiting` for its turn was never made.
     """
 
     seconds_left: float | None
     estimated_tokens: int
     cost: UsageMetadata | None = None
+    waiting: bool = False
 
 
 @dataclass
@@ -65,7 +67,9 @@ class Meter:
             yield call
         finally:
             self.under_way -= tokens
-            if call.cost is None:
+            if call.waiting:
+                self.usage["calls"] -= 1
+            elif call.cost is None:
                 self.usage["estimated_tokens"] += call.estimated_tokens
             else:
                 self.usage["input_tokens"] += call.cost["input_tokens"]

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import time
 from collections.abc import Iterator
 from dataclasses import fields
@@ -17,7 +18,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_rag.context import Context
 from langgraph_rag.errors import BudgetReachedError, ModelCallError
-from langgraph_rag.llm import ask
+from langgraph_rag.llm import _gate, ask
 from langgraph_rag.metering import Meter, divided, metered
 from langgraph_rag.methods import METHODS, create
 from langgraph_rag.nodes.conclude import planned, thought_last
@@ -284,6 +285,22 @@ async def test_a_resumed_run_counts_what_was_spent_before(method: Any, sample_kb
 
 # --- the budget itself -----------------------------------------------------------------------------------------------
 LIMITS = Context(max_model_calls=3, max_tokens=1000, deadline_s=100.0)
+
+
+async def test_a_call_that_was_still_waiting_for_its_turn_costs_nothing(
+    sample_kb: KnowledgeBase, caplog: pytest.LogCaptureFixture
+) -> None:
+    graph = create("native_rag", SlowModel(), sample_kb).compile()
+    await sample_kb.asearch("anything")  # loads what would take its part of the time
+    other = asyncio.create_task(graph.ainvoke(LATER, context={"max_concurrency": 1}))
+    while not _gate(os.getpid())._inside:
+        await asyncio.sleep(0.01)
+
+    usage = (await graph.ainvoke(LATER, context={"deadline_s": 1.0, "max_concurrency": 1}))["usage"]
+    other.cancel()
+
+    assert (usage["calls"], usage["estimated_tokens"], usage["stopped_by"]) == (0, 0, "deadline_s")
+    assert "deadline_s=1.0: max_concurrency=1 others were under way" in caplog.text
 
 
 def test_one_call_is_kept_for_the_answer() -> None:
