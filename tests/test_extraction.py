@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 from fakes import ArithmeticEmbeddings, ScriptedModel
 
-from langgraph_rag.errors import KnowledgeBaseError, ModelCallError
-from langgraph_rag.metering import metered, stopped
+from langgraph_rag.errors import BudgetReachedError, KnowledgeBaseError, ModelCallError
 from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.prompts import cirag as prompts
-from langgraph_rag.records import Record, no_usage
+from langgraph_rag.records import Record
 from langgraph_rag.tools.extraction import Reading, RuleExtractor, supporting_sentences, valid_triples
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -266,7 +265,7 @@ async def test_two_callers_at_once_have_a_passage_read_once(tmp_path: Path, docu
 
 
 class PatientExtractor:
-    """Reads one passage at a time, each when it is told to go on, and nothing for who has spent the budget."""
+    """Reads one passage at a time, each when it is told to go on."""
 
     version = "patient"
 
@@ -280,8 +279,6 @@ class PatientExtractor:
             await self.goes_on.wait()
             if self.error:
                 raise self.error.pop()
-            if stopped():
-                return
             yield [(passage["id"], [[passage["title"], "is near", "Kell"]])]
 
 
@@ -335,14 +332,13 @@ async def test_a_readers_error_is_its_own_and_the_others_read_on(kb: KnowledgeBa
 
 async def test_what_a_question_leaves_unread_whose_budget_is_spent_another_one_reads(kb: KnowledgeBase) -> None:
     extractor = PatientExtractor()
-    with metered({**no_usage(), "stopped_by": "max_model_calls"}):
-        (reader,) = await begun(kb, extractor, 1)
-    other = asyncio.create_task(kb._reader.read_once(["skellby", "vint"], extractor))
-    await asyncio.sleep(0.01)
+    reader, other = await begun(kb, extractor, 2)
 
+    extractor.error.append(BudgetReachedError("max_model_calls", 3))
     extractor.goes_on.set()
     await asyncio.gather(reader, other)
 
+    assert sorted(extractor.asked[1:]) == ["skellby", "vint"]
     assert len(await kb.atriples(["skellby", "vint"], extractor)) == 2
 
 

@@ -47,8 +47,11 @@ class ModelExtractor:
         """Yield each passage's triples as they come; what the model or the budget cannot cope with is left out.
 
         That is logged: passage by passage, but a spent budget only once per question.
+
+        Raises:
+            BudgetReachedError: at the end, when the budget did not suffice for all of them.
         """
-        told = stopped()
+        told, spent = stopped(), None
         tasks = [asyncio.ensure_future(self._read(passage)) for passage in passages]
         try:
             for task in asyncio.as_completed(tasks):
@@ -59,11 +62,13 @@ class ModelExtractor:
                 except BudgetReachedError as error:
                     if not told:
                         _log.warning("passages are left without triples for now: %s", error)
-                    told = True
+                    told, spent = True, error
         finally:  # one error that is not about a passage ends all: nobody would read the rest
             for running in tasks:
                 running.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+        if spent is not None:
+            raise spent
 
     async def _read(self, passage: Record) -> Reading:
         title, text = passage["title"], passage["text"]

@@ -4,12 +4,12 @@ import asyncio
 import threading
 from collections.abc import AsyncGenerator, AsyncIterable, Sequence
 from concurrent.futures import Future
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 
 from tqdm.auto import tqdm
 
 from langgraph_rag.arguments import expect
-from langgraph_rag.metering import stopped
+from langgraph_rag.errors import BudgetReachedError
 from langgraph_rag.records import Record
 from langgraph_rag.tools.extraction import Reading, TripleExtractor, supporting_sentences, valid_readings
 from langgraph_rag.tools.record_store import Fact, RecordStore
@@ -60,11 +60,13 @@ class TripleReader:
             ids = await asyncio.to_thread(self._records.unextracted, extractor.version, left) if left else []
 
     async def _read_mine(self, ids: Sequence[str], extractor: TripleExtractor, reading: "Future[bool]") -> None:
-        """Read passages and let those who wait know whether all was tried: their budget may not be spent yet."""
+        """Read passages and let those who wait know whether all was tried: their budgets may not be spent yet."""
         done = False
         try:
-            unread = await self.read(ids, extractor, progress=False) if ids else 0
-            done = not (unread and stopped())
+            with suppress(BudgetReachedError):
+                if ids:
+                    await self.read(ids, extractor, progress=False)
+                done = True
         finally:
             with self._reading_lock:
                 for id_ in ids:
