@@ -107,10 +107,10 @@ def evidence_of(passage: Passage, sentence: str, step: int, triple: Sequence[str
 
 def evidence_at(places: Sequence[int], passage: Record | None, step: int, triple: Sequence[str]) -> list[Evidence]:
     """Return the sentences at some places of a passage as evidence; none where it was deleted or replaced meanwhile."""
-    sentences = passage["sentences"] if passage else []
-    return [
-        evidence_of(passage, sentences[place], step, triple) for place in places if passage and place < len(sentences)
-    ]
+    if passage is None:
+        return []
+    told = [passage["sentences"][place] for place in places if place < len(passage["sentences"])]
+    return [evidence_of(passage, sentence, step, triple) for sentence in told]
 
 
 def origin_of(evidence: Evidence) -> str:

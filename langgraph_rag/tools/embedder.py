@@ -34,6 +34,11 @@ class Embedder:
         self._dimensions: int | None = None  # of the first vectors that were returned
         self._checked = False
 
+    @property
+    def made_with(self) -> str:
+        """The name of the embedder that the knowledge base was made with; of this one while it is empty."""
+        return self._records.meta(_NAME) or self.name
+
     def texts(self, texts: Sequence[str]) -> Matrix:
         """Return the vectors of passages or triples, of unit length; shape: texts x dimensions."""
         self.check()
@@ -53,6 +58,7 @@ class Embedder:
         if self._records.meta(_NAME) is None:
             self._records.set_meta(_VECTOR, ",".join(map(str, self._probed())))
             self._records.set_meta(_NAME, self.name)
+            self._checked = True
         self.check()
 
     def check(self) -> None:

@@ -359,7 +359,7 @@ class KnowledgeBase:
         return Info(
             path=str(self.path),
             **self._records.counts(self.extractor.version),
-            embeddings=self._records.meta("embeddings") or self._embedder.name,
+            embeddings=self._embedder.made_with,
             extractor=self.extractor.version,
             text_pipeline=self._records.meta("text_pipeline") or text_pipeline().name,
             vectors=self._vectors.place.name,
@@ -373,7 +373,7 @@ class KnowledgeBase:
         """
         self._check_open()
         passages = sorted(self._records.hashes().items())
-        made_by = f"{self._records.meta('embeddings') or self._embedder.name}, {self.extractor.version}"
+        made_by = f"{self._embedder.made_with}, {self.extractor.version}"
         state = json.dumps([passages, made_by, self._records.meta(_UNREAD) or "0"])
         return f"{len(passages)} passages, {made_by}, {sha256(state.encode()).hexdigest()[:16]}"
 
