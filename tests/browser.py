@@ -1,12 +1,8 @@
 """A headless Chromium, a chat page to open in it, and what a page should be for everyone."""
 
-import os
 import re
 import shutil
-import signal
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, Page, Playwright
+from processes import start_command
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 _FLAGS = """--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
@@ -86,25 +83,16 @@ def chromium(playwright: Playwright) -> Iterator[Browser]:
 @contextmanager
 def serving(kb: Path, *options: str, **environment: str) -> Iterator[str]:
     """Run `langgraph-rag chat` over a knowledge base and yield its address."""
-    inherited = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
     command = ["chat", "--kb", str(kb), "--port", "0", "--no-browser", *options]
-    server = subprocess.Popen(
-        [sys.executable, "-c", "from langgraph_rag.cli import main; main()", *command],
-        env={**inherited, "HF_HUB_OFFLINE": "1", **environment},
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    assert server.stdout is not None
-    try:
-        line = next((line for line in server.stdout if line.startswith(_STARTED)), "")
-        assert line, f"the server did not come up: exit code {server.wait()}"
-        yield line.split(" is at ")[1].split()[0]
-    finally:
-        if server.poll() is None:
-            os.killpg(server.pid, signal.SIGKILL)
-        server.wait()
-        server.stdout.close()
+    server, printed = start_command(*command, HF_HUB_OFFLINE="1", **environment)
+    with printed:
+        try:
+            line = next((line for line in printed if line.startswith(_STARTED)), "")
+            assert line, "the server did not come up"
+            yield line.split(" is at ")[1].split()[0]
+        finally:
+            server.kill()
+            server.join()
 
 
 @contextmanager

@@ -1,12 +1,18 @@
 """Processes that tests start and kill, forked from one that has imported what takes seconds to import."""
 
+import os
+import signal
+import sys
 from collections.abc import Callable
 from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from typing import Any
+from typing import Any, TextIO
 
 _context = get_context("forkserver")
-_context.set_forkserver_preload(["chromadb", "langgraph_rag.methods", "pytest", "spacy.lang.en"])
+_context.set_forkserver_preload(
+    ["chromadb", "langchain_openai", "langgraph_rag.methods", "nicegui", "pytest", "spacy.lang.en", "torch"]
+)
 
 
 def start(work: Callable[..., object], *arguments: Any) -> BaseProcess:
@@ -14,3 +20,23 @@ def start(work: Callable[..., object], *arguments: Any) -> BaseProcess:
     process = _context.Process(target=work, args=arguments, daemon=True)
     process.start()
     return process
+
+
+def start_command(*arguments: str, **environment: str) -> tuple[BaseProcess, TextIO]:
+    """Run `langgraph-rag` with these arguments in a process of its own; return it and what it will print."""
+    receiving, sending = _context.Pipe(duplex=False)
+    with receiving, sending:
+        process = start(_command, arguments, environment, sending)
+        return process, os.fdopen(os.dup(receiving.fileno()))
+
+
+def _command(arguments: tuple[str, ...], environment: dict[str, str], printed: Connection) -> None:
+    for stream in (sys.stdout, sys.stderr):
+        os.dup2(printed.fileno(), stream.fileno())
+    printed.close()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the tests run in the background
+    os.environ.update(environment)
+    sys.argv = ["langgraph-rag", *arguments]
+    from langgraph_rag.cli import main
+
+    main()

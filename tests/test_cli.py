@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 from conftest import DOCUMENTS, SAMPLE
 from fakes import ArithmeticEmbeddings, ScriptedModel
+from processes import start_command
 from typer.testing import CliRunner, Result
 
 from langgraph_rag.cli import app, main
@@ -1216,21 +1217,16 @@ def test_ctrl_c_ends_it_with_its_own_exit_code_and_says_whether_it_goes_on(
 
 
 def test_ctrl_c_ends_a_question_whose_model_does_not_reply(sample_folder: Path, localhost: None) -> None:
-    listening = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # also in the background
-    program = [sys.executable, "-c", f"{listening}; from langgraph_rag.cli import main; main()"]
     arguments = ["ask", QUESTION, "--kb", str(sample_folder), "--method", "native_rag", "--search", "bm25"]
     with socket.create_server(("127.0.0.1", 0)) as silent:
         silent.settimeout(60)
-        asking = subprocess.Popen(
-            [*program, *arguments, "--model", "vllm:silent"],
-            env=os.environ | {"VLLM_BASE_URL": f"http://127.0.0.1:{silent.getsockname()[1]}/v1"},
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
+        asking, printed = start_command(*arguments, "--model", "vllm:silent", VLLM_BASE_URL=address)
         connection, _ = silent.accept()
-        with connection:
-            asking.send_signal(signal.SIGINT)
-            said = asking.communicate(timeout=30)[1]
+        with connection, printed:
+            os.kill(asking.pid or 0, signal.SIGINT)
+            said = printed.read()
+            asking.join()
 
-    assert asking.returncode == 130
+    assert asking.exitcode == 130
     assert "stopped" in said
