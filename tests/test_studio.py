@@ -1,5 +1,6 @@
 """`langgraph dev` serves what `langgraph.json` names: schemas, streamed steps, answers, no blocking calls."""
 
+import asyncio
 import json
 import os
 import re
@@ -151,8 +152,11 @@ async def test_each_graph_shows_readable_steps_and_settings_with_descriptions_an
     assert settings["search"]["enum"] == ["dense", "bm25", "hybrid", "graph"]
 
 
-@pytest.mark.parametrize("name", sorted(METHODS))
-async def test_each_graph_answers_with_settings_events_and_tokens(name: str, client: Any) -> None:
+async def test_each_graph_answers_with_settings_events_and_tokens(client: Any) -> None:
+    await asyncio.gather(*(answers_with_settings_events_and_tokens(name, client) for name in METHODS))
+
+
+async def answers_with_settings_events_and_tokens(name: str, client: Any) -> None:
     modes = ["custom", "messages-tuple", "values"]
     run = client.runs.stream(
         None, name, input={"question": QUESTION}, stream_mode=modes, context={"top_k": 6, "max_steps": 3}
@@ -161,13 +165,17 @@ async def test_each_graph_answers_with_settings_events_and_tokens(name: str, cli
     parts = [part async for part in run]
 
     events = [part.data for part in parts if part.event == "custom"]
-    assert [part.data for part in parts if part.event == "error"] == []
-    assert (events[0]["node"], events[-1]["node"]) == ("receive_question", "conclude")
-    assert "".join(part.data[0]["content"] for part in parts if part.event == "messages") == parts[-1].data["answer"]
+    assert [part.data for part in parts if part.event == "error"] == [], name
+    assert (events[0]["node"], events[-1]["node"]) == ("receive_question", "conclude"), name
+    written = "".join(part.data[0]["content"] for part in parts if part.event == "messages")
+    assert written == parts[-1].data["answer"], name
 
 
-@pytest.mark.parametrize("name", sorted(METHODS))
-async def test_each_graph_talks_in_messages(name: str, client: Any) -> None:
+async def test_each_graph_talks_in_messages(client: Any) -> None:
+    await asyncio.gather(*(talks_in_messages(name, client) for name in METHODS))
+
+
+async def talks_in_messages(name: str, client: Any) -> None:
     thread = (await client.threads.create())["thread_id"]
     for question in ("Who died later, Ilse Tarrant or Tobin Grell?", QUESTION):
         asked = {"messages": [{"type": "human", "content": question}]}
@@ -175,9 +183,9 @@ async def test_each_graph_talks_in_messages(name: str, client: Any) -> None:
 
     messages = (await client.threads.get_state(thread))["values"]["messages"]
 
-    assert [message["type"] for message in messages] == ["human", "ai"] * 2
-    assert all(message["content"] for message in messages)
-    assert {"evidence", "passages", "usage"} <= set(messages[-1]["additional_kwargs"])
+    assert [message["type"] for message in messages] == ["human", "ai"] * 2, name
+    assert all(message["content"] for message in messages), name
+    assert {"evidence", "passages", "usage"} <= set(messages[-1]["additional_kwargs"]), name
 
 
 async def test_each_graph_is_a_tool_of_the_model_context_protocol(url: str) -> None:
