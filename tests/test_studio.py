@@ -41,10 +41,9 @@ pytestmark = pytest.mark.usefixtures("localhost")
 
 @pytest.fixture(scope="module")
 def place(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Hold a working directory as a user has it: the configuration, the package, a knowledge base."""
+    """Hold a working directory as a user has it: the configuration and a knowledge base."""
     place = tmp_path_factory.mktemp("studio")
     shutil.copy(REPOSITORY / "langgraph.json", place)
-    (place / "langgraph_rag").symlink_to(REPOSITORY / "langgraph_rag")
     shutil.copytree(sample_folder, place / "kb")
     return place
 
@@ -122,6 +121,15 @@ def test_a_mistyped_folder_is_told_and_not_made(
         runpy.run_module("langgraph_rag.studio")
 
     assert list(tmp_path.iterdir()) == []
+
+
+def test_all_graphs_are_of_one_module() -> None:
+    """A file would be executed anew for each graph in it, with a knowledge base and an embedder for each."""
+    graphs = json.loads((REPOSITORY / "langgraph.json").read_text())["graphs"]
+
+    assert {name: graph["path"] for name, graph in graphs.items()} == {
+        name: f"langgraph_rag.studio:{name}" for name in graphs
+    }
 
 
 async def test_the_schemas_a_user_interface_needs_are_there(client: Any) -> None:
