@@ -9,9 +9,11 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any, TextIO
 
+from langgraph_rag.cli import main
+
 _context = get_context("forkserver")
 _context.set_forkserver_preload(
-    ["chromadb", "langchain_openai", "langgraph_rag.methods", "nicegui", "pytest", "spacy.lang.en", "torch"]
+    "chromadb langchain_openai langgraph_rag.cli langgraph_rag.methods nicegui pytest spacy.lang.en torch".split()
 )
 
 
@@ -37,6 +39,4 @@ def _command(arguments: tuple[str, ...], environment: dict[str, str], printed: C
     signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the tests run in the background
     os.environ.update(environment)
     sys.argv = ["langgraph-rag", *arguments]
-    from langgraph_rag.cli import main
-
     main()
