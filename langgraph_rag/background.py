@@ -1,11 +1,11 @@
-"""One background event loop, so that code written once as a coroutine also serves synchronous callers."""
+"""One background event loop, so that code written once as a coroutine also serves synchronous callers; and back."""
 
 import asyncio
 import contextvars
 import os
 import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache, wraps
 from typing import Any, ParamSpec, TypeVar
@@ -106,3 +106,15 @@ def _background(process: int) -> BackgroundLoop:
 def run_in_background(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine from synchronous code, also where the calling thread already runs an event loop."""
     return _background(os.getpid()).run(coroutine)
+
+
+async def in_own_thread(function: Callable[[], T]) -> T:
+    """Run what may take long, or never end, in a thread that nobody else waits for, in the caller's context.
+
+    The event loop has few threads, and waits for all of them before it ends.
+    """
+    threads = ThreadPoolExecutor(1, "langgraph-rag")
+    try:
+        return await asyncio.get_running_loop().run_in_executor(threads, contextvars.copy_context().run, function)
+    finally:
+        threads.shutdown(wait=False)

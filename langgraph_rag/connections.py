@@ -39,12 +39,12 @@ def is_openai(llm: AnyModel) -> bool:
 
 
 def address(llm: AnyModel) -> str:
-    """Return where the server that is asked first is, without path or credentials; empty if it is not OpenAI's kind."""
+    """Return where the server that is asked first is, without credentials; empty if it is not OpenAI's kind."""
     model: Any = models_in(llm)[0]
     if not is_openai(model):
         return ""
     url = model.root_async_client.base_url
-    return f"{url.scheme}://{url.host}" + (f":{url.port}" if url.port else "")
+    return f"{url.scheme}://{url.host}" + (f":{url.port}" if url.port else "") + str(url.path).rstrip("/")
 
 
 def on_any_loop(llm: AnyModel) -> AnyModel:
@@ -182,4 +182,6 @@ def _is_completion(text: str) -> bool:
         found = json.loads(text)
     except ValueError:
         return False
-    return isinstance(found, dict) and isinstance(found.get("choices"), list) and bool(found["choices"])
+    choices = found.get("choices") if isinstance(found, dict) else None
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return isinstance(first, dict) and isinstance(first.get("message"), dict)

@@ -5,15 +5,16 @@ import asyncio
 import json
 import logging
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from pydantic import ValidationError
 
-from langgraph_rag.background import made_once
+from langgraph_rag.background import in_own_thread, made_once
 from langgraph_rag.bindings import models_in, unbound
 from langgraph_rag.connections import (
     address,
@@ -42,7 +43,8 @@ MAX_SHORTENED = 3
 MAX_REPLY_CHARS = 200_000  # far more than any prompt asks for, and less than spaCy takes at once
 _log = logging.getLogger(__name__)
 
-_CUT_OFF = {"length", "max_tokens", "MAX_TOKENS"}  # how providers say that a reply was not finished
+# how providers say that a reply was not finished, some in each piece of a stream
+_CUT_OFF = re.compile(r"(length)+|model_length|max_(output_)?tokens|model_context_window_exceeded", re.IGNORECASE)
 
 
 class _TooLongError(Exception):
@@ -95,7 +97,7 @@ async def _converse(llm: BaseChatModel, prompt: Prompt[Reply], values: Mapping[s
     for attempt in range(1 + MAX_REPAIRS):
         message = await _call(llm, prompt, messages, shown)
         current_meter().usage["repairs"] += attempt > 0
-        text = message.text
+        text = message.text.encode(errors="replace").decode()  # half characters could not be sent back
         try:
             reply = read_reply(text, prompt.reply)
         except ValueError as error:
@@ -106,11 +108,18 @@ async def _converse(llm: BaseChatModel, prompt: Prompt[Reply], values: Mapping[s
             return reply
         if shown:
             shown.begin_anew()
-        if _CUT_OFF & {str(value) for value in message.response_metadata.values()}:
+        if _was_cut_off(message):
             problem = f"it was cut off for its length and {problem}"
             raise _TooLongError(_output_error(llm, prompt, attempt, problem, text))
         messages = [*messages, AIMessage(text[:MAX_REPLY_CHARS] or "(empty)"), HumanMessage(_repair_request(problem))]
     raise _output_error(llm, prompt, attempt, problem, text)
+
+
+def _was_cut_off(message: BaseMessage) -> bool:
+    told = message.response_metadata
+    details = told.get("incomplete_details")  # of OpenAI's Responses API
+    reasons = [*told.values(), *(details.values() if isinstance(details, dict) else ())]
+    return any(_CUT_OFF.fullmatch(str(reason)) for reason in reasons)
 
 
 def _output_error(llm: BaseChatModel, prompt: Prompt[Reply], attempt: int, problem: str, text: str) -> ModelOutputError:
@@ -123,7 +132,7 @@ def _output_error(llm: BaseChatModel, prompt: Prompt[Reply], attempt: int, probl
 
 async def _call(
     llm: BaseChatModel, prompt: Prompt[Reply], messages: list[BaseMessage], shown: AnswerStream | None
-) -> AIMessage:
+) -> BaseMessage:
     """Make one call within the question's budget and the limit of calls under way, and count what it cost."""
     limits = context()
     with current_meter().call(limits, _estimated_tokens(messages), concluding=shown is not None) as call:
@@ -146,7 +155,9 @@ async def _call(
         except (RequestRefusedError, _TooLongError):
             call.estimated_tokens = 0  # nobody read it
             raise
-        call.cost, call.estimated_tokens = message.usage_metadata, _estimated_tokens([*messages, message])
+        call.estimated_tokens = _estimated_tokens([*messages, message])
+        usage = getattr(message, "usage_metadata", None)  # some models reply with messages that have none
+        call.cost = usage if usage and usage["input_tokens"] else None  # some servers count nothing
     return message
 
 
@@ -162,7 +173,7 @@ def _estimated_tokens(messages: Sequence[BaseMessage]) -> int:
 
 async def _reply(
     llm: BaseChatModel, prompt: Prompt[Reply], messages: list[BaseMessage], shown: AnswerStream | None
-) -> AIMessage:
+) -> BaseMessage:
     try:
         return await _by_schema(llm, prompt, messages, shown)
     except RagError:
@@ -178,7 +189,7 @@ async def _reply(
 
 async def _by_schema(
     llm: BaseChatModel, prompt: Prompt[Reply], messages: list[BaseMessage], shown: AnswerStream | None
-) -> AIMessage:
+) -> BaseMessage:
     """Ask for JSON by schema, and without it where the server refuses that."""
     options = _schema_options(llm, prompt)
     try:
@@ -193,7 +204,7 @@ async def _by_schema(
 
 async def _persistently(
     llm: BaseChatModel, messages: list[BaseMessage], options: dict[str, Any], shown: AnswerStream | None
-) -> AIMessage:
+) -> BaseMessage:
     """Ask again where the model's client does not: after a failure that may pass, or once a stream breaks off."""
     for pause in pauses(llm):
         with noting_streams() as begun:
@@ -211,10 +222,21 @@ async def _persistently(
 
 async def _invoke(
     llm: BaseChatModel, messages: list[BaseMessage], options: dict[str, Any], shown: AnswerStream | None
-) -> AIMessage:
+) -> BaseMessage:
     with kept_internal(listening(shown)) as internal:
-        message: AIMessage = await on_any_loop(llm).ainvoke(messages, config=internal, **options)
+        if _is_synchronous(llm):
+            return await in_own_thread(partial(llm.invoke, messages, config=internal, **options))
+        message: BaseMessage = await on_any_loop(llm).ainvoke(messages, config=internal, **options)
     return message
+
+
+def _is_synchronous(llm: BaseChatModel) -> bool:
+    """Tell whether none of the models that may be asked has coroutines of its own."""
+    return not any(
+        getattr(type(model), name, None) is not getattr(BaseChatModel, name)
+        for model in models_in(llm)
+        for name in ("_agenerate", "_astream")
+    )
 
 
 def _whose(llm: BaseChatModel) -> str:

@@ -26,8 +26,8 @@ def load_model(name: str, *, cache: str | Path | None = None, **options: Any) ->
 
     Args:
         name: `offline`, the rule-based model that works anywhere; `vllm:MODEL`, a model served by vLLM or any other
-            OpenAI-compatible server at `VLLM_BASE_URL` (http://localhost:8000/v1) with the key `VLLM_API_KEY`, whose
-            calls may take `VLLM_TIMEOUT` seconds (120);
+            OpenAI-compatible server at `VLLM_BASE_URL` (http://localhost:8000/v1) with the key `VLLM_API_KEY`, which
+            is waited for `VLLM_TIMEOUT` seconds (120) at a time;
             `transformers:PATH_OR_NAME`, a model of Hugging Face's in this process; or `PROVIDER:MODEL` for LangChain's
             `init_chat_model`, e.g. `openai:gpt-5-mini`.
         cache: a file that keeps every reply, so that nothing is asked twice.
@@ -80,8 +80,8 @@ def _served(model: str, **options: Any) -> BaseChatModel:
     except ImportError as error:
         raise MissingExtraError("a served model", "openai") from error
     defaults: dict[str, Any] = {
-        "base_url": os.environ.get("VLLM_BASE_URL", _VLLM_URL),
-        "api_key": os.environ.get("VLLM_API_KEY", "none"),
+        "base_url": os.environ.get("VLLM_BASE_URL") or _VLLM_URL,
+        "api_key": os.environ.get("VLLM_API_KEY") or "none",
         "temperature": 0,
         "stream_usage": True,
         "max_tokens": 4_096,  # a model that repeats itself comes to an end
@@ -99,5 +99,5 @@ def _timeout() -> float:
     except ValueError:
         seconds = 0.0
     if not seconds > 0:
-        raise ModelCallError(f"VLLM_TIMEOUT: expected the seconds that a call may take, such as 300, got {given!r}")
+        raise ModelCallError(f"VLLM_TIMEOUT: expected the seconds to wait for the server, such as 300, got {given!r}")
     return seconds

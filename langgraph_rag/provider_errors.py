@@ -3,28 +3,60 @@
 import re
 from collections.abc import Iterable
 from http import HTTPStatus
+from types import SimpleNamespace
 from typing import Any
 
-from langchain_core.exceptions import ContextOverflowError
+from langchain_core.exceptions import (
+    ContextOverflowError,
+    ModelAPIError,
+    ModelAuthenticationError,
+    ModelConnectionError,
+    ModelInvalidRequestError,
+    ModelNotFoundError,
+    ModelPermissionDeniedError,
+    ModelRateLimitError,
+    ModelTimeoutError,
+)
 from langchain_core.runnables import Runnable
 from pydantic import SecretStr
 
 from langgraph_rag.errors import ModelAccessError, ModelCallError, RequestRefusedError
 
-_OVERFLOW = re.compile(r"maximum (context|model) length|context (length|size|window)", re.IGNORECASE)
+_OVERFLOW = re.compile(
+    r"maximum (context|model) length|context[ _](length|size|window)|prompt is too long|input token count"
+    r"|max_new_tokens\W+must be",
+    re.IGNORECASE,
+)
 _SCHEMA = re.compile(
     r"response.?(format|schema)|json.?schema|output_(config|format)|guided|structured.outputs?", re.IGNORECASE
 )
 _REFUSED = {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY}
 _NOT_SUPPORTED = {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.NOT_IMPLEMENTED}
 _BUSY = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS}
+_STATUS_OF = {
+    ModelAPIError: HTTPStatus.INTERNAL_SERVER_ERROR,
+    ModelAuthenticationError: HTTPStatus.UNAUTHORIZED,
+    ModelConnectionError: HTTPStatus.SERVICE_UNAVAILABLE,
+    ModelInvalidRequestError: HTTPStatus.BAD_REQUEST,
+    ModelNotFoundError: HTTPStatus.NOT_FOUND,
+    ModelPermissionDeniedError: HTTPStatus.FORBIDDEN,
+    ModelRateLimitError: HTTPStatus.TOO_MANY_REQUESTS,
+    ModelTimeoutError: HTTPStatus.REQUEST_TIMEOUT,
+}
+_TRANSPORT = {  # the classes of HTTP clients for lost connections and time-outs that are none of Python's own
+    ("aiohttp", "ClientConnectionError"),
+    ("httpx", "TransportError"),
+    ("httpx2", "TransportError"),  # in the place of httpx in some clients
+    ("requests", "ConnectionError"),
+    ("requests", "Timeout"),
+}
 _SHOWN = 200  # characters of a cause
 _SHORTEST_KEY = 8  # characters; what is shorter stands in for a key, as "none" does
 
 
 def is_too_long(error: Exception) -> bool:
     """Tell whether a prompt, or prompt and reply together, were longer than the model can take."""
-    return isinstance(error, ContextOverflowError) or _OVERFLOW.search(str(error)) is not None
+    return isinstance(error, ContextOverflowError) or _OVERFLOW.search(_said(error)) is not None
 
 
 def kind_of(error: Exception) -> type[ModelCallError]:
@@ -38,7 +70,7 @@ def kind_of(error: Exception) -> type[ModelCallError]:
 
 def refuses_schema(error: Exception) -> bool:
     """Tell whether a request seems to have been refused for its JSON schema."""
-    return _status(error) in _NOT_SUPPORTED and not is_too_long(error) and _SCHEMA.search(str(error)) is not None
+    return _status(error) in _NOT_SUPPORTED and not is_too_long(error) and _SCHEMA.search(_said(error)) is not None
 
 
 def may_pass(error: BaseException) -> bool:
@@ -46,8 +78,10 @@ def may_pass(error: BaseException) -> bool:
     status = _status(error)
     if status is not None:
         return status in _BUSY or status >= HTTPStatus.INTERNAL_SERVER_ERROR
-    lost = isinstance(error, ConnectionError | TimeoutError) or _is_transport_error(error)
-    return lost or error.__cause__ is not None and may_pass(error.__cause__)
+    if isinstance(error, ConnectionError | TimeoutError) or _is_transport_error(error):
+        return True
+    reasons = (error.__cause__, getattr(error, "reason", None))  # the latter is urllib's
+    return any(may_pass(reason) for reason in reasons if isinstance(reason, BaseException))
 
 
 def described(error: BaseException, models: Iterable[Runnable[Any, Any]]) -> str:
@@ -58,7 +92,7 @@ def described(error: BaseException, models: Iterable[Runnable[Any, Any]]) -> str
     first = error
     while first.__cause__:
         first = first.__cause__
-    text = f"{type(error).__name__}: {error}"
+    text = f"{type(error).__name__}: {_in_words(error)}"
     if str(first) not in text:
         text += f" ({str(first)[:_SHOWN]})"
     return _without_keys(text, models)
@@ -71,17 +105,29 @@ def _without_keys(text: str, models: Iterable[Runnable[Any, Any]]) -> str:
     return text
 
 
+def _said(error: BaseException) -> str:
+    """Return what an error says, and all that the server replied, of which OpenAI's client says the message only."""
+    return f"{error} {getattr(error, 'body', None) or ''}"
+
+
+def _in_words(error: BaseException) -> str:
+    """Return what an error says, or, where that is nothing but a status, what the server replied."""
+    text, body = str(error), getattr(error, "body", None)
+    message = body.get("message") if isinstance(body, dict) else None
+    return text if not body or message and str(message) in text else f"{text} - {str(body)[:_SHOWN]}"
+
+
 def _is_transport_error(error: BaseException) -> bool:
-    """Tell whether an error is of httpx, or of httpx2, which takes its place in some clients."""
-    return any(
-        kind.__name__ == "TransportError" and kind.__module__.startswith("httpx") for kind in type(error).__mro__
-    )
+    return any((kind.__module__.partition(".")[0], kind.__name__) in _TRANSPORT for kind in type(error).__mro__)
 
 
 def _status(error: BaseException) -> int | None:
-    """Return the HTTP status that a provider's error carries, by itself, in its response or in what it was made of."""
-    for holder in (error, getattr(error, "response", None), error.__cause__):
+    """Return the HTTP status of a provider's error: its own, its response's or its cause's, or that of its class."""
+    response = getattr(error, "response", None)
+    if isinstance(response, dict):  # botocore's
+        response = SimpleNamespace(code=response.get("ResponseMetadata", {}).get("HTTPStatusCode"))
+    for holder in (error, response, error.__cause__):
         for name in ("status_code", "code"):
             if isinstance(status := getattr(holder, name, None), int):
                 return status
-    return None
+    return next((status for kind, status in _STATUS_OF.items() if isinstance(error, kind)), None)

@@ -4,21 +4,26 @@ import asyncio
 import json
 import os
 import re
+import threading
 from asyncio import CancelledError
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
+from urllib.error import URLError
 
 import httpx
 import pytest
 from fakes import ScriptedModel
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from langchain_core.outputs import ChatResult
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.exceptions import ModelAuthenticationError, ModelConnectionError, ModelRateLimitError
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage, SystemMessage
+from langchain_core.messages.ai import UsageMetadata
+from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_openai import ChatOpenAI
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import RetryPolicy
-from pydantic import SecretStr
+from pydantic import Field, SecretStr
 from typing_extensions import TypedDict
 
 from langgraph_rag.background import run_in_background
@@ -194,14 +199,34 @@ def lost_connection(kind: type[Exception]) -> Exception:
     return error
 
 
-AT_OPENAI = type("TransportError", (Exception,), {"__module__": "httpx2"})  # what its client has in place of httpx
+def of_package(module: str, name: str) -> type[Exception]:
+    return type(name, (Exception,), {"__module__": module})
+
+
+AT_OPENAI = of_package("httpx2", "TransportError")  # what its client has in place of httpx
+
+
+class AmazonError(Exception):
+    """Carries the status as botocore's errors do."""
+
+    def __init__(self, status: int, message: str = "") -> None:
+        super().__init__(message)
+        self.response = {"Error": {}, "ResponseMetadata": {"HTTPStatusCode": status}}
+
+
 PASSING = [
     TimeoutError("after 120 s"),
     ConnectionResetError(),
     lost_connection(httpx.ConnectError),
     lost_connection(AT_OPENAI),
+    URLError(ConnectionRefusedError()),
+    of_package("requests.exceptions", "Timeout")(),
+    of_package("aiohttp.client_exceptions", "ClientConnectionError")(),
     StatusError(429),
     StatusError(503),
+    AmazonError(429),
+    ModelConnectionError(),
+    ModelRateLimitError(),
 ]
 
 
@@ -242,10 +267,12 @@ async def test_the_message_says_what_was_behind_a_lost_connection() -> None:
     assert str(error.value) == said
 
 
-@pytest.mark.parametrize("status", [401, 403, 404])
-async def test_who_is_not_let_in_is_not_worth_another_run(status: int) -> None:
+@pytest.mark.parametrize(
+    "denied", [*map(StatusError, (401, 403, 404)), AmazonError(403), ModelAuthenticationError()], ids=repr
+)
+async def test_who_is_not_let_in_is_not_worth_another_run(denied: Exception) -> None:
     with pytest.raises(ModelAccessError) as error:
-        await ask_city(ScriptedModel.of([StatusError(status)]))
+        await ask_city(ScriptedModel.of([denied]))
 
     assert not retry_on(error.value)
 
@@ -337,6 +364,74 @@ async def test_two_runs_side_by_side_do_not_pay_for_each_other() -> None:
 async def test_outside_a_meter_nothing_is_counted_and_nothing_fails() -> None:
     count_dropped(1)
     assert await ask_city(ScriptedModel.of([GOOD])) == KELL
+
+
+class SynchronousModel(BaseChatModel):
+    """Has no coroutine of its own; replies once it may."""
+
+    reply: BaseMessage
+    may_reply: threading.Event = Field(default_factory=threading.Event)
+
+    @property
+    def _llm_type(self) -> str:
+        return "synchronous"
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        assert self.may_reply.wait(60)
+        return ChatResult(generations=[ChatGeneration(message=self.reply)])
+
+
+async def answered_by(model: SynchronousModel) -> City:
+    model.may_reply.set()
+    return await ask_city(model)
+
+
+async def test_a_model_whose_messages_have_no_count_of_tokens_is_understood() -> None:
+    with metered() as usage:
+        assert await answered_by(SynchronousModel(reply=ChatMessage(content=GOOD, role="model"))) == KELL
+
+    assert usage["estimated_tokens"] > 0
+
+
+async def test_tokens_that_a_server_counts_as_none_are_estimated() -> None:
+    nothing = UsageMetadata(input_tokens=0, output_tokens=0, total_tokens=0)
+    with metered() as usage:
+        await answered_by(SynchronousModel(reply=AIMessage(GOOD, usage_metadata=nothing)))
+
+    assert usage["estimated_tokens"] > 0
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"finish_reason": "model_length"},
+        {"stop_reason": "model_context_window_exceeded"},
+        {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}},
+    ],
+    ids=str,
+)
+async def test_a_reply_that_was_cut_off_is_not_asked_for_again(told: dict[str, Any]) -> None:
+    with pytest.raises(ModelOutputError, match="in 1 attempt; .*it was cut off for its length"):
+        await answered_by(SynchronousModel(reply=AIMessage('{"name": "Ke', response_metadata=told)))
+
+
+def test_a_model_without_coroutines_that_goes_on_after_the_deadline_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("langgraph_rag.llm.context", lambda: Context(deadline_s=0.1))
+    model = SynchronousModel(reply=AIMessage(GOOD))
+
+    with pytest.raises(BudgetReachedError):
+        asyncio.run(ask_city(model))  # which would end only after all threads of the loop have
+
+    assert not model.may_reply.is_set()
+    model.may_reply.set()
 
 
 # --- how many at once ------------------------------------------------------------------------------------------------

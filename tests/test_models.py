@@ -127,6 +127,15 @@ def test_without_environment_a_served_model_is_looked_for_on_this_machine(monkey
     assert (model.openai_api_base, model.max_retries, model.request_timeout) == ("http://localhost:8000/v1", 7, 120)
 
 
+def test_an_empty_address_or_key_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VLLM_BASE_URL", "")
+    monkeypatch.setenv("VLLM_API_KEY", "")
+
+    model: Any = load_model("vllm:small")
+
+    assert (model.openai_api_base, model.openai_api_key) == ("http://localhost:8000/v1", SecretStr("none"))
+
+
 @pytest.mark.parametrize("given", ["", "soon", "0", "-5", "nan"])
 def test_a_time_limit_that_is_none_is_refused(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VLLM_TIMEOUT", given)
@@ -381,7 +390,7 @@ async def test_an_error_names_the_model_that_is_wrapped_and_hides_the_keys_of_al
         await who(first.with_fallbacks([second]).with_retry(stop_after_attempt=1))
 
     assert str(raised.value).startswith("small could not be asked: ")
-    assert f"(server: http://127.0.0.1:{server.server_port})" in str(raised.value)
+    assert f"(server: http://127.0.0.1:{server.server_port}/v1)" in str(raised.value)
     assert "SECRET" not in str(raised.value)
 
 
@@ -440,9 +449,26 @@ async def test_a_server_that_refuses_a_schema_is_asked_without_from_then_on(
     assert with_schema(server) == [True, False, False, False]
     assert usage["calls"] == 3
     assert [record.message for record in caplog.records if "response_format" in record.message] == [
-        f"http://127.0.0.1:{server.server_port} refuses response_format: "
+        f"http://127.0.0.1:{server.server_port}/v1 refuses response_format: "
         "its replies are no longer asked for by JSON schema"
     ]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"error": REFUSAL},
+        {"error": {"message": "Unsupported value", "param": "response_format"}},
+        {"detail": [{"loc": ["body", "response_format"], "msg": "Extra inputs are not permitted"}]},
+    ],
+    ids=["error", "param", "detail"],
+)
+@pytest.mark.parametrize("status", [400, 422])
+async def test_servers_may_refuse_a_schema_in_many_ways(server: Server, status: int, told: Any) -> None:
+    server.first = [(status, {}, told)]
+
+    assert await who(server.model()) == TARRANT
+    assert with_schema(server) == [True, False]
 
 
 async def test_questions_side_by_side_learn_together_that_a_schema_is_refused(
@@ -504,12 +530,40 @@ async def test_a_prompt_that_is_too_long_is_asked_again_with_less(server: Server
     assert (usage["left_out"], usage["calls"], usage["repairs"], usage["estimated_tokens"]) == (6, 3, 0, 0)
 
 
+TOLD = VLLM_OVERFLOW["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [{"error": TOLD}, {"detail": TOLD}, TOLD, {"error": {"message": "Too much", "code": "context_length_exceeded"}}],
+    ids=["error", "detail", "text", "code"],
+)
+async def test_servers_may_say_in_many_ways_that_a_prompt_is_too_long(server: Server, told: Any) -> None:
+    server.first = [(400, {}, told)]
+
+    await ask(server.model(), ANSWER_FROM_TRIPLES, question=QUESTION, triples=EIGHT)
+
+    assert shown(server) == [8, 4]
+
+
 async def test_a_prompt_that_stays_too_long_is_an_error_of_the_call(server: Server) -> None:
     server.first = [(400, {}, VLLM_OVERFLOW)] * 9
 
     with pytest.raises(ModelCallError, match="small could not be asked: .*maximum context length is 4096"):
         await ask(server.model(), ANSWER_FROM_TRIPLES, question=QUESTION, triples=EIGHT * 4)
     assert shown(server) == [32, 16, 8, 4]
+
+
+async def test_a_stream_whose_every_piece_says_that_it_was_cut_off_is_asked_for_again_with_less(server: Server) -> None:
+    cut_off = [
+        {"choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": "length"}]} for piece in ("{", '"th')
+    ]
+    server.first = [stream(*cut_off), stream(TARRANT.model_dump_json())]
+
+    reply = await ask(server.model(streaming=True), ANSWER_FROM_TRIPLES, question=QUESTION, triples=EIGHT)
+
+    assert reply == TARRANT
+    assert shown(server) == [8, 4]
 
 
 async def test_a_reply_that_is_cut_off_without_anything_to_leave_out_is_an_error_of_the_output(server: Server) -> None:
@@ -521,7 +575,15 @@ async def test_a_reply_that_is_cut_off_without_anything_to_leave_out_is_an_error
 
 
 # --- servers in trouble ----------------------------------------------------------------------------------------------
-MALFORMED = ["<html>Gateway</html>", "", "[]", {"choices": []}, {"choices": None}, {"error": {"message": "later"}}]
+MALFORMED = [
+    "<html>Gateway</html>",
+    "",
+    "[]",
+    {"choices": []},
+    {"choices": [{"message": None}]},
+    {"choices": None},
+    {"error": {"message": "later"}},
+]
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
@@ -567,6 +629,14 @@ async def test_a_refusal_by_the_server_is_an_error_that_names_model_and_status(s
     assert len(server.sent) == 1
 
 
+@pytest.mark.parametrize("body", [{"error": "no such thing"}, {"detail": "no such thing"}, "no such thing"], ids=str)
+async def test_the_reply_of_a_server_that_refuses_is_shown_whatever_its_form(server: Server, body: Any) -> None:
+    server.first = [(404, {}, body)]
+
+    with pytest.raises(ModelCallError, match="404 - .*no such thing"):
+        await who(server.model())
+
+
 @pytest.mark.parametrize(("status", "refused"), [(400, True), (413, True), (422, True), (401, False), (429, False)])
 async def test_a_refusal_of_what_was_sent_is_told_from_all_others(server: Server, status: int, refused: bool) -> None:
     server.status = status
@@ -574,6 +644,14 @@ async def test_a_refusal_of_what_was_sent_is_told_from_all_others(server: Server
     with pytest.raises(ModelCallError) as raised:
         await who(server.model())
     assert isinstance(raised.value, RequestRefusedError) == refused
+
+
+async def test_a_reply_is_taken_whatever_role_it_is_given(server: Server) -> None:
+    reply = completion(TARRANT.model_dump_json())
+    reply["choices"][0]["message"]["role"] = "model"
+    server.first = [(200, {}, reply)]
+
+    assert await who(server.model()) == TARRANT
 
 
 async def test_a_server_that_never_replies_is_given_up(server: Server) -> None:
@@ -589,7 +667,7 @@ async def test_a_server_that_is_gone_is_an_error_at_once(localhost: None) -> Non
 
     with pytest.raises(
         ModelCallError,
-        match=rf"small could not be asked: .*[Cc]onnection.* \(server: http://127.0.0.1:{gone.server_port}\)",
+        match=rf"small could not be asked: .*[Cc]onnection.* \(server: http://127.0.0.1:{gone.server_port}/v1\)",
     ):
         await who(model)
 
@@ -653,7 +731,7 @@ async def test_a_deadline_ends_the_wait_for_a_stream_and_the_log_names_the_serve
     assert len(server.sent) < 5
     assert [record.message for record in caplog.records if "deadline" in record.message] == [
         "a call of small was given up at the question's deadline_s=1.0: no reply had come "
-        f"(server: http://127.0.0.1:{server.server_port})"
+        f"(server: http://127.0.0.1:{server.server_port}/v1)"
     ]
 
 
