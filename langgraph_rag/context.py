@@ -79,11 +79,14 @@ def context(defaults: Settings) -> Settings: ...
 def context(defaults: Settings | None = None) -> Context:
     """Return the settings of the run this is called in, with a method's defaults for what the caller left open."""
     try:
-        given = get_runtime(Context).context
+        runtime = get_runtime(Context)
     except RuntimeError:  # outside a graph, e.g. while indexing
-        given = None
+        runtime = None
+    given = runtime and runtime.context  # LangGraph has no runtime while a state is edited, or in a tool by itself
     if not isinstance(given, Context):  # none, or that of a graph around this one
         given = _UNCHANGED
+    elif type(given) is not Context:  # a caller's subclass may hold what cannot be hashed
+        given = Context(**{each.name: getattr(given, each.name) for each in fields(Context)})
     return given if defaults is None else _completed(given, defaults)
 
 

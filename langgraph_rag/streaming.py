@@ -8,8 +8,8 @@ from contextvars import ContextVar
 from typing import Any
 from uuid import uuid4
 
-from langchain_core.callbacks import AsyncCallbackHandler
-from langchain_core.messages import AIMessageChunk
+from langchain_core.callbacks import AsyncCallbackHandler, BaseCallbackManager
+from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import (
     ensure_config,
@@ -79,6 +79,8 @@ class AnswerStream(AsyncCallbackHandler):
     def end(self, answer: str) -> None:
         """Show what is left of an answer, whatever it says."""
         self._push_rest(answer)
+        if self._id:
+            _push(AIMessage(answer, id=self._id))
         if (answers := _answers.get()) is not None:
             answers.append(self._id)
 
@@ -89,7 +91,7 @@ class AnswerStream(AsyncCallbackHandler):
     def _push_rest(self, answer: str) -> None:
         if rest := answer[len(self._shown) :]:
             self._id = self._id or str(uuid4())
-            _push(rest, self._id)
+            _push(AIMessageChunk(content=rest, id=self._id))
             self._shown = answer
 
 
@@ -131,8 +133,13 @@ def _answer_so_far(reply: str) -> str:
     return answer.lstrip()
 
 
-def _push(text: str, message_id: str) -> None:
+def _push(message: AIMessage) -> None:
+    """Push a piece of an answer; to who follows LangGraph's v3 events, which drop pieces, the whole answer."""
     try:
-        push_message(AIMessageChunk(content=text, id=message_id), state_key=None)
+        callbacks = get_config()["callbacks"]
     except RuntimeError:  # outside a graph
         return
+    handlers = callbacks.handlers if isinstance(callbacks, BaseCallbackManager) else callbacks or []
+    takes_whole = any(type(handler).__name__ == "StreamMessagesHandlerV2" for handler in handlers)
+    if takes_whole != isinstance(message, AIMessageChunk):
+        push_message(message, state_key=None)

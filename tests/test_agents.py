@@ -254,6 +254,12 @@ async def test_what_is_not_there_is_told(name: str, args: dict[str, Any], kb: Kn
     assert (found.content, found.artifact) == ("Nothing was found.", [])
 
 
+async def test_a_query_that_is_no_text_is_told_to_the_model(kb: KnowledgeBase) -> None:
+    found = await call(kb, "search_passages", query="half of \ud83d")
+
+    assert found.content.startswith("the query must be text, got 'half of")
+
+
 async def test_an_empty_knowledge_base_is_told_to_the_model(empty_kb: KnowledgeBase) -> None:
     found = await call(empty_kb, "search_passages", query="anything")
 

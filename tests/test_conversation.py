@@ -20,6 +20,7 @@ from langgraph_rag import (
     Context,
     KnowledgeBase,
     Result,
+    create_cirag,
     create_native_rag,
     create_par_rag,
     strict_serializer,
@@ -186,6 +187,13 @@ def test_the_last_message_of_a_person_is_the_question(sample_kb: KnowledgeBase) 
     events = list(graph.stream({"messages": talk}, stream_mode="custom"))
 
     assert events[0] == {"v": 1, "node": "receive_question", "question": SCHOOL}
+
+
+def test_blocks_of_text_are_lines_of_the_question(sample_kb: KnowledgeBase) -> None:
+    graph: Any = with_messages(create_cirag(OfflineModel(), sample_kb), OfflineModel()).compile()
+    blocks: list[Any] = [{"type": "text", "text": text} for text in ("Whom did the director", "of Nine Tides marry?")]
+
+    assert graph.invoke({"messages": [HumanMessage(blocks)]})["answer"] == "Corwen Ashlade"
 
 
 @pytest.mark.parametrize("messages", [[], [AIMessage("Hi")], [HumanMessage("  ")]])

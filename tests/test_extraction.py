@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from fakes import ArithmeticEmbeddings, ScriptedModel
+from langchain_core.runnables import RunnableLambda
 
 from langgraph_rag.errors import BudgetReachedError, KnowledgeBaseError, ModelCallError
 from langgraph_rag.nodes.extract_triples import ModelExtractor
@@ -110,6 +111,16 @@ async def test_a_passage_takes_two_calls_the_second_with_the_entities_of_the_fir
     assert readings == [("mill", [["Halden Mill", "is near", "Kell"]])]
     assert model.prompts() == ["find_entities", "extract_triples"]
     assert '["Halden Mill", "Kell"]' in model.received[1][-1].text
+
+
+async def test_a_runnable_outside_a_graph_can_read_with_a_model() -> None:
+    """LangChain gives it a configuration, and LangGraph nothing to go with that."""
+
+    async def read(passage: Record) -> list[Reading]:
+        extractor = ModelExtractor(ScriptedModel.of(Reader()))
+        return [reading async for batch in extractor.extract([passage]) for reading in batch]
+
+    assert await RunnableLambda(read).ainvoke(MILL) == [("mill", [["Halden Mill", "is near", "Kell"]])]
 
 
 def test_add_reads_every_passage_with_the_model_and_again_only_what_is_new(

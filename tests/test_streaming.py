@@ -9,7 +9,7 @@ import pytest
 from fakes import ScriptedModel, WritingModel
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
@@ -63,6 +63,20 @@ async def test_every_method_streams_its_answer_and_nothing_else(name: str, sampl
         assert texts(awaited) == texts(at_once) == [answer]
 
 
+@pytest.mark.filterwarnings("ignore:The v3 streaming protocol")
+@pytest.mark.parametrize("name", sorted(METHODS))
+async def test_v3_events_have_the_answer_as_one_message(name: str, sample_kb: KnowledgeBase) -> None:
+    builder: Any = METHODS[name].create(OfflineModel(), sample_kb)
+    asked = {"question": "Whom did the director of Nine Tides marry?"}
+    in_messages: Any = {"messages": [HumanMessage(asked["question"])]}
+
+    alone = builder.compile().stream_events(asked, version="v3").messages
+    talking = with_messages(builder, OfflineModel()).compile().stream_events(in_messages, version="v3").messages
+
+    assert [str(message.text) for message in alone] == ["Corwen Ashlade"]
+    assert [str(message.text) for message in talking] == ["Corwen Ashlade"]
+
+
 @pytest.mark.parametrize(
     ("written", "answer"),
     [
@@ -99,8 +113,8 @@ async def test_tokens_come_while_the_model_is_still_writing(kb: KnowledgeBase) -
 async def test_whatever_is_escaped_or_cut_in_two_pieces_grow_into_the_answer(
     size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shown: list[str] = []
-    monkeypatch.setattr(streaming, "_push", lambda text, message_id: shown.append(text))
+    shown: list[AIMessage] = []
+    monkeypatch.setattr(streaming, "_push", shown.append)
     answer = 'Zoë said "\\o/" 😀\n and \u00ab{"answer": "no"}\u00bb'
     written = f'<think>{{"answer": "No"}}</THINK>{json.dumps({"thought": "So", "answer": answer, "note": "end"})}'
     stream = streaming.AnswerStream()
@@ -108,9 +122,10 @@ async def test_whatever_is_escaped_or_cut_in_two_pieces_grow_into_the_answer(
     for start in range(0, len(written), size):
         await stream.on_llm_new_token(written[start : start + size])
 
-    assert "".join(shown) == answer
+    assert "".join(piece.text for piece in shown) == answer
     stream.finish(answer)
-    assert "".join(shown) == answer
+    assert [message.text for message in shown if not isinstance(message, AIMessageChunk)] == [answer]
+    assert "".join(message.text for message in shown[:-1]) == answer
 
 
 async def test_each_token_is_read_once_while_a_model_reasons(monkeypatch: pytest.MonkeyPatch) -> None:

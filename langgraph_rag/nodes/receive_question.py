@@ -40,7 +40,7 @@ def _beginning(hint: Any) -> Any:
 
 
 def checked(question: object) -> str:
-    """Return a question, stripped.
+    """Return a question in one line, with one space between its words.
 
     Raises:
         QuestionError: when it is no text, empty, or longer than the context allows.
@@ -52,7 +52,7 @@ def checked(question: object) -> str:
     longest = context().max_question_chars
     if len(question) > longest:
         raise QuestionError(f"expected a question of at most {longest} characters, got {len(question)}")
-    return question.strip()
+    return " ".join(question.split())
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class ReceiveQuestion:
         expect(KnowledgeBase, self.kb, "a knowledge base", "KnowledgeBase.open(PATH) returns one")
 
     async def __call__(self, state: QuestionInput) -> dict[str, Any]:
-        """Return the beginnings with the stripped question as the first query.
+        """Return the beginnings with the question in one line as the first query.
 
         Raises:
             QuestionError: when the question is missing or cannot be asked.

@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph_rag.llm import ask
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.receive_question import QuestionInput
-from langgraph_rag.nodes.take_message import MessagesInput, last_question
+from langgraph_rag.nodes.take_message import MessagesInput, last_question, text_of
 from langgraph_rag.prompts.conversation import RESTATE_QUESTION, Utterance
 
 _LOOKED_BACK = 6  # utterances, three turns
@@ -41,7 +41,7 @@ def _said_before(messages: list[AnyMessage]) -> list[Utterance]:
     for message in messages:
         if message is last_question(messages):
             break
-        if isinstance(message, HumanMessage | AIMessage) and message.text:
+        if isinstance(message, HumanMessage | AIMessage) and (text := text_of(message)):
             speaker = "Person" if isinstance(message, HumanMessage) else "Assistant"
-            said.append(Utterance(speaker=speaker, text=message.text))
+            said.append(Utterance(speaker=speaker, text=text))
     return said

@@ -22,6 +22,11 @@ def last_question(messages: list[AnyMessage]) -> HumanMessage | None:
     return next((message for message in reversed(messages) if isinstance(message, HumanMessage)), None)
 
 
+def text_of(message: AnyMessage) -> str:
+    """Return the text of a message; of several blocks of text each is a line."""
+    return "\n".join(block["text"] for block in message.content_blocks if block["type"] == "text")
+
+
 @dataclass(frozen=True)
 class TakeMessage:
     """Take the last message of a person for the question; what was said before it plays no part."""
@@ -37,4 +42,4 @@ class TakeMessage:
         message = last_question(state.get("messages") or [])
         if message is None:
             raise QuestionError("expected messages with one of a person (type human), got none")
-        return {**beginnings(self.state), "question": message.text}
+        return {**beginnings(self.state), "question": text_of(message)}

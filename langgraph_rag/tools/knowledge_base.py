@@ -25,6 +25,7 @@ from langgraph_rag.errors import (
     DuplicateIdError,
     EmptyKnowledgeBaseError,
     KnowledgeBaseError,
+    QuestionError,
 )
 from langgraph_rag.naming import expect_name, first_few
 from langgraph_rag.records import FoundPassage, Passage, Record, ScoredPassage, Triple, passage_of
@@ -604,7 +605,7 @@ class KnowledgeBase:
 
 def _check_query(query: object) -> None:
     if not isinstance(query, str) or not is_text(query):
-        raise ValueError(f"the query must be text, got {ascii(query)[:80]}")
+        raise QuestionError(f"the query must be text, got {ascii(query)[:80]}")
 
 
 def _tell_long(passages: Sequence[Passage]) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+from dataclasses import dataclass, field
 from operator import add
 from typing import Annotated, Any
 
@@ -245,6 +246,16 @@ def test_a_run_that_failed_goes_on_where_it_failed(name: str, sample_kb: Knowled
     assert told(resumed) == told(steady)
 
 
+def test_the_state_can_be_edited_after_every_step(builder: Any) -> None:
+    graph, thread = builder.compile(checkpointer=InMemorySaver()), {"configurable": {"thread_id": "1"}}
+    graph.invoke(SCHOOL, thread, context=QUICK)
+
+    for snapshot in list(graph.get_state_history(thread)):
+        graph.update_state(snapshot.config, LATER)
+
+        assert graph.get_state(thread).values["question"] == LATER["question"]
+
+
 @pytest.mark.parametrize("name", sorted(METHODS))
 def test_a_thread_shows_no_answer_of_before_after_a_question_that_failed(name: str, sample_kb: KnowledgeBase) -> None:
     model = StumblingModel(at=0)
@@ -278,6 +289,22 @@ def test_checkpoints_hold_plain_json(builder: Any) -> None:
 
     for snapshot in graph.get_state_history(thread):
         assert json.loads(json.dumps(snapshot.values)) == snapshot.values
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfAnAgent(Context):
+    """Settings with some of the caller's own."""
+
+    tags: list[str] = field(default_factory=list)
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_a_caller_may_add_settings_of_any_kind(name: str, sample_kb: KnowledgeBase) -> None:
+    graph: Any = METHODS[name].create(OfflineModel(), sample_kb).compile()
+
+    assert told(graph.invoke(SCHOOL, context=OfAnAgent(max_steps=1))) == told(
+        graph.invoke(SCHOOL, context=Context(max_steps=1))
+    )
 
 
 # --- inside other graphs ---------------------------------------------------------------------------------------------
