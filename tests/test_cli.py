@@ -217,7 +217,7 @@ def test_where_every_file_is_bad_nothing_is_indexed(
     said = refuse(monkeypatch, capsys, "index", docs, "--kb", tmp_path / "kb", "--skip-bad")
 
     assert "a.md: the file is empty" in said
-    assert "b.txt: the file is empty" in said
+    assert "b.txt: the file is empty Nothing was indexed; no file can be read" in said
     assert not (tmp_path / "kb").exists()
 
 
@@ -260,7 +260,7 @@ def test_passages_without_triples_are_told(tmp_path: Path) -> None:
 
     said = run("index", write(tmp_path / "docs", files), "--kb", tmp_path / "kb").stderr
 
-    assert re.search(r"warning: 6 passages \(('heron \d', ){5}\.\.\.\) gave no triples: they are found by ", said)
+    assert re.search(r"warning: 6 passages \(('heron \d', ){5}\.\.\.\) gave no triples, and can be found by ", said)
     assert said.count("gave no triples") == 1
 
 
@@ -865,6 +865,34 @@ def test_eval_refuses_outcomes_of_another_state_of_the_knowledge_base(
 
 
 @pytest.mark.parametrize(
+    ("there", "complaint"),
+    [
+        ("report.md", "expected a folder for outcomes, got {out} with another report.md, and no outcomes"),
+        ("run.json", "run.json: expected the settings its outcomes were made with, got"),
+        ("records.sqlite", "expected a folder for outcomes, got {out}, which holds a knowledge base"),
+    ],
+)
+def test_an_evaluation_writes_over_nothing_of_others(
+    there: str,
+    complaint: str,
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / there).write_text('"my own"')
+
+    said = refuse(
+        monkeypatch, capsys, "eval", "--kb", folder, "--questions", one_question(tmp_path), "--out", out, "--limit", "1"
+    )
+
+    assert complaint.format(out=out) in said
+    assert (out / there).read_text() == '"my own"'
+
+
+@pytest.mark.parametrize(
     ("first", "second", "complaint"),
     [
         (
@@ -1092,6 +1120,7 @@ def test_bad_documents_leave_a_knowledge_base_as_it_was(
         (["ask", QUESTION, "--max-steps", "many"], "Invalid value for '--max-steps'"),
         (["ask", "half of \udce9"], "expected a question as text, got half a surrogate pair"),
         (["ask", QUESTION, "--checkpoints", "nowhere/a.sqlite", "--thread", "1"], "expected a file of checkpoints"),
+        (["ask", QUESTION, "--checkpoints", "a.sqlite", "--thread", "\udcff"], "--thread must be text, got '\\udcff'"),
         (["ask", QUESTION, "--checkpoints", CORPUS_QUESTIONS, "--thread", "1"], "expected a file of checkpoints"),
         (["ask"], "Missing argument"),
         (["eval", "--questions", "nowhere.jsonl", "--out", "out"], "nowhere.jsonl: expected a file of questions"),

@@ -3,6 +3,7 @@
 import ast
 import inspect
 import json
+import os
 import re
 import sys
 import tomllib
@@ -19,6 +20,7 @@ from pages import DOCS, ROOT, check_part, table
 from pydantic import TypeAdapter
 from typer.cli import get_docs_for_click
 from typer.main import get_command
+from typer.testing import CliRunner
 
 import langgraph_rag
 from langgraph_rag import KnowledgeBase, RagError
@@ -35,6 +37,18 @@ FOR_ALL = {"max_question_chars", "max_concurrency", "max_model_calls", "max_toke
 def graphs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     with KnowledgeBase.open(tmp_path_factory.mktemp("docs") / "kb") as kb:
         yield {name: method.create(ScriptedModel(), kb) for name, method in METHODS.items()}
+
+
+def test_the_five_minute_start_shows_what_is_printed(sample_folder: Path) -> None:
+    page = (DOCS / "quickstart.md").read_text()
+    asked = re.findall(r'^    langgraph-rag ask "(.*)" --kb kb$', page, re.MULTILINE)[0]
+
+    printed = CliRunner().invoke(app, ["ask", asked, "--kb", str(sample_folder)]).stdout
+    printed = printed.replace(str(ROOT) + os.sep, "")
+    held = CliRunner().invoke(app, ["info", "--kb", str(sample_folder)]).stdout.replace(str(sample_folder), "kb")
+
+    assert re.sub(r"[\d.]+ s\n$", "", printed) in page
+    assert [line for line in held.splitlines() if not line.startswith("triple vectors") and line not in page] == []
 
 
 @pytest.mark.parametrize("name", METHODS)

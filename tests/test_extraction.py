@@ -260,7 +260,7 @@ async def test_the_first_question_that_meets_unread_passages_tells_of_them_once(
         await kb.atriples([document["id"] for document in documents])
 
     [told] = caplog.messages
-    assert told.startswith(f"7 passages have not been read by {extractor.version} yet") and "`kb.add([])`" in told
+    assert told.startswith(f"7 passages not read by {extractor.version} yet") and "`kb.add([])`" in told
 
 
 async def test_two_callers_at_once_have_a_passage_read_once(tmp_path: Path, documents: Documents) -> None:

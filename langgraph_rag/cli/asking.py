@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from langgraph_rag.characters import is_text
 from langgraph_rag.checkpoints import checkpoints_in
 from langgraph_rag.cli.answers import records_behind, show_answer, with_origins
 from langgraph_rag.cli.options import (
@@ -54,6 +55,8 @@ def ask(
     """Answer a question, showing the steps as they happen, then the answer with its evidence."""
     if (checkpoints is None) != (thread is None):
         raise typer.BadParameter("--checkpoints and --thread go together: give both or none")
+    if thread is not None and not is_text(thread):
+        raise typer.BadParameter(f"--thread must be text, got {ascii(thread)}")
     with KnowledgeBase.open(kb, embedder(embeddings), read_only=True) as base:
         graph = create(method_name, load_model(model, cache=cache), base)
 

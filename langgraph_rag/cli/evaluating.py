@@ -22,16 +22,16 @@ from langgraph_rag.cli.options import (
 from langgraph_rag.context import Context
 from langgraph_rag.errors import MissingExtraError, RagError
 from langgraph_rag.evaluation.judging import Judgement, judge
-from langgraph_rag.evaluation.outcomes import Configuration, Outcome
+from langgraph_rag.evaluation.outcomes import OUTCOMES, Configuration, Outcome
 from langgraph_rag.evaluation.pictures import draw_comparison
 from langgraph_rag.evaluation.questions import Question, load_questions
-from langgraph_rag.evaluation.report import Summary, overview, summarise, write_report
+from langgraph_rag.evaluation.report import REPORTS, Summary, overview, summarise, write_report
 from langgraph_rag.evaluation.run_folder import OutcomesError
 from langgraph_rag.evaluation.runner import check_folder, evaluate
 from langgraph_rag.methods import create, named
 from langgraph_rag.models import load_model
 from langgraph_rag.naming import first_few
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.knowledge_base import RECORDS, KnowledgeBase
 
 _NAMED = 5  # ids at most
 
@@ -56,6 +56,7 @@ def evaluate_methods(
 ) -> None:
     """Ask many questions and score the answers and the passages; a stopped run goes on where it stopped."""
     asked, names = load_questions(questions, limit), named(method_names)
+    _check_free(out)
     _check_kind(out, names)
     folders = {name: out if len(names) == 1 else out / name for name in names}
     rows: dict[str, Summary] = {}
@@ -96,15 +97,25 @@ def _none_answered(name: str, outcomes: list[Outcome]) -> list[str]:
     return [f"{name} answered no question; the first one failed with {outcomes[0]['error']}"]
 
 
+def _check_free(out: Path) -> None:
+    """Refuse a folder with what is somebody else's."""
+    if (out / RECORDS).exists():
+        raise OutcomesError(f"expected a folder for outcomes, got {out}, which holds a knowledge base")
+    folders = [out, *(out / name for name in named("ablations"))]
+    reports = [name for name in REPORTS if (out / name).exists()]
+    if reports and not any((folder / OUTCOMES).exists() for folder in folders):
+        raise OutcomesError(f"expected a folder for outcomes, got {out} with another {reports[0]}, and no outcomes")
+
+
 def _check_kind(out: Path, names: list[str]) -> None:
     """Refuse to put the outcomes of one method where those of a comparison lie, and the other way round."""
-    compared = [name for name in named("ablations") if (out / name / "outcomes.jsonl").exists()]
+    compared = [name for name in named("ablations") if (out / name / OUTCOMES).exists()]
     if len(names) == 1 and compared:
         raise OutcomesError(
             f"expected a folder for {names[0]} alone, got {out} with a comparison of {', '.join(compared)}; give "
             f"{out / names[0]} or another folder, or several methods to compare"
         )
-    if len(names) > 1 and (out / "outcomes.jsonl").exists():
+    if len(names) > 1 and (out / OUTCOMES).exists():
         raise OutcomesError(
             f"expected a folder for a comparison, got {out} with the outcomes of one method; give another folder, or "
             "delete this one to start again"

@@ -78,7 +78,8 @@ def index(
     filled = [source for source in sources if source not in emptied]
     read, problems = read_what_can_be(filled, {"text": text_field, "title": title_field, "id": id_field})
     if problems and not (skip_bad and read):
-        raise DocumentError(f"{listed(problems)}\nNothing was indexed; --skip-bad leaves out such files.")
+        left = "no file can be read" if skip_bad else "--skip-bad leaves out such files"
+        raise DocumentError(f"{listed(problems)}\nNothing was indexed; {left}.")
     documents = to_passages(read)  # before the folder is made: bad documents leave nothing behind
     for problem in problems:
         typer.echo(f"warning: left out {problem}", err=True)

@@ -80,9 +80,10 @@ def answered_before(out: Path, questions: Sequence[Question], settings: Mapping[
     Raises:
         OutcomesError: when the folder is damaged or holds outcomes of another run.
     """
-    outcomes = read_outcomes(out)
+    outcomes, kept = read_outcomes(out), out / "run.json"
+    found = _read_settings(kept) if outcomes or kept.exists() else {}
     if outcomes:
-        _check_settings(out / "run.json", settings)
+        _check_settings(out, found, settings)
         _check_questions(out, outcomes, questions)
     return [outcome for outcome in outcomes if outcome["error"] is None]
 
@@ -97,18 +98,21 @@ def keep_settings(out: Path, settings: Mapping[str, Any]) -> None:
         replace_file(out / "run.json", [json.dumps(settings, indent=2, ensure_ascii=False)])
 
 
-def _check_settings(path: Path, settings: Mapping[str, Any]) -> None:
+def _read_settings(path: Path) -> dict[str, Any]:
     try:
-        found = _flat(json.loads(path.read_bytes()))
+        return _flat(json.loads(path.read_bytes()))
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise OutcomesError(f"{path}: expected the settings its outcomes were made with, got {error!r}") from error
+
+
+def _check_settings(out: Path, found: dict[str, Any], settings: Mapping[str, Any]) -> None:
     expected = _flat(settings)
     if _FINGERPRINT in expected and _FINGERPRINT in found:
         found["knowledge_base"] = expected["knowledge_base"]  # by whatever path
     for name in {**expected, **found}:
         if expected.get(name) != found.get(name):
             raise OutcomesError(
-                f"{path.parent} holds outcomes of another run: expected {name} {expected.get(name)!r}, "
+                f"{out} holds outcomes of another run: expected {name} {expected.get(name)!r}, "
                 f"got {found.get(name)!r}; give another folder, or delete this one to start again"
             )
 

@@ -17,6 +17,7 @@ from langgraph_rag.records import tokens_spent
 from langgraph_rag.refusals import is_refusal
 
 _RESAMPLES, _SEED = 1_000, 0
+REPORTS = ("report.md", "report.json")
 _NOTE = """\
 EM, F1, Acc, Acc†, R@k, All@5 and refusals are percentages of the answered questions (failures are not among them), \
 R@k and All@5 of those that name supporting passages, Acc† (a model judged) of those that the judge did not fail at. \
@@ -150,8 +151,8 @@ def write_report(rows: Mapping[str, Summary], out: Path) -> None:
     table, text = f"{markdown_table(rows)}\n{_NOTE}", json.dumps(rows, indent=2, ensure_ascii=False) + "\n"
     with writing(out):
         out.mkdir(parents=True, exist_ok=True)
-        (out / "report.md").write_text(table, encoding="utf-8", newline="\n")
-        (out / "report.json").write_text(text, encoding="utf-8", newline="\n")
+        for name, content in zip(REPORTS, (table, text), strict=True):
+            (out / name).write_text(content, encoding="utf-8", newline="\n")
 
 
 def _cells(summary: Summary, judged: bool) -> dict[str, str]:

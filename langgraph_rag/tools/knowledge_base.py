@@ -27,7 +27,7 @@ from langgraph_rag.errors import (
     KnowledgeBaseError,
     QuestionError,
 )
-from langgraph_rag.naming import expect_name, first_few
+from langgraph_rag.naming import counted, expect_name, first_few
 from langgraph_rag.records import FoundPassage, Passage, Record, ScoredPassage, Triple, passage_of
 from langgraph_rag.tools.batcher import Batcher
 from langgraph_rag.tools.derived_graphs import DerivedGraphs
@@ -49,7 +49,7 @@ from langgraph_rag.tools.write_lock import LOCK, WriteLock
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
-_RECORDS = "records.sqlite"
+RECORDS = "records.sqlite"
 _REMEMBERED_PASSAGES = 2_000
 _EMBEDDED = 1_000  # triples embedded and stored together: what a kill can cost
 _NAMED = 5  # in a warning, at most
@@ -157,7 +157,7 @@ class KnowledgeBase:
         expect(Embeddings | None, embeddings, "an embedder (LangChain Embeddings)", "load_embeddings(NAME) returns one")
         expect(TripleExtractor | None, extractor, "an extractor of triples", "ModelExtractor(llm) is one")
         path = Path(path)
-        if not (path / _RECORDS).exists():
+        if not (path / RECORDS).exists():
             if read_only or not create:
                 raise KnowledgeBaseError(
                     f"there is no knowledge base in {path}: make one with `langgraph-rag index FILES --kb {path}`"
@@ -171,7 +171,7 @@ class KnowledgeBase:
                 if not read_only:
                     lock.acquire()
             opened.callback(lock.release)
-            records = RecordStore(path / _RECORDS)
+            records = RecordStore(path / RECORDS)
             opened.callback(records.close)
             vectors = open_vectors(path, records, chroma, writable=lock.held)
             opened.callback(vectors.close)
@@ -506,8 +506,8 @@ class KnowledgeBase:
                 repr(passage["title"] or passage["id"]) for passage in self._records.passages(barren[: _NAMED + 1])
             ]
             _log.warning(
-                "%d passages (%s) gave no triples: they are found by their meaning and words, not by way of facts",
-                len(barren),
+                "%s (%s) gave no triples, and can be found by meaning and words, not by way of facts",
+                counted(len(barren), "passage"),
                 first_few(titles, _NAMED),
             )
         return Added(added=added, unchanged=len(passages) - added, without_triples=len(barren), failed=failed)
@@ -548,9 +548,9 @@ class KnowledgeBase:
             return
         self._told_unread = True
         _log.warning(
-            "%d passages have not been read by %s yet: questions that meet one wait until it is read, and pay for it; "
+            "%s not read by %s yet: questions that meet one wait until it is read, and pay for it; "
             "`kb.add([])` reads them all beforehand, and so does `langgraph-rag index` with the same model",
-            len(await self._read(self._records.unextracted, extractor.version)),
+            counted(len(await self._read(self._records.unextracted, extractor.version)), "passage"),
             extractor.version,
         )
 
@@ -635,7 +635,7 @@ def _copied(record: Record) -> Record:
 
 def _holds_something_else(path: Path) -> bool:
     names = {entry.name for entry in path.iterdir()}
-    return _RECORDS not in names and not names <= {LOCK}  # another process may be making one
+    return RECORDS not in names and not names <= {LOCK}  # another process may be making one
 
 
 @contextmanager
