@@ -42,6 +42,7 @@ class TransformersModel(BaseChatModel):
     _model: Any = PrivateAttr()
     _tokenizer: Any = PrivateAttr()
     _vocabulary: Any = PrivateAttr()
+    _ends: set[int] = PrivateAttr()  # tokens with which a reply ends: the tokenizer's and the model's may differ
     # calls that wait in threads of the event loop's would leave it none for anything else
     _worker: ThreadPoolExecutor = PrivateAttr(default_factory=lambda: ThreadPoolExecutor(1, "langgraph-rag-model"))
 
@@ -58,6 +59,8 @@ class TransformersModel(BaseChatModel):
         self._tokenizer = AutoTokenizer.from_pretrained(self._loaded_from)
         self._model = AutoModelForCausalLM.from_pretrained(self._loaded_from, dtype="auto").to(self.device).eval()
         self._vocabulary = from_tokenizer(self._tokenizer, n_vocab=self._model.config.get_text_config().vocab_size)
+        of_model = self._model.generation_config.eos_token_id
+        self._ends = {*self._vocabulary.eos_tokens, *(of_model if isinstance(of_model, list) else [of_model])} - {None}
 
     @property
     def _llm_type(self) -> str:
@@ -121,11 +124,12 @@ class TransformersModel(BaseChatModel):
             stopping_criteria=[lambda *_, **__: given_up.is_set()],
             stop_strings=stop or None,
             tokenizer=self._tokenizer,
+            eos_token_id=sorted(self._ends),
             pad_token_id=self._tokenizer.pad_token_id or self._tokenizer.eos_token_id,
         )[0, read:].tolist()
         text = self._tokenizer.decode(written, skip_special_tokens=True)
         kept = min((text.partition(word)[0] for word in stop), key=len, default=text)
-        ended = kept != text or bool(written) and written[-1] in self._vocabulary.eos_tokens
+        ended = kept != text or bool(written) and written[-1] in self._ends
         usage = UsageMetadata(input_tokens=read, output_tokens=len(written), total_tokens=read + len(written))
         message = AIMessage(
             kept,

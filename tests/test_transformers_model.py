@@ -48,6 +48,19 @@ def test_a_reply_to_every_prompt_follows_its_schema(model: Any, name: str) -> No
     reply.model_validate_json(message.text)
 
 
+def test_a_tokenizer_and_a_model_that_end_otherwise_both_end_a_reply(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path / "model")
+    settings = tmp_path / "model" / "generation_config.json"
+    settings.write_text(json.dumps({**json.loads(settings.read_text()), "eos_token_id": 5}))
+    form = {"type": "json_schema", "json_schema": {"name": "a", "schema": answering.Answer.model_json_schema()}}
+    model = load_model(f"transformers:{tmp_path / 'model'}", max_new_tokens=400)
+
+    message = model.invoke("Go on.", response_format=form)
+
+    assert message.response_metadata["finish_reason"] == "stop"
+    answering.Answer.model_validate_json(message.text)
+
+
 def test_what_the_schema_bars_is_barred_where_the_model_runs(model: Any) -> None:
     import torch
     from torch._subclasses.fake_tensor import FakeTensorMode  # tells devices apart without having them
