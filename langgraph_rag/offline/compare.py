@@ -168,7 +168,8 @@ def _alike(question: Question, one: str, other: str) -> bool:
         return True
     wanted = set(question.words)
     if wanted and not question.same:
-        return bool(wanted & set(stems(one))) and bool(wanted & set(stems(other)))
+        named = {word for name in question.names if name not in (question.pair or ()) for word in stems(name)}
+        return all(wanted & told and named <= told for told in (set(stems(one)), set(stems(other))))
     return bool(set(stems(one)) & set(stems(other)))
 
 

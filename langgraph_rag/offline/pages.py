@@ -6,19 +6,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from langgraph_rag.matching import normalise
 from langgraph_rag.offline.question import PERSONS
-from langgraph_rag.offline.words import WORD, same_name, stems
+from langgraph_rag.offline.words import DEMONYM, WORD, plain, same_name, stems
 from langgraph_rag.tools.rule_triples import extract_triples
 from langgraph_rag.tools.spans import spot
 from langgraph_rag.tools.stop_words import stop_words
 from langgraph_rag.tools.text import RULES, text_pipeline
 from langgraph_rag.tools.topics import topic_of
 
-_LIFE = re.compile(r"\([^()]*\d{4}(?:\s*-|[^()]*[–—])[^()]*\d{4}[^()]*\)")
+_LIFE = re.compile(r"\([^()]*?(?P<birth>\d{4})(?:\s*-|[^()]*[–—])[^()]*(?P<death>\d{4})[^()]*\)")
 _MADE = re.compile(r"(?<=[a-z])(?<!ed)(?<!en)(?<!wn) by\b")
 _WAYS = ("compos", "direct", "perform", "produc", "write")  # in which "a song by Kell" may be meant
 DEFINED = re.compile(r"\b(?:is|was|are|were)\s+(?:an?|the|one of the)\s+([^,.;()]+)")
+_FROM = re.compile(r"\bfrom (?=[A-Z])")
+_LIES = re.compile(r"\b(?:in|near)(?= (?:the )?(?:[a-z]+ of )?[A-Z])")
+_NOT_ITS_OWN = re.compile(r"\b(?:by|of|in|from|for|about|with|who|which|that)\b")
 _APPOSED = re.compile(r"(?: \([^()]*\))?, (?:an?|the) ([^,.;()]{3,60})")
 _PLACED = re.compile(r"\b(?:in|at|near|from) (?:the )?$", re.IGNORECASE)
 _MODIFIERS = re.compile(r"((?:[\w-]+ ){1,4})[\"“']?$")
@@ -68,7 +70,9 @@ class Line:
         """Return the stems of the sentence with their places; dates of life stand next to "born" and "died"."""
         found = [(m.start(), m.end(), stem) for m in WORD.finditer(self.text) for stem in stems(m[0])]
         if life := _LIFE.search(self.text):
-            found += [(life.start(), life.start() + 1, "birth"), (life.end() - 1, life.end(), "death")]
+            found += [(life.end(event), life.end(event) + 1, event) for event in ("birth", "death")]
+        if defined := DEFINED.search(self.text):
+            found += [(defined.end() - 1, defined.end(), "occupation"), *_origins(defined)]
         found += [(*made.span(), way) for made in _MADE.finditer(self.text) for way in _WAYS]
         return found
 
@@ -155,8 +159,17 @@ def spelled_out(facts: Iterable[Fact]) -> Iterator[Line]:
 
 def key_of(name: str) -> Key:
     """Return the first and last word of a name, by which two mentions of one thing are taken together."""
-    words = normalise(name).split()
+    words = plain(name).split()
     return (words[0], words[-1]) if words else ("", "")
+
+
+def _origins(defined: re.Match[str]) -> Iterator[tuple[int, int, str]]:
+    """Yield where a definition tells a nation without that word: "is an American poet", "is a singer from Mali"."""
+    begin, told = defined.start(1), _NOT_ITS_OWN.split(defined[1])[0]
+    ends = [word.end() for word in WORD.finditer(told) if word[0][0].isupper() and DEMONYM.search(word[0])]
+    ends += [came.end() - 1 for came in _FROM.finditer(defined[1])]
+    yield from ((begin + end, begin + end + 1, "nation") for end in ends)
+    yield from ((begin + lies.start(), begin + lies.end(), "place") for lies in _LIES.finditer(defined[1]))
 
 
 def _said_of(text: str, start: int, end: int) -> Iterator[str]:

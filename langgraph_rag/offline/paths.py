@@ -1,16 +1,14 @@
 """Follow facts from the names in a question towards what it asks for: paths, scored by the words they answer to."""
 
 import math
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from langgraph_rag.offline.pages import Fact
-from langgraph_rag.offline.words import same_name, stems
+from langgraph_rag.offline.words import DEMONYM, same_name, stems
 from langgraph_rag.tools.spans import DATE, NAME_CONNECTORS, NUMBER
 
-DEMONYM = re.compile(r"[^\W\d_](?:ish|[ai]an|ese|[fn]ch|tch)$")
 _LINKED = 0.7
 _BEAM = 32
 _LONGEST = 4

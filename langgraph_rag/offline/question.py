@@ -40,7 +40,9 @@ def _words(text: str) -> re.Pattern[str]:
 
 
 _YES_NO = re.compile(r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will)\b", re.IGNORECASE)
-_WHY = re.compile(r"\s*why\b", re.IGNORECASE)
+_WHY = re.compile(
+    r"\s*why\b|.*\b(?:cause|reason) of\b.* death\b|.*\bcause of death\b|.*\bdied? (?:of|from)\W*$", re.IGNORECASE
+)
 _BEING = re.compile(r"(?:is|are|was|were)\b", re.IGNORECASE)
 _ALTERNATIVES = (
     re.compile(
@@ -77,6 +79,22 @@ _LONGEST_KIND = 4
 _IMPERATIVE = re.compile(
     r"\s*(?:please )?(?:name|give|list|tell|state|find(?: out)?)(?: me| us)? (?=(?:the|wh\w+|how) )", re.IGNORECASE
 )
+_KIN = {
+    "paternal grandfather": ("father", "father"),
+    "paternal grandmother": ("father", "mother"),
+    "maternal grandfather": ("mother", "father"),
+    "maternal grandmother": ("mother", "mother"),
+    "grandfather": ("parent", "father"),
+    "grandmother": ("parent", "mother"),
+    "father-in-law": ("spouse", "father"),
+    "mother-in-law": ("spouse", "mother"),
+    "stepfather": ("mother", "husband"),
+    "stepmother": ("father", "wife"),
+    "uncle": ("parent", "brother"),
+    "aunt": ("parent", "sister"),
+}
+_KIN_OF = re.compile(rf"\b({'|'.join(_KIN)}) of\b", re.IGNORECASE)
+_KIN_OWNED = re.compile(rf"['’]s ({'|'.join(_KIN)})\b", re.IGNORECASE)
 _LETTERS = 25  # over which nearness to the question word falls to a half
 
 
@@ -123,7 +141,12 @@ class Question:
 
 
 def as_question(text: str) -> str:
-    """Return what an imperative asks: "Name the author of X" -> "What is the author of X?"."""
+    """Return what an imperative asks: "Name the author of X" -> "What is the author of X?".
+
+    Relatives by two steps are spelled out: "X's paternal grandfather" -> "X's father's father".
+    """
+    text = _KIN_OF.sub(lambda kin: "{1} of the {0} of".format(*_KIN[kin[1].lower()]), text)
+    text = _KIN_OWNED.sub(lambda kin: "'s {}'s {}".format(*_KIN[kin[1].lower()]), text)
     imperative = _IMPERATIVE.match(text)
     asked = f"{text[imperative.end() :].rstrip(' .!?')}?" if imperative else text
     return f"What is {asked}" if imperative and asked.lower().startswith("the ") else asked
@@ -138,7 +161,10 @@ def analyse(text: str) -> Question:
     spelled = _spelled(text, names)
     asking = asking_word(text)
     kinds = _kinds(text, asking)
-    least, most = _ASKS_LEAST.search(text), _ASKS_MOST.search(text)
+    bare = text
+    for name in pair or ():
+        bare = bare.replace(name, " ")  # "Which is older, First Light or After Dark?"
+    least, most = _ASKS_LEAST.search(bare), _ASKS_MOST.search(bare)
     return Question(
         wants=_wanted(text, asking[0].lower() if asking else "what", kinds, pair),
         names=tuple(names),
@@ -147,7 +173,7 @@ def analyse(text: str) -> Question:
         kinds=kinds,
         nearness=_nearness(text, asking),
         pair=pair,
-        compared=next((name for name, pattern in _COMPARED if pattern.search(text)), "date"),
+        compared=next((name for name, pattern in _COMPARED if pattern.search(bare)), "date"),
         least=least is not None and (most is None or most.start() < least.start()),
         ordered=least is not None or most is not None,
         told=frozenset(stems(text.partition(pair[-1])[2])) if pair and _BEING.match(text) else frozenset(),

@@ -10,9 +10,9 @@ from functools import partial
 from langgraph_rag.matching import normalise
 from langgraph_rag.offline.descriptions import ask_for, descriptions, put_for
 from langgraph_rag.offline.pages import DEFINED, Line, Pages, key_of
-from langgraph_rag.offline.paths import DEMONYM, is_name
+from langgraph_rag.offline.paths import is_name
 from langgraph_rag.offline.question import DATES, PERSONS, Question, analyse
-from langgraph_rag.offline.words import name_words, stem, stems
+from langgraph_rag.offline.words import DEMONYM, name_words, stem, stems
 from langgraph_rag.tools.spans import Span, spot
 from langgraph_rag.tools.stop_words import stop_words
 
@@ -23,6 +23,13 @@ _PLACED = re.compile(r"\b(?:in|at|near|from|to|of) (?:the )?$", re.IGNORECASE)
 _WHERE = re.compile(r"\b(?:in|at|near) (?:the )?(?:[A-Z][\w.]*(?: [A-Z][\w.]*)*, )?$", re.IGNORECASE)
 _COUNTED = re.compile(r"(?: (?!(?:and|or|in|of|on|at|to|by|as|is|was|were|for|from|with|the)\b)[a-z]+){1,3}")
 _CAUSE = re.compile(r"\b(?:because(?: of)?|(?:due|owing|thanks) to|as a result of|caused by) ([^.;()]+)")
+_DIED_OF = re.compile(
+    r"\bdi(?:ed|es|ing)\b[^.;]*? (?:of|from) (?:an? |the )?([a-z][a-z' -]*?)"
+    r"(?= (?:in|at|on|aged|after|while)\b|[,.;(]|$)"
+)
+_ACTING_AS = re.compile(
+    r"\bas an? ([a-z][\w-]*(?: (?!(?:who|which|that|by|in|on|at|from|for|to|with|of|and|or)\b)[a-z][\w-]*){0,2})"
+)
 _MEANING = re.compile(r"[\w\s-]{1,40}: ([^.;:()]{1,80})\.?$")  # "MTU: maximum transmission unit"
 _HAPPENED = re.compile(  # of what a question asks for the time or place
     r"\b(?:wh\w+|wh\w+ [a-z]+) (?:did .+ (die)|(?:was|were) (?!.* (?:was|were) born).+ (born))\W*$", re.IGNORECASE
@@ -35,6 +42,10 @@ _ASKED_ROLE = re.compile(
     rf"\W*(?:who|what|which)(?: (?:is|was|are|were))?(?: the)?(?: [\w-]+){{0,2}}? {_ROLE.pattern}", re.IGNORECASE
 )
 _YEAR = re.compile(r"\d{4}")
+_LISTED = re.compile(r"(?:[A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*)*, )+$")  # what a place lies in follows it
+_GOES_ON = re.compile(r", [A-Z]")
+_REGIONS = frozenset(map(stem, ("state", "province")))
+_EVENTS = frozenset({"birth", "death", "place"})
 _LEVELS = 2  # descriptions within descriptions that are followed
 _WIDER = 2  # descriptions looked at from the innermost on
 _BREADTH = 3  # things tried in the place of a description
@@ -176,7 +187,7 @@ def _fit(question: Question, span: Span, line: Line, pages: Pages) -> float:
     named = span.kind in {"name", "title"}
     kinds = pages.kinds.get(key_of(span.text), set()) if named else set()
     demonym = named and " " not in span.text and DEMONYM.search(span.text) is not None
-    fit = -0.6 if span.kind == "title" else -1.2 if demonym and question.wants != "nationality" else 0.0
+    fit = -0.6 if span.kind == "title" else -1.2 if demonym and "nation" not in question.kinds else 0.0
     if question.kinds:
         fit += 1.4 * bool(kinds & question.kinds) + 1.0 * bool(question.kinds.intersection(stems(span.text)))
         fit -= 0.6 * (bool(kinds) and not kinds & question.kinds)
@@ -197,10 +208,35 @@ def _fit(question: Question, span: Span, line: Line, pages: Pages) -> float:
         person = named and is_name(span.text) and 2 <= len(span.text.split()) <= 4 and not placed
         return fit + (1.1 if person else -0.5) - 1.0 * (bool(kinds) and not kinds & PERSONS)
     if question.wants == "place":
-        return fit + 1.8 * placed - 1.2 * bool(kinds & PERSONS)
+        return fit + _place_fit(question, span, line, pages) if named else -_NEVER
     if question.wants in {"phrase", "nationality"}:
         return fit + (0.4 if span.kind == "phrase" or demonym else -0.4)
     return fit + (-0.8 if question.words else 0.8) * (span.kind == "phrase")
+
+
+def _place_fit(question: Question, span: Span, line: Line, pages: Pages) -> float:
+    """Score a name as a place: "Kellish" is one only where a nation is asked for, and who is told of is none."""
+    persons = [PERSONS.intersection(pages.kinds.get(key_of(name), ())) for name in (span.text, line.topic)]
+    somebody = persons[0] or (persons[1] and name_words(span.text) & name_words(line.topic))
+    if somebody and not _PLACED.search(line.text[: span.start]):
+        return -_NEVER
+    if " " not in span.text and DEMONYM.search(span.text):  # not "in which country did ..."
+        return 0.0 if "nation" in question.kinds and _EVENTS.isdisjoint(question.words) else -_NEVER
+    return 1.8 * _lies_there(question, span, line.text) - 1.2 * bool(persons[0])
+
+
+def _lies_there(question: Question, span: Span, text: str) -> bool:
+    """Tell whether a name stands where a place of the kind asked for does: "in Kirkwood, Missouri, United States"."""
+    listed = _LISTED.search(text[: span.start])
+    within = listed[0].count(",") if listed else 0
+    if not _PLACED.search(text[: listed.start() if listed else span.start]):
+        return False
+    last = not _GOES_ON.match(text, span.end)
+    if "nation" in question.kinds:
+        return last
+    if question.kinds & _REGIONS:
+        return within == 1 or (last and not within)
+    return not within or not question.kinds.isdisjoint(stems(span.text))  # "Pomeroy, Meigs County"
 
 
 def _spans(line: Line) -> Iterator[Span]:
@@ -211,9 +247,11 @@ def _spans(line: Line) -> Iterator[Span]:
         words = [word for word in _PHRASE_END.split(defined[1])[0].split() if not word[0].isupper()]
         if words:
             yield Span(defined.start(1), defined.end(1), " ".join(words[-3:]), "phrase")
+    for acting in _ACTING_AS.finditer(line.text):
+        yield Span(*acting.span(1), acting[1], "phrase")
     if meaning := _MEANING.match(line.text):
         yield Span(*meaning.span(1), meaning[1].strip(), "phrase")
-    if cause := _CAUSE.search(line.text):
+    if cause := _CAUSE.search(line.text) or _DIED_OF.search(line.text):
         yield Span(*cause.span(1), cause[1].strip(), "reason")
 
 

@@ -1,7 +1,9 @@
 """Words as the offline model compares them: crude stems, families of related words, dates and numbers."""
 
 import re
+import unicodedata
 from functools import lru_cache
+from itertools import filterfalse
 
 from langgraph_rag.matching import normalise
 from langgraph_rag.tools.spans import DATE, MONTHS
@@ -9,7 +11,7 @@ from langgraph_rag.tools.stop_words import stop_words
 
 _SUFFIXES = (
     "ations", "ation", "ings", "ing", "ions", "ion", "ments", "ment", "ors", "or", "ers", "er", "ress", "ed", "es",
-    "ly", "s",
+    "ly", "s", "e",
 )  # fmt: skip
 _FAMILIES = {
     "birth": "born birth birthday birthplace birthdate older younger oldest youngest",
@@ -32,6 +34,8 @@ _FAMILIES = {
     "die_place": "buried burial",
     "flow": "flows flow empties tributary mouth",
     "border": "borders border borders bordering shares",
+    "occupation": "occupation profession job",
+    "state": "state",  # which is not "States", for all that has its final e taken off
     "inhabitants": "population inhabitants residents people",
     "film": "film films movie movies",
     "song": "song songs single track",
@@ -41,6 +45,10 @@ _FAMILY = {word: family for family, words in _FAMILIES.items() for word in words
 _ASKING = frozenset(
     "who whom whose what which when where why how many much name named called known type kind year date day place time "
     "people person same first later earlier last one two both more following".split()
+)
+DEMONYM = re.compile(
+    r"[^\W\d_](?:ish|[ai]an|(?<!Vat)ican|ese|[fn]ch|tch)$"
+    r"|^(?:Czech|Filipino|German|Greek|Iraqi|Israeli|Pakistani|Soviet|Swiss|Thai|Turk|Welsh)$"
 )
 WORD = re.compile(r"\w+(?:['’-]\w+)*")  # with what an apostrophe or a hyphen joins
 _POSSESSIVE = re.compile(r"['’]s\b")
@@ -71,9 +79,15 @@ def stems(text: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=65_536)
+def plain(name: str) -> str:
+    """Return a name in normal form without accents, which are often left out: "Emile", "Émile"."""
+    return "".join(filterfalse(unicodedata.combining, unicodedata.normalize("NFD", normalise(name))))
+
+
+@lru_cache(maxsize=65_536)
 def name_words(name: str) -> frozenset[str]:
     """Return the words by which two names are compared."""
-    words = frozenset(normalise(name).split())
+    words = frozenset(plain(name).split())
     return words - stop_words() - {"s"} or words
 
 
