@@ -255,6 +255,52 @@ def test_what_is_said_of_it_does(question: str, sentence: str, answer: str) -> N
     assert conclude(question, pages_of([{"title": "Notes", "text": sentence}]), least=2.0).answer == answer
 
 
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What nationality is Mara Tull?", "German"),
+        ("What country is Obi Kerr from?", "Mali"),
+        ("When was Mara Tull born?", "3 May 1890"),
+        ("When did Mara Tull die?", "4 June 1951"),
+        ("Where did Mara Tull die?", "Dolm"),
+        ("What was the occupation of Mara Tull?", "poet and actress"),
+        ("Where is the Tull House?", "Kirkwood"),
+        ("In what state is the Tull House located?", "Missouri"),
+        ("In which country is the Tull House located?", "United States"),
+        ("What was the cause of death of Obi Kerr?", "heart attack"),
+        ("Who was the paternal grandfather of Jon Brenn?", "Veit Brenn"),
+        ("Who is Jon Brenn's paternal grandfather?", "Veit Brenn"),
+        ("Who is the mother of Emile Lund?", "Ada Lund"),
+    ],
+)
+def test_what_reference_works_tell_of_people_and_places_is_read(question: str, answer: str) -> None:
+    told = {
+        "Mara Tull": "Mara Tull (Grey Mara; 3 May 1890 in Sarn – 4 June 1951 in Dolm) was a German poet and actress.",
+        "Obi Kerr": "Obi Kerr is a singer from Mali. Kerr died of a heart attack in 1991.",
+        "Tull House": "The Tull House is a stone house in Kirkwood, Missouri, United States.",
+        "Jon Brenn": "Jon Brenn was a goaltender, the son of Aron Brenn. His father was Aron Brenn.",
+        "Aron Brenn": "Aron Brenn was a miller. His father was Veit Brenn.",
+        "Émile Lund": "Émile Lund is a painter. His mother was Ada Lund.",
+    }
+    pages = pages_of([{"title": title, "text": text} for title, text in told.items()])
+
+    assert conclude(as_question(question), pages, least=2.0).answer == answer
+
+
+def test_the_direction_of_a_comparison_is_not_read_in_the_names_compared() -> None:
+    later = analyse("Which was released later, Before Dawn or First Light?")
+    earlier = analyse("Which was released earlier, After Dark or The Last Mill?")
+
+    assert (later.least, earlier.least) == (False, True)
+
+
+def test_two_things_are_alike_only_in_all_that_is_named() -> None:
+    told = {"Low Water": "Low Water is a Kellish magazine.", "High Water": "High Water is a Veldian magazine."}
+    pages = pages_of([{"title": title, "text": text} for title, text in told.items()])
+
+    assert judge(analyse("Are Low Water and High Water both Kellish magazines?"), pages)[0] == "no"
+
+
 def test_where_somebody_was_born_is_told_by_a_birth_not_by_what_was_made() -> None:
     texts = [
         {"title": "Lantern", "text": "Lantern was written by Mara Tull in Sarn."},
