@@ -67,6 +67,8 @@ def _set_up(name: str, options: dict[str, Any]) -> BaseChatModel:
 def _of_provider(provider: str, model: str, **options: Any) -> BaseChatModel:
     try:
         loaded: BaseChatModel = init_chat_model(model, model_provider=provider, **{"temperature": 0, **options})
+        if "temperature" not in options and (loaded.profile or {}).get("temperature") is False:  # it refuses one
+            loaded = init_chat_model(model, model_provider=provider, **options)
     except ValueError as error:
         if type(error) is ValueError:  # how init_chat_model refuses a provider it does not know
             raise UnknownNameError("model", f"{provider}:{model}", MODEL_FORMS) from error

@@ -101,6 +101,13 @@ def test_a_providers_model_is_made_deterministic_unless_told_otherwise() -> None
     assert (cold.model_name, cold.temperature, warm.temperature) == ("gpt-4.1", 0, 0.7)
 
 
+@pytest.mark.parametrize("name", ["o4-mini", "gpt-5-mini"])
+def test_a_model_that_refuses_a_temperature_is_sent_none(name: str) -> None:
+    model: Any = load_model(f"openai:{name}", api_key="k")
+
+    assert "temperature" not in model._get_request_payload([HumanMessage("Who?")])
+
+
 def test_a_served_model_is_looked_for_where_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VLLM_BASE_URL", "http://gpu:9/v1")
     monkeypatch.setenv("VLLM_API_KEY", "secret")
