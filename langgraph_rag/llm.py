@@ -214,6 +214,8 @@ async def _persistently(
                 again = begun.is_set() or may_pass(error) and not is_openai(unbound(llm))
                 if not again or isinstance(error, RagError) or is_too_long(error):
                     raise
+        if begun.is_set():  # the prompt was read
+            current_meter().usage["estimated_tokens"] += _estimated_tokens(messages)
         if shown:
             shown.begin_anew()
         await asyncio.sleep(pause)

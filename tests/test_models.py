@@ -715,6 +715,7 @@ async def test_a_stream_that_breaks_off_is_asked_for_again(server: Server, broke
             result = part
 
     assert (result["answer"], result["usage"]["calls"], len(server.sent)) == ("Ilse Tarrant", 1, 2)
+    assert result["usage"]["estimated_tokens"] > 0  # the prompt was read twice
     assert list(said.values())[-1] == "Ilse Tarrant"
 
 
