@@ -141,5 +141,5 @@ def _push(message: AIMessage) -> None:
         return
     handlers = callbacks.handlers if isinstance(callbacks, BaseCallbackManager) else callbacks or []
     takes_whole = any(type(handler).__name__ == "StreamMessagesHandlerV2" for handler in handlers)
-    if takes_whole != isinstance(message, AIMessageChunk):
+    if handlers and takes_whole != isinstance(message, AIMessageChunk):
         push_message(message, state_key=None)
