@@ -478,6 +478,14 @@ def test_an_upload_is_told_of_whatever_its_name_and_whatever_goes_wrong(browser:
         assert tab.alert().startswith("Something went wrong that should not: OSError")
         assert tab.page.get_by_text("reading …").count() == 0
 
+        tab.page.route("**/upload/*", lambda route: route.fulfill(status=413))
+        file["name"] = "tern.txt"
+        tab.page.set_input_files("input[type=file]", [file])
+        assert tab.alert() == "tern.txt: the upload failed; try again, or with fewer at once."
+        tab.page.unroute("**/upload/*")
+        tab.page.set_input_files("input[type=file]", [file])
+        tab.page.get_by_text("tern.txt: 1 passage added.").wait_for()
+
 
 # --- what others may do ----------------------------------------------------------------------------------------------
 def test_the_page_is_refused_under_a_name_that_is_not_its_own(url: str) -> None:

@@ -29,6 +29,7 @@ from langgraph_rag.cli.answers import show_answer
 from langgraph_rag.cli.asking import ask
 from langgraph_rag.context import Context
 from langgraph_rag.errors import RagError
+from langgraph_rag.evaluation.run_folder import alone
 from langgraph_rag.methods import METHODS, named
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.records import Usage, no_usage
@@ -747,7 +748,8 @@ def test_a_stopped_question_goes_on_from_its_checkpoints(
         stumbling.setattr(OfflineModel, "_generate", lambda *_, **__: 1 / 0)
         assert "ZeroDivisionError" in refuse(stumbling, capsys, *asked, "--json")
 
-    resumed, again = run(*asked), run(*asked)
+    pasted = [QUESTION.replace(" ", "\n", 1) if part is QUESTION else part for part in asked]
+    resumed, again = run(*pasted), run(*asked)
 
     assert "Going on with integrate." in resumed.output
     assert "Answer: Orla Vint" in resumed.output
@@ -862,6 +864,16 @@ def test_eval_refuses_outcomes_of_another_state_of_the_knowledge_base(
     assert "question/s]" not in said, "no progress of what does not begin"
     assert "holds outcomes of another run: expected knowledge_base_fingerprint '7 passages, arithmetic, " in said
     assert "got '8 passages, arithmetic, " in said
+
+
+def test_a_folder_in_which_methods_are_compared_takes_no_other_run(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    common = ["eval", "--kb", folder, "--questions", one_question(tmp_path), "--out", tmp_path / "out", "--method"]
+    with alone(tmp_path / "out"):
+        said = refuse(monkeypatch, capsys, *common, "cirag,ircot")
+
+    assert "where another one is under way" in said
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,20 @@ def test_what_is_no_field_of_a_passage_is_its_metadata(document: AnyDocument, me
 
 
 @pytest.mark.parametrize(
+    "document",
+    [
+        {"title": "Kell", "text": "Kell\nKell\nA town."},
+        {"title": "Annual Report", "text": "\n\n".join(f"Annual Report\n{'All went well. ' * 60}" for _ in range(4))},
+    ],
+)
+def test_what_became_passages_stays_as_it_is(document: AnyDocument) -> None:
+    passages = to_passages([document])
+
+    assert to_passages(passages) == passages
+    assert not any(passage["text"].startswith(passage["title"]) for passage in passages)
+
+
+@pytest.mark.parametrize(
     ("value", "as_json"),
     [
         (date(1968, 5, 3), "1968-05-03"),

@@ -31,7 +31,10 @@ ICON = (
 _STYLE, _SCRIPT = Path(__file__).with_name("chat.css"), Path(__file__).with_name("page.js")
 _NARROW = 1023  # pixels, at most, where the drawer lies over the page
 _WHERE_NARROW = f"() => {{ if (innerWidth <= {_NARROW}) emit(); }}"
-_NAMES = "(refused) => emit(refused.map((one) => one.file.name))"
+_NAMES = """(refused) => {
+    const others = refused.filter((one) => one.failedPropValidation === 'accept');  // not what is under way already
+    if (others.length) emit(others.map((one) => one.file.name));
+}"""
 _SEND_ON_ENTER = "(e) => { if (!e.shiftKey && !e.isComposing) { e.preventDefault(); emit(e.target.value); } }"
 
 
@@ -117,6 +120,10 @@ class ChatPage:
         uploader = ui.upload(multiple=True, auto_upload=True, on_multi_upload=self._add).classes("hidden-uploader")
         uploader.props(f'accept="{",".join(READABLE)}"').on("rejected", self._refuse, js_handler=_NAMES)
         self._uploader = f"getElement({uploader.id}).$refs.qRef"
+        uploader.on("uploaded", js_handler=f"() => {self._uploader}.removeUploadedFiles()")
+        forget = f"failed.files.forEach((file) => {self._uploader}.removeFile(file))"
+        names = "emit(failed.files.map((file) => file.name))"
+        uploader.on("failed", self._tell_failed, js_handler=f"(failed) => {{ {names}; {forget}; }}")
         self._add_button = self._adding_button("outline").classes("adding")
         take = f"(e) => {{ emit(); {self._uploader}.addFiles(e.detail); }}"
         self._add_button.on("files", self._begin, js_handler=take)
@@ -136,8 +143,11 @@ class ChatPage:
         self._drawer.show()
         self._tell(f"{first_few(refused.args, 10)}: expected files ending in {', '.join(READABLE)}.", error=True)
 
+    def _tell_failed(self, failed: events.GenericEventArguments) -> None:
+        self._drawer.show()
+        self._tell(f"{first_few(failed.args, 10)}: the upload failed; try again, or with fewer at once.", error=True)
+
     async def _add(self, arrived: events.MultiUploadEventArguments) -> None:
-        arrived.sender.run_method("reset")
         self._drawer.show()
         self._add_button.disable()
         self._shared.uploads += 1

@@ -107,7 +107,7 @@ async def _run(
     if thread is not None:
         options |= {"config": {"configurable": {"thread_id": thread}}, "durability": "sync"}
         stopped = await graph.aget_state(options["config"])
-        if stopped.next and stopped.values.get("question") == question.strip():
+        if stopped.next and str(stopped.values.get("question")).split() == question.split():  # whatever lies between
             asked = None
             if show:
                 typer.echo(f"Going on with {', '.join(stopped.next)}.")

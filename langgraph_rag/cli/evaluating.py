@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,7 +27,7 @@ from langgraph_rag.evaluation.outcomes import OUTCOMES, Configuration, Outcome
 from langgraph_rag.evaluation.pictures import draw_comparison
 from langgraph_rag.evaluation.questions import Question, load_questions
 from langgraph_rag.evaluation.report import REPORTS, Summary, overview, summarise, write_report
-from langgraph_rag.evaluation.run_folder import OutcomesError
+from langgraph_rag.evaluation.run_folder import OutcomesError, alone
 from langgraph_rag.evaluation.runner import check_folder, evaluate
 from langgraph_rag.methods import create, named
 from langgraph_rag.models import load_model
@@ -72,19 +73,20 @@ def evaluate_methods(
             )
             for name in names
         }
-        for name, folder in folders.items():
-            check_folder(folder, asked, context, configurations[name])
-        warm_up(base, context)
-        for name, folder in folders.items():
-            graph = create(name, llm, base).compile()
-            outcomes = _evaluate(graph, asked, folder, context, configurations[name], concurrency)
-            failed += _none_answered(name, outcomes)
-            judgements = _judge(judging, str(judge_name), outcomes, folder, concurrency) if judging else []
-            rows[name] = summarise(outcomes, judgements)
-    write_report(rows, out)
-    typer.echo(overview(rows))
-    if len(names) > 1:
-        _draw(rows, out, questions.stem)
+        with alone(out) if len(names) > 1 else nullcontext():  # one method's folder is kept so while it is asked
+            for name, folder in folders.items():
+                check_folder(folder, asked, context, configurations[name])
+            warm_up(base, context)
+            for name, folder in folders.items():
+                graph = create(name, llm, base).compile()
+                outcomes = _evaluate(graph, asked, folder, context, configurations[name], concurrency)
+                failed += _none_answered(name, outcomes)
+                judgements = _judge(judging, str(judge_name), outcomes, folder, concurrency) if judging else []
+                rows[name] = summarise(outcomes, judgements)
+            write_report(rows, out)
+            typer.echo(overview(rows))
+            if len(names) > 1:
+                _draw(rows, out, questions.stem)
     typer.echo(f"All figures with their intervals are in {out / 'report.md'}, each outcome beside it.")
     if failed:
         raise RagError("; ".join(failed))

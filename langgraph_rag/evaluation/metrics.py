@@ -1,4 +1,7 @@
-"""Scores of one question: answers as the official SQuAD, HotpotQA and MuSiQue scripts count them, and retrieval."""
+"""Scores of one question: answers as the official SQuAD, HotpotQA and MuSiQue scripts count them, and retrieval.
+
+Where they differ it is HotpotQA's that is followed: yes, no and noanswer are right or wrong as a whole.
+"""
 
 import re
 import string

@@ -40,7 +40,8 @@ class RecordTrajectory:
         """
         plan, place, doubt = state["plan"], state["place"], state["doubt"]
         following = place if doubt else place + 1
-        query = doubt or (plan[following]["question"] if following < len(plan) else "")
+        looked_up = any(step["action"] != "answer" for step in plan[following:])
+        query = doubt or (plan[following]["question"] if looked_up else "")
         earlier, evidence = state["trajectories"], state["evidence"]
         settled = _settles(state)
         if settled:

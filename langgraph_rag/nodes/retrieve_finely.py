@@ -60,13 +60,13 @@ class RetrieveFinely:
     async def _told(self, query: str, ids: Sequence[str], step: int, enough: int) -> list[Evidence]:
         """Return the sentences of passages that state facts, those of facts most like the query first.
 
-        Among them is the sentence nearest to the query of each passage that states none, or of all where the facts are
-        not enough; it counts as much as its passage is like the query.
+        Among them is the sentence nearest to the query of each passage that states none of its own (a fact is shown
+        once), or of all where the facts are not enough; it counts as much as its passage is like the query.
         """
         records = {record["id"]: record for record in await self.kb.apassages(ids)}
         triples = await self.kb.atriples(ids)
         facts = [entry for triple in triples for entry in _stated(triple, records, step)]
-        stating = {source["passage_id"] for triple in triples for source in triple["sources"] if source["sentences"]}
+        stating = {triple["sources"][0]["passage_id"] for triple in triples if triple["sources"][0]["sentences"]}
         others = [id_ for id_ in records if id_ not in stating or len(set(map(place_of, facts))) < enough]
         nearest = [entry for id_ in others for entry in nearest_evidence(query, records[id_], step)]
         scores = await self.kb.atriple_cosines(query, [fact["triple"] for fact in facts]) if facts else []

@@ -120,13 +120,14 @@ def _passages(fields: Mapping[str, object], place: str) -> Iterable[Passage]:
     text = _without_heading(title, text)
     metadata = _metadata(fields, place)
     for part in [text] if id_ else whole_blocks(_splitter.split_text(text)):
+        part = _without_heading(title, part.strip())  # of each page, some texts
         if len(part) > _LONGEST:
             remedy = "leave out its id to have it split, or give it in parts" if id_ else "give it in parts"
             raise DocumentError(
                 f"{place} ({id_ or title or source or 'no id'}): expected passages of at most {_LONGEST:,} "
                 f"characters, got one of {len(part):,}: {remedy}"
             )
-        passage = Passage(id=id_ or content_hash(title, part), title=title, text=part.strip())
+        passage = Passage(id=id_ or content_hash(title, part), title=title, text=part)
         if source:
             passage["source"] = source
         if metadata:
@@ -147,9 +148,10 @@ def _metadata(fields: Mapping[str, object], place: str) -> dict[str, Any]:
 
 
 def _without_heading(title: str, text: str) -> str:
-    """Leave out a first line that only repeats the title: sentences are shown under their titles."""
+    """Leave out first lines that only repeat the title: sentences are shown under their titles."""
     first, _, rest = text.partition("\n")
-    return rest.strip() or text if first.strip("#*_ \r").casefold() == title.casefold() else text
+    repeats = first.strip("#*_ \r").casefold() == title.casefold()
+    return _without_heading(title, rest.strip()) if repeats and rest.strip() else text
 
 
 def _id(fields: Mapping[str, object], place: str) -> str:
