@@ -417,7 +417,10 @@ def test_a_last_step_that_only_answers_is_left_to_the_final_answer(kb: Knowledge
     steps = json.loads(planned(DIRECTOR))["steps"] + json.loads(planned(QUESTION, action="Answer"))["steps"]
     script = [json.dumps({"steps": steps}), said("Vint [1]"), PASS, say("Norland")]
 
-    assert visit(kb, ScriptedModel.of(script))[0] == [*FIRST, *STEP, *LAST]
+    nodes, result = visit(kb, ScriptedModel.of(script))
+
+    assert nodes == [*FIRST, *STEP, *LAST]
+    assert [step["next_question"] for step in result["trace"]] == [""]
 
 
 def test_a_step_in_between_that_only_answers_retrieves_nothing(kb: KnowledgeBase) -> None:
