@@ -481,7 +481,7 @@ def test_an_upload_is_told_of_whatever_its_name_and_whatever_goes_wrong(browser:
         tab.page.route("**/upload/*", lambda route: route.fulfill(status=413))
         file["name"] = "tern.txt"
         tab.page.set_input_files("input[type=file]", [file])
-        assert tab.alert() == "tern.txt: the upload failed; try again, or with fewer at once."
+        tab.page.get_by_text("tern.txt: the upload failed; try again, or with fewer at once.").wait_for()
         tab.page.unroute("**/upload/*")
         tab.page.set_input_files("input[type=file]", [file])
         tab.page.get_by_text("tern.txt: 1 passage added.").wait_for()
