@@ -55,6 +55,7 @@ def test_what_is_no_field_of_a_passage_is_its_metadata(document: AnyDocument, me
     "document",
     [
         {"title": "Kell", "text": "Kell\nKell\nA town."},
+        {"title": "Kell", "text": "Kell\n\n" * 5_000 + "A town."},
         {"title": "Annual Report", "text": "\n\n".join(f"Annual Report\n{'All went well. ' * 60}" for _ in range(4))},
     ],
 )

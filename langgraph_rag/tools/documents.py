@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import dropwhile
 from numbers import Number
 from typing import Any
 from uuid import UUID
@@ -149,9 +150,9 @@ def _metadata(fields: Mapping[str, object], place: str) -> dict[str, Any]:
 
 def _without_heading(title: str, text: str) -> str:
     """Leave out first lines that only repeat the title: sentences are shown under their titles."""
-    first, _, rest = text.partition("\n")
-    repeats = first.strip("#*_ \r").casefold() == title.casefold()
-    return _without_heading(title, rest.strip()) if repeats and rest.strip() else text
+    heading = title.casefold()
+    body = dropwhile(lambda line: line.strip("#*_ \r").casefold() == heading or not line.strip(), text.split("\n"))
+    return "\n".join(body).strip() or text
 
 
 def _id(fields: Mapping[str, object], place: str) -> str:
