@@ -26,6 +26,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 8.0  # seconds, as OpenAI's client waits
 _log = logging.getLogger(__name__)
 _clients: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()  # by the client that each stands in for
 _without_schema: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()  # models that were refused it
+_without_system: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()  # the same for system messages
 _begun: ContextVar[asyncio.Event | None] = ContextVar("langgraph_rag_begun", default=None)
 
 
@@ -95,10 +96,24 @@ def by_schema(llm: AnyModel, name: str, schema: dict[str, Any]) -> dict[str, Any
 def note_refused_schema(llm: AnyModel) -> None:
     """Note that a model, or its server, refuses requests for JSON by schema, and log it once."""
     if takes_schema(llm):
-        model = _one_model(llm)
-        _without_schema[id(model)] = model
-        whose = address(llm) or type(model).__name__
-        _log.warning("%s refuses response_format: its replies are no longer asked for by JSON schema", whose)
+        _note(_without_schema, llm, "%s refuses response_format: its replies are no longer asked for by JSON schema")
+
+
+def takes_system(llm: AnyModel) -> bool:
+    """Tell whether a model has not been refused a message of the role "system" so far."""
+    return id(_one_model(llm)) not in _without_system
+
+
+def note_refused_system(llm: AnyModel) -> None:
+    """Note that a model, or its server, refuses messages of the role "system", and log it once."""
+    if takes_system(llm):
+        _note(_without_system, llm, "%s refuses system messages: instructions now stand in the user's")
+
+
+def _note(refused: weakref.WeakValueDictionary[int, Any], llm: AnyModel, told: str) -> None:
+    model = _one_model(llm)
+    refused[id(model)] = model
+    _log.warning(told, address(llm) or type(model).__name__)
 
 
 def _one_model(llm: AnyModel) -> Any:

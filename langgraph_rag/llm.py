@@ -21,10 +21,12 @@ from langgraph_rag.connections import (
     by_schema,
     is_openai,
     note_refused_schema,
+    note_refused_system,
     noting_streams,
     on_any_loop,
     pauses,
     takes_schema,
+    takes_system,
 )
 from langgraph_rag.context import context
 from langgraph_rag.errors import BudgetReachedError, ModelOutputError, RagError, RequestRefusedError
@@ -33,7 +35,7 @@ from langgraph_rag.metering import CHARS_PER_TOKEN, current_meter, stop
 from langgraph_rag.naming import counted
 from langgraph_rag.prompts.answering import Answer
 from langgraph_rag.prompts.prompt import Prompt, Reply
-from langgraph_rag.provider_errors import described, is_too_long, kind_of, may_pass, refuses_schema
+from langgraph_rag.provider_errors import described, is_too_long, kind_of, may_pass, refuses_schema, refuses_system
 from langgraph_rag.reasoning import without_reasoning
 from langgraph_rag.response_cache import kept_if_usable
 from langgraph_rag.streaming import AnswerStream, kept_internal, listening
@@ -193,13 +195,33 @@ async def _by_schema(
     """Ask for JSON by schema, and without it where the server refuses that."""
     options = _schema_options(llm, prompt)
     try:
-        return await _persistently(llm, messages, options, shown)
+        return await _instructed(llm, messages, options, shown)
     except Exception as error:
         if not options or not refuses_schema(error):
             raise
-    message = await _persistently(llm, messages, {}, shown)
+    message = await _instructed(llm, messages, {}, shown)
     note_refused_schema(llm)
     return message
+
+
+async def _instructed(
+    llm: BaseChatModel, messages: list[BaseMessage], options: dict[str, Any], shown: AnswerStream | None
+) -> BaseMessage:
+    """Send the instructions as the system's message, or in the user's where the chat template knows no system."""
+    if takes_system(llm):
+        try:
+            return await _persistently(llm, messages, options, shown)
+        except Exception as error:
+            if not refuses_system(error):
+                raise
+    message = await _persistently(llm, _said_by_user(messages), options, shown)
+    note_refused_system(llm)
+    return message
+
+
+def _said_by_user(messages: list[BaseMessage]) -> list[BaseMessage]:
+    instructions, request, *rest = messages
+    return [request.model_copy(update={"content": f"{instructions.text}\n\n{request.text}"}), *rest]
 
 
 async def _persistently(

@@ -30,6 +30,11 @@ _OVERFLOW = re.compile(
 _SCHEMA = re.compile(
     r"response.?(format|schema)|json.?schema|output_(config|format)|guided|structured.outputs?", re.IGNORECASE
 )
+_SYSTEM = re.compile(  # of chat templates first, then of OpenAI and Google
+    r"system (role|message|prompt)s? (is |are )?not supported|roles must alternate|only user\W+(and )?assistant"
+    r"|not support\W+system|developer instruction is not enabled",
+    re.IGNORECASE,
+)
 _REFUSED = {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY}
 _NOT_SUPPORTED = {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.NOT_IMPLEMENTED}
 _BUSY = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS}
@@ -71,6 +76,11 @@ def kind_of(error: Exception) -> type[ModelCallError]:
 def refuses_schema(error: Exception) -> bool:
     """Tell whether a request seems to have been refused for its JSON schema."""
     return _status(error) in _NOT_SUPPORTED and not is_too_long(error) and _SCHEMA.search(_said(error)) is not None
+
+
+def refuses_system(error: Exception) -> bool:
+    """Tell whether a request was refused because the model takes no message of the role "system"."""
+    return _SYSTEM.search(_said(error)) is not None
 
 
 def may_pass(error: BaseException) -> bool:

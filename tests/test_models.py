@@ -195,6 +195,8 @@ class Handler(BaseHTTPRequestHandler):
         reply: Any = (self.server.status, {}, completion(self.server.reply))
         if self.server.refusal and "response_format" in self.server.sent[-1]:
             reply = (400, {}, {"error": {"message": self.server.refusal}})
+        elif self.server.roles_refused & {message["role"] for message in self.server.sent[-1]["messages"]}:
+            reply = (400, {}, {"error": {"message": "System role not supported"}})
         elif self.server.first:
             reply = self.server.first.pop(0)
         status, headers, body = reply
@@ -219,6 +221,7 @@ class Server(ThreadingHTTPServer):
         self.status, self.reply = 200, TARRANT.model_dump_json()
         self.first: list[tuple[int, dict[str, str], Any]] = []  # replies before that one
         self.refusal = ""  # of requests with a response_format
+        self.roles_refused: set[str] = set()
         self.waits_for = threading.Event()
         self.waits_for.set()
         self.keys: list[str] = []
@@ -499,6 +502,58 @@ async def test_what_is_refused_without_a_schema_too_was_not_refused_for_it(serve
         await who(model)
     assert await who(model) == TARRANT
     assert with_schema(server) == [True, False, True]
+
+
+# --- models that know no system ---------------------------------------------------------------------------------------
+def roles(server: Server) -> list[list[str]]:
+    return [[message["role"] for message in body["messages"]] for body in server.sent]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "System role not supported",
+        "Conversation roles must alternate user/assistant/user/assistant/...",
+        "Only user and assistant roles are supported!",
+        "Unsupported value: 'messages[0].role' does not support 'system' with this model.",
+        "Developer instruction is not enabled for models/gemma-3-27b-it",
+    ],
+)
+async def test_a_model_that_knows_no_system_finds_the_instructions_in_the_users_message(
+    server: Server, told: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.first = [(400, {}, {"error": {"message": told}})]
+    model = server.model()
+
+    assert [await who(model) for _ in range(2)] == [TARRANT] * 2
+
+    assert roles(server) == [["system", "user"], ["user"], ["user"]]
+    (instructions, request), (both,) = (body["messages"] for body in server.sent[:2])
+    assert both["content"] == f"{instructions['content']}\n\n{request['content']}"
+    assert with_schema(server) == [True, True, True]
+    assert [record.message for record in caplog.records if "system" in record.message] == [
+        f"http://127.0.0.1:{server.server_port}/v1 refuses system messages: instructions now stand in the user's"
+    ]
+
+
+async def test_a_reply_of_a_model_that_knows_no_system_is_repaired(server: Server) -> None:
+    server.first = [
+        (400, {}, {"error": {"message": "System role not supported"}}),
+        (200, {}, completion("Ilse Tarrant, I think")),
+    ]
+
+    assert await who(server.model()) == TARRANT
+    assert roles(server) == [["system", "user"], ["user"], ["user", "assistant", "user"]]
+
+
+async def test_neither_a_system_nor_a_schema_may_be_known(server: Server) -> None:
+    server.refusal = REFUSAL
+    server.roles_refused = {"system"}
+    model = server.model()
+
+    assert [await who(model) for _ in range(2)] == [TARRANT] * 2
+    assert not with_schema(server)[-1]
+    assert roles(server)[-1] == ["user"]
 
 
 async def test_a_model_that_names_another_form_is_not_asked_by_schema(server: Server) -> None:

@@ -81,6 +81,21 @@ async def test_it_answers_through_ask_and_counts_tokens(model: Any) -> None:
     assert 0 < usage["output_tokens"] < 400
 
 
+async def test_a_chat_template_that_knows_no_system_finds_the_instructions_in_the_users_message(
+    folder: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(folder, tmp_path / "model")
+    template = tmp_path / "model" / "chat_template.jinja"
+    refusal = "{% if messages[0].role == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}"
+    template.write_text(refusal + template.read_text())
+    model = load_model(f"transformers:{tmp_path / 'model'}", max_new_tokens=400)
+
+    with metered() as usage:
+        await ask(model, answering.ANSWER_FROM_TRIPLES, question="Who?", triples=TRIPLES)
+
+    assert usage["input_tokens"] > 500
+
+
 async def test_a_whole_graph_runs_on_it(model: Any, sample_kb: KnowledgeBase) -> None:
     found = await create_cirag(model, sample_kb).compile().ainvoke({"question": "Who died later?"})
 
