@@ -6,7 +6,6 @@ that opened it, and LangChain shares one pool of connections between all models 
 
 import asyncio
 import json
-import logging
 import random
 import sys
 import weakref
@@ -18,15 +17,12 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
-from langgraph_rag.bindings import AnyModel, bound_options, models_in, unbound, with_models
+from langgraph_rag.bindings import AnyModel, models_in, unbound, with_models
 
 _SHOWN = 200  # characters of what is no completion
 _RETRIES = 2  # as many as OpenAI's client makes
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 8.0  # seconds, as OpenAI's client waits
-_log = logging.getLogger(__name__)
 _clients: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()  # by the client that each stands in for
-_without_schema: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()  # models that were refused it
-_without_system: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()  # the same for system messages
 _begun: ContextVar[asyncio.Event | None] = ContextVar("langgraph_rag_begun", default=None)
 
 
@@ -64,62 +60,6 @@ def _connected_per_loop(model: Any) -> Any:
         _clients[own] = own.with_options(http_client=_client_per_loop())
     client = _clients[own]
     return model.model_copy(update={"root_async_client": client, "async_client": client.chat.completions})
-
-
-def takes_schema(llm: AnyModel) -> bool:
-    """Tell whether a model can be asked for JSON by schema, and has not been refused that so far.
-
-    Those on OpenAI's client are taken to be, others where LangChain's profile of them says so. Several that stand in
-    for each other are not, because each may take it, or refuse it, in its own way.
-    """
-    model = _one_model(llm)
-    able = is_openai(model) or isinstance(model, BaseChatModel) and (model.profile or {}).get("structured_output")
-    return bool(able) and id(model) not in _without_schema
-
-
-def by_schema(llm: AnyModel, name: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the options that ask a model for JSON by schema, in the form that LangChain has for all providers.
-
-    Given a `response_format` by its name, OpenAI's client walks through the whole schema at each call, which takes a
-    seventh of the call's processor time, and withholds replies that were cut off: there it goes into the request as it
-    is. What the model has, or is bound to it, stands.
-    """
-    model, bound = _one_model(llm), bound_options(llm)
-    form = {"response_format": {"type": "json_schema", "json_schema": {"name": name, "schema": schema}}}
-    if "response_format" in bound:
-        return {}
-    if not is_openai(model) or model.use_responses_api:  # which has another place for it
-        return form
-    return {"extra_body": {**form, **(bound.get("extra_body", model.extra_body) or {})}}
-
-
-def note_refused_schema(llm: AnyModel) -> None:
-    """Note that a model, or its server, refuses requests for JSON by schema, and log it once."""
-    if takes_schema(llm):
-        _note(_without_schema, llm, "%s refuses response_format: its replies are no longer asked for by JSON schema")
-
-
-def takes_system(llm: AnyModel) -> bool:
-    """Tell whether a model has not been refused a message of the role "system" so far."""
-    return id(_one_model(llm)) not in _without_system
-
-
-def note_refused_system(llm: AnyModel) -> None:
-    """Note that a model, or its server, refuses messages of the role "system", and log it once."""
-    if takes_system(llm):
-        _note(_without_system, llm, "%s refuses system messages: instructions now stand in the user's")
-
-
-def _note(refused: weakref.WeakValueDictionary[int, Any], llm: AnyModel, told: str) -> None:
-    model = _one_model(llm)
-    refused[id(model)] = model
-    _log.warning(told, address(llm) or type(model).__name__)
-
-
-def _one_model(llm: AnyModel) -> Any:
-    """Return the model that is asked, or the whole where there are several."""
-    first, *others = models_in(llm)
-    return llm if others else first
 
 
 @contextmanager

@@ -1,33 +1,19 @@
 """`ask`: the only place that calls a model."""
 
-import ast
 import asyncio
-import json
 import logging
 import os
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from pydantic import ValidationError
 
 from langgraph_rag.background import in_own_thread, made_once
 from langgraph_rag.bindings import models_in, unbound
-from langgraph_rag.connections import (
-    address,
-    by_schema,
-    is_openai,
-    note_refused_schema,
-    note_refused_system,
-    noting_streams,
-    on_any_loop,
-    pauses,
-    takes_schema,
-    takes_system,
-)
+from langgraph_rag.capabilities import schema_options, schema_refusals, system_refusals
+from langgraph_rag.connections import address, is_openai, noting_streams, on_any_loop, pauses
 from langgraph_rag.context import context
 from langgraph_rag.errors import BudgetReachedError, ModelOutputError, RagError, RequestRefusedError
 from langgraph_rag.gate import Gate
@@ -36,17 +22,13 @@ from langgraph_rag.naming import counted
 from langgraph_rag.prompts.answering import Answer
 from langgraph_rag.prompts.prompt import Prompt, Reply
 from langgraph_rag.provider_errors import described, is_too_long, kind_of, may_pass, refuses_schema, refuses_system
-from langgraph_rag.reasoning import without_reasoning
+from langgraph_rag.replies import MAX_REPLY_CHARS, read_reply, repair_request, was_cut_off
 from langgraph_rag.response_cache import kept_if_usable
 from langgraph_rag.streaming import AnswerStream, kept_internal, listening
 
 MAX_REPAIRS = 2
 MAX_SHORTENED = 3
-MAX_REPLY_CHARS = 200_000  # far more than any prompt asks for, and less than spaCy takes at once
 _log = logging.getLogger(__name__)
-
-# how providers say that a reply was not finished, some in each piece of a stream
-_CUT_OFF = re.compile(r"(length)+|model_length|max_(output_)?tokens|model_context_window_exceeded", re.IGNORECASE)
 
 
 class _TooLongError(Exception):
@@ -110,18 +92,11 @@ async def _converse(llm: BaseChatModel, prompt: Prompt[Reply], values: Mapping[s
             return reply
         if shown:
             shown.begin_anew()
-        if _was_cut_off(message):
+        if was_cut_off(message):
             problem = f"it was cut off for its length and {problem}"
             raise _TooLongError(_output_error(llm, prompt, attempt, problem, text))
-        messages = [*messages, AIMessage(text[:MAX_REPLY_CHARS] or "(empty)"), HumanMessage(_repair_request(problem))]
+        messages = [*messages, AIMessage(text[:MAX_REPLY_CHARS] or "(empty)"), HumanMessage(repair_request(problem))]
     raise _output_error(llm, prompt, attempt, problem, text)
-
-
-def _was_cut_off(message: BaseMessage) -> bool:
-    told = message.response_metadata
-    details = told.get("incomplete_details")  # of OpenAI's Responses API
-    reasons = [*told.values(), *(details.values() if isinstance(details, dict) else ())]
-    return any(_CUT_OFF.fullmatch(str(reason)) for reason in reasons)
 
 
 def _output_error(llm: BaseChatModel, prompt: Prompt[Reply], attempt: int, problem: str, text: str) -> ModelOutputError:
@@ -193,14 +168,14 @@ async def _by_schema(
     llm: BaseChatModel, prompt: Prompt[Reply], messages: list[BaseMessage], shown: AnswerStream | None
 ) -> BaseMessage:
     """Ask for JSON by schema, and without it where the server refuses that."""
-    options = _schema_options(llm, prompt)
+    options = schema_options(llm, prompt.name, _schema(prompt.reply))
     try:
         return await _instructed(llm, messages, options, shown)
     except Exception as error:
         if not options or not refuses_schema(error):
             raise
     message = await _instructed(llm, messages, {}, shown)
-    note_refused_schema(llm)
+    schema_refusals.add(llm)
     return message
 
 
@@ -208,14 +183,14 @@ async def _instructed(
     llm: BaseChatModel, messages: list[BaseMessage], options: dict[str, Any], shown: AnswerStream | None
 ) -> BaseMessage:
     """Send the instructions as the system's message, or in the user's where the chat template knows no system."""
-    if takes_system(llm):
+    if llm not in system_refusals:
         try:
             return await _persistently(llm, messages, options, shown)
         except Exception as error:
             if not refuses_system(error):
                 raise
     message = await _persistently(llm, _said_by_user(messages), options, shown)
-    note_refused_system(llm)
+    system_refusals.add(llm)
     return message
 
 
@@ -267,50 +242,6 @@ def _whose(llm: BaseChatModel) -> str:
     """Name the server of a served model, so that a wrong address shows."""
     server = address(llm)
     return f" (server: {server})" if server else ""
-
-
-def read_reply(text: str, reply: type[Reply]) -> Reply:
-    """Find the reply's object in a model's text: reasoning tags, fences and surrounding prose are skipped.
-
-    Raises:
-        ValueError: saying what is wrong with the text, in words a model can act on.
-    """
-    problem, text = "it contains no JSON object", without_reasoning(text)
-    if len(text) > MAX_REPLY_CHARS:
-        raise ValueError(f"it has {len(text)} characters, of at most {MAX_REPLY_CHARS}")
-    for found in _objects(text):
-        try:
-            return reply.model_validate(found)
-        except ValidationError as error:
-            wrong = error.errors()[0]
-            problem = f"field {'.'.join(map(str, wrong['loc']))!r}: {wrong['msg']}"
-    raise ValueError(problem)
-
-
-def _objects(text: str) -> Iterator[object]:
-    """Yield the objects in a text: JSON wherever one starts, then the whole text as a Python literal."""
-    decoder, position = json.JSONDecoder(strict=False), 0
-    while (position := text.find("{", position)) >= 0:
-        try:
-            found, position = decoder.raw_decode(text, position)
-            yield found
-        except (json.JSONDecodeError, RecursionError):
-            position += 1
-    start, end = text.find("{"), text.rfind("}")
-    if 0 <= start < end:
-        try:
-            yield ast.literal_eval(text[start : end + 1])
-        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-            return
-
-
-def _repair_request(problem: str) -> str:
-    return f"That reply cannot be used: {problem}. Reply again with the one JSON object asked for and nothing else."
-
-
-def _schema_options(llm: BaseChatModel, prompt: Prompt[Reply]) -> dict[str, Any]:
-    """Ask models that can do so for JSON by schema; all others get the form from the prompt alone."""
-    return by_schema(llm, prompt.name, _schema(prompt.reply)) if takes_schema(llm) else {}
 
 
 @cache

@@ -40,9 +40,10 @@ from langgraph_rag.errors import (
 )
 from langgraph_rag.gate import Gate
 from langgraph_rag.graphs.native_rag import create_native_rag
-from langgraph_rag.llm import MAX_REPLY_CHARS, ask, model_name, read_reply
+from langgraph_rag.llm import ask, model_name
 from langgraph_rag.metering import count_dropped, metered
 from langgraph_rag.prompts.prompt import METADATA_KEY, Prompt, PromptReply
+from langgraph_rag.replies import MAX_REPLY_CHARS, read_reply
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 

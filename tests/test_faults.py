@@ -5,8 +5,8 @@ from faults import METHODS, ask_all, faulty, faulty_server, level
 from faulty_server import FAULTS, MARK, TEXTS
 from record import sample_questions
 
-from langgraph_rag.llm import read_reply
 from langgraph_rag.prompts.answering import Answer
+from langgraph_rag.replies import read_reply
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 GOOD = Answer(thought="The fact says so.", answer="Ilse Tarrant")

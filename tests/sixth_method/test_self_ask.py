@@ -12,8 +12,8 @@ from self_ask_prompts import FOLLOW_UP
 
 from langgraph_rag.context import Context
 from langgraph_rag.evaluation import Question, evaluate, summarise
-from langgraph_rag.llm import read_reply
 from langgraph_rag.methods import METHODS, Method, create, named, register
+from langgraph_rag.replies import read_reply
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 QUESTION = "Where was the director of The Salt Road born?"

@@ -1,0 +1,60 @@
+"""What a model can be asked for: JSON by a schema, instructions of the role "system"."""
+
+import logging
+from typing import Any
+from weakref import WeakValueDictionary
+
+from langchain_core.language_models import BaseChatModel
+
+from langgraph_rag.bindings import AnyModel, bound_options, models_in
+from langgraph_rag.connections import address, is_openai
+
+_log = logging.getLogger(__name__)
+
+
+class Refusals:
+    """The models that refused something, in this process; of each it is told once, in the words given."""
+
+    def __init__(self, told: str) -> None:
+        self._told = told
+        self._models: WeakValueDictionary[int, Any] = WeakValueDictionary()
+
+    def __contains__(self, llm: AnyModel) -> bool:
+        return id(_one_model(llm)) in self._models
+
+    def add(self, llm: AnyModel) -> None:
+        """Note that a model, or its server, refuses it, and log that once."""
+        if llm not in self:
+            model = _one_model(llm)
+            self._models[id(model)] = model
+            _log.warning(self._told, address(llm) or type(model).__name__)
+
+
+schema_refusals = Refusals("%s refuses response_format: its replies are no longer asked for by JSON schema")
+system_refusals = Refusals("%s refuses system messages: instructions now stand in the user's")
+
+
+def schema_options(llm: AnyModel, name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that ask a model for JSON by schema; none for one that cannot, or has refused it.
+
+    Those on OpenAI's client are taken to be able to, others where LangChain's profile of them says so. Several that
+    stand in for each other are not, because each may take it, or refuse it, in its own way.
+
+    Given a `response_format` by its name, OpenAI's client walks through the whole schema at each call, which takes a
+    seventh of the call's processor time, and withholds replies that were cut off: there it goes into the request as it
+    is. What the model has, or is bound to it, stands.
+    """
+    model, bound = _one_model(llm), bound_options(llm)
+    able = is_openai(model) or isinstance(model, BaseChatModel) and (model.profile or {}).get("structured_output")
+    if not able or llm in schema_refusals or "response_format" in bound:
+        return {}
+    form = {"response_format": {"type": "json_schema", "json_schema": {"name": name, "schema": schema}}}
+    if not is_openai(model) or model.use_responses_api:  # which has another place for it
+        return form
+    return {"extra_body": {**form, **(bound.get("extra_body", model.extra_body) or {})}}
+
+
+def _one_model(llm: AnyModel) -> Any:
+    """Return the model that is asked, or the whole where there are several."""
+    first, *others = models_in(llm)
+    return llm if others else first
