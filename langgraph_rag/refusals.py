@@ -27,11 +27,14 @@ _BEGINNINGS = [
     [[word.replace("_", " ") for word in place.split("|")] for place in beginning.split(" ")]
     for beginning in (
         ".",
-        "none|n_a|unknown|unclear|uncertain|undetermined .",
+        "none|n_a|not_applicable|unknown|unclear|uncertain|undetermined .",
+        "unknown based on",
+        f"none |is|are {_TOLD} .|in|by|anywhere",
         "unanswerable|not_answerable|not_determinable",
         f"it|this|the_answer|the_question|this_question is|s {_OPEN}",
         f"it|the_answer is|s|isn not|t {_TOLD}",
-        f"not {_TOLD} .|in|by|anywhere",
+        f"not |explicitly|directly|clearly {_TOLD} .|in|by|anywhere|explicitly|directly|clearly",
+        f"|the information|data|answer |is not {_TOLD} .|in|by|anywhere",
         f"not in {_THE_TEXTS}",
         f"|it|this|the_answer|an_answer|the_question|this_question {_CANNOT} be {_FOUND_OUT}",
         f"|i|we {_CANNOT} {_FIND_OUT}",
@@ -46,8 +49,8 @@ _BEGINNINGS = [
 ]
 _BUT = re.compile(r"\s*unknown\s*[;:,.(\u2013\u2014-]", re.IGNORECASE)  # and then what comes closest
 _ONE_CLAUSE = r"(?:(?![,;:]|\b(?:whose|but|and (?:its|his|her|their|it|he|she|they))\b).)+"  # no "Ada, whose age"
-_NOT_TOLD = r"(?:unknown|not (?:known|given|stated|specified|mentioned|provided))"
-_IN_THE_TEXTS = rf"(?: in the (?:{_TEXTS}))?"
+_NOT_TOLD = r"(?:unknown|not (?:(?:explicitly|directly|clearly) )?(?:known|given|stated|specified|mentioned|provided))"
+_IN_THE_TEXTS = rf"(?: in (?:any of )?(?:the|these|those) (?:(?:given|provided|available|numbered) )?(?:{_TEXTS}))?"
 _SENTENCE = re.compile(
     rf"{_ONE_CLAUSE}\b(?:is|are|was|were) {_NOT_TOLD}{_IN_THE_TEXTS}(?:\.?\s*|;.*)|[Tt]he answer is not {_ONE_CLAUSE}",
     re.DOTALL,

@@ -10,15 +10,20 @@ from pydantic import BaseModel, ConfigDict, WithJsonSchema, model_validator
 
 METADATA_KEY = "langgraph_rag"
 _JSON = json.JSONEncoder(ensure_ascii=False)
+_MOST_ITEMS = 50  # far more than any prompt asks for
 
 
 def _plain(schema: dict[str, Any]) -> None:
     """Close a schema, and ask for every field but those that may be null: small models write no more than they must.
 
-    The docstring is left out: it speaks to readers of the code.
+    They may also repeat an item without end where a list has none. The docstring is left out: it speaks to readers of
+    the code.
     """
     schema.pop("description", None)
     schema["additionalProperties"] = False
+    for of in schema["properties"].values():
+        if of.get("type") == "array":
+            of.setdefault("maxItems", _MOST_ITEMS)
     schema["required"] = [name for name, of in schema["properties"].items() if of.get("default", "") is not None]
 
 
