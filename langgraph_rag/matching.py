@@ -22,6 +22,7 @@ _DIGITS = re.compile(r"\d+")
 _RANGE = re.compile(r"(\d+)(?:\s*[\u2013-]\s*(\d+))?")
 _SIMILAR = 0.85  # difflib ratio of two items
 _SIMILAR_PART = 0.8  # likewise, of two heads, relations or tails; names are short
+_DENIALS = frozenset({"no", "not", "never"})
 _LEADING = re.compile(r"^(?:(?:a|an|the|is|are|was|were|be|been|has|have|had)\s)+")  # articles and auxiliaries
 
 
@@ -72,13 +73,25 @@ def resolve_triples(returned: Sequence[Sequence[str]], given: Sequence[Sequence[
     """Find which given triples a model meant, as `resolve` does; of a similar one each part must be similar, too.
 
     Otherwise "father" could become "mother" and "born in" another town, because the rest of the triple is the same.
-    Articles and auxiliaries before a part do not make it another one: "was born in" is "born in".
+    Articles and auxiliaries before a part do not make it another one: "was born in" is "born in". Between the same head
+    and tail a relation may be told in fewer words, "directed by" for "drama film directed by". What denies something is
+    never meant by what does not.
     """
     forms = [normalise(triple_text(triple)) for triple in given]
-    return _found(
-        _meant(normalise(triple_text(triple)), forms, (n for n, other in enumerate(given) if _alike(triple, other)))
-        for triple in returned
-    )
+    return _found(_triple_meant(triple, forms, given) for triple in returned)
+
+
+def _triple_meant(triple: Sequence[str], forms: list[str], given: Sequence[Sequence[str]]) -> int | None:
+    likely = [position for position, other in enumerate(given) if _denials(other) == _denials(triple)]
+    alike = (position for position in likely if _alike(triple, given[position]))
+    meant = _meant(normalise(triple_text(triple)), forms, alike)
+    if meant is not None:
+        return meant
+    return next((position for position in likely if _told_shorter(triple, given[position])), None)
+
+
+def _denials(triple: Sequence[str]) -> frozenset[str]:
+    return _DENIALS.intersection(normalise(triple_text(triple)).split())
 
 
 def _found(meant: Iterable[int | None]) -> tuple[list[int], int]:
@@ -104,6 +117,14 @@ def _alike(one: Sequence[str], other: Sequence[str]) -> bool:
     return len(one) == len(other) and all(
         difflib.SequenceMatcher(None, part, like).ratio() >= _SIMILAR_PART for part, like in parts
     )
+
+
+def _told_shorter(one: Sequence[str], other: Sequence[str]) -> bool:
+    if not len(one) == len(other) == 3:
+        return False
+    (head, relation, tail), (same_head, longer, same_tail) = map(_core, one), map(_core, other)
+    words = set(relation.split())
+    return (head, tail) == (same_head, same_tail) and bool(words) and words <= set(longer.split())
 
 
 def _core(part: str) -> str:

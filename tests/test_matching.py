@@ -84,7 +84,13 @@ def test_an_item_returned_twice_is_meant_once_and_not_dropped() -> None:
     assert resolve([GIVEN[1], GIVEN[0], GIVEN[1].upper()], GIVEN) == ([1, 0], 0)
 
 
-FACTS = [["Ada Renk", "was born in", "Bergen"], ["Ada Renk", "mother", "Ines Barrow"], ["Philip", "is", "king"]]
+FACTS = [
+    ["Ada Renk", "was born in", "Bergen"],
+    ["Ada Renk", "mother", "Ines Barrow"],
+    ["Philip", "is", "king"],
+    ["Kell", "drama film directed by", "Ada Renk"],
+    ["Kell", "not written by", "Ines Barrow"],
+]
 
 
 @pytest.mark.parametrize(
@@ -101,6 +107,11 @@ FACTS = [["Ada Renk", "was born in", "Bergen"], ["Ada Renk", "mother", "Ines Bar
         (["Philip", "is", "the king"], [2]),
         (["Philip", "was", "king"], []),
         (["Ada Renk", "was born in Bergen"], [0]),
+        (["Kell", "was directed by", "Ada Renk"], [3]),
+        (["Kell", "directed by", "Ada"], []),
+        (["Kell", "owned by", "Ada Renk"], []),
+        (["Kell", "is", "Ada Renk"], []),
+        (["Kell", "written by", "Ines Barrow"], []),
         (["Ada Renk"], []),
         ([], []),
     ],
