@@ -159,8 +159,16 @@ def _labels(entry: EvidenceReply, questions: int) -> tuple[list[int], list[int]]
 
 
 def _phrases(given: Sequence[str], shown: str) -> list[str]:
-    """Keep the phrases that stand somewhere in what was shown, each once, and count the others."""
-    distinct = first_of_each(filter(normalise, map(str.strip, given)), normalise)
-    kept = [phrase for form, phrase in distinct.items() if f" {form} " in shown]
+    """Keep the phrases that stand somewhere in what was shown, each once, and count the others.
+
+    One that does not may be several, as some models part them by commas.
+    """
+    parts = [part for phrase in given for part in ([phrase] if _stands(phrase, shown) else phrase.split(","))]
+    distinct = first_of_each(filter(normalise, map(str.strip, parts)), normalise)
+    kept = [phrase for phrase in distinct.values() if _stands(phrase, shown)]
     count_dropped(len(distinct) - len(kept))
     return kept
+
+
+def _stands(phrase: str, shown: str) -> bool:
+    return f" {normalise(phrase)} " in shown

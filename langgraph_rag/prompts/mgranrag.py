@@ -9,6 +9,8 @@ from typing_extensions import TypedDict
 from langgraph_rag.prompts.answering import JSON_ONLY, TitledText
 from langgraph_rag.prompts.prompt import Prompt, PromptReply
 
+_LABELS = re.compile(r"(?:\W|\d|q|and|none|n/?a)*", re.IGNORECASE)
+
 
 class NumberedText(TypedDict):
     """The sentences of a passage, numbered from `first` on, under its title."""
@@ -39,7 +41,10 @@ def _read_row(row: object) -> object:
     """Read the row of a table, "sentence | full | partial | phrases", which costs half the tokens of an object."""
     if not isinstance(row, str):
         return row
-    sentence, full, partial, phrases = (*row.strip(" |").split("|", 3), "", "", "")[:4]
+    cells = row.strip(" |").split("|", 3)
+    if len(cells) == 3 and not _LABELS.fullmatch(cells[2]):
+        cells.insert(2, "")  # some leave an empty cell out
+    sentence, full, partial, phrases = (*cells, "", "", "")[:4]
     numbers = [re.findall(r"\d+", cell) for cell in (full, partial)]
     return {"sentence": sentence, "full": numbers[0], "partial": numbers[1], "phrases": phrases.split(";")}
 
@@ -95,7 +100,8 @@ EXTRACT_EVIDENCE = Prompt(
 Find the numbered sentences that help to answer Q0 or the questions on the way to it. {JSON_ONLY}
 - thought: briefly, what helps with which question, and what is open
 - evidence: a row for each sentence that really helps, at most 12, best first, or none: its number | questions whose \
-answer it states | other questions it is a step towards | its key names and dates, copied, and names meant by pronouns
+answer it states | other questions it is a step towards | its key names and dates, copied, and names meant by \
+pronouns, parted by semicolons
 
 Example
 # Mill Bridge

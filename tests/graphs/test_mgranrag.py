@@ -313,6 +313,32 @@ def test_rows_are_read_as_small_models_write_them(kb: KnowledgeBase, row: str, m
 
 
 @pytest.mark.parametrize(
+    ("row", "partial", "phrases"),
+    [
+        ("2 | 1 | 0 | Orla Vint, Norland", [0], ["Orla Vint", "Norland"]),
+        ("2 | 1 | Orla Vint; Norland", [], ["Orla Vint", "Norland"]),
+        ("2 | 1 | 2 May 1911", [], []),
+        ("2 | 1 | none | Norland", [], ["Norland"]),
+        ("2 | Q1 | Q0, Q2", [0, 2], []),
+        ("2 | 1 | 0 and 2", [0, 2], []),
+    ],
+)
+def test_cells_are_told_apart_where_small_models_leave_one_out(
+    kb: KnowledgeBase, row: str, partial: list[int], phrases: list[str]
+) -> None:
+    reader = Reader()
+
+    def script(prompt: str, values: Mapping[str, Any]) -> str:
+        if prompt != "extract_evidence":
+            return reader(prompt, values)
+        return json.dumps({"thought": "", "evidence": [row]})
+
+    (found,) = states(kb, script)["memory"]
+
+    assert (found["full"], found["partial"], found["phrases"]) == ([1], partial, phrases)
+
+
+@pytest.mark.parametrize(
     ("reply", "dropped"),
     [
         ({"sentence": 999, "full": [0]}, 1),
