@@ -15,10 +15,12 @@ from langgraph_rag.prompts.answering import whole
 from langgraph_rag.prompts.dualrag import Summary
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Evidence
+from langgraph_rag.refusals import states_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.support import supporting_evidence
+from langgraph_rag.tools.text import RULES, text_pipeline
 
-_NOTHING = {"", "none", "null", "n a", "nothing"}
+_NOTHING = {"none", "null", "nothing"}
 
 
 class Fragment(TypedDict):
@@ -59,8 +61,14 @@ class Summarize:
             queries=reading["queries"],
             documents=whole(records),
         )
-        text = "" if normalise(reply.summary or "") in _NOTHING else str(reply.summary)
+        text = await asyncio.to_thread(_told, reply.summary or "")
         evidence = await asyncio.to_thread(supporting_evidence, text, records, reading["step"])
         emit("summarize", step=reading["step"], entity=reading["entity"], summary=text)
         fragment = Fragment(entity=reading["entity"], text=text, read=reading["passages"], evidence=evidence)
         return {"fragments": [fragment]} if text else {}
+
+
+def _told(summary: str) -> str:
+    """Return a summary, or nothing where all it says is that the documents do not tell."""
+    sentences = text_pipeline(RULES).sentences(summary)
+    return "" if normalise(summary) in _NOTHING or all(map(states_refusal, sentences)) else summary

@@ -94,8 +94,8 @@ what was found so far, under the names it is about, and your reasoning so far. W
 found alone, not from memory. Reply with JSON only, as in the examples.
 - thought: either the steps to the answer and the answer itself, or what is known and exactly what has to be looked up \
 next, with the names found in place of descriptions. Repeat no step; compare dates and numbers spelled out.
-- needs_retrieval: true if something has to be looked up, false if the answer is known. What was looked up and not \
-found is asked for in another way, or something else that leads there; if no way is left: false.
+- needs_retrieval: true if something has to be looked up, false if what was found gives the answer. What was looked up \
+and not found is asked for in another way, or something else that leads there; if no way is left: false.
 
 Example
 Question: Who is older, the architect of Mill Bridge or Jon Hale?
@@ -155,9 +155,9 @@ Somebody reasons towards the answer to a question. Decide what to search for nex
 the last step of the reasoning asks for, not what was found already, and in other words what was searched for in vain. \
 {JSON_ONLY}
 - entities: the people, places, organisations, works or events about which something is missing, best first; empty if \
-nothing is missing. Each by its name, written as in "Names so far" if it stands there, in whatever spelling; what is \
-only described there gets its name now. Where a name is not known yet, take the named thing that leads to it; only \
-where there is none, a description.
+nothing is missing. Each by its name; one that stands in "Names so far", even spelled otherwise, is written as it is \
+there; what is only described there gets its name now. Where a name is not known yet, take the named thing that leads \
+to it; only where there is none, a description.
 - queries: for each entity, one text to search with for each thing to be found out, naming both; a second wording at \
 most
 
@@ -217,7 +217,10 @@ It is 210 metres long and was designed by Ada Moss.
 
 Title: Mill
 Mill is a town in Norway.
-Reply: {{"summary": "Mill Bridge was designed by Ada Moss."}}""",
+Reply: {{"summary": "Mill Bridge was designed by Ada Moss."}}
+
+With "Mill is a town in Norway." alone:
+Reply: {{"summary": null}}""",
     request="""\
 Question: {question}
 

@@ -392,6 +392,9 @@ def test_what_a_thought_finds_that_names_no_entity_is_read_whole_each_time(
     [
         *((nothing, []) for nothing in (None, "", "  ", "None", "none.", "NULL", "N/A", "Nothing.")),
         ("None of them is a film.", ["None of them is a film."]),
+        ("The documents do not mention who directed it.", []),
+        ("No relevant information was found. Its director is not stated.", []),
+        ("Its director is not stated. Ada Moss wrote it.", ["Its director is not stated. Ada Moss wrote it."]),
     ],
 )
 def test_a_summary_that_says_nothing_adds_nothing(films: KnowledgeBase, summary: str | None, kept: list[str]) -> None:
