@@ -5,11 +5,13 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
+from langgraph_rag.matching import normalise
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.answering import stated
 from langgraph_rag.prompts.par_rag import PlanStep, Standing, Trajectory
 from langgraph_rag.records import Evidence, TraceStep, trace_step
 from langgraph_rag.refusals import states_refusal
+from langgraph_rag.tools.spans import spot
 
 
 class RecordInput(TypedDict):
@@ -76,9 +78,16 @@ class RecordTrajectory:
 
 
 def _settles(state: RecordInput) -> bool:
-    """Tell whether this step answers what was asked because of doubt about the answer before."""
-    confirmed = state["status"] in ("PASS", "REVISED") and not states_refusal(state["interim"])
-    return state["doubting"] and confirmed and not states_refusal(state["trajectories"][-1]["answer"])
+    """Tell whether this step answers what was asked because of doubt about the answer before.
+
+    A question that leaves out a name of the doubted one asks about something else, on which that answer may rest.
+    """
+    if not state["doubting"] or state["status"] not in ("PASS", "REVISED") or states_refusal(state["interim"]):
+        return False
+    doubted = state["trajectories"][-1]
+    asked = normalise(state["query"])
+    about = (normalise(span.text) for span in spot(doubted["question"]) if span.kind == "name")
+    return not states_refusal(doubted["answer"]) and all(name in asked for name in about)
 
 
 def found_last(trajectories: list[Trajectory], place: int) -> list[Trajectory]:
@@ -87,5 +96,6 @@ def found_last(trajectories: list[Trajectory], place: int) -> list[Trajectory]:
 
 
 def found_so_far(trajectories: list[Trajectory], place: int) -> list[Trajectory]:
-    """Return everything found, as in the authors' later code."""
-    return [trajectory for trajectory in trajectories if not states_refusal(trajectory["answer"])]
+    """Return everything found, as in the authors' later code, each with what led to it within its step."""
+    found = {trajectory["place"] for trajectory in trajectories if not states_refusal(trajectory["answer"])}
+    return [trajectory for trajectory in trajectories if trajectory["place"] in found]

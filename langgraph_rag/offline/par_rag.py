@@ -56,7 +56,7 @@ def refine(values: Values) -> dict[str, Any]:
     following = values["following"]
     for found in values["found"]:
         name, phrase = _short(found["question"], found["answer"]), described(found["question"])
-        if name and phrase:
+        if name and phrase and not found["answer"].startswith(_UNKNOWN):
             following = put_for(phrase, name, following)
     return {"question": following}
 

@@ -176,17 +176,23 @@ Reply: {"status": "UNCONFIDENT", "question": "In which country is Bergen?"}""",
 
 REFINE = Prompt(
     name="refine",
-    instructions=f"""\
+    instructions="""\
 Make the next question of a plan more precise with what the plan's steps before it found (Q, A). Where an answer tells \
 what a description in the next question stands for, put the name, date or number found in place of the whole \
 description, and change nothing else. Where the next question is about something else, repeat it. Do not answer it. \
-{JSON_ONLY}
+Reply with JSON only, as in the examples.
 
 Original question: Which river runs through the birthplace of the architect of Mill Bridge?
 Q: In which town was Ada Moss born?
 A: Ada Moss was born in Bergen.
 Next question: Which river runs through the birthplace of the architect of Mill Bridge?
-Reply: {{"question": "Which river runs through Bergen?"}}""",
+Reply: {"question": "Which river runs through Bergen?"}
+
+Original question: Who is older, the architect of Mill Bridge or the owner of Rose Tower?
+Q: Who is the owner of Rose Tower?
+A: Jon Hale is the owner of Rose Tower.
+Next question: When was the architect of Mill Bridge born?
+Reply: {"question": "When was the architect of Mill Bridge born?"}""",
     request="Original question: {question}\n{found}\nNext question: {following}",
     reply=Refined,
     show={"found": trajectory_text},

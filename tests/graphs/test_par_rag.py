@@ -356,16 +356,41 @@ def test_who_adds_up_the_evidence_that_is_told_has_that_of_the_result(kb: Knowle
     assert places[0] == places[1]
 
 
-@pytest.mark.parametrize(("doubted", "followed"), [("Holm [4]", "unknown"), ("unknown; Holm made it [4]", "Vint [1]")])
-def test_a_doubted_answer_stays_where_nothing_better_came_and_where_it_claims_nothing(
-    kb: KnowledgeBase, doubted: str, followed: str
+@pytest.mark.parametrize(
+    ("doubted", "question", "followed"),
+    [
+        ("Holm [4]", "Who made The Salt Road?", "unknown"),
+        ("unknown; Holm made it [4]", "Who made The Salt Road?", "Vint [1]"),
+        ("Holm [4]", "When was Holm born?", "Holm was born in 1901 [4]."),
+    ],
+    ids=["nothing better came", "it claims nothing", "something else was asked"],
+)
+def test_a_doubted_answer_stays_where_it_has_no_other_in_its_place(
+    kb: KnowledgeBase, doubted: str, question: str, followed: str
 ) -> None:
-    doubt = reviewed("UNCONFIDENT", question="Who made The Salt Road?")
+    doubt = reviewed("UNCONFIDENT", question=question)
     script = [planned(DIRECTOR), said(doubted), doubt, said(followed), PASS, say("Orla Vint")]
 
     result = run(kb, script)
 
     assert [t["status"] for t in result["trajectories"]] == ["UNCONFIDENT", "PASS"]
+
+
+def test_an_answer_after_doubt_is_shown_with_what_led_to_it(kb: KnowledgeBase) -> None:
+    doubt = reviewed("UNCONFIDENT", question="Who made The Salt Road?")
+    script = [
+        planned(DIRECTOR, BIRTHPLACE),
+        said("unknown; Holm made it [4]"),
+        doubt,
+        said("Orla Vint made it [1]."),
+        PASS,
+    ]
+    model = ScriptedModel.of([*script, refined(BIRTHPLACE_OF_VINT), said("Pellworth [1]"), PASS, say("Pellworth")])
+
+    visit(kb, model)
+
+    found = [t["answer"] for t in values(model, "refine")[0]["found"]]
+    assert found == ["unknown; Holm made it", "Orla Vint made it."]
 
 
 @pytest.mark.parametrize("question", [None, "", DIRECTOR, f" {DIRECTOR.upper()} "])
