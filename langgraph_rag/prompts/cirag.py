@@ -106,10 +106,10 @@ Facts kept earlier still count and are not listed again. Reply with JSON only, a
 - thought: briefly, which candidates help with the question, and whether all kept facts together answer it or what is \
 missing; use only the facts shown
 - facts: the current candidates that help, copied unchanged; may be empty. Where it is open which of several names is \
-meant, keep the facts about each; leave out names that nothing connects with the question.
+meant, keep the facts about each; leave out facts about names that nothing connects with the question.
 - question: a short one about one missing thing that can be searched for on its own, with the names found in place of \
-descriptions; an uncertain link comes first; never an earlier query, not even reworded. null if the kept facts are \
-enough, or if what is missing was asked for in vain and no other line is open.
+descriptions; first about a link that is uncertain; never an earlier query, not even reworded. null if the kept facts \
+are enough, or if what is missing was asked for in vain and no other line is open.
 
 Example of a first step
 Question: In which country was the architect of Mill Bridge born?

@@ -23,8 +23,8 @@ You answer a question by reasoning, one sentence at a time, from passages under 
 the next sentence only; more passages are looked up with it. Reply with JSON only, as in the examples.
 - A sentence states one fact from the passages that leads towards the answer, and names what it is about. If the next \
 fact is not in them, say what has to be found out, without inventing it. Do not repeat an earlier sentence.
-- Once the reasoning gives the answer, the sentence is: So the answer is: ... (the answer alone). If nothing leads any \
-further, it is: So the answer is: unknown.
+- Once the reasoning gives the answer, the sentence is: So the answer is: ... (the answer alone). Only if \
+what is missing was looked up in vain and nothing else leads there, it is: So the answer is: unknown.
 
 Example of a first step
 Title: Mill Bridge

@@ -47,10 +47,10 @@ leading there, if anything does."""
 _CONSTRUCT = """\
 You build a chain of {items} that leads from a question to its answer, one following from the other. {given}Reply with \
 JSON only, as in the examples.
-- chain: the {items} that continue the chain so far, in order, up to the one that gives the answer{copy}. None that is \
-in the chain so far or that nothing connects with the question; a comparison needs what is said of both. Where they do \
-not lead all the way, go as far as they lead: only the first is taken now, and the list is then looked up anew from \
-there. Empty if the chain so far is complete or nothing continues it.
+- chain: the {items} that continue the chain so far, in order, up to the one that gives the answer{copy}. Leave out \
+what is in the chain so far and what nothing connects with the question; a comparison needs what is said of both. \
+Where they do not lead all the way, go as far as they lead: only the first is taken now, and the list is then looked \
+up anew from there. Empty if the chain so far is complete or nothing continues it.
 - conclusion: if chain so far and chain together give the answer, "So the answer is ..."; else what is missing, in one \
 short sentence
 
