@@ -50,7 +50,7 @@ class CiragResult(Result):
 class CiragState(QuestionInput, CiragResult):
     """What the nodes share; `query` is empty once nothing more is to be asked.
 
-    `unreadable` are the passages at which a model that reads triples failed.
+    `unreadable` are the passages at which a model that reads triples failed, `offered` the candidates of earlier steps.
     """
 
     query: str
@@ -59,6 +59,7 @@ class CiragState(QuestionInput, CiragResult):
     first_retrieval: list[ScoredPassage]
     unreadable: list[str]
     candidates: list[Triple]
+    offered: list[Triple]
     core: list[Triple]
     history: list[prompts.HistoryStep]
     read: list[str]

@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.context import context
 from langgraph_rag.llm import ask
-from langgraph_rag.matching import normalise, resolve_triples, triple_key
+from langgraph_rag.matching import first_of_each, normalise, resolve_triples, triple_key
 from langgraph_rag.metering import CHARS_PER_TOKEN, count_dropped
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.cirag import HistoryStep, Integration, history_text
@@ -30,6 +30,7 @@ class IntegrateInput(TypedDict):
     query: str
     step: int
     candidates: list[Triple]
+    offered: list[Triple]
     history: list[HistoryStep]
     trace: list[TraceStep]
 
@@ -43,8 +44,13 @@ class Integrate:
     kb: KnowledgeBase
 
     async def __call__(self, state: IntegrateInput) -> dict[str, Any]:
-        """Return the core triples; `query` becomes the next question, empty where the search ends."""
+        """Return the core triples; `query` becomes the next question, empty where the search ends.
+
+        A candidate of an earlier step, which the history shows, may turn out to help only now.
+        """
         shown = [entry["triple"] for entry in state["candidates"]]
+        known = first_of_each([*state["candidates"], *state["offered"]], lambda entry: triple_key(entry["triple"]))
+        offered = list(known.values())
         reply = await ask(
             self.llm,
             self.prompt,
@@ -55,9 +61,10 @@ class Integrate:
         )
         kept_before = {triple_key(fact) for step in state["history"] for fact in step["facts"]}
         returned = [fact for fact in reply.facts if triple_key(fact) not in kept_before]  # some models repeat them
-        positions, dropped = resolve_triples(returned, shown)
+        positions, dropped = resolve_triples(returned, [entry["triple"] for entry in offered])
         count_dropped(dropped)
-        core = [shown[position] for position in positions]
+        kept = [offered[position] for position in positions]
+        core = [entry["triple"] for entry in kept]
         asked = [step["query"] for step in state["history"]] + [state["query"]]
         following = await self._unasked(reply.question or "", asked)
         emit(
@@ -65,7 +72,7 @@ class Integrate:
             step=state["step"],
             thought=reply.thought,
             kept=core,
-            dropped=len(shown) - len(core),
+            dropped=sum(entry not in kept for entry in state["candidates"]),
             next_question=following,
         )
         done = HistoryStep(
@@ -79,7 +86,8 @@ class Integrate:
             next_question=following,
         )
         return {
-            "core": [state["candidates"][position] for position in positions],
+            "core": kept,
+            "offered": offered,
             "query": following,
             "history": [*state["history"], done],
             "trace": [*state["trace"], step],

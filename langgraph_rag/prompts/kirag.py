@@ -41,16 +41,17 @@ Your last chain began with what is not in the list above; begin with something f
 """
 _NOTHING_ADDED = """
 
-Your last chain added nothing, but the answer is not there yet; continue with what in the list above comes closest to \
-leading there, if anything does."""
+Your last chain added nothing, but the answer is not there yet: continue with what the list above says of something \
+that the question depends on and the chain has not reached, if it does."""
 
 _CONSTRUCT = """\
 You build a chain of {items} that leads from a question to its answer, one following from the other. {given}Reply with \
 JSON only, as in the examples.
 - chain: the {items} that continue the chain so far, in order, up to the one that gives the answer{copy}. Leave out \
-what is in the chain so far and what nothing connects with the question; a comparison needs what is said of both. \
-Where they do not lead all the way, go as far as they lead: only the first is taken now, and the list is then looked \
-up anew from there. Empty if the chain so far is complete or nothing continues it.
+what is in the chain so far and what nothing connects with the question. A comparison needs what is said of each \
+side; the chain goes on with the other side once one is known or not in the list. Where the list does not lead all \
+the way, go as far as it leads: only the first of the chain is taken now, and a new list is looked up from there. \
+Empty if the chain so far is complete or nothing continues it.
 - conclusion: if chain so far and chain together give the answer, "So the answer is ..."; else what is missing, in one \
 short sentence
 

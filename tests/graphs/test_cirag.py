@@ -426,6 +426,20 @@ def test_the_integrator_sees_what_earlier_steps_were_shown_thought_and_kept(film
     assert (second["question"], second["query"]) == (QUESTION, BIRTHS)
 
 
+def test_a_candidate_of_an_earlier_step_may_be_kept_later(films: KnowledgeBase) -> None:
+    script = [keep(GIFT, ask=BIRTHS), keep(BRAK, ask=None), say("1886")]
+    model = ScriptedModel.of(script)
+
+    _, result = visit(films, model, {"max_candidates": 4})
+
+    first, second = (given["facts"] for given in values(model, "integrate"))
+    assert BRAK in first
+    assert BRAK not in second
+    assert [step["core_triples"] for step in result["trace"]] == [[GIFT], [BRAK]]
+    assert "brak" in [entry["passage_id"] for entry in result["evidence"]]
+    assert result["usage"]["dropped"] == 0
+
+
 def test_a_history_over_budget_loses_its_oldest_candidates_first_and_nothing_else(films: KnowledgeBase) -> None:
     script = [keep(GIFT, ask=BIRTHS), keep(BRAK, ask="Who was born in Budapest?"), keep(), say("1886")]
     whole, short, shortest = (ScriptedModel.of(script) for _ in range(3))
