@@ -16,7 +16,7 @@ from langgraph_rag.arguments import expect_flags
 from langgraph_rag.context import Context, Settings, context
 from langgraph_rag.machine import Machine
 from langgraph_rag.metering import divided
-from langgraph_rag.nodes.answer_from_outline import AnswerFromOutline
+from langgraph_rag.nodes.answer_from_findings import AnswerFromFindings
 from langgraph_rag.nodes.collect_passages import CollectPassages
 from langgraph_rag.nodes.conclude import Conclude, as_ranked
 from langgraph_rag.nodes.find_support import FindSupport
@@ -144,7 +144,8 @@ def create_dualrag(
     graph.add_node("retrieve_for_entity", Node(RetrieveForEntity(kb, reranker or EmbeddingReranker(kb=kb))))
     graph.add_node("update_outline", Node(UpdateOutline()))
     graph.add_node("retrieve", Node(Retrieve(kb)))
-    graph.add_node("answer", Node(AnswerFromOutline(reader or llm, prompts.ANSWER_FROM_OUTLINE)))
+    answer = AnswerFromFindings(reader or llm, prompts.ANSWER_FROM_OUTLINE, "answer", ["outline", "thoughts"])
+    graph.add_node("answer", Node(answer))
     graph.add_node("read_passages", Node(ReadPassages(reader or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS)))
     graph.add_node("find_support", Node(FindSupport(kb)))
     graph.add_node("conclude", Node(Conclude(kb, as_ranked)))

@@ -15,7 +15,7 @@ from langgraph_rag.context import Context, Settings
 from langgraph_rag.machine import Machine
 from langgraph_rag.naming import expect_name
 from langgraph_rag.nodes.act import Act
-from langgraph_rag.nodes.answer_from_trajectories import AnswerFromTrajectories
+from langgraph_rag.nodes.answer_from_findings import AnswerFromFindings
 from langgraph_rag.nodes.approve_plan import ApprovePlan
 from langgraph_rag.nodes.conclude import Conclude, evidence_round_robin, planned
 from langgraph_rag.nodes.look_up_question import LookUpQuestion
@@ -134,7 +134,9 @@ def create_par_rag(
     graph.add_node("act", Node(Act(llm, prompts.ACT, kb, DEFAULTS)))
     graph.add_node("record", Node(RecordTrajectory()))
     graph.add_node("refine", Node(Refine(llm, prompts.REFINE, found)))
-    answer = AnswerFromTrajectories(reader or llm, prompts.ANSWER_FROM_TRAJECTORIES)
+    answer = AnswerFromFindings(
+        reader or llm, prompts.ANSWER_FROM_TRAJECTORIES, "answer_from_trajectories", ["trajectories"]
+    )
     graph.add_node("answer_from_trajectories", Node(answer))
     graph.add_node("conclude", Node(Conclude(kb, evidence_round_robin, planned)))
 
