@@ -133,9 +133,11 @@ class TraceStep(TypedDict):
     next_question: str
 
 
-def trace_step(step: int, query: str, thought: str, *, next_question: str = "") -> TraceStep:
-    """Return what a round that kept no triples did."""
-    return TraceStep(step=step, query=query, thought=thought, core_triples=[], next_question=next_question)
+def trace_step(
+    step: int, query: str, thought: str, *, core_triples: Sequence[list[str]] = (), next_question: str = ""
+) -> TraceStep:
+    """Return what a round did: by default it kept no triples and asked nothing next."""
+    return TraceStep(step=step, query=query, thought=thought, core_triples=[*core_triples], next_question=next_question)
 
 
 Limit = Literal["max_model_calls", "max_tokens", "deadline_s"]

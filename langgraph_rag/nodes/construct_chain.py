@@ -17,7 +17,7 @@ from langgraph_rag.metering import count_dropped
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.kirag import ChainOfTexts, ChainOfTriples
 from langgraph_rag.prompts.prompt import Prompt
-from langgraph_rag.records import Candidate, TraceStep
+from langgraph_rag.records import Candidate, TraceStep, trace_step
 from langgraph_rag.tools.aligner import chain_query
 
 MAX_REFUSED = 2
@@ -97,13 +97,8 @@ def _continued(
 ) -> dict[str, Any]:
     """End the chain where nothing continues it: then it is complete, or there is nothing to complete it with."""
     chain = [*state["chain"], *taken]
-    step = TraceStep(
-        step=state["step"],
-        query=state["query"],
-        thought=conclusion,
-        core_triples=[candidate["triple"] for candidate in taken if candidate["triple"]],
-        next_question="",
-    )
+    triples = [candidate["triple"] for candidate in taken if candidate["triple"]]
+    step = trace_step(state["step"], state["query"], conclusion, core_triples=triples)
     _tell(state, conclusion, taken[0]["text"] if taken else "", refused)
     return {
         "chain": chain,

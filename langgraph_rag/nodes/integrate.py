@@ -13,7 +13,7 @@ from langgraph_rag.metering import CHARS_PER_TOKEN, count_dropped
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.cirag import HistoryStep, Integration, history_text
 from langgraph_rag.prompts.prompt import Prompt
-from langgraph_rag.records import TraceStep, Triple
+from langgraph_rag.records import TraceStep, Triple, trace_step
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 _NO_QUESTION = {"", "none", "null", "no question", "no next question", "n a", "nothing", "not needed"}
@@ -78,13 +78,7 @@ class Integrate:
         done = HistoryStep(
             query=state["query"], candidates=shown, thought=reply.thought, facts=core, question=following
         )
-        step = TraceStep(
-            step=state["step"],
-            query=state["query"],
-            thought=reply.thought,
-            core_triples=core,
-            next_question=following,
-        )
+        step = trace_step(state["step"], state["query"], reply.thought, core_triples=core, next_question=following)
         return {
             "core": kept,
             "offered": offered,
