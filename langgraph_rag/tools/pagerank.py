@@ -63,12 +63,11 @@ class _Rows:
 class PageRankGraph:
     """An undirected graph whose nodes are the numbers below `size`.
 
-    Weights are kept in units of the mean weight of the shared edges, so that `epsilon` means the same in each graph.
+    Weights are kept in units of their mean, so that `epsilon` means the same in each graph.
     """
 
     size: int
     _rows: tuple[_Rows, ...]
-    _unit: float
 
     @classmethod
     def from_edges(
@@ -80,23 +79,21 @@ class PageRankGraph:
             ValueError: when an edge names a node that is not there or has no positive weight.
         """
         ends, lengths = _both_ways(size, sources, targets, weights)
-        unit = float(lengths.mean()) if lengths is not None and lengths.size else 1.0
-        return cls(size, (_grouped(*ends, None if lengths is None else lengths / unit, size),), unit)
+        if lengths is not None and lengths.size:
+            lengths = lengths / lengths.mean()
+        return cls(size, (_grouped(*ends, lengths, size),))
 
-    def with_edges(
-        self, sources: npt.ArrayLike, targets: npt.ArrayLike, weights: npt.ArrayLike | None = None, *, nodes: int = 0
-    ) -> "PageRankGraph":
+    def with_edges(self, sources: npt.ArrayLike, targets: npt.ArrayLike, *, nodes: int = 0) -> "PageRankGraph":
         """Return this graph with a few more edges and so many more nodes; the arrays of this one are shared, unchanged.
 
-        New nodes have the numbers from `size` on. Edges without weights weigh 1.
+        New nodes have the numbers from `size` on. Each edge weighs 1: for graphs without weights.
 
         Raises:
-            ValueError: when an edge names a node that is not there or has no positive weight.
+            ValueError: when an edge names a node that is not there.
         """
         size = self.size + nodes
-        ends, lengths = _both_ways(size, sources, targets, weights)
-        lengths = (np.ones(ends[0].size) if lengths is None else lengths) / self._unit
-        return replace(self, size=size, _rows=(*self._rows, _grouped(*ends, lengths, None)))
+        ends, _ = _both_ways(size, sources, targets, None)
+        return replace(self, size=size, _rows=(*self._rows, _grouped(*ends, None, None)))
 
     def degree(self, nodes: npt.ArrayLike) -> Ids:
         """Return the number of edges of each node."""
