@@ -2,9 +2,9 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from typing_extensions import TypedDict
@@ -68,10 +68,10 @@ def summarise(outcomes: Sequence[Outcome], judgements: Sequence[Judgement] = ())
     figures = {
         "questions": len(outcomes),
         "failures": len(outcomes) - len(answered),
-        **{name: _percent(values) for name, values in shares.items()},
+        **{name: _figure(values, 100, 1) for name, values in shares.items()},
         "judge_failures": sum(judgement["correct"] is None for judgement in judgements),
-        **{name: _mean(values) for name, values in means.items()},
-        "median_seconds": _median(means["mean_seconds"]),
+        **{name: _figure(values, 1, 2) for name, values in means.items()},
+        "median_seconds": _figure(means["mean_seconds"], 1, 2, np.median),
         "intervals": {
             "failures": _interval(failed, len(failed), 1),
             **{name: _interval(values, 100, 1) for name, values in shares.items()},
@@ -194,16 +194,8 @@ def _known(values: Iterable[float | None]) -> list[float]:
     return [float(value) for value in values if value is not None]
 
 
-def _percent(shares: Sequence[float]) -> float | None:
-    return round(100 * float(np.mean(shares)), 1) if shares else None
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return round(float(np.mean(values)), 2) if values else None
-
-
-def _median(values: Sequence[float]) -> float | None:
-    return round(float(np.median(values)), 2) if values else None
+def _figure(values: Sequence[float], scale: float, digits: int, average: Callable[..., Any] = np.mean) -> float | None:
+    return round(scale * float(average(values)), digits) if values else None
 
 
 def _interval(values: Sequence[float], scale: float, digits: int) -> list[float] | None:
