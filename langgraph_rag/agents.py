@@ -20,7 +20,7 @@ from langgraph_rag.records import ScoredPassage, origin_of, passage_of
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
-_Call = Callable[..., Awaitable[tuple[str, list[Any]]]]
+_Call = Callable[..., Awaitable[tuple[str, Any]]]  # what the model reads, and the same as data
 
 _MOST = 20  # results of one call: what a tool returns is read by a model
 _AROUND = 20  # passages whose facts are searched
@@ -82,12 +82,16 @@ def as_tool(
             result = await bounded.ainvoke({"question": question}, context=context)
         return _with_sentences(result), result
 
+    return _tool(answer, aanswer, name, Question, description)
+
+
+def _tool(call: Callable[..., Any], acall: _Call, name: str, arguments: type[BaseModel], description: str) -> BaseTool:
     return StructuredTool.from_function(
-        answer,
-        aanswer,
+        call,
+        acall,
         name=name,
         description=description,
-        args_schema=Question,
+        args_schema=arguments,
         response_format="content_and_artifact",
         handle_tool_error=True,
     )
@@ -185,10 +189,10 @@ def knowledge_base_tools(kb: KnowledgeBase, *, prefix: str = "", about: str = ""
         (neighbours, Entity, "List the facts that name an entity."),
         (passages_near, Entities, "Find the passages most closely linked, by facts, to some entities together."),
     ]
-    return [_tool(call, prefix + call.__name__, arguments, text + documents) for call, arguments, text in tools]
+    return [_search(call, prefix + call.__name__, arguments, text + documents) for call, arguments, text in tools]
 
 
-def _tool(call: _Call, name: str, arguments: type[BaseModel], description: str) -> BaseTool:
+def _search(call: _Call, name: str, arguments: type[BaseModel], description: str) -> BaseTool:
     async def awaited(**values: Any) -> tuple[str, list[Any]]:
         with _errors_shown():
             return await call(**values)
@@ -196,15 +200,7 @@ def _tool(call: _Call, name: str, arguments: type[BaseModel], description: str) 
     def at_once(**values: Any) -> tuple[str, list[Any]]:
         return run_in_background(awaited(**values))
 
-    return StructuredTool.from_function(
-        at_once,
-        awaited,
-        name=name,
-        description=description,
-        args_schema=arguments,
-        response_format="content_and_artifact",
-        handle_tool_error=True,
-    )
+    return _tool(at_once, awaited, name, arguments, description)
 
 
 async def _shown(kb: KnowledgeBase, found: list[ScoredPassage]) -> tuple[str, list[Any]]:
