@@ -32,6 +32,11 @@ def normalise(text: str) -> str:
     return _NOT_WORD.sub(" ", unicodedata.normalize("NFKC", text).casefold().replace("_", " ")).strip()
 
 
+def stands_in(part: str, text: str) -> bool:
+    """Tell whether a part stands in a text as whole words, in normal form."""
+    return f" {normalise(part)} " in f" {normalise(text)} "
+
+
 def numbers_in(text: str) -> list[int]:
     """Return the numbers that a text names, each once; 1-3 names three."""
     ranges = ((int(first), int(last or first)) for first, last in _RANGE.findall(text))

@@ -2,7 +2,16 @@
 
 import pytest
 
-from langgraph_rag.matching import WORD, first_of_each, normalise, resolve, resolve_triples, triple_key, triple_text
+from langgraph_rag.matching import (
+    WORD,
+    first_of_each,
+    normalise,
+    resolve,
+    resolve_triples,
+    stands_in,
+    triple_key,
+    triple_text,
+)
 
 GIVEN = [
     "Orla Vint directed The Salt Road",
@@ -35,6 +44,14 @@ def test_spellings_that_count_as_one(one: str, other: str) -> None:
 )
 def test_spellings_that_do_not(one: str, other: str) -> None:
     assert normalise(one) != normalise(other)
+
+
+@pytest.mark.parametrize(
+    ("part", "stands"),
+    [("salt road", True), ("Orla Vint", True), ("Vin", False), ("road salt", False), ("Orla  Vint.", True)],
+)
+def test_a_part_stands_in_a_text_as_whole_words(part: str, stands: bool) -> None:
+    assert stands_in(part, "The Salt-Road, by Orla Vint") is stands
 
 
 def test_marks_are_part_of_their_words() -> None:

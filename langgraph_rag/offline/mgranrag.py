@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from langgraph_rag.matching import normalise
+from langgraph_rag.matching import normalise, stands_in
 from langgraph_rag.offline import Values
 from langgraph_rag.offline.answer import conclude
 from langgraph_rag.offline.compare import look_up
@@ -53,11 +53,11 @@ def _helping(query: str, known: Sequence[Line], read: Sequence[Line]) -> Iterato
     """Yield the sentences that help with a query, the facts in them that do, and whether they hold its answer."""
     useful = integrate(query, Pages(read).facts, Pages(known).facts, [query]).facts
     conclusion = conclude(query, Pages([*known, *read]), least=_LEAST)
-    answer = normalise(conclusion.answer)
+    answer = conclusion.answer
     for line in read:
         facts = [fact for fact in line.facts if fact in useful]
         if facts or line in conclusion.lines:
-            yield line, facts, bool(answer) and f" {answer} " in f" {normalise(f'{line.title} {line.text}')} "
+            yield line, facts, bool(answer) and stands_in(answer, f"{line.title} {line.text}")
 
 
 def _phrases(line: Line, facts: Sequence[Fact]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from langgraph_rag.matching import normalise
+from langgraph_rag.matching import stands_in
 from langgraph_rag.offline import Values, dualrag, kirag, mgranrag, par_rag
 from langgraph_rag.offline.answer import conclude
 from langgraph_rag.offline.conversation import restate_question
@@ -48,8 +48,7 @@ def _answer_from_texts(values: Values) -> Mapping[str, Any]:
 
 def _judge(values: Values) -> dict[str, Any]:
     """Accept an answer that holds an accepted one, and nothing subtler."""
-    given = f" {normalise(values['given'])} "
-    held = next((answer for answer in values["accepted"] if f" {normalise(answer)} " in given), None)
+    held = next((answer for answer in values["accepted"] if stands_in(answer, values["given"])), None)
     return {"reason": f"It says {held}." if held else "It says none of them.", "correct": held is not None}
 
 

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from langgraph_rag.matching import WORD, normalise, triple_text
+from langgraph_rag.matching import WORD, stands_in, triple_text
 from langgraph_rag.records import Evidence, Record, Triple, evidence_of
 from langgraph_rag.tools.stop_words import stop_words
 from langgraph_rag.tools.text import RULES, text_pipeline
@@ -41,7 +41,7 @@ def nearest_evidence(query: str, passage: Record, step: int) -> list[Evidence]:
 
 def has_answer(evidence: Evidence, answer: str) -> bool:
     """Tell whether an answer stands in the sentence of a piece of evidence or in the title above it."""
-    return _stands_in(answer, f"{evidence['title']} {evidence['sentence']}")
+    return stands_in(answer, f"{evidence['title']} {evidence['sentence']}")
 
 
 def answering_evidence(question: str, answer: str, passages: Sequence[Record], step: int) -> list[Evidence]:
@@ -84,7 +84,7 @@ def traced_back(
 
     def worth(triple: list[str]) -> tuple[bool, int]:
         text = triple_text(triple)
-        return _stands_in(answer, text), len(wanted & _words(text))
+        return stands_in(answer, text), len(wanted & _words(text))
 
     def complete(entry: Evidence) -> Evidence:
         if (record := passages.get(entry["passage_id"])) is None:
@@ -95,10 +95,6 @@ def traced_back(
         return {**entry, "source": record["source"]} if "source" in record else entry
 
     return [complete(entry) for entry in evidence]
-
-
-def _stands_in(answer: str, text: str) -> bool:
-    return f" {normalise(answer)} " in f" {normalise(text)} "
 
 
 def _covering(statement: set[str], offered: list[tuple[set[str], Record, str]]) -> list[tuple[Record, str]]:
