@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from langgraph_rag.offline.question import PERSONS
-from langgraph_rag.offline.words import DEMONYM, WORD, plain, same_name, stems
+from langgraph_rag.offline.words import DEMONYM, plain, same_name, stems
 from langgraph_rag.tools.rule_triples import extract_triples
-from langgraph_rag.tools.spans import spot
+from langgraph_rag.tools.spans import JOINED_WORD, spot
 from langgraph_rag.tools.stop_words import stop_words
 from langgraph_rag.tools.text import RULES, text_pipeline
 from langgraph_rag.tools.topics import topic_of
@@ -68,7 +68,7 @@ class Line:
     @cached_property
     def stems(self) -> list[tuple[int, int, str]]:
         """Return the stems of the sentence with their places; dates of life stand next to "born" and "died"."""
-        found = [(m.start(), m.end(), stem) for m in WORD.finditer(self.text) for stem in stems(m[0])]
+        found = [(m.start(), m.end(), stem) for m in JOINED_WORD.finditer(self.text) for stem in stems(m[0])]
         if life := _LIFE.search(self.text):
             found += [(life.end(event), life.end(event) + 1, event) for event in ("birth", "death")]
         if defined := DEFINED.search(self.text):
@@ -166,7 +166,7 @@ def key_of(name: str) -> Key:
 def _origins(defined: re.Match[str]) -> Iterator[tuple[int, int, str]]:
     """Yield where a definition tells a nation without that word: "is an American poet", "is a singer from Mali"."""
     begin, told = defined.start(1), _NOT_ITS_OWN.split(defined[1])[0]
-    ends = [word.end() for word in WORD.finditer(told) if word[0][0].isupper() and DEMONYM.search(word[0])]
+    ends = [word.end() for word in JOINED_WORD.finditer(told) if word[0][0].isupper() and DEMONYM.search(word[0])]
     ends += [came.end() - 1 for came in _FROM.finditer(defined[1])]
     yield from ((begin + end, begin + end + 1, "nation") for end in ends)
     yield from ((begin + lies.start(), begin + lies.end(), "place") for lies in _LIES.finditer(defined[1]))

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
-from langgraph_rag.offline.words import WORD, name_words, stem, stems
-from langgraph_rag.tools.spans import spot
+from langgraph_rag.offline.words import name_words, stem, stems
+from langgraph_rag.tools.spans import JOINED_WORD, spot
 from langgraph_rag.tools.stop_words import stop_words
 
 Wants = Literal[
@@ -248,7 +248,7 @@ def _kinds(text: str, asking: re.Match[str] | None) -> frozenset[str]:
 def _nearness(text: str, asking: re.Match[str] | None) -> dict[str, float]:
     start, end = asking.span() if asking else (0, 0)
     near: dict[str, float] = {}
-    for match in WORD.finditer(text):
+    for match in JOINED_WORD.finditer(text):
         value = 1 / (1 + max(match.start() - end, start - match.end(), 0) / _LETTERS)
         for word in stems(match[0]):
             near[word] = max(near.get(word, 0.0), value)
@@ -292,7 +292,7 @@ def _spelled(text: str, names: list[str]) -> dict[str, str]:
     starts = [(text.lower().find(name.lower()), len(name)) for name in names]
     places = [(start, start + length) for start, length in starts if start >= 0]
     found: dict[str, tuple[int, str]] = {}
-    for match in WORD.finditer(text):
+    for match in JOINED_WORD.finditer(text):
         spelling = re.sub(r"['’]s$", "", match[0].lower())
         gap = min([max(match.start() - end, start - match.end()) for start, end in places], default=0)
         for word in stems(spelling) if gap >= 0 else ():

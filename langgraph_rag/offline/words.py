@@ -50,7 +50,6 @@ DEMONYM = re.compile(
     r"[^\W\d_](?:ish|[ai]an|(?<!Vat)ican|ese|[fn]ch|tch)$"
     r"|^(?:Czech|Filipino|German|Greek|Iraqi|Israeli|Pakistani|Soviet|Swiss|Thai|Turk|Welsh)$"
 )
-WORD = re.compile(r"\w+(?:['’-]\w+)*")  # with what an apostrophe or a hyphen joins
 _POSSESSIVE = re.compile(r"['’]s\b")
 _MONTH_NUMBER = {month: number for number, month in enumerate(MONTHS, start=1)}
 _NUMBER_WORDS = {word: value for value, word in enumerate(

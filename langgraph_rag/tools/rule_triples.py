@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from langgraph_rag.matching import normalise
 from langgraph_rag.tools.clauses import clauses, statements
 from langgraph_rag.tools.code import is_code
-from langgraph_rag.tools.spans import DATE, NUMBER, Span, spot
+from langgraph_rag.tools.spans import DATE, JOINED_WORD, NUMBER, Span, spot
 from langgraph_rag.tools.subjects import (
     LOWER,
     UPPER,
@@ -49,7 +49,6 @@ _LIFE_DATES = re.compile(r"\(([^()]*\d{4}[^()]*)\)")
 _ACTED = re.compile(rf"\b{VERB}")
 _DASH = re.compile(r"\s*[–—]\s*|\s+-\s+|(?<=\d)-(?=\d)")
 _BORN, _DIED = re.compile(r"\bborn\b|\bb\."), re.compile(r"\bdied\b|\bd\.")
-_WORD = re.compile(r"\w+(?:['’-]\w+)*")
 _COUNTED = re.compile(rf"(?: (?!(?:and|or|in|of|on|at|to|by|as|is|was|were|for|from|with|the)\b){LOWER}+){{1,2}}")
 _GLOSS = re.compile(r"(?P<before>[^()]{0,40})\([^()]*\)")
 _LIVED = re.compile(r"[^()]{0,60}?\([^()]*(?:\bborn\b|\bb\.|\bdied\b|\bd\.|née|\d{4}[^()]*[–—-][^()]*\d{4})")
@@ -165,9 +164,10 @@ def _measures(subject: Subject, measured: re.Match[str]) -> Iterator[tuple[str, 
 
 def _is_about(topic: str, sentences: list[str]) -> bool:
     """Tell whether a text names its topic, or the topic is a name that it may be about without naming it."""
-    words = [word for word in _WORD.findall(topic) if normalise(word) not in function_words()]
+    words = [word for word in JOINED_WORD.findall(topic) if normalise(word) not in function_words()]
     a_name = len(words) > 1 and not any(word[0].islower() for word in words)
-    return a_name or any(_words(topic) & _words(sentence) for sentence in sentences)
+    telling = set(content_words(topic))
+    return a_name or any(telling.intersection(content_words(sentence)) for sentence in sentences)
 
 
 def _subject(topic: str, sentence: str, *, first: bool) -> Subject:
@@ -267,7 +267,7 @@ def _relation(between: str, previous: str, noun: str) -> str:
     What is said of a noun of the subject begins with it.
     """
     text = re.sub(r"\([^()]*\)", " ", between)
-    words = _WORD.findall(text)
+    words = JOINED_WORD.findall(text)
     if all(word.lower() in _LINKERS for word in words):
         return previous
     if len(words) == 1 and words[0].lower() in function_words() and previous:
@@ -290,7 +290,3 @@ def _counted(sentence: str, number: Span) -> str:
     """Return a number with what it counts: `120 passengers`."""
     counted = _COUNTED.match(sentence, number.end)
     return number.text + (counted[0] if counted else "")
-
-
-def _words(text: str) -> set[str]:
-    return set(normalise(text).split()).difference(function_words(), {"s"})

@@ -20,6 +20,7 @@ NUMBER = re.compile(
     r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|thousand)\b"
 )
 QUOTE = re.compile(r"[\"“«]\s?([^\"“”«»]{1,80}?)\s?[\"”»]")
+JOINED_WORD = re.compile(r"\w+(?:['’-]\w+)*")  # with what an apostrophe or a hyphen joins
 _TOKEN = re.compile(r"(?:[^\W\d_]\.)+|(?:Jr|Sr|St|Dr|Mr|Mrs|Ms|Lt|Gen|Col|Capt|Rev|Mt|Ft|No)\.|\w+(?:['’\-./&]\w+)*|\S")
 
 # Words that may stand inside a name between two capitalised ones.
