@@ -50,13 +50,9 @@ def _integrate(event: Event) -> str:
 
 
 def _answer(event: Event) -> str:
-    level = str(event["node"]).removeprefix("answer_from_")
-    verdict = event["answer"] if event["sufficient"] else "not enough"
-    return f"Answering from {level}: {verdict}"
-
-
-def _answer_from_outline(event: Event) -> str:
-    return f"Answering from the outline: {event['answer'] if event['sufficient'] else 'not enough'}"
+    node = str(event["node"])
+    source = "the outline" if node == "answer" else node.removeprefix("answer_from_")
+    return f"Answering from {source}: {_verdict(event)}"
 
 
 def _summarize(event: Event) -> str:
@@ -87,8 +83,12 @@ def _construct_chain(event: Event) -> str:
 
 
 def _read_passages(event: Event) -> str:
-    verdict = event["answer"] if event["sufficient"] else "not enough"
-    return f"Answering from {_listed(event['titles'])}{', ...' if len(event['titles']) > _LISTED else ''}: {verdict}"
+    more = ", ..." if len(event["titles"]) > _LISTED else ""
+    return f"Answering from {_listed(event['titles'])}{more}: {_verdict(event)}"
+
+
+def _verdict(event: Event) -> str:
+    return str(event["answer"]) if event["sufficient"] else "not enough"
 
 
 def _plan(event: Event) -> str:
@@ -155,7 +155,7 @@ _TELL: Mapping[str, Callable[[Event], str]] = {
     "summarize": _summarize,
     "collect_passages": _collect_passages,
     "update_outline": _update_outline,
-    "answer": _answer_from_outline,
+    "answer": _answer,
     "extract_triples": "  read      {triples} triples in these passages".format_map,
     "construct": "  weighed   {candidates} of {triples} triples".format_map,
     "integrate": _integrate,
