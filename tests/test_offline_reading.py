@@ -91,7 +91,7 @@ def test_lengths_that_rules_read_are_compared(question: str, answer: str) -> Non
     facts += extract_triples("Orrick Bridge", ["The Orrick Bridge is 1.2 kilometres long and 9 metres wide."])
     asked = analyse(question)
 
-    sides = [look_up(asked, name, facts) for name in asked.pair or ()]
+    sides = [look_up(asked, name, facts) for name in asked.pair]
 
     assert compare(asked, sides) == answer
 

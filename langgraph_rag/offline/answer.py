@@ -60,7 +60,7 @@ def conclude(text: str, pages: Pages, *, least: float) -> Conclusion:
 
 
 def _compared(question: Question, pages: Pages) -> Conclusion:
-    sides = [look_up(question, name, pages.facts) for name in question.pair or ()]
+    sides = [look_up(question, name, pages.facts) for name in question.pair]
     if (question.ordered or question.wants == "yes or no") and (answer := compare(question, sides)):
         return Conclusion(answer, pages.stating([fact for side in sides for fact in side.facts]))
     return Conclusion(*judge(question, pages))

@@ -61,7 +61,7 @@ def judge(question: Question, pages: Pages) -> tuple[str, tuple[Line, ...]]:
         The name of the thing, "yes" or "no", with the sentences read; nothing where one of them is written nothing of
         or several answer equally well.
     """
-    pair = question.pair or ()
+    pair = question.pair
     wanted = question.kinds.union(question.words, *(stems(name) for name in question.names if name not in pair))
     lines = tuple(line for name in pair if (line := _best_line(name, wanted, pages)))
     if len(lines) < len(pair):
@@ -168,7 +168,7 @@ def _alike(question: Question, one: str, other: str) -> bool:
         return True
     wanted = set(question.words)
     if wanted and not question.same:
-        named = {word for name in question.names if name not in (question.pair or ()) for word in stems(name)}
+        named = {word for name in question.names if name not in question.pair for word in stems(name)}
         return all(wanted & told and named <= told for told in (set(stems(one)), set(stems(other))))
     return bool(set(stems(one)) & set(stems(other)))
 

@@ -21,7 +21,7 @@ def decompose(values: Values) -> dict[str, Any]:
     text = values["question"]
     question = analyse(text)
     if question.compares:
-        subqueries = [look_up(question, name, []).missing for name in question.pair or ()]
+        subqueries = [look_up(question, name, []).missing for name in question.pair]
     else:
         subqueries = [ask_about(question, name, frozenset()) for name in question.names][:_SUBQUERIES]
     subqueries = [subquery for subquery in dict.fromkeys(subqueries) if normalise(subquery) != normalise(text)]

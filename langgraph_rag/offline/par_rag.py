@@ -24,7 +24,7 @@ def plan(values: Values) -> dict[str, Any]:
     text = values["question"]
     question = analyse(text)
     if question.compares:
-        asked = [step for name in question.pair or () for step in questions_about(question, name)]
+        asked = [step for name in question.pair for step in questions_about(question, name)]
     else:
         asked = [*map(ask_for, descriptions(text)), text]
     return {"steps": [{"thought": "", "question": step, "action": "retrieve"} for step in asked]}

@@ -104,8 +104,8 @@ class Question:
 
     `names` are the things it mentions. `words` are the stems of its other content words, those nearest to a name first,
     and `spelled` the same words as they stand in it. `kinds` are the words for the kind of thing asked for, `nearness`
-    tells from 0 to 1 how near the question word all content words stand, `pair` the two things compared, or more of
-    them, `least` whether the smaller or earlier one is wanted, `same` whether both must share what is asked, `ordered`
+    tells from 0 to 1 how near the question word all content words stand, `pair` the two things compared (or more, or
+    none), `least` whether the smaller or earlier one is wanted, `same` whether both must share what is asked, `ordered`
     whether they are to be put in order, `told` what is said of both ("are A and B both directors").
     """
 
@@ -115,7 +115,7 @@ class Question:
     spelled: tuple[str, ...]
     kinds: frozenset[str]
     nearness: Mapping[str, float]
-    pair: tuple[str, ...] | None
+    pair: tuple[str, ...]
     compared: Compared
     least: bool
     same: bool
@@ -125,7 +125,7 @@ class Question:
     @property
     def compares(self) -> bool:
         """Tell whether the question is about two things and one attribute of both."""
-        return self.pair is not None and self.wants in {"which of two", "yes or no"}
+        return bool(self.pair) and self.wants in {"which of two", "yes or no"}
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -157,12 +157,12 @@ def analyse(text: str) -> Question:
     """Take a question apart; what stands in parentheses only tells things of one name apart."""
     text = re.sub(r"\s*\([^()]*\)", "", text)
     pair = _pair(text)
-    names = list(dict.fromkeys([*(pair or ()), *_names(text, pair)]))
+    names = list(dict.fromkeys([*pair, *_names(text, pair)]))
     spelled = _spelled(text, names)
     asking = asking_word(text)
     kinds = _kinds(text, asking)
     bare = text
-    for name in pair or ():
+    for name in pair:
         bare = bare.replace(name, " ")  # "Which is older, First Light or After Dark?"
     least, most = _ASKS_LEAST.search(bare), _ASKS_MOST.search(bare)
     return Question(
@@ -181,8 +181,8 @@ def analyse(text: str) -> Question:
     )
 
 
-def _wanted(text: str, asking: str, kinds: frozenset[str], pair: tuple[str, ...] | None) -> Wants:
-    if pair is not None and (" or " in text or "between" in text.lower()):
+def _wanted(text: str, asking: str, kinds: frozenset[str], pair: tuple[str, ...]) -> Wants:
+    if pair and (" or " in text or "between" in text.lower()):
         return "which of two"
     if _YES_NO.match(text.strip()):
         return "yes or no"
@@ -255,17 +255,17 @@ def _nearness(text: str, asking: re.Match[str] | None) -> dict[str, float]:
     return defaultdict(float, near)
 
 
-def _pair(text: str) -> tuple[str, ...] | None:
+def _pair(text: str) -> tuple[str, ...]:
     for pattern in _ALTERNATIVES:
         if found := pattern.search(text):
             return *_enumerated(found), _clean(found["other"])
     word = " or " if " or " in text else " and "
     if word not in text or not (word == " or " or _YES_NO.match(text)):
-        return None
+        return ()
     middle = text.index(word)
     before = [span.text for span in spot(text) if span.kind == "name" and span.end <= middle]
     after = [span.text for span in spot(text) if span.kind == "name" and span.start > middle]
-    return (before[-1], after[0]) if before and after else None
+    return (before[-1], after[0]) if before and after else ()
 
 
 def _enumerated(found: re.Match[str]) -> list[str]:
@@ -280,8 +280,8 @@ def _clean(name: str) -> str:
     return name.strip(" \"'“”?.,")
 
 
-def _names(text: str, pair: tuple[str, ...] | None) -> list[str]:
-    inside = name_words(" ".join(pair)) if pair else frozenset()
+def _names(text: str, pair: tuple[str, ...]) -> list[str]:
+    inside = name_words(" ".join(pair))
     spans = [span for span in spot(text) if span.kind == "name" or (span.kind == "date" and span.start > 0)]
     return [span.text for span in spans if not name_words(span.text) <= inside]
 

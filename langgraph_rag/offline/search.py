@@ -37,7 +37,7 @@ def integrate(text: str, candidates: Sequence[Fact], kept: Sequence[Fact], asked
     question = analyse(text)
     known = [*kept, *candidates]
     if question.compares:
-        sides = [look_up(question, name, known) for name in question.pair or ()]
+        sides = [look_up(question, name, known) for name in question.pair]
         useful = [fact for side in sides for fact in side.facts]
         missing = [side.missing for side in sides if side.missing]
         following = next((q for q in missing if normalise(q) not in map(normalise, asked)), "")
@@ -63,7 +63,7 @@ def leading_on(text: str, entity: str, facts: Sequence[Fact]) -> list[Fact]:
     """Return the facts on the best paths from an entity and the names in a question."""
     question = analyse(text)
     if question.compares:
-        names = dict.fromkeys([*(question.pair or ()), entity])
+        names = dict.fromkeys([*question.pair, entity])
         return [fact for name in names for fact in look_up(question, name, facts).facts]
     question = _with_mentions(question, text, facts)
     paths = find_paths((entity, *question.names), question.words, facts)
