@@ -123,6 +123,16 @@ def place_of(evidence: Evidence) -> tuple[str, str]:
     return evidence["passage_id"], evidence["sentence"]
 
 
+def new_evidence(found: Iterable[Evidence], known: Iterable[Evidence]) -> list[Evidence]:
+    """Return the evidence that stands where none of the known does, of each place the first."""
+    places, new = set(map(place_of, known)), []
+    for entry in found:
+        if (place := place_of(entry)) not in places:
+            places.add(place)
+            new.append(entry)
+    return new
+
+
 class TraceStep(TypedDict):
     """What one retrieval round asked, thought, kept, and wanted to know next (empty: nothing)."""
 

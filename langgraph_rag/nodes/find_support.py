@@ -7,9 +7,8 @@ from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
-from langgraph_rag.matching import first_of_each
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.records import Evidence, Record, TraceStep, place_of, trace_step
+from langgraph_rag.records import Evidence, Record, TraceStep, new_evidence, trace_step
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.support import answering_evidence, has_answer, supporting_evidence
 
@@ -51,5 +50,4 @@ def _found(state: FindSupportInput, passages: Sequence[Record]) -> list[Evidence
     found = [entry for step, thought in thoughts for entry in supporting_evidence(thought, passages, step)]
     if not any(has_answer(entry, state["answer"]) for entry in [*state["evidence"], *found]):
         found += answering_evidence(state["question"], state["answer"], passages, last)
-    known = set(map(place_of, state["evidence"]))
-    return [entry for place, entry in first_of_each(found, place_of).items() if place not in known]
+    return new_evidence(found, state["evidence"])

@@ -7,9 +7,8 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from langgraph_rag.context import Settings, context
-from langgraph_rag.matching import first_of_each
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.records import Evidence, Record, Triple, evidence_at, place_of
+from langgraph_rag.records import Evidence, Record, Triple, evidence_at, new_evidence, place_of
 from langgraph_rag.refusals import states_refusal
 from langgraph_rag.tasks import gather
 from langgraph_rag.tools.fusion import fuse
@@ -84,7 +83,6 @@ def _stated(triple: Triple, records: Mapping[str, Record], step: int) -> list[Ev
 
 def _checking(cited: Sequence[Evidence], told: Sequence[Evidence], most: int) -> list[Evidence]:
     """Return what is cited, then what else is told, each sentence once."""
-    own, others = first_of_each(cited, place_of), first_of_each(told, place_of)
-    new = [evidence for place, evidence in others.items() if place not in own]
-    kept = list(own.values())[: max(most // 2, most - len(new))]
+    own, new = new_evidence(cited, []), new_evidence(told, cited)
+    kept = own[: max(most // 2, most - len(new))]
     return [*kept, *new[: most - len(kept)]]

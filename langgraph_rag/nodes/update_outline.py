@@ -5,12 +5,12 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from langgraph_rag.matching import first_of_each, normalise
+from langgraph_rag.matching import normalise
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.retrieve_for_entity import Found, wanted
 from langgraph_rag.nodes.summarize import Fragment
 from langgraph_rag.prompts.dualrag import OutlineEntry
-from langgraph_rag.records import Evidence, ScoredPassage, TraceStep, by_place, place_of, trace_step
+from langgraph_rag.records import Evidence, ScoredPassage, TraceStep, by_place, new_evidence, trace_step
 from langgraph_rag.tools.fusion import fuse
 
 
@@ -41,8 +41,7 @@ class UpdateOutline:
         """Return the outline and the evidence behind it, and count the steps in a row that added nothing."""
         outline, added = _merged(state["outline"], state["fragments"])
         evidence = [entry for fragment in state["fragments"] for entry in fragment["evidence"]]
-        told = set(map(place_of, state["evidence"]))
-        new = [entry for place, entry in first_of_each(evidence, place_of).items() if place not in told]
+        new = new_evidence(evidence, state["evidence"])
         entities = [entry["entity"] for entry in outline]
         emit("update_outline", step=state["step"], added=added, entities=entities, evidence=new)
         query = "; ".join(wanted(found) for found in state["found"])
