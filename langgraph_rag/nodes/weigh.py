@@ -1,7 +1,7 @@
 """MGranRAG's personalization vector (Eqs. 2-4): what each passage, sentence and phrase of the graph weighs."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,10 +10,8 @@ from langgraph_rag.matching import normalise
 from langgraph_rag.nodes.grown_graph import GrownGraph
 from langgraph_rag.records import ScoredPassage
 from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
-from langgraph_rag.tools.pagerank import Ids, Numbers
+from langgraph_rag.tools.pagerank import Ids, Numbers, Seeds
 from langgraph_rag.tools.spans import spot
-
-Seeds = Mapping[int, float]
 
 
 # --- profiles --------------------------------------------------------------------------------------------------------
