@@ -37,6 +37,7 @@ Cache = Annotated[Path | None, typer.Option("--cache", help="File that keeps the
 
 DEFAULTS = Context()
 _LEAST = {int: 1, int | None: 1, float | None: 0.001}
+_PROBE = "Are you there?"
 
 
 def with_context(command: Callable[..., None]) -> Callable[..., None]:
@@ -70,9 +71,6 @@ def _setting(name: str, kind: Any, default: object, description: str) -> inspect
 def embedder(name: str | None, device: str = CPU) -> Embeddings | None:
     """Load the embedder of that name for a device; with neither given, the default is left to the knowledge base."""
     return load_embeddings(name or MINILM, device) if name or device != CPU else None
-
-
-_PROBE = "Are you there?"
 
 
 def embedder_of(kb: Path, name: str | None = None, device: str = CPU) -> Embeddings | None:
