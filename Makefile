@@ -1,7 +1,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# The CPU build of torch first: whatever asks for torch later is content with it and brings no GPU packages along.
+# Torch first: whatever asks for it later is content with the build that is there. PyPI's for Linux brings several gigabytes
+# of CUDA packages along; `make help` names the build for the CPU.
 TORCH ?= torch==2.13.0
 EXTRAS := chat,minilm,openai,transformers,plots,checkpoints,studio,docs,dev
 
@@ -12,6 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make demo    index the sample corpus and answer five questions, step by step"
+	@echo "             on Linux without a GPU: make demo TORCH=\"torch --index-url https://download.pytorch.org/whl/cpu\""
 	@echo "make test    run the tests"
 	@echo "make browser install Chromium (Debian, as root), in which the chat page is tested; make screenshots for docs/images"
 	@echo "make lint    check style and types; make format puts style right"
