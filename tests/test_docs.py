@@ -18,9 +18,9 @@ import results_page
 from fakes import ScriptedModel
 from pages import DOCS, ROOT, check_part, table
 from pydantic import TypeAdapter
+from test_cli import run
 from typer.cli import get_docs_for_click
 from typer.main import get_command
-from typer.testing import CliRunner
 
 import langgraph_rag
 from langgraph_rag import KnowledgeBase, RagError
@@ -43,10 +43,10 @@ def test_the_five_minute_start_shows_what_is_printed(sample_folder: Path) -> Non
     page = (DOCS / "quickstart.md").read_text()
     asked = re.findall(r'^    langgraph-rag ask "(.*)" --kb kb$', page, re.MULTILINE)[0]
 
-    printed = CliRunner().invoke(app, ["ask", asked, "--kb", str(sample_folder)]).stdout
-    printed = printed.replace(str(ROOT) + os.sep, "")
-    held = CliRunner().invoke(app, ["info", "--kb", str(sample_folder)]).stdout.replace(str(sample_folder), "kb")
+    printed = run("ask", asked, "--kb", sample_folder).stdout.replace(str(ROOT) + os.sep, "")
+    held = run("info", "--kb", sample_folder).stdout.replace(str(sample_folder), "kb")
 
+    assert "\nAnswer: " in printed and held
     assert re.sub(r"[\d.]+ s\n$", "", printed) in page
     assert [line for line in held.splitlines() if not line.startswith("triple vectors") and line not in page] == []
 
