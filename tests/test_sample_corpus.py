@@ -2,10 +2,13 @@
 
 import asyncio
 import json
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import SAMPLE
+from test_cli import run
 
 from langgraph_rag.evaluation.outcomes import Outcome
 from langgraph_rag.evaluation.questions import load_questions
@@ -81,6 +84,15 @@ def test_the_offline_model_answers_nearly_all_and_refuses_what_is_not_told(outco
     right = {outcome["id"] for outcome in outcomes if outcome["em"]}
     assert len(right) >= 11
     assert "q12" in right  # refused: nothing in the corpus tells it
+
+
+def test_the_demo_answers_all_of_its_questions(sample_folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(sample_folder, tmp_path / "kb")
+
+    printed = run("demo", "--kb", tmp_path / "kb").stdout
+
+    assert printed.count("\nQuestion: ") == printed.count("\nAnswer: ") == printed.count(" (right)\n") == 5
+    assert "\n5 of 5 answers are right. " in printed
 
 
 def test_every_run_names_passages_of_the_corpus(cirag: Recorder, outcomes: list[Outcome]) -> None:
