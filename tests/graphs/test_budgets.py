@@ -62,7 +62,7 @@ async def test_no_method_makes_more_calls_than_it_may(method: Any, most: int, sa
 
     assert found["answer"]
     assert 1 <= found["usage"]["calls"] <= most
-    assert found["usage"]["stopped_by"] == ("max_model_calls" if whole > most else found["usage"]["stopped_by"])
+    assert found["usage"]["stopped_by"] == ("max_model_calls" if whole > most else "")
 
 
 @pytest.mark.parametrize("name", ["dualrag", "dualrag/without-outline"])
