@@ -135,9 +135,9 @@ def _tokenizer() -> Any:
 def _row(name: str, spent: Mapping[str, Any]) -> tuple[str, str, str]:
     every = {**spent["tokens"], "": mean(spent["tokens"].values())}
     value = f"{every['']:,.0f} ({', '.join(f'{on} {tokens:,}' for on, tokens in spent['tokens'].items())})"
-    if name not in GOALS:
-        return name, value, ""
     on = _COUNTED_ON.get(name, "")
+    if name not in GOALS or on not in every:
+        return name, value, ""
     goal = f"at most {GOALS[name]:,.0f}" + (f" on {on}" if on else "")
     return name, value, f"{goal}: {verdict(every[on] <= GOALS[name])}"
 
