@@ -18,7 +18,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from measuring import COMMIT, RESULTS, machine
+from measuring import COMMIT, RESULTS, command, machine
 from results_page import DENSE, IMAGES, methods_of, name_of, results_page, write_pages
 from tqdm import tqdm
 
@@ -65,7 +65,12 @@ def main() -> None:
                 run["minutes"][phase] = round(run["minutes"].get(phase, 0.0) + minutes, 1)
                 _write(out / "run.json", run)
 
-    figures = {**run, "questions": asked, "data": {folder.name: _rows(out / folder.name) for folder in data}}
+    figures = {
+        **run,
+        "command": command(),
+        "questions": asked,
+        "data": {folder.name: _rows(out / folder.name) for folder in data},
+    }
     print(results_page(figures))
     if arguments.limit is None:
         _write(RESULTS / "comparing.json", figures)

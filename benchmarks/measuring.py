@@ -9,6 +9,8 @@ import json
 import math
 import os
 import platform
+import re
+import shlex
 import statistics
 import subprocess
 import sys
@@ -161,6 +163,7 @@ def report(name: str, data: Path, figures: Figures, rows: Sequence[tuple[str, st
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
     content = {
         "benchmark": name,
+        "command": command(),
         "data": data.resolve().name,
         "commit": COMMIT,
         "date": date.today().isoformat(),
@@ -170,6 +173,13 @@ def report(name: str, data: Path, figures: Figures, rows: Sequence[tuple[str, st
     }
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{name}.json").write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def command() -> str:
+    """Say what was run. Where folders lie on this machine is nobody's business: the last name of each will do."""
+    script, *arguments = sys.argv
+    named = [re.sub(r"^(--[\w-]+=)?[/.~].*/(?=.)", r"\1", argument) for argument in arguments]
+    return shlex.join(["python", f"benchmarks/{Path(script).name}", *named])
 
 
 def _commit() -> str:

@@ -1,6 +1,34 @@
 """What the benchmarks write down, whatever they measured."""
 
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import measuring
+import pytest
 import tokens
+
+
+@pytest.mark.parametrize(
+    ("arguments", "written"),
+    [
+        (["/home/ada/sets/2wiki", "--limit", "10"], "2wiki --limit 10"),
+        (["/home/ada/my sets/", "--kb=/tmp/kb", "--kb", "~/kb"], "'my sets/' --kb=kb --kb kb"),
+        (["../sets", "--out", "./runs/one"], "sets --out one"),
+        (["sets", "--method", "cirag/only-triples,kirag"], "sets --method cirag/only-triples,kirag"),
+    ],
+)
+def test_results_say_what_was_run_and_not_where_the_files_lie(
+    arguments: list[str], written: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measuring, "RESULTS", tmp_path)
+    monkeypatch.setattr(sys, "argv", [str(tmp_path / "tokens.py"), *arguments])
+
+    measuring.report("tokens", tmp_path, {}, [("figure", "value", "goal")])
+
+    content: dict[str, Any] = json.loads((tmp_path / "tokens.json").read_text(encoding="utf-8"))
+    assert content["command"] == f"python benchmarks/tokens.py {written}"
 
 
 def test_methods_are_held_to_the_goals_of_the_data_that_are_there() -> None:
