@@ -1,10 +1,9 @@
 """Compare what a search finds with what HippoRAG 2's own code finds: same passages, facts, embedder, no model asked.
 
-pip install --no-deps --target PEERS hipporag==2.0.0a4 pandas pyarrow python-dateutil
-PYTHONPATH=PEERS python benchmarks/peers.py ROOT
+python benchmarks/peers.py ROOT
 
-HippoRAG is given the facts that were read here, and its filter of facts, which asks a model, keeps all of them. Each
-side runs in a process of its own and is asked one question at a time. `pip install -e .[bench]` brings igraph.
+benchmarks/README.md says how HippoRAG is set up. It is given the facts that were read here, and its filter of facts,
+which asks a model, keeps all of them. Each side runs in a process of its own and is asked one question at a time.
 """
 
 import argparse

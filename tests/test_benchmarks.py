@@ -2,6 +2,7 @@
 
 import json
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,15 @@ def test_results_say_what_was_run_and_not_where_the_files_lie(
 
     content: dict[str, Any] = json.loads((tmp_path / "tokens.json").read_text(encoding="utf-8"))
     assert content["command"] == f"python benchmarks/tokens.py {written}"
+
+
+def test_a_package_that_is_not_installed_is_no_reason_to_lose_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measuring, "_PACKAGES", ["langgraph", "no-such-package"])
+
+    machine = measuring.machine()
+
+    assert machine["langgraph"] == version("langgraph")
+    assert machine["no-such-package"] == "not installed"
 
 
 def test_methods_are_held_to_the_goals_of_the_data_that_are_there() -> None:
