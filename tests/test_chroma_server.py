@@ -206,14 +206,16 @@ def test_an_address_with_more_than_the_server_is_refused_and_not_told(address: s
 
 # --- a server that is not there, or not what it should be ------------------------------------------------------------
 def test_a_server_that_is_not_there_is_told_and_the_old_place_stays(
-    kb: KnowledgeBase, embeddings: ArithmeticEmbeddings, tmp_path: Path
+    kb: KnowledgeBase, embeddings: ArithmeticEmbeddings
 ) -> None:
     expected = contents(kb)
     kb.close()
-    dead = Server(tmp_path).url
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))  # and does not listen
+        dead = f"http://127.0.0.1:{held.getsockname()[1]}"
 
-    with pytest.raises(KnowledgeBaseError, match=f"vectors in {dead} cannot be .*refused.*: start that server"):
-        KnowledgeBase.open(kb.path, embeddings, chroma=dead)
+        with pytest.raises(KnowledgeBaseError, match=f"vectors in {dead} cannot be .*refused.*: start that server"):
+            KnowledgeBase.open(kb.path, embeddings, chroma=dead)
 
     with KnowledgeBase.open(kb.path, embeddings) as reopened:
         assert contents(reopened) == expected
