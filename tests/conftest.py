@@ -8,8 +8,10 @@ import pytest_socket
 from fakes import ArithmeticEmbeddings
 
 import langgraph_rag
+from langgraph_rag.tools import indexing
 from langgraph_rag.tools.files import read_documents
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.text import RULES, text_pipeline
 
 SAMPLE = Path(langgraph_rag.__file__).parent / "sample"
 
@@ -88,7 +90,8 @@ def kb(empty_kb: KnowledgeBase, documents: list[dict[str, str]]) -> KnowledgeBas
 def sample_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Hold the sample corpus, made with the default embedder; to write to it, copy it."""
     folder = tmp_path_factory.mktemp("sample") / "kb"
-    with KnowledgeBase.open(folder) as kb:
+    with pytest.MonkeyPatch.context() as patched, KnowledgeBase.open(folder) as kb:
+        patched.setattr(indexing, "text_pipeline", lambda _: text_pipeline(RULES))  # also where a trained one is
         kb.add(read_documents([SAMPLE / "corpus.jsonl"]), progress=False)
     return folder
 

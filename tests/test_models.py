@@ -54,7 +54,11 @@ def test_a_name_of_no_known_form_is_refused_with_the_forms(name: str) -> None:
         load_model(name)
 
 
-def test_a_provider_whose_package_is_missing_is_named_with_the_package_to_install() -> None:
+def test_a_provider_whose_package_is_missing_is_named_with_the_package_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "langchain_anthropic", None)
+
     with pytest.raises(RagError, match="pip install langchain-anthropic`"):
         load_model("anthropic:claude")
 
