@@ -3,7 +3,7 @@
 import re
 import shutil
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -81,10 +81,10 @@ def chromium(playwright: Playwright) -> Iterator[Browser]:
 
 
 @contextmanager
-def serving(kb: Path, *options: str, **environment: str) -> Iterator[str]:
-    """Run `langgraph-rag chat` over a knowledge base and yield its address."""
+def serving(kb: Path, *options: str, prepare: Callable[[], object] | None = None, **environment: str) -> Iterator[str]:
+    """Run `langgraph-rag chat` over a knowledge base, in its process `prepare` before, and yield its address."""
     command = ["chat", "--kb", str(kb), "--port", "0", "--no-browser", *options]
-    server, printed = start_command(*command, HF_HUB_OFFLINE="1", **environment)
+    server, printed = start_command(*command, prepare=prepare, HF_HUB_OFFLINE="1", **environment)
     with printed:
         try:
             line = next((line for line in printed if line.startswith(_STARTED)), "")

@@ -24,19 +24,32 @@ def start(work: Callable[..., object], *arguments: Any) -> BaseProcess:
     return process
 
 
-def start_command(*arguments: str, **environment: str) -> tuple[BaseProcess, TextIO]:
-    """Run `langgraph-rag` with these arguments in a process of its own; return it and what it will print."""
+def start_command(
+    *arguments: str, prepare: Callable[[], object] | None = None, **environment: str
+) -> tuple[BaseProcess, TextIO]:
+    """Run `langgraph-rag` with these arguments in a process of its own, in which `prepare` is called before.
+
+    Returns:
+        The process and what it will print.
+    """
     receiving, sending = _context.Pipe(duplex=False)
     with receiving, sending:
-        process = start(_command, arguments, environment, sending)
+        process = start(_command, arguments, prepare, environment, sending)
         return process, os.fdopen(os.dup(receiving.fileno()))
 
 
-def _command(arguments: tuple[str, ...], environment: dict[str, str], printed: Connection) -> None:
+def _command(
+    arguments: tuple[str, ...],
+    prepare: Callable[[], object] | None,
+    environment: dict[str, str],
+    printed: Connection,
+) -> None:
     for stream in (sys.stdout, sys.stderr):
         os.dup2(printed.fileno(), stream.fileno())
     printed.close()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the tests run in the background
     os.environ.update(environment)
     sys.argv = ["langgraph-rag", *arguments]
+    if prepare:
+        prepare()
     main()

@@ -6,8 +6,10 @@ import random
 import re
 import shutil
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
@@ -28,6 +30,7 @@ from langgraph_rag.chat.evidence import drawn
 from langgraph_rag.records import Evidence
 from langgraph_rag.tools.extraction import ReadBefore
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.sentence_embeddings import MiniLMEmbeddings
 
 QUESTION, ANSWER = "In which town was the engineer who designed the Sarl Viaduct born?", "Anstrey"
 OTHER, OTHER_ANSWER = "Whom did the director of Nine Tides marry?", "Corwen Ashlade"
@@ -81,8 +84,8 @@ def url(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     folder = tmp_path_factory.mktemp("chat") / "harbours"
     shutil.copytree(sample_folder, folder)
     with silent_port(listens=True) as silent, silent_port(listens=False) as dead:
-        models = {"VLLM_BASE_URL": f"http://127.0.0.1:{silent}/v1", "OPENAI_BASE_URL": f"http://127.0.0.1:{dead}/v1"}
-        with serving(folder, **models, OPENAI_API_KEY="none") as url:
+        vllm, openai = (f"http://127.0.0.1:{port}/v1" for port in (silent, dead))
+        with serving(folder, VLLM_BASE_URL=vllm, OPENAI_BASE_URL=openai, OPENAI_API_KEY="none") as url:
             yield url
 
 
@@ -430,12 +433,25 @@ def test_it_is_told_when_the_model_that_reads_facts_is_not_at_hand(browser: Brow
         assert tab.troubles == []
 
 
+def hold_back(passage: str, released: Path) -> None:
+    """Have whatever holds a passage embedded only once a file is there."""
+    embed = MiniLMEmbeddings.embed_documents
+
+    def embed_in_time(self: MiniLMEmbeddings, texts: list[str]) -> list[list[float]]:
+        while any(passage in text for text in texts) and not released.exists():
+            time.sleep(0.01)
+        return embed(self, texts)
+
+    pytest.MonkeyPatch().setattr(MiniLMEmbeddings, "embed_documents", embed_in_time)
+
+
 def test_documents_are_added_from_an_empty_page_and_can_be_asked_meanwhile(browser: Browser, tmp_path: Path) -> None:
     towns = [{"id": f"{n}", "text": f"Town {n} was founded by Person {n} in {1200 + n}."} for n in range(320)]
     (tmp_path / "towns.jsonl").write_text(
         "\n".join(json.dumps({"title": f"Town {town['id']}", **town}) for town in towns)
     )
-    with serving(tmp_path / "new") as url:
+    held = partial(hold_back, "Town 319", tmp_path / "released")
+    with serving(tmp_path / "new", prepare=held) as url:
         tab = Tab.open(browser, url, viewport=NARROW)
         with tab.page.expect_file_chooser() as chooser:
             tab.page.locator(".welcome").get_by_role("button", name="Add documents").click()
@@ -446,6 +462,7 @@ def test_documents_are_added_from_an_empty_page_and_can_be_asked_meanwhile(brows
         tab.ask("Who founded Town 3?")
         tab.page.get_by_text("Documents are still being added").wait_for()
         assert tab.answer() == "Person 3"
+        (tmp_path / "released").touch()
         expect(counts).to_have_text(re.compile(r"new: 320 passages · [\d,]+ facts$"), timeout=PATIENCE)
         tab.page.get_by_text("towns.jsonl: 320 passages added.").wait_for()
         assert tab.page.get_by_text("of 320 passages").count() == 0
