@@ -188,9 +188,10 @@ def _extract_evidence(request: str) -> dict[str, Any]:
 
 def _plan(request: str) -> dict[str, Any]:
     name, number = _about(request, 0), _hops(request)
+    asked = ("Who or what", "Which place or work", "Which year or event")[: number - 1]
     steps = [
-        {"thought": "find what it leads to", "question": f"Who or what is {name} connected with?", "action": "retrieve"}
-        for _ in range(number - 1)
+        {"thought": "find what it leads to", "question": f"{what} is {name} connected with?", "action": "retrieve"}
+        for what in asked
     ]
     return {"steps": [*steps, {"thought": "answer", "question": _question(request), "action": "retrieve"}]}
 
