@@ -84,7 +84,7 @@ def demo(kb: KbFolder = Path("demo_kb")) -> None:
     chosen = [question for id_ in _DEMO_QUESTIONS for question in questions if question["id"] == id_]
     right = 0
     with KnowledgeBase.open(kb, embedder_of(kb)) as base:
-        base.add([{**document, "source": "the sample corpus"} for document in corpus])  # not where it is installed
+        base.update([{**document, "source": "the sample corpus"} for document in corpus])  # not where it is installed
         show_properties(dict(base.info()))
         warm_up(base, DEFAULTS)
         graph = create("cirag", load_model("offline"), base).compile()
