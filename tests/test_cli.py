@@ -386,6 +386,19 @@ def test_an_update_of_a_folder_removes_the_files_gone_from_it_and_from_nowhere_e
     assert "is gone" not in run("index", "docs", "--kb", "notes", "--update").stdout
 
 
+def test_a_source_that_a_document_names_is_not_gone_though_there_is_no_such_file(noted: Path) -> None:
+    skua = {"title": "Skua", "text": "Skuas nest in Ost.", "source": "docs/skua.md"}
+    write(noted, {"docs/dump.jsonl": lines([skua])})
+
+    assert "gone" not in run("index", "docs", "--kb", "notes").stderr
+    for _ in range(2):
+        assert "gone" not in run("index", "docs", "--kb", "notes", "--update").stdout
+    assert "Skua" in titles()
+
+    (noted / "docs/dump.jsonl").unlink()
+    assert "docs/skua.md is gone: 1 passage removed.\n" in run("index", "docs", "--kb", "notes", "--update").stdout
+
+
 def test_index_tells_of_files_gone_from_a_folder_that_has_a_name(noted: Path) -> None:
     assert "gone" not in run("index", "docs", "--kb", "notes").stderr
     (noted / "docs/gull.md").unlink()

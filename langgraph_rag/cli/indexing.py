@@ -186,7 +186,7 @@ def _add(base: KnowledgeBase, documents: Sequence[Passage], given: Sequence[Path
     if outdated := base.outdated(documents):
         left = counted(len(outdated), "passage")
         typer.echo(f"warning: {left} of earlier versions still there: --update removes such.", err=True)
-    if gone := vanished(base.sources(), given):
+    if gone := _gone(base, documents, given):
         files = f"{counted(len(gone), 'file')} gone ({first_few(gone, _KINDS)})"
         typer.echo(f"warning: {files}: --update removes what came from there.", err=True)
     return added
@@ -199,9 +199,19 @@ def _update(base: KnowledgeBase, documents: Sequence[Passage], given: Sequence[P
         f"{counted(updated['added'], 'passage')} added, {updated['unchanged']:,} there already, "
         f"{updated['removed']:,} of earlier versions removed."
     )
-    for source in vanished(base.sources(), given):
+    for source in _gone(base, documents, given):
         typer.echo(f"{source} is gone: {counted(base.delete(sources=[source]), 'passage')} removed.")
     return updated
+
+
+def _gone(base: KnowledgeBase, documents: Iterable[Passage], given: Iterable[Path]) -> list[str]:
+    """Return the sources gone from the folders given; a document may name one that never was a file there."""
+    named = _sources(documents)
+    return [source for source in vanished(base.sources(), given) if source not in named]
+
+
+def _sources(documents: Iterable[Passage]) -> set[str]:
+    return {passage.get("source", "") for passage in documents}
 
 
 def _check_replaced(base: KnowledgeBase, documents: Sequence[Passage], given: Sequence[Path]) -> None:
@@ -210,8 +220,8 @@ def _check_replaced(base: KnowledgeBase, documents: Sequence[Passage], given: Se
     if not contested:
         return
     known = base.sources()
-    given_now = {passage.get("source", "") for passage in documents} | set(otherwise_named(known, given))
-    for source in {"", *known}.difference(given_now, vanished(known, given)):
+    still_there = {"", *known}.difference(otherwise_named(known, given), vanished(known, given))
+    for source in still_there - _sources(documents):
         if taken := sorted(contested.intersection(base.ids(source))):
             raise DuplicateIdError(
                 f"id {taken[0]!r} is already stored with another text, from {source or 'no source'}, which would be "
