@@ -22,6 +22,7 @@ from langgraph_rag.tools.documents import AnyDocument, to_passages
 from langgraph_rag.tools.extraction import RuleExtractor
 from langgraph_rag.tools.files import read_documents
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.record_store import content_hash
 
 ISLE = {"id": "isle", "title": "Kell", "text": "Kell is an island in Norland.", "source": "isles.pdf"}
 LIKE_FIELDS = {"id": 7, "text": "x", "metadata": {"page": 1}}
@@ -57,13 +58,25 @@ def test_what_is_no_field_of_a_passage_is_its_metadata(document: AnyDocument, me
         {"title": "Kell", "text": "Kell\nKell\nA town."},
         {"title": "Kell", "text": "Kell\n\n" * 5_000 + "A town."},
         {"title": "Annual Report", "text": "\n\n".join(f"Annual Report\n{'All went well. ' * 60}" for _ in range(4))},
+        {"text": "\n\n".join(["Costs: none. " * 120, "Annual Report\n\nAll went well.", "Items: none. " * 120])},
+        {"text": "***\n\nAnnual Report\n\nAll went well."},
     ],
 )
 def test_what_became_passages_stays_as_it_is(document: AnyDocument) -> None:
     passages = to_passages([document])
 
     assert to_passages(passages) == passages
-    assert not any(passage["text"].startswith(passage["title"]) for passage in passages)
+    assert not any(passage["title"] and passage["text"].startswith(passage["title"]) for passage in passages)
+
+
+def test_each_part_of_a_text_that_opens_with_no_title_is_titled_by_what_it_opens_with_and_known_by_its_text() -> None:
+    minutes = ["Costs: none. " * 120, "Annual Report\n\n" + "All went well. " * 60, "Items: none. " * 120]
+
+    passages = to_passages([{"text": "\n\n".join(minutes)}])
+
+    assert [passage["title"] for passage in passages] == ["", "", "Annual Report", "", ""]
+    assert passages[2]["text"] == ("All went well. " * 60).strip()
+    assert passages[2]["id"] == content_hash("", minutes[1].strip())
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,6 @@ from langgraph_rag.models import load_model
 from langgraph_rag.naming import counted, first_few
 from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.records import Passage, Record
-from langgraph_rag.tools.documents import to_passages
 from langgraph_rag.tools.extraction import ReadBefore, RuleExtractor, TripleExtractor
 from langgraph_rag.tools.files import (
     OTHERS,
@@ -76,11 +75,10 @@ def index(
         raise typer.BadParameter("--cache goes with --model: the sentence rules ask no model")
     emptied = _emptied(sources, kb) if update else []
     filled = [source for source in sources if source not in emptied]
-    read, problems = read_what_can_be(filled, {"text": text_field, "title": title_field, "id": id_field})
-    if problems and not (skip_bad and read):
+    passages, problems = read_what_can_be(filled, {"text": text_field, "title": title_field, "id": id_field})
+    if problems and not (skip_bad and passages):
         left = "no file can be read" if skip_bad else "--skip-bad leaves out such files"
         raise DocumentError(f"{listed(problems)}\nNothing was indexed; {left}.")
-    documents = to_passages(read)  # before the folder is made: bad documents leave nothing behind
     for problem in problems:
         typer.echo(f"warning: left out {problem}", err=True)
     _tell_left_out(sources, kb)
@@ -91,7 +89,7 @@ def index(
                 f"the triples in {kb} were read by {base.extractor.version}: name that model with --model, or give "
                 f"`--model {RuleExtractor.NAME}` to have all passages read by rules"
             )
-        added = _update(base, documents, sources) if update else _add(base, documents, sources)
+        added = _update(base, passages, sources) if update else _add(base, passages, sources)
         _tell_known_otherwise(base, sources)
         if embed_triples:
             base.embed_triples()
@@ -180,48 +178,48 @@ def _tell_left_out(given: Iterable[Path], kb: Path) -> None:
         typer.echo(f"Left out: {counted(len(linked), 'linked folder')} ({names}); name those to be read.", err=True)
 
 
-def _add(base: KnowledgeBase, documents: Sequence[Passage], given: Sequence[Path]) -> Added:
-    added = base.add(documents)
+def _add(base: KnowledgeBase, passages: Sequence[Passage], given: Sequence[Path]) -> Added:
+    added = base.add(passages)
     typer.echo(f"{counted(added['added'], 'passage')} added, {added['unchanged']:,} there already.")
-    if outdated := base.outdated(documents):
+    if outdated := base.outdated(passages):
         left = counted(len(outdated), "passage")
         typer.echo(f"warning: {left} of earlier versions still there: --update removes such.", err=True)
-    if gone := _gone(base, documents, given):
+    if gone := _gone(base, passages, given):
         files = f"{counted(len(gone), 'file')} gone ({first_few(gone, _KINDS)})"
         typer.echo(f"warning: {files}: --update removes what came from there.", err=True)
     return added
 
 
-def _update(base: KnowledgeBase, documents: Sequence[Passage], given: Sequence[Path]) -> Added:
-    _check_replaced(base, documents, given)
-    updated = base.update(documents)
+def _update(base: KnowledgeBase, passages: Sequence[Passage], given: Sequence[Path]) -> Added:
+    _check_replaced(base, passages, given)
+    updated = base.update(passages)
     typer.echo(
         f"{counted(updated['added'], 'passage')} added, {updated['unchanged']:,} there already, "
         f"{updated['removed']:,} of earlier versions removed."
     )
-    for source in _gone(base, documents, given):
+    for source in _gone(base, passages, given):
         typer.echo(f"{source} is gone: {counted(base.delete(sources=[source]), 'passage')} removed.")
     return updated
 
 
-def _gone(base: KnowledgeBase, documents: Iterable[Passage], given: Iterable[Path]) -> list[str]:
-    """Return the sources gone from the folders given; a document may name one that never was a file there."""
-    named = _sources(documents)
+def _gone(base: KnowledgeBase, passages: Iterable[Passage], given: Iterable[Path]) -> list[str]:
+    """Return the sources gone from the folders given; a passage may name one that never was a file there."""
+    named = _sources(passages)
     return [source for source in vanished(base.sources(), given) if source not in named]
 
 
-def _sources(documents: Iterable[Passage]) -> set[str]:
-    return {passage.get("source", "") for passage in documents}
+def _sources(passages: Iterable[Passage]) -> set[str]:
+    return {passage.get("source", "") for passage in passages}
 
 
-def _check_replaced(base: KnowledgeBase, documents: Sequence[Passage], given: Sequence[Path]) -> None:
+def _check_replaced(base: KnowledgeBase, passages: Sequence[Passage], given: Sequence[Path]) -> None:
     """Refuse to replace a text that another source still has: one that is neither given now nor gone."""
-    contested = set(base.contested(documents))
+    contested = set(base.contested(passages))
     if not contested:
         return
     known = base.sources()
     still_there = {"", *known}.difference(otherwise_named(known, given), vanished(known, given))
-    for source in still_there - _sources(documents):
+    for source in still_there - _sources(passages):
         if taken := sorted(contested.intersection(base.ids(source))):
             raise DuplicateIdError(
                 f"id {taken[0]!r} is already stored with another text, from {source or 'no source'}, which would be "

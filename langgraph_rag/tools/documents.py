@@ -57,7 +57,7 @@ def to_passages(documents: Iterable[AnyDocument], known: PassagesById | None = N
 
     A document with an id is one passage and is kept whole. One without is split at about 200 words, keeping title,
     source and metadata, and its passages get the hash of their content as id. One without a title gets what it opens
-    with as title.
+    with as title; where that is none, so does each of its passages.
 
     Args:
         documents: LangChain `Document`s or dicts.
@@ -122,13 +122,14 @@ def _passages(fields: Mapping[str, object], place: str) -> Iterable[Passage]:
     metadata = _metadata(fields, place)
     for part in [text] if id_ else whole_blocks(_splitter.split_text(text)):
         part = _without_heading(title, part.strip())  # of each page, some texts
+        own_title = title or opening_of(part)
         if len(part) > _LONGEST:
             remedy = "leave out its id to have it split, or give it in parts" if id_ else "give it in parts"
             raise DocumentError(
                 f"{place} ({id_ or title or source or 'no id'}): expected passages of at most {_LONGEST:,} "
                 f"characters, got one of {len(part):,}: {remedy}"
             )
-        passage = Passage(id=id_ or content_hash(title, part), title=title, text=part)
+        passage = Passage(id=id_ or content_hash(title, part), title=own_title, text=_without_heading(own_title, part))
         if source:
             passage["source"] = source
         if metadata:

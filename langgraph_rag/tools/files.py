@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from langgraph_rag.errors import DocumentError
+from langgraph_rag.records import Passage
 from langgraph_rag.tools.documents import PLACE, PassagesById, to_passages
 from langgraph_rag.tools.markdown import read_markdown, section_title
 from langgraph_rag.tools.topics import opening_of
@@ -21,22 +22,23 @@ _LISTED = 20  # problems told at once
 def read_documents(sources: Iterable[Path]) -> list[dict[str, object]]:
     """Read files, and folders with all that lies in them, as documents: dicts that `KnowledgeBase.add` takes.
 
-    A Markdown file is a document for each of its sections, titled by the section's heading with the file's title in
-    parentheses. What names no title is titled by what it opens with or, failing that, by the file's name.
+    They are the passages that it makes of them. One of a Markdown file is of one section, titled by the section's
+    heading with the file's title in parentheses. What names no title is titled by what it opens with or, failing that,
+    by the file's name.
 
     Raises:
         DocumentError: naming every file that cannot be read, its lines where it has such, and what was expected there.
     """
-    documents, problems = read_what_can_be(sources)
+    passages, problems = read_what_can_be(sources)
     if problems:
         raise DocumentError(listed(problems))
-    return documents
+    return [dict(passage) for passage in passages]
 
 
 def read_what_can_be(
     sources: Iterable[Path], names: Mapping[str, str] | None = None
-) -> tuple[list[dict[str, object]], list[str]]:
-    """Read files and folders likewise, and return with the documents what is wrong with each file that is bad.
+) -> tuple[list[Passage], list[str]]:
+    """Read files and folders likewise, and return with the passages what is wrong with each file that is bad.
 
     Bad is also a file that gives an id another text than one before it, and a folder that cannot be looked into.
 
@@ -47,7 +49,7 @@ def read_what_can_be(
     Raises:
         DocumentError: when there is no such file or folder, or nothing in it of a kind that is read.
     """
-    documents: list[dict[str, object]] = []
+    passages: list[Passage] = []
     problems: list[str] = []
     known: PassagesById = {}
     for source in sources:
@@ -59,13 +61,10 @@ def read_what_can_be(
         problems += unreadable
         for file in files:
             try:
-                found = _documents(file, names or {})
-                to_passages(found, known)
+                passages += to_passages(_documents(file, names or {}), known)
             except DocumentError as error:
                 problems.append(str(error))
-            else:
-                documents += found
-    return documents, problems
+    return passages, problems
 
 
 def left_out(folders: Iterable[Path]) -> tuple[list[Path], list[Path]]:
