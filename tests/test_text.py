@@ -655,6 +655,8 @@ def test_what_only_tells_a_title_from_others_is_not_part_of_the_name() -> None:
         ("Harbour council\n  Members of the board:\nIda Strand", "Harbour council"),
         ("Harbour council\n* Ida Strand", "Harbour council"),
         ("Harbour council\n1. Ida Strand", "Harbour council"),
+        ("12\n\nIt freezes in January.", ""),
+        ("-----\n\nIt freezes in January.", ""),
         ("Chair: Ida Strand\nClerk: Otto Falk", ""),
         ("- Ida Strand\n- Otto Falk", ""),
         ("The harbour froze in the winter of\n1911: Ida Strand left.", ""),

@@ -43,6 +43,7 @@ def opening_of(text: str) -> str:
         and _stands_alone(first, others[0])
         and not first.endswith((".", "!", "?", ":"))
         and len(first.split()) <= _LONGEST_HEADING
+        and any(map(str.isalpha, first))  # unlike the number of a page, or a line drawn
     ):
         return first.strip("#*_ ")
     acting = _acting(first[:_OPENING])
