@@ -208,6 +208,34 @@ def test_when_the_model_is_out_of_reach_add_fails_and_goes_on_where_it_was(
         assert kb.info()["passages_to_extract"] == 0
 
 
+class Interrupted:
+    """Reads one passage and no more."""
+
+    version = "interrupted"
+
+    async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
+        yield [(passages[0]["id"], [["Orla Vint", "is near", "Kell"]])]
+        raise ModelCallError("no route to host")
+
+
+def test_an_extractor_that_was_interrupted_the_first_time_is_still_the_one_to_read_the_rest(
+    tmp_path: Path, documents: Documents
+) -> None:
+    with (
+        KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=Interrupted()) as kb,
+        pytest.raises(ModelCallError),
+    ):
+        kb.add(documents, progress=False)
+
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings()) as kb:
+        assert (kb.extractor.version, kb.info()["passages_to_extract"]) == ("interrupted", 7)
+        assert len(kb.triples(kb.ids())) == 1
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=RuleExtractor()) as kb:
+        kb.add([], progress=False)
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings()) as kb:
+        assert kb.extractor.version == RuleExtractor.version
+
+
 # --- versions --------------------------------------------------------------------------------------------------------
 def test_the_version_names_the_model_and_changes_with_it() -> None:
     one, other = (ModelExtractor(ScriptedModel.of([], model_name=name)).version for name in ("small", "large"))

@@ -181,7 +181,7 @@ class KnowledgeBase:
                 records,
                 vectors,
                 embeddings or last_embedder(records.meta("embeddings")),
-                extractor or last_extractor(records.meta(_EXTRACTOR)),
+                extractor or last_extractor(records.meta(_EXTRACTOR) or records.most_read_by()),
                 read_only=read_only,
             )
             kb._check_and_repair()

@@ -280,6 +280,11 @@ class RecordStore:
         unread = {row[0] for row in self._db.by_ids(f"SELECT id FROM passages WHERE {rest} AND id IN", ids, extractor)}
         return [id_ for id_ in dict.fromkeys(ids) if id_ in unread]
 
+    def most_read_by(self) -> str | None:
+        """Return the extractor that read most passages, if any has read some."""
+        query = "SELECT extractor FROM extractions GROUP BY extractor ORDER BY count(*) DESC, extractor LIMIT 1"
+        return next((row[0] for row in self._db.rows(query)), None)
+
     def save_facts(self, extractor: str, facts: Sequence[tuple[Record, Sequence[Fact]]]) -> None:
         """Store what an extractor read out of passages; an earlier reading is replaced.
 
