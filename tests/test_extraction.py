@@ -15,7 +15,14 @@ from langgraph_rag.errors import BudgetReachedError, KnowledgeBaseError, ModelCa
 from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.prompts import cirag as prompts
 from langgraph_rag.records import Record
-from langgraph_rag.tools.extraction import Reading, RuleExtractor, supporting_sentences, valid_triples
+from langgraph_rag.tools.extraction import (
+    ReadBefore,
+    Reading,
+    RuleExtractor,
+    TripleExtractor,
+    supporting_sentences,
+    valid_triples,
+)
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
@@ -289,6 +296,51 @@ async def test_the_first_question_that_meets_unread_passages_tells_of_them_once(
 
     [told] = caplog.messages
     assert told.startswith(f"7 passages not read by {extractor.version} yet") and "`kb.add([])`" in told
+
+
+@pytest.mark.parametrize("walk", ["search", "near entities"])
+@pytest.mark.parametrize(
+    ("extractor", "what_happens"),
+    [(RuleExtractor(), "wait until"), (ReadBefore("llm"), "do without")],
+    ids=["that will", "that is not at hand"],
+)
+async def test_the_first_walk_over_facts_tells_of_passages_without_them_that_an_extractor_is_to_read(
+    kb: KnowledgeBase,
+    caplog: pytest.LogCaptureFixture,
+    extractor: TripleExtractor,
+    what_happens: str,
+    walk: str,
+) -> None:
+    with kb._records._db.change():
+        kb._records._db.execute("UPDATE extractions SET extractor = 'rules-0'")  # as by earlier rules
+    kb.extractor = extractor
+    caplog.clear()
+
+    await kb.asearch("Orla Vint", by="hybrid")
+    assert caplog.messages == []
+    for _ in range(2):
+        await (kb.asearch("Orla Vint", by="graph") if walk == "search" else kb.anear_entities(["Orla Vint"]))
+
+    [told] = caplog.messages
+    assert told.startswith(f"8 passages not read by {extractor.version} yet") and what_happens in told
+
+
+async def test_a_walk_over_all_facts_tells_nothing(kb: KnowledgeBase, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.clear()
+
+    await kb.asearch("Orla Vint", by="graph")
+
+    assert caplog.messages == []
+
+
+def test_an_extractor_named_like_the_rules_is_not_taken_for_them(tmp_path: Path, documents: Documents) -> None:
+    own = Extractor([])
+    own.version = "rules-for-law-1"
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=own) as kb:
+        kb.add(documents, progress=False)
+
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings()) as kb:
+        assert kb.extractor.version == "rules-for-law-1"
 
 
 async def test_two_callers_at_once_have_a_passage_read_once(tmp_path: Path, documents: Documents) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 from collections.abc import AsyncIterator, Container, Sequence
 from typing import Protocol, runtime_checkable
 
@@ -13,7 +14,6 @@ from langgraph_rag.tools.rule_triples import extract_triples
 
 _log = logging.getLogger(__name__)
 _LONGEST_TRIPLE = 60  # words
-
 
 Reading = tuple[str, list[list[str]]]
 """The id of a passage and the triples `[head, relation, tail]` found in it."""
@@ -48,6 +48,9 @@ class RuleExtractor:
         )
 
 
+_RULES = re.compile(rf"{RuleExtractor.NAME}-\d+")  # of any version
+
+
 class ReadBefore:
     """Stands in for an extractor that read passages before and is not at hand now, as a model is not: it reads none."""
 
@@ -65,7 +68,7 @@ class ReadBefore:
 
 def last_extractor(version: str | None) -> TripleExtractor:
     """Return what stands for the extractor that a knowledge base was last read by; rules if there was none."""
-    return RuleExtractor() if not version or version.startswith(RuleExtractor.NAME) else ReadBefore(version)
+    return RuleExtractor() if not version or _RULES.fullmatch(version) else ReadBefore(version)
 
 
 def valid_triples(triples: Sequence[Sequence[str]]) -> list[list[str]]:

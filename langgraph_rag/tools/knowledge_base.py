@@ -111,7 +111,7 @@ class KnowledgeBase:
         self._embedding_triples = threading.Lock()
         self._changing_here = threading.RLock()  # who closes it within a change does not wait for that
         self._closed, self._process = False, os.getpid()
-        self._told_unread = False
+        self._told_unread = self._walked = False
         self._triples_embedded_of: tuple[int, int, str] | None = None  # the ends of both logs, and whose triples
         self._remembered: tuple[int, dict[str, Record]] = 0, {}  # passages by id, with the end of the log of changes
         self._reads: Batcher[Callable[[], Any], Any] = Batcher(lambda works: [work() for work in works], largest=1)
@@ -403,6 +403,8 @@ class KnowledgeBase:
         _check_query(query)
         expect_count(k, "k")
         self._check_open()
+        if by == "graph":
+            await self._tell_unread_to_walk()
         found = await self._searcher.search(cleaned(query), k, by, self.extractor.version)
         if not found:
             await self.acheck_filled()
@@ -414,7 +416,8 @@ class KnowledgeBase:
         extractor = extractor or self.extractor
         unread, triples = await self._read(self._unread_and_triples, passage_ids, extractor.version)
         if unread:
-            await self._tell_unread(extractor)
+            if extractor.version == self.extractor.version:  # another one is to read them in its own way
+                await self._tell_unread()
             await self._reader.read_once(unread, extractor)
             _, triples = await self._read(self._unread_and_triples, passage_ids, extractor.version)
         return triples
@@ -457,6 +460,7 @@ class KnowledgeBase:
         """Return the k passages nearest to the entities that texts name, by personalized PageRank over the triples."""
         expect_list(texts, "texts")
         expect_count(k, "k")
+        await self._tell_unread_to_walk()
         return await asyncio.to_thread(self._near_entities, texts, k)
 
     async def aids(self) -> list[str]:
@@ -542,17 +546,28 @@ class KnowledgeBase:
         remembered.update((record["id"], record) for record in new)
         return [remembered[id_] for id_ in dict.fromkeys(ids) if id_ in remembered]
 
-    async def _tell_unread(self, extractor: TripleExtractor) -> None:
-        """Warn once that a question waits for passages to be read; not where it is to have them read in its own way."""
-        if self._told_unread or isinstance(extractor, ReadBefore) or extractor.version != self.extractor.version:
+    async def _tell_unread_to_walk(self) -> None:
+        """Warn if there are passages whose facts a walk lacks; looked for once, as it takes longer than to walk."""
+        if not self._walked:
+            self._walked = True
+            await self._tell_unread()
+
+    async def _tell_unread(self) -> None:
+        """Warn once of passages that are to be read, of what questions do meanwhile and what can be done."""
+        if self._told_unread:
             return
-        self._told_unread = True
-        _log.warning(
-            "%s not read by %s yet: questions that meet one wait until it is read, and pay for it; "
-            "`kb.add([])` reads them all beforehand, and so does `langgraph-rag index` with the same model",
-            counted(len(await self._read(self._records.unextracted, extractor.version)), "passage"),
-            extractor.version,
-        )
+        self._told_unread = True  # who comes meanwhile leaves it to this one
+        unread = await self._read(self._records.unextracted, self.extractor.version)
+        self._told_unread = bool(unread)
+        if unread:
+            _log.warning(
+                "%s not read by %s yet: graph search does not walk to these, and methods that need their facts %s; "
+                "`kb.add([])` with that extractor reads them all beforehand, and so does `langgraph-rag index` with "
+                "the same model",
+                counted(len(unread), "passage"),
+                self.extractor.version,
+                "do without" if isinstance(self.extractor, ReadBefore) else "wait until they are read, and pay for it",
+            )
 
     def _unread_and_triples(self, ids: Sequence[str], extractor: str) -> tuple[list[str], list[Triple]]:
         return self._records.unextracted(extractor, ids), self._records.triples(ids, extractor)
