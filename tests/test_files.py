@@ -110,6 +110,7 @@ def test_headings_of_one_level_without_one_above_them_stand_for_themselves(tmp_p
             "~~~py\nx\n~~~\n\n    y\n\n- z\n  ````\n  ```\n  ````",
             "~~~py\nx\n~~~\n\n```\ny\n```\n\n- z\n````\n```\n````",
         ),
+        ("~~~~~~~ a`b`\n````\n~~~\n~~~~~~~", "````` ab\n````\n~~~\n`````"),
     ],
 )
 def test_what_a_reader_sees_is_the_text(tmp_path: Path, markdown: str, text: str) -> None:

@@ -42,6 +42,9 @@ def rules() -> TextPipeline:
             ["It is set:", "```yaml born: Kell. Sund. - x ```", "It works."],
         ),
         ("- ~~~\n  a\n  ```\n  b\n  ~~~\nIt works.", ["- ~~~ a ``` b ~~~", "It works."]),
+        ("~~~~ {title='~/a'}\nx. Y\n~~~~\n\nOst.", ["~~~~ {title='~/a'} x. Y ~~~~", "Ost."]),
+        ("Kell.\n\n~~~~~\n\nOst. Sund.\n\n~~~~~\n\nEnd.", ["Kell.", "~~~~~", "Ost.", "Sund.", "~~~~~", "End."]),
+        ("~~~ Part 1 ~~~\n\nKell is dry. Ost is not.", ["~~~ Part 1 ~~~", "Kell is dry.", "Ost is not."]),
         ("Use ```x``` here.\n\n```never closed\n\nx", ["Use ```x``` here.", "```never closed x"]),
         ("It burned down in New\n  Kell. It was\nrebuilt.", ["It burned down in New Kell.", "It was rebuilt."]),
         ("Towns:\n- Pellworth\n- Skellby\n| 1911 | fire |", ["Towns:", "- Pellworth", "- Skellby", "| 1911 | fire |"]),
@@ -629,6 +632,13 @@ def test_code_states_no_facts() -> None:
     assert extract_triples("Otto Falk", ["```yaml born: Paris ```", "- ~~~ born: Paris ~~~", "He left Kell."]) == [
         ["Otto Falk", "left", "Kell"]
     ]
+
+
+@pytest.mark.parametrize("line", ["~~~~~~~~~~", "~~~ Part 1 ~~~", "~~~~~ Part 1 ~~~~~"])
+def test_a_line_drawn_of_tildes_does_not_make_code_of_what_follows(line: str) -> None:
+    read = extract_triples("Otto Falk", [f"{line} He left Kell.", line])
+
+    assert read == [["Otto Falk", "left", "Kell"]]
 
 
 def test_what_only_tells_a_title_from_others_is_not_part_of_the_name() -> None:

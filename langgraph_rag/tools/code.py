@@ -1,10 +1,16 @@
-"""Blocks of code within a text, marked as in Markdown: by a line of backticks or tildes before and after."""
+"""Blocks of code within a text, marked as in Markdown: by a line of backticks or tildes before and after.
+
+But in plain text a row of tildes parts sections and frames headings, so more than four of them mark no code, and
+neither do those before a text that tildes end: `~~~~~~~~~~`, `~~~ Chapter 1 ~~~`.
+"""
 
 import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-_OPENING = re.compile(r"[ \t]*(?:[-*+] )?(?P<fence>`{3,}|~{3,})[^`]*$")
+_TILDES = "~{3,4}(?!~)"
+_OPENING = re.compile(rf"[ \t]*(?:[-*+] )?(?P<fence>`{{3,}}|{_TILDES}(?!.*~\s*$))[^`]*$")
+_ON_ONE_LINE = re.compile(rf"(?:- )?(?:```|{_TILDES}(?!.*{_TILDES} ))")
 
 
 class Block(NamedTuple):
@@ -19,7 +25,15 @@ class Block(NamedTuple):
 
 def is_code(text: str) -> bool:
     """Tell whether a text on one line is a block of code."""
-    return text.removeprefix("- ").startswith(("```", "~~~"))
+    return _ON_ONE_LINE.match(text) is not None
+
+
+def fenced(code: str, fence: str, info: str) -> str:
+    """Mark a text as code as it was marked in Markdown or, where that marks none in plain text, by backticks."""
+    if not _OPENING.match(fence + info):
+        longest = max(map(len, re.findall("`+", code)), default=0)
+        fence, info = "`" * max(3, longest + 1), info.replace("`", "")
+    return f"{fence}{info}\n{code}\n{fence}"
 
 
 def blocks_of_code(text: str) -> Iterator[Block]:

@@ -11,6 +11,8 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
 from markdown_it.tree import SyntaxTreeNode
 
+from langgraph_rag.tools.code import fenced
+
 _FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 _NUMBERS = r"[-+.\d\s]+(?:,[-+.\d\s]+)+"
 _WIKI_LINK = re.compile(rf"\[\[(?!{_NUMBERS}\]\])(?:[^][|\n]*\|)?([^][|\n]+)\]\]")
@@ -119,7 +121,7 @@ def _lines(block: SyntaxTreeNode) -> Iterator[str]:
             yield _text(block)
         case "fence" | "code_block":
             fence = block.markup or "```"  # an indented block has none
-            yield from [f"{fence}{block.info}", *block.content.rstrip("\n").split("\n"), fence]
+            yield from fenced(block.content.rstrip("\n"), fence, block.info).split("\n")
         case "html_block":
             yield from _html_lines(block.content)
         case "list_item":
