@@ -1,5 +1,6 @@
 """What files say of the documents in them."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -155,3 +156,13 @@ def test_text_with_words_parted_by_zero_width_spaces_is_split_between_words(tmp_
 
     assert len(parts) > 1
     assert {word for part in parts for word in part.split("\u200b")} <= {"សៀមរាប", ""}
+
+
+@pytest.mark.parametrize(("source", "known"), [(None, ""), ("", ""), ("wiki", "wiki")])
+def test_a_line_that_names_no_source_came_from_its_file(tmp_path: Path, source: str | None, known: str) -> None:
+    file = tmp_path / "notes.jsonl"
+    file.write_text(json.dumps({"text": "Kell is an isle.", "source": source}), encoding="utf-8")
+
+    (passage,) = to_passages(read_documents([file]))
+
+    assert passage["source"] == (known or str(file))

@@ -182,7 +182,8 @@ def _json_lines(text: str, file: Path, names: Mapping[str, str]) -> list[dict[st
             try:
                 fields = _fields(line, place)
                 there |= dict.fromkeys(fields)
-                documents.append({"source": str(file), **_document(fields, names, place), PLACE: place})
+                document = _document(fields, names, place)
+                documents.append({**document, "source": document.get("source") or str(file), PLACE: place})
             except DocumentError as error:
                 problems.append(str(error))
     if problems:
