@@ -14,8 +14,10 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import fields
+from functools import partialmethod
 from importlib import metadata
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 from typing import Any
 
 import pytest
@@ -183,6 +185,15 @@ def forbid(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
 
     monkeypatch.setattr(os, "scandir", refuse_scandir)
     monkeypatch.setattr(Path, "stat", refuse_stat)
+    for question, kind in (("exists", bool), ("is_file", S_ISREG), ("is_dir", S_ISDIR)):  # as of Python 3.14
+        monkeypatch.setattr(Path, question, partialmethod(_answer, kind))
+
+
+def _answer(path: Path, kind: Callable[[int], bool]) -> bool:
+    try:
+        return kind(path.stat().st_mode)
+    except OSError:
+        return False
 
 
 def test_a_folder_that_cannot_be_looked_into_is_told_and_what_came_from_it_stays(
@@ -200,6 +211,14 @@ def test_a_folder_that_cannot_be_looked_into_is_told_and_what_came_from_it_stays
 
     said = refuse(monkeypatch, capsys, *index)
     assert f"{docs}/b: it cannot be read: Permission denied Nothing was indexed; --skip-bad leaves" in said
+
+
+def test_links_that_lead_nowhere_or_to_themselves_are_passed_over(tmp_path: Path) -> None:
+    docs = write(tmp_path / "docs", {"a.txt": "Orsby is a town."})
+    (docs / "gone.txt").symlink_to(docs / "nothing.txt")
+    (docs / "loop.txt").symlink_to(docs / "loop.txt")
+
+    assert run("index", docs, "--kb", tmp_path / "kb").stdout.startswith("1 passage added")
 
 
 def test_linked_folders_are_told_and_read_where_they_are_named(tmp_path: Path) -> None:

@@ -1,9 +1,11 @@
 """Read documents from files and folders: JSON lines, Markdown, plain text."""
 
+import errno
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from stat import S_ISDIR, S_ISLNK, S_ISREG
 from typing import NamedTuple
 
 from langgraph_rag.errors import DocumentError
@@ -69,14 +71,14 @@ def read_what_can_be(
 
 def left_out(folders: Iterable[Path]) -> tuple[list[Path], list[Path]]:
     """Return the files of other kinds in folders, and the linked folders; those that are passed over do not count."""
-    inside = [_inside(folder) for folder in folders if _seen(folder.is_dir, otherwise=False)]
+    inside = [_inside(folder) for folder in folders if _is_folder(folder)]
     others = [file for one in inside for file in one.files if file.suffix.lower() not in READABLE]
     return others, [folder for one in inside for folder in one.linked]
 
 
 def empty_folders(sources: Iterable[Path]) -> list[Path]:
     """Return the folders with no file in them of a kind that is read."""
-    return [source for source in sources if _seen(source.is_dir, otherwise=False) and _files(source) == ([], [])]
+    return [source for source in sources if _is_folder(source) and _files(source) == ([], [])]
 
 
 def vanished(sources: Iterable[str], folders: Iterable[Path]) -> list[str]:
@@ -87,16 +89,15 @@ def vanished(sources: Iterable[str], folders: Iterable[Path]) -> list[str]:
     named = [folder for folder in folders if folder.name not in ("", "..")]
     files = ((source, Path(source)) for source in sources)
     inside = ((source, file) for source, file in files if any(file.is_relative_to(folder) for folder in named))
-    return [
-        source for source, file in inside if file.suffix.lower() in READABLE and not _seen(file.exists, otherwise=True)
-    ]
+    read = ((source, file) for source, file in inside if file.suffix.lower() in READABLE)
+    return [source for source, file in read if not _seen(file.stat, bool, otherwise=True)]
 
 
 def otherwise_named(sources: Iterable[str], given: Sequence[Path]) -> list[str]:
     """Return the sources that are files among those given, or in folders given, but by another path."""
     places = [path.resolve() for path in given]
     others = [(source, Path(source)) for source in sources if not any(map(Path(source).is_relative_to, given))]
-    found = [(source, file) for source, file in others if _seen(file.is_file, otherwise=False)]
+    found = [(source, file) for source, file in others if _seen(file.stat, S_ISREG, otherwise=False)]
     return [source for source, file in found if any(map(file.resolve().is_relative_to, places))]
 
 
@@ -108,10 +109,10 @@ def listed(problems: list[str]) -> str:
 
 def _files(source: Path) -> tuple[list[Path], list[str]]:
     """Return the files to read, and what is wrong with folders that cannot be looked into."""
-    if _seen(source.is_dir, otherwise=False):
+    if _is_folder(source):
         inside = _inside(source)
         return [file for file in inside.files if file.suffix.lower() in READABLE], inside.problems
-    if not _seen(source.exists, otherwise=True):
+    if not _seen(source.stat, bool, otherwise=True):
         raise DocumentError(f"{source}: no such file or folder")
     if source.suffix.lower() not in READABLE:
         raise DocumentError(f"{source}: expected a file ending in {', '.join(READABLE)}; {OTHERS}")
@@ -136,18 +137,28 @@ def _inside(folder: Path) -> _Inside:
             continue
         folders[:] = [name for name in folders if not name.startswith(".") and name not in _INSTALLED]
         below = [Path(where, name) for name in folders]
-        linked += [folder for folder in below if _seen(folder.is_symlink, otherwise=False)]
+        linked += [folder for folder in below if _seen(folder.lstat, S_ISLNK, otherwise=False)]
         found += [Path(where, name) for name in files if not name.startswith(".")]
     problems = [f"{error.filename}: it cannot be read: {error.strerror}" for error in errors]
-    return _Inside(sorted(file for file in found if _seen(file.is_file, otherwise=True)), sorted(linked), problems)
+    there = [file for file in found if _seen(file.stat, S_ISREG, otherwise=True)]
+    return _Inside(sorted(there), sorted(linked), problems)
 
 
-def _seen(look: Callable[[], bool], *, otherwise: bool) -> bool:
-    """Look at a file or folder; `otherwise` is what holds where that is not allowed, and reading it tells why."""
+def _is_folder(path: Path) -> bool:
+    return _seen(path.stat, S_ISDIR, otherwise=False)
+
+
+def _seen(look: Callable[[], os.stat_result], kind: Callable[[int], bool], *, otherwise: bool) -> bool:
+    """Tell whether there is a file or folder, and of some kind; `otherwise` is what holds where none may look.
+
+    Reading it tells why. The methods of `Path` that ask the same call that absent from Python 3.14 on.
+    """
     try:
-        return look()
-    except OSError:
-        return otherwise
+        return kind(look().st_mode)
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return False
+    except OSError as error:
+        return error.errno != errno.ELOOP and otherwise
 
 
 def _documents(file: Path, names: Mapping[str, str]) -> list[dict[str, object]]:
