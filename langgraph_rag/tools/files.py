@@ -3,7 +3,7 @@
 import errno
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from stat import S_ISDIR, S_ISLNK, S_ISREG
 from typing import NamedTuple
@@ -86,19 +86,24 @@ def vanished(sources: Iterable[str], folders: Iterable[Path]) -> list[str]:
 
     They are told by their paths as given, so the folder needs a name: anything might have been below `.` or `..`.
     """
-    named = [folder for folder in folders if folder.name not in ("", "..")]
+    named = frozenset(folder for folder in folders if folder.name not in ("", ".."))
     files = ((source, Path(source)) for source in sources)
-    inside = ((source, file) for source, file in files if any(file.is_relative_to(folder) for folder in named))
-    read = ((source, file) for source, file in inside if file.suffix.lower() in READABLE)
+    read = ((source, file) for source, file in files if _within(named, file) and file.suffix.lower() in READABLE)
     return [source for source, file in read if not _seen(file.stat, bool, otherwise=True)]
 
 
-def otherwise_named(sources: Iterable[str], given: Sequence[Path]) -> list[str]:
+def otherwise_named(sources: Iterable[str], given: Iterable[Path]) -> list[str]:
     """Return the sources that are files among those given, or in folders given, but by another path."""
-    places = [path.resolve() for path in given]
-    others = [(source, Path(source)) for source in sources if not any(map(Path(source).is_relative_to, given))]
-    found = [(source, file) for source, file in others if _seen(file.stat, S_ISREG, otherwise=False)]
-    return [source for source, file in found if any(map(file.resolve().is_relative_to, places))]
+    names = frozenset(given)
+    places = frozenset(path.resolve() for path in names)
+    others = ((source, file) for source in sources if not _within(names, file := Path(source)))
+    found = ((source, file) for source, file in others if _seen(file.stat, S_ISREG, otherwise=False))
+    return [source for source, file in found if _within(places, file.resolve())]
+
+
+def _within(folders: frozenset[Path], path: Path) -> bool:
+    """Tell whether a path is one of some or below one; as quick of many as of one."""
+    return not folders.isdisjoint((path, *path.parents))
 
 
 def listed(problems: list[str]) -> str:
