@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import random
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,26 @@ MILL = record(
 )
 def test_the_sentences_that_state_a_triple(triple: list[str], positions: list[int]) -> None:
     assert supporting_sentences([triple], MILL) == [positions]
+
+
+def test_of_many_sentences_those_are_found_that_looking_at_each_one_finds() -> None:
+    chance, names = random.Random(5), [f"w{n}" for n in range(30)]
+
+    def some(number: int) -> str:
+        return " ".join(chance.choices(names, k=number))
+
+    passage = record("many", *(some(4) for _ in range(200)), title="w0")
+    triples = [[some(chance.randint(1, 3)) for _ in range(3)] for _ in range(300)] + [["x", some(1), "y"], ["x"] * 3]
+    sentences = [set(sentence.split()) for sentence in passage["sentences"]]
+
+    def looked_at(head: set[str], relation: set[str], tail: set[str]) -> list[int]:
+        words = (head | tail) - {"w0"}
+        fits = [(len(words & one) + len(words & tail & one), len(relation & one)) for one in sentences]
+        best = fits.index(max(fits))
+        helps = [len((words - sentences[best]) & one) for one in sentences]
+        return sorted({best, helps.index(max(helps))} if max(helps) else {best})
+
+    assert supporting_sentences(triples, passage) == [looked_at(*(set(part.split()) for part in t)) for t in triples]
 
 
 def test_each_triple_has_its_sentences_and_a_passage_without_any_has_none() -> None:

@@ -3,7 +3,8 @@
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Container, Sequence
+from collections import defaultdict
+from collections.abc import AsyncIterator, Container, Iterable, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from pydantic import TypeAdapter, ValidationError
@@ -108,24 +109,51 @@ def supporting_sentences(triples: Sequence[Sequence[str]], passage: Record) -> l
         For each triple one or two positions, ascending; none where the passage has no sentences.
     """
     sentences, title = [_words(sentence) for sentence in passage["sentences"]], _words(passage["title"])
-    return [_supporting(triple, title, sentences) for triple in triples]
+    places: defaultdict[str, int] = defaultdict(int)
+    for position, words in enumerate(sentences):
+        for word in words:
+            places[word] |= 1 << position
+    return [_supporting(triple, title, sentences, places) for triple in triples]
 
 
-def _supporting(triple: Sequence[str], title: set[str], sentences: list[set[str]]) -> list[int]:
+def _supporting(
+    triple: Sequence[str], title: set[str], sentences: Sequence[set[str]], places: Mapping[str, int]
+) -> list[int]:
+    """Find the sentences that state a triple; `places` has a bit for each sentence that a word stands in."""
     if not sentences:
         return []
     head, relation, tail = (_words(part) for part in triple)
     mentioned = (head | tail) - title
-    fits = [
-        (len(mentioned & words) + len(mentioned & tail & words), len(relation & words), -position)
-        for position, words in enumerate(sentences)
-    ]
-    best = -max(fits)[2]
+
+    def most(words: Iterable[str], among: int) -> int:
+        return _in_most([places[word] for word in words if word in places], among)
+
+    everywhere = (1 << len(sentences)) - 1
+    best = _first(most(relation, most([*mentioned, *(mentioned & tail)], everywhere)))
     missing = mentioned - sentences[best]
-    if not missing:
-        return [best]
-    helper = max(range(len(sentences)), key=lambda position: (len(missing & sentences[position]), -position))
+    helper = _first(most(missing, everywhere))
     return sorted({best, helper}) if missing & sentences[helper] else [best]
+
+
+def _in_most(sets: Iterable[int], among: int) -> int:
+    """Return those of some numbers that are in most of some sets, all sets of numbers being the bits of an integer.
+
+    How often each number occurs is counted for all at once, digit by binary digit: a long passage has as many triples
+    as sentences, which are too many to be looked at for each.
+    """
+    digits: list[int] = []
+    for carried in sets:
+        for place, digit in enumerate(digits):
+            digits[place], carried = digit ^ carried, digit & carried
+        if carried:
+            digits.append(carried)
+    for digit in reversed(digits):
+        among = among & digit or among
+    return among
+
+
+def _first(positions: int) -> int:
+    return (positions & -positions).bit_length() - 1
 
 
 def _words(text: str) -> set[str]:
