@@ -17,6 +17,10 @@ _MARKS = "".join(  # vowel signs of Indic scripts, tones of Thai, accents; beyon
     if unicodedata.category(chr(code)) in ("Mn", "Mc") and code not in _VARIATION_SELECTORS
 )
 WORD = re.compile(rf"[\w{_MARKS}]+")
+UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+"""A character of Thai, Lao, Burmese, Khmer, Japanese or Chinese, in which no space parts words."""
 _NOT_WORD = re.compile(rf"[^\w{_MARKS}]+")
 _DIGITS = re.compile(r"\d+")
 _RANGE = re.compile(r"(\d+)(?:\s*[\u2013-]\s*(\d+))?")
@@ -32,9 +36,18 @@ def normalise(text: str) -> str:
     return _NOT_WORD.sub(" ", unicodedata.normalize("NFKC", text).casefold().replace("_", " ")).strip()
 
 
+def words_of(text: str) -> list[str]:
+    """Return the words of a text, case folded; where no space parts words, each character counts as one."""
+    return WORD.findall(_apart(text.casefold()))
+
+
 def stands_in(part: str, text: str) -> bool:
     """Tell whether a part stands in a text as whole words, in normal form."""
-    return f" {normalise(part)} " in f" {normalise(text)} "
+    return f" {normalise(_apart(part))} " in f" {normalise(_apart(text))} "
+
+
+def _apart(text: str) -> str:
+    return text if text.isascii() else UNSPACED.sub(r" \g<0> ", text)
 
 
 def numbers_in(text: str) -> list[int]:

@@ -96,6 +96,12 @@ def test_of_many_sentences_those_are_found_that_looking_at_each_one_finds() -> N
     assert supporting_sentences(triples, passage) == [looked_at(*(set(part.split()) for part in t)) for t in triples]
 
 
+def test_sentences_are_told_apart_where_no_space_parts_words() -> None:
+    sentences = ["凯尔灯塔建于一九一一年。", "设计者是陈安。", "岛上有两个村庄。"]
+
+    assert supporting_sentences([["凯尔灯塔", "设计者", "陈安"]], record("a", *sentences, title="凯尔灯塔")) == [[1]]
+
+
 def test_each_triple_has_its_sentences_and_a_passage_without_any_has_none() -> None:
     triples = [["Mill", "in", "Kell"], ["Mill", "by", "Renk"]]
 

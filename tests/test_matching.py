@@ -137,6 +137,14 @@ def test_a_similar_triple_is_meant_where_each_part_is_similar(returned: list[str
     assert resolve_triples([returned], FACTS) == (meant, 1 - len(meant))
 
 
+@pytest.mark.parametrize(
+    ("part", "text", "stands"),
+    [("陈凯歌", "由陈凯歌执导的电影", True), ("凯陈", "由陈凯歌执导的电影", False), ("ตาก", "เกิดที่ตากใน", True)],
+)
+def test_where_no_space_parts_words_each_character_is_one(part: str, text: str, stands: bool) -> None:
+    assert stands_in(part, text) == stands
+
+
 def test_nothing_returned_or_nothing_given() -> None:
     assert resolve([], GIVEN) == ([], 0)
     assert resolve(["anything"], []) == ([], 1)

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.context import context
 from langgraph_rag.llm import ask
-from langgraph_rag.matching import first_of_each, normalise, numbers_in, resolve
+from langgraph_rag.matching import first_of_each, normalise, numbers_in, resolve, stands_in
 from langgraph_rag.metering import CHARS_PER_TOKEN, count_dropped
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.answering import TitledText
@@ -82,7 +82,7 @@ class ExtractEvidence:
         )
         told = [*questions, *(unit["title"] + " " + unit["sentence"] for unit in known)]
         told += [record["title"] + " " + record["text"] for record in records]
-        shown = f" {normalise(' '.join(told))} "
+        shown = " ".join(told)
         units = []
         for entry in reply.evidence:
             meant = _sentences(entry.sentence, [sentence for _, sentence in sentences])
@@ -163,12 +163,8 @@ def _phrases(given: Sequence[str], shown: str) -> list[str]:
 
     One that does not may be several, as some models part them by commas.
     """
-    parts = [part for phrase in given for part in ([phrase] if _stands(phrase, shown) else phrase.split(","))]
+    parts = [part for phrase in given for part in ([phrase] if stands_in(phrase, shown) else phrase.split(","))]
     distinct = first_of_each(filter(normalise, map(str.strip, parts)), normalise)
-    kept = [phrase for phrase in distinct.values() if _stands(phrase, shown)]
+    kept = [phrase for phrase in distinct.values() if stands_in(phrase, shown)]
     count_dropped(len(distinct) - len(kept))
     return kept
-
-
-def _stands(phrase: str, shown: str) -> bool:
-    return f" {normalise(phrase)} " in shown

@@ -14,6 +14,7 @@ from langchain_text_splitters import RecursiveCharacterTextSplitter
 from langgraph_rag.arguments import expect_list
 from langgraph_rag.characters import is_text
 from langgraph_rag.errors import DocumentError, DuplicateIdError
+from langgraph_rag.matching import UNSPACED
 from langgraph_rag.records import Passage
 from langgraph_rag.tools.code import whole_blocks
 from langgraph_rag.tools.metadata import to_metadata
@@ -29,11 +30,7 @@ AnyDocument = Document | Mapping[str, object]
 PassagesById = dict[str, tuple[Passage, str]]
 """Passages that were made before, with the places of their documents."""
 
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
-)
-"""A character of Thai, Lao, Burmese, Khmer, Japanese or Chinese, in which no space parts words."""
-_UNSEEN = re.compile(rf"[\u00ad\ufeff]|(?<!{_UNSPACED.pattern})\u200b(?!{_UNSPACED.pattern})")
+_UNSEEN = re.compile(rf"[\u00ad\ufeff]|(?<!{UNSPACED.pattern})\u200b(?!{UNSPACED.pattern})")
 """Soft hyphen, byte order mark, zero-width space: they cut words in two, above all in what was a PDF file.
 
 But beside these characters a zero-width space does what spaces do elsewhere.
@@ -42,7 +39,7 @@ But beside these characters a zero-width space does what spaces do elsewhere.
 
 def _half_words(text: str) -> int:
     """Count half words: where no space parts words, each character is one."""
-    spaced, unspaced = _UNSPACED.subn(" ", text.replace("\u200b", " "))
+    spaced, unspaced = UNSPACED.subn(" ", text.replace("\u200b", " "))
     return 2 * len(spaced.split()) + unspaced
 
 

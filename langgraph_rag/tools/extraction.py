@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 
 from pydantic import TypeAdapter, ValidationError
 
-from langgraph_rag.matching import WORD
+from langgraph_rag.matching import words_of
 from langgraph_rag.records import Record
 from langgraph_rag.tools.rule_triples import extract_triples
 
@@ -108,7 +108,7 @@ def supporting_sentences(triples: Sequence[Sequence[str]], passage: Record) -> l
     Returns:
         For each triple one or two positions, ascending; none where the passage has no sentences.
     """
-    sentences, title = [_words(sentence) for sentence in passage["sentences"]], _words(passage["title"])
+    sentences, title = [set(words_of(sentence)) for sentence in passage["sentences"]], set(words_of(passage["title"]))
     places: defaultdict[str, int] = defaultdict(int)
     for position, words in enumerate(sentences):
         for word in words:
@@ -122,7 +122,7 @@ def _supporting(
     """Find the sentences that state a triple; `places` has a bit for each sentence that a word stands in."""
     if not sentences:
         return []
-    head, relation, tail = (_words(part) for part in triple)
+    head, relation, tail = (set(words_of(part)) for part in triple)
     mentioned = (head | tail) - title
 
     def most(words: Iterable[str], among: int) -> int:
@@ -154,7 +154,3 @@ def _in_most(sets: Iterable[int], among: int) -> int:
 
 def _first(positions: int) -> int:
     return (positions & -positions).bit_length() - 1
-
-
-def _words(text: str) -> set[str]:
-    return set(WORD.findall(text.casefold()))

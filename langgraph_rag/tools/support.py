@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from langgraph_rag.matching import WORD, stands_in, triple_text
+from langgraph_rag.matching import stands_in, triple_text, words_of
 from langgraph_rag.records import Evidence, Record, Triple, evidence_of
 from langgraph_rag.tools.stop_words import stop_words
 from langgraph_rag.tools.text import RULES, text_pipeline
@@ -110,4 +110,4 @@ def _covering(statement: set[str], offered: list[tuple[set[str], Record, str]]) 
 
 
 def _words(text: str) -> set[str]:
-    return {word for word in WORD.findall(text.casefold()) if word not in stop_words()}
+    return {word for word in words_of(text) if word not in stop_words()}
