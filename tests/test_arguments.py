@@ -146,3 +146,27 @@ def test_one_id_in_place_of_several_is_refused(read: Callable[..., object], kb: 
 async def test_and_by_the_coroutine(kb: KnowledgeBase) -> None:
     with pytest.raises(TypeError, match="expected a list of ids, got the string 'heron'"):
         await kb.apassages("heron")
+
+
+@pytest.mark.parametrize("several", [set, tuple, iter, lambda ids: dict.fromkeys(ids).keys()])
+async def test_ids_are_given_in_whatever_way_as_text_or_as_the_numbers_they_were(
+    several: Callable[[list[Any]], Any], empty_kb: KnowledgeBase
+) -> None:
+    empty_kb.add([{"id": 7, "text": "Ada Moss was born in Kell.", "source": "a.md"}], progress=False)
+
+    for ids in (["7"], [7]):
+        assert [record["id"] for record in empty_kb.passages(several(ids))] == ["7"]
+        assert [record["id"] for record in await empty_kb.apassages(several(ids))] == ["7"]
+        assert empty_kb.triples(several(ids)) == await empty_kb.astored_triples(several(ids)) != []
+        assert empty_kb.without_triples(several(ids)) == await empty_kb.aunread(several(ids), empty_kb.extractor) == []
+        assert list(await empty_kb.apassage_cosines("Kell", several(ids))) == ["7"]
+    assert empty_kb.delete(several([8]), sources=several(["b.md", Path("a.md")])) == 1
+
+
+def test_sources_that_are_none_are_refused_before_anything_is_deleted(kb: KnowledgeBase) -> None:
+    mistake: Any = 7
+
+    with pytest.raises(TypeError, match="expected a list of sources, got 7"):
+        kb.delete(["heron"], sources=mistake)
+
+    assert kb.passages(["heron"])

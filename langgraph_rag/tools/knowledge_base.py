@@ -274,7 +274,7 @@ class KnowledgeBase:
         own = set(self._records.only_from(origins))
         return [passage["id"] for passage in changed if passage["id"] not in own]
 
-    def delete(self, ids: Sequence[str] = (), *, sources: Sequence[str] = ()) -> int:
+    def delete(self, ids: Iterable[str] = (), *, sources: Iterable[str] = ()) -> int:
         """Remove passages with every sentence, phrase, triple and vector that came from them alone.
 
         Args:
@@ -287,8 +287,7 @@ class KnowledgeBase:
         Raises:
             KnowledgeBaseError: when another process has the knowledge base open to change it.
         """
-        expect_list(ids, "ids")
-        expect_list(sources, "sources")
+        ids, sources = _texts(ids, "ids"), _texts(sources, "sources")
         with self._changing():
             present = list(self._records.hashes(ids))
             self._indexer.remove(present)
@@ -311,13 +310,13 @@ class KnowledgeBase:
         """Return the k best passages for a query, best first; `by` is "dense", "bm25", "hybrid" or "graph"."""
         return self._found(run_in_background(self.asearch(query, k, by=by)))
 
-    def triples(self, passage_ids: Sequence[str]) -> list[Triple]:
+    def triples(self, passage_ids: Iterable[str]) -> list[Triple]:
         """Return the triples of passages with their sources; passages not read yet are read now."""
         return run_in_background(self.atriples(passage_ids))
 
-    def passages(self, ids: Sequence[str]) -> list[Record]:
+    def passages(self, ids: Iterable[str]) -> list[Record]:
         """Return passages with their sentences and phrases, each once, in the order of the ids, but for unknown ids."""
-        expect_list(ids, "ids")
+        ids = _texts(ids, "ids")
         self._check_open()
         return self._records.passages(ids)
 
@@ -378,8 +377,9 @@ class KnowledgeBase:
         state = json.dumps([passages, made_by, self._records.meta(_UNREAD) or "0"])
         return f"{len(passages)} passages, {made_by}, {sha256(state.encode()).hexdigest()[:16]}"
 
-    def without_triples(self, ids: Sequence[str]) -> list[str]:
+    def without_triples(self, ids: Iterable[str]) -> list[str]:
         """Return those of some passages that were read, but gave no triple."""
+        ids = _texts(ids, "ids")
         self._check_open()
         return self._records.without_triples(ids, self.extractor.version)
 
@@ -410,26 +410,24 @@ class KnowledgeBase:
             await self.acheck_filled()
         return found
 
-    async def atriples(self, passage_ids: Sequence[str], extractor: TripleExtractor | None = None) -> list[Triple]:
+    async def atriples(self, passage_ids: Iterable[str], extractor: TripleExtractor | None = None) -> list[Triple]:
         """Return the triples of passages as read by an extractor; what it has not read yet is read now and kept."""
-        expect_list(passage_ids, "ids")
-        extractor = extractor or self.extractor
-        unread, triples = await self._read(self._unread_and_triples, passage_ids, extractor.version)
+        ids, extractor = _texts(passage_ids, "ids"), extractor or self.extractor
+        unread, triples = await self._read(self._unread_and_triples, ids, extractor.version)
         if unread:
             if extractor.version == self.extractor.version:  # another one is to read them in its own way
                 await self._tell_unread()
             await self._reader.read_once(unread, extractor)
-            _, triples = await self._read(self._unread_and_triples, passage_ids, extractor.version)
+            _, triples = await self._read(self._unread_and_triples, ids, extractor.version)
         return triples
 
-    async def aunread(self, passage_ids: Sequence[str], extractor: TripleExtractor) -> list[str]:
+    async def aunread(self, passage_ids: Iterable[str], extractor: TripleExtractor) -> list[str]:
         """Return those of some passages that an extractor has not read, for example because a model failed."""
-        expect_list(passage_ids, "ids")
-        return await self._read(self._records.unextracted, extractor.version, passage_ids)
+        return await self._read(self._records.unextracted, extractor.version, _texts(passage_ids, "ids"))
 
-    async def astored_triples(self, passage_ids: Sequence[str]) -> list[Triple]:
+    async def astored_triples(self, passage_ids: Iterable[str]) -> list[Triple]:
         """Return the triples of passages as far as they have been read; none is read now."""
-        return await self._read(self._stored_triples, passage_ids)
+        return await self._read(self._records.triples, _texts(passage_ids, "ids"), self.extractor.version)
 
     async def asearch_triples(self, query: str, k: int = 10) -> list[Triple]:
         """Return the k triples nearest to a query, best first; the first call embeds all that have no vector yet."""
@@ -447,10 +445,9 @@ class KnowledgeBase:
             looked_at *= 4  # others were read by another extractor
             ids = await self._similarity.search_triples(query, looked_at)
 
-    async def apassages(self, ids: Sequence[str]) -> list[Record]:
+    async def apassages(self, ids: Iterable[str]) -> list[Record]:
         """Return passages with their sentences and phrases, each once, in the order of the ids, but for unknown ids."""
-        expect_list(ids, "ids")
-        return [_copied(record) for record in await self._read(self._remembering, ids)]
+        return [_copied(record) for record in await self._read(self._remembering, _texts(ids, "ids"))]
 
     async def ahierarchy(self) -> HierarchyGraph:
         """Return the graph of passages, sentences and phrases, ready to walk on."""
@@ -473,9 +470,10 @@ class KnowledgeBase:
         self._check_open()
         return await self._similarity.rank(query, triples)
 
-    async def apassage_cosines(self, query: str, ids: Sequence[str]) -> dict[str, float]:
+    async def apassage_cosines(self, query: str, ids: Iterable[str]) -> dict[str, float]:
         """Return the cosine of passages with a query by their stored vectors; unknown ids are left out."""
         _check_query(query)
+        ids = _texts(ids, "ids")
         self._check_open()
         return await self._similarity.rank_passages(query, ids)
 
@@ -585,9 +583,6 @@ class KnowledgeBase:
         graph = self.entities
         return graph.rank({graph.entities[name]: 1.0 for text in texts for name in graph.link(text)}, k)
 
-    def _stored_triples(self, ids: Sequence[str]) -> list[Triple]:
-        return self._records.triples(ids, self.extractor.version)
-
     def _found(self, scored: list[ScoredPassage]) -> list[FoundPassage]:
         scores = {passage["id"]: passage["score"] for passage in scored}
         records = self._records.passages(list(scores))
@@ -616,6 +611,12 @@ class KnowledgeBase:
             self._check_writable()
             with self._lock.writing:
                 yield
+
+
+def _texts(given: Iterable[object], what: str) -> list[str]:
+    """Return ids or sources as they are stored; `add` takes numbers, too, for ids."""
+    expect_list(given, what)
+    return [str(one) for one in given]
 
 
 def _check_query(query: object) -> None:
