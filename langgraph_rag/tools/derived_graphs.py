@@ -12,6 +12,8 @@ from langgraph_rag.tools.hierarchy_graph import HierarchyGraph, HierarchyRows
 from langgraph_rag.tools.record_store import RecordStore
 from langgraph_rag.tools.triple_graph import TripleGraph
 
+_PAGE = 500  # passages held at a time while the graph of all is made
+
 
 class _Shrinking(Protocol):
     def remove_passages(self, ids: Iterable[str], /) -> None: ...
@@ -101,7 +103,9 @@ class DerivedGraphs:
         return _Incremental(EntityRows, fill, lambda rows: rows.graph(self._records.ids()), self._logs(extractor))
 
     def _add_passages(self, rows: HierarchyRows, ids: Sequence[str] | None) -> None:
-        rows.add(self._records.passages(self._records.ids() if ids is None else ids))
+        ids = self._records.ids() if ids is None else ids
+        pages = (ids[start : start + _PAGE] for start in range(0, len(ids), _PAGE))
+        rows.add(chain.from_iterable(map(self._records.passages, pages)))
 
     def _hierarchy_of(self, rows: HierarchyRows) -> HierarchyGraph:
         return rows.graph(self._records.ids())
