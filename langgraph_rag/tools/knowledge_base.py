@@ -321,7 +321,10 @@ class KnowledgeBase:
         return self._records.passages(ids)
 
     def ids(self, source: str | None = None) -> list[str]:
-        """Return the ids of all passages, or of those from one source ("": given without), in the order of adding."""
+        """Return the ids of all passages, or of those from one source ("": given without), in the order of storing.
+
+        Of those that are new in one call of `add` or `update`, the longest are stored first.
+        """
         self._check_open()
         return self._records.ids(source)
 

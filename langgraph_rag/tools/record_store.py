@@ -194,7 +194,10 @@ class RecordStore:
         return [found[id_] for id_ in dict.fromkeys(ids) if id_ in found]
 
     def ids(self, source: str | None = None) -> list[str]:
-        """Return the ids of all passages, or of those from one source ("": given without), in the order of adding."""
+        """Return the ids of all passages, or of those from one source ("": given without), in the order of storing.
+
+        Of those that are new in one call of `add` or `update`, the longest are stored first.
+        """
         if source is None:
             rows = self._db.rows("SELECT id FROM passages ORDER BY number")
         else:
@@ -273,7 +276,7 @@ class RecordStore:
 
     # --- triples -----------------------------------------------------------------------------------------------------
     def unextracted(self, extractor: str, ids: Sequence[str] | None = None) -> list[str]:
-        """Return the ids of passages (all, in the order of adding, or some) that an extractor has not read yet."""
+        """Return the ids of passages (all, in the order of storing, or some) that an extractor has not read yet."""
         rest = "NOT EXISTS (SELECT 1 FROM extractions WHERE passage = number AND extractor = ?)"
         if ids is None:
             return [row[0] for row in self._db.rows(f"SELECT id FROM passages WHERE {rest} ORDER BY number", extractor)]
@@ -335,7 +338,7 @@ class RecordStore:
         return list(merged.values())
 
     def statements(self, extractor: str, ids: Sequence[str] | None = None) -> Iterable[Statement]:
-        """Return what passages (all, in the order of adding, or some) state as an extractor read them."""
+        """Return what passages (all, in the order of storing, or some) state as an extractor read them."""
         if ids is None:
             return self._all_statements(extractor)
         query = (

@@ -137,7 +137,8 @@ class VectorIndex:
 class VectorFiles(VectorIndex):
     """Vectors in files, which Chroma reads when they are opened: opened again after another opening changed them.
 
-    Who reads the files while another writes them gets a segmentation fault, so one at a time does either.
+    Who reads the files while another writes them gets a segmentation fault, so one at a time opens, which reads them,
+    or writes. What is open is searched in memory, by any number at once.
 
     Args:
         place: the folder.
