@@ -7,14 +7,12 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from copy import deepcopy
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
 from langchain_core.embeddings import Embeddings
-from tqdm.auto import tqdm
 from typing_extensions import TypedDict
 
 from langgraph_rag.arguments import expect, expect_count, expect_list
@@ -38,10 +36,12 @@ from langgraph_rag.tools.entity_graph import EntityGraph
 from langgraph_rag.tools.extraction import ReadBefore, TripleExtractor, last_extractor
 from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
 from langgraph_rag.tools.indexing import Indexer
+from langgraph_rag.tools.passage_memory import PassageMemory
 from langgraph_rag.tools.record_store import FORMAT, Counts, Origin, RecordStore, vector_id
 from langgraph_rag.tools.search import SEARCHES, Searcher
 from langgraph_rag.tools.similarity import Similarity
 from langgraph_rag.tools.text import text_pipeline
+from langgraph_rag.tools.triple_embedding import TripleEmbedding
 from langgraph_rag.tools.triple_graph import TripleGraph
 from langgraph_rag.tools.triple_reading import TripleReader
 from langgraph_rag.tools.vector_index import FORKED, VectorIndex, open_vectors
@@ -50,8 +50,6 @@ from langgraph_rag.tools.write_lock import LOCK, WriteLock
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 RECORDS = "records.sqlite"
-_REMEMBERED_PASSAGES = 2_000
-_EMBEDDED = 1_000  # triples embedded and stored together: what a kill can cost
 _NAMED = 5  # in a warning, at most
 _EXTRACTOR = "extractor"  # the property that says what read the triples last
 _UNREAD = "unread"  # and how many passages it could not read
@@ -108,12 +106,11 @@ class KnowledgeBase:
         self._searcher = Searcher(records, self._similarity, self._graphs.entities)
         self._indexer = Indexer(records, vectors, self._similarity, self._embedder)
         self._reader = TripleReader(records)
-        self._embedding_triples = threading.Lock()
+        self._triple_embedding = TripleEmbedding(records, self._similarity)
+        self._memory = PassageMemory(records)
         self._changing_here = threading.RLock()  # who closes it within a change does not wait for that
         self._closed, self._process = False, os.getpid()
         self._told_unread = self._walked = False
-        self._triples_embedded_of: tuple[int, int, str] | None = None  # the ends of both logs, and whose triples
-        self._remembered: tuple[int, dict[str, Record]] = 0, {}  # passages by id, with the end of the log of changes
         self._reads: Batcher[Callable[[], Any], Any] = Batcher(lambda works: [work() for work in works], largest=1)
         self._resources = ExitStack()  # the last one is released first
         for held in (lock.release, records.close, vectors.close, self._reads.close, self._similarity.close):
@@ -299,11 +296,7 @@ class KnowledgeBase:
         `progress` shows how far it is on the standard error.
         """
         self._check_open()
-        ids = self._records.without_vector(self.extractor.version)
-        batches = range(0, len(ids), _EMBEDDED)
-        for start in tqdm(batches, desc="embedding triples", unit="batch", disable=not progress):
-            self._similarity.embed_triples(ids[start : start + _EMBEDDED])
-        return len(ids)
+        return self._triple_embedding.embed(self.extractor.version, progress=progress)
 
     # --- reading -----------------------------------------------------------------------------------------------------
     def search(self, query: str, k: int = 10, *, by: Search = "dense") -> list[FoundPassage]:
@@ -437,7 +430,7 @@ class KnowledgeBase:
         _check_query(query)
         expect_count(k, "k")
         self._check_open()
-        await asyncio.to_thread(self._embed_all_triples)
+        await asyncio.to_thread(self._triple_embedding.make_searchable, self.extractor.version)
         looked_at, ids = k, await self._similarity.search_triples(query, k)
         while True:
             passages = await self._read(self._records.stating, ids, self.extractor.version)
@@ -450,7 +443,7 @@ class KnowledgeBase:
 
     async def apassages(self, ids: Iterable[str]) -> list[Record]:
         """Return passages with their sentences and phrases, each once, in the order of the ids, but for unknown ids."""
-        return [_copied(record) for record in await self._read(self._remembering, _texts(ids, "ids"))]
+        return await self._read(self._memory.passages, _texts(ids, "ids"))
 
     async def ahierarchy(self) -> HierarchyGraph:
         """Return the graph of passages, sentences and phrases, ready to walk on."""
@@ -536,17 +529,6 @@ class KnowledgeBase:
         done: T = await self._reads.ask(partial(work, *values))
         return done
 
-    def _remembering(self, ids: Sequence[str]) -> list[Record]:
-        """Return passages; those read last are not read again unless some have changed since."""
-        end, remembered = self._remembered
-        now = self._records.changes.end
-        if end != now or len(remembered) > _REMEMBERED_PASSAGES:
-            remembered = {}
-            self._remembered = now, remembered
-        new = self._records.passages([id_ for id_ in ids if id_ not in remembered])
-        remembered.update((record["id"], record) for record in new)
-        return [remembered[id_] for id_ in dict.fromkeys(ids) if id_ in remembered]
-
     async def _tell_unread_to_walk(self) -> None:
         """Warn if there are passages whose facts a walk lacks; looked for once, as it takes longer than to walk."""
         if not self._walked:
@@ -572,15 +554,6 @@ class KnowledgeBase:
 
     def _unread_and_triples(self, ids: Sequence[str], extractor: str) -> tuple[list[str], list[Triple]]:
         return self._records.unextracted(extractor, ids), self._records.triples(ids, extractor)
-
-    def _embed_all_triples(self) -> None:
-        with self._embedding_triples:
-            extractor = self.extractor.version
-            state = self._records.changes.end, self._records.readings(extractor).end, extractor
-            if self._triples_embedded_of != state:
-                self.embed_triples(progress=False)
-                self._similarity.index_triples()
-                self._triples_embedded_of = state
 
     def _near_entities(self, texts: Sequence[str], k: int) -> list[ScoredPassage]:
         graph = self.entities
@@ -642,14 +615,6 @@ def _unique(passages: Sequence[Passage]) -> tuple[list[Passage], list[Origin]]:
     """Return each passage once, and where they all come from."""
     by_id = {passage["id"]: passage for passage in reversed(passages)}
     return list(reversed(by_id.values())), [(passage["id"], passage.get("source", "")) for passage in passages]
-
-
-def _copied(record: Record) -> Record:
-    """Return a record that who gets it may change."""
-    copied: Record = {**record, "sentences": [*record["sentences"]], "phrases": [*record["phrases"]]}
-    if metadata := record.get("metadata"):
-        copied["metadata"] = deepcopy(metadata)
-    return copied
 
 
 def _holds_something_else(path: Path) -> bool:

@@ -1,0 +1,35 @@
+"""Embedding all triples that an extractor read, beforehand or when they are first searched."""
+
+import threading
+
+from tqdm.auto import tqdm
+
+from langgraph_rag.tools.record_store import RecordStore
+from langgraph_rag.tools.similarity import Similarity
+
+_BATCH = 1_000  # triples embedded and stored together: what a kill can cost
+
+
+class TripleEmbedding:
+    """Embeds the triples that have no vector yet."""
+
+    def __init__(self, records: RecordStore, similarity: Similarity) -> None:
+        self._records, self._similarity = records, similarity
+        self._making_searchable = threading.Lock()
+        self._searchable: tuple[int, int, str] | None = None  # the ends of both logs, and whose triples
+
+    def embed(self, extractor: str, *, progress: bool) -> int:
+        """Embed and store the triples that an extractor read; return how many were embedded."""
+        ids = self._records.without_vector(extractor)
+        for start in tqdm(range(0, len(ids), _BATCH), desc="embedding triples", unit="batch", disable=not progress):
+            self._similarity.embed_triples(ids[start : start + _BATCH])
+        return len(ids)
+
+    def make_searchable(self, extractor: str) -> None:
+        """Embed them and make them ready to be searched, unless they are; who comes meanwhile waits for that."""
+        with self._making_searchable:
+            state = self._records.changes.end, self._records.readings(extractor).end, extractor
+            if self._searchable != state:
+                self.embed(extractor, progress=False)
+                self._similarity.index_triples()
+                self._searchable = state
