@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping
 
-_ALIKE = 0.5  # share of the words of two names that both have; with fewer they damped ever mean the same
+_ALIKE = 0.5  # share of the words of two names that both have; with fewer they hardly ever mean the same
 _COMMON = 200  # names a word may stand in and still tell similar ones
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 from langgraph_rag.context import Search
 from langgraph_rag.records import ScoredPassage
@@ -12,12 +13,7 @@ from langgraph_rag.tools.graph_search import FACTS, READ, walk_from
 from langgraph_rag.tools.record_store import RecordStore
 from langgraph_rag.tools.similarity import Similarity
 
-SEARCHES: dict[Search, str] = {
-    "dense": "by meaning (embeddings)",
-    "bm25": "by words (BM25)",
-    "hybrid": "both, fused by reciprocal rank",
-    "graph": "both, then a walk over the triple graph from what they find and what the query names",
-}
+SEARCHES: tuple[Search, ...] = get_args(Search)
 _FUSED_DEPTH = 50  # places of each ranking that reciprocal rank fusion looks at
 _FUSED_CONSTANT = 2  # two rankings that err in different ways: what one has on top is worth a look
 
