@@ -1,6 +1,6 @@
 """Models that embed in this process: prefixes and pooling of their training, texts of like length together.
 
-Only here torch is used for embedding, and imported when a model is first used.
+What runs them, torch, is imported when one is first used.
 """
 
 import hashlib

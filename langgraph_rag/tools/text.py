@@ -14,6 +14,31 @@ from langgraph_rag.tools.spans import spot
 
 TRAINED_PIPELINE, RULES = "en_core_web_sm", "rules"
 
+_LABEL = r"\[[^]\n]{0,20}\d:\d\d[^]\n]{0,10}\]|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|(?:\d[\d./:, –-]*)?[^\W\d_a-z][\w-]*: "
+"""What a message or a header begins with: `[10:33]`, `2024-05-01 10:33`, `10:33 Ada: `, `Subject: `."""
+_PARAGRAPH_END = re.compile(rf"\n\s*\n\s*|\n\s*(?=(?:[-*+•|#]|\d{{1,3}}[.)])\s|>|{_LABEL})")
+_BEGINS = (
+    "I|He|She|It|We|They|His|Her|Its|Their|An?|The|This|That|These|In|On|At|After|Before|During|From|When|While|However"
+)
+_END = re.compile(
+    r"[。！？｡]++[”’]*+(?![」』）])"
+    r"|[.!?][\"”’)]*(?:\[\w{1,3}\])+(?=\s)"  # marks of footnotes
+    rf"|(?<=\w\.)\s+(?=(?:{_BEGINS})\s)"  # "World War I. He", unlike "J. R. Holm"
+    r"|(?<=\bNo\.)\s+(?=[^\W\d_a-z][a-z])"  # "No. She", unlike "No. 5"
+)
+_MARK = r"(?:[^\w\s]|_)"
+_RULE = re.compile(rf"{_MARK}{{32,}}(?={_MARK}{{3}})")  # which draws a line or leads to a page number
+_OPENING = re.compile(r"(?<=\s)(?!'')(?:[^\w\s]+(?=\w)|«\s+)")  # quotes and brackets that belong to what comes next
+_FIRST = re.compile(r"[\W_]*(\w?)")
+_ASIDE = re.compile(r"\s*\([^()]*[^.!?()]\)")  # "Lunt Inc. (1950) was", unlike "(It was mixed in Ost.)"
+_NEVER_LAST = re.compile(
+    r"(?:^|[\s(])(?:[a-z]|St|Dr|Prof|Mr|Mrs|Ms|Mme|Mlle|Lt|Sgt|Maj|Gen|Col|Capt|Gov|Sen|Rev|Hon|Mt|Figs?|Eq"
+    r"|Vol|pp|vs|ca|cf|approx|e\.g|i\.e)\.$|^(?:\d{1,3}[.)]|[^\W\d_]\.)$"
+)
+_ABBREVIATION = re.compile(rf"(?:^|[\s(])(?:[^\W\d_]|Jr|Sr|No|et al)\.$|{_NEVER_LAST.pattern}")
+_NAMELESS = {"DET", "PRON", "PUNCT", "SCONJ"}  # parts of speech
+_LONGEST_ENDING = 8  # characters, more than an abbreviation with what is around it
+
 
 class Analysis(TypedDict):
     """The sentences of a text in order, and its phrases without repetition."""
@@ -107,32 +132,6 @@ def _unfinished(sentence: str, abbreviation: re.Pattern[str]) -> bool:
     return abbreviation.search(sentence[-_LONGEST_ENDING:]) is not None or any(
         sentence.count(opening) > sentence.count(closing) for opening, closing in ("()", "（）", "「」", "『』")
     )
-
-
-_LABEL = r"\[[^]\n]{0,20}\d:\d\d[^]\n]{0,10}\]|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|(?:\d[\d./:, –-]*)?[^\W\d_a-z][\w-]*: "
-"""What a message or a header begins with: `[10:33]`, `2024-05-01 10:33`, `10:33 Ada: `, `Subject: `."""
-_PARAGRAPH_END = re.compile(rf"\n\s*\n\s*|\n\s*(?=(?:[-*+•|#]|\d{{1,3}}[.)])\s|>|{_LABEL})")
-_BEGINS = (
-    "I|He|She|It|We|They|His|Her|Its|Their|An?|The|This|That|These|In|On|At|After|Before|During|From|When|While|However"
-)
-_END = re.compile(
-    r"[。！？｡]++[”’]*+(?![」』）])"
-    r"|[.!?][\"”’)]*(?:\[\w{1,3}\])+(?=\s)"  # marks of footnotes
-    rf"|(?<=\w\.)\s+(?=(?:{_BEGINS})\s)"  # "World War I. He", unlike "J. R. Holm"
-    r"|(?<=\bNo\.)\s+(?=[^\W\d_a-z][a-z])"  # "No. She", unlike "No. 5"
-)
-_MARK = r"(?:[^\w\s]|_)"
-_RULE = re.compile(rf"{_MARK}{{32,}}(?={_MARK}{{3}})")  # which draws a line or leads to a page number
-_OPENING = re.compile(r"(?<=\s)(?!'')(?:[^\w\s]+(?=\w)|«\s+)")  # quotes and brackets that belong to what comes next
-_FIRST = re.compile(r"[\W_]*(\w?)")
-_ASIDE = re.compile(r"\s*\([^()]*[^.!?()]\)")  # "Lunt Inc. (1950) was", unlike "(It was mixed in Ost.)"
-_NEVER_LAST = re.compile(
-    r"(?:^|[\s(])(?:[a-z]|St|Dr|Prof|Mr|Mrs|Ms|Mme|Mlle|Lt|Sgt|Maj|Gen|Col|Capt|Gov|Sen|Rev|Hon|Mt|Figs?|Eq"
-    r"|Vol|pp|vs|ca|cf|approx|e\.g|i\.e)\.$|^(?:\d{1,3}[.)]|[^\W\d_]\.)$"
-)
-_ABBREVIATION = re.compile(rf"(?:^|[\s(])(?:[^\W\d_]|Jr|Sr|No|et al)\.$|{_NEVER_LAST.pattern}")
-_NAMELESS = {"DET", "PRON", "PUNCT", "SCONJ"}  # parts of speech
-_LONGEST_ENDING = 8  # characters, more than an abbreviation with what is around it
 
 
 @cache
