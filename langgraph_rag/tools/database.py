@@ -1,5 +1,6 @@
 """A SQLite file that threads share: one transaction at a time, queries for any number of ids, errors that say which."""
 
+import json
 import sqlite3
 import threading
 import time
@@ -102,6 +103,11 @@ class Database:
             some = ids[start : start + _AT_ONCE]
             found += self.rows(f"{query} ({', '.join('?' * len(some))})", *values, *some)
         return found
+
+
+def as_json(value: object) -> str:
+    """Return a value as columns of text hold it."""
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:

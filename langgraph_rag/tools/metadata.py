@@ -1,6 +1,5 @@
 """What documents say of themselves besides title and text: brought into the form of JSON, and stored with passages."""
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,7 +8,7 @@ import numpy as np
 
 from langgraph_rag.characters import is_text
 from langgraph_rag.records import Passage
-from langgraph_rag.tools.database import Database
+from langgraph_rag.tools.database import Database, as_json
 
 _LONGEST = 1_000_000  # characters
 _DEEPEST = 50  # levels: whoever copies or serializes a passage goes through them by recursion
@@ -27,7 +26,7 @@ def to_metadata(fields: Mapping[str, object]) -> dict[str, Any]:
         ValueError: when they are too long or nested too deeply, or hold what is no text.
     """
     metadata: dict[str, Any] = _to_json(fields, _DEEPEST)
-    dumped = _dump(metadata)
+    dumped = as_json(metadata)
     if not is_text(dumped):
         raise ValueError("expected text, got half a surrogate pair")
     if len(dumped) > _LONGEST:
@@ -76,8 +75,4 @@ def _origin(passage: Passage) -> tuple[str, str]:
 
 
 def _dumped(passage: Passage) -> str | None:
-    return _dump(passage["metadata"]) if "metadata" in passage else None
-
-
-def _dump(metadata: Mapping[str, Any]) -> str:
-    return json.dumps(metadata, ensure_ascii=False)
+    return as_json(passage["metadata"]) if "metadata" in passage else None

@@ -20,7 +20,7 @@ from langgraph_rag.matching import WORD, triple_key, triple_text
 from langgraph_rag.records import Passage, Record, ScoredPassage, Source, Statement, Triple
 from langgraph_rag.tools import change_log, metadata
 from langgraph_rag.tools.change_log import ChangeLog
-from langgraph_rag.tools.database import Database
+from langgraph_rag.tools.database import Database, as_json
 from langgraph_rag.tools.metadata import MetadataTable
 from langgraph_rag.tools.stop_words import stop_words
 from langgraph_rag.tools.vectors import Matrix
@@ -154,7 +154,7 @@ class RecordStore:
     def insert(self, records: Sequence[Record]) -> None:
         """Store passages, all or none."""
         rows = [
-            (r["id"], r["title"], r["text"], r.get("source"), r["hash"], _dump(r["sentences"]), _dump(r["phrases"]))
+            (r["id"], r["title"], r["text"], r.get("source"), r["hash"], as_json(r["sentences"]), as_json(r["phrases"]))
             for r in records
         ]
         with self._db.change():
@@ -309,7 +309,7 @@ class RecordStore:
                         extractor,
                         position,
                         *fact["triple"],
-                        _dump(fact["sentences"]),
+                        as_json(fact["sentences"]),
                         vector_id(fact["triple"]),
                     )
                     for number, found in read_from
@@ -435,7 +435,3 @@ def _record(row: tuple[Any, ...]) -> Record:
 @lru_cache  # of the same few small numbers
 def _positions(dumped: str) -> tuple[int, ...]:
     return tuple(json.loads(dumped))
-
-
-def _dump(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
