@@ -18,6 +18,12 @@ def models_in(llm: AnyModel) -> list[AnyModel]:
     return [llm]
 
 
+def model_name(llm: AnyModel) -> str:
+    """Return the name a model goes by; with fallbacks, that of the first one."""
+    first = models_in(llm)[0]
+    return str(getattr(first, "model_name", None) or getattr(first, "model", None) or type(first).__name__)
+
+
 def unbound(llm: AnyModel) -> AnyModel:
     """Return the model, with its retries or fallbacks, without the options bound to it."""
     return unbound(llm.bound) if isinstance(llm, RunnableBinding) else llm

@@ -1,4 +1,4 @@
-"""What a model can be asked for: JSON by a schema, instructions of the role "system"."""
+"""What a model can be asked for: JSON by a schema, instructions of the role "system", options of its chat template."""
 
 import logging
 from typing import Any
@@ -32,6 +32,7 @@ class Refusals:
 
 schema_refusals = Refusals("%s refuses response_format: its replies are no longer asked for by JSON schema")
 system_refusals = Refusals("%s refuses system messages: instructions now stand in the user's")
+template_refusals = Refusals("%s refuses chat_template_kwargs: its chat template is no longer told anything")
 
 
 def schema_options(llm: AnyModel, name: str, schema: dict[str, Any]) -> dict[str, Any]:
@@ -52,6 +53,16 @@ def schema_options(llm: AnyModel, name: str, schema: dict[str, Any]) -> dict[str
     if not is_openai(model) or model.use_responses_api:  # which has another place for it
         return form
     return {"extra_body": {**form, **(bound.get("extra_body", model.extra_body) or {})}}
+
+
+def without_template_options(llm: AnyModel, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a call without those of the chat template, whether call, binding or model has them."""
+    model = _one_model(llm)
+    if not is_openai(model):
+        return options
+    body = {"extra_body": model.extra_body, **bound_options(llm), **options}["extra_body"] or {}
+    others = {name: value for name, value in body.items() if name != "chat_template_kwargs"}
+    return options if others == body else {**options, "extra_body": others}
 
 
 def _one_model(llm: AnyModel) -> Any:

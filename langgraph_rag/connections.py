@@ -44,6 +44,12 @@ def address(llm: AnyModel) -> str:
     return f"{url.scheme}://{url.host}" + (f":{url.port}" if url.port else "") + str(url.path).rstrip("/")
 
 
+def named_server(llm: AnyModel) -> str:
+    """Name the server of a served model behind an error message, so that a wrong address shows."""
+    server = address(llm)
+    return f" (server: {server})" if server else ""
+
+
 def on_any_loop(llm: AnyModel) -> AnyModel:
     """Return the model, or a copy of it as it is now, with connections of its own for each event loop.
 
@@ -76,18 +82,27 @@ def noting_streams() -> Iterator[asyncio.Event]:
 def pauses(llm: AnyModel) -> Iterator[float]:
     """Yield the seconds to wait before each further request, as OpenAI's client does.
 
-    Models that have `max_retries` ask again themselves, and so does what is around some: those are not asked again
-    here, except that OpenAI's client does nothing about a stream that breaks off.
+    What is around some models asks again itself: those are not asked again here.
     """
-    model: Any = unbound(llm)
-    for retry in range(_retries(model)):
+    for retry in range(_retries(unbound(llm))):
         yield min(_FIRST_PAUSE * 2**retry, _LONGEST_PAUSE) * random.uniform(0.75, 1)
+
+
+def asks_again(llm: AnyModel) -> bool:
+    """Tell whether a model's client asks again itself, as the clients of those that have `max_retries` do.
+
+    OpenAI's does nothing about a stream that breaks off, and Mistral's nothing about a status.
+    """
+    return hasattr(unbound(llm), "max_retries")
 
 
 def _retries(model: Any) -> int:
     if is_openai(model):
         return int(model.root_async_client.max_retries)
-    return _RETRIES if isinstance(model, BaseChatModel) and not hasattr(model, "max_retries") else 0
+    if not isinstance(model, BaseChatModel):
+        return 0
+    own = getattr(model, "max_retries", None)
+    return own if isinstance(own, int) else _RETRIES
 
 
 def _client_per_loop() -> Any:
@@ -120,23 +135,42 @@ async def _checked(response: Any) -> Any:
     if response.status_code != HTTPStatus.OK or not asked_for_one:
         return response
     await response.aread()
-    if _is_completion(response.text):
+    if response.text.lstrip().startswith("data:"):  # a stream under another name
         return response
-    came = f"status 200 without a completion: expected a JSON object with choices, got {response.text[:_SHOWN]!r}"
-    return type(response)(HTTPStatus.BAD_GATEWAY, json={"error": {"message": came}}, request=response.request)
+    if not (completion := _completion(response.text)):
+        came = f"status 200 without a completion: expected a JSON object with choices, got {response.text[:_SHOWN]!r}"
+        return _instead(response, HTTPStatus.BAD_GATEWAY, {"error": {"message": came}})
+    return _instead(response, HTTPStatus.OK, completion) if _content_restored(completion) else response
+
+
+def _instead(response: Any, status: HTTPStatus, body: dict[str, Any]) -> Any:
+    return type(response)(status, json=body, request=response.request)
 
 
 def _is_stream(response: Any) -> bool:
     return str(response.headers.get("Content-Type", "")).startswith("text/event-stream")
 
 
-def _is_completion(text: str) -> bool:
-    if text.lstrip().startswith("data:"):  # a stream under another name
-        return True
+def _completion(text: str) -> dict[str, Any] | None:
     try:
         found = json.loads(text)
     except ValueError:
-        return False
+        return None
     choices = found.get("choices") if isinstance(found, dict) else None
     first = choices[0] if isinstance(choices, list) and choices else None
-    return isinstance(first, dict) and isinstance(first.get("message"), dict)
+    return found if isinstance(first, dict) and isinstance(first.get("message"), dict) else None
+
+
+def _content_restored(completion: dict[str, Any]) -> bool:
+    """Make a finished reply that came as reasoning the content, and tell whether there was one.
+
+    A server that parses reasoning waits for its end, and where it was switched off takes the whole reply for it.
+    """
+    choice = completion["choices"][0]
+    message = choice["message"]
+    reply = message.get("reasoning_content") or message.get("reasoning")
+    missing = not message.get("content") and not message.get("tool_calls") and choice.get("finish_reason") == "stop"
+    if not missing or not isinstance(reply, str):
+        return False
+    message["content"] = reply
+    return True

@@ -1,12 +1,13 @@
 """What a question costs in model calls, tokens and seconds, and how much it may cost."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from langchain_core.messages import BaseMessage
 from langchain_core.messages.ai import UsageMetadata
 
 from langgraph_rag.context import Context, context
@@ -16,6 +17,11 @@ from langgraph_rag.records import Limit, Usage, no_usage, tokens_spent
 T = TypeVar("T")
 CHARS_PER_TOKEN = 4  # estimated
 _WORKING_SHARE = 0.75  # of tokens and time; the rest is kept for the answer
+
+
+def estimated_tokens(messages: Iterable[BaseMessage]) -> int:
+    """Return about how many tokens messages are."""
+    return sum(len(message.text) for message in messages) // CHARS_PER_TOKEN
 
 
 @dataclass

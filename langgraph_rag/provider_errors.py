@@ -23,18 +23,23 @@ from pydantic import SecretStr
 from langgraph_rag.errors import ModelAccessError, ModelCallError, RequestRefusedError
 
 _OVERFLOW = re.compile(
-    r"maximum (context|model) length|context[ _](length|size|window)|prompt is too long|input token count"
-    r"|max_new_tokens\W+must be",
+    r"maximum (context|model|prompt) length|context[ _](length|size|window|limit)|(prompt|input)s? (is |are )?too long"
+    r"|input token count|number of input tokens|range of input length|input length \d+ exceeds|inputs\W+must have less"
+    r"|max_new_tokens\W+must be|max_seq_len|too many tokens(?!,? (per|please wait))|request too large"
+    r"|reduce (the length of the|your) (message|prompt|input)",
     re.IGNORECASE,
 )
 _SCHEMA = re.compile(
-    r"response.?(format|schema)|json.?schema|output_(config|format)|guided|structured.outputs?", re.IGNORECASE
+    r"response.?(format|schema)|json.?schema|output_(config|format)|guided|structured.outputs?|parse grammar",
+    re.IGNORECASE,
 )
+_MISSED = "json_validate_failed"  # Groq's code
 _SYSTEM = re.compile(  # of chat templates first, then of OpenAI and Google
     r"system (role|message|prompt)s? (is |are )?not supported|roles must alternate|only user\W+(and )?assistant"
     r"|not support\W+system|developer instruction is not enabled",
     re.IGNORECASE,
 )
+_TEMPLATE_OPTIONS = "chat_template_kwargs"
 _REFUSED = {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY}
 _NOT_SUPPORTED = {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.NOT_IMPLEMENTED}
 _BUSY = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS}
@@ -55,13 +60,18 @@ _TRANSPORT = {  # the classes of HTTP clients for lost connections and time-outs
     ("requests", "ConnectionError"),
     ("requests", "Timeout"),
 }
+_BARE_STATUS = {("httpx", "HTTPStatusError"), ("httpx2", "HTTPStatusError")}
 _SHOWN = 200  # characters of a cause
 _SHORTEST_KEY = 8  # characters; what is shorter stands in for a key, as "none" does
 
 
 def is_too_long(error: Exception) -> bool:
     """Tell whether a prompt, or prompt and reply together, were longer than the model can take."""
-    return isinstance(error, ContextOverflowError) or _OVERFLOW.search(_said(error)) is not None
+    status = _status(error)
+    if isinstance(error, ContextOverflowError) or status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+        return True
+    # limits of a rate are told in much the same words
+    return status != HTTPStatus.TOO_MANY_REQUESTS and _OVERFLOW.search(_said(error)) is not None
 
 
 def kind_of(error: Exception) -> type[ModelCallError]:
@@ -78,9 +88,19 @@ def refuses_schema(error: Exception) -> bool:
     return _status(error) in _NOT_SUPPORTED and not is_too_long(error) and _SCHEMA.search(_said(error)) is not None
 
 
+def misses_schema(error: Exception) -> bool:
+    """Tell whether a reply did not follow its JSON schema: an accident, which says nothing about the next one."""
+    return _MISSED in _said(error)
+
+
 def refuses_system(error: Exception) -> bool:
     """Tell whether a request was refused because the model takes no message of the role "system"."""
     return _SYSTEM.search(_said(error)) is not None
+
+
+def refuses_template_options(error: Exception) -> bool:
+    """Tell whether a request was refused for the options of the chat template."""
+    return _status(error) in _NOT_SUPPORTED and _TEMPLATE_OPTIONS in _said(error)
 
 
 def may_pass(error: BaseException) -> bool:
@@ -88,10 +108,15 @@ def may_pass(error: BaseException) -> bool:
     status = _status(error)
     if status is not None:
         return status in _BUSY or status >= HTTPStatus.INTERNAL_SERVER_ERROR
-    if isinstance(error, ConnectionError | TimeoutError) or _is_transport_error(error):
+    if isinstance(error, ConnectionError | TimeoutError) or _is_of(_TRANSPORT, error):
         return True
     reasons = (error.__cause__, getattr(error, "reason", None))  # the latter is urllib's
     return any(may_pass(reason) for reason in reasons if isinstance(reason, BaseException))
+
+
+def is_bare_status(error: BaseException) -> bool:
+    """Tell whether an error is an HTTP client's own for a status: clients that ask again after one raise their own."""
+    return _is_of(_BARE_STATUS, error)
 
 
 def described(error: BaseException, models: Iterable[Runnable[Any, Any]]) -> str:
@@ -127,8 +152,8 @@ def _in_words(error: BaseException) -> str:
     return text if not body or message and str(message) in text else f"{text} - {str(body)[:_SHOWN]}"
 
 
-def _is_transport_error(error: BaseException) -> bool:
-    return any((kind.__module__.partition(".")[0], kind.__name__) in _TRANSPORT for kind in type(error).__mro__)
+def _is_of(classes: set[tuple[str, str]], error: BaseException) -> bool:
+    return any((kind.__module__.partition(".")[0], kind.__name__) in classes for kind in type(error).__mro__)
 
 
 def _status(error: BaseException) -> int | None:

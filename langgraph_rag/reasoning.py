@@ -2,10 +2,16 @@
 
 import re
 
-_REASONING = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_TAG = re.compile(r"<(/?)(?:think|thinking|reasoning)>", re.IGNORECASE)
-_LONGEST_TAG = len("</reasoning>")
-_END = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)  # some chat templates open the tag
+_MARKS = [  # what begins reasoning and what ends it
+    *((f"<{tag}>", f"</{tag}>") for tag in ("think", "thinking", "thought", "reasoning")),
+    (r"(?-i:\[THINK\])", r"(?-i:\[/THINK\])"),  # of Magistral, and too near to prose in small letters
+    (r"<\|channel\|>analysis", r"<\|channel\|>final[^{]{0,30}?<\|message\|>"),  # of gpt-oss
+]
+_LONGEST_MARK = len("<|channel|>final<|message|>") + 30
+_BEGINNINGS, _ENDS = map("|".join, zip(*_MARKS, strict=True))
+_REASONING = re.compile("|".join(rf"{begin}.*?(?:{end}|\Z)" for begin, end in _MARKS), re.DOTALL | re.IGNORECASE)
+_MARK = re.compile(rf"{_BEGINNINGS}|({_ENDS})", re.IGNORECASE)
+_END = re.compile(_ENDS, re.IGNORECASE)  # some chat templates begin the reasoning
 
 
 def without_reasoning(text: str) -> str:
@@ -23,12 +29,12 @@ class UnfinishedReply:
         self.text, self.reasoning = "", False
 
     def add(self, piece: str) -> None:
-        """Add what was written since; a tag may have begun before."""
-        unread = max(0, len(self.text) - _LONGEST_TAG)
+        """Add what was written since; a mark may have begun before."""
+        unread = max(0, len(self.text) - _LONGEST_MARK)
         self.text += piece
-        while tag := _TAG.search(self.text, unread):
-            self.reasoning = not tag[1]
+        while mark := _MARK.search(self.text, unread):
+            self.reasoning = not mark[1]
             if self.reasoning:
-                unread = tag.end()
+                unread = mark.end()
             else:
-                self.text, unread = self.text[tag.end() :], 0
+                self.text, unread = self.text[mark.end() :], 0

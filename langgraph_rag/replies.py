@@ -4,6 +4,7 @@ import ast
 import json
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from langchain_core.messages import BaseMessage
 from pydantic import ValidationError
@@ -12,13 +13,18 @@ from langgraph_rag.prompts.prompt import Reply
 from langgraph_rag.reasoning import without_reasoning
 
 MAX_REPLY_CHARS = 200_000  # far more than any prompt asks for, and less than spaCy takes at once
+_MAX_BRACES = 1000  # that no object begins with: each costs an error, which counts lines from the start
 
 # how providers say that a reply was not finished, some in each piece of a stream
 _CUT_OFF = re.compile(r"(length)+|model_length|max_(output_)?tokens|model_context_window_exceeded", re.IGNORECASE)
 
+# where they say how a reply ended, and what they say of most
+_REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason", "reason", "block_reason")
+_ORDINARY = re.compile(r"(stop)+|end_turn|stop_sequence|eos(_token)?", re.IGNORECASE)
+
 
 def read_reply(text: str, reply: type[Reply]) -> Reply:
-    """Find the reply's object in a model's text: reasoning tags, fences and surrounding prose are skipped.
+    """Find the reply's object in a model's text: reasoning, fences and surrounding prose are skipped.
 
     Raises:
         ValueError: saying what is wrong with the text, in words a model can act on.
@@ -37,13 +43,13 @@ def read_reply(text: str, reply: type[Reply]) -> Reply:
 
 def _objects(text: str) -> Iterator[object]:
     """Yield the objects in a text: JSON wherever one starts, then the whole text as a Python literal."""
-    decoder, position = json.JSONDecoder(strict=False), 0
-    while (position := text.find("{", position)) >= 0:
+    decoder, position, failed = json.JSONDecoder(strict=False), 0, 0
+    while failed < _MAX_BRACES and (position := text.find("{", position)) >= 0:
         try:
             found, position = decoder.raw_decode(text, position)
             yield found
         except (json.JSONDecodeError, RecursionError):
-            position += 1
+            position, failed = position + 1, failed + 1
     start, end = text.find("{"), text.rfind("}")
     if 0 <= start < end:
         try:
@@ -59,7 +65,23 @@ def repair_request(problem: str) -> str:
 
 def was_cut_off(message: BaseMessage) -> bool:
     """Tell whether a provider says of a reply that it was not finished for its length."""
+    return any(_CUT_OFF.fullmatch(str(reason)) for reason in _told(message).values())
+
+
+def withheld(message: BaseMessage) -> list[str]:
+    """Return what a provider says of why a reply did not end as others do: its reason, and the words of a refusal."""
+    told = _told(message)
+    reasons = [str(getattr(told[key], "value", told[key])) for key in _REASONS if told.get(key)]
+    blocks = [block for block in message.content if isinstance(block, dict)]
+    refusals = [said["refusal"] for said in (message.additional_kwargs, *blocks) if said.get("refusal")]
+    return [
+        *(f"finish reason {reason!r}" for reason in reasons if not _ORDINARY.fullmatch(reason)),
+        *(f"refusal {str(refusal)[:200]!r}" for refusal in refusals),
+    ]
+
+
+def _told(message: BaseMessage) -> dict[str, Any]:
+    """Return what came with a reply, and what is told within that."""
     told = message.response_metadata
-    details = told.get("incomplete_details")  # of OpenAI's Responses API
-    reasons = [*told.values(), *(details.values() if isinstance(details, dict) else ())]
-    return any(_CUT_OFF.fullmatch(str(reason)) for reason in reasons)
+    within = (told.get("incomplete_details"), told.get("prompt_feedback"))  # of OpenAI's Responses API, of Gemini
+    return told | {key: value for details in within if isinstance(details, dict) for key, value in details.items()}

@@ -27,6 +27,7 @@ from pydantic import Field, SecretStr
 from typing_extensions import TypedDict
 
 from langgraph_rag.background import run_in_background
+from langgraph_rag.bindings import model_name
 from langgraph_rag.context import Context
 from langgraph_rag.errors import (
     BudgetReachedError,
@@ -40,7 +41,7 @@ from langgraph_rag.errors import (
 )
 from langgraph_rag.gate import Gate
 from langgraph_rag.graphs.native_rag import create_native_rag
-from langgraph_rag.llm import ask, model_name
+from langgraph_rag.llm import ask
 from langgraph_rag.metering import count_dropped, metered
 from langgraph_rag.prompts.prompt import METADATA_KEY, Prompt, PromptReply
 from langgraph_rag.replies import MAX_REPLY_CHARS, read_reply
@@ -61,6 +62,7 @@ CITY = Prompt(
     show={"limits": lambda limits: " to ".join(map(str, limits))},
 )
 GOOD = '{"name": "Kell", "inhabitants": 4200}'
+ORSBY = '{"name": "Orsby", "inhabitants": 1}'
 KELL = City(name="Kell", inhabitants=4200)
 
 
@@ -79,6 +81,11 @@ async def ask_city(model: Any) -> City:
         f'<think>Maybe {{"name": "Orsby", "inhabitants": 1}}? No.</think>{GOOD}',
         f"<THINKING>a\nb</THINKING>\n\n<reasoning>c</reasoning>{GOOD}",
         f'Maybe {{"name": "Orsby", "inhabitants": 1}}? No.\n</think>\n\n{GOOD}',
+        f"<thought>Maybe {ORSBY}? No.</thought>{GOOD}",
+        f"[THINK]Maybe {ORSBY}? No.[/THINK]{GOOD}",
+        f"Maybe {ORSBY}? No.[/THINK]{GOOD}",
+        f"<|channel|>analysis<|message|>Maybe {ORSBY}?<|end|><|start|>assistant<|channel|>final<|message|>{GOOD}",
+        f"<|channel|>final<|message|>{ORSBY}? No.<|channel|>final <|constrain|>json<|message|>{GOOD}",
         "{'name': 'Kell', 'inhabitants': 4200}",
         "Reply: {'name': 'Kell', 'inhabitants': 4200, 'twins': []}",
         '{{"name": "Kell", "inhabitants": 4200}}',
@@ -106,6 +113,8 @@ def test_nested_braces_and_raw_line_breaks_in_strings_are_read() -> None:
         ('["Kell", 4200]', "it contains no JSON object"),
         ('{"name": "Kell", "inhabit', "it contains no JSON object"),
         ('<think>It is {"name": "Kell", "inhabitants": 4200}', "it contains no JSON object"),
+        (f"[THINK]It is {GOOD}", "it contains no JSON object"),
+        (f"<|channel|>analysis<|message|>It is {GOOD}", "it contains no JSON object"),
         ('{"name": "Kell"}', "field 'inhabitants': Field required"),
         ('{"name": "Kell", "inhabitants": "many"}', "field 'inhabitants': Input should be a valid integer"),
         ('{"name": "K", "inhabitants": 1, "twins": [["a", []]]}', "field 'twins.0.1': Input should be a valid string"),
@@ -118,6 +127,16 @@ def test_nested_braces_and_raw_line_breaks_in_strings_are_read() -> None:
 def test_what_cannot_be_read_is_explained(text: str, problem: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(problem)}"):
         read_reply(text, City)
+
+
+@pytest.mark.parametrize("repeated", ["{", '{"a":1,"b":', "{ ", '{"a": x} ', '{"'])
+def test_braces_without_end_are_given_up(repeated: str) -> None:
+    with pytest.raises(ValueError, match="it contains no JSON object"):
+        read_reply((repeated * MAX_REPLY_CHARS)[:MAX_REPLY_CHARS], City)
+
+
+def test_an_object_after_hundreds_of_braces_is_found() -> None:
+    assert read_reply(f"{'so {x} it is, ' * 500}{GOOD}", City) == KELL
 
 
 def test_reasoning_may_be_of_any_length() -> None:
@@ -185,6 +204,44 @@ async def test_after_three_bad_replies_the_error_names_prompt_model_and_reply() 
     assert "the last reply starts: 'I would rather not. I would" in said
     assert len(said) < 500
     assert len(model.received) == 3
+
+
+@pytest.mark.parametrize(
+    ("ended", "told"),
+    [
+        ({"response_metadata": {"finish_reason": "content_filter"}}, "finish reason 'content_filter'; "),
+        ({"response_metadata": {"finish_reason": "SAFETY"}}, "finish reason 'SAFETY'; "),
+        ({"response_metadata": {"stop_reason": "refusal"}}, "finish reason 'refusal'; "),
+        ({"response_metadata": {"stopReason": "guardrail_intervened"}}, "finish reason 'guardrail_intervened'; "),
+        (
+            {"response_metadata": {"status": "incomplete", "incomplete_details": {"reason": "content_filter"}}},
+            "finish reason 'content_filter'; ",
+        ),
+        ({"response_metadata": {"prompt_feedback": {"block_reason": "OTHER"}}}, "finish reason 'OTHER'; "),
+        (
+            {"response_metadata": {"finish_reason": "stop"}, "additional_kwargs": {"refusal": "I can't help."}},
+            'refusal "I can\'t help."; ',
+        ),
+        ({"content": [{"type": "refusal", "refusal": "Not that."}]}, "refusal 'Not that.'; "),
+        ({"response_metadata": {"finish_reason": "stopstop"}, "additional_kwargs": {"refusal": None}}, ""),
+        ({"response_metadata": {"stop_reason": "end_turn", "stop_sequence": None}}, ""),
+        ({"response_metadata": {"finish_reason": "STOP", "prompt_feedback": {"block_reason": 0}}}, ""),
+    ],
+)
+async def test_the_error_says_why_a_provider_withheld_the_reply(ended: dict[str, Any], told: str) -> None:
+    with pytest.raises(ModelOutputError) as raised:
+        await ask_city(RepeatingModel(message=AIMessage(**{"content": "", **ended})))
+
+    assert str(raised.value).endswith(f"; it contains no JSON object; {told}the last reply starts: ''")
+
+
+class RepeatingModel(ScriptedModel):
+    """Replies with the same message each time."""
+
+    message: AIMessage
+
+    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+        return ChatResult(generations=[ChatGeneration(message=self.message)])
 
 
 class StatusError(Exception):
@@ -293,6 +350,21 @@ async def test_what_asks_again_itself_or_fails_for_good_is_not_asked_again() -> 
             await ask_city(model)
 
     assert [len(model.received) for model in (itself, around, for_good)] == [1, 1, 1]
+
+
+@pytest.mark.usefixtures("without_pauses")
+@pytest.mark.parametrize(("status", "asked"), [(429, 3), (503, 3), (401, 1)])
+async def test_a_status_that_a_models_client_lets_by_is_asked_again_as_often_as_the_model_says(
+    status: int, asked: int
+) -> None:
+    request = httpx.Request("POST", "http://localhost/v1")
+    error = httpx.HTTPStatusError("later", request=request, response=httpx.Response(status, request=request))
+    model = PersistentModel.of([error] * 9)
+
+    with pytest.raises(ModelCallError, match="later"):
+        await ask_city(model)
+
+    assert len(model.received) == asked
 
 
 @pytest.mark.parametrize("ask_graph", ["invoke", "ainvoke"])
@@ -543,7 +615,9 @@ async def test_who_waited_on_a_loop_that_was_closed_is_passed_over() -> None:
 
     async with gate.place(1):
         lost = enter()
-        await asyncio.to_thread(closed.run_until_complete, asyncio.wait([closed.create_task(lost)], timeout=0.001))
+        task = closed.create_task(lost)
+        task._log_destroy_pending = False  # type: ignore[attr-defined]  # or asyncio complains in a later test
+        await asyncio.to_thread(closed.run_until_complete, asyncio.wait([task], timeout=0.001))
         closed.close()
         waiting = asyncio.create_task(enter())
         await asyncio.sleep(0)

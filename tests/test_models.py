@@ -275,7 +275,10 @@ def serving() -> Iterator[Server]:
 
 
 @pytest.fixture
-def server(localhost: None) -> Iterator[Server]:
+def server(localhost: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """Serve; who is sent away by it does not wait long before asking again."""
+    monkeypatch.setattr("langgraph_rag.connections._FIRST_PAUSE", 0.1)
+    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.1)
     with serving() as server:
         yield server
 
@@ -474,8 +477,9 @@ async def test_a_server_that_refuses_a_schema_is_asked_without_from_then_on(
         {"error": REFUSAL},
         {"error": {"message": "Unsupported value", "param": "response_format"}},
         {"detail": [{"loc": ["body", "response_format"], "msg": "Extra inputs are not permitted"}]},
+        {"error": {"message": "Failed to initialize samplers: failed to parse grammar"}},
     ],
-    ids=["error", "param", "detail"],
+    ids=["error", "param", "detail", "grammar"],
 )
 @pytest.mark.parametrize("status", [400, 422])
 async def test_servers_may_refuse_a_schema_in_many_ways(server: Server, status: int, told: Any) -> None:
@@ -496,6 +500,20 @@ async def test_questions_side_by_side_learn_together_that_a_schema_is_refused(
 
     assert sum(with_schema(server)) <= 20
     assert len([record for record in caplog.records if "response_format" in record.message]) == 1
+
+
+@pytest.mark.parametrize(
+    "told", ["Failed to generate JSON.", "Generated JSON does not match the expected schema. Error: jsonschema: ''"]
+)
+async def test_a_reply_that_misses_its_schema_is_asked_for_without_this_once(
+    server: Server, told: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.first = [(400, {}, {"error": {"message": told, "code": "json_validate_failed"}})]
+    model = server.model()
+
+    assert [await who(model) for _ in range(2)] == [TARRANT] * 2
+    assert with_schema(server) == [True, False, True]
+    assert not caplog.records
 
 
 async def test_what_is_refused_without_a_schema_too_was_not_refused_for_it(server: Server) -> None:
@@ -567,6 +585,59 @@ async def test_a_model_that_names_another_form_is_not_asked_by_schema(server: Se
     assert server.sent[0]["response_format"] == form
 
 
+# --- servers that know no options of a chat template ------------------------------------------------------------------
+def templated(server: Server) -> list[bool]:
+    return ["chat_template_kwargs" in body for body in server.sent]
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        (400, {"error": {"message": "property 'chat_template_kwargs' is unsupported"}}),
+        (400, {"error": {"message": "Unrecognized request argument supplied: chat_template_kwargs"}}),
+        (422, {"detail": [{"type": "extra_forbidden", "loc": ["body", "chat_template_kwargs"], "msg": "Not known"}]}),
+    ],
+    ids=["Groq", "OpenAI", "Mistral"],
+)
+async def test_a_server_that_refuses_options_of_the_chat_template_is_sent_none_from_then_on(
+    server: Server, status: int, told: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.first = [(status, {}, told)]
+    model = server.model(extra_body={"top_k": 1, "chat_template_kwargs": {"enable_thinking": False}})
+
+    assert [await who(model) for _ in range(2)] == [TARRANT] * 2
+
+    assert templated(server) == [True, False, False]
+    assert [body["top_k"] for body in server.sent] == [1, 1, 1]
+    assert with_schema(server) == [True, True, True]
+    assert [record.message for record in caplog.records] == [
+        f"http://127.0.0.1:{server.server_port}/v1 refuses chat_template_kwargs: "
+        "its chat template is no longer told anything"
+    ]
+
+
+async def test_neither_a_schema_nor_options_of_the_chat_template_may_be_known(server: Server) -> None:
+    server.refusal = REFUSAL
+    server.first = [(400, {}, {"error": {"message": "property 'chat_template_kwargs' is unsupported"}})]
+    model = server.model().bind(extra_body={"chat_template_kwargs": {"enable_thinking": False}})
+
+    assert [await who(model) for _ in range(2)] == [TARRANT] * 2
+
+    assert (with_schema(server), templated(server)) == ([True, False, False, False], [True, True, False, False])
+
+
+async def test_what_is_refused_without_options_of_the_chat_template_too_was_not_refused_for_them(
+    server: Server,
+) -> None:
+    server.first = [(400, {}, {"error": {"message": "no swearing, in {'chat_template_kwargs': ...}"}})] * 2
+    model = server.model()
+
+    with pytest.raises(RequestRefusedError, match="no swearing"):
+        await who(model)
+    assert await who(model) == TARRANT
+    assert templated(server) == [True, False, True]
+
+
 # --- prompts that are too long ---------------------------------------------------------------------------------------
 VLLM_OVERFLOW = {
     "error": {
@@ -599,17 +670,58 @@ async def test_a_prompt_that_is_too_long_is_asked_again_with_less(server: Server
 TOLD = VLLM_OVERFLOW["error"]["message"]
 
 
+TOO_LONG = [
+    (400, "input length and `max_tokens` exceed context limit: 178959 + 64000 > 200000, decrease input length"),
+    (400, "Input is too long for requested model."),
+    (400, "Prompt too long"),
+    (400, "This model's maximum prompt length is 131072 but the request contains 537812 tokens."),
+    (422, "Input validation error: `inputs` must have less than 1024 tokens. Given: 2000"),
+    (400, "too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 5000."),
+    (400, "the number of input tokens 5000 cannot exceed the total tokens limit 4096 for this model"),
+    (400, "Please reduce the length of the messages or completion."),
+    (400, "Request too large for model `x`: Limit 6000, Requested 8000, please reduce your message size"),
+    (400, "Prompt length 5000 is greater than max_seq_len 4096"),
+    (400, "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 30720]"),
+    (400, "Input length 5000 exceeds maximum allowed token size 4096"),
+    (413, "Request Entity Too Large"),
+]
+
+
 @pytest.mark.parametrize(
-    "told",
-    [{"error": TOLD}, {"detail": TOLD}, TOLD, {"error": {"message": "Too much", "code": "context_length_exceeded"}}],
-    ids=["error", "detail", "text", "code"],
+    ("status", "told"),
+    [
+        (400, {"error": TOLD}),
+        (400, {"detail": TOLD}),
+        (400, TOLD),
+        (400, {"error": {"message": "Too much", "code": "context_length_exceeded"}}),
+        *((status, {"error": {"message": message}}) for status, message in TOO_LONG),
+    ],
 )
-async def test_servers_may_say_in_many_ways_that_a_prompt_is_too_long(server: Server, told: Any) -> None:
-    server.first = [(400, {}, told)]
+async def test_servers_may_say_in_many_ways_that_a_prompt_is_too_long(server: Server, status: int, told: Any) -> None:
+    server.first = [(status, {}, told)]
 
     await ask(server.model(), ANSWER_FROM_TRIPLES, question=QUESTION, triples=EIGHT)
 
     assert shown(server) == [8, 4]
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        (429, "Too many tokens, please wait before trying again."),
+        (429, "Request too large: too many tokens per minute"),
+        (503, "Too many tokens per day"),
+        (400, "max_tokens is too large: 100000. This model supports at most 16384 completion tokens"),
+    ],
+)
+async def test_limits_of_a_rate_or_of_replies_say_nothing_about_the_prompt(
+    server: Server, status: int, told: str
+) -> None:
+    server.first = [(status, {}, {"error": {"message": told}})]
+
+    with pytest.raises(ModelCallError, match=re.escape(told)):
+        await ask(server.model(), ANSWER_FROM_TRIPLES, question=QUESTION, triples=EIGHT)
+    assert shown(server) == [8]
 
 
 async def test_a_prompt_that_stays_too_long_is_an_error_of_the_call(server: Server) -> None:
@@ -718,6 +830,26 @@ async def test_a_reply_is_taken_whatever_role_it_is_given(server: Server) -> Non
     server.first = [(200, {}, reply)]
 
     assert await who(server.model()) == TARRANT
+
+
+@pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
+async def test_a_reply_that_a_server_takes_for_reasoning_is_read(server: Server, name: str) -> None:
+    reply = completion("")
+    reply["choices"][0]["message"] = {"role": "assistant", "content": None, name: TARRANT.model_dump_json()}
+    server.first = [(200, {}, reply)]
+
+    with metered() as usage:
+        assert await who(server.model()) == TARRANT
+    assert (usage["calls"], usage["input_tokens"]) == (1, 111)
+
+
+async def test_reasoning_that_was_cut_off_is_no_reply(server: Server) -> None:
+    reply = completion("", "length")
+    reply["choices"][0]["message"]["reasoning"] = f"Maybe {TARRANT.model_dump_json()}, but"
+    server.first = [(200, {}, reply)]
+
+    with pytest.raises(ModelOutputError, match="in 1 attempt; .*it was cut off for its length"):
+        await who(server.model())
 
 
 async def test_a_server_that_never_replies_is_given_up(server: Server) -> None:

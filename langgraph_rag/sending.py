@@ -1,0 +1,161 @@
+"""How a prompt reaches a model: in a form that its server takes, and again after a failure that may pass."""
+
+import asyncio
+from functools import cache, partial
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
+
+from langgraph_rag.background import in_own_thread
+from langgraph_rag.bindings import model_name, models_in
+from langgraph_rag.capabilities import (
+    schema_options,
+    schema_refusals,
+    system_refusals,
+    template_refusals,
+    without_template_options,
+)
+from langgraph_rag.connections import asks_again, named_server, noting_streams, on_any_loop, pauses
+from langgraph_rag.errors import RagError
+from langgraph_rag.metering import current_meter, estimated_tokens
+from langgraph_rag.prompts.prompt import Prompt, Reply
+from langgraph_rag.provider_errors import (
+    described,
+    is_bare_status,
+    is_too_long,
+    kind_of,
+    may_pass,
+    misses_schema,
+    refuses_schema,
+    refuses_system,
+    refuses_template_options,
+)
+from langgraph_rag.streaming import AnswerStream, kept_internal, listening
+
+
+class TooLongError(Exception):
+    """A prompt, or prompt and reply together, are longer than the model can take; `cause` says so to the caller."""
+
+    def __init__(self, cause: RagError) -> None:
+        self.cause = cause
+
+
+async def send(
+    llm: BaseChatModel, prompt: Prompt[Reply], messages: list[BaseMessage], shown: AnswerStream | None
+) -> BaseMessage:
+    """Send the messages of a prompt to a model and return its reply; `shown` is where the answer is streamed to.
+
+    Raises:
+        TooLongError: when the model finds the prompt too long.
+        ModelCallError: when the model could not be asked at all.
+        RequestRefusedError: when it could, but not this.
+    """
+    try:
+        return await _by_schema(llm, prompt, messages, shown)
+    except RagError:
+        raise
+    except Exception as error:
+        told = described(error, models_in(llm))
+        failed = kind_of(error)(f"{model_name(llm)} could not be asked: {told}{named_server(llm)}")
+        failed.__cause__ = error
+        if is_too_long(error):
+            raise TooLongError(failed) from error
+        raise failed from error
+
+
+async def _by_schema(
+    llm: BaseChatModel, prompt: Prompt[Reply], messages: list[BaseMessage], shown: AnswerStream | None
+) -> BaseMessage:
+    """Ask for JSON by schema, and without it where the server refuses that or the reply missed it."""
+    options = schema_options(llm, prompt.name, _schema(prompt.reply))
+    try:
+        return await _instructed(llm, messages, options, shown)
+    except Exception as error:
+        missed = misses_schema(error)
+        if not options or not (missed or refuses_schema(error)):
+            raise
+    message = await _instructed(llm, messages, {}, shown)
+    if not missed:
+        schema_refusals.add(llm)
+    return message
+
+
+async def _instructed(
+    llm: BaseChatModel, messages: list[BaseMessage], options: dict[str, Any], shown: AnswerStream | None
+) -> BaseMessage:
+    """Send the instructions as the system's message, or in the user's where the chat template knows no system."""
+    if llm not in system_refusals:
+        try:
+            return await _templated(llm, messages, options, shown)
+        except Exception as error:
+            if not refuses_system(error):
+                raise
+    message = await _templated(llm, _said_by_user(messages), options, shown)
+    system_refusals.add(llm)
+    return message
+
+
+def _said_by_user(messages: list[BaseMessage]) -> list[BaseMessage]:
+    instructions, request, *rest = messages
+    return [request.model_copy(update={"content": f"{instructions.text}\n\n{request.text}"}), *rest]
+
+
+async def _templated(
+    llm: BaseChatModel, messages: list[BaseMessage], options: dict[str, Any], shown: AnswerStream | None
+) -> BaseMessage:
+    """Send the options of the chat template, and none where the server refuses them."""
+    fewer = without_template_options(llm, options)
+    if llm not in template_refusals:
+        try:
+            return await _persistently(llm, messages, options, shown)
+        except Exception as error:
+            if fewer == options or not refuses_template_options(error):
+                raise
+    message = await _persistently(llm, messages, fewer, shown)
+    template_refusals.add(llm)
+    return message
+
+
+async def _persistently(
+    llm: BaseChatModel, messages: list[BaseMessage], options: dict[str, Any], shown: AnswerStream | None
+) -> BaseMessage:
+    """Ask again where the model's client does not: after a failure that may pass, or once a stream breaks off."""
+    for pause in pauses(llm):
+        with noting_streams() as begun:
+            try:
+                return await _invoke(llm, messages, options, shown)
+            except Exception as error:
+                again = begun.is_set() or may_pass(error) and (is_bare_status(error) or not asks_again(llm))
+                if not again or isinstance(error, RagError) or is_too_long(error):
+                    raise
+        if begun.is_set():  # the prompt was read
+            current_meter().usage["estimated_tokens"] += estimated_tokens(messages)
+        if shown:
+            shown.begin_anew()
+        await asyncio.sleep(pause)
+    return await _invoke(llm, messages, options, shown)
+
+
+async def _invoke(
+    llm: BaseChatModel, messages: list[BaseMessage], options: dict[str, Any], shown: AnswerStream | None
+) -> BaseMessage:
+    with kept_internal(listening(shown)) as internal:
+        if _is_synchronous(llm):
+            return await in_own_thread(partial(llm.invoke, messages, config=internal, **options))
+        message: BaseMessage = await on_any_loop(llm).ainvoke(messages, config=internal, **options)
+    return message
+
+
+def _is_synchronous(llm: BaseChatModel) -> bool:
+    """Tell whether none of the models that may be asked has coroutines of its own."""
+    return not any(
+        getattr(type(model), name, None) is not getattr(BaseChatModel, name)
+        for model in models_in(llm)
+        for name in ("_agenerate", "_astream")
+    )
+
+
+@cache
+def _schema(reply: type[Reply]) -> dict[str, Any]:
+    return reply.model_json_schema()
