@@ -16,6 +16,7 @@ from langchain_core.messages import messages_from_dict, messages_to_dict
 from langchain_core.outputs import ChatGeneration
 
 from langgraph_rag.errors import ModelOutputError, ResponseCacheError
+from langgraph_rag.write_ahead import PATIENCE, use_wal
 
 _TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"
 _used: ContextVar[list[tuple["ResponseCache", str]] | None] = ContextVar("langgraph_rag_used_replies", default=None)
@@ -50,15 +51,17 @@ class ResponseCache(BaseCache):
         self._lock = threading.Lock()
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(self.path, timeout=60, check_same_thread=False, isolation_level=None)
+            self._connection = sqlite3.connect(
+                self.path, timeout=PATIENCE, check_same_thread=False, isolation_level=None
+            )
             weakref.finalize(self, self._connection.close)
+            with ExitStack() as opened:  # closed again when something goes wrong
+                opened.callback(self.close)
+                use_wal(self._connection)
+                self._connection.execute(_TABLE)
+                opened.pop_all()
         except (OSError, sqlite3.Error) as error:
             raise self._unusable(error) from error
-        with ExitStack() as opened:  # closed again when something goes wrong
-            opened.callback(self.close)
-            self._execute("PRAGMA journal_mode=WAL")
-            self._execute(_TABLE)
-            opened.pop_all()
 
     def lookup(self, prompt: str, llm_string: str) -> RETURN_VAL_TYPE | None:
         """Return the reply to what was sent before, if it was."""
@@ -76,7 +79,7 @@ class ResponseCache(BaseCache):
     def update(self, prompt: str, llm_string: str, return_val: RETURN_VAL_TYPE) -> None:
         """Keep a chat model's reply."""
         messages = [made.message for made in return_val if isinstance(made, ChatGeneration)]
-        reply = json.dumps(messages_to_dict(messages), ensure_ascii=False, default=str)
+        reply = json.dumps(messages_to_dict(messages), default=str)  # in ASCII: half characters have no UTF-8
         key = _key(prompt, llm_string)
         self._execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", key, reply)
         self._note(key)
@@ -110,4 +113,4 @@ class ResponseCache(BaseCache):
 
 
 def _key(prompt: str, llm_string: str) -> str:
-    return hashlib.sha256(f"{llm_string}\n{prompt}".encode()).hexdigest()
+    return hashlib.sha256(f"{llm_string}\n{prompt}".encode(errors="surrogatepass")).hexdigest()

@@ -102,7 +102,7 @@ def test_a_bad_document_is_named_and_nothing_is_stored(empty_kb: KnowledgeBase, 
 
 
 def test_one_id_for_two_texts_in_one_call_is_refused(empty_kb: KnowledgeBase) -> None:
-    with pytest.raises(DuplicateIdError, match="document 2: id 'good' was already given with another text"):
+    with pytest.raises(DuplicateIdError, match="document 2: id 'good' was already given with another text or title"):
         empty_kb.add([GOOD, {"id": "good", "text": "Another text."}], progress=False)
 
     assert empty_kb.info()["passages"] == 0
@@ -116,7 +116,7 @@ def test_one_id_for_two_titles_is_refused(empty_kb: KnowledgeBase) -> None:
 def test_a_stored_id_for_another_text_is_refused_and_nothing_of_that_call_is_stored(kb: KnowledgeBase) -> None:
     before = contents(kb)
 
-    with pytest.raises(DuplicateIdError, match="id 'heron' is already stored with another text: update it to"):
+    with pytest.raises(DuplicateIdError, match="id 'heron' is already stored with another text or title: update it to"):
         kb.add([GOOD, {"id": "heron", "text": "Herons fly."}], progress=False)
 
     assert contents(kb) == before

@@ -166,3 +166,10 @@ def test_a_line_that_names_no_source_came_from_its_file(tmp_path: Path, source: 
     (passage,) = to_passages(read_documents([file]))
 
     assert passage["source"] == (known or str(file))
+
+
+def test_a_file_may_be_given_alone_and_as_a_string(tmp_path: Path) -> None:
+    file = tmp_path / "kell.txt"
+    file.write_text("Kell is an isle.", encoding="utf-8")
+
+    assert read_documents(str(file)) == read_documents(file) == read_documents([str(file)]) == read_documents([file])

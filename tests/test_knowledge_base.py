@@ -276,6 +276,20 @@ def test_each_search_finds_the_passage_that_shares_the_words(kb: KnowledgeBase, 
     assert [p["score"] for p in found] == sorted((p["score"] for p in found), reverse=True)
 
 
+def test_a_vector_whose_passage_is_just_being_removed_takes_no_place_among_those_found(kb: KnowledgeBase) -> None:
+    first, *others = (passage["id"] for passage in kb.search("Kell", k=3))
+    kb._records.delete([first])
+
+    assert [passage["id"] for passage in kb.search("Kell", k=2)] == others
+
+
+def test_ids_and_sources_that_cannot_be_stored_are_unknown(kb: KnowledgeBase) -> None:
+    half = "\ud800"
+
+    assert kb.delete([half], sources=[half]) == 0
+    assert (kb.passages([half]), kb.triples([half]), kb.ids(half), kb.without_triples([half])) == ([], [], [], [])
+
+
 def test_dense_search_ranks_by_cosine(kb: KnowledgeBase, embeddings: ArithmeticEmbeddings) -> None:
     found = kb.search("Pellworth harbour", 8)
 

@@ -71,6 +71,16 @@ async def test_replies_that_led_to_none_that_can_be_used_are_asked_for_again(tmp
     assert await who(asked) == TARRANT
 
 
+async def test_a_reply_with_half_a_character_is_kept(tmp_path: Path) -> None:
+    half = GOOD.replace("so.", "so: \ud83d")
+    asked, cached = model(tmp_path / "replies.db", half, name="\ud83d"), model(tmp_path / "replies.db", name="\ud83d")
+
+    first = await who(asked)
+
+    assert first.answer == "Ilse Tarrant"
+    assert await who(cached) == first
+
+
 async def test_replies_that_were_repaired_are_kept(tmp_path: Path) -> None:
     asked = model(tmp_path / "replies.db", "no", GOOD)
 
@@ -104,6 +114,19 @@ def test_many_threads_and_connections_write_at_once(tmp_path: Path) -> None:
     assert all(caches[0].lookup(str(n), "m") == [] for n in range(60))
     caches[1].clear()
     assert caches[2].lookup("1", "m") is None
+
+
+def test_a_new_file_that_another_process_is_making_is_waited_for(tmp_path: Path) -> None:
+    other = sqlite3.connect(tmp_path / "replies.db", check_same_thread=False, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with ThreadPoolExecutor(1) as threads:
+        opened = threads.submit(ResponseCache, tmp_path / "replies.db")
+        with pytest.raises(TimeoutError):
+            opened.result(timeout=0.2)
+        other.execute("COMMIT")
+
+    assert opened.result().lookup("1", "m") is None
+    other.close()
 
 
 def test_a_file_that_is_no_cache_is_refused(tmp_path: Path) -> None:

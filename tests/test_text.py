@@ -340,6 +340,11 @@ def test_a_sentence_about_somebody_else_states_a_fact_of_theirs() -> None:
     assert not any("Tolmar" in triple[2] for triple in triples if triple[0] == "Ada Renk")
 
 
+@pytest.mark.parametrize("token", ["( ) ", "()", " ", '" ', ", ", "- "])
+def test_a_form_to_be_filled_in_is_read_to_its_end(token: str) -> None:
+    extract_triples("Survey", ["Satisfaction Survey " + token * 200 + "is rated by staff."])
+
+
 def test_a_fact_said_twice_is_one_triple() -> None:
     assert extract_triples("Ada Renk", ["Ada Renk lived in Kell.", "She lived in Kell."]) == [
         ["Ada Renk", "lived in", "Kell"]
@@ -685,6 +690,10 @@ def test_what_only_tells_a_title_from_others_is_not_part_of_the_name() -> None:
 )
 def test_what_a_text_opens_with_is_a_line_of_its_own_or_its_subject(text: str, opening: str) -> None:
     assert opening_of(text) == opening
+
+
+def test_a_wide_blank_after_an_article_is_read_to_its_end() -> None:
+    assert opening_of("a" + " " * 20_000 + "b") == ""
 
 
 def test_sentences_without_facts_and_passages_without_sentences_give_none() -> None:

@@ -146,7 +146,7 @@ def test_documents_without_source_are_only_added(kb: KnowledgeBase) -> None:
 def test_add_says_that_update_replaces(kb: KnowledgeBase) -> None:
     kb.add([ISLE], progress=False)
 
-    with pytest.raises(DuplicateIdError, match="id 'isle' is already stored with another text: update it to"):
+    with pytest.raises(DuplicateIdError, match="id 'isle' is already stored with another text or title: update it to"):
         kb.add([ROCK], progress=False)
 
 

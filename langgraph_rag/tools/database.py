@@ -3,16 +3,15 @@
 import json
 import sqlite3
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from langgraph_rag.errors import KnowledgeBaseError
+from langgraph_rag.write_ahead import PATIENCE, use_wal
 
 _MAPPED = 2**30  # bytes of the file that are read where they lie; copied first, reading takes half as long again
-_PATIENCE = 60.0  # seconds to wait for the changes of others
 _AT_ONCE = 500  # ids in one query: SQLite bears some thousands
 
 
@@ -25,10 +24,10 @@ class Database:
 
     def __init__(self, path: Path) -> None:
         self._path, self._lock, self._changing = path, threading.RLock(), False
-        self._connection = sqlite3.connect(path, timeout=_PATIENCE, check_same_thread=False)
+        self._connection = sqlite3.connect(path, timeout=PATIENCE, check_same_thread=False)
         with ExitStack() as opened:  # closed again when something goes wrong
             opened.callback(self._connection.close)
-            _use_wal(self._connection)
+            use_wal(self._connection)
             self._connection.execute("PRAGMA synchronous=NORMAL")
             self._connection.execute("PRAGMA foreign_keys=ON")
             self._connection.execute(f"PRAGMA mmap_size={_MAPPED}")
@@ -36,7 +35,7 @@ class Database:
         self.execute, self.executemany = self._connection.execute, self._connection.executemany
         self.executescript = self._connection.executescript
         self._glancing = threading.Lock()
-        self._watch = sqlite3.connect(path, timeout=_PATIENCE, check_same_thread=False)
+        self._watch = sqlite3.connect(path, timeout=PATIENCE, check_same_thread=False)
 
     def close(self) -> None:
         """Close the file."""
@@ -108,22 +107,3 @@ class Database:
 def as_json(value: object) -> str:
     """Return a value as columns of text hold it."""
     return json.dumps(value, ensure_ascii=False)
-
-
-def _use_wal(connection: sqlite3.Connection) -> None:
-    """Have readers and a writer not wait for each other; SQLite's time limit does not cover this switch."""
-    until = time.monotonic() + _PATIENCE
-    while not _uses_wal(connection):
-        if time.monotonic() > until:
-            raise sqlite3.OperationalError("database is locked")
-        time.sleep(0.01)
-
-
-def _uses_wal(connection: sqlite3.Connection) -> bool:
-    try:
-        connection.execute("PRAGMA journal_mode=WAL")
-    except sqlite3.OperationalError as error:
-        if "locked" in str(error):
-            return False
-        raise
-    return True

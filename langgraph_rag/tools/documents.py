@@ -75,7 +75,9 @@ def to_passages(documents: Iterable[AnyDocument], known: PassagesById | None = N
         for passage in _passages(fields, place):
             first, there = known.get(passage["id"]) or new.setdefault(passage["id"], (passage, place))
             if (first["title"], first["text"]) != (passage["title"], passage["text"]):
-                raise DuplicateIdError(f"{place}: id {passage['id']!r} was already given with another text ({there})")
+                raise DuplicateIdError(
+                    f"{place}: id {passage['id']!r} was already given with another text or title ({there})"
+                )
             passages.setdefault((passage["id"], passage.get("source", "")), passage)
     known |= new
     return list(passages.values())

@@ -21,7 +21,7 @@ _INSTALLED = {"node_modules", "__pycache__"}  # folders that programs fill
 _LISTED = 20  # problems told at once
 
 
-def read_documents(sources: Iterable[Path]) -> list[dict[str, object]]:
+def read_documents(sources: str | Path | Iterable[str | Path]) -> list[dict[str, object]]:
     """Read files, and folders with all that lies in them, as documents: dicts that `KnowledgeBase.add` takes.
 
     They are the passages that it makes of them. One of a Markdown file is of one section, titled by the section's
@@ -31,7 +31,8 @@ def read_documents(sources: Iterable[Path]) -> list[dict[str, object]]:
     Raises:
         DocumentError: naming every file that cannot be read, its lines where it has such, and what was expected there.
     """
-    passages, problems = read_what_can_be(sources)
+    several = [sources] if isinstance(sources, str | Path) else sources
+    passages, problems = read_what_can_be(map(Path, several))
     if problems:
         raise DocumentError(listed(problems))
     return [dict(passage) for passage in passages]
@@ -237,11 +238,18 @@ def _document(fields: Mapping[str, object], names: Mapping[str, str], place: str
 
 def _read(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8-sig")
+        text = file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DocumentError(
-            f"{file}: expected UTF-8 text, got byte {error.object[error.start]:#x} at {error.start}: save it as UTF-8, "
-            "or convert it (iconv -f ENCODING -t UTF-8)"
-        ) from error
+        raise _not_utf_8(file, error.object[error.start], error.start) from error
     except OSError as error:
         raise DocumentError(f"{file}: it cannot be read: {error.strerror}") from error
+    if "\0" in text:  # as in UTF-16 and in what is no text
+        raise _not_utf_8(file, 0, len(text[: text.index("\0")].encode()))
+    return text
+
+
+def _not_utf_8(file: Path, byte: int, place: int) -> DocumentError:
+    return DocumentError(
+        f"{file}: expected UTF-8 text, got byte {byte:#x} at {place}: save it as UTF-8, or convert it "
+        "(iconv -f ENCODING -t UTF-8)"
+    )

@@ -146,21 +146,23 @@ class KnowledgeBase:
                 such as vectors of triples, is kept all the same.
 
         Raises:
-            KnowledgeBaseError: when the folder is missing and not to be made, holds something else, or another format,
-                or when the server cannot be reached.
+            KnowledgeBaseError: when the folder is missing and not to be made, cannot be read or written to, holds
+                something else, or another format, or when the server cannot be reached.
             EmbeddingsMismatchError: when the folder was made with another embedder than the one given.
             TypeError: when the embedder or the extractor is something else.
         """
         expect(Embeddings | None, embeddings, "an embedder (LangChain Embeddings)", "load_embeddings(NAME) returns one")
         expect(TripleExtractor | None, extractor, "an extractor of triples", "ModelExtractor(llm) is one")
         path = Path(path)
-        if not (path / RECORDS).exists():
-            if read_only or not create:
-                raise KnowledgeBaseError(
-                    f"there is no knowledge base in {path}: make one with `langgraph-rag index FILES --kb {path}`"
-                )
-            if path.exists() and (not path.is_dir() or _holds_something_else(path)):
-                raise KnowledgeBaseError(f"{path} is not a knowledge base and not an empty folder")
+        with _needing_to_write(path):
+            missing = not (path / RECORDS).exists()
+            in_the_way = missing and path.exists() and (not path.is_dir() or _holds_something_else(path))
+        if missing and (read_only or not create):
+            raise KnowledgeBaseError(
+                f"there is no knowledge base in {path}: make one with `langgraph-rag index FILES --kb {path}`"
+            )
+        if in_the_way:
+            raise KnowledgeBaseError(f"{path} is not a knowledge base and not an empty folder")
         with ExitStack() as opened:  # closed again when something goes wrong
             with _needing_to_write(path):
                 path.mkdir(parents=True, exist_ok=True)
@@ -220,8 +222,8 @@ class KnowledgeBase:
             new, changed = self._indexer.compare(passages)
             if changed:
                 raise DuplicateIdError(
-                    f"id {changed[0]['id']!r} is already stored with another text: update it to replace that "
-                    "(`update`, on the command line `index --update`)"
+                    f"id {changed[0]['id']!r} is already stored with another text or title: update it to replace "
+                    "that (`update`, on the command line `index --update`)"
                 )
             _tell_long(new)
             self._indexer.store(new, progress=progress)
@@ -301,7 +303,13 @@ class KnowledgeBase:
     # --- reading -----------------------------------------------------------------------------------------------------
     def search(self, query: str, k: int = 10, *, by: Search = "dense") -> list[FoundPassage]:
         """Return the k best passages for a query, best first; `by` is "dense", "bm25", "hybrid" or "graph"."""
-        return self._found(run_in_background(self.asearch(query, k, by=by)))
+        looked_at = k
+        while True:
+            scored = run_in_background(self.asearch(query, looked_at, by=by))
+            found = self._found(scored)
+            if len(found) >= k or len(found) == len(scored) or len(scored) < looked_at:
+                return found[:k]
+            looked_at *= 4  # others are just being stored or removed
 
     def triples(self, passage_ids: Iterable[str]) -> list[Triple]:
         """Return the triples of passages with their sources; passages not read yet are read now."""
@@ -319,7 +327,7 @@ class KnowledgeBase:
         Of those that are new in one call of `add` or `update`, the longest are stored first.
         """
         self._check_open()
-        return self._records.ids(source)
+        return [] if source is not None and not is_text(source) else self._records.ids(source)
 
     def sources(self) -> list[str]:
         """Return the sources that passages come from, in alphabetical order."""
@@ -549,7 +557,7 @@ class KnowledgeBase:
                 "the same model",
                 counted(len(unread), "passage"),
                 self.extractor.version,
-                "do without" if isinstance(self.extractor, ReadBefore) else "wait until they are read, and pay for it",
+                "do without" if isinstance(self.extractor, ReadBefore) else "wait until they are read",
             )
 
     def _unread_and_triples(self, ids: Sequence[str], extractor: str) -> tuple[list[str], list[Triple]]:
@@ -590,9 +598,9 @@ class KnowledgeBase:
 
 
 def _texts(given: Iterable[object], what: str) -> list[str]:
-    """Return ids or sources as they are stored; `add` takes numbers, too, for ids."""
+    """Return ids or sources as they are stored: `add` takes numbers, too, for ids, and nothing that is no text."""
     expect_list(given, what)
-    return [str(one) for one in given]
+    return list(filter(is_text, map(str, given)))
 
 
 def _check_query(query: object) -> None:

@@ -54,7 +54,7 @@ _GLOSS = re.compile(r"(?P<before>[^()]{0,40})\([^()]*\)")
 _LIVED = re.compile(r"[^()]{0,60}?\([^()]*(?:\bborn\b|\bb\.|\bdied\b|\bd\.|née|\d{4}[^()]*[–—-][^()]*\d{4})")
 _DEFINED = re.compile(r"\W*(?:\([^()]*\))*,?\s+(?:is|was|are|were)\s+(?:an?|the|one of)\b")
 _ALIAS = re.compile(
-    r"(?:\W*\([^()]*\))*(?:,?\s+(?:also|better|best|more|popularly|commonly|widely|professionally|formerly|who|is|was|and"
+    r"(?:[^\w()]*\([^()]*\))*(?:,?\s+(?:also|better|best|more|popularly|commonly|widely|professionally|formerly|who|is|was|and"
     r"|now|often|simply|known|credited|writing|under|by|\(|his|her|the))*,?\s*\(?\b(?:alias|known|called|nicknamed|named|or|born"
     r"|pseudonym|pen name|stage name|name)\b(?:\s(?!and\b)[a-z]+){0,6}?"
     r"\s+(?P<name>(?:[a-z]+\s){0,4}[^\W\d_a-z][^,.;()]*|[\"“][^\"”]*)"

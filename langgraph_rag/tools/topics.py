@@ -12,7 +12,7 @@ _OPENING = 300  # characters in which a name that opens a text ends
 _BEFORE_NAMES = frozenset({"", "the", "a", "an", "“", '"'})
 _DEFINED = re.compile(r"(?:\s*\([^()]*\))*,?\s+(?:is|was|are|were)\s+(?:an?|the|one of)\b")
 """What follows a subject that is said to be something: ` (1911) was a`."""
-_SUBJECT = re.compile(rf"(?:[Tt]he\s+|[Aa]n?\s+)?(?P<subject>[^.;:()\n]{{2,80}}?){_DEFINED.pattern}")
+_SUBJECT = re.compile(rf"(?:(?:[Tt]he|[Aa]n?)\s+(?=\S))?(?P<subject>[^.;:()\n]{{2,80}}?){_DEFINED.pattern}")
 _APPOSED = re.compile(r",\s*(?=[a-z])")  # "Kell Halden, known as ..."
 _GOES_ON = re.compile(r",?\s+[a-z]|\s*\(")  # as a sentence does, unlike "Present: ..."
 _LABEL_OR_ITEM = re.compile(r"\s*(?:(?:[-*+•]|1[.)])\s|[^\W\d_a-z][\w -]{0,30}:(?:\s|$))")
