@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, Page, Playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright
 from processes import start_command
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -114,9 +114,9 @@ class Tab:
     troubles: list[str] = field(default_factory=list)
 
     @classmethod
-    def open(cls, browser: Browser, url: str, **options: Any) -> "Tab":
-        """Open the page in a window of its own."""
-        page = browser.new_context(**{"viewport": {"width": 1280, "height": 860}, **options}).new_page()
+    def open(cls, window: BrowserContext, url: str) -> "Tab":
+        """Open the page in a window."""
+        page = window.new_page()
         page.set_default_timeout(PATIENCE)
         tab = cls(page)
         page.on("request", lambda request: tab.hosts.add(str(urlsplit(request.url).hostname)))
@@ -165,6 +165,10 @@ class Tab:
         """Choose from a list by its label."""
         self.page.get_by_role("combobox", name=label).click()
         self.page.get_by_role("option", name=re.compile(rf"^{re.escape(value)}(:|$)")).click()
+
+    def unfold_limits(self) -> None:
+        """Show the controls of search and limits."""
+        self.page.get_by_text("Search and limits").click()
 
     def nameless(self) -> list[str]:
         """Return the controls that have no name to read out."""

@@ -1,5 +1,6 @@
 """What the chat page is made of: drawn evidence, one question's course, uploaded files, controls, the command."""
 
+import asyncio
 import json
 import random
 import re
@@ -9,7 +10,7 @@ import sys
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from fakes import ArithmeticEmbeddings, WritingModel
@@ -289,6 +290,26 @@ class Pebble:
     colour: str = "grey"
 
 
+async def test_an_answer_under_way_is_shown_soon_and_not_for_each_word() -> None:
+    nicegui = pytest.importorskip("nicegui")
+    from langgraph_rag.chat.answer import AnswerView
+
+    def shown() -> str:
+        return "".join(element.text for element in client.elements.values() if isinstance(element, nicegui.ui.label))
+
+    with nicegui.Client(nicegui.ui.page("/")) as client:
+        view = AnswerView(cast(KnowledgeBase, None), "")
+    for written in ("Or", "Orla", "Orla V"):
+        view.write(written)
+        assert shown() == ""
+    await asyncio.sleep(0.2)
+    assert shown() == "Orla V"
+
+    view.write("Orla Vint")
+    view.leave_unfinished()
+    assert shown() == "Orla Vint"
+
+
 async def test_checkpoints_of_a_question_are_read_strictly() -> None:
     graph: Any = StateGraph(dict)
     graph.add_node("keep", lambda _: {"kept": Pebble()})
@@ -321,8 +342,14 @@ async def test_an_uploaded_file_is_known_by_its_own_name(empty_kb: KnowledgeBase
     progress = [done async for done in uploading.update(empty_kb, passages)]
 
     assert [(passage["title"], passage["source"]) for passage in passages] == [("Grey heron", "upload://heron.md")]
-    assert progress == [(1, 1, 0, 0), (1, 1, 0, 0)]
+    assert progress == [(1, 1, 0, 0)]
     assert empty_kb.info()["passages"] == 1
+
+
+async def test_quotes_in_a_name_are_read_as_browsers_write_them() -> None:
+    passages = await uploading.read(Upload("the %22grey%22 heron.md", b"Herons wait for fish."))
+
+    assert passages[0]["source"] == 'upload://the "grey" heron.md'
 
 
 async def test_progress_comes_in_batches_and_known_passages_are_not_new(empty_kb: KnowledgeBase) -> None:
@@ -332,8 +359,14 @@ async def test_progress_comes_in_batches_and_known_passages_are_not_new(empty_kb
     first = [done async for done in uploading.update(empty_kb, passages)]
     again = [done async for done in uploading.update(empty_kb, passages)]
 
-    assert first == [(16, 16, 0, 0), (20, 20, 0, 0), (20, 20, 0, 0)]
+    assert first == [(16, 16, 0, 0), (20, 20, 0, 0)]
     assert again == [(20, 0, 0, 0)]
+
+
+async def test_what_gave_no_triples_is_told_once(empty_kb: KnowledgeBase, caplog: pytest.LogCaptureFixture) -> None:
+    await upload(empty_kb, "gull.jsonl", {"text": "Alas!"})
+
+    assert caplog.text.count("gave no triples") == 1
 
 
 async def test_a_file_uploaded_again_is_a_new_version_of_it(empty_kb: KnowledgeBase) -> None:

@@ -5,9 +5,10 @@ import os
 import random
 import re
 import shutil
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from http.client import HTTPConnection
@@ -24,7 +25,15 @@ pytest.importorskip("nicegui", reason="the extra chat is not installed")
 pytest.importorskip("playwright", reason="playwright is not installed")
 
 from browser import CHROMIUM, PATIENCE, Tab, chromium, serving, silent_port
-from playwright.sync_api import Browser, FilePayload, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    FilePayload,
+    ViewportSize,
+    WebSocketRoute,
+    expect,
+    sync_playwright,
+)
 
 from langgraph_rag.chat.evidence import drawn
 from langgraph_rag.records import Evidence
@@ -35,7 +44,8 @@ from langgraph_rag.tools.sentence_embeddings import MiniLMEmbeddings
 QUESTION, ANSWER = "In which town was the engineer who designed the Sarl Viaduct born?", "Anstrey"
 OTHER, OTHER_ANSWER = "Whom did the director of Nine Tides marry?", "Corwen Ashlade"
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
-NARROW = {"width": 390, "height": 800}
+WIDE, NARROW = ViewportSize(width=1280, height=860), ViewportSize(width=390, height=800)
+OpenTab = Callable[..., Tab]
 
 # The lines of drawn evidence that touch what they should not, or do not lead from the box above to their own.
 _ASTRAY = """() => {
@@ -120,11 +130,29 @@ def half_an_answer() -> Iterator[str]:
             thread.join()
 
 
+@pytest.fixture(scope="module")
+def window(browser: Browser) -> BrowserContext:
+    """Hold the tabs of all tests, so that what a page is made of is loaded once."""
+    return browser.new_context(viewport=WIDE)
+
+
 @pytest.fixture
-def tab(browser: Browser, url: str) -> Iterator[Tab]:
-    opened = Tab.open(browser, url)
+def open_tab(browser: Browser, window: BrowserContext) -> Iterator[OpenTab]:
+    """Open tabs until the end of a test; with options, in a window of their own."""
+    tabs = []
+
+    def opened(url: str, **options: Any) -> Tab:
+        tabs.append(Tab.open(browser.new_context(**{"viewport": WIDE, **options}) if options else window, url))
+        return tabs[-1]
+
     yield opened
-    opened.page.context.close()
+    for tab in tabs:
+        tab.page.close()
+
+
+@pytest.fixture
+def tab(open_tab: OpenTab, url: str) -> Tab:
+    return open_tab(url)
 
 
 # --- asking ----------------------------------------------------------------------------------------------------------
@@ -137,7 +165,7 @@ def test_a_question_is_answered_with_steps_and_evidence_and_nothing_leaves_this_
     said = tab.page.get_by_role("status").filter(has_text="Answer: ")
     assert re.fullmatch(rf"Answer: {ANSWER} \(\d+ facts\)", said.text_content() or "")
     assert tab.page.locator(".graph mark", has_text="Anstrey").count() == 1
-    tab.page.locator(".evidence button", has_text="Matthis Orvane Born in").click()
+    tab.page.locator(".evidence button", has_text="Matthis Orvane Born in").dblclick()
     reading = tab.page.get_by_role("dialog")
     assert reading.locator("mark").inner_text().startswith("Born in Anstrey")
     assert len(reading.locator(".passage").inner_text()) > len(reading.locator("mark").inner_text())
@@ -177,6 +205,7 @@ def test_method_and_limits_are_those_chosen(tab: Tab) -> None:
     assert steps.filter(has_text="weighed").count() == 0
 
     tab.choose("Method", "cirag")
+    tab.unfold_limits()
     tab.page.get_by_label("Max steps").fill("1")
     tab.ask(QUESTION)
     tab.answer(1)
@@ -205,15 +234,18 @@ def test_a_plan_waits_to_be_edited_and_approved(tab: Tab) -> None:
 def test_a_plan_that_cannot_be_used_opens_again_as_edited_with_what_is_wrong(tab: Tab) -> None:
     tab.choose("Method", "par_rag")
     tab.page.get_by_role("switch", name="Show me the plan first").click()
+    tab.unfold_limits()
     tab.page.get_by_label("Max steps").fill("1")
     tab.ask(QUESTION)
     questions = tab.page.locator(".plan textarea")
     questions.first.fill("Who directed Nine Tides?")
     tab.page.get_by_role("button", name="Add a question").click()
-    tab.page.get_by_label("Question 2", exact=True).fill("And whom did he marry?")
+    expect(tab.page.get_by_label("Question 2", exact=True)).to_be_focused()
+    tab.page.keyboard.type("And whom did he marry?")
     tab.page.get_by_role("button", name="Go on with this plan").click()
 
     assert tab.alert() == "This plan cannot be used: expected 1 to 1 questions, got 2."
+    expect(tab.page.get_by_label("Question 1", exact=True)).to_be_focused()
     assert [box.input_value() for box in questions.all()] == ["Who directed Nine Tides?", "And whom did he marry?"]
     tab.page.get_by_role("button", name="Remove this question").first.click()
     expect(tab.page.get_by_label("Question 1", exact=True)).to_have_value("And whom did he marry?")
@@ -235,8 +267,8 @@ def test_stopping_takes_the_plan_away(tab: Tab) -> None:
     assert tab.page.locator(".plan").count() == 0
 
 
-def test_two_tabs_ask_at_once(browser: Browser, url: str) -> None:
-    one, two = Tab.open(browser, url), Tab.open(browser, url)
+def test_two_tabs_ask_at_once(open_tab: OpenTab, url: str) -> None:
+    one, two = open_tab(url), open_tab(url)
     one.ask(QUESTION)
     two.ask(OTHER)
 
@@ -245,7 +277,9 @@ def test_two_tabs_ask_at_once(browser: Browser, url: str) -> None:
 
 
 def test_a_question_can_be_stopped_and_another_asked(tab: Tab) -> None:
+    expect(tab.page.get_by_text("offline is no language model")).to_be_visible()
     tab.page.get_by_label("Model", exact=True).fill("vllm:silent")
+    expect(tab.page.get_by_text("offline is no language model")).to_be_hidden()
     tab.ask(QUESTION)
     tab.page.locator(".steps li").first.wait_for()
 
@@ -276,6 +310,17 @@ def test_a_tab_that_was_cut_off_for_a_while_goes_on_as_it_was(tab: Tab) -> None:
     assert tab.page.locator(".question").all_inner_texts() == [QUESTION, OTHER]
 
 
+def test_a_draft_outlives_a_reload(tab: Tab) -> None:
+    tab.box.fill(QUESTION)
+    tab.page.reload()
+    expect(tab.box).to_have_value(QUESTION)
+    tab.page.get_by_role("button", name="Ask", exact=True).click()
+    assert tab.answer() == ANSWER
+    tab.page.reload()
+    tab.page.get_by_text("Ask your documents").wait_for()
+    expect(tab.box).to_have_value("")
+
+
 def test_a_second_click_does_not_do_the_opposite(tab: Tab) -> None:
     tab.page.get_by_label("Model", exact=True).fill("vllm:silent")
     tab.box.fill(QUESTION)
@@ -301,10 +346,10 @@ def test_one_question_at_a_time_and_the_next_one_stays_in_the_box(tab: Tab) -> N
     assert (tab.page.locator(".turn").count(), tab.box.input_value()) == (1, OTHER)
 
 
-def test_half_an_answer_is_not_shown_as_one(browser: Browser, sample_folder: Path, tmp_path: Path) -> None:
+def test_half_an_answer_is_not_shown_as_one(open_tab: OpenTab, sample_folder: Path, tmp_path: Path) -> None:
     shutil.copytree(sample_folder, tmp_path / "kb")
     with half_an_answer() as address, serving(tmp_path / "kb", VLLM_BASE_URL=address) as url:
-        tab = Tab.open(browser, url)
+        tab = open_tab(url)
         tab.choose("Method", "native_rag")
         tab.page.get_by_label("Model", exact=True).fill("vllm:broken")
         tab.ask(QUESTION)
@@ -344,6 +389,7 @@ def test_a_reader_who_scrolled_up_is_left_there_and_keeps_the_focus(tab: Tab) ->
     tab.page.locator(".question").last.hover()
     tab.page.mouse.wheel(0, -10_000)
     tab.page.wait_for_function("scrollY === 0")
+    tab.unfold_limits()
     tab.page.get_by_label("Top k").focus()
     tab.page.evaluate("document.querySelector('[aria-label=Stop]').click()")
 
@@ -380,6 +426,7 @@ def test_an_empty_question_is_told_at_the_box(tab: Tab) -> None:
     ],
 )
 def test_what_cannot_be_done_is_told(tab: Tab, label: str, value: str, expected: str) -> None:
+    tab.unfold_limits()
     tab.page.get_by_label(label, exact=True).fill(value)
     tab.ask(QUESTION)
 
@@ -389,20 +436,24 @@ def test_what_cannot_be_done_is_told(tab: Tab, label: str, value: str, expected:
     assert (tab.box.input_value(), again) in [(QUESTION, 0), ("", 1)]
 
 
-def test_an_empty_knowledge_base_says_so_takes_documents_and_answers(browser: Browser, tmp_path: Path) -> None:
+def test_an_empty_knowledge_base_says_so_takes_documents_and_answers(open_tab: OpenTab, tmp_path: Path) -> None:
     (tmp_path / "heron.md").write_text("# Grey heron\n\nThe grey heron was described by Linnaeus in 1758.")
     (tmp_path / "broken.txt").write_bytes(b"\xff\xfe\xff")
+    (tmp_path / "lines.jsonl").write_text("one\ntwo\n")
     (tmp_path / "picture.png").write_bytes(b"\x89PNG")
     with serving(tmp_path / "new") as url:
-        tab, other = Tab.open(browser, url), Tab.open(browser, url)
+        tab, other = open_tab(url), open_tab(url)
         tab.page.get_by_text("No documents yet").wait_for()
         tab.ask(QUESTION)
         assert "is empty: add documents first" in tab.alert()
         assert not tab.page.locator(".steps").is_visible()
 
-        tab.page.set_input_files("input[type=file]", [tmp_path / "broken.txt", tmp_path / "picture.png"])
+        names = ("broken.txt", "lines.jsonl", "picture.png")
+        tab.page.set_input_files("input[type=file]", [tmp_path / name for name in names])
         for expected in ("broken.txt: expected UTF-8", "picture.png: expected files ending in .jsonl"):
             tab.page.get_by_role("alert").filter(has_text=expected).wait_for()
+        problems = tab.page.get_by_role("alert").filter(has_text="lines.jsonl, line 2").inner_text().splitlines()
+        assert [line.split(":")[0] for line in problems] == ["lines.jsonl, line 1", "lines.jsonl, line 2"]
         with tab.page.expect_file_chooser() as chooser:
             tab.page.get_by_role("button", name="Add documents").click()
         chooser.value.set_files(tmp_path / "heron.md")
@@ -421,12 +472,12 @@ def test_an_empty_knowledge_base_says_so_takes_documents_and_answers(browser: Br
         assert tab.troubles == other.troubles == []
 
 
-def test_it_is_told_when_the_model_that_reads_facts_is_not_at_hand(browser: Browser, tmp_path: Path) -> None:
+def test_it_is_told_when_the_model_that_reads_facts_is_not_at_hand(open_tab: OpenTab, tmp_path: Path) -> None:
     with KnowledgeBase.open(tmp_path / "new", extractor=ReadBefore("llm:served")) as kb:
         kb.add([{"id": "heron", "text": "Herons wait for fish."}], progress=False)
     (tmp_path / "tern.md").write_text("# Arctic tern\n\nTerns dive for fish.")
     with serving(tmp_path / "new") as url:
-        tab = Tab.open(browser, url)
+        tab = open_tab(url)
         tab.page.set_input_files("input[type=file]", tmp_path / "tern.md")
 
         tab.page.get_by_text("No facts yet out of 2 passages, which can be found all the same: llm:served").wait_for()
@@ -445,14 +496,14 @@ def hold_back(passage: str, released: Path) -> None:
     pytest.MonkeyPatch().setattr(MiniLMEmbeddings, "embed_documents", embed_in_time)
 
 
-def test_documents_are_added_from_an_empty_page_and_can_be_asked_meanwhile(browser: Browser, tmp_path: Path) -> None:
+def test_documents_are_added_from_an_empty_page_and_can_be_asked_meanwhile(open_tab: OpenTab, tmp_path: Path) -> None:
     towns = [{"id": f"{n}", "text": f"Town {n} was founded by Person {n} in {1200 + n}."} for n in range(320)]
     (tmp_path / "towns.jsonl").write_text(
         "\n".join(json.dumps({"title": f"Town {town['id']}", **town}) for town in towns)
     )
     held = partial(hold_back, "Town 319", tmp_path / "released")
     with serving(tmp_path / "new", prepare=held) as url:
-        tab = Tab.open(browser, url, viewport=NARROW)
+        tab = open_tab(url, viewport=NARROW)
         with tab.page.expect_file_chooser() as chooser:
             tab.page.locator(".welcome").get_by_role("button", name="Add documents").click()
         chooser.value.set_files(tmp_path / "towns.jsonl")
@@ -469,21 +520,42 @@ def test_documents_are_added_from_an_empty_page_and_can_be_asked_meanwhile(brows
         assert tab.troubles == []
 
 
-def test_files_that_are_dropped_are_added_and_never_opened_in_place_of_the_page(
-    browser: Browser, sample_folder: Path, tmp_path: Path
+def hold_back_and_forget(passage: str, released: Path, told: Path) -> None:
+    """Hold a passage back, forget at once the tabs that are closed, and write into a file what the server tells."""
+    hold_back(passage, released)
+    pytest.MonkeyPatch().setattr("langgraph_rag.chat.server._KEPT_FOR", 0.1)
+    os.dup2(os.open(told, os.O_WRONLY | os.O_CREAT), sys.stderr.fileno())
+
+
+def test_files_that_are_dropped_are_added_in_turn_and_never_opened_in_place_of_the_page(
+    open_tab: OpenTab, sample_folder: Path, tmp_path: Path
 ) -> None:
     shutil.copytree(sample_folder, tmp_path / "kb")
     with serving(tmp_path / "kb", "--no-upload") as closed:
-        assert Tab.open(browser, closed).drop("tern.md", "Terns dive for fish.")
-    with serving(tmp_path / "new") as url:
-        tab = Tab.open(browser, url)
-        assert tab.drop("tern.md", "Terns dive for fish.")
-        tab.page.get_by_text("tern.md: 1 passage added.").wait_for()
+        assert open_tab(closed).drop("tern.md", "Terns dive for fish.")
+    released, told = tmp_path / "released", tmp_path / "told"
+    with serving(tmp_path / "new", prepare=partial(hold_back_and_forget, "Gulls", released, told)) as url:
+        tab, closed_soon = open_tab(url), open_tab(url)
+        for each in (tab, closed_soon):
+            assert each.drop("gull.md", "Gulls cry.")
+            expect(each.page.get_by_role("progressbar", name="Documents added")).to_be_visible()
+            assert each.drop("tern.md", "Terns dive for fish.")
+            each.page.get_by_text("tern.md: waiting …").wait_for()
+            each.page.get_by_text("gull.md: reading …").wait_for()
+
+        closed_soon.page.close()
+        tab.page.wait_for_timeout(500)
+        released.touch()
+        for name in ("gull.md", "tern.md"):
+            tab.page.get_by_text(re.compile(f"{name}: . passages? added")).wait_for()
+        expect(tab.page.get_by_role("progressbar", name="Documents added")).to_be_hidden()
+        expect(tab.page.locator(".counts")).to_have_text(re.compile(r"new: 2 passages · \d facts?$"), timeout=PATIENCE)
+        assert "is still being used" not in told.read_text()
 
 
-def test_an_upload_is_told_of_whatever_its_name_and_whatever_goes_wrong(browser: Browser, tmp_path: Path) -> None:
+def test_an_upload_is_told_of_whatever_its_name_and_whatever_goes_wrong(open_tab: OpenTab, tmp_path: Path) -> None:
     with serving(tmp_path / "new") as url:
-        tab = Tab.open(browser, url)
+        tab = open_tab(url)
         for name in ("鷺" * 100 + ".txt", "n" * 300 + ".txt"):
             file = FilePayload(name=name, mimeType="text/plain", buffer=f"{name} is a name.".encode())
             with tab.page.expect_request("**/upload/*") as uploaded:
@@ -524,12 +596,12 @@ def test_the_page_is_refused_under_a_name_that_is_not_its_own(url: str) -> None:
 
 
 def test_only_the_models_named_can_be_chosen_and_no_documents_added(
-    browser: Browser, sample_folder: Path, tmp_path: Path
+    open_tab: OpenTab, sample_folder: Path, tmp_path: Path
 ) -> None:
     shutil.copytree(sample_folder, tmp_path / "kb")
     options = ["--only-model", "vllm:small", "--no-upload", "--allow-host", "rag.example"]
     with serving(tmp_path / "kb", *options, VLLM_BASE_URL="http://127.0.0.1:9/v1") as url:
-        tab = Tab.open(browser, url)
+        tab = open_tab(url)
         assert tab.page.locator("input[type=file]").count() == 0
         assert tab.page.get_by_role("button", name="Add documents").count() == 0
 
@@ -542,11 +614,11 @@ def test_only_the_models_named_can_be_chosen_and_no_documents_added(
 
 # --- for everyone ----------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_control_has_a_name_and_every_text_stands_out(browser: Browser, url: str, scheme: str) -> None:
-    tab = Tab.open(browser, url, color_scheme=scheme)
+def test_every_control_has_a_name_and_every_text_stands_out(open_tab: OpenTab, url: str, scheme: str) -> None:
+    tab = open_tab(url, color_scheme=scheme)
     assert tab.page.title() == "langgraph_rag"
     assert tab.page.locator("html").get_attribute("lang") == "en-US"
-    tab.page.get_by_text("More", exact=True).click()
+    tab.unfold_limits()
     assert (tab.nameless(), tab.faint()) == ([], [])
 
     tab.ask(QUESTION)
@@ -563,9 +635,9 @@ def test_every_control_has_a_name_and_every_text_stands_out(browser: Browser, ur
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_with_forced_colours_steps_and_entities_are_still_told_apart(
-    browser: Browser, url: str, scheme: Literal["light", "dark"]
+    open_tab: OpenTab, url: str, scheme: Literal["light", "dark"]
 ) -> None:
-    tab = Tab.open(browser, url, forced_colors="active", color_scheme=scheme)
+    tab = open_tab(url, forced_colors="active", color_scheme=scheme)
     tab.ask(QUESTION)
     tab.answer()
 
@@ -606,8 +678,8 @@ def test_light_and_dark_can_be_switched(tab: Tab) -> None:
     assert tab.page.evaluate("getComputedStyle(document.body).backgroundColor") != before
 
 
-def test_a_narrow_window_shows_everything_without_scrolling_sideways(browser: Browser, url: str) -> None:
-    tab = Tab.open(browser, url, viewport=NARROW)
+def test_a_narrow_window_shows_everything_without_scrolling_sideways(open_tab: OpenTab, url: str) -> None:
+    tab = open_tab(url, viewport=NARROW)
     assert not tab.page.get_by_text("How to answer").is_visible()
     tab.page.get_by_role("button", name="Settings and documents").click()
     tab.page.get_by_text("How to answer").wait_for()
@@ -618,6 +690,16 @@ def test_a_narrow_window_shows_everything_without_scrolling_sideways(browser: Br
         drawer.press(key)
         expect(drawer).to_have_attribute("aria-expanded", expanded)
 
+    drawer.press("Enter")
+    method = tab.page.get_by_role("combobox", name="Method")
+    method.press("Enter")
+    tab.page.get_by_role("option").first.wait_for()
+    method.press("Escape")
+    tab.page.get_by_role("option").first.wait_for(state="hidden")
+    expect(drawer).to_have_attribute("aria-expanded", "true")
+    method.press("Escape")
+    expect(drawer).to_have_attribute("aria-expanded", "false")
+
     tab.ask(QUESTION)
 
     assert tab.answer() == ANSWER
@@ -625,6 +707,22 @@ def test_a_narrow_window_shows_everything_without_scrolling_sideways(browser: Br
     assert tab.answer(1) == OTHER_ANSWER
     tab.page.wait_for_function("document.querySelectorAll('.question')[1].getBoundingClientRect().top < 120")
     assert tab.page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
+
+
+@pytest.mark.parametrize(("viewport", "expanded"), [(WIDE, "true"), (NARROW, "false")], ids=["wide", "narrow"])
+def test_settings_are_at_hand_where_there_is_room_however_slow_the_link(
+    browser: Browser, url: str, viewport: ViewportSize, expanded: str
+) -> None:
+    def cut_short(link: WebSocketRoute) -> None:
+        server = link.connect_to_server()
+        link.on_message(lambda sent: None if "javascript_response" in str(sent) else server.send(sent))
+
+    with browser.new_context(viewport=viewport) as window:
+        window.route_web_socket(re.compile("socket.io"), cut_short)
+        menu = Tab.open(window, url).page.get_by_role("button", name="Settings and documents")
+        expect(menu).to_have_attribute("aria-expanded", expanded)
+        menu.click()
+        expect(menu).not_to_have_attribute("aria-expanded", expanded)
 
 
 @pytest.mark.parametrize("width", [340, 664, 920])
@@ -647,7 +745,7 @@ def test_every_line_of_the_graph_leads_from_its_box_to_its_box_past_all_others(b
     page.close()
 
 
-def test_each_picture_of_the_documentation_is_small(browser: Browser, url: str, tmp_path: Path) -> None:
+def test_each_picture_of_the_documentation_is_small(open_tab: OpenTab, url: str, tmp_path: Path) -> None:
     """UPDATE_SCREENSHOTS=1 takes them anew."""
     folder = IMAGES if os.environ.get("UPDATE_SCREENSHOTS") else tmp_path
     folder.mkdir(exist_ok=True)
@@ -657,7 +755,7 @@ def test_each_picture_of_the_documentation_is_small(browser: Browser, url: str, 
         "chat_narrow": {"viewport": NARROW},
     }
     for name, options in looks.items():
-        tab = Tab.open(browser, url, **options)
+        tab = open_tab(url, **options)
         tab.ask(QUESTION)
         tab.answer()
         tab.page.wait_for_function("document.querySelector('.turn').getBoundingClientRect().top < 120")
@@ -668,7 +766,7 @@ def test_each_picture_of_the_documentation_is_small(browser: Browser, url: str, 
             tab.page.wait_for_timeout(500)
         tab.page.screenshot(path=folder / f"{name}.png")
         assert (folder / f"{name}.png").stat().st_size < 200_000
-    plan = Tab.open(browser, url)
+    plan = open_tab(url)
     plan.choose("Method", "par_rag")
     plan.page.get_by_role("switch", name="Show me the plan first").click()
     plan.ask(QUESTION)

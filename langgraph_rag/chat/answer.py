@@ -1,5 +1,6 @@
 """The answer to a question: its text while it is written, what it cost, and the evidence behind it."""
 
+import asyncio
 from html import escape
 from pathlib import PurePath
 from typing import Any
@@ -14,6 +15,7 @@ from langgraph_rag.refusals import UNANSWERABLE, is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 _HEADLINE = 120  # characters, at most, that are shown as large as a headline
+_SOON = 0.1  # seconds: all that is written is sent anew each time
 _OPEN = "(e) => { const at = e.target.closest('[data-evidence]'); if (at) emit(Number(at.dataset.evidence)); }"
 
 
@@ -22,25 +24,33 @@ class AnswerView:
 
     def __init__(self, kb: KnowledgeBase, by: str) -> None:
         self._kb, self._by = kb, by
+        self._written = ""
+        self._soon: asyncio.TimerHandle | None = None
         with ui.element("div").classes("outcome") as self._place:
             self._text = ui.label()
+            self._reading = ui.dialog().props("aria-label=Passage")
         self._place.visible = False
 
     def write(self, text: str) -> None:
-        """Show the answer as far as it is written."""
-        self._show(text)
-        self._text.props("aria-busy=true")
+        """Show the answer as far as it is written, soon."""
+        self._written = text
+        if not self._soon:
+            self._soon = asyncio.get_running_loop().call_later(_SOON, self._show_written)
 
     def discard(self) -> None:
         """Take away what was written: it is no answer."""
+        self._stop_waiting()
         self._place.visible = False
 
     def leave_unfinished(self) -> None:
         """Leave what was written, as what it is."""
+        if self._soon:
+            self._show_written()
         self._text.classes("unfinished").props(remove="aria-busy")
 
     def finish(self, result: dict[str, Any]) -> None:
         """Show a result."""
+        self._stop_waiting()
         refused = is_refusal(result["answer"])
         self._show(answered(result), "refusal" if refused else "")
         self._text.props(remove="aria-busy")
@@ -55,6 +65,17 @@ class AnswerView:
                     self._draw(result["evidence"], result["answer"])
             elif result["evidence"]:
                 self._draw(result["evidence"], result["answer"])
+
+    def _show_written(self) -> None:
+        self._stop_waiting()
+        self._show(self._written)
+        self._text.props("aria-busy=true")
+
+    def _stop_waiting(self) -> None:
+        """Show nothing later of what was written."""
+        if self._soon:
+            self._soon.cancel()
+        self._soon = None
 
     def _show(self, text: str, look: str = "") -> None:
         length = "long" if len(text) > _HEADLINE or "\n" in text else ""
@@ -75,11 +96,12 @@ class AnswerView:
 
     async def _open(self, piece: Evidence) -> None:
         records = await self._kb.apassages([piece["passage_id"]])
-        with self._place, ui.dialog(value=True) as dialog, ui.card().classes("reading"):
-            dialog.props("aria-label=Passage").on("hide", dialog.delete)
+        self._reading.clear()
+        self._reading.open()
+        with self._reading, ui.card().classes("reading"):
             with ui.row().classes("reading-head"):
                 ui.html(escape(origin_of(piece)), sanitize=False, tag="h3")
-                ui.button(icon="close", on_click=dialog.close).props('flat round dense aria-label="Close"')
+                ui.button(icon="close", on_click=self._reading.close).props('flat round dense aria-label="Close"')
             if records:
                 source = PurePath(records[0].get("source", "")).name
                 ui.html(drawing.passage(records[0], piece), sanitize=False)

@@ -1,5 +1,7 @@
-// What the page does in the browser: it follows a question under way for a reader who is at the end, and takes dropped files.
+// What the page does in the browser: it follows a question under way for a reader who is at the end, keeps a draft over a
+// reload, and takes dropped files.
 const page = document.documentElement;
+const box = () => document.querySelector(".composer textarea");
 const gently = () => matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
 let underWay = false, follows = false, height = 0, moved = 0;
 
@@ -12,10 +14,20 @@ function follow() { underWay = follows = true; toEnd(); }
 function settle(turn, where) {
   const at = document.activeElement;
   if (at === document.body || at.closest(".composer"))
-    document.querySelector(".composer textarea").focus({preventScroll: true});
+    box().focus({preventScroll: true});
   if (follows) getHtmlElement(turn).scrollIntoView({behavior: gently(), block: where});
   underWay = follows = false;
 }
+
+// The server is there: go on with what was written before the page was loaded anew, as after a new start of the server.
+function resume() {
+  if (!sessionStorage.draft) return;
+  box().value = sessionStorage.draft;
+  box().dispatchEvent(new Event("input"));
+  sessionStorage.removeItem("draft");
+}
+
+addEventListener("pagehide", () => { if (box()?.value) sessionStorage.draft = box().value; });
 
 for (const event of ["wheel", "touchmove"])
   addEventListener(event, () => { moved = performance.now(); }, {passive: true});
@@ -39,7 +51,7 @@ addEventListener("DOMContentLoaded", () => {
 for (const event of ["dragover", "drop"])
   addEventListener(event, (e) => { if (e.dataTransfer.types.includes("Files")) e.preventDefault(); });
 addEventListener("drop", (e) => {
-  const button = document.querySelector(".q-drawer .adding:not([disabled])");
+  const button = document.querySelector(".q-drawer .adding");
   if (button && e.dataTransfer.files.length)
     button.dispatchEvent(new CustomEvent("files", {detail: e.dataTransfer.files}));
 });

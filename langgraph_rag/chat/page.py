@@ -30,7 +30,10 @@ ICON = (
 )
 _STYLE, _SCRIPT = Path(__file__).with_name("chat.css"), Path(__file__).with_name("page.js")
 _NARROW = 1023  # pixels, at most, where the drawer lies over the page
-_WHERE_NARROW = f"() => {{ if (innerWidth <= {_NARROW}) emit(); }}"
+_WHERE_NARROW = f"""(e) => {{
+    const list = e.target.matches('[role=combobox][aria-expanded=true]');  // which Escape closes
+    if (innerWidth <= {_NARROW} && !list) emit();
+}}"""
 _NAMES = """(refused) => {
     const others = refused.filter((one) => one.failedPropValidation === 'accept');  // not what is under way already
     if (others.length) emit(others.map((one) => one.file.name));
@@ -79,15 +82,17 @@ class ChatPage:
         self._shared = shared
         self._turn: Turn | None = None
         self._said: list[AnyMessage] = []
-        self._counting = asyncio.Lock()
+        self._adding, self._counting = asyncio.Lock(), asyncio.Lock()
 
     def build(self) -> None:
         """Lay the page out."""
         ui.add_css(_STYLE)
         ui.add_head_html(f"<script>{_SCRIPT.read_text(encoding='utf-8')}</script>")
         ui.colors(primary="#3730a3")
-        self._drawer = ui.left_drawer(value=None, bordered=True, bottom_corner=True)
-        self._drawer.props(f'width=320 breakpoint={_NARROW} role=complementary aria-label="Settings and documents"')
+        # with None, NiceGUI would ask the browser, and fail where that is slow
+        self._drawer = ui.left_drawer(value=False, bordered=True, bottom_corner=True)
+        self._drawer.props(f"width=320 breakpoint={_NARROW} show-if-above")
+        self._drawer.props('role=complementary aria-label="Settings and documents"')
         with self._drawer:
             if self._shared.upload:
                 self._documents()
@@ -100,11 +105,13 @@ class ChatPage:
         self._shared.changed.subscribe(self._show_knowledge_base)
         ui.context.client.on_delete(self._stop)
         ui.context.client.on_connect(self._show_knowledge_base)
+        ui.context.client.on_connect(self._resume_draft)
 
     def _header(self) -> None:
         with ui.header().classes("bar"):
             menu = _icon_button("menu", "Settings and documents").on_click(self._drawer.toggle)
-            self._drawer.on_value_change(lambda: menu.props(f"aria-expanded={str(self._drawer.value is True).lower()}"))
+            menu.props("aria-expanded=false")
+            self._drawer.on_value_change(lambda: menu.props(f"aria-expanded={str(self._drawer.value).lower()}"))
             for place in (menu, self._drawer):
                 place.on("keydown.escape", self._drawer.hide, js_handler=_WHERE_NARROW)
             with ui.element("div").classes("title"):
@@ -127,8 +134,9 @@ class ChatPage:
         self._add_button = self._adding_button("outline").classes("adding")
         take = f"(e) => {{ emit(); {self._uploader}.addFiles(e.detail); }}"
         self._add_button.on("files", self._begin, js_handler=take)
-        ui.label(f"Files ending in {', '.join(READABLE)}; they stay on this machine.").classes("help")
+        ui.label(f"Files ending in {', '.join(READABLE)}").classes("help")
         self._progress = ui.linear_progress(0, show_value=False).props('aria-label="Documents added"')
+        self._under_way = ui.label().classes("uploads").props("aria-live=polite")
         self._progress.visible = False
         self._uploads = ui.column().classes("uploads").props("aria-live=polite")
 
@@ -137,7 +145,8 @@ class ChatPage:
         return button.on("click", self._begin, js_handler=f"() => {{ emit(); {self._uploader}.pickFiles(); }}")
 
     def _begin(self) -> None:
-        self._uploads.clear()
+        if not self._adding.locked():
+            self._uploads.clear()
 
     def _refuse(self, refused: events.GenericEventArguments) -> None:
         self._drawer.show()
@@ -149,27 +158,28 @@ class ChatPage:
 
     async def _add(self, arrived: events.MultiUploadEventArguments) -> None:
         self._drawer.show()
-        self._add_button.disable()
         self._shared.uploads += 1
+        with self._uploads:
+            waiting = ui.label(f"{first_few([file.name for file in arrived.files], 10)}: waiting …")
         try:
-            for file in arrived.files:
-                await self._add_file(file)
+            async with self._adding:
+                if not waiting.is_deleted:
+                    waiting.delete()
+                for file in arrived.files:
+                    await self._add_file(file)
         finally:
             self._shared.uploads -= 1
-            self._progress.visible = False
-            self._add_button.enable()
             self._shared.changed.emit()
 
     async def _add_file(self, file: uploading.File) -> None:
         self._progress.value, self._progress.visible = 0.0, True
-        with self._uploads:
-            under_way = ui.label(f"{file.name}: reading …")
+        self._under_way.text = f"{file.name}: reading …"
         reached = uploading.Progress()
         try:
             passages = await uploading.read(file)
             async for reached in uploading.update(self._shared.kb, passages):
                 self._progress.value = reached.done / len(passages)
-                under_way.text = f"{file.name}: {reached.done:,} of {counted(len(passages), 'passage')} …"
+                self._under_way.text = f"{file.name}: {reached.done:,} of {counted(len(passages), 'passage')} …"
                 self._shared.changed.emit()
         except Exception as error:
             self._tell(described(error), error=True)
@@ -185,10 +195,11 @@ class ChatPage:
                     f"{reader} read the others. Close this page and run `langgraph-rag index --model` to have them."
                 )
         finally:
-            if not under_way.is_deleted:
-                under_way.delete()
+            self._progress.visible, self._under_way.text = False, ""
 
     def _tell(self, text: str, *, error: bool = False) -> None:
+        if self._uploads.is_deleted:
+            return
         with self._uploads:
             ui.label(text).classes("alert" if error else "done").props("role=alert" if error else "role=status")
 
@@ -225,6 +236,9 @@ class ChatPage:
             .props("unelevated", remove="flat")
             .on_click(lambda: self._ask_from_box(self._box.value))
         )
+
+    def _resume_draft(self) -> None:
+        self._box.client.run_javascript("resume()")
 
     def _ask_from_box(self, written: Any) -> None:
         if self._ask(str(written or "").strip()):

@@ -35,7 +35,9 @@ class PlanEditor:
                 self._add(step)
             with ui.row():
                 ui.button("Go on with this plan", on_click=self._done.set).props("no-caps unelevated")
-                self._more = ui.button("Add a question", on_click=lambda: self._add(_NEW)).props("no-caps flat")
+                self._more = ui.button("Add a question", on_click=self._add_new).props("no-caps flat")
+        if problem:
+            self._rows[0].box.run_method("focus")
 
     async def approved(self) -> list[PlanStep]:
         """Wait for approval, take the editor away and return the steps that have a question."""
@@ -55,6 +57,10 @@ class PlanEditor:
         remove.on_click(lambda: self._remove(row))
         self._rows.append(row)
         self._number()
+
+    def _add_new(self) -> None:
+        self._add(_NEW)
+        self._rows[-1].box.run_method("focus")
 
     def _remove(self, row: _Row) -> None:
         place = self._rows.index(row)

@@ -16,6 +16,7 @@ from langgraph_rag.naming import spoken
 
 _CONTEXT = TypeAdapter(Context)
 _FIRST = ("search", "top_k", "max_steps", "max_model_calls", "max_tokens", "deadline_s")
+_OFFLINE = "offline is no language model but rules without weights, to try the page with."
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,9 @@ class SettingsForm:
         self._method.on_value_change(lambda: self._show_method(help_))
         self._show_method(help_)
         self._model = _model_control(model, models)
-        ui.html("Limits of a question", tag="h2").classes("section")
         fields = _CONTEXT.json_schema()["properties"]
-        self._fields = {name: _control(name, fields[name]) for name in _FIRST}
-        with ui.expansion("More").classes("more").props("dense"):
-            self._fields |= {name: _control(name, fields[name]) for name in fields if name not in _FIRST}
+        with ui.expansion("Search and limits").classes("limits").props("dense header-class=section"):
+            self._fields = {name: _control(name, fields[name]) for name in dict.fromkeys([*_FIRST, *fields])}
 
     def choice(self) -> Choice:
         """Return what is chosen.
@@ -75,9 +74,11 @@ class SettingsForm:
 
 def _model_control(model: str, models: Sequence[str]) -> Any:
     if models:
-        return ui.select(list(models), label="Model", value=model).props("outlined dense")
-    control = ui.input("Model", value=model).props("outlined dense spellcheck=false")
-    _help(control, f"One of: {'; '.join(MODEL_FORMS)}.")
+        control: Any = ui.select(list(models), label="Model", value=model).props("outlined dense")
+    else:
+        control = ui.input("Model", value=model).props("outlined dense spellcheck=false")
+        _help(control, f"One of: {'; '.join(MODEL_FORMS)}.")
+    ui.label(_OFFLINE).classes("help").bind_visibility_from(control, "value", value="offline")
     return control
 
 

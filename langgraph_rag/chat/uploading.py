@@ -47,7 +47,7 @@ async def read(file: File) -> list[Passage]:
     Raises:
         DocumentError: when the file cannot be read, under the name it was uploaded with.
     """
-    name = PurePath(file.name).name
+    name = PurePath(file.name.replace("%22", '"')).name  # browsers write quotes so
     with TemporaryDirectory() as folder:
         path = Path(folder, _saved_as(name))
         await file.save(path)
@@ -58,7 +58,7 @@ async def read(file: File) -> list[Passage]:
 
 
 async def update(kb: KnowledgeBase, passages: list[Passage]) -> AsyncIterator[Progress]:
-    """Add the passages of a file batch by batch, then remove those that earlier versions of it left.
+    """Add the passages of a file batch by batch; with the last one, remove those that earlier versions of it left.
 
     Raises:
         DuplicateIdError: when an id is stored with another text that came from elsewhere; nothing is changed then.
@@ -67,12 +67,12 @@ async def update(kb: KnowledgeBase, passages: list[Passage]) -> AsyncIterator[Pr
     if contested := await asyncio.to_thread(kb.contested, passages):
         name = passages[0]["source"].removeprefix(_UPLOADED)
         raise DuplicateIdError(
-            f"{name}: id {contested[0]!r} is already stored with another text that did not come from files of "
-            "this name added here alone: give it another id, or delete that text first (`langgraph-rag delete --id`)"
+            f"{name}: id {contested[0]!r} is already stored with another text or title, and not only from "
+            "files of this name added here: give it another id, or delete that one first (`langgraph-rag delete --id`)"
         )
     unknown = [passage for passage in passages if passage["id"] not in known]
     new = 0
-    for start in range(0, len(unknown), _BATCH):
+    for start in range(0, len(unknown) - _BATCH, _BATCH):
         batch = unknown[start : start + _BATCH]
         added = await asyncio.to_thread(kb.add, batch, progress=False)
         new += added["added"]
