@@ -166,7 +166,7 @@ def test_a_file_with_another_text_for_an_id_is_left_out_likewise(tmp_path: Path)
 
     assert done.stdout.startswith("2 passages added")
     assert done.stderr.count("left out") == 2
-    assert f"left out {tmp_path}/docs/c.jsonl, line 2: id 'kell' was already given with another text (" in done.stderr
+    assert f"left out {tmp_path}/docs/c.jsonl, line 2: id 'kell' was already given with another text " in done.stderr
 
 
 def forbid(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
@@ -206,7 +206,7 @@ def test_a_folder_that_cannot_be_looked_into_is_told_and_what_came_from_it_stays
 
     updated = run(*index, "--update", "--skip-bad")
     assert f"warning: left out {docs}/b: it cannot be read: Permission denied\n" in updated.stderr
-    assert "is gone" not in updated.stdout
+    assert " gone (" not in updated.stdout
     assert "\npassages                  2\n" in updated.stdout
 
     said = refuse(monkeypatch, capsys, *index)
@@ -392,17 +392,15 @@ def test_an_update_of_a_folder_removes_the_files_gone_from_it_and_from_nowhere_e
     (noted / "docs/gull.md").unlink()
 
     for unnamed in (".", "docs/.."):
-        assert "is gone" not in run("index", unnamed, "--kb", "notes", "--update").stdout
+        assert "gone" not in run("index", unnamed, "--kb", "notes", "--update").stdout
     updated = run("index", "docs", "--kb", "notes", "--update").stdout
 
-    assert "docs/tern.md is gone: 1 passage removed.\n" in updated
-    assert "docs/gull.md is gone: 0 passages removed.\n" in updated
-    assert updated.count("is gone") == 2
+    assert "2 files gone (docs/gull.md, docs/tern.md): 1 passage removed.\n" in updated
     assert titles() == [
         "../docs/far.md", "Gull", "Herons", "Kell", "Ost", "docs.md", "docs/paper.pdf", "https://docs/page.md",
         "uploaded.md",
     ]  # fmt: skip
-    assert "is gone" not in run("index", "docs", "--kb", "notes", "--update").stdout
+    assert "gone" not in run("index", "docs", "--kb", "notes", "--update").stdout
 
 
 def test_a_source_that_a_document_names_is_not_gone_though_there_is_no_such_file(noted: Path) -> None:
@@ -415,7 +413,7 @@ def test_a_source_that_a_document_names_is_not_gone_though_there_is_no_such_file
     assert "Skua" in titles()
 
     (noted / "docs/dump.jsonl").unlink()
-    assert "docs/skua.md is gone: 1 passage removed.\n" in run("index", "docs", "--kb", "notes", "--update").stdout
+    assert "1 file gone (docs/skua.md): 1 passage removed." in run("index", "docs", "--kb", "notes", "--update").stdout
 
 
 def test_index_tells_of_files_gone_from_a_folder_that_has_a_name(noted: Path) -> None:
@@ -442,7 +440,7 @@ def test_an_update_of_a_folder_that_was_emptied_removes_what_came_from_it(
         ["more", "--kb", "no", "--update"],
     ):
         assert "expected a folder with files" in refuse(monkeypatch, capsys, "index", *arguments)
-    assert "more/heron.txt is gone: 1 passage removed.\n" in run("index", "more", "--kb", "notes", "--update").stdout
+    assert "1 file gone (more/heron.txt): 1 passage removed" in run("index", "more", "--kb", "notes", "--update").stdout
     assert titles() == ["Gull", "Kell", "Ost", "Tern"]
 
 
@@ -452,7 +450,7 @@ def test_an_update_does_not_take_an_id_from_a_source_that_still_has_it(
     write(noted, {"docs/rocks.jsonl": lines([{"id": "kell", "text": "Kell is a rock."}])})
 
     said = refuse(monkeypatch, capsys, "index", "docs/rocks.jsonl", "--kb", "notes", "--update")
-    assert "id 'kell' is already stored with another text, from docs/isles.jsonl, which would be lost" in said
+    assert "id 'kell' is already stored with another text or title, from docs/isles.jsonl, which would be lost" in said
 
     write(noted, {"docs/isles.jsonl": lines([{"id": "ost", "text": "Ost is a rock."}])})
     moved = run("index", "docs", "--kb", "notes", "--update")
@@ -504,6 +502,7 @@ def test_what_is_not_there_is_told_and_the_rest_deleted(noted: Path) -> None:
         (["--source", "zzz"], "no passage of source 'zzz': nothing was deleted; `info --sources` lists the sources"),
         (["--id", "nobody", "--source", ""], "has no passage of source '', id 'nobody'"),
         (["--id", "nobody"], "has no passage of id 'nobody': nothing was deleted"),
+        (["--id", "\udcff"], r"has no passage of id '\udcff': nothing was deleted"),
         ([], "expected what to delete: --source SOURCE or --id ID"),
     ],
 )
@@ -835,6 +834,20 @@ def test_eval_compares_methods_side_by_side(folder: Path, tmp_path: Path) -> Non
     assert all((tmp_path / "out" / name / "outcomes.jsonl").exists() for name in names)
 
 
+def test_eval_warns_of_what_earlier_runs_left_in_the_folder_and_the_report_leaves_out(
+    folder: Path, tmp_path: Path
+) -> None:
+    common = ["eval", "--kb", folder, "--questions", one_question(tmp_path), "--out", tmp_path / "out", "--method"]
+
+    first = run(*common, "cirag,cirag/only-triples", "--judge", "offline").stderr
+    second = run(*common, "cirag,native_rag").stderr
+
+    assert "warning: " not in first
+    left_out = "also holds outcomes of cirag/only-triples, which this report leaves out"
+    assert f"warning: {tmp_path / 'out'} {left_out}" in second
+    assert "warning: this report leaves out what a judge said of cirag: give --judge" in second
+
+
 def test_names_of_methods_may_have_spaces_between_them() -> None:
     assert named("cirag, all ,ablations") == named("cirag,all,ablations")
 
@@ -881,6 +894,25 @@ def test_eval_fails_where_a_method_answered_no_question_once_the_report_is_writt
         run("eval", "--kb", folder, "--questions", one_question(tmp_path), "--out", tmp_path / "out")
 
     assert (tmp_path / "out/report.md").exists()
+
+
+def test_eval_fails_where_the_judge_failed_at_every_answer_once_the_report_is_written(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    silent = ScriptedModel.of(lambda *_: ValueError("the line is dead"))
+    models = {"offline": OfflineModel(), "strict": silent}
+    monkeypatch.setattr("langgraph_rag.cli.evaluating.load_model", lambda name, **_: models[name])
+    unanswerable = {"id": "r", "question": "Who painted the Blue Door?", "answers": ["unanswerable"]}  # not for a judge
+    questions = one_question(tmp_path)
+    questions.write_text(lines([unanswerable]) + questions.read_text())
+    common = "eval", "--kb", folder, "--questions", questions, "--out", tmp_path / "out"
+    told = "^the judge strict judged no answer of cirag; the first one failed with ModelCallError: .*the line is dead"
+
+    with pytest.raises(RagError, match=told):
+        run(*common, "--judge", "strict")
+
+    row = json.loads((tmp_path / "out/report.json").read_text())["cirag"]
+    assert (row["acc_judged"], row["judge_failures"]) == (100.0, 1)
 
 
 def test_eval_refuses_outcomes_of_another_state_of_the_knowledge_base(
@@ -975,9 +1007,23 @@ def test_a_folder_holds_the_outcomes_of_one_method_or_a_comparison(
 def test_eval_has_the_answers_judged(folder: Path, tmp_path: Path) -> None:
     questions = one_question(tmp_path)
 
-    run("eval", "--kb", folder, "--questions", questions, "--out", tmp_path / "out", "--judge", "offline")
+    done = run("eval", "--kb", folder, "--questions", questions, "--out", tmp_path / "out", "--judge", "offline")
 
+    assert "Acc†" in done.stdout
     assert json.loads((tmp_path / "out/report.json").read_text())["cirag"]["acc_judged"] == 100.0
+
+
+def test_eval_refuses_judgements_of_another_kind_before_it_asks(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    common = "eval", "--kb", folder, "--questions", one_question(tmp_path), "--out", tmp_path / "out"
+    judgements = write(tmp_path / "out", {"judgements.jsonl": '{"id": "q", "verdict": "right"}\n'}) / "judgements.jsonl"
+
+    said = refuse(monkeypatch, capsys, *common, "--judge", "offline")
+
+    assert f"{judgements}, line 1: expected a judgement, got " in said
+    assert judgements.read_text() == '{"id": "q", "verdict": "right"}\n'
+    assert not (tmp_path / "out/outcomes.jsonl").exists()
 
 
 def test_the_help_of_index_says_which_language_the_rules_read() -> None:
@@ -993,6 +1039,15 @@ def test_the_package_runs_as_a_module() -> None:
     done = subprocess.run([sys.executable, "-m", "langgraph_rag", "--version"], capture_output=True, text=True)
 
     assert done.stdout == f"{metadata.version('langgraph-rag')}\n"
+
+
+def test_help_is_shown_where_the_terminal_lacks_some_of_its_characters() -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "langgraph_rag", "eval", "--help"]
+
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_the_version_is_told() -> None:
@@ -1052,6 +1107,7 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
         ["a.jsonl, line 1: expected a text", "got 7"],
     ),
     "a line without fields": ({"a.jsonl": "{}"}, "docs", ["a.jsonl, line 1: expected a text in 'text', got no fields"]),
+    "UTF-16 without a mark": ({"a.txt": b"O\0s\0t\0"}, "docs", ["a.txt: expected UTF-8 text, got byte 0x0 at 1"]),
     "several files at once": (
         {"a.md": "", "b.txt": "Bråk".encode("latin-1"), "c.txt": "Orsby is a town."},
         "docs",
@@ -1093,7 +1149,7 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
             "b.jsonl": lines([{"id": "kell", "text": "A rock."}]),
         },
         "docs",
-        ["docs/b.jsonl, line 1: id 'kell' was already given with another text (", "docs/a.jsonl, line 1)"],
+        ["docs/b.jsonl, line 1: id 'kell' was already given with another text or title (", "docs/a.jsonl, line 1)"],
     ),
     "json nested too deeply": ({"a.jsonl": "[" * 100_000}, "docs", ["a.jsonl, line 1: expected a JSON object, got "]),
     "half a surrogate pair": (
@@ -1143,7 +1199,7 @@ def test_bad_documents_leave_a_knowledge_base_as_it_was(
 
     said = refuse(monkeypatch, capsys, "index", source, "--kb", folder)
 
-    assert "id 'vint' is already stored with another text: update it to replace that" in said
+    assert "id 'vint' is already stored with another text or title: update it to replace that" in said
     assert run("info", "--kb", folder).stdout == before
 
 
@@ -1175,8 +1231,13 @@ def test_bad_documents_leave_a_knowledge_base_as_it_was(
         ),
         (["eval", "--questions", CORPUS_QUESTIONS, "--out", "out", "--method", "all/x"], "unknown method 'all': "),
         (["eval", "--questions", CORPUS_QUESTIONS, "--out", "out", "--model", "gpt"], "unknown model 'gpt'"),
+        (["eval", "--questions", CORPUS_QUESTIONS, "--out", "out", "--judge", ""], "unknown model ''"),
         (["eval", "--questions", CORPUS_QUESTIONS, "--out", CORPUS_QUESTIONS], "expected a folder that can be written"),
         (["index", ""], "Invalid value for 'sources': expected a file or a folder, got ''"),
+        (
+            ["eval", "--questions", CORPUS_QUESTIONS, "--out", ""],
+            "Invalid value for '--out': expected a file or a folder",
+        ),
         (["answer", QUESTION], "No such command 'answer'"),
     ],
 )
@@ -1228,6 +1289,39 @@ COMMANDS: list[list[object]] = [
     ["info"],
     ["eval", "--questions", CORPUS_QUESTIONS, "--out", "out"],
 ]
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (["ask", QUESTION, "--kb", "private/kb"], "private/kb cannot be opened: Permission denied"),
+        (["index", "a.txt", "--kb", "private/kb"], "private/kb cannot be opened: Permission denied"),
+        (
+            ["eval", "--kb", "kb", "--questions", CORPUS_QUESTIONS, "--out", "private/out"],
+            "expected a folder that can be written to at private/out, got: Permission denied",
+        ),
+    ],
+)
+def test_a_place_that_may_not_be_looked_into_is_told(
+    command: list[str],
+    told: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    looked = os.stat
+
+    def refused(path: Any, *given: Any, **options: Any) -> os.stat_result:  # root may look everywhere
+        if "private" in str(path):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return looked(path, *given, **options)
+
+    monkeypatch.chdir(write(tmp_path, {"a.txt": "Kell is an island."}))
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "stat", refused)
+        said = refuse(monkeypatch, capsys, *command)
+
+    assert told in said
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])

@@ -5,7 +5,8 @@ import doctest
 import errno
 import io
 import json
-from collections.abc import Callable, Mapping
+import signal
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -189,6 +190,16 @@ def test_numbers_are_taken_as_ids_and_one_answer_as_answers(tmp_path: Path, answ
     path.write_text(f'{{"id": 7, "question": "Q?", {answers}, "supporting_ids": [1, "p"]}}', encoding="utf-8")
 
     assert load_questions(path) == [{"id": "7", "question": "Q?", "answers": ["x"], "supporting_ids": ["1", "p"]}]
+
+
+@pytest.mark.parametrize("aliases", [["y", 7], [], None])
+def test_musiques_aliases_of_an_answer_are_accepted_too(aliases: list[object] | None, tmp_path: Path) -> None:
+    path = tmp_path / "questions.jsonl"
+    path.write_text(json.dumps({"id": "a", "question": "Q?", "answer": "x", "answer_aliases": aliases}))
+
+    (question,) = load_questions(path)
+
+    assert question["answers"] == ["x", *map(str, aliases or [])]
 
 
 @pytest.mark.parametrize(
@@ -442,6 +453,25 @@ async def test_damage_in_the_middle_is_not_passed_over(tmp_path: Path, damage: s
     assert path.read_text(encoding="utf-8") == f"{first}\n{damage}\n{third}\n"
 
 
+async def test_a_last_line_of_something_else_was_not_cut_off(tmp_path: Path) -> None:
+    (tmp_path / "outcomes.jsonl").write_text('{"mine": 1}')
+
+    with pytest.raises(OutcomesError, match="outcomes.jsonl, line 1: expected an outcome, got "):
+        await evaluate(FakeGraph(), QUESTIONS, tmp_path)
+
+    assert (tmp_path / "outcomes.jsonl").read_text() == '{"mine": 1}'
+
+
+async def test_outcomes_and_judgements_that_cannot_be_read_are_told(tmp_path: Path) -> None:
+    (tmp_path / "outcomes.jsonl").mkdir()
+    (tmp_path / "judgements.jsonl").mkdir()
+
+    with pytest.raises(OutcomesError, match="outcomes.jsonl cannot be read: Is a directory"):
+        await evaluate(FakeGraph(), QUESTIONS, tmp_path)
+    with pytest.raises(OutcomesError, match="judgements.jsonl cannot be read: Is a directory"):
+        await judge(ScriptedModel.of([]), "strict", [], tmp_path)
+
+
 async def test_a_cancelled_run_leaves_whole_lines_and_can_be_taken_up(tmp_path: Path) -> None:
     class Hanging(FakeGraph):
         async def ainvoke(self, input: Any, /, *, context: Any = None) -> dict[str, Any]:
@@ -463,10 +493,25 @@ async def test_a_cancelled_run_leaves_whole_lines_and_can_be_taken_up(tmp_path: 
     assert graph.asked == ["Who sailed?", "Is it old?"]
 
 
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Have SIGINT interrupt, as it does in a terminal; what a shell starts in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_leaves_whole_lines(tmp_path: Path) -> None:
-    graph = FakeGraph({**ANSWERS, "Who sailed?": KeyboardInterrupt()})
+    class Interrupted(FakeGraph):
+        async def ainvoke(self, input: Any, /, *, context: Any = None) -> dict[str, Any]:
+            if input["question"] == "Who sailed?":
+                signal.raise_signal(signal.SIGINT)
+                await asyncio.Event().wait()
+            return await super().ainvoke(input, context=context)
+
     with pytest.raises(KeyboardInterrupt):
-        asyncio.run(evaluate(graph, QUESTIONS, tmp_path))
+        asyncio.run(evaluate(Interrupted(), QUESTIONS, tmp_path, concurrency=1))
     assert [line["id"] for line in lines_of(tmp_path)] == ["q1"]
 
 
@@ -708,6 +753,15 @@ def test_on_a_terminal_the_figures_of_each_method_stand_under_their_names() -> N
     assert cirag.split() == ["cirag", "3", "0", "33.3", "–", "–", "–", "1001", "–"]
 
 
+def test_on_a_terminal_what_a_judge_said_stands_before_what_was_found() -> None:
+    judged: Any = {**summarise([]), "questions": 3, "em": 33.3, "acc_judged": 66.7}
+
+    head, *rows = overview({"cirag": judged, "native_rag": summarise([])}).splitlines()
+
+    assert head.split()[3:6] == ["EM", "F1", "Acc†"]
+    assert [row.split()[3:6] for row in rows] == [["33.3", "–", "66.7"], ["–", "–", "–"]]
+
+
 async def test_tokens_that_a_model_did_not_tell_are_estimated(tmp_path: Path) -> None:
     outcomes = await outcomes_of(ANSWERS, tmp_path)
     for outcome in outcomes:
@@ -802,10 +856,10 @@ def test_pictures_tell_methods_apart_and_name_them_beside_what_is_drawn(
     scores = {"f1": 50.0, "tokens": 1_000.0, **{f"recall_at_{k}": 80.0 for k in (2, 3, 5, 10)}}
     row: Any = {**summarise([]), **scores}
 
-    draw_comparison({f"method/without-part-{n}": row for n in range(methods)}, tmp_path, "HotpotQA")
+    draw_comparison({f"method/without-part-{n}": row for n in range(methods)}, tmp_path, "q$x_{$\udcff")
 
     titles = [figure.axes[0].get_title() for figure in figures]
-    assert titles == ["Quality against cost: HotpotQA, 0 questions", "Retrieval: HotpotQA, 0 questions"]
+    assert titles == ["Quality against cost: q$x_{$?, 0 questions", "Retrieval: q$x_{$?, 0 questions"]
     for figure in figures:
         figure.draw_without_rendering()
         (axes,), (legend,) = figure.axes, figure.legends
@@ -829,6 +883,17 @@ async def test_judgements_are_kept_as_outcomes_are(tmp_path: Path) -> None:
 
     assert [json.loads(line)["id"] for line in file.read_text(encoding="utf-8").splitlines()] == ["q1", "q2", "q3"]
     assert len(await judge(ScriptedModel.of([]), "strict", outcomes, out)) == 3
+
+
+@pytest.mark.parametrize("own", ['{"id": "q1", "verdict": "right"}', '{"id": "q1", "verdict": "right"}\n'])
+async def test_judgements_of_another_kind_are_not_written_over(own: str, tmp_path: Path) -> None:
+    outcomes = await outcomes_of(ANSWERS, tmp_path)
+    (tmp_path / "judgements.jsonl").write_text(own)
+
+    with pytest.raises(OutcomesError, match="judgements.jsonl, line 1: expected a judgement, got "):
+        await judge(ScriptedModel.of([]), "strict", outcomes, tmp_path)
+
+    assert (tmp_path / "judgements.jsonl").read_text() == own
 
 
 async def test_a_judge_is_refused_what_cannot_be_and_ends_with_the_error_of_the_caller(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import metadata
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -58,6 +59,8 @@ app.command()(demo)
 
 def main() -> None:
     """Run the command line; errors of the package end it with a message and exit code 2."""
+    if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.encoding.lower() != "utf-8":
+        sys.stdout.reconfigure(errors="replace")  # of characters that it has not
     color = False if os.environ.get("NO_COLOR") else None  # https://no-color.org, which typer obeys in its help alone
     try:
         app(color=color)

@@ -17,17 +17,19 @@ from langgraph_rag.cli.options import (
     KbFolder,
     ModelName,
     embedder,
+    named_path,
     warm_up,
     with_context,
 )
 from langgraph_rag.context import Context
 from langgraph_rag.errors import MissingExtraError, RagError
-from langgraph_rag.evaluation.judging import Judgement, judge
+from langgraph_rag.evaluation.judging import JUDGEMENTS, Judgement, judge, read_judgements
+from langgraph_rag.evaluation.metrics import refused_rightly
 from langgraph_rag.evaluation.outcomes import OUTCOMES, Configuration, Outcome
 from langgraph_rag.evaluation.pictures import draw_comparison
 from langgraph_rag.evaluation.questions import Question, load_questions
 from langgraph_rag.evaluation.report import REPORTS, Summary, overview, summarise, write_report
-from langgraph_rag.evaluation.run_folder import OutcomesError, alone
+from langgraph_rag.evaluation.run_folder import OutcomesError, alone, writing
 from langgraph_rag.evaluation.runner import check_folder, evaluate
 from langgraph_rag.methods import create, named
 from langgraph_rag.models import load_model
@@ -41,7 +43,9 @@ _NAMED = 5  # ids at most
 def evaluate_methods(
     kb: KbFolder,
     questions: Annotated[Path, typer.Option(help="JSON lines with id, question, answers, supporting_ids.")],
-    out: Annotated[Path, typer.Option(help="Folder for the outcomes and the report.")],
+    out: Annotated[
+        Path, typer.Option(parser=named_path, metavar="<path>", help="Folder for the outcomes and the report.")
+    ],
     method_names: Annotated[
         str, typer.Option("--method", help="Methods, separated by commas; all; or ablations, which is all with theirs.")
     ] = "cirag",
@@ -57,14 +61,15 @@ def evaluate_methods(
 ) -> None:
     """Ask many questions and score the answers and the passages; a stopped run goes on where it stopped."""
     asked, names = load_questions(questions, limit), named(method_names)
-    _check_free(out)
-    _check_kind(out, names)
+    with writing(out):
+        _check_free(out)
+        _check_kind(out, names)
     folders = {name: out if len(names) == 1 else out / name for name in names}
     rows: dict[str, Summary] = {}
     failed: list[str] = []
     with KnowledgeBase.open(kb, embedder(embeddings), read_only=True) as base:
         llm = load_model(model, cache=cache)
-        judging = load_model(judge_name, cache=cache) if judge_name else None
+        judging = load_model(judge_name, cache=cache) if judge_name is not None else None
         _tell_unknown_passages(base, asked)
         fingerprint = base.fingerprint()
         configurations = {
@@ -76,18 +81,24 @@ def evaluate_methods(
         with alone(out) if len(names) > 1 else nullcontext():  # one method's folder is kept so while it is asked
             for name, folder in folders.items():
                 check_folder(folder, asked, context, configurations[name])
+                if judging:
+                    read_judgements(folder)  # refused before a method is asked
             warm_up(base, context)
             for name, folder in folders.items():
                 graph = create(name, llm, base).compile()
                 outcomes = _evaluate(graph, asked, folder, context, configurations[name], concurrency)
                 failed += _none_answered(name, outcomes)
                 judgements = _judge(judging, str(judge_name), outcomes, folder, concurrency) if judging else []
+                failed += _none_judged(name, judgements)
                 rows[name] = summarise(outcomes, judgements)
             write_report(rows, out)
             typer.echo(overview(rows))
             if len(names) > 1:
                 _draw(rows, out, questions.stem)
     typer.echo(f"All figures with their intervals are in {out / 'report.md'}, each outcome beside it.")
+    _tell_other_methods(out, names)
+    if not judging:
+        _tell_other_judgements(folders)
     if failed:
         raise RagError("; ".join(failed))
 
@@ -97,6 +108,15 @@ def _none_answered(name: str, outcomes: list[Outcome]) -> list[str]:
     if not all(outcome["error"] for outcome in outcomes):
         return []
     return [f"{name} answered no question; the first one failed with {outcomes[0]['error']}"]
+
+
+def _none_judged(name: str, judgements: list[Judgement]) -> list[str]:
+    """Say so where the judge failed at every answer of a method that it was asked about."""
+    asked = [judgement for judgement in judgements if not refused_rightly(judgement["answer"], judgement["answers"])]
+    if not asked or any(judgement["correct"] is not None for judgement in asked):
+        return []
+    first = asked[0]
+    return [f"the judge {first['judge']} judged no answer of {name}; the first one failed with {first['error']}"]
 
 
 def _check_free(out: Path) -> None:
@@ -111,7 +131,7 @@ def _check_free(out: Path) -> None:
 
 def _check_kind(out: Path, names: list[str]) -> None:
     """Refuse to put the outcomes of one method where those of a comparison lie, and the other way round."""
-    compared = [name for name in named("ablations") if (out / name / OUTCOMES).exists()]
+    compared = _compared_in(out)
     if len(names) == 1 and compared:
         raise OutcomesError(
             f"expected a folder for {names[0]} alone, got {out} with a comparison of {', '.join(compared)}; give "
@@ -121,6 +141,30 @@ def _check_kind(out: Path, names: list[str]) -> None:
         raise OutcomesError(
             f"expected a folder for a comparison, got {out} with the outcomes of one method; give another folder, or "
             "delete this one to start again"
+        )
+
+
+def _compared_in(out: Path) -> list[str]:
+    return [name for name in named("ablations") if (out / name / OUTCOMES).exists()]
+
+
+def _tell_other_methods(out: Path, names: list[str]) -> None:
+    """Warn that an earlier comparison in the folder had other methods in its report."""
+    if others := [name for name in _compared_in(out) if name not in names]:
+        typer.echo(
+            f"warning: {out} also holds outcomes of {', '.join(others)}, which this report leaves out: name them as "
+            "well, and nothing is asked twice.",
+            err=True,
+        )
+
+
+def _tell_other_judgements(folders: dict[str, Path]) -> None:
+    """Warn that an earlier run had answers judged."""
+    if judged := [name for name, folder in folders.items() if (folder / JUDGEMENTS).exists()]:
+        typer.echo(
+            f"warning: this report leaves out what a judge said of {', '.join(judged)}: give --judge as before, and "
+            "nothing is judged twice.",
+            err=True,
         )
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from langgraph_rag.cli.options import Cache, EmbeddingsName, KbFolder, embedder, embedder_of
+from langgraph_rag.cli.options import Cache, EmbeddingsName, KbFolder, embedder, embedder_of, named_path
 from langgraph_rag.cli.properties import show_properties
 from langgraph_rag.errors import DocumentError, DuplicateIdError, KnowledgeBaseError
 from langgraph_rag.models import load_model
@@ -33,15 +33,9 @@ from langgraph_rag.tools.sentence_embeddings import CPU
 _KINDS, _MEANT = 8, 3  # named at most
 
 
-def _path(given: str) -> Path:
-    if not given:  # which a path takes for the current folder
-        raise typer.BadParameter("expected a file or a folder, got ''")
-    return Path(given)
-
-
 def index(
     sources: Annotated[
-        list[Path], typer.Argument(parser=_path, help=f"Files ({', '.join(READABLE)}) or folders of such files.")
+        list[Path], typer.Argument(parser=named_path, help=f"Files ({', '.join(READABLE)}) or folders of such files.")
     ],
     kb: KbFolder,
     model: Annotated[
@@ -185,8 +179,7 @@ def _add(base: KnowledgeBase, passages: Sequence[Passage], given: Sequence[Path]
         left = counted(len(outdated), "passage")
         typer.echo(f"warning: {left} of earlier versions still there: --update removes such.", err=True)
     if gone := _gone(base, passages, given):
-        files = f"{counted(len(gone), 'file')} gone ({first_few(gone, _KINDS)})"
-        typer.echo(f"warning: {files}: --update removes what came from there.", err=True)
+        typer.echo(f"warning: {_files_gone(gone)}: --update removes what came from there.", err=True)
     return added
 
 
@@ -197,9 +190,13 @@ def _update(base: KnowledgeBase, passages: Sequence[Passage], given: Sequence[Pa
         f"{counted(updated['added'], 'passage')} added, {updated['unchanged']:,} there already, "
         f"{updated['removed']:,} of earlier versions removed."
     )
-    for source in _gone(base, passages, given):
-        typer.echo(f"{source} is gone: {counted(base.delete(sources=[source]), 'passage')} removed.")
+    if gone := _gone(base, passages, given):
+        typer.echo(f"{_files_gone(gone)}: {counted(base.delete(sources=gone), 'passage')} removed.")
     return updated
+
+
+def _files_gone(gone: Sequence[str]) -> str:
+    return f"{counted(len(gone), 'file')} gone ({first_few(gone, _KINDS)})"
 
 
 def _gone(base: KnowledgeBase, passages: Iterable[Passage], given: Iterable[Path]) -> list[str]:
@@ -222,9 +219,9 @@ def _check_replaced(base: KnowledgeBase, passages: Sequence[Passage], given: Seq
     for source in still_there - _sources(passages):
         if taken := sorted(contested.intersection(base.ids(source))):
             raise DuplicateIdError(
-                f"id {taken[0]!r} is already stored with another text, from {source or 'no source'}, which would be "
-                f"lost: give it another id, or index both sources at once if it moved, or delete that text first "
-                f"(`langgraph-rag delete --kb {base.path} --id {taken[0]}`); nothing was changed"
+                f"id {taken[0]!r} is already stored with another text or title, from {source or 'no source'}, which "
+                f"would be lost: give it another id, or index both sources at once if it moved, or delete that one "
+                f"first (`langgraph-rag delete --kb {base.path} --id {taken[0]}`); nothing was changed"
             )
 
 

@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import fields
@@ -19,7 +20,17 @@ from langgraph_rag.tools.embeddings import embed_queries, last_embedder, load_em
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.sentence_embeddings import CPU, MINILM
 
-KbFolder = Annotated[Path, typer.Option("--kb", help="Folder of the knowledge base.")]
+
+def named_path(given: str | Path) -> Path:
+    """Return a path; an empty one, which a variable that is not set leaves, would be the current folder."""
+    if not given:
+        raise typer.BadParameter("expected a file or a folder, got ''")
+    return Path(given)
+
+
+KbFolder = Annotated[
+    Path, typer.Option("--kb", parser=named_path, metavar="<path>", help="Folder of the knowledge base.")
+]
 _METHODS = f"One of: {', '.join(METHODS)}"
 MethodName = Annotated[str, typer.Option("--method", help=f"{_METHODS}.")]
 MethodOrAblation = Annotated[
@@ -76,7 +87,7 @@ def embedder(name: str | None, device: str = CPU) -> Embeddings | None:
 def embedder_of(kb: Path, name: str | None = None, device: str = CPU) -> Embeddings | None:
     """Load an embedder to index with; for a new folder ask it first, as one that fails should leave none behind."""
     given = embedder(name, device)
-    if not kb.exists():
+    if not os.path.exists(kb):  # noqa: PTH110 - `Path` raises where it may not look, which the knowledge base tells
         given = given or last_embedder(None)
         embed_queries(given, [_PROBE])
     return given

@@ -1,23 +1,22 @@
 """Have a model judge answers: exact match is blind to other spellings of the same thing (Acc† of the papers)."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 from langchain_core.language_models import BaseChatModel
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
 from langgraph_rag.errors import RagError
 from langgraph_rag.evaluation.metrics import refused_rightly
 from langgraph_rag.evaluation.outcomes import Outcome
-from langgraph_rag.evaluation.run_folder import alone, keeping, settle
+from langgraph_rag.evaluation.run_folder import alone, keeping, read_entries, settle
 from langgraph_rag.llm import ask
 from langgraph_rag.prompts.judging import JUDGE
 from langgraph_rag.tasks import at_most
 
-_FILE = "judgements.jsonl"
+JUDGEMENTS = "judgements.jsonl"
 
 
 class Judgement(TypedDict):
@@ -35,6 +34,15 @@ class Judgement(TypedDict):
 
 
 _READER = TypeAdapter(Judgement)
+
+
+def read_judgements(out: Path) -> list[Judgement]:
+    """Read what judges said of the outcomes in a folder; a last line cut off by a kill is left out.
+
+    Raises:
+        OutcomesError: when any other line is not a judgement, or the file cannot be read.
+    """
+    return read_entries(out / JUDGEMENTS, _READER, "a judgement")
 
 
 async def judge(
@@ -59,16 +67,17 @@ async def judge(
         on_result: called with each new judgement once it is written.
 
     Raises:
-        OutcomesError: when the folder is in use by another run, or cannot be written to.
+        OutcomesError: when the folder is in use by another run, holds judgements of another kind, or cannot be written
+            to.
         ValueError: when the concurrency is less than 1.
     """
     gate = at_most(concurrency)
     answered = {outcome["id"]: outcome for outcome in outcomes if outcome["answer"] is not None and outcome["answers"]}
     with alone(out):
-        kept = _read(out)
+        kept = [judgement for judgement in read_judgements(out) if judgement["correct"] is not None]
         judged = {one["id"]: one for one in kept if one["judge"] == name and _is_of(one, answered)}
         unjudged = [outcome for id_, outcome in answered.items() if id_ not in judged]
-        with keeping(out / _FILE, kept) as keep:
+        with keeping(out / JUDGEMENTS, kept) as keep:
             found = await settle(unjudged, partial(_judge, llm, name), gate, keep, on_result)
     judged |= {judgement["id"]: judgement for judgement in found}
     return [judged[id_] for id_ in answered]
@@ -84,15 +93,6 @@ async def _judge(llm: BaseChatModel, name: str, outcome: Outcome) -> Judgement:
     except RagError as error:
         return {**judgement, "error": f"{type(error).__name__}: {error}"}
     return {**judgement, "correct": verdict.correct}
-
-
-def _read(out: Path) -> list[Judgement]:
-    """Read what judges decided earlier; what a kill cut off is left out."""
-    path, judgements = out / _FILE, []
-    for line in path.read_bytes().split(b"\n") if path.exists() else []:
-        with suppress(ValidationError):
-            judgements.append(_READER.validate_json(line))
-    return [judgement for judgement in judgements if judgement["correct"] is not None]
 
 
 def _is_of(judgement: Judgement, answered: Mapping[str, Outcome]) -> bool:

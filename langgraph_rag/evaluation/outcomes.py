@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NotRequired
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
 from langgraph_rag.evaluation.questions import Question
-from langgraph_rag.evaluation.run_folder import OutcomesError, replace_file, writing
+from langgraph_rag.evaluation.run_folder import OutcomesError, read_entries, replace_file, writing
 from langgraph_rag.records import Usage
 
 
@@ -61,17 +61,9 @@ def read_outcomes(out: Path) -> list[Outcome]:
     """Read the outcomes in a folder, none where there is no file; a last line cut off by a kill is left out.
 
     Raises:
-        OutcomesError: when any other line is not an outcome.
+        OutcomesError: when any other line is not an outcome, or the file cannot be read.
     """
-    path, outcomes = out / OUTCOMES, []
-    lines = path.read_bytes().split(b"\n") if path.exists() else [b""]
-    for number, line in enumerate(lines, start=1):
-        try:
-            outcomes.append(_READER.validate_json(line))
-        except ValidationError as error:
-            if number < len(lines):
-                raise OutcomesError(f"{path}, line {number}: expected an outcome, got {line[:200]!r}") from error
-    return outcomes
+    return read_entries(out / OUTCOMES, _READER, "an outcome")
 
 
 def answered_before(out: Path, questions: Sequence[Question], settings: Mapping[str, Any]) -> list[Outcome]:

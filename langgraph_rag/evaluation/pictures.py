@@ -32,7 +32,7 @@ def draw_comparison(rows: Mapping[str, Summary], out: Path, data: str = "") -> l
             figure = Figure(figsize=(9, max(5.0, 0.22 * len(rows))), layout="constrained")
             axes = figure.subplots()
             draw(axes, rows)
-            axes.set_title(f"{axes.get_title()}: {_asked(rows, data)}")
+            axes.set_title(f"{axes.get_title()}: {_asked(rows, data)}", parse_math=False)
             if figure.axes[0].get_legend_handles_labels()[0]:
                 figure.legend(loc="outside right upper", fontsize="small")
             figure.savefig(path, dpi=120)
@@ -40,7 +40,8 @@ def draw_comparison(rows: Mapping[str, Summary], out: Path, data: str = "") -> l
 
 
 def _asked(rows: Mapping[str, Summary], data: str) -> str:
-    return f"{data}, " * bool(data) + f"{max((row['questions'] for row in rows.values()), default=0)} questions"
+    readable = data.encode(errors="replace").decode()  # the name of a file may be none
+    return f"{readable}, " * bool(data) + f"{max((row['questions'] for row in rows.values()), default=0)} questions"
 
 
 def _looks(rows: Mapping[str, Summary]) -> Iterator[tuple[Summary, dict[str, Any]]]:

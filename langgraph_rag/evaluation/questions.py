@@ -44,11 +44,18 @@ class QuestionFileError(RagError):
     """A file of questions cannot be taken as it is."""
 
 
-def _without_nulls(fields: object) -> object:
-    return {name: value for name, value in fields.items() if value is not None} if isinstance(fields, dict) else fields
+def _as_question(fields: object) -> object:
+    """Leave out what is null, and put MuSiQue's aliases of an answer beside it."""
+    if not isinstance(fields, dict):
+        return fields
+    known = {name: value for name, value in fields.items() if value is not None}
+    aliases = known.get("answer_aliases")
+    if "answer" in known and isinstance(aliases, list):
+        known.setdefault("answers", [known["answer"], *aliases])
+    return known
 
 
-_READER: TypeAdapter[Question] = TypeAdapter(Annotated[Question, BeforeValidator(_without_nulls)])
+_READER: TypeAdapter[Question] = TypeAdapter(Annotated[Question, BeforeValidator(_as_question)])
 
 
 def load_questions(path: str | Path, limit: int | None = None) -> list[Question]:

@@ -17,6 +17,7 @@ from langgraph_rag.records import tokens_spent
 from langgraph_rag.refusals import is_refusal
 
 _RESAMPLES, _SEED = 1_000, 0
+_AT_ONCE = 2_000_000  # values drawn, which bounds the memory and changes no draw
 REPORTS = ("report.md", "report.json")
 _NOTE = """\
 EM, F1, Acc, Acc†, R@k, All@5 and refusals are percentages of the answered questions (failures are not among them), \
@@ -128,6 +129,10 @@ def overview(rows: Mapping[str, Summary]) -> str:
     """Return the figures that are looked at first, aligned for a terminal, one line per method."""
     lines = [["method", "questions", "failures", "EM", "F1", "R@5", "calls", "tokens", "seconds"]]
     lines += [[name, *_looked_at_first(summary)] for name, summary in rows.items()]
+    if any(row["acc_judged"] is not None or row["judge_failures"] for row in rows.values()):
+        column = lines[0].index("R@5")
+        for line, cell in zip(lines, ["Acc†", *(_shown(row["acc_judged"]) for row in rows.values())], strict=True):
+            line.insert(column, cell)
     name, *others = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
         "  ".join([line[0].ljust(name), *(cell.rjust(width) for cell, width in zip(line[1:], others, strict=True))])
@@ -203,5 +208,7 @@ def _interval(values: Sequence[float], scale: float, digits: int) -> list[float]
     if not values:
         return None
     given, random = np.asarray(values), np.random.default_rng(_SEED)
-    means = given[random.integers(given.size, size=(_RESAMPLES, given.size))].mean(axis=1)
-    return [round(scale * float(edge), digits) for edge in np.percentile(means, [2.5, 97.5])]
+    rows = max(1, _AT_ONCE // given.size)
+    sizes = [min(rows, _RESAMPLES - begun) for begun in range(0, _RESAMPLES, rows)]
+    means = [given[random.integers(given.size, size=(size, given.size))].mean(axis=1) for size in sizes]
+    return [round(scale * float(edge), digits) for edge in np.percentile(np.concatenate(means), [2.5, 97.5])]

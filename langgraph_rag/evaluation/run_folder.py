@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from filelock import FileLock, Timeout
+from pydantic import TypeAdapter, ValidationError
 
 from langgraph_rag.errors import RagError
 from langgraph_rag.tasks import gather
@@ -80,6 +81,33 @@ def keeping(path: Path, entries: Iterable[Mapping[str, Any]]) -> Iterator[Callab
     finally:
         with suppress(OSError):  # already reported by `writing`
             file.close()
+
+
+def read_entries(path: Path, reader: TypeAdapter[Entry], what: str) -> list[Entry]:
+    """Read a file of entries, none where there is no file; a last line cut off by a kill is left out.
+
+    Raises:
+        OutcomesError: when any other line is no such entry, or the file cannot be read.
+    """
+    try:
+        entries, lines = [], path.read_bytes().split(b"\n") if path.exists() else [b""]
+    except OSError as error:
+        raise OutcomesError(f"{path} cannot be read: {error.strerror or error}") from error
+    for number, line in enumerate(lines, start=1):
+        try:
+            entries.append(reader.validate_json(line))
+        except ValidationError as error:
+            if number < len(lines) or _is_json(line):  # a whole line of something else was not cut off
+                raise OutcomesError(f"{path}, line {number}: expected {what}, got {line[:200]!r}") from error
+    return entries
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True
 
 
 async def settle(
