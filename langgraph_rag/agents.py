@@ -115,7 +115,9 @@ def _with_sentences(result: dict[str, Any]) -> str:
     if result["answer"] == REJECTED:
         return REJECTED
     if is_refusal(result["answer"]):
-        return "The documents do not answer this question."
+        limit = result["usage"]["stopped_by"]
+        unread = f"No answer was found before the limit {limit} was reached: the documents may hold one."
+        return unread if limit else "The documents do not answer this question."
     said = dict.fromkeys(f"{origin_of(evidence)}: {evidence['sentence']}" for evidence in result["evidence"])
     return "\n".join([f"Answer: {result['answer']}", *(f"[{n}] {line}" for n, line in enumerate(said, start=1))])
 

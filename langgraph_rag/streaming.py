@@ -27,7 +27,8 @@ _KEY = '"answer"'
 _HIGH = "[dD][89abAB]"  # how the first half of a pair of surrogates begins: it waits for the other one
 _ESCAPED = rf'\\["\\/bfnrt]|\\u(?:{_HIGH}..\\u)?(?!{_HIGH})[0-9a-fA-F]{{4}}'
 _ANSWER = re.compile(rf'(?<!\\){_KEY}\s*:\s*("(?:[^"\\]|{_ESCAPED})*)')  # without its end
-_INTERNAL_TAGS = ["nostream", "langsmith:nostream"]  # keep a call out of LangGraph's `messages` stream, out of chat UIs
+_HIDING = "nostream"
+_INTERNAL_TAGS = [_HIDING, "langsmith:nostream"]  # keep a call out of LangGraph's `messages` stream, out of chat UIs
 _answers: ContextVar[list[str] | None] = ContextVar("langgraph_rag_answers", default=None)
 
 
@@ -56,6 +57,7 @@ class AnswerStream(AsyncCallbackHandler):
     """
 
     def __init__(self) -> None:
+        self._hidden = _is_hidden()
         self.begin_anew()
 
     async def on_llm_new_token(self, token: str | list[str | dict[str, Any]], **kwargs: Any) -> None:
@@ -80,7 +82,7 @@ class AnswerStream(AsyncCallbackHandler):
         """Show what is left of an answer, whatever it says."""
         self._push_rest(answer)
         if self._id:
-            _push(AIMessage(answer, id=self._id))
+            self._push(AIMessage(answer, id=self._id))
         if (answers := _answers.get()) is not None:
             answers.append(self._id)
 
@@ -91,8 +93,12 @@ class AnswerStream(AsyncCallbackHandler):
     def _push_rest(self, answer: str) -> None:
         if rest := answer[len(self._shown) :]:
             self._id = self._id or str(uuid4())
-            _push(AIMessageChunk(content=rest, id=self._id))
+            self._push(AIMessageChunk(content=rest, id=self._id))
             self._shown = answer
+
+    def _push(self, message: AIMessage) -> None:
+        if not self._hidden:
+            _push(message)
 
 
 def listening(stream: AnswerStream | None) -> RunnableConfig:
@@ -131,6 +137,12 @@ def _answer_so_far(reply: str) -> str:
         return ""
     answer: str = json.loads(found[1] + '"', strict=False)
     return answer.lstrip()
+
+
+def _is_hidden() -> bool:
+    """Tell whether the graph runs with the tag by which LangGraph leaves models out of the `messages` stream."""
+    around = ensure_config()
+    return _HIDING in get_async_callback_manager_for_config(around).inheritable_tags
 
 
 def _push(message: AIMessage) -> None:

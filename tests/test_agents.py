@@ -85,6 +85,13 @@ def test_what_the_documents_do_not_say_is_told_as_that(kb: KnowledgeBase) -> Non
     assert tool.invoke(call).content == "The documents do not answer this question."
 
 
+def test_what_a_limit_left_unread_is_not_told_as_missing(kb: KnowledgeBase) -> None:
+    tool = as_tool(create_native_rag(OfflineModel(), kb).compile(), context=Context(max_tokens=1))
+    call = {"type": "tool_call", "name": "answer_question", "args": {"question": "What is love?"}, "id": "1"}
+
+    assert "before the limit max_tokens was reached" in tool.invoke(call).content
+
+
 def test_an_agent_reads_the_answer_and_keeps_the_evidence(sample_kb: KnowledgeBase) -> None:
     result = agent(sample_kb, [("answer_question", {"question": SCHOOL})]).invoke({"messages": [HumanMessage("?")]})
 

@@ -325,13 +325,24 @@ def test_a_first_question_costs_no_call_of_its_own(kb: KnowledgeBase) -> None:
     assert result["usage"]["calls"] == 1
 
 
-@pytest.mark.parametrize("reply", ['{"question": ""}', '{"question": "  "}'])
+@pytest.mark.parametrize("reply", ['{"question": ""}', '{"question": "  "}', f'{{"question": "{"Who? " * 1000}"}}'])
 def test_a_follow_up_that_is_not_restated_is_asked_as_it_stands(kb: KnowledgeBase, reply: str) -> None:
     model = ScriptedModel.of([reply, '{"thought": "", "answer": "Skellby"}'])
 
     graph: Any = with_messages(create_native_rag(model, kb), model).compile()
     graph.invoke(a_conversation("Who?", "Orla Vint", "Where was she born?"))
 
+    assert values(model, "answer_from_passages")[0]["question"] == "Where was she born?"
+
+
+def test_of_a_message_that_is_too_long_for_a_question_only_the_beginning_is_shown(kb: KnowledgeBase) -> None:
+    model = ScriptedModel.of(['{"question": "Where\\n was she born?"}', '{"thought": "", "answer": "Skellby"}'])
+
+    graph: Any = with_messages(create_native_rag(model, kb), model).compile()
+    graph.invoke(a_conversation("Who? " * 100, "Orla Vint", "And?"), context=Context(max_question_chars=100))
+
+    said = values(model, "restate_question")[0]["conversation"]
+    assert [entry["text"] for entry in said] == ["Who? " * 20, "Orla Vint"]
     assert values(model, "answer_from_passages")[0]["question"] == "Where was she born?"
 
 

@@ -63,6 +63,15 @@ async def test_every_method_streams_its_answer_and_nothing_else(name: str, sampl
         assert texts(awaited) == texts(at_once) == [answer]
 
 
+@pytest.mark.parametrize("tag", ["nostream", "mine"])
+async def test_langgraphs_tag_leaves_a_graph_out_of_the_stream(tag: str, kb: KnowledgeBase) -> None:
+    graph = create_native_rag(answering(reply("Pellworth")), kb).compile().with_config(tags=[tag])
+    parent: Any = StateGraph(Talk).add_node("rag", graph).add_edge(START, "rag").compile()
+
+    streamed = [part async for part in parent.astream(QUESTION, stream_mode="messages", subgraphs=True)]
+    assert bool(streamed) == (tag == "mine")
+
+
 @pytest.mark.filterwarnings("ignore:The v3 streaming protocol")
 @pytest.mark.parametrize("name", sorted(METHODS))
 async def test_v3_events_have_the_answer_as_one_message(name: str, sample_kb: KnowledgeBase) -> None:
@@ -110,13 +119,22 @@ async def test_tokens_come_while_the_model_is_still_writing(kb: KnowledgeBase) -
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 500])
+@pytest.mark.parametrize(
+    ("begin", "end"),
+    [
+        ("<think>", "</THINK>"),
+        ("<thought>", "</thought>"),
+        ("[THINK]", "[/THINK]"),
+        ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
+    ],
+)
 async def test_whatever_is_escaped_or_cut_in_two_pieces_grow_into_the_answer(
-    size: int, monkeypatch: pytest.MonkeyPatch
+    begin: str, end: str, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown: list[AIMessage] = []
     monkeypatch.setattr(streaming, "_push", shown.append)
     answer = 'Zoë said "\\o/" 😀\n and \u00ab{"answer": "no"}\u00bb'
-    written = f'<think>{{"answer": "No"}}</THINK>{json.dumps({"thought": "So", "answer": answer, "note": "end"})}'
+    written = f'{begin}{{"answer": "No"}}{end}{json.dumps({"thought": "So", "answer": answer, "note": "end"})}'
     stream = streaming.AnswerStream()
 
     for start in range(0, len(written), size):

@@ -66,5 +66,5 @@ class Calibrate:
         questions = text_pipeline(RULES).analyse([state["question"], *state["subqueries"]])
         asked = [phrase for question in questions for phrase in question["phrases"]]
         ranked = max(_RANKED, context().top_k, context().read_k or 0)
-        seeds = personalization(grown, self.weights, before=state["ranking"][:_RANKED], similar=similar, asked=asked)
+        seeds = personalization(grown, self.weights, before=state["ranking"], similar=similar, asked=asked)
         return grown, graph.passages.best(grown.walk.push(seeds), ranked) if seeds else list(similar)

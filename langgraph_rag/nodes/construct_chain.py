@@ -82,14 +82,20 @@ def _filtered(
         name = piece if isinstance(piece, str) else triple_text(piece)
         if normalise(name) in known:  # some models repeat the chain
             continue
-        if isinstance(piece, str):
-            positions, _ = resolve([piece], [candidate["name"] for candidate in candidates])
-        else:
-            positions, _ = resolve_triples([piece], [candidate["triple"] for candidate in candidates])
-        if positions:
-            return [candidates[positions[0]]], invented
-        invented.append(name)
+        if taken := _meant(piece, candidates):
+            return taken, invented
+        if not _meant(piece, chain):  # some in other words
+            invented.append(name)
     return [], invented
+
+
+def _meant(piece: str | Sequence[str], candidates: list[Candidate]) -> list[Candidate]:
+    """Return the candidate that a model means by a piece, if one."""
+    if isinstance(piece, str):
+        positions, _ = resolve([piece], [candidate["name"] for candidate in candidates])
+    else:
+        positions, _ = resolve_triples([piece], [candidate["triple"] for candidate in candidates])
+    return [candidates[position] for position in positions]
 
 
 def _continued(

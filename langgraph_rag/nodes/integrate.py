@@ -49,8 +49,8 @@ class Integrate:
         A candidate of an earlier step, which the history shows, may turn out to help only now.
         """
         shown = [entry["triple"] for entry in state["candidates"]]
-        known = first_of_each([*state["candidates"], *state["offered"]], lambda entry: triple_key(entry["triple"]))
-        offered = list(known.values())
+        entries = [*state["candidates"], *state["offered"]]
+        offered = list(first_of_each(entries, lambda entry: triple_key(entry["triple"])).values())
         reply = await ask(
             self.llm,
             self.prompt,
@@ -59,11 +59,11 @@ class Integrate:
             query=state["query"],
             facts=shown,
         )
-        kept_before = {triple_key(fact) for step in state["history"] for fact in step["facts"]}
-        returned = [fact for fact in reply.facts if triple_key(fact) not in kept_before]  # some models repeat them
-        positions, dropped = resolve_triples(returned, [entry["triple"] for entry in offered])
+        positions, dropped = resolve_triples(reply.facts, [entry["triple"] for entry in offered])
         count_dropped(dropped)
-        kept = [offered[position] for position in positions]
+        known = {triple_key(fact) for step in state["history"] for fact in step["facts"]}  # some models repeat these
+        returned = [offered[position] for position in positions]
+        kept = [entry for entry in returned if triple_key(entry["triple"]) not in known]
         core = [entry["triple"] for entry in kept]
         asked = [step["query"] for step in state["history"]] + [state["query"]]
         following = await self._unasked(reply.question or "", asked)

@@ -6,9 +6,11 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
+from langgraph_rag.context import context
+from langgraph_rag.errors import QuestionError
 from langgraph_rag.llm import ask
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.nodes.receive_question import QuestionInput
+from langgraph_rag.nodes.receive_question import QuestionInput, checked
 from langgraph_rag.nodes.take_message import MessagesInput, last_question, text_of
 from langgraph_rag.prompts.conversation import RESTATE_QUESTION, Utterance
 
@@ -31,17 +33,22 @@ class RestateQuestion:
         if not conversation:
             return {}
         reply = await ask(self.llm, RESTATE_QUESTION, conversation=conversation, question=state["question"])
-        question = reply.question or state["question"]
+        try:
+            question = checked(reply.question)
+        except QuestionError:
+            question = state["question"]
         emit("restate_question", asked=state["question"], question=question)
         return {"question": question, "query": question}
 
 
 def _said_before(messages: list[AnyMessage]) -> list[Utterance]:
+    """Return what was said before the last question, of each message as much as a question may have."""
+    longest = context().max_question_chars
     said = []
     for message in messages:
         if message is last_question(messages):
             break
         if isinstance(message, HumanMessage | AIMessage) and (text := text_of(message)):
             speaker = "Person" if isinstance(message, HumanMessage) else "Assistant"
-            said.append(Utterance(speaker=speaker, text=text))
+            said.append(Utterance(speaker=speaker, text=text[:longest]))
     return said

@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 from langgraph_rag.prompts.answering import JSON_ONLY, TitledText
 from langgraph_rag.prompts.prompt import Prompt, PromptReply
 
-_LABELS = re.compile(r"(?:\W|\d|q|and|none|n/?a)*", re.IGNORECASE)
+_LABELS = re.compile(r"(?:\W|(?<!\d)\d{1,2}(?!\d)|q|and|none|n/?a)*", re.IGNORECASE)  # a year is none
 
 
 class NumberedText(TypedDict):

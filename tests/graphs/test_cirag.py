@@ -374,6 +374,15 @@ def test_a_kept_fact_named_again_is_neither_kept_again_nor_taken_for_another(fil
     assert result["usage"]["dropped"] == 0
 
 
+def test_a_kept_fact_told_in_other_words_is_not_kept_again(films: KnowledgeBase) -> None:
+    reworded = [GIFT[0], f"was {GIFT[1]}", GIFT[2]]
+
+    result = run(films, [keep(GIFT, ask=BIRTHS), keep(reworded, ask="When?"), keep(reworded, ask="Who?"), say("1886")])
+
+    assert [step["core_triples"] for step in result["trace"]] == [[GIFT], [], []]
+    assert {entry["step"] for entry in result["evidence"]} == {1}
+
+
 def test_kept_triples_are_not_shown_again_but_rejected_ones_are(films: KnowledgeBase) -> None:
     model = ScriptedModel.of([keep(GIFT, BRAK, ask=BIRTHS), keep(), say("1886")])
 

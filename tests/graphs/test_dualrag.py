@@ -362,6 +362,24 @@ def test_only_documents_new_to_an_entity_are_read_and_without_new_ones_nothing_i
     assert [request["entity"] for request in values(model, "summarize")] == ["Film", "Spain"]
 
 
+def test_documents_left_out_of_a_prompt_that_is_too_long_are_read_the_next_time(films: KnowledgeBase) -> None:
+    class Narrow(Actor):
+        def __call__(self, prompt: str, values: Mapping[str, Any]) -> Any:
+            too_long = len(values.get("documents", [])) > 3
+            return RuntimeError("maximum context length") if too_long else super().__call__(prompt, values)
+
+    demands, notes = [look_up(Film=["film"])] * 2, {"Film": "There is a film."}
+    model = ScriptedModel.of(Narrow([think("1"), think("2"), think("3", more=False)], demands, notes))
+
+    _, result = visit(films, model)
+
+    whole, *parts = values(model, "summarize")
+    assert [entry["title"] for part in parts for entry in part["documents"]] == [
+        entry["title"] for entry in whole["documents"]
+    ]
+    assert result["usage"]["left_out"] > 0
+
+
 def test_an_entity_nothing_was_noted_about_is_read_again(films: KnowledgeBase) -> None:
     demands = [look_up(Film=["film"]), look_up(Film=["film"])]
     notes = iter([None, "There is a film."])

@@ -261,6 +261,15 @@ def test_a_model_that_repeats_the_chain_continues_it_all_the_same(places: Knowle
     assert result["usage"]["dropped"] == 0
 
 
+def test_a_model_that_tells_the_chain_in_other_words_completes_it_all_the_same(places: KnowledgeBase) -> None:
+    told_anew = chain([LOCATED[0], f"has {LOCATED[1]}", LOCATED[2]], conclusion=ANSWERED)
+
+    nodes, result = visit(places, ScriptedModel.of([chain(LOCATED), told_anew, say("35,124")]))
+
+    assert nodes == ["receive_question", *STEP, "accumulate", *STEP, *END]
+    assert ([step["core_triples"] for step in result["trace"]], result["usage"]["dropped"]) == ([[LOCATED], []], 0)
+
+
 @pytest.mark.parametrize("retriever", ["passages", "none"])
 def test_without_any_triple_the_reader_gets_the_first_retrieval(tmp_path: Path, retriever: str) -> None:
     with KnowledgeBase.open(tmp_path / "bare", ArithmeticEmbeddings(), extractor=TableExtractor({})) as kb:

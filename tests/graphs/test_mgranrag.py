@@ -27,6 +27,7 @@ from langgraph_rag.nodes.extract_evidence import EvidenceUnit
 from langgraph_rag.nodes.grown_graph import GrownGraph
 from langgraph_rag.nodes.remember import confidence
 from langgraph_rag.nodes.weigh import OFFICIAL, PAPER, personalization
+from langgraph_rag.prompts.mgranrag import Extraction
 from langgraph_rag.records import Result
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -336,6 +337,12 @@ def test_cells_are_told_apart_where_small_models_leave_one_out(
     (found,) = states(kb, script)["memory"]
 
     assert (found["full"], found["partial"], found["phrases"]) == ([1], partial, phrases)
+
+
+def test_a_year_is_no_number_of_a_question() -> None:
+    (row,) = Extraction.model_validate({"thought": "", "evidence": ["2 | 1 | 1911"]}).evidence
+
+    assert (row.full, row.partial, row.phrases) == (["1"], [], ["1911"])
 
 
 @pytest.mark.parametrize(
