@@ -52,6 +52,8 @@ def main() -> None:
             else:  # it was done before all the kills: begin again
                 shutil.rmtree(folder / "killed")
                 stored, moments = [0], []
+        if not any(stored):
+            parser.error(f"nothing of {added} passages was stored before any kill: take a larger corpus")
         left = added - stored[-1]
         last = _finish(corpus, folder / "killed")
         same = _same(folder / "calm", folder / "killed")

@@ -20,6 +20,7 @@ from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any, get_args
 
+import numpy as np
 from measuring import corpus, report, timed
 from typing_extensions import TypedDict
 
@@ -31,6 +32,7 @@ from langgraph_rag.tools.embeddings import embed_texts
 from langgraph_rag.tools.vectors import Matrix
 
 _DEPTHS = (2, 5, 10)
+_RESAMPLES = 10_000
 _MODEL_CLIENTS = {  # what HippoRAG imports and does not use where the embedder is given and no model is asked
     "boto3": [],
     "botocore": [],
@@ -42,9 +44,10 @@ _MODEL_CLIENTS = {  # what HippoRAG imports and does not use where the embedder 
 
 
 class Found(TypedDict):
-    """Recall in percent at the depths, and the median milliseconds of a question, the first time and again."""
+    """Recall in percent at the depths, with 95% bootstrap intervals; milliseconds of a question, first and again."""
 
     recall: list[float]
+    intervals: list[tuple[float, float]]
     first_ms: float
     again_ms: float
 
@@ -170,11 +173,21 @@ def _found(search: Callable[[str], list[str]], asked: Sequence[Question]) -> Fou
         1000 * statistics.median(timed(lambda q=q: rankings.update({q["id"]: search(q["question"])})) for q in asked)  # type: ignore[misc]
         for _ in range(2)
     )
-    recall = [
-        statistics.fmean(recall_at(rankings[q["id"]], q.get("supporting_ids", []), depth) or 0.0 for q in asked)
-        for depth in _DEPTHS
-    ]
-    return Found(recall=[round(100 * share, 1) for share in recall], first_ms=round(first, 1), again_ms=round(again, 1))
+    shares = np.array(
+        [[recall_at(rankings[q["id"]], q.get("supporting_ids", []), depth) or 0.0 for depth in _DEPTHS] for q in asked]
+    )
+    drawn = np.random.default_rng(0).integers(len(asked), size=(_RESAMPLES, len(asked)))  # the same for every search
+    low, high = np.percentile(shares[drawn].mean(axis=1), [2.5, 97.5], axis=0)
+    return Found(
+        recall=_percent(shares.mean(axis=0)),
+        intervals=list(zip(_percent(low), _percent(high), strict=True)),
+        first_ms=round(first, 1),
+        again_ms=round(again, 1),
+    )
+
+
+def _percent(shares: Matrix) -> list[float]:
+    return [round(100 * float(share), 1) for share in shares]
 
 
 def _memory() -> float:

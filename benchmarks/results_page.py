@@ -30,7 +30,8 @@ for each data set. {minutes}
 
 The columns are those of `langgraph-rag eval`. EM, F1, Acc (a gold answer is contained), R@k and All@5 (gold passages \
 among the first k; all of them among the first 5) and refusals are percentages of the answered questions; calls, \
-tokens and steps are means per question; seconds are mean and median. In brackets are 95% bootstrap intervals. *dense* \
+tokens and steps are means per question; seconds are mean and median (facts are embedded when a question first meets \
+them, so methods asked first look slower). In brackets are 95% bootstrap intervals. *dense* \
 is single-shot RAG that searches by meaning alone; the methods search by meaning and words, then walk over the triple \
 graph.
 

@@ -6,6 +6,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import kills
 import measuring
 import pytest
 import tokens
@@ -39,6 +40,22 @@ def test_a_package_that_is_not_installed_is_no_reason_to_lose_the_results(monkey
 
     assert machine["langgraph"] == version("langgraph")
     assert machine["no-such-package"] == "not installed"
+
+
+def test_kills_before_anything_was_stored_prove_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "corpus.jsonl").write_text("{}\n", encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", ["kills.py", str(tmp_path)])
+    for name, result in {"_finish": 63, "_killed": True, "_stored": 0, "_same": {}}.items():
+        monkeypatch.setattr(kills, name, lambda *_, result=result: result)
+    monkeypatch.setattr(measuring, "RESULTS", tmp_path)
+
+    with pytest.raises(SystemExit):
+        kills.main()
+
+    assert "nothing of 63 passages was stored before any kill" in capsys.readouterr().err
+    assert not (tmp_path / "kills.json").exists()
 
 
 def test_methods_are_held_to_the_goals_of_the_data_that_are_there() -> None:
