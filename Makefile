@@ -39,8 +39,9 @@ browser:
 screenshots: browser $(VENV)/installed
 	UPDATE_SCREENSHOTS=1 $(BIN)/pytest tests/test_chat_page.py -k picture
 
+# Each of the two workers has a core; with more threads they would wait for each other.
 test: $(VENV)/installed
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .

@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args, get_origin
 import griffe
 import pytest
 import results_page
+import tokens
 from fakes import ScriptedModel
 from pages import DOCS, ROOT, check_part, table
 from pydantic import TypeAdapter
@@ -151,6 +152,12 @@ def test_the_pages_of_results_show_the_figures_that_were_measured() -> None:
     measured = json.loads(figures.read_text(encoding="utf-8"))
     assert results_page.results_page(measured) == (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     assert results_page.readme_table(measured) in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_page_of_costs_shows_the_figures_that_were_measured() -> None:
+    """`python benchmarks/tokens.py` writes the figures and the page; nobody edits either."""
+    measured = json.loads((ROOT / "benchmarks" / "results" / "tokens.json").read_text(encoding="utf-8"))
+    assert tokens.page(measured["figures"]) == tokens.PAGE.read_text(encoding="utf-8")
 
 
 def test_pages_of_results_are_made_of_summaries() -> None:

@@ -1,5 +1,6 @@
 """The notebooks run from top to bottom."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,9 +11,11 @@ NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_runs_to_its_end(notebook: Path, tmp_path: Path) -> None:
+def test_a_notebook_runs_to_its_end(notebook: Path, sample_folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(sample_folder, tmp_path / "demo_kb")
+    shutil.copy(notebook, tmp_path)
     done = subprocess.run(
-        [sys.executable, "-m", "jupyter", "execute", str(notebook), "--output", str(tmp_path / notebook.name)],
+        [sys.executable, "-m", "jupyter", "execute", str(tmp_path / notebook.name)],
         capture_output=True,
         text=True,
         timeout=300,
