@@ -2,21 +2,23 @@
 // reload, and takes dropped files.
 const page = document.documentElement;
 const box = () => document.querySelector(".composer textarea");
-const gently = () => matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
-let underWay = false, follows = false, height = 0, moved = 0;
+const underWay = () => document.querySelector(".turn.running");
+let follows = false, shown = () => {}, height = 0, moved = 0;
 
 function toEnd() { scrollTo(0, page.scrollHeight); }
 
 // A question has been asked.
-function follow() { underWay = follows = true; toEnd(); }
+function follow() { follows = true; toEnd(); }
 
 // A question is over: show its turn to a reader who followed it, and go back to the box unless the focus is elsewhere.
 function settle(turn, where) {
   const at = document.activeElement;
   if (at === document.body || at.closest(".composer"))
     box().focus({preventScroll: true});
-  if (follows) getHtmlElement(turn).scrollIntoView({behavior: gently(), block: where});
-  underWay = follows = false;
+  if (!follows) return;
+  follows = false;
+  shown = () => getHtmlElement(turn).scrollIntoView({block: where});
+  shown();
 }
 
 // The server is there: go on with what was written before the page was loaded anew, as after a new start of the server.
@@ -31,17 +33,20 @@ addEventListener("pagehide", () => { if (box()?.value) sessionStorage.draft = bo
 
 for (const event of ["wheel", "touchmove"])
   addEventListener(event, () => { moved = performance.now(); }, {passive: true});
+for (const event of ["wheel", "touchmove", "keydown", "pointerdown", "click"])
+  addEventListener(event, () => { shown = () => {}; }, {passive: true});
 
 // Where the page has just grown or shrunk, the browser may have scrolled it, unless the reader's hand is at it.
 addEventListener("scroll", () => {
-  if (page.scrollHeight === height || performance.now() < moved + 200)
-    follows = underWay && scrollY + innerHeight > page.scrollHeight - 40;
+  if (underWay() && (page.scrollHeight === height || performance.now() < moved + 200))
+    follows = scrollY + innerHeight > page.scrollHeight - 40;
 });
 
 addEventListener("DOMContentLoaded", () => {
   const resized = () => {
     height = page.scrollHeight;
-    if (follows && document.querySelector(".turn.running")) toEnd();
+    if (!underWay()) shown();
+    else if (follows) toEnd();
   };
   new ResizeObserver(resized).observe(document.body);
   document.getElementById("popup").setAttribute("role", "alert");
