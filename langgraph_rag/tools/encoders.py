@@ -70,7 +70,7 @@ def load(name: str, read: Callable[[], Encoder], device: str) -> Encoder:
 
 
 def _in_fastest_format(encoder: Encoder) -> Encoder:
-    """Time small batches in float32 and bfloat16 by turns; the vectors differ by less than 1e-4 in cosine."""
+    """Time small batches in float32 and bfloat16 by turns; the vectors differ by 1e-4 in cosine or so."""
     encoders = (encoder, copy.deepcopy(encoder).to(torch.bfloat16))
     with one_thread():  # several would wait for each other, and be timed at it
         timings = [[_seconds(one) for one in encoders] for _ in range(_TIMINGS)]
