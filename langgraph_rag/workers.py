@@ -1,11 +1,18 @@
-"""Threads that serve as long as the process lives, and end in an orderly way with it."""
+"""Threads: those that serve as long as the process lives and end with it in an orderly way, and those for one task."""
 
 import atexit
 import threading
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+T = TypeVar("T")
+Made = TypeVar("Made")
 
 _PATIENCE = 5.0  # seconds
+_AHEAD = 16  # items a thread, so that none waits for its next one
 
 
 class Worker(threading.Thread):
@@ -32,3 +39,21 @@ def _end_all() -> None:
         worker.stop()
     for worker in workers:
         worker.join(max(0.0, until - time.monotonic()))
+
+
+def in_threads(work: Callable[[T], Made], items: Iterable[T], threads: int) -> Iterator[Made]:
+    """Yield what becomes of items, in their order, worked on in so many threads; some are taken ahead, not all.
+
+    What has begun is finished when no more is wanted or something fails; the items taken ahead are dropped then.
+    """
+    under_way: deque[Future[Made]] = deque()
+    pool = ThreadPoolExecutor(threads)
+    try:
+        for item in items:
+            under_way.append(pool.submit(work, item))
+            if len(under_way) > _AHEAD * threads:
+                yield under_way.popleft().result()
+        while under_way:
+            yield under_way.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)

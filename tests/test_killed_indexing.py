@@ -11,11 +11,12 @@ from processes import start
 
 from langgraph_rag.records import Record
 from langgraph_rag.tools.extraction import Reading, RuleExtractor
-from langgraph_rag.tools.indexing import BATCH
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.record_store import RecordStore
+from langgraph_rag.tools.sentence_embeddings import Family, SentenceEmbeddings
 
 PASSAGES = 300
+THREADS = 2  # that embed, with a passage each in hand
 DOCUMENTS = [
     {
         "id": f"isle-{n}",
@@ -39,18 +40,22 @@ class Log:
         os.write(self._file, f"{kind}\t{what}\n".encode())
 
 
-class LoggedEmbeddings(ArithmeticEmbeddings):
-    """Logs each text and takes its time, so that a kill also comes in the middle of a batch."""
+class LoggedEmbeddings(SentenceEmbeddings):
+    """A model in this process, as it were, that logs each text and takes its time over it."""
 
     def __init__(self, log: Log) -> None:
-        super().__init__()
-        self._log = log
+        super().__init__("arithmetic", "", Family())
+        self._log, self._arithmetic = log, ArithmeticEmbeddings()
+
+    @property
+    def threads(self) -> int:
+        return THREADS
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         for text in texts:
             time.sleep(0.002)
             self._log.write("embedded", TITLES.get(text.split("\n")[0], "probe"))
-        return super().embed_documents(texts)
+        return self._arithmetic.embed_documents(texts)
 
 
 class LoggedExtractor(RuleExtractor):
@@ -68,7 +73,8 @@ class LoggedExtractor(RuleExtractor):
 
 def index(folder: Path, logged: Path, how: str = "add") -> None:
     log = Log(logged)
-    with KnowledgeBase.open(folder, LoggedEmbeddings(log), extractor=LoggedExtractor(log)) as kb:
+    extractor = RuleExtractor() if how == "add by rules" else LoggedExtractor(log)
+    with KnowledgeBase.open(folder, LoggedEmbeddings(log), extractor=extractor) as kb:
         (kb.update if how == "update" else kb.add)(DOCUMENTS, progress=False)
 
 
@@ -113,10 +119,18 @@ def test_indexing_killed_three_times_ends_as_if_never_disturbed(tmp_path: Path) 
         assert not stored.intersection(done(log, "embedded"))
         assert not read.intersection(done(log, "extracted"))
     for log, (stored, read) in zip(logs, safe[1:], strict=False):
-        assert len(set(done(log, "embedded")) - stored) <= 2 * BATCH
+        assert len(set(done(log, "embedded")) - stored) <= THREADS
         assert len(set(done(log, "extracted")) - read) <= 1
 
     check_same(folder, tmp_path / "calm")
+
+
+def test_rules_have_read_all_but_the_passages_in_hand_when_indexing_is_killed(tmp_path: Path) -> None:
+    kill_once(tmp_path / "killed", tmp_path / "run.log", "embedded", 100, "add by rules")
+    stored, read = recorded(tmp_path / "killed")
+
+    assert len(set(done(tmp_path / "run.log", "embedded")) - read) <= THREADS
+    assert len(stored) >= 100 - THREADS
 
 
 def test_updating_killed_three_times_ends_as_if_made_anew(tmp_path: Path) -> None:

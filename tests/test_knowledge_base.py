@@ -927,10 +927,10 @@ def test_closing_waits_for_what_another_thread_adds(kb: KnowledgeBase, monkeypat
 
     with ThreadPoolExecutor(1) as pool:
 
-        def meanwhile(records: Sequence[Record]) -> None:
+        def meanwhile(records: Sequence[Record], embedded: Matrix) -> None:
             closings.append(pool.submit(kb.close))
             assert not wait(closings, 0.2).done
-            insert(records)
+            insert(records, embedded)
 
         monkeypatch.setattr(kb._records, "insert", meanwhile)
         assert kb.add([{"id": "tern", "text": "Terns nest in Skellby."}], progress=False)["added"] == 1

@@ -13,9 +13,11 @@ from langchain_core.documents import Document
 from langgraph_rag.errors import DocumentError, DuplicateIdError, KnowledgeBaseError
 from langgraph_rag.records import Record
 from langgraph_rag.tools.extraction import Reading, RuleExtractor
+from langgraph_rag.tools.indexing import read_later
 from langgraph_rag.tools.knowledge_base import Added, KnowledgeBase
 from langgraph_rag.tools.record_store import RecordStore
 from langgraph_rag.tools.search import SEARCHES
+from langgraph_rag.tools.vectors import Matrix
 
 Documents = list[dict[str, str]]
 
@@ -173,9 +175,9 @@ def test_opening_it_again_while_passages_are_added_leaves_these_their_vectors(
 ) -> None:
     insert = kb._records.insert
 
-    def opened_again(records: Sequence[Record]) -> None:
+    def opened_again(records: Sequence[Record], embedded: Matrix) -> None:
         KnowledgeBase.open(kb.path, ArithmeticEmbeddings()).close()
-        insert(records)
+        insert(records, embedded)
 
     monkeypatch.setattr(kb._records, "insert", opened_again)
     kb.add([GULL], progress=False)
@@ -188,10 +190,10 @@ def test_two_openings_that_add_the_same_at_once_add_it_once(kb: KnowledgeBase, m
 
     with KnowledgeBase.open(kb.path, ArithmeticEmbeddings()) as second, ThreadPoolExecutor(1) as pool:
 
-        def meanwhile(records: Sequence[Record]) -> None:
+        def meanwhile(records: Sequence[Record], embedded: Matrix) -> None:
             others.append(pool.submit(second.add, [GULL], progress=False))
             wait(others, 0.2)
-            insert(records)
+            insert(records, embedded)
 
         monkeypatch.setattr(kb._records, "insert", meanwhile)
         assert kb.add([GULL], progress=False)["added"] == 1
@@ -301,7 +303,16 @@ def killed_at(number: int, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -
     for holder, names in (
         (
             kb._records,
-            ("insert", "delete", "replace", "add_origins", "update_metadata", "remove_origins", "save_facts"),
+            (
+                "insert",
+                "delete",
+                "replace",
+                "have_indexed",
+                "add_origins",
+                "update_metadata",
+                "remove_origins",
+                "save_facts",
+            ),
         ),
         (kb._vectors, ("put", "delete")),
     ):
@@ -354,7 +365,7 @@ class Interrupted(RuleExtractor):
         async for readings in RuleExtractor().extract(passages):
             if self.kb is not None:
                 kb, self.kb = self.kb, None
-                kb._indexer.replace([ROCK], progress=False)  # type: ignore[list-item]
+                kb._indexer.replace([ROCK], read_later, progress=False)  # type: ignore[list-item]
             yield readings
 
 

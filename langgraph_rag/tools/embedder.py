@@ -1,7 +1,9 @@
 """The embedder of a knowledge base: the same one from the first passage on, whoever opens it, and whenever."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
@@ -12,7 +14,10 @@ from langgraph_rag.tools.record_store import RecordStore
 from langgraph_rag.tools.sentence_embeddings import SentenceEmbeddings
 from langgraph_rag.tools.vectors import Matrix
 
+T = TypeVar("T")
+
 _PROBE = "Which embedder made this knowledge base?"
+_PER_CALL = 64  # passages
 _NAME, _VECTOR = "embeddings", "embeddings_probe"  # as they are stored
 
 
@@ -48,6 +53,16 @@ class Embedder:
         """Return the vectors of queries, of unit length; shape: queries x dimensions."""
         self.check()
         return self._alike(embed_queries(self.embeddings, queries))
+
+    def divided(self, items: Iterator[T]) -> tuple[Iterator[list[T]], int]:
+        """Divide what is to be embedded into parts for one call of `texts` each; tell how many calls to make at once.
+
+        A model on this processor gets one passage in each thread, which takes no longer than batches do and leaves
+        least undone by a kill; others, to which each call is a journey, get as many as a server takes at once.
+        """
+        threads = self.embeddings.threads if isinstance(self.embeddings, SentenceEmbeddings) else 0
+        size = 1 if threads else _PER_CALL
+        return iter(lambda: list(islice(items, size)), []), threads or 1
 
     def settle(self) -> None:
         """Be the embedder that the knowledge base was made with from now on, or the one that it was.

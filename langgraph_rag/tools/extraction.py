@@ -44,9 +44,12 @@ class RuleExtractor:
 
     async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
         """Yield all readings at once."""
-        yield await asyncio.to_thread(
-            lambda: [(passage["id"], extract_triples(passage["title"], passage["sentences"])) for passage in passages]
-        )
+        yield await asyncio.to_thread(lambda: [*map(read_by_rules, passages)])
+
+
+def read_by_rules(passage: Record) -> Reading:
+    """Read one passage as `RuleExtractor` does."""
+    return passage["id"], extract_triples(passage["title"], passage["sentences"])
 
 
 _RULES = re.compile(rf"{RuleExtractor.NAME}-\d+")  # of any version

@@ -1,8 +1,11 @@
-"""Putting passages into a knowledge base: analysed, embedded and stored batch by batch, so that a kill costs little."""
+"""Putting passages into a knowledge base: each is stored as soon as it is embedded, so that a kill costs no other."""
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import chain
+from typing import NoReturn, TypeVar
 
+import numpy as np
 from tqdm.auto import tqdm
 
 from langgraph_rag.records import Passage, Record, titled_text
@@ -12,12 +15,20 @@ from langgraph_rag.tools.similarity import Similarity
 from langgraph_rag.tools.text import TextPipeline, text_pipeline
 from langgraph_rag.tools.vector_index import VectorIndex
 from langgraph_rag.tools.vectors import Matrix
+from langgraph_rag.workers import in_threads
 
-BATCH = 64  # texts embedded and stored together: what a kill can cost
+T = TypeVar("T")
+
+_BATCH = 64  # passages analysed together, and vectors indexed together
+
+Keep = Callable[[Sequence[Record], Matrix], list[str]]
+"""Stores passages with their vectors; returns the ids of triple vectors that nobody needs any more."""
+Read = Callable[[Sequence[Record]], None]
+"""Reads triples out of stored passages."""
 
 
 class Indexer:
-    """Keeps records and passage vectors in step; a kill in between leaves their numbers apart, for `repair` to see."""
+    """Keeps passage vectors in step with the records: what a kill left between the two, `repair` indexes."""
 
     def __init__(
         self,
@@ -35,13 +46,13 @@ class Indexer:
         hashes = ((passage, content_hash(passage["title"], passage["text"])) for passage in passages)
         return new, [passage for passage, hash_ in hashes if stored.get(passage["id"], hash_) != hash_]
 
-    def store(self, passages: Sequence[Passage], *, progress: bool) -> None:
-        """Store new passages."""
-        self._in_batches(passages, self._put, progress=progress)
+    def store(self, passages: Sequence[Passage], read: Read, *, progress: bool) -> None:
+        """Store new passages, and have each read at once."""
+        self._add(passages, self._insert, read, progress=progress)
 
-    def replace(self, passages: Sequence[Passage], *, progress: bool) -> None:
-        """Store passages in place of those of the same ids."""
-        self._in_batches(passages, self._put_in_place, progress=progress)
+    def replace(self, passages: Sequence[Passage], read: Read, *, progress: bool) -> None:
+        """Store passages in place of those of the same ids, and have each read at once."""
+        self._add(passages, self._records.replace, read, progress=progress)
 
     def remove(self, ids: Sequence[str]) -> None:
         """Remove passages with all that came from them alone."""
@@ -51,39 +62,9 @@ class Indexer:
             self._vectors.delete(ids, unused)
             self._similarity.forget_triples(unused)
 
-    def _in_batches(
-        self,
-        passages: Sequence[Passage],
-        put: "Callable[[list[Record], Future[Matrix]], None]",
-        *,
-        progress: bool,
-    ) -> None:
-        """Analyse, embed and put passages; while one batch is embedded, the next one is analysed."""
-        self.repair()
-        if not passages:
-            return
-        self._embedder.settle()
-        pipeline = text_pipeline(self._records.meta("text_pipeline"))  # one for all: another finds other phrases
-        self._records.set_meta("text_pipeline", pipeline.name)
-        passages = sorted(passages, key=lambda passage: -len(passage["text"]))  # alike in length, a batch embeds faster
-        with (
-            tqdm(total=len(passages), desc="indexing", unit="passage", disable=not progress) as bar,
-            ThreadPoolExecutor(1) as embedder,
-        ):
-            ahead: list[tuple[list[Record], Future[Matrix]]] = []
-            for start in range(0, len(passages), BATCH):
-                records = _analysed(passages[start : start + BATCH], pipeline)
-                ahead.append((records, embedder.submit(self._embed, records)))
-                if len(ahead) > 1:
-                    put(*ahead.pop(0))
-                    bar.update(BATCH)
-            for records, embedding in ahead:
-                put(records, embedding)
-                bar.update(len(records))
-
     def in_step(self) -> bool:
-        """Tell whether there are as many vectors as records."""
-        return self._vectors.count() == self._records.count()
+        """Tell whether every record has its vector in the index."""
+        return self._records.are_indexed() and self._vectors.count() == self._records.count()
 
     def repair(self) -> None:
         """Bring the vectors back in step with the records after a kill, or after the vectors were lost.
@@ -92,33 +73,73 @@ class Indexer:
         """
         if self.in_step():
             return
+        self._index()
         recorded, indexed = self._records.ids(), set(self._vectors.ids())
         unused = set(self._vectors.triple_ids()).difference(self._records.vector_ids())
         self._vectors.delete(list(indexed.difference(recorded)), list(unused))
         lost = [id_ for id_ in recorded if id_ not in indexed]
-        for start in range(0, len(lost), BATCH):
-            records = self._records.passages(lost[start : start + BATCH])
-            self._vectors.put([record["id"] for record in records], self._embed(records))
+        records = chain.from_iterable(map(self._records.passages, _parts(lost)))
+        self._embed_all(records, self._put_vectors, read_later, tqdm(disable=True))
 
-    def _embed(self, records: Sequence[Record]) -> Matrix:
-        return self._embedder.texts([titled_text(record) for record in records])
+    def _add(self, passages: Sequence[Passage], keep: Keep, read: Read, *, progress: bool) -> None:
+        self.repair()
+        if not passages:
+            return
+        self._embedder.settle()
+        pipeline = text_pipeline(self._records.meta("text_pipeline"))  # one for all: another finds other phrases
+        self._records.set_meta("text_pipeline", pipeline.name)
+        passages = sorted(passages, key=lambda passage: -len(passage["text"]))  # alike in length, a batch embeds faster
+        records = chain.from_iterable(map(partial(_analysed, pipeline), _parts(passages)))
+        with tqdm(total=len(passages), desc="indexing", unit="passage", disable=not progress) as bar:
+            self._embed_all(records, keep, read, bar)
 
-    def _put(self, records: list[Record], embedding: "Future[Matrix]") -> None:
-        """Put the vectors first: those that a kill leaves without records are removed."""
-        self._vectors.put([record["id"] for record in records], embedding.result())
-        self._records.insert(records)
+    def _embed_all(self, records: Iterator[Record], keep: Keep, read: Read, bar: "tqdm[NoReturn]") -> None:
+        """Embed, keep and read records one by one, and index their vectors many at a time."""
+        unused, waiting = list[str](), 0
+        try:
+            for number, freed in in_threads(partial(self._embed, keep, read), *self._embedder.divided(records)):
+                unused += freed
+                waiting += number
+                bar.update(number)
+                if waiting >= _BATCH:
+                    self._index(unused)
+                    unused, waiting = [], 0
+        finally:
+            self._index(unused)
 
-    def _put_in_place(self, records: list[Record], embedding: "Future[Matrix]") -> None:
-        """Remove the vectors first: those that a kill leaves missing are made of the records, old or new."""
-        ids, vectors = [record["id"] for record in records], embedding.result()
-        self._vectors.delete(ids)
-        unused = self._records.replace(records)
-        self._vectors.delete([], unused)
-        self._similarity.forget_triples(unused)
-        self._vectors.put(ids, vectors)
+    def _embed(self, keep: Keep, read: Read, records: Sequence[Record]) -> tuple[int, list[str]]:
+        unused = keep(records, self._embedder.texts([titled_text(record) for record in records]))
+        read(records)
+        return len(records), unused
+
+    def _index(self, unused: Sequence[str] = ()) -> None:
+        """Index the vectors that wait for it, after removing triple vectors: while some wait, a kill can be noticed."""
+        if unused:
+            self._vectors.delete([], unused)
+            self._similarity.forget_triples(unused)
+        if waiting := self._records.waiting_vectors():
+            ids = list(waiting)
+            self._vectors.put(ids, np.stack([waiting[id_] for id_ in ids]))
+            self._records.have_indexed(ids)
+
+    def _insert(self, records: Sequence[Record], vectors: Matrix) -> list[str]:
+        self._records.insert(records, vectors)
+        return []
+
+    def _put_vectors(self, records: Sequence[Record], vectors: Matrix) -> list[str]:
+        self._records.put_vectors([record["id"] for record in records], vectors)
+        return []
 
 
-def _analysed(passages: Sequence[Passage], pipeline: TextPipeline) -> list[Record]:
+def read_later(records: Sequence[Record]) -> None:
+    """Leave passages to be read when all are stored."""
+
+
+def _parts(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    return (items[start : start + _BATCH] for start in range(0, len(items), _BATCH))
+
+
+def _analysed(pipeline: TextPipeline, passages: Sequence[Passage]) -> list[Record]:
     analyses = pipeline.analyse([passage["text"] for passage in passages])
     return [
         Record(**passage, **analysis, hash=content_hash(passage["title"], passage["text"]))

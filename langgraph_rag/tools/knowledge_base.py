@@ -33,9 +33,9 @@ from langgraph_rag.tools.documents import LONG, AnyDocument, cleaned, long_passa
 from langgraph_rag.tools.embedder import Embedder
 from langgraph_rag.tools.embeddings import last_embedder
 from langgraph_rag.tools.entity_graph import EntityGraph
-from langgraph_rag.tools.extraction import ReadBefore, TripleExtractor, last_extractor
+from langgraph_rag.tools.extraction import ReadBefore, RuleExtractor, TripleExtractor, last_extractor
 from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
-from langgraph_rag.tools.indexing import Indexer
+from langgraph_rag.tools.indexing import Indexer, Read, read_later
 from langgraph_rag.tools.passage_memory import PassageMemory
 from langgraph_rag.tools.record_store import FORMAT, Counts, Origin, RecordStore, vector_id
 from langgraph_rag.tools.search import SEARCHES, Searcher
@@ -226,7 +226,7 @@ class KnowledgeBase:
                     "that (`update`, on the command line `index --update`)"
                 )
             _tell_long(new)
-            self._indexer.store(new, progress=progress)
+            self._indexer.store(new, self._reading, progress=progress)
             self._records.add_origins(given)
             return self._read_out(passages, added=len(new), progress=progress)
 
@@ -250,8 +250,8 @@ class KnowledgeBase:
         with self._changing():
             new, changed = self._indexer.compare(passages)
             _tell_long([*new, *changed])
-            self._indexer.store(new, progress=progress)
-            self._indexer.replace(changed, progress=progress)
+            self._indexer.store(new, self._reading, progress=progress)
+            self._indexer.replace(changed, self._reading, progress=progress)
             self._records.add_origins(given)
             self._records.update_metadata(given)
             removed = self._remove(self._left_over(origins)) + len(changed)
@@ -499,6 +499,12 @@ class KnowledgeBase:
                 self._lock.writing.release()
         if self._read_only:
             self._lock.release()
+
+    @property
+    def _reading(self) -> Read:
+        """How a passage is read as soon as it is stored: by the rules; what may ask a model reads many side by side."""
+        by_rules = type(self.extractor) is RuleExtractor  # one derived from it reads in its own way
+        return self._reader.read_by_rules if by_rules else read_later
 
     def _read_out(self, passages: Sequence[Passage], *, added: int, progress: bool) -> Added:
         """Read triples out of all passages that have not been read yet."""

@@ -1,6 +1,7 @@
 """The truth of a knowledge base: passages, sentences, phrases and triples in one SQLite file, with BM25 by FTS5.
 
 The vectors of triples lie here, too: a question asks for those of a hundred given triples, not for the nearest of all.
+Those of passages wait here until many are indexed together: so each is safe as soon as it was computed.
 """
 
 import hashlib
@@ -25,7 +26,7 @@ from langgraph_rag.tools.metadata import MetadataTable
 from langgraph_rag.tools.stop_words import stop_words
 from langgraph_rag.tools.vectors import Matrix
 
-FORMAT = 2
+FORMAT = 3
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS passages (
@@ -53,6 +54,8 @@ CREATE INDEX IF NOT EXISTS origins_by_source ON origins (source);
 CREATE TRIGGER IF NOT EXISTS origins_in AFTER INSERT ON passages BEGIN
     INSERT INTO origins VALUES (new.number, coalesce(new.source, '')); END;
 CREATE TABLE IF NOT EXISTS triple_vectors (id TEXT PRIMARY KEY, vector BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS waiting_vectors (
+    passage INTEGER PRIMARY KEY REFERENCES passages(number) ON DELETE CASCADE, vector BLOB NOT NULL);
 """
 _PAGE = 10_000  # triples
 _TITLE_WEIGHT = 2.0  # of a word in BM25: a title says what its passage is about
@@ -151,8 +154,8 @@ class RecordStore:
             return dict(self._db.rows("SELECT id, hash FROM passages"))
         return dict(self._db.by_ids("SELECT id, hash FROM passages WHERE id IN", list(ids)))
 
-    def insert(self, records: Sequence[Record]) -> None:
-        """Store passages, all or none."""
+    def insert(self, records: Sequence[Record], vectors: Matrix) -> None:
+        """Store passages with their vectors (shape: records x dimensions), all or none."""
         rows = [
             (r["id"], r["title"], r["text"], r.get("source"), r["hash"], as_json(r["sentences"]), as_json(r["phrases"]))
             for r in records
@@ -163,7 +166,9 @@ class RecordStore:
                 rows,
             )
             self._metadata.put(records)
-            self.changes.add([record["id"] for record in records])
+            ids = [record["id"] for record in records]
+            self.put_vectors(ids, vectors)
+            self.changes.add(ids)
 
     def delete(self, ids: Sequence[str]) -> list[str]:
         """Remove passages and all that came from them alone; return the ids of triple vectors nobody needs now."""
@@ -177,12 +182,34 @@ class RecordStore:
             self.changes.add(ids)
         return unused
 
-    def replace(self, records: Sequence[Record]) -> list[str]:
+    def replace(self, records: Sequence[Record], vectors: Matrix) -> list[str]:
         """Store passages in place of those of the same ids; return the ids of triple vectors nobody needs now."""
         with self._db.change():
             unused = self.delete([record["id"] for record in records])
-            self.insert(records)
+            self.insert(records, vectors)
         return unused
+
+    def put_vectors(self, ids: Sequence[str], vectors: Matrix) -> None:
+        """Keep the vectors of stored passages (shape: ids x dimensions) until they are indexed."""
+        query = "INSERT OR REPLACE INTO waiting_vectors SELECT number, ? FROM passages WHERE id = ?"
+        rows = [(vector.tobytes(), id_) for id_, vector in zip(ids, vectors, strict=True)]
+        with self._db.change():
+            self._db.executemany(query, rows)
+
+    def waiting_vectors(self) -> dict[str, Matrix]:
+        """Return the vectors that are still to be indexed, by passage."""
+        rows = self._db.rows("SELECT id, vector FROM waiting_vectors JOIN passages ON number = passage")
+        return {row[0]: np.frombuffer(row[1], dtype=np.float32) for row in rows}
+
+    def have_indexed(self, ids: Sequence[str]) -> None:
+        """Forget vectors that wait no more."""
+        chosen = "DELETE FROM waiting_vectors WHERE passage IN (SELECT number FROM passages WHERE id = ?)"
+        with self._db.change():
+            self._db.executemany(chosen, [(id_,) for id_ in ids])
+
+    def are_indexed(self) -> bool:
+        """Tell whether no vector waits."""
+        return not self._db.rows("SELECT 1 FROM waiting_vectors LIMIT 1")
 
     def passages(self, ids: Sequence[str]) -> list[Record]:
         """Return the stored passages of the given ids, in that order; unknown ids are left out."""

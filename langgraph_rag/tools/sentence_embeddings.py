@@ -66,9 +66,25 @@ class SentenceEmbeddings(Embeddings):
         """Whether it is known by a name alone, so that loading it may be a long download."""
         return self._source != "" and not self.in_folder
 
+    @property
+    def threads(self) -> int:
+        """How many threads embed passages one by one at least as fast as batches go: none where a GPU computes."""
+        if self._device != CPU:
+            return 0
+        self._encoder()  # says what is missing where it cannot be loaded
+        from torch import get_num_threads
+
+        threads: int = get_num_threads()
+        return threads
+
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Embed passages; shape: texts x dimensions."""
-        return self._embed([self.family.passage_prefix + text for text in texts], _full_batches)
+        """Embed passages, a single one in one thread, so that others can be embedded beside it.
+
+        Returns:
+            Vectors; shape: texts x dimensions.
+        """
+        given = [self.family.passage_prefix + text for text in texts]
+        return self._embed(given, _full_batches) if len(given) > 1 else self._embed_in_one_thread(given)
 
     def embed_queries(self, texts: list[str]) -> list[list[float]]:
         """Embed queries in one thread: spread over more, such short texts cost more than they gain.
@@ -76,15 +92,18 @@ class SentenceEmbeddings(Embeddings):
         Returns:
             Vectors; shape: texts x dimensions.
         """
-        self._encoder()  # says what is missing where it cannot be loaded
-        from langgraph_rag.tools.encoders import one_thread
-
-        with one_thread():
-            return self._embed([self.family.query_prefix + text for text in texts], _short_batches)
+        return self._embed_in_one_thread([self.family.query_prefix + text for text in texts])
 
     def embed_query(self, text: str) -> list[float]:
         """Embed one query."""
         return self.embed_queries([text])[0]
+
+    def _embed_in_one_thread(self, texts: Sequence[str]) -> list[list[float]]:
+        self._encoder()  # says what is missing where it cannot be loaded
+        from langgraph_rag.tools.encoders import one_thread
+
+        with one_thread():
+            return self._embed(texts, _short_batches)
 
     def _embed(self, texts: Sequence[str], divide: Callable[[Sequence[int]], Iterable[list[int]]]) -> list[list[float]]:
         vectors: list[list[float]] = [[] for _ in texts]

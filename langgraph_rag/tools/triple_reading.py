@@ -11,7 +11,14 @@ from tqdm.auto import tqdm
 from langgraph_rag.arguments import expect
 from langgraph_rag.errors import BudgetReachedError
 from langgraph_rag.records import Record
-from langgraph_rag.tools.extraction import Reading, TripleExtractor, supporting_sentences, valid_readings
+from langgraph_rag.tools.extraction import (
+    Reading,
+    RuleExtractor,
+    TripleExtractor,
+    read_by_rules,
+    supporting_sentences,
+    valid_readings,
+)
 from langgraph_rag.tools.record_store import Fact, RecordStore
 
 _BATCH = 512  # passages whose triples are read side by side
@@ -42,6 +49,12 @@ class TripleReader:
                         done += len(readings)
                         bar.update(len(readings))
         return len(ids) - done
+
+    def read_by_rules(self, passages: Sequence[Record]) -> None:
+        """Read passages in this thread, without a model."""
+        self._save(
+            RuleExtractor.version, [*map(read_by_rules, passages)], {record["id"]: record for record in passages}
+        )
 
     async def read_once(self, ids: Sequence[str], extractor: TripleExtractor) -> None:
         """Read passages that nobody else is reading, and wait for those that somebody is: models are dear.
