@@ -10,6 +10,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 Made = TypeVar("Made")
+Done = TypeVar("Done")
 
 _PATIENCE = 5.0  # seconds
 _AHEAD = 16  # items a thread, so that none waits for its next one
@@ -41,16 +42,26 @@ def _end_all() -> None:
         worker.join(max(0.0, until - time.monotonic()))
 
 
-def in_threads(work: Callable[[T], Made], items: Iterable[T], threads: int) -> Iterator[Made]:
-    """Yield what becomes of items, in their order, worked on in so many threads; some are taken ahead, not all.
+def in_threads(
+    work: Callable[[T], Made], finish: Callable[[T, Made], Done], items: Iterable[T], threads: int
+) -> Iterator[Done]:
+    """Yield what becomes of items, in their order: worked on in so many threads, finished one after the other.
 
-    What has begun is finished when no more is wanted or something fails; the items taken ahead are dropped then.
+    A few items are taken ahead, not all. When something fails, or no more is wanted, those not begun are dropped, and
+    none is finished after one that failed.
     """
-    under_way: deque[Future[Made]] = deque()
+
+    def done(item: T, before: Future[Done] | None) -> Done:
+        made = work(item)
+        if before:
+            before.result()  # begun before, in another thread, if it is not done
+        return finish(item, made)
+
+    under_way: deque[Future[Done]] = deque()
     pool = ThreadPoolExecutor(threads)
     try:
         for item in items:
-            under_way.append(pool.submit(work, item))
+            under_way.append(pool.submit(done, item, under_way[-1] if under_way else None))
             if len(under_way) > _AHEAD * threads:
                 yield under_way.popleft().result()
         while under_way:

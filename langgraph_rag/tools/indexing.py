@@ -94,10 +94,16 @@ class Indexer:
             self._embed_all(records, keep, read, bar)
 
     def _embed_all(self, records: Iterator[Record], keep: Keep, read: Read, bar: "tqdm[NoReturn]") -> None:
-        """Embed, keep and read records one by one, and index their vectors many at a time."""
+        """Embed records side by side, keep and read them in their order, and index their vectors many at a time."""
         unused, waiting = list[str](), 0
+
+        def store(some: Sequence[Record], vectors: Matrix) -> tuple[int, list[str]]:
+            freed = keep(some, vectors)
+            read(some)
+            return len(some), freed
+
         try:
-            for number, freed in in_threads(partial(self._embed, keep, read), *self._embedder.divided(records)):
+            for number, freed in in_threads(self._embed, store, *self._embedder.divided(records)):
                 unused += freed
                 waiting += number
                 bar.update(number)
@@ -107,10 +113,8 @@ class Indexer:
         finally:
             self._index(unused)
 
-    def _embed(self, keep: Keep, read: Read, records: Sequence[Record]) -> tuple[int, list[str]]:
-        unused = keep(records, self._embedder.texts([titled_text(record) for record in records]))
-        read(records)
-        return len(records), unused
+    def _embed(self, records: Sequence[Record]) -> Matrix:
+        return self._embedder.texts([titled_text(record) for record in records])
 
     def _index(self, unused: Sequence[str] = ()) -> None:
         """Index the vectors that wait for it, after removing triple vectors: while some wait, a kill can be noticed."""
