@@ -98,8 +98,9 @@ class Indexer:
         unused, waiting = list[str](), 0
 
         def store(some: Sequence[Record], vectors: Matrix) -> tuple[int, list[str]]:
-            freed = keep(some, vectors)
-            read(some)
+            with self._records.together():
+                freed = keep(some, vectors)
+                read(some)
             return len(some), freed
 
         try:

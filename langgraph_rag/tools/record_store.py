@@ -9,6 +9,7 @@ import json
 import sqlite3
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -132,6 +133,10 @@ class RecordStore:
     def vector_changes(self) -> ChangeLog:
         """Which vectors were stored or removed, likewise; they lie elsewhere, but who changes them notes it here."""
         return ChangeLog(self._db, "vectors")
+
+    def together(self) -> AbstractContextManager[None]:
+        """Make all changes inside in one transaction."""
+        return self._db.change()
 
     def close(self) -> None:
         """Close the file."""
