@@ -13,8 +13,6 @@ from langgraph_rag.tools.embeddings import embed_queries, embed_texts
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.vectors import Matrix
 
-_CONTEXT = 0.3  # what the passage counts, the triple the rest
-
 Queries = Callable[[str, Sequence[Candidate]], list[str]]
 """Makes of a question and a chain what knowledge is compared with; the query most like a piece counts."""
 
@@ -45,26 +43,16 @@ class Aligner(Protocol):
 
 
 class OwnAligner:
-    """The embedder of the knowledge base (table 4, "w/o training"); its vectors of triples and passages are kept there.
-
-    It was not trained on triples, out of context least of all: each counts together with the passage that states it.
-    """
+    """The embedder of the knowledge base (table 4, "w/o training"); triple vectors are kept there."""
 
     def __init__(self, kb: KnowledgeBase) -> None:
         self._kb = kb
 
     async def score(self, question: str, chain: Sequence[Candidate], knowledge: Sequence[Candidate]) -> list[float]:
-        """Return of each triple its highest cosine with the question alone or with a link, mixed with its passage's."""
-        queries, triples = each_link(question, chain), [candidate["triple"] for candidate in knowledge]
-        stating = [[source["passage_id"] for source in candidate["sources"]] for candidate in knowledge]
-        ids = {id_ for stated in stating for id_ in stated}
-        alone = await gather(self._kb.atriple_cosines(query, triples) for query in queries)
-        within = await gather(self._kb.apassage_cosines(query, ids) for query in queries)
-        best = {id_: max(cosines.get(id_, 0.0) for cosines in within) for id_ in ids}  # of no passage deleted meanwhile
-        return [
-            (1 - _CONTEXT) * max(cosines) + _CONTEXT * max(best[id_] for id_ in stated)
-            for *cosines, stated in zip(*alone, stating, strict=True)
-        ]
+        """Return each triple's highest cosine with the question alone or with a link of the chain."""
+        triples = [candidate["triple"] for candidate in knowledge]
+        cosines = await gather(self._kb.atriple_cosines(query, triples) for query in each_link(question, chain))
+        return [max(of_one) for of_one in zip(*cosines, strict=True)]
 
 
 class BiEncoder:
