@@ -3,20 +3,20 @@
 import numpy as np
 from fakes import ArithmeticEmbeddings
 
-from langgraph_rag.records import Candidate
+from langgraph_rag.records import Candidate, Source, titled_text
 from langgraph_rag.tools.aligner import BiEncoder, OwnAligner, each_link
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 QUESTION = "Where was the director of The Salt Road born?"
 
 
-def fact(head: str, relation: str, tail: str) -> Candidate:
-    triple = [head, relation, tail]
-    return Candidate(triple=triple, sources=[], name=" ".join(triple), text=f"<{'; '.join(triple)}>", score=0.0)
+def fact(head: str, relation: str, tail: str, passage_id: str = "") -> Candidate:
+    triple, sources = [head, relation, tail], [Source(passage_id=passage_id, sentences=[0])]
+    return Candidate(triple=triple, sources=sources, name=" ".join(triple), text=f"<{'; '.join(triple)}>", score=0.0)
 
 
 CHAIN = [fact("The Salt Road", "directed by", "Ilan Vint"), fact("Ilan Vint", "son of", "Mara Vint")]
-KNOWLEDGE = [fact("Ilan Vint", "born in", "Kell"), fact("Salt", "is", "mineral")]
+KNOWLEDGE = [fact("Ilan Vint", "born in", "Kell", "skellby"), fact("Salt", "is", "mineral", "heron")]
 WHOLE = f"{QUESTION} knowledge triples: <The Salt Road; directed by; Ilan Vint>. <Ilan Vint; son of; Mara Vint>"
 LINKS = [QUESTION, f"{QUESTION}. The Salt Road directed by Ilan Vint", f"{QUESTION}. Ilan Vint son of Mara Vint"]
 
@@ -28,12 +28,29 @@ async def test_a_trained_aligner_reads_the_whole_chain(embeddings: ArithmeticEmb
     assert [text for text in embeddings.embedded if not text.startswith("<")] == [WHOLE, QUESTION]
 
 
-async def test_any_other_embedder_counts_the_link_most_like_the_knowledge(
-    kb: KnowledgeBase, embeddings: ArithmeticEmbeddings
-) -> None:
+async def test_any_other_embedder_counts_the_link_most_like_the_knowledge(embeddings: ArithmeticEmbeddings) -> None:
     queries = np.array([embeddings.embed_query(query) for query in LINKS])
     best = [(queries @ np.array(embeddings.embed_query(piece["name"]))).max() for piece in KNOWLEDGE]
 
     assert each_link(QUESTION, CHAIN) == LINKS
-    assert np.allclose(await OwnAligner(kb).score(QUESTION, CHAIN, KNOWLEDGE), best)
     assert np.allclose(await BiEncoder(embeddings, each_link).score(QUESTION, CHAIN, KNOWLEDGE), best)
+
+
+async def test_the_own_embedder_counts_the_passage_too_and_the_share_of_what_is_nearest_to_the_same_query(
+    kb: KnowledgeBase, embeddings: ArithmeticEmbeddings
+) -> None:
+    stating = [titled_text(record) for record in kb.passages(["skellby", "heron"])]
+    shares = []
+    for query in LINKS:
+        names, passages = (
+            np.array([embeddings.embed_query(text) for text in texts]) @ np.array(embeddings.embed_query(query))
+            for texts in ([piece["name"] for piece in KNOWLEDGE], stating)
+        )
+        cosines = 0.7 * names + 0.3 * passages
+        shares.append(cosines / cosines.max())
+
+    assert np.allclose(await OwnAligner(kb).score(QUESTION, CHAIN, KNOWLEDGE), np.max(shares, axis=0))
+
+
+async def test_where_nothing_is_near_cosines_stay_as_they_are(kb: KnowledgeBase) -> None:
+    assert await OwnAligner(kb).score("zzzz", [], [fact("Salt", "is", "mineral", "nowhere")]) == [0.0]

@@ -49,7 +49,8 @@ You build a chain of {items} that leads from a question to its answer, one follo
 JSON only, as in the examples.
 - chain: the {items} that continue the chain so far, in order, up to the one that gives the answer{copy}. Leave out \
 what is in the chain so far and what nothing connects with the question. A comparison needs what is said of each \
-side; where the list has nothing on one, go on with the other. Where the list does not lead all the way, go as far as \
+side; where the list has nothing on one, go on with the other, and where it tells what is wanted of neither, with \
+anything it tells of one. Where the list does not lead all the way, go as far as \
 it leads: only the first of the chain is taken now, and a new list is looked up from there. Empty if the chain so far \
 is complete or nothing continues it.
 - conclusion: if chain so far and chain together give the answer, "So the answer is ..."; else what is missing, in one \

@@ -13,6 +13,8 @@ from langgraph_rag.tools.embeddings import embed_queries, embed_texts
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.vectors import Matrix
 
+_CONTEXT = 0.3  # what the passage counts, the triple the rest
+
 Queries = Callable[[str, Sequence[Candidate]], list[str]]
 """Makes of a question and a chain what knowledge is compared with; the query most like a piece counts."""
 
@@ -43,16 +45,29 @@ class Aligner(Protocol):
 
 
 class OwnAligner:
-    """The embedder of the knowledge base (table 4, "w/o training"); triple vectors are kept there."""
+    """The embedder of the knowledge base (table 4, "w/o training"); its vectors of triples and passages are kept there.
+
+    It was not trained on triples, out of context least of all: each counts together with the passage that states it.
+    Nor on queries of different lengths: what is near to one of them is measured by what is nearest to it.
+    """
 
     def __init__(self, kb: KnowledgeBase) -> None:
         self._kb = kb
 
     async def score(self, question: str, chain: Sequence[Candidate], knowledge: Sequence[Candidate]) -> list[float]:
-        """Return each triple's highest cosine with the question alone or with a link of the chain."""
-        triples = [candidate["triple"] for candidate in knowledge]
-        cosines = await gather(self._kb.atriple_cosines(query, triples) for query in each_link(question, chain))
-        return [max(of_one) for of_one in zip(*cosines, strict=True)]
+        """Return of each triple its highest share, for the question alone or with a link, of the best one's cosines."""
+        near = await gather(self._nearness(query, knowledge) for query in each_link(question, chain))
+        return [max(shares) for shares in zip(*map(_shares, near), strict=True)]
+
+    async def _nearness(self, query: str, knowledge: Sequence[Candidate]) -> list[float]:
+        """Return the cosine of each triple with a query, mixed with that of the passage that states it."""
+        stating = [[source["passage_id"] for source in candidate["sources"]] for candidate in knowledge]
+        passages = await self._kb.apassage_cosines(query, {id_ for ids in stating for id_ in ids})
+        triples = await self._kb.atriple_cosines(query, [candidate["triple"] for candidate in knowledge])
+        return [
+            (1 - _CONTEXT) * cosine + _CONTEXT * max(passages.get(id_, 0.0) for id_ in ids)  # some deleted meanwhile
+            for cosine, ids in zip(triples, stating, strict=True)
+        ]
 
 
 class BiEncoder:
@@ -75,3 +90,8 @@ class BiEncoder:
         cosines = vectors @ embed_queries(self._embeddings, queries).T
         scores: list[float] = cosines.max(axis=1).tolist()
         return scores
+
+
+def _shares(cosines: list[float]) -> list[float]:
+    best = max(cosines)
+    return [cosine / best for cosine in cosines] if best > 0 else cosines

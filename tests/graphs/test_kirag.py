@@ -92,8 +92,8 @@ def test_the_query_of_each_step_is_the_question_with_the_chain(places: Knowledge
 
     first, second, third = (step["query"] for step in result["trace"])
     assert first == QUESTION
-    assert second.startswith(QUESTION) and second.endswith("knowledge triples: <Kirton End; location; Boston>")
-    assert third.endswith("<Kirton End; location; Boston>. <Boston; population in 2001 census; 35,124>")
+    assert second.startswith(QUESTION) and second.endswith(" Kirton End location Boston.")
+    assert third.endswith(" Kirton End location Boston. Boston population in 2001 census 35,124.")
 
 
 def test_the_weighed_knowledge_is_kept_only_until_it_was_weighed(places: KnowledgeBase) -> None:
