@@ -18,6 +18,7 @@ from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.kirag import ChainOfTexts, ChainOfTriples
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Candidate, TraceStep, trace_step
+from langgraph_rag.tools.aligner import in_words
 
 MAX_REFUSED = 2
 """Completions that may neither continue nor complete the chain before it ends."""
@@ -110,14 +111,9 @@ def _continued(
         "core": taken,
         "complete": not taken,
         "refused": [],
-        "query": _query(state["question"], chain),
+        "query": in_words(state["question"], chain),
         "trace": [*state["trace"], step],
     }
-
-
-def _query(question: str, chain: list[Candidate]) -> str:
-    """Return the question with the chain, in words: a retriever was trained on no other form."""
-    return " ".join([question, *(f"{link['name'] if link['triple'] else link['text']}." for link in chain)])
 
 
 def _tell(state: ConstructChainInput, conclusion: str, taken: str, refused: str) -> None:

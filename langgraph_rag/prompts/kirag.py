@@ -41,18 +41,17 @@ Your last chain began with what is not in the list above; begin with something f
 """
 _NOTHING_ADDED = """
 
-Your last chain added nothing, but the answer is not there yet: continue with what the list above says of something \
-that the question depends on and the chain has not reached, if it does."""
+Your last chain added nothing, but the answer is not there yet. If the list above tells of anything that the question \
+depends on and the chain says nothing of yet, continue with that."""
 
 _CONSTRUCT = """\
 You build a chain of {items} that leads from a question to its answer, one following from the other. {given}Reply with \
 JSON only, as in the examples.
-- chain: the {items} that continue the chain so far, in order, up to the one that gives the answer{copy}. Leave out \
-what is in the chain so far and what nothing connects with the question. A comparison needs what is said of each \
-side; where the list has nothing on one, go on with the other, and where it tells what is wanted of neither, with \
-anything it tells of one. Where the list does not lead all the way, go as far as \
-it leads: only the first of the chain is taken now, and a new list is looked up from there. Empty if the chain so far \
-is complete or nothing continues it.
+- chain: the {items} that continue the chain so far, in order, up to the one that gives the answer{copy}. Only the \
+first is taken now, and a new list is looked up from there: where the list does not lead all the way, go as far as it \
+leads. Leave out what is in the chain so far and what nothing connects with the question. A comparison needs what is \
+wanted of each side: where the list lacks it for a side that the chain says nothing of yet, take anything on that \
+side, so that more on it is looked up. Empty if the chain so far is complete or nothing continues it.
 - conclusion: if chain so far and chain together give the answer, "So the answer is ..."; else what is missing, in one \
 short sentence
 

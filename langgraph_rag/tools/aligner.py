@@ -24,6 +24,11 @@ def chain_query(question: str, chain: Sequence[Candidate]) -> str:
     return f"{question} knowledge triples: {'. '.join(link['text'] for link in chain)}" if chain else question
 
 
+def in_words(question: str, chain: Sequence[Candidate]) -> str:
+    """Return the question with the chain for an embedder that was trained on neither label nor brackets."""
+    return " ".join([question, *(f"{link['name'] if link['triple'] else link['text']}." for link in chain)])
+
+
 def whole_chain(question: str, chain: Sequence[Candidate]) -> list[str]:
     """Return the one query that a trained aligner has learnt to read."""
     return [chain_query(question, chain)]
@@ -34,7 +39,7 @@ def each_link(question: str, chain: Sequence[Candidate]) -> list[str]:
 
     An embedder that was not trained on chains finds nearest to a long one what says the same again.
     """
-    return [question, *(f"{question}. {link['name']}" for link in chain)]
+    return [question, *(in_words(question, [link]) for link in chain)]
 
 
 class Aligner(Protocol):
