@@ -84,7 +84,7 @@ def found_by_walks(graph: EntityGraph) -> dict[str, dict[str, float]]:
 def test_an_entity_graph_that_grew_and_shrank_is_one_made_at_once() -> None:
     rows = EntityRows()
     for changed, come, there in changes():
-        rows.remove_passages(changed)
+        rows.remove(changed)
         rows.add(statement for id_, seed in come.items() for statement in stated(id_, seed))
         grown = rows.graph(list(there))
 
@@ -107,7 +107,7 @@ def linked(graph: HierarchyGraph) -> Counter[tuple[str, str]]:
 def test_a_hierarchical_graph_that_grew_and_shrank_is_one_made_at_once() -> None:
     rows = HierarchyRows()
     for changed, come, there in changes():
-        rows.remove_passages(changed)
+        rows.remove(changed)
         rows.add(recorded(id_, seed) for id_, seed in come.items())
         grown = rows.graph(list(there))
 

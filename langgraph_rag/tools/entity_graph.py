@@ -95,7 +95,7 @@ class EntityRows:
         self._facts.add(facts)
         self._names.add(islice(self._entities, known, None))
 
-    def remove_passages(self, ids: Iterable[str]) -> None:
+    def remove(self, ids: Iterable[str]) -> None:
         """Remove what passages state, and the entities that nobody names then."""
         passages = [self._passages.pop(id_) for id_ in ids if id_ in self._passages]
         if unnamed := self._facts.remove(passages, columns=(1, 3)):

@@ -90,7 +90,7 @@ class HierarchyRows:
         self._spells.add(spells)
         self._names.add(islice(self._phrases, known, None))
 
-    def remove_passages(self, ids: Iterable[str]) -> None:
+    def remove(self, ids: Iterable[str]) -> None:
         """Remove passages, and the sentences and phrases that stand nowhere then."""
         passages = [self._passages.pop(id_) for id_ in ids if id_ in self._passages]
         if sentences := self._stands.remove(passages, columns=(1,)):

@@ -40,7 +40,7 @@ class TripleGraph:
                 self.networkx.edges[edge]["passages"].append(id_)
                 self._count_spellings(edge, triple, 1)
 
-    def remove_passages(self, ids: Iterable[str]) -> None:
+    def remove(self, ids: Iterable[str]) -> None:
         """Remove passages, the facts only they state, and the entities only those facts name."""
         with self._lock:
             for id_ in ids:
