@@ -85,7 +85,11 @@ def test_what_meaning_and_words_put_first_stays_first_without_a_fact(empty_kb: K
         {"id": f"mill-{n}", "title": f"Mill {n}", "text": f"Mill {n} is a mill. Mill {n} bought Tarvel looms in 19{n}."}
         for n in range(10, 40)
     ]
-    makers = {"id": "makers", "title": "Makers of Tarvel looms", "text": "- Osk and Sons\n- Brill Works\n- Hanne Dahl"}
+    makers = {
+        "id": "makers",
+        "title": "Makers of Tarvel looms",
+        "text": "- Osk, makers of looms\n- Tarvel makers",
+    }
     empty_kb.add([*bought, makers], progress=False)
     assert empty_kb.without_triples(["makers"]) == ["makers"]
 

@@ -987,8 +987,9 @@ def test_damaged_vectors_are_an_error_that_says_how_to_make_them_anew(
         raise InternalError("Error getting embedding")
 
     before = kb.search("a village with a lighthouse", 3)
+    kb.add([{"text": "Gulls nest here."}], progress=False)
     with monkeypatch.context() as patch:
-        patch.setattr(Collection, "query", damaged)
+        patch.setattr(Collection, "get", damaged)
         with pytest.raises(KnowledgeBaseError, match="chroma cannot be read .*open the knowledge base again.*remove"):
             kb.search("a village with a lighthouse", 3)
     kb.close()

@@ -18,12 +18,15 @@ from filelock import FileLock
 from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.tools.change_log import ChangeLog
 from langgraph_rag.tools.chroma import FOLDER, Place, checked, in_folder, on_server
+from langgraph_rag.tools.exact_search import VectorRows, VectorTable
+from langgraph_rag.tools.incremental import Incremental
 from langgraph_rag.tools.record_store import RecordStore
 from langgraph_rag.tools.vectors import Matrix
 
 _PLACE, _OWNER = "vectors", "vectors_owner"  # the properties that say where vectors lie, and as whose on a server
 _LARGEST_WRITE = 500  # rows: more take as long, and a server refuses 40 MB at once
 _LOCK = "lock"  # a file among theirs
+_EXACT = 20_000  # vectors of a collection in files at most that are searched one by one, in 30 MB of memory
 _PATIENCE = 60.0  # seconds to wait for who reads or writes the files
 _PAUSE = 0.005  # seconds between two looks whether they are done
 
@@ -82,12 +85,12 @@ class VectorIndex:
     def search(self, vectors: Matrix, k: int) -> list[list[tuple[str, float]]]:
         """Return the k nearest passages of each query vector with their cosine, best first."""
         with self._reading() as opened:
-            return _nearest(opened.passages, vectors, k)
+            return self._nearest(opened.passages, vectors, k)
 
     def search_triples(self, vectors: Matrix, k: int) -> list[list[tuple[str, float]]]:
         """Return the k nearest triples of each query vector with their cosine, best first."""
         with self._reading() as opened:
-            return _nearest(opened.triples, vectors, k)
+            return self._nearest(opened.triples, vectors, k)
 
     def passages(self, ids: Sequence[str]) -> dict[str, Matrix]:
         """Return the passage vectors that are stored."""
@@ -126,6 +129,16 @@ class VectorIndex:
     def _changing(self, ids: Sequence[str]) -> AbstractContextManager[_Opened]:
         return self._reading()  # a server minds by itself who reads meanwhile
 
+    def _nearest(self, collection: Any, vectors: Matrix, k: int) -> list[list[tuple[str, float]]]:
+        k = min(k, int(collection.count()))
+        if k == 0:
+            return [[] for _ in vectors]
+        found = collection.query(query_embeddings=vectors, n_results=k, include=["distances"])
+        return [
+            [(id_, 1.0 - distance) for distance, id_ in sorted(zip(distances, ids, strict=True))]
+            for ids, distances in zip(found["ids"], found["distances"], strict=True)
+        ]
+
     def _upsert(self, collection: Any, ids: Sequence[str], vectors: Matrix) -> None:
         for some in self._batches(ids):
             collection.upsert(ids=list(ids[some]), embeddings=vectors[some])
@@ -138,7 +151,8 @@ class VectorFiles(VectorIndex):
     """Vectors in files, which Chroma reads when they are opened: opened again after another opening changed them.
 
     Who reads the files while another writes them gets a segmentation fault, so one at a time opens, which reads them,
-    or writes. What is open is searched in memory, by any number at once.
+    or writes. What is open is searched in memory, by any number at once: up to 20,000 vectors exactly. Chroma's index
+    is approximate, and where many vectors are alike it misses what is nearest.
 
     Args:
         place: the folder.
@@ -151,12 +165,39 @@ class VectorFiles(VectorIndex):
         with place.usable(), self._locked():
             self._seen = changes.end
             super().__init__(place)
+        self._tables = {name: self._table(name) for name in place.collections}
 
     def _open(self) -> _Opened:
         opened = super()._open()
         for collection in (opened.passages, opened.triples):
             collection.get(limit=1, include=["embeddings"])  # has the files read, now that nobody writes them
         return opened
+
+    def passages(self, ids: Sequence[str]) -> dict[str, Matrix]:
+        """Return the passage vectors that are stored."""
+        with self._reading() as opened:
+            table = self._exact(opened.passages)
+        return super().passages(ids) if table is None else table.of(ids)
+
+    def _nearest(self, collection: Any, vectors: Matrix, k: int) -> list[list[tuple[str, float]]]:
+        table = self._exact(collection)
+        if table is None or not table.fits(vectors):  # which Chroma tells
+            return super()._nearest(collection, vectors, k)
+        return table.nearest(vectors, k)
+
+    def _exact(self, collection: Any) -> VectorTable | None:
+        """Return the vectors of a collection that is small enough to look at all of them."""
+        return self._tables[collection.name].now() if int(collection.count()) <= _EXACT else None
+
+    def _table(self, collection: str) -> Incremental[VectorRows, VectorTable]:
+        def fill(rows: VectorRows, ids: Sequence[str] | None) -> None:
+            opened = self._opened.passages if collection == self._opened.passages.name else self._opened.triples
+            for some in [None] if ids is None else [list(ids[some]) for some in self._batches(ids)]:
+                found = opened.get(ids=some, include=["embeddings"])
+                if found["ids"]:
+                    rows.add(found["ids"], np.asarray(found["embeddings"], dtype=np.float32))
+
+        return Incremental(VectorRows, fill, VectorRows.table, [_Seen(self, self._changes)])
 
     def _locked(self) -> AbstractContextManager[object]:
         return self._lock.acquire(timeout=_PATIENCE, poll_interval=_PAUSE)
@@ -185,6 +226,17 @@ class VectorFiles(VectorIndex):
             finally:  # also of what was only begun
                 self._changes.add(ids)
                 self._seen = self._changes.end
+
+
+class _Seen:
+    """The changes of the files that what is open has seen."""
+
+    def __init__(self, files: VectorFiles, changes: ChangeLog) -> None:
+        self._files, self.since = files, changes.since
+
+    @property
+    def end(self) -> int:
+        return self._files._seen
 
 
 def open_vectors(folder: Path, records: RecordStore, asked: str | None, *, writable: bool) -> VectorIndex:
@@ -219,14 +271,3 @@ def _collection(client: Any, name: str) -> Any:
 
 def _ids(collection: Any) -> list[str]:
     return list(collection.get(include=[])["ids"])
-
-
-def _nearest(collection: Any, vectors: Matrix, k: int) -> list[list[tuple[str, float]]]:
-    k = min(k, int(collection.count()))
-    if k == 0:
-        return [[] for _ in vectors]
-    found = collection.query(query_embeddings=vectors, n_results=k, include=["distances"])
-    return [
-        [(id_, 1.0 - distance) for distance, id_ in sorted(zip(distances, ids, strict=True))]
-        for ids, distances in zip(found["ids"], found["distances"], strict=True)
-    ]
