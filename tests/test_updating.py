@@ -303,18 +303,10 @@ def killed_at(number: int, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -
     for holder, names in (
         (
             kb._records,
-            (
-                "insert",
-                "delete",
-                "replace",
-                "have_indexed",
-                "add_origins",
-                "update_metadata",
-                "remove_origins",
-                "save_facts",
-            ),
+            ["insert", "delete", "replace", "add_origins", "update_metadata", "remove_origins", "save_facts"],
         ),
-        (kb._vectors, ("put", "delete")),
+        (kb._records.waiting, ["forget"]),
+        (kb._vectors, ["put", "delete"]),
     ):
         for name in names:
             monkeypatch.setattr(holder, name, before(getattr(holder, name)))

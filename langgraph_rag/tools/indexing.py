@@ -64,7 +64,7 @@ class Indexer:
 
     def in_step(self) -> bool:
         """Tell whether every record has its vector in the index."""
-        return self._records.are_indexed() and self._vectors.count() == self._records.count()
+        return self._records.waiting.none() and self._vectors.count() == self._records.count()
 
     def repair(self) -> None:
         """Bring the vectors back in step with the records after a kill, or after the vectors were lost.
@@ -122,17 +122,17 @@ class Indexer:
         if unused:
             self._vectors.delete([], unused)
             self._similarity.forget_triples(unused)
-        if waiting := self._records.waiting_vectors():
+        if waiting := self._records.waiting.all():
             ids = list(waiting)
             self._vectors.put(ids, np.stack([waiting[id_] for id_ in ids]))
-            self._records.have_indexed(ids)
+            self._records.waiting.forget(ids)
 
     def _insert(self, records: Sequence[Record], vectors: Matrix) -> list[str]:
         self._records.insert(records, vectors)
         return []
 
     def _put_vectors(self, records: Sequence[Record], vectors: Matrix) -> list[str]:
-        self._records.put_vectors([record["id"] for record in records], vectors)
+        self._records.waiting.put([record["id"] for record in records], vectors)
         return []
 
 

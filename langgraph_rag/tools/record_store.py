@@ -1,7 +1,6 @@
 """The truth of a knowledge base: passages, sentences, phrases and triples in one SQLite file, with BM25 by FTS5.
 
 The vectors of triples lie here, too: a question asks for those of a hundred given triples, not for the nearest of all.
-Those of passages wait here until many are indexed together: so each is safe as soon as it was computed.
 """
 
 import hashlib
@@ -20,12 +19,13 @@ from typing_extensions import TypedDict
 from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.matching import WORD, triple_key, triple_text
 from langgraph_rag.records import Passage, Record, ScoredPassage, Source, Statement, Triple
-from langgraph_rag.tools import change_log, metadata
+from langgraph_rag.tools import change_log, metadata, waiting_vectors
 from langgraph_rag.tools.change_log import ChangeLog
 from langgraph_rag.tools.database import Database, as_json
 from langgraph_rag.tools.metadata import MetadataTable
 from langgraph_rag.tools.stop_words import stop_words
 from langgraph_rag.tools.vectors import Matrix
+from langgraph_rag.tools.waiting_vectors import WaitingVectors
 
 FORMAT = 3
 _SCHEMA = """
@@ -55,8 +55,6 @@ CREATE INDEX IF NOT EXISTS origins_by_source ON origins (source);
 CREATE TRIGGER IF NOT EXISTS origins_in AFTER INSERT ON passages BEGIN
     INSERT INTO origins VALUES (new.number, coalesce(new.source, '')); END;
 CREATE TABLE IF NOT EXISTS triple_vectors (id TEXT PRIMARY KEY, vector BLOB NOT NULL);
-CREATE TABLE IF NOT EXISTS waiting_vectors (
-    passage INTEGER PRIMARY KEY REFERENCES passages(number) ON DELETE CASCADE, vector BLOB NOT NULL);
 """
 _PAGE = 10_000  # triples
 _TITLE_WEIGHT = 2.0  # of a word in BM25: a title says what its passage is about
@@ -103,9 +101,9 @@ class RecordStore:
             self._db = Database(path)
             if not self._db.has("meta"):
                 made = f"INSERT OR IGNORE INTO meta VALUES ('format', '{FORMAT}');"
-                schema = _SCHEMA + metadata.TABLE + change_log.TABLE
+                schema = _SCHEMA + metadata.TABLE + change_log.TABLE + waiting_vectors.TABLE
                 self._db.executescript(f"BEGIN IMMEDIATE;{schema}{made}COMMIT;")  # another process may be at it, too
-            self._metadata = MetadataTable(self._db)
+            self._metadata, self.waiting = MetadataTable(self._db), WaitingVectors(self._db)
         except sqlite3.OperationalError as error:
             raise KnowledgeBaseError(
                 f"{path} cannot be opened: {error}; also asking needs room on the disk and a folder to write to"
@@ -172,7 +170,7 @@ class RecordStore:
             )
             self._metadata.put(records)
             ids = [record["id"] for record in records]
-            self.put_vectors(ids, vectors)
+            self.waiting.put(ids, vectors)
             self.changes.add(ids)
 
     def delete(self, ids: Sequence[str]) -> list[str]:
@@ -193,28 +191,6 @@ class RecordStore:
             unused = self.delete([record["id"] for record in records])
             self.insert(records, vectors)
         return unused
-
-    def put_vectors(self, ids: Sequence[str], vectors: Matrix) -> None:
-        """Keep the vectors of stored passages (shape: ids x dimensions) until they are indexed."""
-        query = "INSERT OR REPLACE INTO waiting_vectors SELECT number, ? FROM passages WHERE id = ?"
-        rows = [(vector.tobytes(), id_) for id_, vector in zip(ids, vectors, strict=True)]
-        with self._db.change():
-            self._db.executemany(query, rows)
-
-    def waiting_vectors(self) -> dict[str, Matrix]:
-        """Return the vectors that are still to be indexed, by passage."""
-        rows = self._db.rows("SELECT id, vector FROM waiting_vectors JOIN passages ON number = passage")
-        return {row[0]: np.frombuffer(row[1], dtype=np.float32) for row in rows}
-
-    def have_indexed(self, ids: Sequence[str]) -> None:
-        """Forget vectors that wait no more."""
-        chosen = "DELETE FROM waiting_vectors WHERE passage IN (SELECT number FROM passages WHERE id = ?)"
-        with self._db.change():
-            self._db.executemany(chosen, [(id_,) for id_ in ids])
-
-    def are_indexed(self) -> bool:
-        """Tell whether no vector waits."""
-        return not self._db.rows("SELECT 1 FROM waiting_vectors LIMIT 1")
 
     def passages(self, ids: Sequence[str]) -> list[Record]:
         """Return the stored passages of the given ids, in that order; unknown ids are left out."""
