@@ -106,19 +106,6 @@ def test_queries_of_like_length_share_a_batch_and_keep_their_places(
     assert embeddings.embed_queries([]) == []
 
 
-def test_many_queries_are_embedded_in_parts_side_by_side_and_keep_their_places(
-    tiny: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(SentenceEmbeddings, "threads", 2)
-    embeddings = SentenceEmbeddings("x", str(tiny), Family())
-    texts = [f"{'mill ' * number}town" for number in range(9)]
-    batches = batches_of(embeddings)
-    together = embeddings.embed_queries(texts)
-
-    assert sorted(map(sorted, batches)) == sorted(map(sorted, [texts[:5], texts[5:]]))
-    assert np.allclose(together, [embeddings.embed_query(text) for text in texts], atol=1e-2)
-
-
 def test_weights_are_read_without_a_progress_bar(tiny: Path, capfd: pytest.CaptureFixture[str]) -> None:
     SentenceEmbeddings("x", str(tiny), FAMILIES["e5"]).embed_query("mill")
 

@@ -4,21 +4,19 @@ What runs them, torch, is imported when one is first used.
 """
 
 import hashlib
-import math
 import os
 import threading
 from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, groupby
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from langchain_core.embeddings import Embeddings
 
 from langgraph_rag.errors import EmbedderError, MissingExtraError
-from langgraph_rag.workers import in_threads
 
 if TYPE_CHECKING:
     from langgraph_rag.tools.encoders import Encoder
@@ -29,7 +27,6 @@ _MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9
 _WORDS_PER_BATCH = 2_000  # passages go 16 at a time, triples by the hundred: more wastes padding, fewer wastes calls
 _LARGEST_BATCH = 128
 _PADDING = 24  # words of padding that take as long as a batch more, of queries
-_QUERIES_PER_THREAD = 4  # at least, in batches of concurrent questions
 _LENGTHS = (16, 64)  # words that tell short texts (phrases, triples, questions) from long ones (passages)
 _KEPT_BY_TORCH = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")
 """What torch keeps for each shape of a batch, 1,024 of each by default: with texts of all lengths, two gigabytes."""
@@ -90,18 +87,12 @@ class SentenceEmbeddings(Embeddings):
         return self._embed(given, _full_batches) if len(given) > 1 else self._embed_in_one_thread(given)
 
     def embed_queries(self, texts: list[str]) -> list[list[float]]:
-        """Embed queries, many of them in parts side by side, each in one thread: a part spread over more gains nothing.
+        """Embed queries in one thread: spread over more, such short texts cost more than they gain.
 
         Returns:
             Vectors; shape: texts x dimensions.
         """
-        given = [self.family.query_prefix + text for text in texts]
-        if len(given) < 2 * _QUERIES_PER_THREAD or not (threads := self.threads):
-            return self._embed_in_one_thread(given)
-        size = max(_QUERIES_PER_THREAD, math.ceil(len(given) / threads))
-        parts = [given[start : start + size] for start in range(0, len(given), size)]
-        embedded = in_threads(self._embed_in_one_thread, lambda _, vectors: vectors, parts, threads)
-        return list(chain.from_iterable(embedded))
+        return self._embed_in_one_thread([self.family.query_prefix + text for text in texts])
 
     def embed_query(self, text: str) -> list[float]:
         """Embed one query."""
