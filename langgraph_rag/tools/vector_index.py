@@ -26,7 +26,7 @@ from langgraph_rag.tools.vectors import Matrix
 _PLACE, _OWNER = "vectors", "vectors_owner"  # the properties that say where vectors lie, and as whose on a server
 _LARGEST_WRITE = 500  # rows: more take as long, and a server refuses 40 MB at once
 _LOCK = "lock"  # a file among theirs
-_EXACT = 20_000  # vectors of a collection in files at most that are searched one by one, in 30 MB of memory
+_EXACT = 20_000  # vectors of a collection in files that are all looked at, at most: 30 MB at 384 dimensions
 _PATIENCE = 60.0  # seconds to wait for who reads or writes the files
 _PAUSE = 0.005  # seconds between two looks whether they are done
 
