@@ -351,8 +351,8 @@ USES: list[Callable[[KnowledgeBase], object]] = [
     lambda kb: run_in_background(kb.ahierarchy()),
     lambda kb: run_in_background(kb.anear_entities(["Orla Vint"])),
     lambda kb: run_in_background(kb.aids()),
-    lambda kb: run_in_background(kb.atriple_cosines("film", [["Orla Vint", "directed", "The Salt Road"]])),
-    lambda kb: run_in_background(kb.apassage_cosines("film", ["vint"])),
+    lambda kb: run_in_background(kb.atriple_cosines(["film"], [["Orla Vint", "directed", "The Salt Road"]])),
+    lambda kb: run_in_background(kb.apassage_cosines(["film"], ["vint"])),
     lambda kb: run_in_background(kb.acosines("film", ["cinema"])),
 ]
 

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from typing_extensions import TypedDict
 
 from langgraph_rag.context import Settings, context
@@ -18,8 +19,8 @@ Selection = Callable[[KnowledgeBase, str, list[Triple], int | None], Awaitable[l
 
 async def most_similar(kb: KnowledgeBase, query: str, triples: list[Triple], most: int | None) -> list[Triple]:
     """Select the `most` triples most similar to the query; ties keep the order of the passages."""
-    scores = await kb.atriple_cosines(query, [entry["triple"] for entry in triples])
-    order = sorted(range(len(triples)), key=lambda position: -scores[position])
+    cosines = await kb.atriple_cosines([query], [entry["triple"] for entry in triples])
+    order = np.argsort(-cosines[:, 0], kind="stable")
     return [triples[position] for position in order[:most]]
 
 

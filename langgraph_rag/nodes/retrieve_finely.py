@@ -68,9 +68,9 @@ class RetrieveFinely:
         stating = {triple["sources"][0]["passage_id"] for triple in triples if triple["sources"][0]["sentences"]}
         others = [id_ for id_ in records if id_ not in stating or len(set(map(place_of, facts))) < enough]
         nearest = [entry for id_ in others for entry in nearest_evidence(query, records[id_], step)]
-        scores = await self.kb.atriple_cosines(query, [fact["triple"] for fact in facts]) if facts else []
-        alike = await self.kb.apassage_cosines(query, others) if others else {}
-        scores += [alike.get(entry["passage_id"], 0.0) for entry in nearest]
+        told = await self.kb.atriple_cosines([query], [fact["triple"] for fact in facts])
+        alike = await self.kb.apassage_cosines([query], others)
+        scores = [*told[:, 0], *(alike[id_][0] if (id_ := entry["passage_id"]) in alike else 0.0 for entry in nearest)]
         ranked = sorted(zip(scores, [*facts, *nearest], strict=True), key=lambda pair: -pair[0])
         return [entry for _, entry in ranked]
 

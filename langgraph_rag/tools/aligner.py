@@ -8,7 +8,6 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from langgraph_rag.records import Candidate
-from langgraph_rag.tasks import gather
 from langgraph_rag.tools.embeddings import embed_queries, embed_texts
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.vectors import Matrix
@@ -61,18 +60,25 @@ class OwnAligner:
 
     async def score(self, question: str, chain: Sequence[Candidate], knowledge: Sequence[Candidate]) -> list[float]:
         """Return of each triple its highest share, for the question alone or with a link, of the best one's cosines."""
-        near = await gather(self._nearness(query, knowledge) for query in each_link(question, chain))
-        return [max(shares) for shares in zip(*map(_shares, near), strict=True)]
+        queries = each_link(question, chain)
+        triples = await self._kb.atriple_cosines(queries, [candidate["triple"] for candidate in knowledge])
+        near = (1 - _CONTEXT) * triples + _CONTEXT * await self._of_passages(queries, knowledge)
+        best = near.max(axis=0)
+        scores: list[float] = (near / np.where(best > 0, best, 1)).max(axis=1).tolist()
+        return scores
 
-    async def _nearness(self, query: str, knowledge: Sequence[Candidate]) -> list[float]:
-        """Return the cosine of each triple with a query, mixed with that of the passage that states it."""
-        stating = [[source["passage_id"] for source in candidate["sources"]] for candidate in knowledge]
-        passages = await self._kb.apassage_cosines(query, {id_ for ids in stating for id_ in ids})
-        triples = await self._kb.atriple_cosines(query, [candidate["triple"] for candidate in knowledge])
-        return [
-            (1 - _CONTEXT) * cosine + _CONTEXT * max(passages.get(id_, 0.0) for id_ in ids)  # some deleted meanwhile
-            for cosine, ids in zip(triples, stating, strict=True)
-        ]
+    async def _of_passages(self, queries: Sequence[str], knowledge: Sequence[Candidate]) -> Matrix:
+        """Return the cosines of the passages that state each triple, of several the highest; shape: triples x queries.
+
+        They are 0 where it was deleted meanwhile.
+        """
+        stating = [source["passage_id"] for candidate in knowledge for source in candidate["sources"]]
+        found = await self._kb.apassage_cosines(queries, list(dict.fromkeys(stating)))
+        unknown = np.zeros(len(queries), np.float32)
+        cosines = np.stack([found.get(id_, unknown) for id_ in stating])
+        firsts = np.cumsum([0, *(len(candidate["sources"]) for candidate in knowledge[:-1])])
+        highest: Matrix = np.maximum.reduceat(cosines, firsts)
+        return highest
 
 
 class BiEncoder:
@@ -95,8 +101,3 @@ class BiEncoder:
         cosines = vectors @ embed_queries(self._embeddings, queries).T
         scores: list[float] = cosines.max(axis=1).tolist()
         return scores
-
-
-def _shares(cosines: list[float]) -> list[float]:
-    best = max(cosines)
-    return [cosine / best for cosine in cosines] if best > 0 else cosines

@@ -45,6 +45,7 @@ from langgraph_rag.tools.triple_embedding import TripleEmbedding
 from langgraph_rag.tools.triple_graph import TripleGraph
 from langgraph_rag.tools.triple_reading import TripleReader
 from langgraph_rag.tools.vector_index import FORKED, VectorIndex, open_vectors
+from langgraph_rag.tools.vectors import Matrix
 from langgraph_rag.tools.write_lock import LOCK, WriteLock
 
 T = TypeVar("T")
@@ -468,18 +469,18 @@ class KnowledgeBase:
         """Return the ids of all passages."""
         return await self._read(self._records.ids)
 
-    async def atriple_cosines(self, query: str, triples: Sequence[Sequence[str]]) -> list[float]:
-        """Return the cosine of each triple (as "head relation tail") with a query."""
-        _check_query(query)
+    async def atriple_cosines(self, queries: Sequence[str], triples: Sequence[Sequence[str]]) -> Matrix:
+        """Return the cosines of triples (as "head relation tail") with queries; shape: triples x queries."""
+        _check_queries(queries)
         self._check_open()
-        return await self._similarity.rank(query, triples)
+        return await self._similarity.rank(queries, triples)
 
-    async def apassage_cosines(self, query: str, ids: Iterable[str]) -> dict[str, float]:
-        """Return the cosine of passages with a query by their stored vectors; unknown ids are left out."""
-        _check_query(query)
+    async def apassage_cosines(self, queries: Sequence[str], ids: Iterable[str]) -> dict[str, Matrix]:
+        """Return of passages the cosines with queries by their stored vectors; unknown ids are left out."""
+        _check_queries(queries)
         ids = _texts(ids, "ids")
         self._check_open()
-        return await self._similarity.rank_passages(query, ids)
+        return await self._similarity.rank_passages(queries, ids)
 
     async def acosines(self, query: str, others: Sequence[str]) -> list[float]:
         """Return the cosine of a query with each of some others."""
@@ -607,6 +608,12 @@ def _texts(given: Iterable[object], what: str) -> list[str]:
     """Return ids or sources as they are stored: `add` takes numbers, too, for ids, and nothing that is no text."""
     expect_list(given, what)
     return list(filter(is_text, map(str, given)))
+
+
+def _check_queries(queries: Iterable[object]) -> None:
+    expect_list(queries, "queries")
+    for query in queries:
+        _check_query(query)
 
 
 def _check_query(query: object) -> None:

@@ -28,9 +28,9 @@ class EmbeddingReranker(BaseDocumentCompressor):
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> Sequence[Document]:
         """Do the same for coroutines: those who ask at the same moment share batches."""
-        scores = await self.kb.apassage_cosines(query, [str(document.id) for document in documents])
-        known = [document for document in documents if document.id in scores]
-        return sorted(known, key=lambda document: (-scores[str(document.id)], str(document.id)))
+        cosines = await self.kb.apassage_cosines([query], [str(document.id) for document in documents])
+        known = [document for document in documents if document.id in cosines]
+        return sorted(known, key=lambda document: (-cosines[str(document.id)][0], str(document.id)))
 
 
 async def rerank(

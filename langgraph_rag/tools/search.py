@@ -72,10 +72,12 @@ class Searcher:
     def _walk(self, begun: Sequence[tuple[_Request, list[ScoredPassage]]]) -> list[list[ScoredPassage]]:
         """Return the passages nearest in the triple graph to what each query names and to what it found."""
         stated = [self._stated(passages[:READ], one.extractor) for one, passages in begun]
-        cosines = self._similarity.cosines([(one.query, facts) for (one, _), facts in zip(begun, stated, strict=True)])
+        cosines = self._similarity.cosines(
+            [([one.query], facts) for (one, _), facts in zip(begun, stated, strict=True)]
+        )
         return [
-            walk_from(self._entities(one.extractor), one.query, _likest(facts, scores), passages, one.k)
-            for (one, passages), facts, scores in zip(begun, stated, cosines, strict=True)
+            walk_from(self._entities(one.extractor), one.query, _likest(facts, near[:, 0].tolist()), passages, one.k)
+            for (one, passages), facts, near in zip(begun, stated, cosines, strict=True)
         ]
 
     def _stated(self, passages: Sequence[ScoredPassage], extractor: str) -> list[Sequence[str]]:

@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from itertools import islice
 
 import numpy as np
 
@@ -50,13 +51,13 @@ class Similarity:
         (found,) = await asyncio.to_thread(self._vectors.search_triples, vector[np.newaxis], k)
         return [id_ for id_, _ in found]
 
-    async def rank(self, query: str, triples: Sequence[Sequence[str]]) -> list[float]:
-        """Return the cosine of each triple (as "head relation tail") with a query."""
-        return await self._rankings.ask((query, triples))
+    async def rank(self, queries: Sequence[str], triples: Sequence[Sequence[str]]) -> Matrix:
+        """Return the cosines of triples (as "head relation tail") with queries; shape: triples x queries."""
+        return await self._rankings.ask((queries, triples))
 
-    async def rank_passages(self, query: str, ids: Sequence[str]) -> dict[str, float]:
-        """Return the cosine of passages with a query by their stored vectors; unknown ids are left out."""
-        return await self._passage_rankings.ask((query, list(ids)))
+    async def rank_passages(self, queries: Sequence[str], ids: Sequence[str]) -> dict[str, Matrix]:
+        """Return of passages the cosines with queries by their stored vectors; unknown ids are left out."""
+        return await self._passage_rankings.ask((queries, ids))
 
     async def likeness(self, query: str, others: Sequence[str]) -> list[float]:
         """Return the cosine of a query with each of some others."""
@@ -86,9 +87,9 @@ class Similarity:
                 found[place] = [ScoredPassage(id=id_, score=score) for id_, score in passages]
         return [found[place] for place in range(len(requests))]
 
-    def cosines(self, requests: Sequence[tuple[str, Sequence[Sequence[str]]]]) -> list[list[float]]:
-        """Return for each query the cosine of each of its triples (as "head relation tail") with it."""
-        queries = self.embed_queries([query for query, _ in requests])
+    def cosines(self, requests: Sequence[tuple[Sequence[str], Sequence[Sequence[str]]]]) -> list[Matrix]:
+        """Return for some queries at a time the cosines of their triples (as "head relation tail") with them."""
+        queries = self._embed_groups([queries for queries, _ in requests])
         ids = [[vector_id(triple) for triple in triples] for _, triples in requests]
         texts = {
             id_: triple_text(triple)
@@ -96,7 +97,7 @@ class Similarity:
             for id_, triple in zip(those, triples, strict=True)
         }
         vectors = self._triple_vectors(texts)
-        return [[float(query @ vectors[id_]) for id_ in those] for query, those in zip(queries, ids, strict=True)]
+        return [_cosines([vectors[id_] for id_ in those], queries) for queries, those in zip(queries, ids, strict=True)]
 
     def embed_triples(self, ids: Sequence[str]) -> None:
         """Embed and store the triples whose vectors have these ids."""
@@ -122,12 +123,17 @@ class Similarity:
         remembered = self._remembered_queries.get(query)
         return await self._queries.ask(query) if remembered is None else remembered
 
-    def _rank_passages_many(self, requests: list[tuple[str, list[str]]]) -> list[dict[str, float]]:
-        queries = self.embed_queries([query for query, _ in requests])
+    def _embed_groups(self, groups: Sequence[Sequence[str]]) -> list[list[Matrix]]:
+        vectors = iter(self.embed_queries([query for queries in groups for query in queries]))
+        return [list(islice(vectors, len(queries))) for queries in groups]
+
+    def _rank_passages_many(self, requests: list[tuple[Sequence[str], Sequence[str]]]) -> list[dict[str, Matrix]]:
+        queries = self._embed_groups([queries for queries, _ in requests])
         vectors = self._vectors.passages(list({id_ for _, ids in requests for id_ in ids}))
+        known = [[id_ for id_ in ids if id_ in vectors] for _, ids in requests]
         return [
-            {id_: float(query @ vectors[id_]) for id_ in ids if id_ in vectors}
-            for query, (_, ids) in zip(queries, requests, strict=True)
+            dict(zip(ids, _cosines([vectors[id_] for id_ in ids], near), strict=True))
+            for ids, near in zip(known, queries, strict=True)
         ]
 
     def _triple_vectors(self, texts: Mapping[str, str]) -> dict[str, Matrix]:
@@ -146,3 +152,11 @@ class Similarity:
         vectors = self._embedder.texts(list(texts.values()))
         self._records.put_triple_vectors(list(texts), vectors)
         return dict(zip(texts, vectors, strict=True))
+
+
+def _cosines(vectors: Sequence[Matrix], queries: Sequence[Matrix]) -> Matrix:
+    """Return the cosines of vectors with queries; shape: vectors x queries."""
+    if not vectors or not queries:
+        return np.empty((len(vectors), len(queries)), np.float32)
+    cosines: Matrix = np.vecdot(np.stack(vectors)[:, np.newaxis], np.stack(queries))
+    return cosines
