@@ -3,7 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from langgraph_rag.offline.question import asking_word
+from langgraph_rag.offline.question import PLACES, asking_word
+from langgraph_rag.offline.words import stems
 from langgraph_rag.tools.spans import Span, spot
 
 _DESCRIBES = r"(?:of|who|that|which|whose|by|where|in|on|at|from|for|with)"
@@ -20,11 +21,13 @@ _MAIN_VERB = re.compile(  # the last word of "when did the man who ... die?" and
     r".*\b(?:do|does|did)\b.*\b(?=[a-z]+\W*$)|.*\b(?:when|where) (?:is|was|are|were)\b.*\b(?=(?:born|\w+ed)\W*$)",
     re.IGNORECASE,
 )
+_SAID = re.compile(r" (?!(?:is|was|are|were|has|had)\b)\w+")
 _GOVERNED = re.compile(r"\b(?:of|by|to|from|with) $")  # a relative clause after these goes on to the end
 _ASKED_WHOLE = re.compile(
     r"^\W*(?:(?:who|what|which|where|when) (?:is|was|are|were) (?:the name of )?)?", re.IGNORECASE
 )
-_WHO = re.compile(r"\b(?:who|\w+(?:er|or|ress|ist|ect|father|mother|wife|husband|brother|sister|son|child|spouse))\b")
+_PERSON = re.compile(r"\b(?:who|\w*(?:er|or|ress|ist|ect|man|people|person|wife|husband|son|child|spouse)s?)\b")
+_AFTER_HEAD = re.compile(r" (?:of|that|which|whose|by|where|in|on|at|from|for|with)\b")
 
 
 def descriptions(text: str) -> list[str]:
@@ -52,7 +55,9 @@ def descriptions(text: str) -> list[str]:
 
 def ask_for(description: str) -> str:
     """Return the question that asks what a description stands for."""
-    return f"{'Who' if _WHO.search(description) else 'What'} is {description}?"
+    head = re.split(_AFTER_HEAD, re.split(r"['’]s? ", description)[-1])[0]
+    person = _PERSON.search(head) and PLACES.isdisjoint(stems(head))
+    return f"{'Who' if person else 'What'} is {description}?"
 
 
 def described(question: str) -> str:
@@ -81,8 +86,10 @@ def _clause_end(text: str, opening: re.Match[str], name: Span, end: int) -> int:
     """Return where a relative clause ends; one that says nothing before the name says it after ("that Ada built")."""
     if _GOVERNED.search(text[: opening.start()]):
         return _last_end(text)
-    says = not _SAYS_NOTHING.fullmatch(text[opening.end() : name.start])
-    return end if says else min(next(_CLAUSE_END.finditer(text, end)).start(), _last_end(text))
+    if not _SAYS_NOTHING.fullmatch(text[opening.end() : name.start]):
+        return end
+    whole, last = next(_CLAUSE_END.finditer(text, end)).start(), _last_end(text)
+    return min(whole, last) if _SAID.search(text, end, last) else whole
 
 
 def _last_end(text: str) -> int:

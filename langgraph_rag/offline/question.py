@@ -95,6 +95,7 @@ _KIN = {
 }
 _KIN_OF = re.compile(rf"\b({'|'.join(_KIN)}) of\b", re.IGNORECASE)
 _KIN_OWNED = re.compile(rf"['’]s ({'|'.join(_KIN)})\b", re.IGNORECASE)
+_BIRTHPLACE = re.compile(r"\bbirth ?place\b")
 _LETTERS = 25  # over which nearness to the question word falls to a half
 
 
@@ -155,7 +156,7 @@ def as_question(text: str) -> str:
 @lru_cache(maxsize=1024)
 def analyse(text: str) -> Question:
     """Take a question apart; what stands in parentheses only tells things of one name apart."""
-    text = re.sub(r"\s*\([^()]*\)", "", text)
+    text = _BIRTHPLACE.sub("place of birth", re.sub(r"\s*\([^()]*\)", "", text))
     pair = _pair(text)
     names = list(dict.fromkeys([*pair, *_names(text, pair)]))
     spelled = _spelled(text, names)

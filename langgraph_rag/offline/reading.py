@@ -19,7 +19,7 @@ from langgraph_rag.tools.stop_words import stop_words
 _PHRASE_END = re.compile(
     r"\s+(?:who|which|that|by|in|on|at|from|for|to|with|based|located|situated|known|best|is|was|whose|where)\b"
 )
-_PLACED = re.compile(r"\b(?:in|at|near|from|to|of) (?:the )?$", re.IGNORECASE)
+_PLACED = re.compile(r"(?:\b(?:in|at|near|from|to|of) (?:the )?|\([^()]*\d{4}, )$", re.IGNORECASE)  # or in its life
 _WHERE = re.compile(r"\b(?:in|at|near) (?:the )?(?:[A-Z][\w.]*(?: [A-Z][\w.]*)*, )?$", re.IGNORECASE)
 _COUNTED = re.compile(r"(?: (?!(?:and|or|in|of|on|at|to|by|as|is|was|were|for|from|with|the)\b)[a-z]+){1,3}")
 _CAUSE = re.compile(r"\b(?:because(?: of)?|(?:due|owing|thanks) to|as a result of|caused by) ([^.;()]+)")
@@ -117,13 +117,14 @@ def _readings(text: str, pages: Pages) -> list[Reading]:
     form = f" {normalise(text)} "
     simple = len(question.names) == 1 and len(question.words) <= _SIMPLE and not descriptions(text)
     about = pages.about(question.names[0]) if simple else set()
+    needed = set(question.words) - (question.kinds | {"place"} if question.wants == "place" else set())
     linked, own = (1.5, 3.3) if simple else (3.3, 0.4)
     event, role = _HAPPENED.search(text), _ASKED_ROLE.match(text)
     found: dict[str, Reading] = {}
     for place, line in enumerate(pages.lines):
         if not said[place] or (about and place not in about):
             continue
-        if about and question.words and not said[place].intersection(question.words):
+        if about and needed and not said[place].intersection(needed):
             continue  # a sentence about the thing, but not about what is asked of it
         if (event and stem(event[1] or event[2]) not in line.words) or (role and _other_role(role[1], role[2], line)):
             continue

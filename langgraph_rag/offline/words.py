@@ -18,7 +18,7 @@ _FAMILIES = {
     "death": "die died death dead deceased killed passed",
     "spouse": "wife husband spouse married marry marriage wed wedding widow",
     "parent": "father mother parent parents son daughter child children",
-    "sibling": "brother sister sibling siblings",
+    "sibling": "brother sister sibling siblings half-brother half-sister",
     "write": "author wrote written writer novelist write writes penned",
     "perform": "performer singer sang sung sing performed recorded vocalist",
     "act": "actor actress star starring starred stars cast played plays portrayed",
