@@ -207,7 +207,7 @@ def _fit(question: Question, span: Span, line: Line, pages: Pages) -> float:
         if not named or demonym or _WHERE.search(line.text[: span.start]):
             return -_NEVER
         person = named and is_name(span.text) and 2 <= len(span.text.split()) <= 4 and not placed
-        return fit + (1.1 if person else -0.5) - 1.0 * (bool(kinds) and not kinds & PERSONS)
+        return fit + (1.1 if person else -0.5)
     if question.wants == "place":
         return fit + _place_fit(question, span, line, pages) if named else -_NEVER
     if question.wants in {"phrase", "nationality"}:
