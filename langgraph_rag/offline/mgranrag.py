@@ -7,6 +7,7 @@ from langgraph_rag.matching import normalise, stands_in
 from langgraph_rag.offline import Values
 from langgraph_rag.offline.answer import conclude
 from langgraph_rag.offline.compare import look_up
+from langgraph_rag.offline.descriptions import ask_for, descriptions
 from langgraph_rag.offline.pages import Fact, Line, Pages
 from langgraph_rag.offline.question import analyse
 from langgraph_rag.offline.search import ask_about, integrate
@@ -17,13 +18,14 @@ _LEAST = 3.0
 
 
 def decompose(values: Values) -> dict[str, Any]:
-    """Ask about each name in a question, or about each side of a comparison and who stands behind it."""
+    """Ask what each description in a question stands for, and about each name; or about each side of a comparison."""
     text = values["question"]
     question = analyse(text)
     if question.compares:
         subqueries = [look_up(question, name, []).missing for name in question.pair]
     else:
-        subqueries = [ask_about(question, name, frozenset()) for name in question.names][:_SUBQUERIES]
+        about = [ask_about(question, name, frozenset()) for name in question.names]
+        subqueries = [*map(ask_for, descriptions(text)), *about][:_SUBQUERIES]
     subqueries = [subquery for subquery in dict.fromkeys(subqueries) if normalise(subquery) != normalise(text)]
     return {"thought": f"To be found out: {' '.join(subqueries) or text}", "subqueries": subqueries}
 
