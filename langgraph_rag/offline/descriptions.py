@@ -7,7 +7,7 @@ from langgraph_rag.offline.question import PLACES, asking_word
 from langgraph_rag.offline.words import stems
 from langgraph_rag.tools.spans import Span, spot
 
-_DESCRIBES = r"(?:of|who|that|which|whose|by|where|in|on|at|from|for|with)"
+_DESCRIBES = r"(?:(?:in|on|at|of|by|to|from|for|with) wh(?:ich|om|ose)|of|who|that|which|whose|by|where|in|on|at|from|for|with)"
 _DESCRIPTION = re.compile(rf"\b[Tt]he(?: [a-z][\w-]*){{1,4}}? {_DESCRIBES}\b")
 _OWNED = re.compile(r"['’]s?(?: (?!(?:on|in|was|is|did|at|to|from|by|of|and|for|with|born|died?)\b)[a-z][\w-]*){1,3}")
 _GOES_ON = re.compile(r"(?:,| (?:in|of|on|at|from|for|and|by)){1,2} (?:the )?(?:[a-z]+ )?")
@@ -22,6 +22,10 @@ _MAIN_VERB = re.compile(  # the last word of "when did the man who ... die?" and
     re.IGNORECASE,
 )
 _SAID = re.compile(r" (?!(?:is|was|are|were|has|had)\b)\w+")
+_STATED = re.compile(  # "where the mill is located", before what is asked of that place
+    r" (?:is|was|are|were) (?:\w+ed|born|built|found|held|made|set|situated)"
+    r"(?= (?!(?:after|and|as|at|before|between|by|during|for|from|in|near|of|on|or|to|with)\b)[a-z])"
+)
 _GOVERNED = re.compile(r"\b(?:of|by|to|from|with) $")  # a relative clause after these goes on to the end
 _ASKED_WHOLE = re.compile(
     r"^\W*(?:(?:who|what|which|where|when) (?:is|was|are|were) (?:the name of )?)?", re.IGNORECASE
@@ -88,6 +92,8 @@ def _clause_end(text: str, opening: re.Match[str], name: Span, end: int) -> int:
         return _last_end(text)
     if not _SAYS_NOTHING.fullmatch(text[opening.end() : name.start]):
         return end
+    if stated := _STATED.match(text, end):
+        return stated.end()
     whole, last = next(_CLAUSE_END.finditer(text, end)).start(), _last_end(text)
     return min(whole, last) if _SAID.search(text, end, last) else whole
 
