@@ -7,7 +7,9 @@ from langgraph_rag.offline.question import PLACES, asking_word
 from langgraph_rag.offline.words import stems
 from langgraph_rag.tools.spans import Span, spot
 
-_DESCRIBES = r"(?:(?:in|on|at|of|by|to|from|for|with) wh(?:ich|om|ose)|of|who|that|which|whose|by|where|in|on|at|from|for|with)"
+_DESCRIBES = (
+    r"(?:(?:in|on|at|of|by|to|from|for|with) wh(?:ich|om|ose)|of|who|that|which|whose|by|where|in|on|at|from|for|with)"
+)
 _DESCRIPTION = re.compile(rf"\b[Tt]he(?: [a-z][\w-]*){{1,4}}? {_DESCRIBES}\b")
 _OWNED = re.compile(r"['’]s?(?: (?!(?:on|in|was|is|did|at|to|from|by|of|and|for|with|born|died?)\b)[a-z][\w-]*){1,3}")
 _GOES_ON = re.compile(r"(?:,| (?:in|of|on|at|from|for|and|by)){1,2} (?:the )?(?:[a-z]+ )?")

@@ -15,6 +15,7 @@ from langgraph_rag.tools.spans import spot
 
 _SUBQUERIES = 5
 _LEAST = 3.0
+_MAIN_PATHS = 2  # to the answer of the main question; what is atomic has one
 
 
 def decompose(values: Values) -> dict[str, Any]:
@@ -42,7 +43,7 @@ def extract_evidence(values: Values) -> dict[str, Any]:
     }
     found: dict[Line, dict[str, Any]] = {}
     for number, query in enumerate(values["questions"]):
-        for line, facts, full in _helping(query, known, list(numbered)):
+        for line, facts, full in _helping(query, known, list(numbered), 1 if number else _MAIN_PATHS):
             entry = found.setdefault(line, {"sentence": numbered[line], "full": [], "partial": [], "phrases": []})
             entry["full" if full else "partial"].append(number)
             entry["phrases"] = list(dict.fromkeys([*entry["phrases"], *_phrases(line, facts)]))
@@ -51,9 +52,11 @@ def extract_evidence(values: Values) -> dict[str, Any]:
     return {"thought": thought, "evidence": order}
 
 
-def _helping(query: str, known: Sequence[Line], read: Sequence[Line]) -> Iterator[tuple[Line, list[Fact], bool]]:
+def _helping(
+    query: str, known: Sequence[Line], read: Sequence[Line], paths: int
+) -> Iterator[tuple[Line, list[Fact], bool]]:
     """Yield the sentences that help with a query, the facts in them that do, and whether they hold its answer."""
-    useful = integrate(query, Pages(read).facts, Pages(known).facts, [query]).facts
+    useful = integrate(query, Pages(read).facts, Pages(known).facts, [query], most=paths).facts
     conclusion = conclude(query, Pages([*known, *read]), least=_LEAST)
     answer = conclusion.answer
     for line in read:

@@ -25,7 +25,9 @@ class Decision:
     question: str
 
 
-def integrate(text: str, candidates: Sequence[Fact], kept: Sequence[Fact], asked: Sequence[str]) -> Decision:
+def integrate(
+    text: str, candidates: Sequence[Fact], kept: Sequence[Fact], asked: Sequence[str], *, most: int = _PATHS_KEPT
+) -> Decision:
     """Keep the candidates on the best paths from the question's names; ask on where the best path ends.
 
     Args:
@@ -33,6 +35,7 @@ def integrate(text: str, candidates: Sequence[Fact], kept: Sequence[Fact], asked
         candidates: facts found in this step, best first.
         kept: facts kept in earlier steps.
         asked: queries so far, this step's included.
+        most: how many paths to keep the candidates of.
     """
     question = analyse(text)
     known = [*kept, *candidates]
@@ -46,7 +49,7 @@ def integrate(text: str, candidates: Sequence[Fact], kept: Sequence[Fact], asked
         paths = find_paths(question.names, question.words, known)
         if len(asked) > 1:
             paths = [path for path in paths if path.start]
-        useful = [fact for path in paths[:_PATHS_KEPT] for fact in path.facts]
+        useful = [fact for path in paths[:most] for fact in path.facts]
         useful += _identities(asked[1:], candidates)
         following = "" if _answered(question, paths) else _next_question(question, paths, asked)
     facts = [fact for fact in candidates if fact in useful]
