@@ -15,7 +15,7 @@ from langgraph_rag.tools.spans import spot
 
 _UNKNOWN = "unknown"
 _REASON = " — "  # stands between an answer and the sentences it rests on
-_MOST_CITED = 3
+_MOST_CITED = 1
 _LEAST = 2.5
 
 
