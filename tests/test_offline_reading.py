@@ -4,7 +4,7 @@ import pytest
 
 from langgraph_rag.offline.answer import conclude
 from langgraph_rag.offline.compare import compare, judge, look_up
-from langgraph_rag.offline.descriptions import descriptions
+from langgraph_rag.offline.descriptions import ask_for, descriptions
 from langgraph_rag.offline.pages import Line, Pages, pages_of
 from langgraph_rag.offline.question import analyse, as_question
 from langgraph_rag.offline.reading import read
@@ -122,10 +122,31 @@ def test_a_question_tells_what_kind_of_thing_it_wants(question: str, wants: str,
         ("Where was the wife of the man who built the Gull born?", ["the man who built the Gull"]),
         ("Who was the painter of the bridge that Ada Holm opened?", ["the bridge that Ada Holm opened"]),
         ("How old was the engineer who built the Tolmar Bridge?", ["the engineer who built the Tolmar Bridge"]),
+        ("What borders the county in which Veld is located?", ["the county in which Veld is located"]),
+        ("When did the Gull open in the town where Veld Mill is located?", ["the town where Veld Mill is located"]),
+        ("When did the land where Veld is located become part of Norland?", ["the land where Veld is located"]),
+        ("When was the mill built in the town where Ada Holm died?", ["the town where Ada Holm died"]),
     ],
 )
 def test_a_description_is_whole(question: str, described: list[str]) -> None:
     assert set(described) <= set(descriptions(question))
+
+
+@pytest.mark.parametrize(
+    ("description", "question"),
+    [
+        ("the engineer of the Tolmar Bridge", "Who is the engineer of the Tolmar Bridge?"),
+        ("the birthplace of Ada Holm's mother", "What is the birthplace of Ada Holm's mother?"),
+        ("the painter who left the town of Kell", "Who is the painter who left the town of Kell?"),
+        ("Ada Holm's mother", "Who is Ada Holm's mother?"),
+        ("the one who built the Gull", "Who is the one who built the Gull?"),
+        ("Ada Taylor's town", "What is Ada Taylor's town?"),
+        ("the river that the Singer Dam holds", "What is the river that the Singer Dam holds?"),
+        ("the land where the River Ister is found", "What is the land where the River Ister is found?"),
+    ],
+)
+def test_who_is_asked_for_only_where_the_description_is_of_a_person(description: str, question: str) -> None:
+    assert ask_for(description) == question
 
 
 MORE = [
@@ -263,6 +284,8 @@ def test_what_is_said_of_it_does(question: str, sentence: str, answer: str) -> N
         ("When was Mara Tull born?", "3 May 1890"),
         ("When did Mara Tull die?", "4 June 1951"),
         ("Where did Mara Tull die?", "Dolm"),
+        ("What is the birthplace of Mara Tull?", "Sarn"),
+        ("What is the city where Lise Orn died?", "Prolm"),
         ("What was the occupation of Mara Tull?", "poet and actress"),
         ("Where is the Tull House?", "Kirkwood"),
         ("In what state is the Tull House located?", "Missouri"),
@@ -276,6 +299,7 @@ def test_what_is_said_of_it_does(question: str, sentence: str, answer: str) -> N
 def test_what_reference_works_tell_of_people_and_places_is_read(question: str, answer: str) -> None:
     told = {
         "Mara Tull": "Mara Tull (Grey Mara; 3 May 1890 in Sarn – 4 June 1951 in Dolm) was a German poet and actress.",
+        "Lise Orn": "Lise Orn (3 May 1890, Varn – 4 June 1951, Prolm) was a painter in the Grand Duchy.",
         "Obi Kerr": "Obi Kerr is a singer from Mali. Kerr died of a heart attack in 1991.",
         "Tull House": "The Tull House is a stone house in Kirkwood, Missouri, United States.",
         "Jon Brenn": "Jon Brenn was a goaltender, the son of Aron Brenn. His father was Aron Brenn.",

@@ -32,8 +32,9 @@ _GOVERNED = re.compile(r"\b(?:of|by|to|from|with) $")  # a relative clause after
 _ASKED_WHOLE = re.compile(
     r"^\W*(?:(?:who|what|which|where|when) (?:is|was|are|were) (?:the name of )?)?", re.IGNORECASE
 )
-_PERSON = re.compile(r"\b(?:who|\w*(?:er|or|ress|ist|ect|man|people|person|wife|husband|son|child|spouse)s?)\b")
-_AFTER_HEAD = re.compile(r" (?:of|that|which|whose|by|where|in|on|at|from|for|with)\b")
+_PERSON = re.compile(r"\b\w*(?:er|or|ress|ist|ect|man|people|person|wife|husband|son|child|spouse)s?\b")
+_CLAUSE = re.compile(rf" ({_DESCRIBES})\b")
+_OWNER = re.compile(r".*['’]s? ")
 
 
 def descriptions(text: str) -> list[str]:
@@ -61,8 +62,9 @@ def descriptions(text: str) -> list[str]:
 
 def ask_for(description: str) -> str:
     """Return the question that asks what a description stands for."""
-    head = re.split(_AFTER_HEAD, re.split(r"['’]s? ", description)[-1])[0]
-    person = _PERSON.search(head) and PLACES.isdisjoint(stems(head))
+    head, *clause = _CLAUSE.split(description, maxsplit=1)
+    kind = _OWNER.sub("", head)
+    person = "who" in clause[:1] or (_PERSON.search(kind) and PLACES.isdisjoint(stems(kind)))
     return f"{'Who' if person else 'What'} is {description}?"
 
 
