@@ -516,7 +516,7 @@ async def test_rank_gives_the_cosine_of_each_triple_and_keeps_its_vector(
     cosines = await kb.atriple_cosines(["is Skellby a village", "is Skellby a village", "heron"], triples)
     await kb.atriple_cosines(["when did Casper Holm die"], triples)
 
-    assert np.allclose(cosines, [[3 / 12**0.5, 3 / 12**0.5, 0], [0, 0, 0]], atol=1e-4)
+    assert np.allclose(cosines, [[3 / 12**0.5, 3 / 12**0.5, 0.0], [0.0, 0.0, 0.0]], atol=1e-4)
     assert [text for text in embeddings.embedded if text == "Skellby is village"] == ["Skellby is village"]
 
 
