@@ -148,6 +148,12 @@ async def test_and_by_the_coroutine(kb: KnowledgeBase) -> None:
         await kb.apassages("heron")
 
 
+async def test_one_query_in_place_of_several_is_refused(kb: KnowledgeBase) -> None:
+    for call in (kb.atriple_cosines("heron", []), kb.apassage_cosines("heron", ["heron"])):
+        with pytest.raises(TypeError, match="expected a list of queries, got the string 'heron'"):
+            await call
+
+
 @pytest.mark.parametrize("several", [set, tuple, iter, lambda ids: dict.fromkeys(ids).keys()])
 async def test_ids_are_given_in_whatever_way_as_text_or_as_the_numbers_they_were(
     several: Callable[[list[Any]], Any], empty_kb: KnowledgeBase

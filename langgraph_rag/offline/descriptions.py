@@ -25,7 +25,7 @@ _MAIN_VERB = re.compile(  # the last word of "when did the man who ... die?" and
 )
 _SAID = re.compile(r" (?!(?:is|was|are|were|has|had)\b)\w+")
 _STATED = re.compile(  # "where the mill is located", before what is asked of that place
-    r" (?:is|was|are|were) (?:\w+ed|born|built|found|held|made|set|situated)"
+    r" (?:is|was|are|were) (?:\w+ed|born|built|found|held|made|set)"
     r"(?= (?!(?:after|and|as|at|before|between|by|during|for|from|in|near|of|on|or|to|with)\b)[a-z])"
 )
 _GOVERNED = re.compile(r"\b(?:of|by|to|from|with) $")  # a relative clause after these goes on to the end

@@ -15,7 +15,6 @@ from langgraph_rag.tools.spans import spot
 
 _UNKNOWN = "unknown"
 _REASON = " — "  # stands between an answer and the sentences it rests on
-_MOST_CITED = 1
 _LEAST = 2.5
 
 
@@ -36,7 +35,7 @@ def act(values: Values) -> dict[str, Any]:
     pages = pages_of(sources)
     if conclusion := conclude(question, pages, least=_LEAST):
         return {"answer": f"{conclusion.answer}{_REASON}{_told(conclusion.lines, sources)}"}
-    closest = pages.stating(integrate(question, pages.facts, [], [question]).facts)[:_MOST_CITED]
+    closest = pages.stating(integrate(question, pages.facts, [], [question]).facts)[:1]
     return {"answer": f"{_UNKNOWN}; {_told(closest, sources)}" if closest else _UNKNOWN}
 
 

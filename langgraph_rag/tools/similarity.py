@@ -53,11 +53,13 @@ class Similarity:
 
     async def rank(self, queries: Sequence[str], triples: Sequence[Sequence[str]]) -> Matrix:
         """Return the cosines of triples (as "head relation tail") with queries; shape: triples x queries."""
+        if not triples:
+            return np.empty((0, len(queries)), np.float32)
         return await self._rankings.ask((queries, triples))
 
     async def rank_passages(self, queries: Sequence[str], ids: Sequence[str]) -> dict[str, Matrix]:
         """Return of passages the cosines with queries by their stored vectors; unknown ids are left out."""
-        return await self._passage_rankings.ask((queries, ids))
+        return await self._passage_rankings.ask((queries, ids)) if ids else {}
 
     async def likeness(self, query: str, others: Sequence[str]) -> list[float]:
         """Return the cosine of a query with each of some others."""
