@@ -714,3 +714,9 @@ def test_no_triple_lacks_a_part_or_says_something_of_itself() -> None:
     assert triples
     assert all(all(part.strip() for part in triple) and len(triple) == 3 for triple in triples)
     assert all(triple[0].casefold() != triple[2].casefold() for triple in triples)
+
+
+@pytest.mark.parametrize("opening", ["However, ", "When Karl Senn died, ", "In Ost, In 1900, "])
+def test_a_sentence_of_any_number_of_openings_is_read(opening: str) -> None:
+    assert extract_triples("Mill Fair", [f"{opening}the mill burned in 1920."])[-1][-1] == "1920"
+    extract_triples("Mill Fair", [f"{opening * 2_000}the mill burned in 1920."])

@@ -29,6 +29,7 @@ _CLAUSE = re.compile(
     rf"(?P<own>(?:the|his|her|its|their)\s+{LOWER}+\s+{VERB})?"
     rf"(?(own)|(?:[Tt]he\s+)?(?:(?P<pronoun>he|she|it|they)\b|(?={UPPER})|(?(stop)|(?!))))"
 )
+_MOST_OPENINGS = 10  # remarks and clauses before what a sentence states; each is looked for in all that follows
 _VERB = re.compile(rf"\b{VERB}")
 _SOME_VERB = re.compile(rf"\b(?:{VERB}|{LOWER}{{2,}}s\b)")
 _NOW = re.compile(rf"\s+{LOWER}{{2,}}s\b")
@@ -43,14 +44,19 @@ _MEANT_ALIKE = {
 
 def statements(sentence: str) -> list[str]:
     """Return what a sentence states, less an opening remark: "When Karl Senn died, the mill burned" is two."""
-    if remark := _REMARK.match(sentence):
-        return statements(_capitalised(sentence[remark.end() :]))
-    opening = _OPENING_CLAUSE.match(sentence)
-    name = next(names(sentence, opening.end()), None) if opening else None
-    if not opening or not name or name.start != opening.end() or not acts(name, sentence):
-        return [sentence]
-    end = clause_end(sentence, opening.end())
-    return [sentence[opening.end() : end], *statements(_capitalised(sentence[end:].lstrip(", ")))]
+    stated: list[str] = []
+    for _ in range(_MOST_OPENINGS):
+        if remark := _REMARK.match(sentence):
+            sentence = _capitalised(sentence[remark.end() :])
+            continue
+        opening = _OPENING_CLAUSE.match(sentence)
+        name = next(names(sentence, opening.end()), None) if opening else None
+        if not opening or not name or name.start != opening.end() or not acts(name, sentence):
+            break
+        end = clause_end(sentence, opening.end())
+        stated.append(sentence[opening.end() : end])
+        sentence = _capitalised(sentence[end:].lstrip(", "))
+    return [*stated, sentence]
 
 
 def _capitalised(text: str) -> str:

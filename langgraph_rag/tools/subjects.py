@@ -17,6 +17,7 @@ LOWER = f"[{''.join(filter(str.islower, _LETTERS))}]"
 _DEFINITE = frozenset({"The", "This"})
 _ARTICLES = _DEFINITE | {"A", "An"}
 _PRONOUN = re.compile(r"(?:He|She|It|They|This|These|Who|Both)\b")
+_ANY_PRONOUN = re.compile(_PRONOUN.pattern, re.IGNORECASE)
 _DESCRIPTION = re.compile(rf"(?:The|This) ({LOWER}+)\b(?! (?:of|beside|behind|near|over|under|who|which|that|where)\b)")
 _OWNER = re.compile(rf"(?:His|Her|Its|Their|(?:The|This) {LOWER}+['’]s) ")
 _GENITIVE = re.compile(r"(?<=['’]s)|(?<=s)['’](?= )")
@@ -141,14 +142,15 @@ def _fronted(sentence: str) -> Subject:
     """Return who acts after what a sentence opens with: "In 1920, Karl Senn left Ost"."""
     first, *_ = sentence.split() or [""]
     fronted = first not in _ARTICLES and (first.lower() in stop_words() or first.endswith(("ed", "ing", "ly", "rn")))
+    being = _IS.search(sentence)
+    last = being.end() if being else len(sentence)
     for comma in _FRONTED.finditer(sentence) if fronted else ():
-        rest = sentence[comma.end() :]
-        name = opening_name(rest)
-        if _PRONOUN.match(rest.capitalize()) or _IS.search(sentence, 0, comma.start()):
+        if comma.start() >= last or _ANY_PRONOUN.match(sentence, comma.end()):
             break
-        if name and acts(name, rest):
-            found = named(name, rest)
-            return found._replace(begin=comma.end() + found.begin if found.noun else 0)
+        name = opening_name(sentence, comma.end())
+        if name and acts(name, sentence):
+            found = named(name, sentence)
+            return found if found.noun else found._replace(begin=0)
     return Subject("", 0)
 
 

@@ -1,6 +1,7 @@
 """What a text is about: its title, or what it opens with."""
 
 import re
+from bisect import bisect_left
 
 from langgraph_rag.matching import WORD
 from langgraph_rag.tools.code import is_code
@@ -61,10 +62,11 @@ def _is_english(text: str) -> bool:
     return sum(len(word) > 1 and word in stop_words() for word in words) >= _ENGLISH * len(words)
 
 
-def opening_name(sentence: str) -> Span | None:
-    """Return the name that a sentence begins with, if it does, maybe after an article."""
-    span = next(iter(spot(sentence)), None)
-    opens = span and span.kind == "name" and sentence[: span.start].strip().lower() in _BEFORE_NAMES
+def opening_name(sentence: str, begin: int = 0) -> Span | None:
+    """Return the name that a sentence begins with, from a place in it on, if it does, maybe after an article."""
+    spans = spot(sentence)
+    span = next(iter(spans[bisect_left(spans, begin, key=lambda span: span.start) :]), None)
+    opens = span and span.kind == "name" and sentence[begin : span.start].strip().lower() in _BEFORE_NAMES
     return span if opens else None
 
 
