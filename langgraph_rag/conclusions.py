@@ -2,20 +2,20 @@
 
 import re
 
-from langgraph_rag.refusals import is_refusal, states_refusal
+from langgraph_rag.matching import normalise
+from langgraph_rag.refusals import UNANSWERABLE, is_refusal, states_refusal
 
-_MARK = re.compile(r"\banswer is\b", re.IGNORECASE)
 _STATED = re.compile(
-    r"(?:.*(?:[.!?,;]\s+|\b(?:so|thus|hence|therefore)\s+))?the (?:final |correct )?answer is\b:?\s*"
-    r"(.*\w(?:(?<=\.[^\W\d_])\.)?.*?)[.\s]*",  # the dot of "D.C." ends no sentence alone
+    r"(?:.*(?:[.!?,;]\s+|\b(?:so|thus|hence|therefore)\s+))?the (?:final |correct )?answer is\b:?\s*(.*)",
     re.IGNORECASE | re.DOTALL,
 )
+_ABBREVIATED = re.compile(r"\.[^\W\d_]\Z")  # the last dot of "D.C." ends no sentence alone
 _LACKING = re.compile(r"(?:missing|still|yet|to be)\b")  # in small letters: these words begin titles, too
 
 
 def concludes(thought: str) -> bool:
-    """Tell whether a thought is the last one (IRCoT; KiRAG, section 3.2), whatever it says of the answer."""
-    return _MARK.search(thought) is not None
+    """Tell whether a thought is the last one (IRCoT): it states the answer, or that it is unknown."""
+    return bool(concluded(thought)) or normalise(_stated(thought)).startswith(("unknown", UNANSWERABLE))
 
 
 def concluded(thought: str) -> str:
@@ -23,8 +23,16 @@ def concluded(thought: str) -> str:
 
     Thoughts speak of an answer that they do not have, too: "I have to look up what the answer is."
     """
-    stated = _STATED.fullmatch(thought)
-    if not stated or _LACKING.match(stated[1]) or is_refusal(stated[1]):
+    answer = _stated(thought)
+    if _LACKING.match(answer) or is_refusal(answer):
         return ""
-    is_title = " ".join(stated[1].split()[:2]).istitle()  # "Not Fade Away"
-    return "" if not is_title and states_refusal(f"The answer is {stated[1]}") else stated[1]
+    is_title = " ".join(answer.split()[:2]).istitle()  # "Not Fade Away"
+    return "" if not is_title and states_refusal(f"The answer is {answer}") else answer
+
+
+def _stated(thought: str) -> str:
+    found = _STATED.match(thought)
+    told = found[1] if found else ""
+    answer = told.rstrip(". \n\t")
+    dotted = _ABBREVIATED.search(answer) and told[len(answer) :].startswith(".")
+    return f"{answer}." if dotted else answer

@@ -2,7 +2,7 @@
 
 import pytest
 
-from langgraph_rag.conclusions import concluded
+from langgraph_rag.conclusions import concluded, concludes
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,23 @@ from langgraph_rag.conclusions import concluded
 )
 def test_a_thought_states_the_answer_or_none(thought: str, answer: str) -> None:
     assert concluded(thought) == answer
+
+
+@pytest.mark.parametrize(
+    ("thought", "last"),
+    [
+        ("So the answer is Skellby.", True),
+        ("So the answer is: unknown.", True),
+        ("So the answer is unknown, as nobody says it.", True),
+        ("The answer is not in the passages; who designed Mill Bridge?", False),
+        ("I have to find out what the answer is.", False),
+        ("Orla was born in Skellby.", False),
+    ],
+)
+def test_a_chain_ends_with_an_answer_or_where_there_is_none(thought: str, last: bool) -> None:
+    assert concludes(thought) == last
+
+
+def test_a_reply_of_nothing_but_spaces_and_dots_is_read_at_once() -> None:
+    for padding in (" ", ".", ". ", "so "):
+        assert concluded(f"The answer is{padding * 100_000}") == ""
