@@ -1,7 +1,7 @@
 """Answers that say that there is no answer."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from langgraph_rag.arguments import expect
 from langgraph_rag.matching import normalise
@@ -14,20 +14,35 @@ _TEXTS = (
     "source|sources|passage|passages|document|documents|sentence|sentences|fact|facts|triple|triples|text|texts|"
     "excerpt|excerpts|article|articles|context|background|evidence|information|outline"
 )
-_THE_TEXTS = f"|the|these|those|this|any |given|provided|available|retrieved|above {_TEXTS}"
-_SAY = "say|state|tell|mention|name|specify|indicate|provide|give|contain|include|answer|show|reveal|identify|support"
-_SAYS = f"{_SAY}|says|states|mentions|specifies|indicates|provides|gives|contains|includes|answers|shows"
+_GIVEN = "|given|provided|available|retrieved|above"
+_THE_TEXTS = f"|the|these|those|this|any {_GIVEN} {_TEXTS} {_GIVEN}"
+_SAY = (
+    "say|state|tell|mention|name|specify|indicate|provide|give|contain|include|answer|show|reveal|identify|support|help"
+)
+_SAYS = f"{_SAY}|says|states|mentions|specifies|indicates|provides|gives|contains|includes|answers|shows|helps"
+_HOLD = "contain|contains|provide|provides|give|gives|have|has|hold|holds|offer|offers"
+_FURTHER = "|relevant|direct|explicit|new|further|additional|useful|more|such"
 _OPEN = "unknown|unclear|uncertain|undetermined|unanswerable|not_answerable|not_determinable"
 _TOLD = "known|clear|given|stated|specified|mentioned|provided|available|indicated|found|answered|determined"
 _CANNOT = "cannot|can_not|can_t|could_not|couldn_t"
 _FIND_OUT = "answer|determine|infer|identify|establish"
 _FOUND_OUT = "answered|determined|inferred|identified|established|said|told|known|found|derived|deduced|concluded"
 _INFORMATION = "information|info|evidence|data|mention|indication|answer"
-_BEGINNINGS = [
-    [[word.replace("_", " ") for word in place.split("|")] for place in beginning.split(" ")]
-    for beginning in (
+_WANTED = "question|questions|query|queries|information|retrieval|search"
+
+
+def _places(beginnings: Iterable[str]) -> list[list[list[str]]]:
+    return [
+        [[word.replace("_", " ") for word in place.split("|")] for place in beginning.split(" ")]
+        for beginning in beginnings
+    ]
+
+
+_BEGINNINGS = _places(
+    beginning
+    for told in (
         ".",
-        "none|n_a|not_applicable|unknown|unclear|uncertain|undetermined .",
+        "none|null|nil|n_a|not_applicable|unknown|unclear|uncertain|undetermined .",
         "unknown based on",
         f"none |is|are {_TOLD} .|in|by|anywhere",
         "unanswerable|not_answerable|not_determinable",
@@ -42,14 +57,28 @@ _BEGINNINGS = [
         f"|i_am|i_m|we_are unable to say|tell|find|{_FIND_OUT}",
         f"|it_is|it_s not_possible|impossible to say|tell|know|{_FIND_OUT}",
         "i|we do_not|don_t know .|who|whom|whose|which|what|when|where|whether|if|the|this|that|from|based",
-        f"|there_is|there_s no|not_enough|not_sufficient|insufficient |relevant|direct|explicit {_INFORMATION}",
+        f"|there_is|there_s no|not_enough|not_sufficient|insufficient {_FURTHER} {_INFORMATION}",
         f"{_THE_TEXTS} do|does|don|doesn|did|didn not|t |explicitly|directly {_SAY}",
-        f"none|nothing of|in the|these |given|provided {_TEXTS} {_SAYS}",
+        f"{_THE_TEXTS} {_HOLD} no|nothing {_FURTHER} {_INFORMATION}|.",
+        f"no {_FURTHER} {_TEXTS} {_SAYS}",
+        f"none|nothing of|in {_THE_TEXTS} {_SAYS}",
+        "nothing relevant|useful|new |was |found .",
+        "nothing |was found|helps .",
     )
-]
+    for beginning in (told, f"based_on|according_to|from|in {_THE_TEXTS} {told}")
+)
+_NO_QUESTION = _places(
+    (
+        f"no |new|next|further|more|additional|other|follow_up {_WANTED}",
+        "|none|nothing |more|further|else |is not|no|none needed|required|necessary|applicable",
+        "none|nothing |more|further|else |is needed|required|necessary|.",
+    )
+)
 _BUT = re.compile(r"\s*unknown\s*[;:,.(\u2013\u2014-]", re.IGNORECASE)  # and then what comes closest
 _ONE_CLAUSE = r"(?:(?![,;:]|\b(?:whose|but|and (?:its|his|her|their|it|he|she|they))\b).)+"  # no "Ada, whose age"
-_NOT_TOLD = r"(?:unknown|not (?:(?:explicitly|directly|clearly) )?(?:known|given|stated|specified|mentioned|provided))"
+_NOT_TOLD = (
+    r"(?:unknown|not (?:(?:explicitly|directly|clearly) )?(?:known|given|stated|specified|mentioned|provided|found))"
+)
 _IN_THE_TEXTS = rf"(?: in (?:any of )?(?:the|these|those) (?:(?:given|provided|available|numbered) )?(?:{_TEXTS}))?"
 _SENTENCE = re.compile(
     rf"{_ONE_CLAUSE}\b(?:is|are|was|were) {_NOT_TOLD}{_IN_THE_TEXTS}(?:\.?\s*|;.*)|[Tt]he answer is not {_ONE_CLAUSE}",
@@ -66,7 +95,7 @@ def is_refusal(answer: str) -> bool:
         TypeError: when it is no string.
     """
     expect(str, answer, "an answer as a string", 'result["answer"] is one')
-    return _begins_as_refusal(f"{normalise(answer)} .".strip()) or _BUT.match(answer) is not None
+    return _begins_as(_whole(answer), _BEGINNINGS) or _BUT.match(answer) is not None
 
 
 def states_refusal(sentence: str) -> bool:
@@ -79,11 +108,22 @@ def states_refusal(sentence: str) -> bool:
 
 def may_become_refusal(beginning: str) -> bool:
     """Tell whether an answer that begins so may turn out to be a refusal."""
-    return is_refusal(beginning) or _begins_as_refusal(normalise(beginning))
+    return is_refusal(beginning) or _begins_as(normalise(beginning), _BEGINNINGS)
 
 
-def _begins_as_refusal(form: str) -> bool:
-    return any(_begins(form, places) for places in _BEGINNINGS)
+def asks_nothing(question: str) -> bool:
+    """Tell whether what stands in the place of a question says that there is none: "none", "No question needed."."""
+    form = _whole(question)
+    return "?" not in question and (_begins_as(form, _NO_QUESTION) or _begins_as(form, _BEGINNINGS))
+
+
+def _whole(text: str) -> str:
+    """Return the normal form of a text that does not go on."""
+    return f"{normalise(text)} .".strip()
+
+
+def _begins_as(form: str, beginnings: Iterable[Sequence[Sequence[str]]]) -> bool:
+    return any(_begins(form, places) for places in beginnings)
 
 
 def _begins(form: str, places: Sequence[Sequence[str]]) -> bool:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from langgraph_rag.refusals import is_refusal, may_become_refusal, states_refusal
+from langgraph_rag.refusals import asks_nothing, is_refusal, may_become_refusal, states_refusal
 
 REFUSALS = [
     "",
@@ -55,6 +55,17 @@ REFUSALS = [
     "Text does not say",
     "None of the sentences say so.",
     "Nothing in the text mentions a daughter",
+    "null",
+    "The documents provided do not contain this information.",
+    "No new information.",
+    "No useful information was found.",
+    "None of the documents help.",
+    "No document mentions it.",
+    "Nothing in the documents helps.",
+    "Nothing relevant was found.",
+    "The documents contain no information about Ada Moss.",
+    "Based on the provided documents, there is no information about it.",
+    "According to the text, it is unknown.",
 ]
 ANSWERS = [
     "Union",
@@ -87,6 +98,11 @@ ANSWERS = [
     "There is no ferry",
     "There is no link between the two",
     "The answer is not 1911 but 1912",
+    "Nothing",
+    "Nothing More",
+    "Null Island",
+    "In the documents of 1911 she is called Ada.",
+    "The documents name Ada Moss",
 ]
 
 
@@ -112,6 +128,7 @@ def test_an_answer_that_sounds_like_a_refusal_is_none(answer: str) -> None:
         ("Casper Holm's birthplace is not explicitly stated in any of the numbered sources.", True),
         ("Its owner was not mentioned in the provided passages", True),
         ("unknown; Orla Vint wrote it", True),
+        ("The birthplace of Orla Vint was not found.", True),
         ("The answer is not Pellworth.", True),
         ("Orla Vint", False),
         ("It was The Unknown.", False),
@@ -124,3 +141,28 @@ def test_an_answer_that_sounds_like_a_refusal_is_none(answer: str) -> None:
 )
 def test_an_answer_that_is_a_sentence_can_say_that_there_is_none(sentence: str, refuses: bool) -> None:
     assert states_refusal(sentence) == refuses
+
+
+@pytest.mark.parametrize(
+    ("question", "nothing"),
+    [
+        ("", True),
+        ("null", True),
+        ("None", True),
+        ("N/A", True),
+        ("No question needed.", True),
+        ("No next query", True),
+        ("no new question", True),
+        ("None needed", True),
+        ("Not applicable", True),
+        ("Nothing more is needed.", True),
+        ("No additional information needed", True),
+        ("No question (the facts are enough)", True),
+        ("Who designed Mill Bridge?", False),
+        ("birthplace of Ada Moss", False),
+        ("No. 5 Mill Street architect", False),
+        ("Unknown Pleasures, who recorded it?", False),
+    ],
+)
+def test_what_stands_in_the_place_of_a_question_may_say_that_there_is_none(question: str, nothing: bool) -> None:
+    assert asks_nothing(question) == nothing

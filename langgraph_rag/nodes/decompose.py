@@ -12,6 +12,7 @@ from langgraph_rag.metering import first_of
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.mgranrag import Decomposition
 from langgraph_rag.prompts.prompt import Prompt
+from langgraph_rag.refusals import asks_nothing
 
 _MOST = 8
 
@@ -32,8 +33,8 @@ class Decompose:
     async def __call__(self, state: DecomposeInput) -> dict[str, Any]:
         """Return the sub-queries in the order given, eight at most."""
         reply = await ask(self.llm, self.prompt, question=state["question"])
-        nothing_new = "", normalise(state["question"])
         distinct = first_of_each(map(str.strip, reply.subqueries), normalise)
-        subqueries = first_of([text for form, text in distinct.items() if form not in nothing_new], _MOST)
+        distinct.pop(normalise(state["question"]), None)
+        subqueries = first_of([text for text in distinct.values() if not asks_nothing(text)], _MOST)
         emit("decompose", thought=reply.thought, subqueries=subqueries)
         return {"subqueries": subqueries}

@@ -14,10 +14,9 @@ from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.cirag import HistoryStep, Integration, history_text
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import TraceStep, Triple, trace_step
+from langgraph_rag.refusals import asks_nothing
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
-_NO_QUESTION = {"", "none", "null", "no question", "no next question", "n a", "nothing", "not needed"}
-_NO_MORE = ("no more question", "no further question", "no additional question")
 _SAME_QUESTION = 0.97  # cosine
 _UNTELLING = set("a an the is are was were be been has have had does did in on at of".split())  # two questions apart
 _SAME_WORD = {"what": "which", "whom": "who"}
@@ -89,8 +88,7 @@ class Integrate:
 
     async def _unasked(self, question: str, asked: list[str]) -> str:
         """Return the question, or nothing where it is none or was asked before."""
-        form = normalise(question)
-        if form in _NO_QUESTION or form.startswith(_NO_MORE) or form in map(normalise, asked):
+        if asks_nothing(question) or normalise(question) in map(normalise, asked):
             return ""
         likeness = await self.kb.acosines(question, asked)
         alike = [other for other, cosine in zip(asked, likeness, strict=True) if cosine >= _SAME_QUESTION]

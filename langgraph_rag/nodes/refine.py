@@ -11,6 +11,7 @@ from langgraph_rag.llm import ask
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.par_rag import Refined, Trajectory
 from langgraph_rag.prompts.prompt import Prompt
+from langgraph_rag.refusals import asks_nothing
 
 FoundBefore = Callable[[list[Trajectory], int], list[Trajectory]]
 
@@ -36,5 +37,6 @@ class Refine:
         """Return the refined question as the query."""
         found = [Trajectory({**t, "sources": []}) for t in self.found(state["trajectories"], state["place"])]
         reply = await ask(self.llm, self.prompt, question=state["question"], found=found, following=state["query"])
-        emit("refine", planned=state["query"], refined=reply.question)
-        return {"query": reply.question or state["query"]}
+        refined = state["query"] if asks_nothing(reply.question) else reply.question
+        emit("refine", planned=state["query"], refined=refined)
+        return {"query": refined}

@@ -34,7 +34,7 @@ class Integration(PromptReply):
     facts: list[TripleReply]
     question: str | None
     unasked = {"thought": "", "facts": [], "question": None}
-    unsaid = {"question": None}
+    unsaid = {"facts": [], "question": None}
 
 
 def history_text(history: list[HistoryStep]) -> str:

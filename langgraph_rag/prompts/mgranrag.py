@@ -26,6 +26,7 @@ class Decomposition(PromptReply):
     thought: str
     subqueries: list[str]
     unasked = {"thought": "", "subqueries": []}
+    unsaid = {"subqueries": []}
 
 
 class EvidenceReply(PromptReply):
@@ -55,6 +56,7 @@ class Extraction(PromptReply):
     thought: str
     evidence: list[Annotated[EvidenceReply, BeforeValidator(_read_row), WithJsonSchema({"type": "string"})]]
     unasked = {"thought": "", "evidence": []}
+    unsaid = {"evidence": []}
 
 
 def numbered_texts(texts: list[NumberedText]) -> str:

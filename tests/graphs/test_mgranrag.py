@@ -227,7 +227,7 @@ def test_sub_queries_that_repeat_the_question_or_each_other_are_left_out(kb: Kno
 
     def script(prompt: str, values: Mapping[str, Any]) -> str:
         if prompt == "decompose":
-            return json.dumps({"thought": "", "subqueries": [QUESTION.upper(), " A? ", "", "B?", "a", "B?"]})
+            return json.dumps({"thought": "", "subqueries": [QUESTION.upper(), " A? ", "", "B?", "a", "B?", "None"]})
         return reader(prompt, values)
 
     assert states(kb, script)["subqueries"] == ["A?", "B?"]
