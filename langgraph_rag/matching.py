@@ -22,7 +22,7 @@ UNSPACED = re.compile(
 )
 """A character of Thai, Lao, Burmese, Khmer, Japanese or Chinese, in which no space parts words."""
 _NOT_WORD = re.compile(rf"[^\w{_MARKS}]+")
-_DIGITS = re.compile(r"\d+")
+_NUMBER = re.compile(r"\d+|\b(?=[ivx])x{0,3}(?:ix|iv|v?i{0,3})\b")  # Roman ones, too: Philip II is not Philip I
 _RANGE = re.compile(r"(\d+)(?:\s*[\u2013-]\s*(\d+))?")
 _SIMILAR = 0.85  # difflib ratio of two items
 _SIMILAR_PART = 0.8  # likewise, of two heads, relations or tails; names are short
@@ -92,8 +92,8 @@ def resolve_triples(returned: Sequence[Sequence[str]], given: Sequence[Sequence[
 
     Otherwise "father" could become "mother" and "born in" another town, because the rest of the triple is the same.
     Articles and auxiliaries before a part do not make it another one: "was born in" is "born in". Between the same head
-    and tail a relation may be told in fewer words, "directed by" for "drama film directed by". What denies something is
-    never meant by what does not.
+    and tail a relation may be told in fewer words, "directed by" for "drama film directed by", where only one is meant.
+    What denies something is never meant by what does not.
     """
     forms = [normalise(triple_text(triple)) for triple in given]
     return _found(_triple_meant(triple, forms, given) for triple in returned)
@@ -105,7 +105,8 @@ def _triple_meant(triple: Sequence[str], forms: list[str], given: Sequence[Seque
     meant = _meant(normalise(triple_text(triple)), forms, alike)
     if meant is not None:
         return meant
-    return next((position for position in likely if _told_shorter(triple, given[position])), None)
+    longer = [position for position in likely if _told_shorter(triple, given[position])]
+    return longer[0] if len(longer) == 1 else None
 
 
 def _denials(triple: Sequence[str]) -> frozenset[str]:
@@ -122,9 +123,9 @@ def _meant(form: str, forms: list[str], similar: Iterable[int]) -> int | None:
     """Return the position of the equal form, else of the closest of those that may be similar."""
     if form in forms:
         return forms.index(form)
-    numbers = sorted(_DIGITS.findall(form))
+    numbers = sorted(_NUMBER.findall(form))
     positions = {
-        forms[position]: position for position in similar if sorted(_DIGITS.findall(forms[position])) == numbers
+        forms[position]: position for position in similar if sorted(_NUMBER.findall(forms[position])) == numbers
     }
     closest = difflib.get_close_matches(form, positions, n=1, cutoff=_SIMILAR)
     return positions[closest[0]] if closest else None

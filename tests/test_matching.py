@@ -107,6 +107,9 @@ FACTS = [
     ["Philip", "is", "king"],
     ["Kell", "drama film directed by", "Ada Renk"],
     ["Kell", "not written by", "Ines Barrow"],
+    ["Philip I of Kell", "father", "Otto"],
+    ["Ines Barrow", "was born in", "Skellby"],
+    ["Ines Barrow", "died in", "Skellby"],
 ]
 
 
@@ -129,6 +132,8 @@ FACTS = [
         (["Kell", "owned by", "Ada Renk"], []),
         (["Kell", "is", "Ada Renk"], []),
         (["Kell", "written by", "Ines Barrow"], []),
+        (["Philip II of Kell", "father", "Otto"], []),
+        (["Ines Barrow", "in", "Skellby"], []),
         (["Ada Renk"], []),
         ([], []),
     ],
