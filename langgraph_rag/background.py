@@ -5,7 +5,7 @@ import contextvars
 import os
 import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
 from functools import cache, wraps
 from typing import Any, ParamSpec, TypeVar
@@ -111,10 +111,16 @@ def run_in_background(coroutine: Coroutine[Any, Any, T]) -> T:
 async def in_own_thread(function: Callable[[], T]) -> T:
     """Run what may take long, or never end, in a thread that nobody else waits for, in the caller's context.
 
-    The event loop has few threads, and waits for all of them before it ends.
+    The event loop has few threads, and waits for all of them before it ends; Python waits for all that are no daemons.
     """
-    threads = ThreadPoolExecutor(1, "langgraph-rag")
-    try:
-        return await asyncio.get_running_loop().run_in_executor(threads, contextvars.copy_context().run, function)
-    finally:
-        threads.shutdown(wait=False)
+    context, result = contextvars.copy_context(), Future[T]()
+
+    def work() -> None:
+        try:
+            result.set_result(context.run(function))
+        except BaseException as error:  # noqa: BLE001 - it is raised where the result is awaited
+            result.set_exception(error)
+
+    result.set_running_or_notify_cancel()
+    threading.Thread(target=work, name="langgraph-rag", daemon=True).start()
+    return await asyncio.wrap_future(result)

@@ -1,12 +1,13 @@
 """Replies of models kept on disk, so that nothing is asked twice; LangChain's cache interface over SQLite."""
 
+import asyncio
 import hashlib
 import json
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,8 @@ _TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT N
 _used: ContextVar[list[tuple["ResponseCache", str]] | None] = ContextVar("langgraph_rag_used_replies", default=None)
 
 
-@contextmanager
-def kept_if_usable() -> Iterator[None]:
+@asynccontextmanager
+async def kept_if_usable() -> AsyncIterator[None]:
     """Forget the replies of a conversation that ends with no usable one, so that the model is asked again next time."""
     used: list[tuple[ResponseCache, str]] = []
     token = _used.set(used)
@@ -31,7 +32,7 @@ def kept_if_usable() -> Iterator[None]:
         yield
     except ModelOutputError:
         for cache, key in used:
-            cache.forget(key)
+            await asyncio.to_thread(cache.forget, key)  # it may wait for who writes to the file
         raise
     finally:
         _used.reset(token)

@@ -184,3 +184,22 @@ def test_a_call_while_the_program_is_left_does_not_wait_for_good() -> None:
     ended = subprocess.run([sys.executable, "-c", LEFT], capture_output=True, text=True, timeout=30)
 
     assert ended.stdout == "Event loop is closed\n", ended.stderr
+
+
+ENDLESS = """
+import asyncio, threading
+
+from langgraph_rag.background import in_own_thread
+
+async def give_up():
+    async with asyncio.timeout(0.1):
+        await in_own_thread(threading.Event().wait)
+
+asyncio.run(give_up())
+"""
+
+
+def test_the_program_is_left_while_a_call_goes_on_that_nobody_waits_for() -> None:
+    ended = subprocess.run([sys.executable, "-c", ENDLESS], capture_output=True, text=True, timeout=30)
+
+    assert "TimeoutError" in ended.stderr.splitlines()[-1]

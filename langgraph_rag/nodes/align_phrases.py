@@ -7,6 +7,7 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.nodes.extract_evidence import EvidenceUnit
 from langgraph_rag.nodes.node import emit
+from langgraph_rag.tasks import gather
 from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -30,7 +31,10 @@ class AlignPhrases:
         """Return the graph's phrase for each phrase of the memory; one that is new to the graph stands for itself."""
         graph = await self.kb.ahierarchy()
         phrases = dict.fromkeys(phrase for unit in state["memory"] for phrase in unit["phrases"])
-        aligned = {p: state["aligned"].get(p) or await self._match(graph, p) for p in phrases}
+        unmatched = [phrase for phrase in phrases if phrase not in state["aligned"]]
+        matched = await gather(self._match(graph, phrase) for phrase in unmatched)
+        known_now = state["aligned"] | dict(zip(unmatched, matched, strict=True))
+        aligned = {phrase: known_now[phrase] for phrase in phrases}
         emit("align_phrases", phrases=list(aligned), new=[p for p, known in aligned.items() if not graph.has(known)])
         return {"aligned": aligned}
 
