@@ -43,7 +43,7 @@ async def ask(llm: BaseChatModel, prompt: Prompt[Reply], **values: Any) -> Reply
         BudgetReachedError: when the budget is spent and the prompt has no reply for that.
     """
     try:
-        with kept_if_usable():
+        async with kept_if_usable():
             return await _ask(llm, prompt, values, MAX_SHORTENED)
     except BudgetReachedError as reached:
         stop(reached.limit)
@@ -60,8 +60,11 @@ async def _ask(llm: BaseChatModel, prompt: Prompt[Reply], values: Mapping[str, A
         shorter = prompt.shortened(values) if again else None
         if shorter is None:
             raise error.cause from error.cause.__cause__
-    current_meter().usage["left_out"] += len(values[prompt.shortens]) - len(shorter[prompt.shortens])
-    return await _ask(llm, prompt, shorter, again - 1)
+    left_out = len(values[prompt.shortens]) - len(shorter[prompt.shortens])
+    current_meter().usage["left_out"] += left_out
+    reply = await _ask(llm, prompt, shorter, again - 1)
+    reply.leave_out(left_out)
+    return reply
 
 
 async def _converse(llm: BaseChatModel, prompt: Prompt[Reply], values: Mapping[str, Any]) -> Reply:

@@ -17,7 +17,7 @@ def fact(head: str, relation: str, tail: str, passage_id: str = "") -> Candidate
 
 CHAIN = [fact("The Salt Road", "directed by", "Ilan Vint"), fact("Ilan Vint", "son of", "Mara Vint")]
 KNOWLEDGE = [fact("Ilan Vint", "born in", "Kell", "skellby"), fact("Salt", "is", "mineral", "heron")]
-WHOLE = f"{QUESTION} knowledge triples: <The Salt Road; directed by; Ilan Vint>. <Ilan Vint; son of; Mara Vint>"
+WHOLE = f"{QUESTION}. knowledge triples: <The Salt Road; directed by; Ilan Vint>. <Ilan Vint; son of; Mara Vint>"
 LINKS = [QUESTION, f"{QUESTION} The Salt Road directed by Ilan Vint.", f"{QUESTION} Ilan Vint son of Mara Vint."]
 
 

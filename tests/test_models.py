@@ -662,7 +662,8 @@ async def test_a_prompt_that_is_too_long_is_asked_again_with_less(server: Server
     with metered() as usage:
         reply = await ask(server.model(), ANSWER_FROM_TRIPLES, question=QUESTION, triples=EIGHT)
 
-    assert reply == TARRANT
+    assert reply.answer == TARRANT.answer
+    assert reply.shown(EIGHT) == EIGHT[:2]
     assert shown(server) == [8, 4, 2]
     assert (usage["left_out"], usage["calls"], usage["repairs"], usage["estimated_tokens"]) == (6, 3, 0, 0)
 
@@ -740,7 +741,7 @@ async def test_a_stream_whose_every_piece_says_that_it_was_cut_off_is_asked_for_
 
     reply = await ask(server.model(streaming=True), ANSWER_FROM_TRIPLES, question=QUESTION, triples=EIGHT)
 
-    assert reply == TARRANT
+    assert reply.answer == TARRANT.answer
     assert shown(server) == [8, 4]
 
 

@@ -114,11 +114,12 @@ def create_kirag(
         constructor: the model that completes the chain; "none" takes the aligner's best candidate (table 4, "w/o
             Constructor").
         reader: the model that answers.
-        aligner: a bi-encoder trained on chains, or its folder; by default the knowledge base's own embedder (table 4,
-            "w/o Training"); "none" shows the constructor all triples (table 4, "w/o Aligner").
+        aligner: a bi-encoder trained on chains, or its folder (an untrained one is table 4's "w/o Training"); by
+            default the knowledge base's own embedder, by link; "none" shows the constructor all triples (table 4, "w/o
+            Aligner").
         retriever: "none" has the aligner search all triples of the knowledge base (table 4, "w/o Retriever").
         knowledge: what chains are made of (table 1: KiRAG, KiRAG-Sent, KiRAG-Doc).
-        ranking: "chain_first" prefers the documents behind the chain, as the authors' public code does.
+        ranking: "chain_first" prefers the documents behind the chain, in the manner of the authors' public code.
 
     Raises:
         TypeError: when the aligner is something else.

@@ -1,5 +1,7 @@
 """PAR RAG's action module (section 3.5): answer a step's question from numbered sources, with citations."""
 
+import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,20 +41,23 @@ class Act:
     async def __call__(self, state: ActInput) -> dict[str, Any]:
         """Return the interim answer without its citations, and the sentences of the cited passages that support it."""
         shown = [passage["id"] for passage in state["retrieved"][: context(self.defaults).read_k]]
-        passages = await self.kb.apassages(shown)
-        reply = await ask(self.llm, self.prompt, question=state["query"], sources=whole(passages))
+        records = await self.kb.apassages(shown)
+        reply = await ask(self.llm, self.prompt, question=state["query"], sources=whole(records))
+        passages = reply.shown(records)
         answer = uncited(reply.answer)
         refused = states_refusal(answer)
         positions = cited(reply.answer, len(passages), otherwise=0 if refused else UNCITED)
-        evidence = [
-            entry
-            for position in positions
-            for entry in _supporting(passages[position], state["query"], answer, state["step"])
-        ]
+        sources = [passages[position] for position in positions]
+        evidence = await asyncio.to_thread(_supporting, sources, state["query"], answer, state["step"])
         emit("act", step=state["step"], question=state["query"], answer=answer, cited=[e["title"] for e in evidence])
         return {"interim": answer, "cited": evidence, "status": "NOT REVIEWED", "doubt": ""}
 
 
-def _supporting(passage: Record, question: str, answer: str, step: int) -> list[Evidence]:
-    """Return the sentences of a cited passage that bear out the answer, or the one nearest to question and answer."""
-    return supporting_evidence(answer, [passage], step) or nearest_evidence(f"{question} {answer}", passage, step)
+def _supporting(passages: Sequence[Record], question: str, answer: str, step: int) -> list[Evidence]:
+    """Return the sentences of each passage that bear out the answer, or the one nearest to question and answer."""
+    return [
+        entry
+        for passage in passages
+        for entry in supporting_evidence(answer, [passage], step)
+        or nearest_evidence(f"{question} {answer}", passage, step)
+    ]

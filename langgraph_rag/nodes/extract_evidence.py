@@ -72,7 +72,6 @@ class ExtractEvidence:
     ) -> tuple[str, list[EvidenceUnit]]:
         questions = [state["question"], *state["subqueries"]]
         known = best_first(state["memory"])
-        sentences = [(record, sentence) for record in records for sentence in record["sentences"]]
         reply = await ask(
             self.llm,
             self.prompt,
@@ -80,6 +79,8 @@ class ExtractEvidence:
             passages=_numbered(records),
             questions=questions,
         )
+        records = reply.shown(records)
+        sentences = [(record, sentence) for record in records for sentence in record["sentences"]]
         told = [*questions, *(unit["title"] + " " + unit["sentence"] for unit in known)]
         told += [record["title"] + " " + record["text"] for record in records]
         shown = " ".join(told)

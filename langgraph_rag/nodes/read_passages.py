@@ -48,4 +48,4 @@ class ReadPassages:
             sufficient=not is_refusal(reply.answer),
         )
         answered = {"answer": reply.answer} if reply.answer else {}  # else what was said without them stands
-        return {**answered, "thought": reply.thought, "read": [record["id"] for record in records]}
+        return {**answered, "thought": reply.thought, "read": [record["id"] for record in reply.shown(records)]}

@@ -5,7 +5,7 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from langgraph_rag.matching import normalise
+from langgraph_rag.matching import stands_in
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.answering import stated
 from langgraph_rag.prompts.par_rag import PlanStep, Standing, Trajectory
@@ -80,14 +80,15 @@ class RecordTrajectory:
 def _settles(state: RecordInput) -> bool:
     """Tell whether this step answers what was asked because of doubt about the answer before.
 
-    A question that leaves out a name of the doubted one asks about something else, on which that answer may rest.
+    A question that leaves out a name of the doubted one asks about something else, on which that answer may rest; what
+    one without names asks about nobody can tell.
     """
     if not state["doubting"] or state["status"] not in ("PASS", "REVISED") or states_refusal(state["interim"]):
         return False
     doubted = state["trajectories"][-1]
-    asked = normalise(state["query"])
-    about = (normalise(span.text) for span in spot(doubted["question"]) if span.kind == "name")
-    return not states_refusal(doubted["answer"]) and all(name in asked for name in about)
+    about = [span.text for span in spot(doubted["question"]) if span.kind == "name"]
+    same = bool(about) and all(stands_in(name, state["query"]) for name in about)
+    return same and not states_refusal(doubted["answer"])
 
 
 def found_last(trajectories: list[Trajectory], place: int) -> list[Trajectory]:

@@ -14,7 +14,7 @@ from langgraph_rag.prompts.answering import stated
 from langgraph_rag.prompts.par_rag import Reviewed, Trajectory
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Evidence
-from langgraph_rag.refusals import states_refusal
+from langgraph_rag.refusals import asks_nothing, states_refusal
 
 
 class ReviewInput(TypedDict):
@@ -38,21 +38,23 @@ class Review:
 
     async def __call__(self, state: ReviewInput) -> dict[str, Any]:
         """Return the status, the answer with its evidence, and the new question, empty where none is to be asked."""
-        fine = state["fine_sources"]
-        shown = stated(fine)
+        shown = stated(state["fine_sources"])
         reply = await ask(self.llm, self.prompt, question=state["query"], answer=state["interim"], sources=shown)
+        fine = reply.shown(state["fine_sources"])
         update: dict[str, Any] = {"status": reply.status, "doubt": ""}
         better = uncited(reply.answer or "")
         if reply.status == "REVISED" and states_refusal(better):  # nothing better came
             rejected = better and not states_refusal(state["interim"])
             update["status"] = "UNCONFIDENT" if rejected else "PASS"
         elif reply.status == "REVISED":
-            new = [evidence for evidence in fine if evidence not in state["cited"]]
+            fresh = [evidence for evidence in fine if evidence not in state["cited"]]
             supporting = [fine[position] for position in cited(reply.answer or "", len(fine))]
-            update |= {"interim": better, "cited": supporting or (new or fine)[:UNCITED]}
+            unchanged = state["cited"] if normalise(better) == normalise(state["interim"]) else []
+            update |= {"interim": better, "cited": supporting or unchanged or (fresh or fine)[:UNCITED]}
         elif reply.status == "UNCONFIDENT" and not state["doubting"]:
             asked = [normalise(state["query"]), *(normalise(earlier["question"]) for earlier in state["trajectories"])]
-            update["doubt"] = "" if normalise(reply.question or "") in ["", *asked] else reply.question
+            new = reply.question or ""
+            update["doubt"] = "" if asks_nothing(new) or normalise(new) in asked else new
         emit(
             "review",
             step=state["step"],

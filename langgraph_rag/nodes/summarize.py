@@ -9,7 +9,6 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.llm import ask
 from langgraph_rag.matching import normalise
-from langgraph_rag.metering import current_meter
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.select_documents import Reading
 from langgraph_rag.prompts.answering import whole
@@ -62,7 +61,7 @@ class Summarize:
             queries=reading["queries"],
             documents=whole(records),
         )
-        shown = records[: len(records) - current_meter().usage["left_out"]]
+        shown = reply.shown(records)
         text = await asyncio.to_thread(_told, reply.summary or "")
         evidence = await asyncio.to_thread(supporting_evidence, text, shown, reading["step"])
         emit("summarize", step=reading["step"], entity=reading["entity"], summary=text)

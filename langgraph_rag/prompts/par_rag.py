@@ -6,7 +6,7 @@ from pydantic import WithJsonSchema, field_validator
 from typing_extensions import TypedDict
 
 from langgraph_rag.prompts.answering import ANSWER_RULE, JSON_ONLY, Answer, TitledText
-from langgraph_rag.prompts.prompt import Prompt, PromptReply
+from langgraph_rag.prompts.prompt import Prompt, PromptReply, first_half, last_half
 
 Action = Literal["retrieve", "answer"]
 Standing = Literal["PASS", "REVISED", "UNCONFIDENT", "NOT REVIEWED"]
@@ -39,11 +39,12 @@ class StepReply(PromptReply):
     thought: str = ""
     question: str
     action: Action = "retrieve"
+    unsaid = {"action": "retrieve"}
 
     @field_validator("action", mode="before")
     @classmethod
     def _lower(cls, value: object) -> object:
-        return value.strip().lower() if isinstance(value, str) else value
+        return value.strip(" .").lower() if isinstance(value, str) else value
 
 
 class Plan(PromptReply):
@@ -71,7 +72,7 @@ class Reviewed(PromptReply):
     @field_validator("status", mode="before")
     @classmethod
     def _upper(cls, value: object) -> object:
-        return value.strip().upper() if isinstance(value, str) else value
+        return value.strip(" .").upper() if isinstance(value, str) else value
 
 
 class Refined(PromptReply):
@@ -95,6 +96,12 @@ def _trajectory_lines(trajectory: Trajectory) -> str:
     doubt = " (unconfirmed)" if trajectory["status"] == "UNCONFIDENT" else ""
     sources = [f"  {_titled(source)}" for source in trajectory["sources"]]
     return "\n".join([f"Q: {trajectory['question']}", f"A: {trajectory['answer']}{doubt}", *sources])
+
+
+def fewer_findings(trajectories: list[Trajectory]) -> list[Trajectory]:
+    """Leave out the last half of the sentences of each step, or, of steps with one or none, the older half."""
+    fewer = [Trajectory({**trajectory, "sources": first_half(trajectory["sources"])}) for trajectory in trajectories]
+    return fewer if fewer != trajectories else last_half(trajectories)
 
 
 def _titled(source: TitledText) -> str:
@@ -218,5 +225,7 @@ Question: In which country was the architect of Mill Bridge born?
 Reply: {{"thought": "The architect Ada Moss was born in Bergen, Norway.", "answer": "Norway"}}""",
     request="{trajectories}\n\nQuestion: {question}",
     reply=Answer,
+    shortens="trajectories",
+    shorter=fewer_findings,
     show={"trajectories": trajectory_text},
 )

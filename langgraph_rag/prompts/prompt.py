@@ -1,12 +1,14 @@
 """A prompt is text plus the type of its reply."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, ConfigDict, WithJsonSchema, model_validator
+
+T = TypeVar("T")
 
 METADATA_KEY = "langgraph_rag"
 _JSON = json.JSONEncoder(ensure_ascii=False)
@@ -39,6 +41,15 @@ class PromptReply(BaseModel):
     )
     unasked: ClassVar[Mapping[str, Any] | None] = None
     unsaid: ClassVar[Mapping[str, Any]] = {}
+    _left_out: int = 0
+
+    def leave_out(self, items: int) -> None:
+        """Note that so many items of the list that the prompt shortens were not in the prompt."""
+        self._left_out += items
+
+    def shown(self, items: Sequence[T]) -> Sequence[T]:
+        """Return those of the items that the prompt held: where it was too long for the model, the last are missing."""
+        return items[: len(items) - self._left_out]
 
     @model_validator(mode="before")
     @classmethod

@@ -20,7 +20,7 @@ Queries = Callable[[str, Sequence[Candidate]], list[str]]
 
 def chain_query(question: str, chain: Sequence[Candidate]) -> str:
     """Return the question with the chain (section 3.2, q_i)."""
-    return f"{question} knowledge triples: {'. '.join(link['text'] for link in chain)}" if chain else question
+    return f"{question}. knowledge triples: {'. '.join(link['text'] for link in chain)}" if chain else question
 
 
 def in_words(question: str, chain: Sequence[Candidate]) -> str:
@@ -49,7 +49,7 @@ class Aligner(Protocol):
 
 
 class OwnAligner:
-    """The embedder of the knowledge base (table 4, "w/o training"); its vectors of triples and passages are kept there.
+    """The embedder of the knowledge base; its vectors of triples and passages are kept there.
 
     It was not trained on triples, out of context least of all: each counts together with the passage that states it.
     Nor on queries of different lengths: what is near to one of them is measured by what is nearest to it.

@@ -254,6 +254,63 @@ def test_a_revised_answer_without_citations_rests_on_what_the_first_did_not_cite
     assert [entry["sentence"] for entry in result["evidence"]] == others[:3]
 
 
+def test_an_answer_that_is_revised_to_itself_keeps_its_sources(kb: KnowledgeBase) -> None:
+    revised = reviewed("REVISED", answer="orla vint directed it")
+    script = [planned(DIRECTOR), said("Orla Vint directed it. [1]"), revised, say("Orla Vint")]
+
+    result = run(kb, script)
+
+    assert [e["sentence"] for e in result["evidence"]] == ["The Salt Road is a 1968 drama film directed by Orla Vint."]
+
+
+@pytest.mark.parametrize("question", ["null", "None", "No question needed."])
+def test_a_refined_question_that_is_none_leaves_the_planned_one(kb: KnowledgeBase, question: str) -> None:
+    script = [
+        planned(DIRECTOR, BIRTHPLACE),
+        said("Orla Vint [1]"),
+        PASS,
+        refined(question),
+        said("Pellworth [1]"),
+        PASS,
+    ]
+
+    result = run(kb, [*script, say("Pellworth")])
+
+    assert result["trajectories"][1]["question"] == BIRTHPLACE
+
+
+def too_long(shown: Mapping[str, Any], name: str, most: int) -> RuntimeError | None:
+    return RuntimeError("maximum context length") if len(shown.get(name, [])) > most else None
+
+
+def test_a_citation_of_a_source_left_out_of_a_prompt_that_is_too_long_is_none(kb: KnowledgeBase) -> None:
+    def narrow(prompt: str, shown: Mapping[str, Any]) -> Any:
+        if prompt == "act":
+            return too_long(shown, "sources", 2) or said("Orla Vint directed The Salt Road [1], [4].")
+        return {"plan": planned(DIRECTOR), "review": PASS}.get(prompt) or say("Orla Vint")
+
+    result = run(kb, narrow)
+
+    assert [e["sentence"] for e in result["evidence"]] == ["The Salt Road is a 1968 drama film directed by Orla Vint."]
+    assert (result["usage"]["left_out"], result["usage"]["dropped"]) == (2, 1)
+
+
+def test_findings_too_long_for_the_model_lose_sentences_before_steps(kb: KnowledgeBase) -> None:
+    script = iter(RUN)
+
+    def narrow(prompt: str, shown: Mapping[str, Any]) -> Any:
+        if prompt != "answer_from_trajectories":
+            return next(script)
+        return too_long(shown, "trajectories", 2) or say("Norland")
+
+    model = ScriptedModel.of(narrow)
+    _, result = visit(kb, model)
+
+    assert result["answer"] == "Norland"
+    *_, last = values(model, "answer_from_trajectories")
+    assert [t["answer"] for t in last["trajectories"]] == ["Pellworth is in Norland."]
+
+
 def test_a_step_that_no_review_has_seen_is_not_said_to_have_passed(kb: KnowledgeBase) -> None:
     script = [planned(DIRECTOR), said("Orla Vint [1]"), say("Orla Vint")]
 
@@ -393,7 +450,7 @@ def test_an_answer_after_doubt_is_shown_with_what_led_to_it(kb: KnowledgeBase) -
     assert found == ["unknown; Holm made it", "Orla Vint made it."]
 
 
-@pytest.mark.parametrize("question", [None, "", DIRECTOR, f" {DIRECTOR.upper()} "])
+@pytest.mark.parametrize("question", [None, "", "N/A", "null", DIRECTOR, f" {DIRECTOR.upper()} "])
 def test_a_doubt_that_asks_nothing_new_is_only_marked(kb: KnowledgeBase, question: str | None) -> None:
     doubt = reviewed("UNCONFIDENT", question=question)
 
