@@ -1,7 +1,6 @@
 """What stands in a question for a thing without being its name: "the architect of the Tolmar Bridge"."""
 
 import re
-from collections.abc import Sequence
 
 from langgraph_rag.offline.question import PLACES, asking_word
 from langgraph_rag.offline.words import stems
@@ -12,7 +11,6 @@ _DESCRIBES = (
 )
 _DESCRIPTION = re.compile(rf"\b[Tt]he(?: [a-z][\w-]*){{1,4}}? {_DESCRIBES}\b")
 _OWNED = re.compile(r"['’]s?(?: (?!(?:on|in|was|is|did|at|to|from|by|of|and|for|with|born|died?)\b)[a-z][\w-]*){1,3}")
-_GOES_ON = re.compile(r"(?:,| (?:in|of|on|at|from|for|and|by)){1,2} (?:the )?(?:[a-z]+ )?")
 _RELATIVE = re.compile(r"\b(?:who|that|which|whose|where)$")
 _TITLED = re.compile(r",(?: \d+(?:st|nd|rd|th))? ", re.IGNORECASE)  # "Ada Renk, 2nd Countess of Kell"
 _SAYS_NOTHING = re.compile(
@@ -41,10 +39,9 @@ def descriptions(text: str) -> list[str]:
     """Return the descriptions in a question, innermost first; not the whole of it."""
     names, ends = _names(text), dict[int, int]()
     for number, name in enumerate(names):
-        owned = _OWNED.match(text, name.start + len(name.text))
-        end = _end(text, owned.end() if owned else name.end, names[number + 1 :])
-        if owned:
-            ends[name.start] = end
+        end = name.end
+        if owned := _OWNED.match(text, name.start + len(name.text)):
+            end = ends[name.start] = owned.end()
         before = names[number - 1].end if number else 0
         for match in reversed(list(_DESCRIPTION.finditer(text, before, name.start))):
             if _RELATIVE.search(match[0]):
@@ -105,12 +102,3 @@ def _clause_end(text: str, opening: re.Match[str], name: Span, end: int) -> int:
 def _last_end(text: str) -> int:
     """Return where relative clauses end at the latest: before a verb that only closes the question."""
     return found.end() if (found := _MAIN_VERB.match(text)) else len(text)
-
-
-def _end(text: str, end: int, following: Sequence[Span]) -> int:
-    """Return where a description ends that comes to `end`: after further names that only tell more of it."""
-    for other in following:
-        if not _GOES_ON.fullmatch(text[end : other.start]):
-            break
-        end = other.end
-    return end

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from langgraph_rag.offline.question import PERSONS
 from langgraph_rag.offline.words import DEMONYM, plain, same_name, stems
 from langgraph_rag.tools.rule_triples import extract_triples
 from langgraph_rag.tools.spans import JOINED_WORD, spot
@@ -19,10 +18,8 @@ _MADE = re.compile(r"(?<=[a-z])(?<!ed)(?<!en)(?<!wn) by\b")
 _WAYS = ("compos", "direct", "perform", "produc", "write")  # in which "a song by Kell" may be meant
 DEFINED = re.compile(r"\b(?:is|was|are|were)\s+(?:an?|the|one of the)\s+([^,.;()]+)")
 _FROM = re.compile(r"\bfrom (?=[A-Z])")
-_LIES = re.compile(r"\b(?:in|near)(?= (?:the )?(?:[a-z]+ of )?[A-Z])")
 _NOT_ITS_OWN = re.compile(r"\b(?:by|of|in|from|for|about|with|who|which|that)\b")
 _APPOSED = re.compile(r"(?: \([^()]*\))?, (?:an?|the) ([^,.;()]{3,60})")
-_PLACED = re.compile(r"\b(?:in|at|near|from) (?:the )?$", re.IGNORECASE)
 _MODIFIERS = re.compile(r"((?:[\w-]+ ){1,4})[\"“']?$")
 
 _SURE = 0.9
@@ -169,13 +166,12 @@ def _origins(defined: re.Match[str]) -> Iterator[tuple[int, int, str]]:
     ends = [word.end() for word in JOINED_WORD.finditer(told) if word[0][0].isupper() and DEMONYM.search(word[0])]
     ends += [came.end() - 1 for came in _FROM.finditer(defined[1])]
     yield from ((begin + end, begin + end + 1, "nation") for end in ends)
-    yield from ((begin + lies.start(), begin + lies.end(), "place") for lies in _LIES.finditer(defined[1]))
 
 
 def _said_of(text: str, start: int, end: int) -> Iterator[str]:
     """Yield the stems that tell what kind of thing a name in a sentence means, before or after it."""
     apposed = _APPOSED.match(text, end)
-    if apposed and not (_PLACED.search(text[:start]) and PERSONS.intersection(stems(apposed[1]))):  # born in X, the son
+    if apposed:
         yield from stems(apposed[1])
     if modifiers := _MODIFIERS.search(text[:start]):
         words = modifiers[1].split()

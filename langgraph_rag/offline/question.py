@@ -213,8 +213,6 @@ def asking_word(text: str) -> re.Match[str] | None:
 def _asks(text: str, match: re.Match[str]) -> int:
     """Tell how surely a word asks and does not only join clauses."""
     before, after = text[: match.start()].split(), text[match.end() :].split()
-    if before and before[-1].endswith((".", ";")):
-        return 5
     if (
         len(before) <= 2
         and before[:1] not in (["The"], ["A"], ["An"])

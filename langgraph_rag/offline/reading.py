@@ -11,17 +11,15 @@ from langgraph_rag.matching import normalise
 from langgraph_rag.offline.descriptions import ask_for, descriptions, put_for
 from langgraph_rag.offline.pages import DEFINED, Line, Pages, key_of
 from langgraph_rag.offline.paths import is_name
-from langgraph_rag.offline.question import DATES, PERSONS, Question, analyse
-from langgraph_rag.offline.words import DEMONYM, name_words, stem, stems
+from langgraph_rag.offline.question import DATES, Question, analyse
+from langgraph_rag.offline.words import DEMONYM, FAMILIES, name_words, stem, stems
 from langgraph_rag.tools.spans import Span, spot
-from langgraph_rag.tools.stop_words import stop_words
 
 _PHRASE_END = re.compile(
     r"\s+(?:who|which|that|by|in|on|at|from|for|to|with|based|located|situated|known|best|is|was|whose|where)\b"
 )
 _PLACED = re.compile(r"(?:\b(?:in|at|near|from|to|of) (?:the )?|\([^()]*\d{4}, )$", re.IGNORECASE)  # or in its life
 _WHERE = re.compile(r"\b(?:in|at|near) (?:the )?(?:[A-Z][\w.]*(?: [A-Z][\w.]*)*, )?$", re.IGNORECASE)
-_COUNTED = re.compile(r"(?: (?!(?:and|or|in|of|on|at|to|by|as|is|was|were|for|from|with|the)\b)[a-z]+){1,3}")
 _CAUSE = re.compile(r"\b(?:because(?: of)?|(?:due|owing|thanks) to|as a result of|caused by) ([^.;()]+)")
 _DIED_OF = re.compile(
     r"\bdi(?:ed|es|ing)\b[^.;]*? (?:of|from) (?:an? |the )?([a-z][a-z' -]*?)"
@@ -30,22 +28,10 @@ _DIED_OF = re.compile(
 _ACTING_AS = re.compile(
     r"\bas an? ([a-z][\w-]*(?: (?!(?:who|which|that|by|in|on|at|from|for|to|with|of|and|or)\b)[a-z][\w-]*){0,2})"
 )
-_MEANING = re.compile(r"[\w\s-]{1,40}: ([^.;:()]{1,80})\.?$")  # "MTU: maximum transmission unit"
-_HAPPENED = re.compile(  # of what a question asks for the time or place
-    r"\b(?:wh\w+|wh\w+ [a-z]+) (?:did .+ (die)|(?:was|were) (?!.* (?:was|were) born).+ (born))\W*$", re.IGNORECASE
-)
-_ROLE = re.compile(  # such as there are several of, told apart by the word before
-    r"([\w-]+) (chief|coach|director|editor|engineer|head|leader|manager|minister|officer|president|secretary)s?\b",
-    re.IGNORECASE,
-)
-_ASKED_ROLE = re.compile(
-    rf"\W*(?:who|what|which)(?: (?:is|was|are|were))?(?: the)?(?: [\w-]+){{0,2}}? {_ROLE.pattern}", re.IGNORECASE
-)
 _YEAR = re.compile(r"\d{4}")
 _LISTED = re.compile(r"(?:[A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*)*, )+$")  # what a place lies in follows it
 _GOES_ON = re.compile(r", [A-Z]")
 _REGIONS = frozenset(map(stem, ("state", "province")))
-_EVENTS = frozenset({"birth", "death", "place"})
 _LEVELS = 2  # descriptions within descriptions that are followed
 _WIDER = 2  # descriptions looked at from the innermost on
 _BREADTH = 3  # things tried in the place of a description
@@ -56,6 +42,7 @@ _ALTERNATIVES = 8
 _NEVER = 9.0
 _NAMED = frozenset({"person", "place", "nationality"})  # wanted, and no date or number will do
 _SIMPLE = 2  # content words of a question that one sentence about the thing it names may answer
+_BESIDE = 1.0  # what a sentence about the thing loses that says nothing of what is asked of it
 _CLEAR = 0.25  # of a question's weight that a sentence with its neighbour must answer to
 
 
@@ -119,14 +106,9 @@ def _readings(text: str, pages: Pages) -> list[Reading]:
     about = pages.about(question.names[0]) if simple else set()
     needed = set(question.words) - (question.kinds | {"place"} if question.wants == "place" else set())
     linked, own = (1.5, 3.3) if simple else (3.3, 0.4)
-    event, role = _HAPPENED.search(text), _ASKED_ROLE.match(text)
     found: dict[str, Reading] = {}
     for place, line in enumerate(pages.lines):
         if not said[place] or (about and place not in about):
-            continue
-        if about and needed and not said[place].intersection(needed):
-            continue  # a sentence about the thing, but not about what is asked of it
-        if (event and stem(event[1] or event[2]) not in line.words) or (role and _other_role(role[1], role[2], line)):
             continue
         gains = [(_sum(weight, said[other] - said[place]), other) for other in pages.linked[place]]
         gain, helper = max(gains, default=(0.0, place))
@@ -134,6 +116,10 @@ def _readings(text: str, pages: Pages) -> list[Reading]:
         if clear < _CLEAR:
             continue
         base = linked * gain + own * _sum(weight, said[place]) + (0.5 if line.opens else 0.0)
+        if about and needed and needed.isdisjoint(said[place]):
+            if needed <= FAMILIES:
+                continue  # all words for it are known, and none stands there
+            base -= _BESIDE
         hits = [hit for hit in line.stems if hit[2] in weight]
         for span in filter(partial(_possible, question), _spans(line)):
             key = normalise(span.text)
@@ -144,12 +130,6 @@ def _readings(text: str, pages: Pages) -> list[Reading]:
                 lines = (line, pages.lines[helper]) if gain else (line,)
                 found[key] = Reading(_shaped(question, span), score, lines)
     return sorted(found.values(), key=lambda reading: -reading.score)
-
-
-def _other_role(kind: str, role: str, line: Line) -> bool:
-    """Tell whether a sentence speaks of a role of another kind, and not of this one: no prime, but a trade minister."""
-    told = {told.lower() for told, other in _ROLE.findall(line.text) if other.lower() == role.lower()} - stop_words()
-    return bool(told) and kind.lower() not in told | stop_words()
 
 
 def _weights(words: Sequence[str], lines: Sequence[Line]) -> dict[str, float]:
@@ -199,8 +179,6 @@ def _fit(question: Question, span: Span, line: Line, pages: Pages) -> float:
     if span.kind == "number" and question.wants in _NAMED:
         return -_NEVER
     if question.wants == "number" or span.kind == "number":
-        counted = _COUNTED.match(line.text, span.end) if span.kind == "number" else None
-        fit += 1.0 * bool(counted and question.kinds.union(question.words).intersection(stems(counted[0])))
         return fit + (0.7 if question.wants == span.kind else -2.0 if question.wants == "number" else -1.0)
     placed = named and _PLACED.search(line.text[: span.start]) is not None
     if question.wants == "person":
@@ -209,21 +187,10 @@ def _fit(question: Question, span: Span, line: Line, pages: Pages) -> float:
         person = named and is_name(span.text) and 2 <= len(span.text.split()) <= 4 and not placed
         return fit + (1.1 if person else -0.5)
     if question.wants == "place":
-        return fit + _place_fit(question, span, line, pages) if named else -_NEVER
+        return fit + 1.8 * _lies_there(question, span, line.text) if named else -_NEVER
     if question.wants in {"phrase", "nationality"}:
         return fit + (0.4 if span.kind == "phrase" or demonym else -0.4)
     return fit + (-0.8 if question.words else 0.8) * (span.kind == "phrase")
-
-
-def _place_fit(question: Question, span: Span, line: Line, pages: Pages) -> float:
-    """Score a name as a place: "Kellish" is one only where a nation is asked for, and who is told of is none."""
-    persons = [PERSONS.intersection(pages.kinds.get(key_of(name), ())) for name in (span.text, line.topic)]
-    somebody = persons[0] or (persons[1] and name_words(span.text) & name_words(line.topic))
-    if somebody and not _PLACED.search(line.text[: span.start]):
-        return -_NEVER
-    if " " not in span.text and DEMONYM.search(span.text):  # not "in which country did ..."
-        return 0.0 if "nation" in question.kinds and _EVENTS.isdisjoint(question.words) else -_NEVER
-    return 1.8 * _lies_there(question, span, line.text) - 1.2 * bool(persons[0])
 
 
 def _lies_there(question: Question, span: Span, text: str) -> bool:
@@ -250,8 +217,6 @@ def _spans(line: Line) -> Iterator[Span]:
             yield Span(defined.start(1), defined.end(1), " ".join(words[-3:]), "phrase")
     for acting in _ACTING_AS.finditer(line.text):
         yield Span(*acting.span(1), acting[1], "phrase")
-    if meaning := _MEANING.match(line.text):
-        yield Span(*meaning.span(1), meaning[1].strip(), "phrase")
     if cause := _CAUSE.search(line.text) or _DIED_OF.search(line.text):
         yield Span(*cause.span(1), cause[1].strip(), "reason")
 

@@ -41,6 +41,7 @@ _FAMILIES = {
     "song": "song songs single track",
     "band": "band group bands",
 }
+FAMILIES = frozenset(_FAMILIES)
 _FAMILY = {word: family for family, words in _FAMILIES.items() for word in words.split()}
 _ASKING = frozenset(
     "who whom whose what which when where why how many much name named called known type kind year date day place time "
