@@ -2,6 +2,7 @@
 
 from typing_extensions import TypedDict
 
+from langgraph_rag.conclusions import concluded
 from langgraph_rag.prompts.answering import ANSWER_RULE, JSON_ONLY, Answer, titled_texts
 from langgraph_rag.prompts.prompt import Prompt, PromptReply, last_half, name_list
 
@@ -34,8 +35,8 @@ class NextThought(PromptReply):
 
     @property
     def needs_retrieval(self) -> bool:
-        """Retrieve after every thought that is not the last."""
-        return not self.final
+        """Retrieve after every thought that is not the last, as one that states the answer is."""
+        return not (self.final or concluded(self.thought))
 
 
 class EntityQueries(PromptReply):
@@ -152,8 +153,8 @@ IDENTIFY_ENTITIES = Prompt(
     name="identify_entities",
     instructions=f"""\
 Somebody reasons towards the answer to a question. Decide what to search for next: only what the question needs and \
-the last step of the reasoning asks for, not what was found already, and in other words what was searched for in vain. \
-{JSON_ONLY}
+the last step of the reasoning asks for, and not what was found already. What was searched for and not found is \
+searched for again in different words. {JSON_ONLY}
 - entities: the people, places, organisations, works or events about which something is missing, best first; empty if \
 nothing is missing. Each by its name; one that stands in "Names so far", even spelled otherwise, is written as it is \
 there; what is only described there gets its name now. Where a name is not known yet, take the named thing that leads \
