@@ -3,9 +3,10 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Annotated, Any
 
-from langchain_core.tools import BaseTool, StructuredTool, ToolException
+from langchain_core.tools import BaseTool, StructuredTool, ToolException, create_schema_from_function
+from langchain_core.tools.base import ArgsSchema
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import BaseModel, Field
 
@@ -85,7 +86,7 @@ def as_tool(
     return _tool(answer, aanswer, name, Question, description)
 
 
-def _tool(call: Callable[..., Any], acall: _Call, name: str, arguments: type[BaseModel], description: str) -> BaseTool:
+def _tool(call: Callable[..., Any], acall: _Call, name: str, arguments: ArgsSchema, description: str) -> BaseTool:
     return StructuredTool.from_function(
         call,
         acall,
@@ -123,32 +124,11 @@ def _with_sentences(result: dict[str, Any]) -> str:
 
 
 # --- the knowledge base as tools -------------------------------------------------------------------------------------
-class PassageQuery(BaseModel):
-    """What passages are searched with."""
-
-    query: str = Field(description="What to look for, in words.")
-    k: int = Field(5, ge=1, le=_MOST, description="How many passages at most.")
-
-
-class TripleQuery(BaseModel):
-    """What facts are searched with."""
-
-    query: str = Field(description="What to look for, in words.")
-    k: int = Field(10, ge=1, le=_MOST, description="How many facts at most.")
-
-
-class Entity(BaseModel):
-    """What neighbours are asked for."""
-
-    entity: str = Field(description="The name of a person, place, work or other thing.")
-    k: int = Field(10, ge=1, le=_MOST, description="How many facts at most.")
-
-
-class Entities(BaseModel):
-    """What the graph is walked from."""
-
-    entities: list[str] = Field(min_length=1, description="Names of persons, places, works or other things.")
-    k: int = Field(5, ge=1, le=_MOST, description="How many passages at most.")
+Query = Annotated[str, Field(description="What to look for, in words.")]
+Name = Annotated[str, Field(description="The name of a person, place, work or other thing.")]
+Names = Annotated[list[str], Field(min_length=1, description="Names of persons, places, works or other things.")]
+Passages = Annotated[int, Field(ge=1, le=_MOST, description="How many passages at most.")]
+Facts = Annotated[int, Field(ge=1, le=_MOST, description="How many facts at most.")]
 
 
 def knowledge_base_tools(kb: KnowledgeBase, *, prefix: str = "", about: str = "") -> list[BaseTool]:
@@ -167,34 +147,34 @@ def knowledge_base_tools(kb: KnowledgeBase, *, prefix: str = "", about: str = ""
     """
     expect(KnowledgeBase, kb, "a knowledge base", "KnowledgeBase.open(PATH) returns one")
 
-    async def search_passages(query: str, k: int = 5) -> tuple[str, list[Any]]:
+    async def search_passages(query: Query, k: Passages = 5) -> tuple[str, list[Any]]:
         return await _shown(kb, await kb.asearch(query, k, by="graph"))
 
-    async def search_triples(query: str, k: int = 10) -> tuple[str, list[Any]]:
+    async def search_triples(query: Query, k: Facts = 10) -> tuple[str, list[Any]]:
         found = await kb.asearch(query, _AROUND, by="hybrid")
         triples = await kb.atriples([passage["id"] for passage in found])
         best = await most_similar(kb, query, triples, k) if triples else []
         return _lines([entry["triple"] for entry in best]), best
 
-    async def neighbours(entity: str, k: int = 10) -> tuple[str, list[Any]]:
+    async def neighbours(entity: Name, k: Facts = 10) -> tuple[str, list[Any]]:
         facts = await asyncio.to_thread(_facts_about, kb, entity)
         others = f"\n({k} of {len(facts)} facts)" if len(facts) > k else ""
         return _lines(facts[:k]) + others, facts[:k]
 
-    async def passages_near(entities: list[str], k: int = 5) -> tuple[str, list[Any]]:
+    async def passages_near(entities: Names, k: Passages = 5) -> tuple[str, list[Any]]:
         return await _shown(kb, await kb.anear_entities(entities, k))
 
     documents = f" The documents are about {about}." if about else ""
-    tools: list[tuple[_Call, type[BaseModel], str]] = [
-        (search_passages, PassageQuery, "Find the passages of the documents that fit a query best."),
-        (search_triples, TripleQuery, "Find single facts (head | relation | tail) that fit a query best."),
-        (neighbours, Entity, "List the facts that name an entity."),
-        (passages_near, Entities, "Find the passages most closely linked, by facts, to some entities together."),
+    tools: list[tuple[_Call, str]] = [
+        (search_passages, "Find the passages of the documents that fit a query best."),
+        (search_triples, "Find single facts (head | relation | tail) that fit a query best."),
+        (neighbours, "List the facts that name an entity."),
+        (passages_near, "Find the passages most closely linked, by facts, to some entities together."),
     ]
-    return [_search(call, prefix + call.__name__, arguments, text + documents) for call, arguments, text in tools]
+    return [_search(call, prefix + call.__name__, text + documents) for call, text in tools]
 
 
-def _search(call: _Call, name: str, arguments: type[BaseModel], description: str) -> BaseTool:
+def _search(call: _Call, name: str, description: str) -> BaseTool:
     async def awaited(**values: Any) -> tuple[str, list[Any]]:
         with _errors_shown():
             return await call(**values)
@@ -202,6 +182,7 @@ def _search(call: _Call, name: str, arguments: type[BaseModel], description: str
     def at_once(**values: Any) -> tuple[str, list[Any]]:
         return run_in_background(awaited(**values))
 
+    arguments = create_schema_from_function(call.__name__, call)
     return _tool(at_once, awaited, name, arguments, description)
 
 

@@ -38,7 +38,7 @@ def confirm(text: str, question: Question, pages: Pages) -> tuple[str, tuple[Lin
         if _says(text, question, fact):
             return "no" if _NOT.search(fact[1]) else "yes", (line,)
     for fact, line in stated:
-        if _says_otherwise(text, question, fact, line, pages):
+        if _says_otherwise(question, fact, line, pages):
             return "no", (line,)
     return "", ()
 
@@ -71,7 +71,7 @@ def _says(text: str, question: Question, fact: Fact) -> bool:
     return named and _of_subject(text, question, fact) and _tells(question, told)
 
 
-def _says_otherwise(text: str, question: Question, fact: Fact, line: Line, pages: Pages) -> bool:
+def _says_otherwise(question: Question, fact: Fact, line: Line, pages: Pages) -> bool:
     """Tell whether a fact gives another date of birth or death, place of a kind, or maker than the one asked about."""
     if len(question.names) != 2 or _NOT.search(fact[1]) or not _tells(question, fact[1]):
         return False

@@ -74,7 +74,7 @@ def stem(word: str) -> str:
 def stems(text: str) -> tuple[str, ...]:
     """Return the stems of a text's content words, in order, each once."""
     empty = stop_words() | _ASKING
-    words = (word for word in normalise(_POSSESSIVE.sub("", text)).split() if len(word) > 1 and word not in empty)
+    words = (word for word in plain(_POSSESSIVE.sub("", text)).split() if len(word) > 1 and word not in empty)
     return tuple(dict.fromkeys(stem(word) for word in words))
 
 
