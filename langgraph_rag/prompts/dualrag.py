@@ -155,12 +155,12 @@ IDENTIFY_ENTITIES = Prompt(
 Somebody reasons towards the answer to a question. Decide what to search for next: only what the question needs and \
 the last step of the reasoning asks for, and not what was found already. What was searched for and not found is \
 searched for again in different words. {JSON_ONLY}
-- entities: the people, places, organisations, works or events about which something is missing, best first; empty if \
-nothing is missing. Each by its name; one that stands in "Names so far", even spelled otherwise, is written as it is \
-there; what is only described there gets its name now. Where a name is not known yet, take the named thing that leads \
-to it; only where there is none, a description.
-- queries: for each entity, one text to search with for each thing to be found out, naming both; a second wording at \
-most
+- entities: the people, places, organisations, works or events about which something can be found out now, best first; \
+empty if nothing is missing. Each by its name: as it is written in "Names so far" if it stands there, even spelled \
+otherwise, unless that is only a description. What has no name yet has to wait: take the named thing that leads to it; \
+only where there is none, a description.
+- queries: for each entity, one text to search with for each thing to be found out about it, naming the entity and the \
+thing; a second wording only where the first may miss it
 
 Example
 Question: Who is older, the architect of Mill Bridge or Jon Hale?
