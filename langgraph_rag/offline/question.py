@@ -96,6 +96,7 @@ _KIN = {
 _KIN_OF = re.compile(rf"\b({'|'.join(_KIN)}) of\b", re.IGNORECASE)
 _KIN_OWNED = re.compile(rf"['’]s ({'|'.join(_KIN)})\b", re.IGNORECASE)
 _BIRTHPLACE = re.compile(r"\bbirth ?place\b")
+_LED = re.compile(r"^\w+ of (?:the )?(?=\S)")  # "CEO of Google" is asked of Google, as "head of Google" is
 _LETTERS = 25  # over which nearness to the question word falls to a half
 
 
@@ -282,7 +283,8 @@ def _clean(name: str) -> str:
 def _names(text: str, pair: tuple[str, ...]) -> list[str]:
     inside = name_words(" ".join(pair))
     spans = [span for span in spot(text) if span.kind == "name" or (span.kind == "date" and span.start > 0)]
-    return [span.text for span in spans if not name_words(span.text) <= inside]
+    names = [span.text for span in spans if not name_words(span.text) <= inside]
+    return [_LED.sub("", name) if stem(name.split()[0].lower()) == "lead" else name for name in names]
 
 
 def _spelled(text: str, names: list[str]) -> dict[str, str]:

@@ -63,7 +63,8 @@ def load(name: str, read: Callable[[], Encoder], device: str) -> Encoder:
         return read().to(device).to(torch.float16)
     encoder = _in_fastest_format(read())
     try:
-        encoder.trace()
+        with one_thread():
+            encoder.trace()
     except Exception as error:
         _log.info("the embedder's transformer is run by Python: %s", error)
     return encoder
