@@ -1,4 +1,4 @@
-"""What a model can be asked for: JSON by a schema, instructions of the role "system", options of its chat template."""
+"""What a model can be asked for: JSON by a schema, the role "system", options of its chat template, a stream."""
 
 import logging
 from typing import Any
@@ -32,6 +32,7 @@ class Refusals:
 
 schema_refusals = Refusals("%s refuses response_format: its replies are no longer asked for by JSON schema")
 system_refusals = Refusals("%s refuses system messages: instructions now stand in the user's")
+stream_refusals = Refusals("%s does not stream: its replies are no longer asked for piece by piece")
 template_refusals = Refusals("%s refuses chat_template_kwargs: its chat template is no longer told anything")
 
 

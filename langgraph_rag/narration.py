@@ -88,7 +88,9 @@ def _read_passages(event: Event) -> str:
 
 
 def _verdict(event: Event) -> str:
-    return str(event["answer"]) if event["sufficient"] else "not enough"
+    if event["sufficient"]:
+        return str(event["answer"])
+    return "not enough" if event["answer"] else "not asked"
 
 
 def _plan(event: Event) -> str:

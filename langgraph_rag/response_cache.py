@@ -20,6 +20,7 @@ from langgraph_rag.errors import ModelOutputError, ResponseCacheError
 from langgraph_rag.write_ahead import PATIENCE, use_wal
 
 _TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"
+_OTHERS = "SELECT name FROM sqlite_master WHERE type = 'table' AND name != 'replies' ORDER BY name"
 _used: ContextVar[list[tuple["ResponseCache", str]] | None] = ContextVar("langgraph_rag_used_replies", default=None)
 
 
@@ -58,6 +59,8 @@ class ResponseCache(BaseCache):
             weakref.finalize(self, self._connection.close)
             with ExitStack() as opened:  # closed again when something goes wrong
                 opened.callback(self.close)
+                if others := [name for (name,) in self._connection.execute(_OTHERS)]:
+                    raise sqlite3.DatabaseError(f"it has other tables: {', '.join(others)}")
                 use_wal(self._connection)
                 self._connection.execute(_TABLE)
                 opened.pop_all()

@@ -12,6 +12,7 @@ from langgraph_rag.bindings import model_name, models_in
 from langgraph_rag.capabilities import (
     schema_options,
     schema_refusals,
+    stream_refusals,
     system_refusals,
     template_refusals,
     without_template_options,
@@ -28,6 +29,7 @@ from langgraph_rag.provider_errors import (
     may_pass,
     misses_schema,
     refuses_schema,
+    refuses_streaming,
     refuses_system,
     refuses_template_options,
 )
@@ -108,12 +110,27 @@ async def _templated(
     fewer = without_template_options(llm, options)
     if llm not in template_refusals:
         try:
-            return await _persistently(llm, messages, options, shown)
+            return await _streamed(llm, messages, options, shown)
         except Exception as error:
             if fewer == options or not refuses_template_options(error):
                 raise
-    message = await _persistently(llm, messages, fewer, shown)
+    message = await _streamed(llm, messages, fewer, shown)
     template_refusals.add(llm)
+    return message
+
+
+async def _streamed(
+    llm: BaseChatModel, messages: list[BaseMessage], options: dict[str, Any], shown: AnswerStream | None
+) -> BaseMessage:
+    """Have the reply streamed where somebody listens, and as a whole where the server does not stream."""
+    if llm not in stream_refusals:
+        try:
+            return await _persistently(llm, messages, options, shown)
+        except Exception as error:
+            if not refuses_streaming(error):
+                raise
+    message = await _persistently(llm, messages, {**options, "stream": False}, shown)
+    stream_refusals.add(llm)
     return message
 
 

@@ -16,6 +16,7 @@ from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
 from langgraph_rag.context import Context
+from langgraph_rag.errors import ModelAccessError, ModelCallError, RequestRefusedError
 from langgraph_rag.evaluation import (
     Configuration,
     Judgement,
@@ -224,7 +225,7 @@ def test_numbers_yes_and_no_are_taken_as_answers_and_null_as_nothing(
         (f"{GOOD}\n\n{{'id'".encode(), "line 3: expected a JSON object.*Invalid JSON.*got {'id'"),
         (f"{GOOD}\n[1]".encode(), r"line 2: .*should be an object; got \[1\]"),
         (f"{GOOD}\n".encode() + b'{"id": "\xff"}', "line 2: expected UTF-8, got the byte 0xff"),
-        (b'{"question": "Q?", "answers": ["x"]}', "line 1: .*id: Field required"),
+        (b'{"id": "a", "answers": ["x"]}', "line 1: .*question: Field required"),
         (b'{"id": [7], "question": "Q?", "answers": ["x"]}', "line 1: .*id: .*valid string"),
         (b'{"id": "a", "question": " ", "answers": ["x"]}', "line 1: .*question: .*at least 1 character"),
         (b'{"id": "a", "question": "Q?"}', "line 1: expected answers \\('unanswerable' where there is none\\) or supp"),
@@ -719,6 +720,32 @@ def test_failures_have_an_interval_as_a_number_of_questions() -> None:
     summary = summarise(outcomes)  # type: ignore[arg-type]
     assert summary["failures"] == 30
     assert summary["intervals"]["failures"] == pytest.approx([21.0, 39.0], abs=1.0)
+
+
+MANY = [Question(id=f"{number}", question=f"Question {number}?") for number in range(30)]
+
+
+async def test_a_run_ends_where_the_model_refuses_who_asks(tmp_path: Path) -> None:
+    answers: dict[str, object] = {question["question"]: "Kell" for question in MANY}
+    graph = FakeGraph({**answers, "Question 5?": ModelAccessError("wrong key")})
+
+    with pytest.raises(ModelAccessError, match="wrong key"):
+        await evaluate(graph, MANY, tmp_path, concurrency=1)
+
+    assert len(graph.asked) <= 7  # the next one had begun
+    assert len(lines_of(tmp_path)) >= 5
+    await evaluate(again := FakeGraph(answers), MANY, tmp_path)
+    assert "Question 0?" not in again.asked
+
+
+async def test_a_run_ends_where_the_model_stays_out_of_reach(tmp_path: Path) -> None:
+    answers: dict[str, object] = {question["question"]: ModelCallError("no connection") for question in MANY}
+    graph = FakeGraph({**answers, "Question 4?": "Kell", "Question 9?": RequestRefusedError("too long")})
+
+    with pytest.raises(ModelCallError, match="no connection"):
+        await evaluate(graph, MANY, tmp_path, concurrency=1)
+
+    assert 20 <= len(graph.asked) <= 21  # ten in a row after one that was refused for what it is
 
 
 async def test_a_run_in_which_all_failed_has_no_scores(tmp_path: Path) -> None:

@@ -173,3 +173,9 @@ def test_a_file_may_be_given_alone_and_as_a_string(tmp_path: Path) -> None:
     file.write_text("Kell is an isle.", encoding="utf-8")
 
     assert read_documents(str(file)) == read_documents(file) == read_documents([str(file)]) == read_documents([file])
+
+
+def test_utf_16_is_read_where_its_mark_says_so(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Ørsby is a town.\r\n", encoding="utf-16")
+
+    assert [document["text"] for document in read_documents(tmp_path)] == ["Ørsby is a town."]

@@ -585,6 +585,26 @@ async def test_a_model_that_names_another_form_is_not_asked_by_schema(server: Se
     assert server.sent[0]["response_format"] == form
 
 
+# --- servers that do not stream --------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "told",
+    [(400, {}, {"error": {"message": "stream is not supported"}}), (200, {}, completion(TARRANT.model_dump_json()))],
+    ids=["refused", "whole"],
+)
+async def test_a_server_that_does_not_stream_is_asked_for_whole_replies_from_then_on(
+    server: Server, told: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.first = [told]
+    model = server.model(streaming=True)
+
+    assert [await who(model) for _ in range(2)] == [TARRANT] * 2
+
+    assert [body.get("stream", False) for body in server.sent] == [True, False, False]
+    assert [record.message for record in caplog.records if "stream" in record.message] == [
+        f"http://127.0.0.1:{server.server_port}/v1 does not stream: its replies are no longer asked for piece by piece"
+    ]
+
+
 # --- servers that know no options of a chat template ------------------------------------------------------------------
 def templated(server: Server) -> list[bool]:
     return ["chat_template_kwargs" in body for body in server.sent]

@@ -138,6 +138,17 @@ def test_a_file_that_is_no_cache_is_refused(tmp_path: Path) -> None:
     assert (tmp_path / "notes.txt").read_text().startswith("These are my notes")
 
 
+def test_a_database_of_something_else_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "records.sqlite") as other:
+        other.execute("CREATE TABLE passages (id TEXT)")
+
+    with pytest.raises(ResponseCacheError, match="it has other tables: passages"):
+        ResponseCache(tmp_path / "records.sqlite")
+
+    assert [name for (name,) in other.execute("SELECT name FROM sqlite_master")] == ["passages"]
+    other.close()
+
+
 @pytest.mark.parametrize("opening", [ResponseCache, Database])
 def test_a_file_that_is_refused_is_not_kept_open(
     opening: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -11,7 +11,7 @@ import typer
 
 from langgraph_rag.cli.options import Cache, EmbeddingsName, KbFolder, embedder, embedder_of, named_path
 from langgraph_rag.cli.properties import show_properties
-from langgraph_rag.errors import DocumentError, DuplicateIdError, KnowledgeBaseError
+from langgraph_rag.errors import DocumentError, DuplicateIdError, KnowledgeBaseError, ModelOutputError
 from langgraph_rag.models import load_model
 from langgraph_rag.naming import counted, first_few
 from langgraph_rag.nodes.extract_triples import ModelExtractor
@@ -91,7 +91,10 @@ def index(
             typer.echo(
                 f"warning: {counted(added['failed'], 'passage')} could not be read: index again to try again.", err=True
             )
-        _show_info(base.info())
+        found = base.info()
+        _show_info(found)
+        if added["failed"] and found["passages_to_extract"] == found["passages"]:
+            raise ModelOutputError(f"{found['extractor']} could read none of the passages; they have no facts")
 
 
 def _extractor(model: str | None, cache: Path | None) -> TripleExtractor | None:

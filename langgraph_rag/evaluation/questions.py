@@ -3,7 +3,15 @@
 from pathlib import Path
 from typing import Annotated, NotRequired
 
-from pydantic import AliasChoices, BeforeValidator, Field, StringConstraints, TypeAdapter, ValidationError
+from pydantic import (
+    AliasChoices,
+    BeforeValidator,
+    Field,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+)
 from typing_extensions import TypedDict
 
 from langgraph_rag.errors import RagError
@@ -44,15 +52,15 @@ class QuestionFileError(RagError):
     """A file of questions cannot be taken as it is."""
 
 
-def _as_question(fields: object) -> object:
-    """Leave out what is null, and put MuSiQue's aliases of an answer beside it."""
+def _as_question(fields: object, read: ValidationInfo) -> object:
+    """Leave out what is null, put MuSiQue's aliases of an answer beside it, and number a question without an id."""
     if not isinstance(fields, dict):
         return fields
     known = {name: value for name, value in fields.items() if value is not None}
     aliases = known.get("answer_aliases")
     if "answer" in known and isinstance(aliases, list):
         known.setdefault("answers", [known["answer"], *aliases])
-    return known
+    return {"id": str((read.context or {}).get("line", "")), **known}
 
 
 _READER: TypeAdapter[Question] = TypeAdapter(Annotated[Question, BeforeValidator(_as_question)])
@@ -101,12 +109,12 @@ def _text(path: str | Path) -> str:
 def _question(line: str, number: int, lines: dict[str, int]) -> Question:
     """Read the question on a line, and note of its id on which line it is."""
     try:
-        question = _READER.validate_json(line)
+        question = _READER.validate_json(line, context={"line": number})
     except ValidationError as error:
         wrong = error.errors()[0]
         field = ".".join(map(str, wrong["loc"])) or "line"
         raise QuestionFileError(
-            "expected a JSON object with id, question and answers (a list of strings); "
+            "expected a JSON object with question and answers (a list of strings); "
             f"{field}: {wrong['msg']}; got {line.strip()[:200]}"
         ) from error
     if not question.get("answers") and not question.get("supporting_ids"):

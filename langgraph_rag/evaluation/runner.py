@@ -3,8 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict
-from functools import partial
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NotRequired, Protocol
 
@@ -12,6 +11,7 @@ from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
 from langgraph_rag.context import Context
+from langgraph_rag.errors import ModelAccessError, ModelCallError, RequestRefusedError
 from langgraph_rag.evaluation.metrics import all_at, contains, exact_match, f1, recall_at, refused_rightly
 from langgraph_rag.evaluation.outcomes import OUTCOMES, Configuration, Outcome, answered_before, keep_settings
 from langgraph_rag.evaluation.questions import Question
@@ -43,6 +43,7 @@ class _Reply(TypedDict):
 
 
 _READER = TypeAdapter(_Reply)
+_MOST_UNREACHED = 10  # questions in a row of which the model could not be asked
 
 
 async def evaluate(
@@ -72,6 +73,7 @@ async def evaluate(
     Raises:
         OutcomesError: when the folder is damaged, holds outcomes of another run, is in use by one, or cannot be
             written to.
+        ModelCallError: when the model refuses whoever asks, or could not be asked for ten questions in a row.
         ValueError: when the concurrency is less than 1, or two questions have one id.
     """
     gate = at_most(concurrency)
@@ -85,7 +87,7 @@ async def evaluate(
         keep_settings(out, settings)
         unanswered = [question for question in questions if question["id"] not in outcomes]
         with keeping(out / OUTCOMES, outcomes.values()) as keep:
-            found = await settle(unanswered, partial(_ask, graph, context), gate, keep, on_result)
+            found = await settle(unanswered, _Asker(graph, context), gate, keep, on_result)
     outcomes |= {outcome["id"]: outcome for outcome in found}
     return [outcomes[question["id"]] for question in questions]
 
@@ -109,18 +111,34 @@ def _settings(context: Context | Mapping[str, Any] | None, configuration: Config
     return {**(configuration or Configuration(method="", model="", knowledge_base="")), "context": used}
 
 
-async def _ask(graph: Graph, context: Context | Mapping[str, Any] | None, question: Question) -> Outcome:
-    outcome, started = _unanswered(question), time.perf_counter()
-    try:
-        found = await graph.ainvoke({"question": question["question"]}, context=context)
-        outcome["wall_seconds"] = round(time.perf_counter() - started, 4)
-        return _scored(_answered(outcome, _READER.validate_python(found)), question)
-    except (Exception, asyncio.CancelledError) as error:
-        task = asyncio.current_task()
-        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
-            raise  # this run is cancelled, not something inside the graph
-        outcome["wall_seconds"] = round(time.perf_counter() - started, 4)
-        return {**outcome, "error": f"{type(error).__name__}: {error}"}
+@dataclass
+class _Asker:
+    """Asks questions until it is plain that none can be: the model refuses who asks, or is out of reach for long."""
+
+    graph: Graph
+    context: Context | Mapping[str, Any] | None
+    unreached: int = 0  # questions in a row
+
+    async def __call__(self, question: Question) -> Outcome:
+        outcome, started = _unanswered(question), time.perf_counter()
+        try:
+            found = await self.graph.ainvoke({"question": question["question"]}, context=self.context)
+            outcome["wall_seconds"] = round(time.perf_counter() - started, 4)
+            self.unreached = 0
+            return _scored(_answered(outcome, _READER.validate_python(found)), question)
+        except (Exception, asyncio.CancelledError) as error:
+            task = asyncio.current_task()
+            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+                raise  # this run is cancelled, not something inside the graph
+            if self._is_hopeless(error):
+                raise
+            outcome["wall_seconds"] = round(time.perf_counter() - started, 4)
+            return {**outcome, "error": f"{type(error).__name__}: {error}"}
+
+    def _is_hopeless(self, error: BaseException) -> bool:
+        reached = not isinstance(error, ModelCallError) or isinstance(error, RequestRefusedError)
+        self.unreached = 0 if reached else self.unreached + 1
+        return isinstance(error, ModelAccessError) or self.unreached >= _MOST_UNREACHED
 
 
 def _unanswered(question: Question) -> Outcome:

@@ -17,6 +17,7 @@ from langgraph_rag.tools.topics import opening_of
 _JSON_LINES, _MARKDOWN, _PLAIN = {".jsonl", ".ndjson"}, {".md", ".markdown"}, {".txt"}
 READABLE = sorted(_JSON_LINES | _MARKDOWN | _PLAIN)
 OTHERS = "read others, such as PDF and HTML, with a LangChain document loader and give them to KnowledgeBase.add"
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # the marks that such texts begin with
 _INSTALLED = {"node_modules", "__pycache__"}  # folders that programs fill
 _LISTED = 20  # problems told at once
 
@@ -238,14 +239,15 @@ def _document(fields: Mapping[str, object], names: Mapping[str, str], place: str
 
 def _read(file: Path) -> str:
     try:
-        text = file.read_text(encoding="utf-8-sig")
+        written = file.read_bytes()
+        text = written.decode("utf-16" if written.startswith(_UTF_16) else "utf-8-sig")
     except UnicodeDecodeError as error:
         raise _not_utf_8(file, error.object[error.start], error.start) from error
     except OSError as error:
         raise DocumentError(f"{file}: it cannot be read: {error.strerror}") from error
-    if "\0" in text:  # as in UTF-16 and in what is no text
+    if "\0" in text:  # as in UTF-16 without its mark and in what is no text
         raise _not_utf_8(file, 0, len(text[: text.index("\0")].encode()))
-    return text
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _not_utf_8(file: Path, byte: int, place: int) -> DocumentError:

@@ -154,7 +154,7 @@ class KnowledgeBase:
         """
         expect(Embeddings | None, embeddings, "an embedder (LangChain Embeddings)", "load_embeddings(NAME) returns one")
         expect(TripleExtractor | None, extractor, "an extractor of triples", "ModelExtractor(llm) is one")
-        path = Path(path)
+        path = Path(path).expanduser()
         with _needing_to_write(path):
             missing = not (path / RECORDS).exists()
             in_the_way = missing and path.exists() and (not path.is_dir() or _holds_something_else(path))
@@ -515,13 +515,11 @@ class KnowledgeBase:
         self._records.set_meta(_UNREAD, str(failed))
         barren = self.without_triples([passage["id"] for passage in passages])
         if barren:
-            titles = [
-                repr(passage["title"] or passage["id"]) for passage in self._records.passages(barren[: _NAMED + 1])
-            ]
+            titles = [repr(passage["title"] or passage["id"]) for passage in self._records.passages(barren)]
             _log.warning(
                 "%s (%s) gave no triples, and can be found by meaning and words, not by way of facts",
                 counted(len(barren), "passage"),
-                first_few(titles, _NAMED),
+                first_few(list(dict.fromkeys(titles)), _NAMED),
             )
         return Added(added=added, unchanged=len(passages) - added, without_triples=len(barren), failed=failed)
 
@@ -624,9 +622,9 @@ def _check_query(query: object) -> None:
 def _tell_long(passages: Sequence[Passage]) -> None:
     if long := long_passages(passages):
         _log.warning(
-            "%d passages with an id of their own (%s) have over %d words, of which most embedders read only the "
-            "beginning: leave out the id to have such a text split, or give it in parts",
-            len(long),
+            "%s with an id of its own (%s) of over %d words, of which most embedders read only the beginning: leave "
+            "out the id to have such a text split, or give it in parts",
+            counted(len(long), "passage"),
             first_few([repr(id_) for id_ in long], _NAMED),
             LONG,
         )
