@@ -197,6 +197,9 @@ class KnowledgeBase:
             self._closed = True
             self._resources.close()
 
+    def __repr__(self) -> str:
+        return f"KnowledgeBase({str(self.path)!r})"
+
     def __enter__(self) -> "KnowledgeBase":
         return self
 
