@@ -76,7 +76,7 @@ class AnswerFrom:
     gather: Gather
 
     async def __call__(self, state: GenerateInput) -> dict[str, Any]:
-        """Return the answer with its thought and passages and, where it is one, the granularity enough for it."""
+        """Return the answer with its thought and the passages read and, where it is one, its granularity."""
         texts = await self.gather(self.kb, state)
         if not any(texts.values()):
             emit(f"answer_from_{self.granularity}", thought="", answer="", sufficient=False)
@@ -89,6 +89,6 @@ class AnswerFrom:
         return {
             "answer": reply.answer,
             "thought": reply.thought,
-            "read": _passages(state),
+            "read": list(reply.shown(_passages(state))) if "passages" in texts else [],
             "granularity": self.granularity if sufficient else "none",
         }
