@@ -284,9 +284,29 @@ def test_another_embedder_of_the_same_name_is_told_when_it_does_not_fit(kb: Know
 
     with (
         KnowledgeBase.open(kb.path, ArithmeticEmbeddings(dimensions=32)) as other,
-        pytest.raises(EmbeddingsMismatchError, match="holds vectors of another embedder: .*64.*32"),
+        pytest.raises(
+            EmbeddingsMismatchError, match="holds vectors of 64 dimensions, embedder 'arithmetic' returned 32"
+        ),
     ):
         other.search("film")
+
+
+def test_vectors_that_do_not_fit_are_refused_before_anything_is_stored(kb: KnowledgeBase) -> None:
+    held = kb.ids()
+    changes: list[Callable[[KnowledgeBase], object]] = [
+        lambda other: other.add([GOOD], progress=False),
+        lambda other: other.update([{**GOOD, "id": held[0], "source": "anew"}], progress=False),
+    ]
+    for change in changes:
+        with (
+            KnowledgeBase.open(kb.path, ArithmeticEmbeddings(dimensions=32)) as other,
+            pytest.raises(EmbeddingsMismatchError, match="64 dimensions, .* returned 32"),
+        ):
+            change(other)
+
+    with KnowledgeBase.open(kb.path, ArithmeticEmbeddings()) as again:
+        assert again.ids() == held
+        assert again.search("film")
 
 
 def test_of_two_openings_of_an_empty_one_the_first_to_add_decides_on_the_embedder(tmp_path: Path) -> None:

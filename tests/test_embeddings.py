@@ -311,10 +311,11 @@ class Replying(ArithmeticEmbeddings):
     [
         (ConnectionError("no route to host"), "could not be asked: ConnectionError: no route to host"),
         ([[0.0, 1.0]], r"expected 2 vectors, got an array of shape \(1, 2\)"),
+        ([[], []], r"expected 2 vectors, got an array of shape \(2, 0\)"),
         ([[0.0, 1.0], [1.0]], "expected vectors of one length, got other values: .*"),
         ([[0.0, 1.0], [1.0, math.nan]], "expected vectors of finite numbers, got NaN or infinity"),
     ],
-    ids=["error", "too few", "lengths", "nan"],
+    ids=["error", "too few", "empty", "lengths", "nan"],
 )
 def test_an_embedder_that_fails_is_named_with_the_cause(reply: Any, told: str) -> None:
     embedder = Replying()
@@ -340,6 +341,6 @@ def test_adding_asking_and_tools_tell_that_it_fails(
         embedder.reply = reply
 
         for ask in asks:
-            with pytest.raises(EmbedderError, match="embedder 'arithmetic'"):
+            with pytest.raises((EmbedderError, EmbeddingsMismatchError), match="embedder 'arithmetic'"):
                 ask()
         assert contents(kb) == before

@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
-from langgraph_rag.errors import EmbedderError, EmbeddingsMismatchError
+from langgraph_rag.errors import EmbeddingsMismatchError
 from langgraph_rag.tools.embeddings import SAME_EMBEDDER, embed_queries, embed_texts, name_of
 from langgraph_rag.tools.record_store import RecordStore
 from langgraph_rag.tools.sentence_embeddings import SentenceEmbeddings
@@ -36,7 +36,7 @@ class Embedder:
         model = embeddings if isinstance(embeddings, SentenceEmbeddings) else None
         self._name_tells = self.name != type(embeddings).__name__ and not (model and model.in_folder)
         self._from_hub = model is not None and model.from_hub
-        self._dimensions: int | None = None  # of the first vectors that were returned
+        self._dimensions: int | None = None  # of the first vectors that were returned, or of those that are stored
         self._checked = False
 
     @property
@@ -86,17 +86,18 @@ class Embedder:
             EmbeddingsMismatchError: when it is another one.
         """
         if not self._checked and (made_with := self._records.meta(_NAME)) is not None:
+            stored = np.array([float(x) for x in (self._records.meta(_VECTOR) or "").split(",")])
             if made_with != self.name or not self._name_tells:
-                self._compare(made_with)
+                self._compare(made_with, stored)
+            self._dimensions = stored.size  # one model may be asked for shorter vectors
             self._checked = True
 
-    def _compare(self, made_with: str) -> None:
+    def _compare(self, made_with: str, stored: Matrix) -> None:
         if self._from_hub and Path(made_with).name.lower() != self.name.lower():
             raise EmbeddingsMismatchError(
                 f"{self._folder} was made with embedder {made_with!r}, opened with {self.name!r}: {SAME_EMBEDDER}, by "
                 "that name or the folder it lies in, or index the documents again"
             )
-        stored = np.array([float(x) for x in (self._records.meta(_VECTOR) or "").split(",")])
         probe = self._probed()
         if stored.shape != probe.shape or float(stored @ probe) < 0.99:
             raise EmbeddingsMismatchError(
@@ -114,5 +115,8 @@ class Embedder:
         dimensions = vectors.shape[1]
         self._dimensions = self._dimensions or dimensions
         if dimensions != self._dimensions:
-            raise EmbedderError(f"embedder {self.name!r}: expected {self._dimensions} dimensions, got {dimensions}")
+            raise EmbeddingsMismatchError(
+                f"{self._folder} holds vectors of {self._dimensions} dimensions, embedder {self.name!r} returned "
+                f"{dimensions}: {SAME_EMBEDDER}, as it was set up then"
+            )
         return vectors

@@ -122,7 +122,7 @@ def _vectors(embeddings: Embeddings, embed: Callable[[list[str]], list[list[floa
         vectors = np.asarray(returned, dtype=np.float32)
     except (TypeError, ValueError) as error:  # which have several lengths, for one
         raise EmbedderError(f"embedder {name!r}: expected vectors of one length, got other values: {error}") from error
-    if vectors.ndim != 2 or len(vectors) != len(texts):
+    if vectors.ndim != 2 or len(vectors) != len(texts) or not vectors.shape[1]:
         raise EmbedderError(f"embedder {name!r}: expected {len(texts)} vectors, got an array of shape {vectors.shape}")
     if not np.isfinite(vectors).all():
         raise EmbedderError(f"embedder {name!r}: expected vectors of finite numbers, got NaN or infinity")
