@@ -118,6 +118,8 @@ async def in_own_thread(function: Callable[[], T]) -> T:
     def work() -> None:
         try:
             result.set_result(context.run(function))
+        except StopIteration as error:  # with which no future may end
+            result.set_exception(RuntimeError(f"StopIteration was raised: {error}").with_traceback(error.__traceback__))
         except BaseException as error:  # noqa: BLE001 - it is raised where the result is awaited
             result.set_exception(error)
 

@@ -18,7 +18,7 @@ from langgraph_rag.capabilities import (
     without_template_options,
 )
 from langgraph_rag.connections import asks_again, named_server, noting_streams, on_any_loop, pauses
-from langgraph_rag.errors import RagError
+from langgraph_rag.errors import ModelCallError, RagError
 from langgraph_rag.metering import current_meter, estimated_tokens
 from langgraph_rag.prompts.prompt import Prompt, Reply
 from langgraph_rag.provider_errors import (
@@ -159,8 +159,12 @@ async def _invoke(
 ) -> BaseMessage:
     with kept_internal(listening(shown)) as internal:
         if _is_synchronous(llm):
-            return await in_own_thread(partial(llm.invoke, messages, config=internal, **options))
-        message: BaseMessage = await on_any_loop(llm).ainvoke(messages, config=internal, **options)
+            message = await in_own_thread(partial(llm.invoke, messages, config=internal, **options))
+        else:
+            message = await on_any_loop(llm).ainvoke(messages, config=internal, **options)
+    if not isinstance(message, BaseMessage):
+        kind = type(message).__name__
+        raise ModelCallError(f"{model_name(llm)} replied with a {kind} in place of a message: is it a chat model?")
     return message
 
 

@@ -8,10 +8,11 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from unittest.mock import Mock
 
 import pytest
 
-from langgraph_rag.background import BackgroundLoop, made_once, run_in_background
+from langgraph_rag.background import BackgroundLoop, in_own_thread, made_once, run_in_background
 
 
 def test_a_coroutine_that_would_wait_for_itself_is_told_so() -> None:
@@ -184,6 +185,11 @@ def test_a_call_while_the_program_is_left_does_not_wait_for_good() -> None:
     ended = subprocess.run([sys.executable, "-c", LEFT], capture_output=True, text=True, timeout=30)
 
     assert ended.stdout == "Event loop is closed\n", ended.stderr
+
+
+async def test_an_end_that_no_future_can_hold_ends_the_wait_as_an_error() -> None:
+    with pytest.raises(RuntimeError, match="StopIteration was raised: the script is over"):
+        await asyncio.wait_for(in_own_thread(Mock(side_effect=StopIteration("the script is over"))), 10)
 
 
 ENDLESS = """
