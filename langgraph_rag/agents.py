@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from langgraph_rag.arguments import expect
 from langgraph_rag.background import run_in_background
-from langgraph_rag.context import Context
+from langgraph_rag.context import Context, as_context
 from langgraph_rag.errors import EmptyKnowledgeBaseError, QuestionError
 from langgraph_rag.machine import STEPS
 from langgraph_rag.nodes.approve_plan import REJECTED
@@ -45,7 +45,7 @@ def as_tool(
     *,
     name: str = "answer_question",
     description: str = _DESCRIPTION,
-    context: Context | None = None,
+    context: Context | dict[str, Any] | None = None,
 ) -> BaseTool:
     """Return a method's compiled graph as a LangChain tool.
 
@@ -62,10 +62,11 @@ def as_tool(
         context: the settings of its runs; without it they are those of the agent's run, where these are a `Context`.
 
     Raises:
-        TypeError: when the graph is something else.
-        ValueError: when it takes no question.
+        TypeError: when the graph or the settings are something else.
+        ValueError: when it takes no question, or a setting cannot have its value.
     """
     expect(CompiledStateGraph, graph, "a compiled graph", "create_cirag(llm, kb).compile() returns one")
+    settings = as_context(context)
     taken = graph.get_input_jsonschema().get("properties", {})
     if "question" not in taken:
         raise ValueError(
@@ -75,12 +76,12 @@ def as_tool(
 
     def answer(question: str) -> tuple[str, dict[str, Any]]:
         with _errors_shown():
-            result = bounded.invoke({"question": question}, context=context)
+            result = bounded.invoke({"question": question}, context=settings)
         return _with_sentences(result), result
 
     async def aanswer(question: str) -> tuple[str, dict[str, Any]]:
         with _errors_shown():
-            result = await bounded.ainvoke({"question": question}, context=context)
+            result = await bounded.ainvoke({"question": question}, context=settings)
         return _with_sentences(result), result
 
     return _tool(answer, aanswer, name, Question, description)
@@ -115,12 +116,14 @@ def _with_sentences(result: dict[str, Any]) -> str:
         )
     if result["answer"] == REJECTED:
         return REJECTED
+    limit = result["usage"]["stopped_by"]
     if is_refusal(result["answer"]):
-        limit = result["usage"]["stopped_by"]
         unread = f"No answer was found before the limit {limit} was reached: the documents may hold one."
         return unread if limit else "The documents do not answer this question."
     said = dict.fromkeys(f"{origin_of(evidence)}: {evidence['sentence']}" for evidence in result["evidence"])
-    return "\n".join([f"Answer: {result['answer']}", *(f"[{n}] {line}" for n, line in enumerate(said, start=1))])
+    unsure = [f"The limit {limit} ended the search before it was complete: the answer may be wrong."] if limit else []
+    numbered = [f"[{n}] {line}" for n, line in enumerate(said, start=1)]
+    return "\n".join([f"Answer: {result['answer']}", *unsure, *numbered])
 
 
 # --- the knowledge base as tools -------------------------------------------------------------------------------------
@@ -176,6 +179,9 @@ def knowledge_base_tools(kb: KnowledgeBase, *, prefix: str = "", about: str = ""
 
 def _search(call: _Call, name: str, description: str) -> BaseTool:
     async def awaited(**values: Any) -> tuple[str, list[Any]]:
+        for argument, value in values.items():
+            if isinstance(value, str) and not value.strip():
+                raise ToolException(f"{argument}: expected words, got {value!r}")
         with _errors_shown():
             return await call(**values)
 

@@ -69,6 +69,22 @@ class Settings(Context):
     max_steps: Count = field()
 
 
+def as_context(given: object) -> Context | None:
+    """Return settings as they were given, a dict of them as a `Context`.
+
+    Raises:
+        TypeError: when they are neither, or name a setting that there is not.
+        ValueError: when a setting cannot have its value.
+    """
+    if isinstance(given, dict):
+        return Context(**given)
+    if given is None or isinstance(given, Context):
+        return given
+    raise TypeError(
+        f"expected settings, got {repr(given)[:80]}: give a Context, or a dict such as {{'max_tokens': 20_000}}"
+    )
+
+
 _UNCHANGED = Context()
 
 

@@ -10,6 +10,8 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Checkpointer
 from langgraph.typing import ContextT, InputT, OutputT, StateT
 
+from langgraph_rag.context import Context, as_context
+
 _LANGCHAIN_DEFAULT = 25
 STEPS = 10_000  # more than any settings allow: `max_steps` and the budgets end a run
 
@@ -34,12 +36,21 @@ class _CompiledMachine(CompiledStateGraph[Any, Any, Any, Any]):
     """Every way to run a graph ends in one of these two."""
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:
-        return super().stream(input, self._unhindered(config), **options)
+        return super().stream(input, self._unhindered(config), **self._checked(options))
 
     def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> AsyncIterator[Any]:
-        return super().astream(input, self._unhindered(config), **options)
+        return super().astream(input, self._unhindered(config), **self._checked(options))
 
     def _unhindered(self, config: RunnableConfig | None) -> RunnableConfig | None:
         if ensure_config(merge_configs(self.config, config))["recursion_limit"] != _LANGCHAIN_DEFAULT:
             return config
         return {**(config or {}), "recursion_limit": STEPS}
+
+    def _checked(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Refuse settings of another kind, whose limits would be limits no more.
+
+        Raises:
+            TypeError: when the run's `context` is something else, or names a setting that there is not.
+        """
+        ours = self.context_schema is Context and "context" in options
+        return {**options, "context": as_context(options["context"])} if ours else options

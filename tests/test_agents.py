@@ -92,6 +92,16 @@ def test_what_a_limit_left_unread_is_not_told_as_missing(kb: KnowledgeBase) -> N
     assert "before the limit max_tokens was reached" in tool.invoke(call).content
 
 
+def test_an_answer_that_a_limit_cut_short_is_told_as_that(sample_kb: KnowledgeBase) -> None:
+    tool = as_tool(create_par_rag(OfflineModel(), sample_kb).compile(), context={"max_tokens": 3_000})
+    call = {"type": "tool_call", "name": "answer_question", "args": {"question": SCHOOL}, "id": "1"}
+
+    answer, limit, *_ = tool.invoke(call).content.splitlines()
+
+    assert answer.startswith("Answer: ")
+    assert limit == "The limit max_tokens ended the search before it was complete: the answer may be wrong."
+
+
 def test_an_agent_reads_the_answer_and_keeps_the_evidence(sample_kb: KnowledgeBase) -> None:
     result = agent(sample_kb, [("answer_question", {"question": SCHOOL})]).invoke({"messages": [HumanMessage("?")]})
 
@@ -265,6 +275,13 @@ async def test_a_query_that_is_no_text_is_told_to_the_model(kb: KnowledgeBase) -
     found = await call(kb, "search_passages", query="half of \ud83d")
 
     assert found.content.startswith("the query must be text, got 'half of")
+
+
+@pytest.mark.parametrize(("name", "argument"), [("search_passages", "query"), ("neighbours", "entity")])
+async def test_an_empty_query_is_told_to_the_model(name: str, argument: str, kb: KnowledgeBase) -> None:
+    found = await call(kb, name, **{argument: "  "})
+
+    assert (found.status, found.content) == ("error", f"{argument}: expected words, got '  '")
 
 
 async def test_an_empty_knowledge_base_is_told_to_the_model(empty_kb: KnowledgeBase) -> None:

@@ -1,11 +1,14 @@
 """What is of the wrong kind is refused at the call, with what was expected, what came and how to come by it."""
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from langchain_core.documents import Document
+from langchain_core.language_models import FakeListLLM
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_rag import (
@@ -21,6 +24,7 @@ from langgraph_rag import (
     knowledge_base_tools,
     with_messages,
 )
+from langgraph_rag.errors import ModelCallError
 from langgraph_rag.offline.model import OfflineModel
 
 LLM: Any = OfflineModel()
@@ -117,6 +121,28 @@ def test_a_graph_has_to_be_compiled_for_a_tool_and_not_yet_for_messages(kb: Know
         as_tool(graph)
     with pytest.raises(TypeError, match="expected a graph that is not compiled yet, got <.*>: give what create_cirag"):
         with_messages(graph.compile())
+
+
+def test_what_completes_text_is_no_chat_model(kb: KnowledgeBase) -> None:
+    completing: Any = FakeListLLM(responses=["The Salt Road"])
+
+    with pytest.raises(ModelCallError, match="replied with a str in place of a message: is it a chat model"):
+        create_native_rag(completing, kb).compile().invoke({"question": "Who directed The Salt Road?"})
+
+
+LIMITED: Any = SimpleNamespace(max_model_calls=1)
+
+
+@pytest.mark.parametrize("context", [LIMITED, [], "max_model_calls", {"max_model_call": 1}])
+def test_settings_of_another_kind_are_refused_and_not_left_out(context: Any, kb: KnowledgeBase) -> None:
+    graph, asked = create_native_rag(LLM, kb).compile(), {"question": "Who directed The Salt Road?"}
+    told = "expected settings, got .*: give a Context|unexpected keyword argument 'max_model_call'"
+
+    for run in (graph.invoke, lambda asked, context: asyncio.run(graph.ainvoke(asked, context=context))):
+        with pytest.raises(TypeError, match=told):
+            run(asked, context=context)
+    with pytest.raises(TypeError, match=told):
+        as_tool(graph, context=context)
 
 
 def test_a_graph_that_takes_messages_is_no_tool(kb: KnowledgeBase) -> None:
