@@ -65,6 +65,10 @@ class ModelOutputError(RagError):
     """A model's replies stayed unusable after every repair."""
 
 
+class RerankerError(RagError):
+    """A reranker could not be asked, or returned no documents."""
+
+
 class ResponseCacheError(RagError):
     """A file of cached replies cannot be used."""
 

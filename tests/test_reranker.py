@@ -1,12 +1,14 @@
 """Reranking by stored vectors, by any compressor, and what is made of those that filter or invent."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from fakes import ArithmeticEmbeddings
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
 
+from langgraph_rag.errors import RerankerError
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.reranker import EmbeddingReranker, rerank
 
@@ -56,6 +58,37 @@ async def test_a_compressor_may_filter_but_never_below_the_least(
     records = await kb.apassages(["heron", "vint", "holm", "barrow"])
 
     assert await rerank(Fixed(ids=returned), "anything", records, most=4, least=3) == expected
+
+
+class Failing(BaseDocumentCompressor):
+    """Returns no documents, or makes them anew under their ids."""
+
+    returned: Any
+
+    def compress_documents(
+        self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
+    ) -> Sequence[Document]:
+        if isinstance(self.returned, Exception):
+            raise self.returned
+        found: Sequence[Document] = self.returned
+        return found
+
+
+@pytest.mark.parametrize(
+    ("returned", "told"),
+    [(None, "TypeError: 'NoneType'"), (ZeroDivisionError("by zero"), "ZeroDivisionError: by zero")],
+)
+async def test_a_compressor_that_fails_is_named(kb: KnowledgeBase, returned: Any, told: str) -> None:
+    records = await kb.apassages(["heron", "vint"])
+
+    with pytest.raises(RerankerError, match=f"reranker Failing gave no documents: {told}"):
+        await rerank(Failing(returned=returned), "anything", records, most=1, least=1)
+
+
+async def test_documents_made_anew_are_known_by_their_ids(kb: KnowledgeBase) -> None:
+    records, anew = await kb.apassages(["heron", "vint"]), [Document(id="vint", page_content="")]
+
+    assert await rerank(Failing(returned=anew), "anything", records, most=1, least=1) == ["vint"]
 
 
 async def test_most_is_kept_and_nothing_of_nothing(kb: KnowledgeBase) -> None:

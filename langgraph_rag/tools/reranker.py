@@ -1,12 +1,14 @@
 """Order retrieved documents by fit to a query: any LangChain document compressor does, and one that needs no model."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
 from pydantic import ConfigDict
 
 from langgraph_rag.background import run_in_background
+from langgraph_rag.errors import RagError, RerankerError
 from langgraph_rag.records import Record, titled_text
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -39,6 +41,9 @@ async def rerank(
     """Return the ids of the `most` records a reranker finds best, best first.
 
     A reranker may filter; where it leaves fewer than `least`, the first of the others follow in their given order.
+
+    Raises:
+        RerankerError: when it fails, or returns no documents.
     """
     documents = [
         Document(
@@ -48,8 +53,20 @@ async def rerank(
         )
         for record in records
     ]
-    kept = await reranker.acompress_documents(documents, query) if documents else []
+    kept = await _asked(reranker, query, documents) if documents else []
     given = [record["id"] for record in records]
-    best = list(dict.fromkeys(id_ for document in kept if (id_ := document.metadata.get("id")) in given))
+    best = list(dict.fromkeys(id_ for id_ in kept if id_ in given))
     others = [id_ for id_ in given if id_ not in best]
     return [*best, *others[: max(0, least - len(best))]][:most]
+
+
+async def _asked(reranker: BaseDocumentCompressor, query: str, documents: Sequence[Document]) -> list[Any]:
+    """Return the ids of the documents that a reranker keeps; one that makes new documents may keep them either way."""
+    try:
+        kept = await reranker.acompress_documents(documents, query)
+        return [document.metadata.get("id") or document.id for document in kept]
+    except RagError:
+        raise
+    except Exception as error:
+        told = f"{type(error).__name__}: {error}"
+        raise RerankerError(f"reranker {type(reranker).__name__} gave no documents: {told}") from error
