@@ -135,7 +135,8 @@ LIMITED: Any = SimpleNamespace(max_model_calls=1)
 
 @pytest.mark.parametrize("context", [LIMITED, [], "max_model_calls", {"max_model_call": 1}])
 def test_settings_of_another_kind_are_refused_and_not_left_out(context: Any, kb: KnowledgeBase) -> None:
-    graph, asked = create_native_rag(LLM, kb).compile(), {"question": "Who directed The Salt Road?"}
+    graph: Any = create_native_rag(LLM, kb).compile()
+    asked = {"question": "Who directed The Salt Road?"}
     told = "expected settings, got .*: give a Context|unexpected keyword argument 'max_model_call'"
 
     for run in (graph.invoke, lambda asked, context: asyncio.run(graph.ainvoke(asked, context=context))):
