@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -50,7 +51,8 @@ TEXTS: dict[str, Callable[[str], str]] = {
     "empty": lambda good: "",
     "refusal": lambda good: f"I am sorry, but I cannot help with {MARK}.",
 }
-FAULTS = [*TEXTS, "cut off", "no choices", "no JSON at all", "429", "500", "hang", "disconnect"]
+_OTHERS = ["cut off", "no choices", "no text", "no JSON at all", "no end", "429", "500", "hang", "disconnect"]
+FAULTS = [*TEXTS, *_OTHERS]
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -72,6 +74,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(json.dumps({"error": {"message": MARK}}), int(fault))
         elif fault == "no JSON at all":
             self._send(f"<html>{MARK}</html>")
+        elif fault == "no end":
+            self._send_without_end()
+        elif fault == "no text":
+            self._send(json.dumps(_completion({"is": MARK})))
         elif fault == "no choices":
             self._send(json.dumps(_completion(MARK) | {"choices": []}))
         elif fault == "cut off":
@@ -89,10 +95,19 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
+    def _send_without_end(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        self.close_connection = True
+        with suppress(OSError):  # the caller hangs up
+            while True:
+                self.wfile.write(MARK.encode() * 10_000)
+
     def log_message(self, *_: object) -> None: ...
 
 
-def _completion(text: str, finish_reason: str = "stop") -> dict[str, Any]:
+def _completion(text: Any, finish_reason: str = "stop") -> dict[str, Any]:
     message = {"role": "assistant", "content": text}
     return {
         "id": "1",

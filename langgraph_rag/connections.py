@@ -20,6 +20,7 @@ from langchain_core.language_models import BaseChatModel
 from langgraph_rag.bindings import AnyModel, models_in, unbound, with_models
 
 _SHOWN = 200  # characters of what is no completion
+_LONGEST_REPLY = 2**25  # bytes
 _RETRIES = 2  # as many as OpenAI's client makes
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 8.0  # seconds, as OpenAI's client waits
 _clients: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()  # by the client that each stands in for
@@ -134,13 +135,26 @@ async def _checked(response: Any) -> Any:
         return response
     if response.status_code != HTTPStatus.OK or not asked_for_one:
         return response
-    await response.aread()
+    response = await _read(response)
     if response.text.lstrip().startswith("data:"):  # a stream under another name
         return response
     if not (completion := _completion(response.text)):
         came = f"status 200 without a completion: expected a JSON object with choices, got {response.text[:_SHOWN]!r}"
         return _instead(response, HTTPStatus.BAD_GATEWAY, {"error": {"message": came}})
     return _instead(response, HTTPStatus.OK, completion) if _content_restored(completion) else response
+
+
+async def _read(response: Any) -> Any:
+    """Return a response read to its end, or what no reply is as long as: one without end would fill the memory."""
+    content = bytearray()
+    async for part in response.aiter_bytes():
+        content += part
+        if len(content) > _LONGEST_REPLY:
+            await response.aclose()
+            break
+    decoded = {"content-encoding", "content-length", "transfer-encoding"}
+    headers = {name: value for name, value in response.headers.items() if name not in decoded}
+    return type(response)(response.status_code, headers=headers, content=bytes(content), request=response.request)
 
 
 def _instead(response: Any, status: HTTPStatus, body: dict[str, Any]) -> Any:
@@ -154,11 +168,13 @@ def _is_stream(response: Any) -> bool:
 def _completion(text: str) -> dict[str, Any] | None:
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     choices = found.get("choices") if isinstance(found, dict) else None
     first = choices[0] if isinstance(choices, list) and choices else None
-    return found if isinstance(first, dict) and isinstance(first.get("message"), dict) else None
+    message = first.get("message") if isinstance(first, dict) else None
+    usable = isinstance(message, dict) and isinstance(message.get("content"), str | list | None)
+    return found if usable else None
 
 
 def _content_restored(completion: dict[str, Any]) -> bool:
