@@ -100,6 +100,8 @@ class RecordStore:
         try:
             self._db = Database(path)
             if not self._db.has("meta"):
+                if self._db.rows("SELECT 1 FROM sqlite_master LIMIT 1"):
+                    raise sqlite3.DatabaseError("it is another program's")
                 made = f"INSERT OR IGNORE INTO meta VALUES ('format', '{FORMAT}');"
                 schema = _SCHEMA + metadata.TABLE + change_log.TABLE + waiting_vectors.TABLE
                 self._db.executescript(f"BEGIN IMMEDIATE;{schema}{made}COMMIT;")  # another process may be at it, too
@@ -110,12 +112,13 @@ class RecordStore:
             ) from error
         except sqlite3.DatabaseError as error:
             raise KnowledgeBaseError(f"{path} is not a knowledge base of this package: {error}") from error
-        found = int(self.meta("format") or 0)
-        if found != FORMAT:
+        found = self.meta("format") or "0"
+        if found != str(FORMAT):
             self.close()
+            newer = found.isdecimal() and int(found) > FORMAT
             raise KnowledgeBaseError(
                 f"{path.parent} has format {found}, this version of langgraph-rag reads format {FORMAT}: "
-                + ("update langgraph-rag" if found > FORMAT else "index the documents again")
+                + ("update langgraph-rag" if newer else "index the documents again")
             )
 
     @property
