@@ -164,12 +164,15 @@ def _emptied(folders: Iterable[Path], kb: Path) -> list[Path]:
 
 
 def _tell_left_out(given: Iterable[Path], kb: Path) -> None:
-    others, linked = left_out(given)
+    others, blank, linked = left_out(given)
     others = [file for file in others if not file.resolve().is_relative_to(kb.resolve())]
     kinds = [kind for kind, _ in Counter(file.suffix.lower() or "no ending" for file in others).most_common()]
     if others:
         found = f"{counted(len(others), 'file')} of other kinds ({first_few(kinds, _KINDS)})"
         typer.echo(f"Left out: {found}; {OTHERS}.", err=True)
+    if blank:
+        names = first_few(list(map(str, blank)), _KINDS)
+        typer.echo(f"Left out: {counted(len(blank), 'file')} without text ({names}).", err=True)
     if linked:
         names = first_few([str(folder) for folder in linked], _KINDS)
         typer.echo(f"Left out: {counted(len(linked), 'linked folder')} ({names}); name those to be read.", err=True)

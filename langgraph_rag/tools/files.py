@@ -3,11 +3,13 @@
 import errno
 import json
 import os
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from stat import S_ISDIR, S_ISLNK, S_ISREG
 from typing import NamedTuple
 
+from langgraph_rag.characters import decoded
 from langgraph_rag.errors import DocumentError
 from langgraph_rag.records import Passage
 from langgraph_rag.tools.documents import PLACE, PassagesById, to_passages
@@ -17,9 +19,9 @@ from langgraph_rag.tools.topics import opening_of
 _JSON_LINES, _MARKDOWN, _PLAIN = {".jsonl", ".ndjson"}, {".md", ".markdown"}, {".txt"}
 READABLE = sorted(_JSON_LINES | _MARKDOWN | _PLAIN)
 OTHERS = "read others, such as PDF and HTML, with a LangChain document loader and give them to KnowledgeBase.add"
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # the marks that such texts begin with
 _INSTALLED = {"node_modules", "__pycache__"}  # folders that programs fill
 _LISTED = 20  # problems told at once
+_SMALL = 1_000  # bytes
 
 
 def read_documents(sources: str | Path | Iterable[str | Path]) -> list[dict[str, object]]:
@@ -60,7 +62,7 @@ def read_what_can_be(
         files, unreadable = _files(source)
         if not files and not unreadable:
             raise DocumentError(
-                f"{source}: expected a folder with files ending in {', '.join(READABLE)}, found none; {OTHERS}"
+                f"{source}: expected files with text ending in {', '.join(READABLE)}, found none; {OTHERS}"
             )
         problems += unreadable
         for file in files:
@@ -71,11 +73,21 @@ def read_what_can_be(
     return passages, problems
 
 
-def left_out(folders: Iterable[Path]) -> tuple[list[Path], list[Path]]:
-    """Return the files of other kinds in folders, and the linked folders; those that are passed over do not count."""
+class LeftOut(NamedTuple):
+    """What is not read of folders: files of other kinds, files without text, linked folders."""
+
+    others: list[Path]
+    blank: list[Path]
+    linked: list[Path]
+
+
+def left_out(folders: Iterable[Path]) -> LeftOut:
+    """Return what is not read of folders; what is passed over does not count."""
     inside = [_inside(folder) for folder in folders if _is_folder(folder)]
-    others = [file for one in inside for file in one.files if file.suffix.lower() not in READABLE]
-    return others, [folder for one in inside for folder in one.linked]
+    files = [file for one in inside for file in one.files]
+    others = [file for file in files if not _is_readable(file)]
+    blank = [file for file in files if _is_readable(file) and _is_blank(file)]
+    return LeftOut(others, blank, [folder for one in inside for folder in one.linked])
 
 
 def empty_folders(sources: Iterable[Path]) -> list[Path]:
@@ -84,14 +96,14 @@ def empty_folders(sources: Iterable[Path]) -> list[Path]:
 
 
 def vanished(sources: Iterable[str], folders: Iterable[Path]) -> list[str]:
-    """Return the sources that were files in one of the folders, such as are read there, and are no more.
+    """Return the sources that were files in one of the folders, such as are read there, and are no more or blank.
 
     They are told by their paths as given, so the folder needs a name: anything might have been below `.` or `..`.
     """
     named = frozenset(folder for folder in folders if folder.name not in ("", ".."))
     files = ((source, Path(source)) for source in sources)
-    read = ((source, file) for source, file in files if _within(named, file) and file.suffix.lower() in READABLE)
-    return [source for source, file in read if not _seen(file.stat, bool, otherwise=True)]
+    read = ((source, file) for source, file in files if _within(named, file) and _is_readable(file))
+    return [source for source, file in read if _is_blank(file) or not _seen(file.stat, bool, otherwise=True)]
 
 
 def otherwise_named(sources: Iterable[str], given: Iterable[Path]) -> list[str]:
@@ -118,12 +130,24 @@ def _files(source: Path) -> tuple[list[Path], list[str]]:
     """Return the files to read, and what is wrong with folders that cannot be looked into."""
     if _is_folder(source):
         inside = _inside(source)
-        return [file for file in inside.files if file.suffix.lower() in READABLE], inside.problems
+        return [file for file in inside.files if _is_readable(file) and not _is_blank(file)], inside.problems
     if not _seen(source.stat, bool, otherwise=True):
         raise DocumentError(f"{source}: no such file or folder")
-    if source.suffix.lower() not in READABLE:
+    if not _is_readable(source):
         raise DocumentError(f"{source}: expected a file ending in {', '.join(READABLE)}; {OTHERS}")
     return [source], []
+
+
+def _is_readable(file: Path) -> bool:
+    return file.suffix.lower() in READABLE
+
+
+def _is_blank(file: Path) -> bool:
+    """Tell whether nothing is written in a file; a large one is not looked into."""
+    try:
+        return file.stat().st_size < _SMALL and not file.read_bytes().removeprefix(BOM_UTF8).strip()
+    except OSError:  # which is told where the file is read
+        return False
 
 
 class _Inside(NamedTuple):
@@ -239,8 +263,7 @@ def _document(fields: Mapping[str, object], names: Mapping[str, str], place: str
 
 def _read(file: Path) -> str:
     try:
-        written = file.read_bytes()
-        text = written.decode("utf-16" if written.startswith(_UTF_16) else "utf-8-sig")
+        text = decoded(file.read_bytes())
     except UnicodeDecodeError as error:
         raise _not_utf_8(file, error.object[error.start], error.start) from error
     except OSError as error:
