@@ -105,6 +105,12 @@ def test_nested_braces_and_raw_line_breaks_in_strings_are_read() -> None:
     assert read_reply(text, City) == City(name="Kell {the \n old}", inhabitants=1, twins=[["}{", "is", "a face"]])
 
 
+def test_control_characters_in_a_reply_are_blanks() -> None:
+    text = r'{"name": "Kell\u001b[2J", "inhabitants": 1, "twins": [["\u0007", "is", "a\tface\n"]]}'
+
+    assert read_reply(text, City) == City(name="Kell [2J", inhabitants=1, twins=[["", "is", "a\tface"]])
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [

@@ -4,9 +4,11 @@ import errno
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -197,6 +199,19 @@ def test_corrupt_records_are_refused_by_name(tmp_path: Path, content: bytes) -> 
         KnowledgeBase.open(tmp_path, ArithmeticEmbeddings())
 
 
+def test_records_of_another_program_are_left_as_they_are(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "records.sqlite")) as other, other:
+        other.execute("CREATE TABLE accounts (name)")
+
+    with pytest.raises(
+        KnowledgeBaseError, match=r"records\.sqlite is not a knowledge base .*: it is another program's"
+    ):
+        KnowledgeBase.open(tmp_path, ArithmeticEmbeddings())
+
+    with closing(sqlite3.connect(tmp_path / "records.sqlite")) as other:
+        assert other.execute("SELECT name FROM sqlite_master").fetchall() == [("accounts",)]
+
+
 def test_a_disk_that_refuses_is_not_taken_for_records_of_something_else(tmp_path: Path) -> None:
     (tmp_path / "records.sqlite").mkdir()
 
@@ -215,7 +230,10 @@ def test_records_with_a_damaged_page_are_refused_by_name(kb: KnowledgeBase, page
         KnowledgeBase.open(kb.path, ArithmeticEmbeddings()).search("film")
 
 
-@pytest.mark.parametrize(("other", "remedy"), [("99", "update langgraph-rag"), ("1", "index the documents again")])
+@pytest.mark.parametrize(
+    ("other", "remedy"),
+    [("99", "update langgraph-rag"), ("1", "index the documents again"), ("x", "index the documents again")],
+)
 def test_a_knowledge_base_of_another_format_says_what_to_do(kb: KnowledgeBase, other: str, remedy: str) -> None:
     kb._records.set_meta("format", other)
     kb.close()
@@ -289,6 +307,17 @@ def test_another_embedder_of_the_same_name_is_told_when_it_does_not_fit(kb: Know
         ),
     ):
         other.search("film")
+
+
+def test_control_characters_of_a_text_are_blanks(kb: KnowledgeBase) -> None:
+    kb.add(
+        [{"id": "rig", "title": "Rig\x1b]0;Owned\x07", "text": "The rig\x1b[2J is\x0ctall.\r\nIt\tstands."}],
+        progress=False,
+    )
+
+    (rig,) = kb.passages(["rig"])
+
+    assert (rig["title"], rig["text"]) == ("Rig ]0;Owned", "The rig [2J is tall.\r\nIt\tstands.")
 
 
 def test_vectors_that_do_not_fit_are_refused_before_anything_is_stored(kb: KnowledgeBase) -> None:

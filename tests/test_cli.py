@@ -145,14 +145,26 @@ def test_files_of_other_kinds_are_told_but_not_those_of_the_knowledge_base(
 
 
 def test_bad_files_are_left_out_with_a_warning_each_where_asked_to(tmp_path: Path) -> None:
-    docs = write(tmp_path / "docs", {"a.md": "", "b.txt": b"Br\xe5k", "c.jsonl": "[]", "d.txt": "Orsby is a town."})
+    docs = write(tmp_path / "docs", {"b.txt": b"Br\xe5k", "c.jsonl": "[]", "d.txt": "Orsby is a town."})
 
     done = run("index", docs, "--kb", tmp_path / "kb", "--skip-bad")
 
     assert done.stdout.startswith("1 passage added")
-    assert f"warning: left out {docs}/a.md: the file is empty\n" in done.stderr
     assert f"warning: left out {docs}/b.txt: expected UTF-8 text, got byte 0xe5 at 2" in done.stderr
     assert f"warning: left out {docs}/c.jsonl, line 1: expected " in done.stderr
+
+
+def test_files_without_text_are_told_and_what_they_held_is_removed(tmp_path: Path) -> None:
+    docs = write(tmp_path / "docs", {"a.md": " \n", "b.txt": "Orsby is a town.", "c.txt": b"\xef\xbb\xbf\n"})
+    index = ("index", docs, "--kb", tmp_path / "kb")
+    assert f"Left out: 2 files without text ({docs}/a.md, {docs}/c.txt).\n" in run(*index).stderr
+
+    write(docs, {"a.md": "Kell is an isle.", "b.txt": ""})
+
+    assert f"1 file gone ({docs}/b.txt): --update removes what came from there" in run(*index).stderr
+    assert f"1 file gone ({docs}/b.txt): 1 passage removed.\n" in run(*index, "--update").stdout
+    write(docs, {"a.md": ""})
+    assert f"1 file gone ({docs}/a.md): 1 passage removed.\n" in run(*index, "--update").stdout
 
 
 def test_a_file_with_another_text_for_an_id_is_left_out_likewise(tmp_path: Path) -> None:
@@ -232,12 +244,12 @@ def test_linked_folders_are_told_and_read_where_they_are_named(tmp_path: Path) -
 def test_where_every_file_is_bad_nothing_is_indexed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    docs = write(tmp_path / "docs", {"a.md": "", "b.txt": " "})
+    docs = write(tmp_path / "docs", {"a.md": b"\xe5", "b.txt": b"\xe5"})
 
     said = refuse(monkeypatch, capsys, "index", docs, "--kb", tmp_path / "kb", "--skip-bad")
 
-    assert "a.md: the file is empty" in said
-    assert "b.txt: the file is empty Nothing was indexed; no file can be read" in said
+    assert "a.md: expected UTF-8" in said
+    assert "Nothing was indexed; no file can be read" in said
     assert not (tmp_path / "kb").exists()
 
 
@@ -439,7 +451,7 @@ def test_an_update_of_a_folder_that_was_emptied_removes_what_came_from_it(
         ["never", "--kb", "notes", "--update"],
         ["more", "--kb", "no", "--update"],
     ):
-        assert "expected a folder with files" in refuse(monkeypatch, capsys, "index", *arguments)
+        assert "expected files with text ending in" in refuse(monkeypatch, capsys, "index", *arguments)
     assert "1 file gone (more/heron.txt): 1 passage removed" in run("index", "more", "--kb", "notes", "--update").stdout
     assert titles() == ["Gull", "Kell", "Ost", "Tern"]
 
@@ -1063,6 +1075,14 @@ def test_methods_lists_each_method_with_its_case_paper_nodes_options_and_ablatio
     assert "  ablations  without-reranker, without-passages, " in shown
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no file that is always full")
+def test_output_that_finds_no_room_is_told_in_one_line() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([sys.executable, "-m", "langgraph_rag", "methods"], stdout=full, stderr=subprocess.PIPE)
+
+    assert (done.returncode, done.stderr) == (2, b"error: no room for what this writes: No space left on device\n")
+
+
 def test_colours_are_left_out_where_not_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said = io.StringIO()
     monkeypatch.setattr(said, "isatty", lambda: True)
@@ -1107,13 +1127,24 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
         ["a.jsonl, line 1: expected a text", "got 7"],
     ),
     "a line without fields": ({"a.jsonl": "{}"}, "docs", ["a.jsonl, line 1: expected a text in 'text', got no fields"]),
+    "a folder of files without text": ({"a.md": " "}, "docs", [".txt, found none; read"]),
+    "a title longer than any": (
+        {"a.jsonl": lines([{"text": "Kell.", "title": "Kell " * 300}])},
+        "docs/a.jsonl",
+        ["a.jsonl, line 1 ('Kell Kell", "expected a title of at most 1,000 characters, got one of 1,499"],
+    ),
+    "an id with a control character": (
+        {"a.jsonl": lines([{"text": "Kell.", "id": "kell\x1b[8m"}])},
+        "docs/a.jsonl",
+        ["a.jsonl, line 1", "expected no control character in its id, got 'kell\\x1b[8m'"],
+    ),
     "UTF-16 without a mark": ({"a.txt": b"O\0s\0t\0"}, "docs", ["a.txt: expected UTF-8 text, got byte 0x0 at 1"]),
     "several files at once": (
-        {"a.md": "", "b.txt": "Bråk".encode("latin-1"), "c.txt": "Orsby is a town."},
+        {"a.jsonl": "[]", "b.txt": "Bråk".encode("latin-1"), "c.txt": "Orsby is a town."},
         "docs",
-        ["a.md: the file is empty", "b.txt: expected UTF-8 text"],
+        ["a.jsonl, line 1: expected", "b.txt: expected UTF-8 text"],
     ),
-    "more files than anybody reads about": ({f"{n}.txt": "" for n in range(25)}, "docs", ["... and 5 more"]),
+    "more files than anybody reads about": ({f"{n}.txt": b"\xe5" for n in range(25)}, "docs", ["... and 5 more"]),
     "a line that is a list": ({"a.jsonl": '["Kell"]'}, "docs/a.jsonl", ["a.jsonl, line 1", '["Kell"]']),
     "a broken line": (
         {"a.jsonl": '{"text": "Kell."}\n{"text": "Kell'},
@@ -1139,7 +1170,7 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
         {"a.pdf": "%PDF"},
         "docs",
         [
-            "docs: expected a folder with files ending in",
+            "docs: expected files with text ending in",
             "found none; read others, such as PDF and HTML, with a LangChain",
         ],
     ),

@@ -185,6 +185,12 @@ def test_questions_are_read_with_what_is_known_of_them(tmp_path: Path) -> None:
         load_questions(path, limit=0)
 
 
+def test_questions_as_powershell_writes_them_are_read(tmp_path: Path) -> None:
+    (tmp_path / "questions.jsonl").write_text(f"{GOOD}\r\n", encoding="utf-16", newline="")
+
+    assert [question["id"] for question in load_questions(tmp_path / "questions.jsonl")] == ["a"]
+
+
 @pytest.mark.parametrize("answers", ['"answers": "x"', '"answer": "x"', '"answer": ["x"]'])
 def test_numbers_are_taken_as_ids_and_one_answer_as_answers(tmp_path: Path, answers: str) -> None:
     path = tmp_path / "questions.jsonl"

@@ -1,5 +1,6 @@
 """The command line: `langgraph-rag index | delete | ask | chat | info | methods | eval | demo`."""
 
+import errno
 import logging
 import os
 import sys
@@ -10,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from langgraph_rag.characters import without_controls
 from langgraph_rag.cli.asking import ask, demo
 from langgraph_rag.cli.evaluating import evaluate_methods
 from langgraph_rag.cli.indexing import delete, index, info
@@ -65,8 +67,13 @@ def main() -> None:
     try:
         app(color=color)
     except RagError as error:
-        typer.secho(f"error: {error}", fg="red", err=True, color=color)
+        typer.secho(f"error: {without_controls(str(error))}", fg="red", err=True, color=color)
         sys.exit(2)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        typer.secho(f"error: no room for what this writes: {error.strerror}", fg="red", err=True, color=color)
+        os._exit(2)  # at a plain exit Python would try once more, and tell in its own way
     except SystemExit as ended:
         if ended.code == _INTERRUPTED:
             typer.echo(f"stopped{_going_on(sys.argv[1:])}", err=True)

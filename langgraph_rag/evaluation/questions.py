@@ -14,6 +14,7 @@ from pydantic import (
 )
 from typing_extensions import TypedDict
 
+from langgraph_rag.characters import decoded
 from langgraph_rag.errors import RagError
 from langgraph_rag.refusals import UNANSWERABLE
 from langgraph_rag.tools.files import listed
@@ -98,7 +99,7 @@ def _text(path: str | Path) -> str:
     except OSError as error:
         raise QuestionFileError(f"{path}: expected a file of questions, got {error.strerror}") from error
     try:
-        return content.decode("utf-8-sig")
+        return decoded(content)
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise QuestionFileError(

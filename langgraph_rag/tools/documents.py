@@ -12,7 +12,7 @@ from langchain_core.documents import Document
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
 from langgraph_rag.arguments import expect_list
-from langgraph_rag.characters import is_text
+from langgraph_rag.characters import is_text, without_controls
 from langgraph_rag.errors import DocumentError, DuplicateIdError
 from langgraph_rag.matching import UNSPACED
 from langgraph_rag.records import Passage
@@ -26,6 +26,7 @@ LONG = 2 * WORDS_PER_PASSAGE  # of a passage with an id: most embedders read onl
 PLACE = "place in a file"  # the field with what messages call a document that was read from one
 _FIELDS = ("id", "title", "text", "source", PLACE)  # all others are metadata
 _LONGEST = 1_000_000  # characters of a passage: what spaCy takes at once
+_LONGEST_NAME = 1_000  # characters of an id, title or source: a title stands in every prompt that shows its passage
 AnyDocument = Document | Mapping[str, object]
 PassagesById = dict[str, tuple[Passage, str]]
 """Passages that were made before, with the places of their documents."""
@@ -85,7 +86,7 @@ def to_passages(documents: Iterable[AnyDocument], known: PassagesById | None = N
 
 def cleaned(text: str) -> str:
     """Return a text with accents and letters as one character, where there is one, and without what is not seen."""
-    return unicodedata.normalize("NFC", _UNSEEN.sub("", text)).strip()
+    return unicodedata.normalize("NFC", _UNSEEN.sub("", without_controls(text))).strip()
 
 
 def long_passages(passages: Sequence[Passage]) -> list[str]:
@@ -112,10 +113,16 @@ def _passages(fields: Mapping[str, object], place: str) -> Iterable[Passage]:
     if not text:
         raise DocumentError(f"{place} ({fields.get('id') or title or source or 'no id'}): it has no text")
     id_ = _id(fields, place)
+    own = f"{place} ({ascii(id_ or title):.80})"
     for name, value in (("id", id_), ("text", text), ("title", title), ("source", source)):
         if not is_text(value):
-            own = f"{place} ({ascii(id_ or title)})"
             raise DocumentError(f"{own}: expected text, got half a surrogate pair in its {name}, {ascii(value):.80}")
+        if without_controls(value) != value:
+            raise DocumentError(f"{own}: expected no control character in its {name}, got {ascii(value):.80}")
+        if name != "text" and len(value) > _LONGEST_NAME:
+            raise DocumentError(
+                f"{own}: expected a {name} of at most {_LONGEST_NAME:,} characters, got one of {len(value):,}"
+            )
     title = " ".join(title.splitlines()) or opening_of(text)  # the hash of a passage takes its first line for the title
     text = _without_heading(title, text)
     metadata = _metadata(fields, place)
