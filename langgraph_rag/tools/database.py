@@ -31,11 +31,11 @@ class Database:
             self._connection.execute("PRAGMA synchronous=NORMAL")
             self._connection.execute("PRAGMA foreign_keys=ON")
             self._connection.execute(f"PRAGMA mmap_size={_MAPPED}")
+            self._watch = sqlite3.connect(path, timeout=PATIENCE, check_same_thread=False)
             opened.pop_all()
         self.execute, self.executemany = self._connection.execute, self._connection.executemany
         self.executescript = self._connection.executescript
         self._glancing = threading.Lock()
-        self._watch = sqlite3.connect(path, timeout=PATIENCE, check_same_thread=False)
 
     def close(self) -> None:
         """Close the file."""
@@ -43,9 +43,9 @@ class Database:
             self._connection.close()
             self._watch.close()
 
-    def has(self, table: str) -> bool:
-        """Tell whether there is a table of this name."""
-        return bool(self.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone())
+    def tables(self) -> set[str]:
+        """Return the names of the tables, and of what else is defined."""
+        return {name for (name,) in self.execute("SELECT name FROM sqlite_master")}
 
     @contextmanager
     def change(self) -> Iterator[None]:

@@ -8,7 +8,7 @@ import json
 import sqlite3
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -97,29 +97,32 @@ class RecordStore:
     """Passages and what was read out of them; every method is one transaction and safe to call from any thread."""
 
     def __init__(self, path: Path) -> None:
-        try:
-            self._db = Database(path)
-            if not self._db.has("meta"):
-                if self._db.rows("SELECT 1 FROM sqlite_master LIMIT 1"):
+        with ExitStack() as opened:  # closed again when something goes wrong
+            try:
+                self._db = Database(path)
+                opened.callback(self._db.close)
+                tables = self._db.tables()
+                if tables and "meta" not in tables:
                     raise sqlite3.DatabaseError("it is another program's")
-                made = f"INSERT OR IGNORE INTO meta VALUES ('format', '{FORMAT}');"
-                schema = _SCHEMA + metadata.TABLE + change_log.TABLE + waiting_vectors.TABLE
-                self._db.executescript(f"BEGIN IMMEDIATE;{schema}{made}COMMIT;")  # another process may be at it, too
+                if not tables:
+                    made = f"INSERT OR IGNORE INTO meta VALUES ('format', '{FORMAT}');"
+                    schema = _SCHEMA + metadata.TABLE + change_log.TABLE + waiting_vectors.TABLE
+                    self._db.executescript(f"BEGIN IMMEDIATE;{schema}{made}COMMIT;")  # another process may be at it
+            except sqlite3.OperationalError as error:
+                raise KnowledgeBaseError(
+                    f"{path} cannot be opened: {error}; also asking needs room on the disk and a folder to write to"
+                ) from error
+            except sqlite3.DatabaseError as error:
+                raise KnowledgeBaseError(f"{path} is not a knowledge base of this package: {error}") from error
             self._metadata, self.waiting = MetadataTable(self._db), WaitingVectors(self._db)
-        except sqlite3.OperationalError as error:
-            raise KnowledgeBaseError(
-                f"{path} cannot be opened: {error}; also asking needs room on the disk and a folder to write to"
-            ) from error
-        except sqlite3.DatabaseError as error:
-            raise KnowledgeBaseError(f"{path} is not a knowledge base of this package: {error}") from error
-        found = self.meta("format") or "0"
-        if found != str(FORMAT):
-            self.close()
-            newer = found.isdecimal() and int(found) > FORMAT
-            raise KnowledgeBaseError(
-                f"{path.parent} has format {found}, this version of langgraph-rag reads format {FORMAT}: "
-                + ("update langgraph-rag" if newer else "index the documents again")
-            )
+            found = self.meta("format") or "0"
+            if found != str(FORMAT):
+                newer = found.isdecimal() and int(found) > FORMAT
+                raise KnowledgeBaseError(
+                    f"{path.parent} has format {found}, this version of langgraph-rag reads format {FORMAT}: "
+                    + ("update langgraph-rag" if newer else "index the documents again")
+                )
+            opened.pop_all()
 
     @property
     def changes(self) -> ChangeLog:
