@@ -51,9 +51,9 @@ def as_tool(
 
     Its content, which the agent's model reads, is the answer with the sentences behind it; its artifact is the whole
     result. What the graph streams inside reaches whoever streams the agent with `subgraphs=True`. A question that is
-    refused (empty, too long) is told to the model; all other errors end the agent's run. Where the graph stops for a
-    person, so does an agent with a checkpointer, until it is resumed. The agent's recursion limit does not count the
-    graph's steps.
+    refused (empty, too long) and a knowledge base that is empty are told to the model; all other errors end the agent's
+    run. Where the graph stops for a person, so does an agent with a checkpointer, until it is resumed. The agent's
+    recursion limit does not count the graph's steps.
 
     Args:
         graph: a compiled graph of this package, without messages.
