@@ -50,7 +50,7 @@ class RetrieveForEntity:
         """Return one finding, to be gathered with those of the other entities."""
         settings, queries = context(), demand["queries"]
         lists = await gather(self.kb.asearch(query, settings.recall_k, by=settings.search) for query in queries)
-        recalled = fuse(lists, sum(map(len, lists)))
+        recalled = fuse(lists)
         records = await self.kb.apassages([passage["id"] for passage in recalled])
         most = settings.top_k
         best = await rerank(self.reranker, wanted(demand), records, most=most, least=min(_LEAST, most))

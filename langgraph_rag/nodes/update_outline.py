@@ -77,12 +77,12 @@ def _merged(outline: list[OutlineEntry], fragments: list[Fragment]) -> tuple[lis
 def _ranked(ranking: list[ScoredPassage], evidence: list[Evidence], found: list[Found]) -> list[ScoredPassage]:
     """Put behind the ranking the passages this step's fragments rest on, those first that were found first."""
     support = {entry["passage_id"] for entry in evidence}
-    places = fuse([by_place(id_ for id_ in f["passages"] if id_ in support) for f in found], 100)
+    places = fuse([by_place(id_ for id_ in f["passages"] if id_ in support) for f in found])
     return by_place(dict.fromkeys(passage["id"] for passage in [*ranking, *places]))
 
 
 def _first(found: list[Found]) -> list[ScoredPassage]:
     """Rank all passages of the first step: those kept by the reranker, then those only recalled."""
-    kept = fuse([by_place(f["passages"]) for f in found], 100)
-    recalled = fuse([f["recalled"] for f in found], 100)
+    kept = fuse([by_place(f["passages"]) for f in found])
+    recalled = fuse([f["recalled"] for f in found])
     return by_place(dict.fromkeys(passage["id"] for passage in [*kept, *recalled]))

@@ -5,11 +5,13 @@ from collections.abc import Sequence
 
 from langgraph_rag.records import ScoredPassage
 
-RRF_K = 60
+_RRF_K = 60
 
 
-def fuse(rankings: Sequence[Sequence[ScoredPassage]], k: int, *, constant: int = RRF_K) -> list[ScoredPassage]:
-    """Merge rankings into one of the k best: each place is worth 1 / (constant + place); ties go by id.
+def fuse(
+    rankings: Sequence[Sequence[ScoredPassage]], k: int | None = None, *, constant: int = _RRF_K
+) -> list[ScoredPassage]:
+    """Merge rankings into one of the k best, or of all: each place is worth 1 / (constant + place); ties go by id.
 
     The smaller the constant, the more a high place in one ranking counts against fair places in all.
     """
