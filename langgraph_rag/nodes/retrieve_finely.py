@@ -66,7 +66,8 @@ class RetrieveFinely:
         triples = await self.kb.atriples(ids)
         facts = [entry for triple in triples for entry in _stated(triple, records, step)]
         stating = {triple["sources"][0]["passage_id"] for triple in triples if triple["sources"][0]["sentences"]}
-        others = [id_ for id_ in records if id_ not in stating or len(set(map(place_of, facts))) < enough]
+        few = len(set(map(place_of, facts))) < enough
+        others = [id_ for id_ in records if few or id_ not in stating]
         nearest = [entry for id_ in others for entry in nearest_evidence(query, records[id_], step)]
         told = await self.kb.atriple_cosines([query], [fact["triple"] for fact in facts])
         alike = await self.kb.apassage_cosines([query], others)
