@@ -135,7 +135,8 @@ def named(names: str) -> list[str]:
         if name == "all":
             chosen |= dict.fromkeys(METHODS)
         elif name == "ablations":
-            chosen |= {full: None for method in METHODS for full in with_ablations(method)}
+            for method, about in METHODS.items():
+                chosen |= dict.fromkeys([method, *(f"{method}/{ablation}" for ablation in about.ablations)])
         else:
             _found(name, "all", "ablations")
             chosen[name] = None
@@ -151,8 +152,3 @@ def _found(name: str, *others: str) -> tuple[Method, Mapping[str, Any]]:
     if slash:
         expect_name(f"ablation of {method}", ablation, ablations)
     return METHODS[method], ablations[ablation] if slash else {}
-
-
-def with_ablations(method: str) -> list[str]:
-    """Return a method's name and those of its ablations."""
-    return [method, *(f"{method}/{ablation}" for ablation in METHODS[method].ablations)]

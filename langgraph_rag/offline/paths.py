@@ -90,15 +90,10 @@ def _leaps(fact: Fact, matched: frozenset[str], rarity: dict[str, float]) -> lis
     return [Path((fact,), "", fact[end], matched, score) for end in (0, 2)]
 
 
-def is_date(text: str) -> bool:
-    """Tell whether a text is a date and nothing else."""
-    return DATE.fullmatch(text.strip()) is not None
-
-
 def is_name(text: str) -> bool:
     """Tell whether a text looks like the name of something: capitalised, no date, no number, no "Norwegian band"."""
     text = text.strip()
-    if not text or not text[0].isupper() or is_date(text) or NUMBER.fullmatch(text):
+    if not text or not text[0].isupper() or DATE.fullmatch(text) or NUMBER.fullmatch(text):
         return False
     words = text.split()
     described = len(words) < 6 and any(word.islower() and word not in NAME_CONNECTORS for word in words)

@@ -18,19 +18,14 @@ Queries = Callable[[str, Sequence[Candidate]], list[str]]
 """Makes of a question and a chain what knowledge is compared with; the query most like a piece counts."""
 
 
-def chain_query(question: str, chain: Sequence[Candidate]) -> str:
-    """Return the question with the chain (section 3.2, q_i)."""
-    return f"{question}. knowledge triples: {'. '.join(link['text'] for link in chain)}" if chain else question
-
-
 def in_words(question: str, chain: Sequence[Candidate]) -> str:
     """Return the question with the chain for an embedder that was trained on neither label nor brackets."""
     return " ".join([question, *(f"{link['name'] if link['triple'] else link['text']}." for link in chain)])
 
 
 def whole_chain(question: str, chain: Sequence[Candidate]) -> list[str]:
-    """Return the one query that a trained aligner has learnt to read."""
-    return [chain_query(question, chain)]
+    """Return the one query that a trained aligner has learnt to read (section 3.2, q_i)."""
+    return [f"{question}. knowledge triples: {'. '.join(link['text'] for link in chain)}" if chain else question]
 
 
 def each_link(question: str, chain: Sequence[Candidate]) -> list[str]:
