@@ -12,7 +12,6 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
@@ -39,13 +38,7 @@ class ScriptedModel(BaseChatModel):
     def _llm_type(self) -> str:
         return "scripted"
 
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
+    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
         asked = next(m.response_metadata[METADATA_KEY] for m in messages if METADATA_KEY in m.response_metadata)
         text = reply(asked["prompt"], messages[1].text)
         self.note(asked["prompt"], messages[0].text, messages[1].text, text)
@@ -56,13 +49,7 @@ class ScriptedModel(BaseChatModel):
     def note(self, prompt: str, instructions: str, request: str, reply: str) -> None:
         """Take note of a call; here nothing is made of it."""
 
-    async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
+    async def _agenerate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
         await asyncio.sleep(self.seconds)
         return self._generate(messages)
 

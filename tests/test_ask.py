@@ -14,7 +14,6 @@ from urllib.error import URLError
 import httpx
 import pytest
 from fakes import ScriptedModel
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.exceptions import ModelAuthenticationError, ModelConnectionError, ModelRateLimitError
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage, SystemMessage
@@ -455,13 +454,7 @@ class SynchronousModel(BaseChatModel):
     def _llm_type(self) -> str:
         return "synchronous"
 
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
+    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
         assert self.may_reply.wait(60)
         return ChatResult(generations=[ChatGeneration(message=self.reply)])
 
@@ -520,13 +513,7 @@ class CrowdedModel(ScriptedModel):
     under_way: int = 0
     most: int = 0
 
-    async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
+    async def _agenerate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
         self.under_way += 1
         self.most = max(self.most, self.under_way)
         for _ in range(20):

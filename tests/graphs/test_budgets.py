@@ -11,7 +11,6 @@ from typing import Any, cast
 
 import pytest
 from fakes import ScriptedModel, asked_for
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatResult
 from langgraph.checkpoint.memory import InMemorySaver
@@ -36,13 +35,7 @@ class SlowModel(OfflineModel):
 
     seconds: float = 60.0
 
-    async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
+    async def _agenerate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
         await asyncio.sleep(self.seconds)
         return self._generate(messages)
 
