@@ -25,6 +25,7 @@ from langgraph_rag.errors import (
     KnowledgeBaseError,
     QuestionError,
 )
+from langgraph_rag.matching import first_of_each
 from langgraph_rag.naming import counted, expect_name, first_few
 from langgraph_rag.records import FoundPassage, Passage, Record, ScoredPassage, Triple, passage_of
 from langgraph_rag.tools.batcher import Batcher
@@ -635,8 +636,8 @@ def _tell_long(passages: Sequence[Passage]) -> None:
 
 def _unique(passages: Sequence[Passage]) -> tuple[list[Passage], list[Origin]]:
     """Return each passage once, and where they all come from."""
-    by_id = {passage["id"]: passage for passage in reversed(passages)}
-    return list(reversed(by_id.values())), [(passage["id"], passage.get("source", "")) for passage in passages]
+    once = first_of_each(passages, lambda passage: passage["id"])
+    return list(once.values()), [(passage["id"], passage.get("source", "")) for passage in passages]
 
 
 def _holds_something_else(path: Path) -> bool:
