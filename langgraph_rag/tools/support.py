@@ -20,8 +20,8 @@ def supporting_evidence(text: str, passages: Sequence[Record], step: int) -> lis
     adds at least a quarter of the words; a sentence of the text that is not covered to the half has no evidence.
     """
     offered = [
-        (_words(sentence) | _words(passage["title"]), passage, sentence)
-        for passage in passages
+        (title | _words(sentence), passage, sentence)
+        for passage, title in ((passage, _words(passage["title"])) for passage in passages)
         for sentence in passage["sentences"]
     ]
     found: dict[tuple[str, str], Evidence] = {}
