@@ -242,9 +242,9 @@ def _tell_known_otherwise(base: KnowledgeBase, given: Sequence[Path]) -> None:
 
 def _check_known(base: KnowledgeBase, sources: Sequence[str], ids: Sequence[str]) -> None:
     """Warn of what is not there, which is an error where nothing is."""
-    known = base.sources()
+    known, there = base.sources(), {record["id"] for record in base.passages(ids)}
     unknown = [f"source {source!r}{_meant(source, known)}" for source in sources if source not in known]
-    unknown += [f"id {id_!r}" for id_ in ids if not base.passages([id_])]
+    unknown += [f"id {id_!r}" for id_ in ids if id_ not in there]
     if len(unknown) == len(sources) + len(ids):
         listing = "; `info --sources` lists the sources" if sources else ""
         raise KnowledgeBaseError(f"{base.path} has no passage of {', '.join(unknown)}: nothing was deleted{listing}")
