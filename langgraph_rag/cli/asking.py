@@ -25,6 +25,7 @@ from langgraph_rag.cli.options import (
 )
 from langgraph_rag.cli.properties import show_properties
 from langgraph_rag.context import Context
+from langgraph_rag.evaluation.metrics import exact_match
 from langgraph_rag.evaluation.questions import load_questions
 from langgraph_rag.methods import create
 from langgraph_rag.models import load_model
@@ -92,7 +93,7 @@ def demo(kb: KbFolder = Path("demo_kb")) -> None:
             typer.secho(f"\n{'-' * 100}\nQuestion: {asked['question']}", bold=True)
             result = asyncio.run(_run(graph, asked["question"], None, show=True))
             show_answer(result, records_behind(result, base))
-            fits = result["answer"].casefold() in [answer.casefold() for answer in asked["answers"]]
+            fits = exact_match(result["answer"], asked["answers"]) == 1
             right += fits
             typer.echo(f"Expected: {' / '.join(asked['answers'])} ({'right' if fits else 'wrong'})")
     typer.echo(f"\n{right} of {len(chosen)} answers are right. Ask your own: langgraph-rag ask QUESTION --kb {kb}")
