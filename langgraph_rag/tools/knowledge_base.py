@@ -477,14 +477,14 @@ class KnowledgeBase:
         """Return the cosines of triples (as "head relation tail") with queries; shape: triples x queries."""
         _check_queries(queries)
         self._check_open()
-        return await self._similarity.rank(queries, triples)
+        return await self._similarity.triple_cosines(queries, triples)
 
     async def apassage_cosines(self, queries: Sequence[str], ids: Iterable[str]) -> dict[str, Matrix]:
         """Return of passages the cosines with queries by their stored vectors; unknown ids are left out."""
         _check_queries(queries)
         ids = _texts(ids, "ids")
         self._check_open()
-        return await self._similarity.rank_passages(queries, ids)
+        return await self._similarity.passage_cosines(queries, ids)
 
     async def acosines(self, query: str, others: Sequence[str]) -> list[float]:
         """Return the cosine of a query with each of some others."""

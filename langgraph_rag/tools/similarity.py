@@ -37,12 +37,12 @@ class Similarity:
         self._remembered_triples: dict[str, Matrix] = {}
         self._embedding_queries = threading.Lock()
         self._queries = Batcher(self.embed_queries, largest=16)
-        self._rankings = Batcher(self.cosines)
-        self._passage_rankings = Batcher(self._rank_passages_many)
+        self._of_triples = Batcher(self.cosines)
+        self._of_passages = Batcher(self._passage_cosines_many)
 
     def close(self) -> None:
         """Finish what is under way."""
-        for batcher in (self._queries, self._rankings, self._passage_rankings):
+        for batcher in (self._queries, self._of_triples, self._of_passages):
             batcher.close()
 
     async def search_triples(self, query: str, k: int) -> list[str]:
@@ -51,15 +51,15 @@ class Similarity:
         (found,) = await asyncio.to_thread(self._vectors.search_triples, vector[np.newaxis], k)
         return [id_ for id_, _ in found]
 
-    async def rank(self, queries: Sequence[str], triples: Sequence[Sequence[str]]) -> Matrix:
+    async def triple_cosines(self, queries: Sequence[str], triples: Sequence[Sequence[str]]) -> Matrix:
         """Return the cosines of triples (as "head relation tail") with queries; shape: triples x queries."""
         if not triples:
             return np.empty((0, len(queries)), np.float32)
-        return await self._rankings.ask((queries, triples))
+        return await self._of_triples.ask((queries, triples))
 
-    async def rank_passages(self, queries: Sequence[str], ids: Sequence[str]) -> dict[str, Matrix]:
+    async def passage_cosines(self, queries: Sequence[str], ids: Sequence[str]) -> dict[str, Matrix]:
         """Return of passages the cosines with queries by their stored vectors; unknown ids are left out."""
-        return await self._passage_rankings.ask((queries, ids)) if ids else {}
+        return await self._of_passages.ask((queries, ids)) if ids else {}
 
     async def likeness(self, query: str, others: Sequence[str]) -> list[float]:
         """Return the cosine of a query with each of some others."""
@@ -129,7 +129,7 @@ class Similarity:
         vectors = iter(self.embed_queries([query for queries in groups for query in queries]))
         return [list(islice(vectors, len(queries))) for queries in groups]
 
-    def _rank_passages_many(self, requests: list[tuple[Sequence[str], Sequence[str]]]) -> list[dict[str, Matrix]]:
+    def _passage_cosines_many(self, requests: list[tuple[Sequence[str], Sequence[str]]]) -> list[dict[str, Matrix]]:
         queries = self._embed_groups([queries for queries, _ in requests])
         vectors = self._vectors.passages(list({id_ for _, ids in requests for id_ in ids}))
         known = [[id_ for id_ in ids if id_ in vectors] for _, ids in requests]
