@@ -73,14 +73,18 @@ class HierarchyRows:
         known, stands, says, spells = len(self._phrases), array("q"), array("q"), array("q")
         for record in records:
             passage = self._passages[record["id"]]
-            forms = [(f" {form} ", form, spelling) for form, spelling in _forms(record).items()]
+            forms = list(_forms(record).items())
+            begun_by: defaultdict[str, list[int]] = defaultdict(list)  # a long passage has too many to try all
+            for number, (form, _) in enumerate(forms):
+                begun_by[form.partition(" ")[0]].append(number)
             spelled: dict[str, str] = {}
             for place, sentence in enumerate(record["sentences"]):
                 node = self._sentences[sentence]
                 stands.extend((passage, node))
                 text = f" {normalise(sentence if place else record['title'] + ' ' + sentence)} "
-                for words, form, spelling in forms:
-                    if words in text:
+                begun = sorted(number for word in set(text.split()) for number in begun_by.get(word, ()))
+                for form, spelling in map(forms.__getitem__, begun):
+                    if f" {form} " in text:
                         says.extend((passage, node, self._phrases[form]))
                         spelled[form] = spelling
             for form, spelling in spelled.items():
