@@ -100,7 +100,8 @@ def resolve_triples(returned: Sequence[Sequence[str]], given: Sequence[Sequence[
 
 
 def _triple_meant(triple: Sequence[str], forms: list[str], given: Sequence[Sequence[str]]) -> int | None:
-    likely = [position for position, other in enumerate(given) if _denials(other) == _denials(triple)]
+    denied = _denials(triple)
+    likely = [position for position, other in enumerate(given) if _denials(other) == denied]
     alike = (position for position in likely if _alike(triple, given[position]))
     meant = _meant(normalise(triple_text(triple)), forms, alike)
     if meant is not None:
@@ -132,9 +133,10 @@ def _meant(form: str, forms: list[str], similar: Iterable[int]) -> int | None:
 
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Tell whether each part is similar, which `get_close_matches` rules out by cheaper bounds in most cases."""
     parts = zip(map(_core, one), map(_core, other), strict=False)
     return len(one) == len(other) and all(
-        difflib.SequenceMatcher(None, part, like).ratio() >= _SIMILAR_PART for part, like in parts
+        difflib.get_close_matches(like, [part], n=1, cutoff=_SIMILAR_PART) for part, like in parts
     )
 
 
