@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator, Sequence
+from inspect import unwrap
 from typing import Any
 
 import pytest
@@ -176,13 +177,13 @@ def test_the_pipeline_in_use_says_its_name() -> None:
 def test_rules_can_be_had_by_name_also_where_a_trained_pipeline_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spacy.util, "is_package", lambda _: True)
 
-    assert text_pipeline.__wrapped__("rules").name == "rules"
+    assert unwrap(text_pipeline)("rules").name == "rules"
 
 
 def test_the_offline_model_reads_alike_where_a_trained_pipeline_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spacy.util, "is_package", lambda _: True)
     monkeypatch.setattr(spacy, "load", lambda *_, **__: pytest.fail("the trained pipeline was loaded"))
-    text_pipeline.cache_clear()
+    monkeypatch.setattr("langgraph_rag.offline.pages.text_pipeline", unwrap(text_pipeline))
     lines_of.cache_clear()
 
     assert [line.text for line in lines_of("Orsby", "The ferry left. It sank.")] == ["The ferry left.", "It sank."]
@@ -194,7 +195,7 @@ def test_a_trained_pipeline_that_is_missing_is_an_error_that_says_so(monkeypatch
     with pytest.raises(
         KnowledgeBaseError, match=r"en_core_web_sm, which is not installed: install it \(`python -m spacy"
     ):
-        text_pipeline.__wrapped__("en_core_web_sm")
+        unwrap(text_pipeline)("en_core_web_sm")
 
 
 # --- sentences and phrases by a trained pipeline ---------------------------------------------------------------------

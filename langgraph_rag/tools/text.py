@@ -4,10 +4,10 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import chain, pairwise
 from typing import Any, TypedDict
 
+from langgraph_rag.background import made_once
 from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.tools.code import blocks_of_code
 from langgraph_rag.tools.spans import spot
@@ -134,7 +134,7 @@ def _unfinished(sentence: str, abbreviation: re.Pattern[str]) -> bool:
     )
 
 
-@cache
+@made_once
 def text_pipeline(name: str | None = None) -> TextPipeline:
     """Load a pipeline by name, by default the trained one if it is installed, else a blank one with a sentence rule.
 
