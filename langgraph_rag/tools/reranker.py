@@ -54,8 +54,8 @@ async def rerank(
         for record in records
     ]
     kept = await _asked(reranker, query, documents) if documents else []
-    given = [record["id"] for record in records]
-    best = list(dict.fromkeys(id_ for id_ in kept if id_ in given))
+    given = dict.fromkeys(record["id"] for record in records)
+    best = dict.fromkeys(id_ for id_ in kept if id_ in given)
     others = [id_ for id_ in given if id_ not in best]
     return [*best, *others[: max(0, least - len(best))]][:most]
 
