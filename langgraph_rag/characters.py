@@ -13,8 +13,11 @@ def is_text(value: str) -> bool:
 
 
 def without_controls(text: str) -> str:
-    """Return a text with blanks in place of control characters: they can hide, in a terminal, what others say."""
-    return _CONTROL.sub(" ", text)
+    """Return a text with blanks in place of control characters: they can hide, in a terminal, what others say.
+
+    NUL, which not all databases can keep, goes without a trace.
+    """
+    return _CONTROL.sub(" ", text.replace("\0", ""))
 
 
 def decoded(written: bytes) -> str:

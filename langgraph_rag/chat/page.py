@@ -160,7 +160,7 @@ class ChatPage:
         self._drawer.show()
         self._shared.uploads += 1
         with self._uploads:
-            waiting = ui.label(f"{first_few([file.name for file in arrived.files], 10)}: waiting …")
+            waiting = ui.label(f"{first_few(list(map(uploading.name_of, arrived.files)), 10)}: waiting …")
         try:
             async with self._adding:
                 if not waiting.is_deleted:
@@ -172,14 +172,15 @@ class ChatPage:
             self._shared.changed.emit()
 
     async def _add_file(self, file: uploading.File) -> None:
+        name = uploading.name_of(file)
         self._progress.value, self._progress.visible = 0.0, True
-        self._under_way.text = f"{file.name}: reading …"
+        self._under_way.text = f"{name}: reading …"
         reached = uploading.Progress()
         try:
             passages = await uploading.read(file)
             async for reached in uploading.update(self._shared.kb, passages):
                 self._progress.value = reached.done / len(passages)
-                self._under_way.text = f"{file.name}: {reached.done:,} of {counted(len(passages), 'passage')} …"
+                self._under_way.text = f"{name}: {reached.done:,} of {counted(len(passages), 'passage')} …"
                 self._shared.changed.emit()
         except Exception as error:
             self._tell(described(error), error=True)
@@ -187,7 +188,7 @@ class ChatPage:
             known = len(passages) - reached.new
             there = f", {known} were there already" if known else ""
             gone = f", {reached.removed} of earlier versions removed" if reached.removed else ""
-            self._tell(f"{file.name}: {counted(reached.new, 'passage')} added{there}{gone}.")
+            self._tell(f"{name}: {counted(reached.new, 'passage')} added{there}{gone}.")
             if reached.unread:
                 reader = self._shared.kb.extractor.version
                 self._tell(

@@ -9,6 +9,7 @@ from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
 from typing import NamedTuple, Protocol
 
+from langgraph_rag.characters import without_controls
 from langgraph_rag.errors import DocumentError, DuplicateIdError
 from langgraph_rag.records import Passage
 from langgraph_rag.tools.documents import to_passages
@@ -41,13 +42,18 @@ class Progress(NamedTuple):
     unread: int = 0
 
 
+def name_of(file: File) -> str:
+    """Return the name of a file as its owner knows it, without the folders that it lay in."""
+    return without_controls(PurePath(file.name.replace("%22", '"')).name)  # browsers write quotes so
+
+
 async def read(file: File) -> list[Passage]:
     """Read an uploaded file as `langgraph-rag index` would; a source that a line names itself becomes metadata.
 
     Raises:
         DocumentError: when the file cannot be read, under the name it was uploaded with.
     """
-    name = PurePath(file.name.replace("%22", '"')).name  # browsers write quotes so
+    name = name_of(file)
     with TemporaryDirectory() as folder:
         path = Path(folder, _saved_as(name))
         await file.save(path)
@@ -83,7 +89,7 @@ async def update(kb: KnowledgeBase, passages: list[Passage]) -> AsyncIterator[Pr
 
 def _saved_as(name: str) -> str:
     """Return a name that any file system takes, the same where it can be: a text without title is titled by it."""
-    path = PurePath(name.replace("\0", ""))
+    path = PurePath(name)
     return path.stem.encode(errors="ignore")[:_LONGEST].decode(errors="ignore") + path.suffix
 
 
