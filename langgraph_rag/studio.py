@@ -2,8 +2,8 @@
 
 LANGGRAPH_RAG_KB is the folder of the knowledge base (./kb), LANGGRAPH_RAG_EMBEDDINGS the embedder it was made with
 (all-MiniLM-L6-v2), LANGGRAPH_RAG_MODEL the model (offline). Without a knowledge base there, the server does not start.
-Each method is there twice: taking a question, and taking messages (`_chat`). The graphs are compiled without a
-checkpointer: the server brings its own.
+Each method is there twice: taking a question, and taking messages (`_chat`). PAR RAG is there twice more, waiting for a
+person to approve its plan. The graphs are compiled without a checkpointer: the server brings its own.
 """
 
 import os
@@ -26,6 +26,10 @@ ircot = METHODS["ircot"].create(_llm, _kb).compile(name="IRCoT")
 dualrag = METHODS["dualrag"].create(_llm, _kb).compile(name="DualRAG")
 mgranrag = METHODS["mgranrag"].create(_llm, _kb).compile(name="MGranRAG")
 par_rag = METHODS["par_rag"].create(_llm, _kb).compile(name="PAR RAG")
+
+_approved = METHODS["par_rag"].create(_llm, _kb, approve_plan=True)
+par_rag_approve_plan = _approved.compile(name="PAR RAG approve plan")
+par_rag_approve_plan_chat = with_messages(_approved, _llm).compile(name="PAR RAG approve plan chat")
 
 cirag_chat = with_messages(METHODS["cirag"].create(_llm, _kb), _llm).compile(name="CIRAG chat")
 kirag_chat = with_messages(METHODS["kirag"].create(_llm, _kb), _llm).compile(name="KiRAG chat")

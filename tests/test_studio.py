@@ -27,6 +27,7 @@ from langgraph_rag.methods import METHODS
 
 REPOSITORY = Path(__file__).parent.parent
 QUESTION = "Did Nessa Palliver and Sunniva Lockhaven go to the same school?"
+SERVED = [*METHODS, "par_rag_approve_plan"]
 PATIENCE = 120  # seconds for the server to come up
 
 
@@ -138,7 +139,7 @@ async def test_the_schemas_a_user_interface_needs_are_there(client: Any) -> None
 
     schemas = await client.assistants.get_schemas(assistant["assistant_id"])
 
-    assert {found["graph_id"] for found in assistants} == {*METHODS, *(f"{name}_chat" for name in METHODS)}
+    assert {found["graph_id"] for found in assistants} == {name + how for name in SERVED for how in ("", "_chat")}
     assert set(schemas["input_schema"]["properties"]) == {"question"}
     assert {"answer", "evidence", "passages", "trace", "usage"} <= set(schemas["output_schema"]["properties"])
     assert {"top_k", "max_steps", "search"} <= set(schemas["context_schema"]["properties"])
@@ -196,13 +197,25 @@ async def talks_in_messages(name: str, client: Any) -> None:
     assert {"evidence", "passages", "usage"} <= set(messages[-1]["additional_kwargs"]), name
 
 
+async def test_a_plan_waits_to_be_approved_or_edited(client: Any) -> None:
+    thread, graph = (await client.threads.create())["thread_id"], "par_rag_approve_plan"
+    waiting = await client.runs.wait(thread, graph, input={"question": QUESTION})
+    plan = waiting["__interrupt__"][0]["value"]["plan"]
+
+    result = await client.runs.wait(thread, graph, command={"resume": ["Who directed Nine Tides?"]})
+
+    assert len(plan) > 1
+    assert [step["question"] for step in result["plan"]] == ["Who directed Nine Tides?"]
+    assert result["trajectories"][0]["answer"].startswith("Ilse Tarrant")
+
+
 async def test_each_graph_is_a_tool_of_the_model_context_protocol(url: str) -> None:
     tools = {tool["description"]: tool for tool in mcp(url, "tools/list")["tools"]}
     (cirag,) = [tool for tool in tools.values() if tool["name"] == "CIRAG"]
 
     result = mcp(url, "tools/call", name="CIRAG", arguments={"question": QUESTION})
 
-    assert len(tools) == 2 * len(METHODS)
+    assert len(tools) == 2 * len(SERVED)
     assert all("from the documents" in description for description in tools)
     assert list(cirag["inputSchema"]["properties"]) == ["question"]
     assert "'answer': 'yes'" in result["content"][0]["text"]
