@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.conclusions import concluded
 from langgraph_rag.errors import EmbeddingsMismatchError
+from langgraph_rag.matching import first_of_each
 from langgraph_rag.metering import stopped
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.par_rag import PlanStep, Trajectory
@@ -20,7 +21,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.round_robin import round_robin
 from langgraph_rag.tools.support import traced_back
 
-_UNASKED = "unknown"
+UNASKED = "unknown"
 
 
 class ConcludeInput(TypedDict):
@@ -80,10 +81,11 @@ class Conclude:
         """Return the answer, its evidence, and passages whose scores fall by place: 1, 1/2, 1/3, ..."""
         unasked = stopped() and not state["answer"]
         reached = self.reached(state) if unasked else ""
-        answer = reached or state["answer"] or (_UNASKED if unasked else UNANSWERABLE)
+        answer = reached or state["answer"] or (UNASKED if unasked else UNANSWERABLE)
         found = self.gathered(state) + [passage["id"] for passage in state["first_retrieval"]]
         ranked = await self._filled_up(state["question"], list(dict.fromkeys(found)))
-        evidence = await self._traced_back(state["question"], answer, state["evidence"])
+        traced = await self._traced_back(state["question"], answer, state["evidence"])
+        evidence = list(first_of_each(traced, _what_it_says).values())
         if reached or is_refusal(answer):  # which no model's reply has shown
             show_answer(answer)
         emit("conclude", answer=answer, evidence=evidence)
@@ -103,3 +105,8 @@ class Conclude:
         records = await self.kb.apassages(ids)
         triples = await self.kb.astored_triples(ids)
         return await asyncio.to_thread(traced_back, evidence, records, triples, question, answer)
+
+
+def _what_it_says(evidence: Evidence) -> tuple[object, ...]:
+    """Return what is the same for evidence that two steps found."""
+    return (*evidence["triple"], evidence["sentence"], evidence["passage_id"])

@@ -95,6 +95,16 @@ def test_at_least_ten_passages_are_listed_and_none_twice(graph: Any, context: di
     assert len(set(listed)) == len(listed) >= 10
 
 
+def test_no_evidence_is_listed_twice(graph: Any) -> None:
+    river = "the river that runs through the birthplace of the man who composed the music for The Marrow Road"
+    question = f"Into which strait does {river} flow?"
+    found = [
+        json.dumps(entry | {"step": 0}, sort_keys=True) for entry in graph.invoke({"question": question})["evidence"]
+    ]
+
+    assert len(set(found)) == len(found) > 1
+
+
 def test_the_schemas_studio_shows_are_there(graph: Any) -> None:
     assert graph.get_input_jsonschema()["required"] == ["question"]
     assert set(graph.get_output_jsonschema()["properties"]) >= NAMES
