@@ -41,6 +41,10 @@ class Gate:
                 self._inside.discard(place)
                 self._let_in()
 
+    def is_full(self, limit: int) -> bool:
+        """Tell whether who has this limit would have to wait for others."""
+        return len(self._inside) >= limit
+
     def _let_in(self) -> None:
         """Let in all who may come."""
         while (limit := self._next()) is not None:

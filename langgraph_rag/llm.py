@@ -106,21 +106,23 @@ async def _call(
     llm: BaseChatModel, prompt: Prompt[Reply], messages: list[BaseMessage], shown: AnswerStream | None
 ) -> BaseMessage:
     """Make one call within the question's budget and the limit of calls under way, and count what it cost."""
-    limits = context()
+    limits, gate = context(), _gate(os.getpid())
     with current_meter().call(limits, estimated_tokens(messages), concluding=shown is not None) as call:
         call.waiting = True
         try:
             async with (
                 asyncio.timeout(call.seconds_left) as time_limit,
-                _gate(os.getpid()).place(limits.max_concurrency),
+                gate.place(limits.max_concurrency),
             ):
                 call.waiting = False
                 message = await send(llm, prompt, messages, shown)
         except TimeoutError:
             if not time_limit.expired():
                 raise
-            full = f"max_concurrency={limits.max_concurrency} others were under way"
-            why = full if call.waiting else f"no reply had come{named_server(llm)}"
+            why = f"no reply had come{named_server(llm)}"
+            if call.waiting:
+                full = gate.is_full(limits.max_concurrency)
+                why = f"max_concurrency={limits.max_concurrency} others were under way" if full else "it had just begun"
             told = "a call of %s was given up at the question's deadline_s=%s: %s"
             _log.warning(told, model_name(llm), limits.deadline_s, why)
             raise BudgetReachedError("deadline_s", limits.deadline_s or 0) from None

@@ -297,6 +297,17 @@ async def test_a_call_that_was_still_waiting_for_its_turn_costs_nothing(
     assert "deadline_s=1.0: max_concurrency=1 others were under way" in caplog.text
 
 
+async def test_a_call_for_which_no_time_was_left_blames_nobody(
+    sample_kb: KnowledgeBase, caplog: pytest.LogCaptureFixture
+) -> None:
+    graph = create("native_rag", SlowModel(), sample_kb).compile()
+
+    usage = (await graph.ainvoke(LATER, context={"deadline_s": 0.001}))["usage"]
+
+    assert usage["stopped_by"] == "deadline_s"
+    assert "others were under way" not in caplog.text
+
+
 def test_one_call_is_kept_for_the_answer() -> None:
     meter = Meter(no_usage() | {"calls": 1})
     with meter.call(LIMITS, 10, concluding=False):
