@@ -28,9 +28,9 @@ class Context:
     max_candidates: Count | None = None
     """Triples shown to the model per step (CIRAG: N = 30, KiRAG: N = 20), or sentences (PAR RAG: 6)."""
     max_steps: Count | None = None
-    """Rounds at most (CIRAG: L = 4, KiRAG: L = 5), or steps of a plan (PAR RAG: 6)."""
+    """Rounds at most (CIRAG: L = 4, KiRAG: L = 5, DualRAG: 5, MGranRAG: T = 1, IRCoT: 8), or steps (PAR RAG: 6)."""
     read_k: Count | None = None
-    """Passages the reader answers from, the best first (KiRAG: 3, MGranRAG: 5), or each step acts on (PAR RAG: 4)."""
+    """Passages the reader answers from, best first (KiRAG: 3, MGranRAG: 5, IRCoT: 15), or each step (PAR RAG: 4)."""
     similar_k: Count = 200
     """Passages that weigh as much as they are similar to the augmented query (MGranRAG, Eq. 2)."""
     max_reading_tokens: Count = 6_000

@@ -73,6 +73,15 @@ def test_below_a_fact_stand_those_of_the_entity_it_leads_to() -> None:
     assert 'class="fact step-1" data-evidence="2" aria-label="3: orla  vint born in Pellworth"' in drawn
 
 
+def test_each_step_that_found_something_has_a_colour_of_its_own() -> None:
+    found = [piece(["A", "knows", "B"], step=step) for step in (7, 1, 2, 8, 11, 12, 14, 20)]
+
+    looks = re.findall(r'class="(step-\d)">Step (\d+)', evidence.legend(found))
+
+    assert [int(step) for _, step in looks] == [1, 2, 7, 8, 11, 12, 14, 20]
+    assert len(dict(looks)) == 8
+
+
 def test_an_entity_drawn_before_names_the_fact_where_it_stood_first() -> None:
     circle = [piece(["A", "knows", "B"]), piece(["B", "knows", "A"]), piece(["A", "is", "A"]), piece(["C", "is", "B"])]
 
@@ -239,7 +248,7 @@ async def test_what_a_model_replies_is_kept_in_the_file_given(kb: KnowledgeBase,
 
     shared = Shared(kb, "cirag", "offline", tmp_path / "replies.db")
     choice = Choice("cirag", "offline", False, Context())
-    course = await happenings(shared.asking(choice, [HumanMessage(QUESTION)]).ask())
+    course = await happenings((await shared.asking(choice, [HumanMessage(QUESTION)])).ask())
 
     assert isinstance(course[-1], Answered)
     with closing(sqlite3.connect(tmp_path / "replies.db")) as kept:
@@ -263,7 +272,7 @@ async def test_a_model_is_loaded_once_before_the_page_is_served(
     shared = page.Shared(kb, "cirag", "offline", tmp_path / "replies.db")
     assert loaded == ["offline"]
 
-    shared.asking(Choice("cirag", "offline", False, Context()), [])
+    await shared.asking(Choice("cirag", "offline", False, Context()), [])
     assert loaded == ["offline"]
 
 
@@ -451,9 +460,13 @@ class DeadEmbeddings(ArithmeticEmbeddings):
 
 
 async def test_warming_up_asks_the_embedder_and_leaves_its_trouble_to_the_question(kb: KnowledgeBase) -> None:
-    server = pytest.importorskip("langgraph_rag.chat.server")
+    page = pytest.importorskip("langgraph_rag.chat.page")
     with KnowledgeBase.open(kb.path, embedder := DeadEmbeddings()) as other:
-        await server._warm_up(other)
+        await page.Shared(other, "cirag", "offline").warm_up()
+    shared = page.Shared(kb, "cirag", "offline")
+    await shared.warm_up()
+    kb.close()
+    await shared.warm_up()
 
     assert embedder.asked == 1
 

@@ -245,6 +245,7 @@ def test_a_plan_that_cannot_be_used_opens_again_as_edited_with_what_is_wrong(tab
     tab.page.get_by_role("button", name="Go on with this plan").click()
 
     assert tab.alert() == "This plan cannot be used: expected 1 to 1 questions, got 2."
+    expect(tab.page.locator(".plan .alert")).to_be_in_viewport()
     expect(tab.page.get_by_label("Question 1", exact=True)).to_be_focused()
     assert [box.input_value() for box in questions.all()] == ["Who directed Nine Tides?", "And whom did he marry?"]
     tab.page.get_by_role("button", name="Remove this question").first.click()
@@ -319,6 +320,36 @@ def test_a_draft_outlives_a_reload(tab: Tab) -> None:
     tab.page.reload()
     tab.page.get_by_text("Ask your documents").wait_for()
     expect(tab.box).to_have_value("")
+
+
+def test_what_was_chosen_outlives_a_reload(tab: Tab) -> None:
+    look = "document.body.classList.contains('body--dark')"
+    tab.choose("Method", "par_rag")
+    tab.page.get_by_role("switch", name="Show me the plan first").click()
+    tab.page.get_by_label("Model", exact=True).fill("vllm:mine")
+    tab.unfold_limits()
+    tab.page.get_by_label("Max model calls").fill("7")
+    tab.page.get_by_role("button", name="Switch between light and dark").click()
+    before = tab.page.evaluate(look)
+    tab.page.wait_for_function("JSON.parse(sessionStorage.chosen ?? '{}').max_model_calls === 7")
+
+    tab.page.reload()
+
+    expect(tab.page.get_by_label("Model", exact=True)).to_have_value("vllm:mine")
+    expect(tab.page.get_by_role("switch", name="Show me the plan first")).to_be_checked()
+    tab.unfold_limits()
+    expect(tab.page.get_by_label("Max model calls")).to_have_value("7")
+    assert tab.page.evaluate(look) == before
+
+
+def test_a_question_of_several_lines_is_shown_as_it_was_written_and_one_too_long_stays_in_the_box(tab: Tab) -> None:
+    tab.ask("Which of these died later?\nIlse Tarrant\nTobin Grell")
+    tab.answer()
+    assert tab.page.locator(".question").first.evaluate("title => title.offsetHeight") > 60
+
+    tab.ask("Who? " * 1_000)
+    assert tab.alert() == "The question is too long: 4,999 characters, of at most 4,000."
+    assert tab.page.locator(".turn").count() == 1
 
 
 def test_a_second_click_does_not_do_the_opposite(tab: Tab) -> None:
@@ -410,6 +441,15 @@ def test_a_refusal_says_so_and_folds_what_was_found(tab: Tab) -> None:
 
 
 # --- errors ----------------------------------------------------------------------------------------------------------
+def test_where_a_limit_left_no_room_to_ask_the_page_puts_no_words_into_the_models_mouth(tab: Tab) -> None:
+    tab.unfold_limits()
+    tab.page.get_by_label("Max tokens").fill("10")
+    tab.ask(QUESTION)
+
+    assert tab.answer() == "No answer within the limits."
+    assert tab.page.get_by_text("In the model's words").count() == 0
+
+
 def test_an_empty_question_is_told_at_the_box(tab: Tab) -> None:
     tab.ask("   ")
 
@@ -517,6 +557,25 @@ def test_documents_are_added_from_an_empty_page_and_can_be_asked_meanwhile(open_
         expect(counts).to_have_text(re.compile(r"new: 320 passages · [\d,]+ facts$"), timeout=PATIENCE)
         tab.page.get_by_text("towns.jsonl: 320 passages added.").wait_for()
         assert tab.page.get_by_text("of 320 passages").count() == 0
+        assert tab.troubles == []
+
+
+def test_adding_can_be_stopped_and_taken_up_again(open_tab: OpenTab, tmp_path: Path) -> None:
+    towns = [{"id": str(n), "text": f"Town {n} is old.{' Old.' * (400 - n)}"} for n in range(40)]
+    (tmp_path / "towns.jsonl").write_text("\n".join(map(json.dumps, towns)))
+    with serving(tmp_path / "new", prepare=partial(hold_back, "Town 0", tmp_path / "released")) as url:
+        tab = open_tab(url)
+        tab.page.set_input_files("input[type=file]", tmp_path / "towns.jsonl")
+        tab.page.get_by_role("button", name="Stop adding").click()
+        tab.page.wait_for_timeout(500)
+        (tmp_path / "released").touch()
+
+        tab.page.get_by_text("towns.jsonl: stopped at 16 of 40; add it again to go on.").wait_for()
+        expect(tab.page.get_by_role("button", name="Stop adding")).to_be_hidden()
+        with tab.page.expect_file_chooser() as chooser:
+            tab.page.locator(".q-drawer").get_by_role("button", name="Add documents").click()
+        chooser.value.set_files(tmp_path / "towns.jsonl")
+        tab.page.get_by_text("towns.jsonl: 24 passages added, 16 were there already.").wait_for()
         assert tab.troubles == []
 
 

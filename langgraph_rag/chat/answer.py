@@ -10,6 +10,7 @@ from nicegui import ui
 from langgraph_rag.chat import evidence as drawing
 from langgraph_rag.matching import normalise
 from langgraph_rag.narration import narrate_cost
+from langgraph_rag.nodes.conclude import UNASKED
 from langgraph_rag.records import Evidence, origin_of
 from langgraph_rag.refusals import UNANSWERABLE, is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
@@ -57,7 +58,7 @@ class AnswerView:
         level = result.get("granularity", "none")
         parts = [self._by, "" if level == "none" else f"from {level}", narrate_cost(result["usage"])]
         with self._place:
-            if refused and normalise(result["answer"]) != UNANSWERABLE:
+            if refused and normalise(result["answer"]) not in (UNANSWERABLE, UNASKED):
                 ui.label(f"In the model's words: {result['answer']}").classes("own-words")
             ui.label(" · ".join(filter(None, parts))).classes("cost")
             if refused and result["evidence"]:

@@ -12,20 +12,22 @@ import networkx as nx
 
 from langgraph_rag.records import Evidence, Record, origin_of
 
-_COLOURS = 6  # of steps, in chat.css
+_COLOURS = 8  # of steps, in chat.css
 _AT_ONCE = 8  # facts that the graph shows before it is unfolded
 _DEEPEST = 6  # facts below one another, which a telephone has room for
 
 
 def listed(evidence: Sequence[Evidence]) -> str:
     """Draw the evidence as a numbered list."""
-    return f'<ol class="evidence">{"".join(map(_item, range(len(evidence)), evidence))}</ol>'
+    looks = _looks(evidence)
+    items = (_item(place, piece, looks[piece["step"]]) for place, piece in enumerate(evidence))
+    return f'<ol class="evidence">{"".join(items)}</ol>'
 
 
-def _item(place: int, piece: Evidence) -> str:
+def _item(place: int, piece: Evidence, look: str) -> str:
     fact = f'<span class="fact">{_fact(piece)}</span>' if piece["triple"] else ""
     return (
-        f'<li><button type="button" data-evidence="{place}" class="{_colour(piece["step"])}">'
+        f'<li><button type="button" data-evidence="{place}" class="{look}">'
         f'<span class="number">{place + 1}</span>'
         f'<span class="words">{fact}<span class="sentence">{escape(piece["sentence"])}</span>'
         f'<span class="origin">{escape(origin_of(piece))} · found in step {piece["step"]}</span></span></button></li>'
@@ -48,8 +50,7 @@ def passage(record: Record, piece: Evidence) -> str:
 
 def legend(evidence: Sequence[Evidence]) -> str:
     """Say which colour stands for which step."""
-    steps = sorted({piece["step"] for piece in evidence})
-    entries = "".join(f'<li class="{_colour(step)}">Step {step}</li>' for step in steps)
+    entries = "".join(f'<li class="{look}">Step {step}</li>' for step, look in _looks(evidence).items())
     return f'<ul class="legend" aria-label="Colours of the steps">{entries}</ul>'
 
 
@@ -105,7 +106,7 @@ class _Trees:
     """Draws facts, each once, and remembers at which fact an entity stood first."""
 
     def __init__(self, evidence: Sequence[Evidence], answer: str) -> None:
-        self._evidence, self._answer = evidence, answer
+        self._evidence, self._answer, self._looks = evidence, answer, _looks(evidence)
         self._first: dict[str, int] = {}
 
     def drawn(self, places: Sequence[int]) -> str:
@@ -139,7 +140,7 @@ class _Trees:
             label = f"{place + 1}: {head}: {tail}"
             words = f'<span class="sentence">{escape(tail)}</span>'
         return (
-            f'<button type="button" class="fact {_colour(piece["step"])}" data-evidence="{place}"'
+            f'<button type="button" class="fact {self._looks[piece["step"]]}" data-evidence="{place}"'
             f' aria-label="{escape(label)}"><span class="number">{place + 1}</span>{words}</button>'
         )
 
@@ -150,5 +151,7 @@ class _Trees:
         return f'<{tag} class="entity">{escape(text)}{seen}</{tag}>'
 
 
-def _colour(step: int) -> str:
-    return f"step-{(step - 1) % _COLOURS}"
+def _looks(evidence: Sequence[Evidence]) -> dict[int, str]:
+    """Return the look of each step that found something, in their order; there are eight."""
+    steps = sorted({piece["step"] for piece in evidence})
+    return {step: f"step-{rank % _COLOURS}" for rank, step in enumerate(steps)}

@@ -1,5 +1,5 @@
-// What the page does in the browser: it follows a question under way for a reader who is at the end, keeps a draft over a
-// reload, and takes dropped files.
+// What the page does in the browser: it follows a question under way for a reader who is at the end, keeps settings and a
+// draft over a reload, and takes dropped files.
 const page = document.documentElement;
 const box = () => document.querySelector(".composer textarea");
 const underWay = () => document.querySelector(".turn.running");
@@ -9,6 +9,14 @@ function toEnd() { scrollTo(0, page.scrollHeight); }
 
 // A question has been asked.
 function follow() { follows = true; toEnd(); }
+
+// A plan has to be changed: show what is wrong with it, above its questions.
+function attend(plan) {
+  follows = false;
+  const card = getHtmlElement(plan);
+  card.querySelector("textarea").focus({preventScroll: true});
+  card.scrollIntoView({block: "start"});
+}
 
 // A question is over: show its turn to a reader who followed it, and go back to the box unless the focus is elsewhere.
 function settle(turn, where) {
@@ -21,8 +29,11 @@ function settle(turn, where) {
   shown();
 }
 
-// The server is there: go on with what was written before the page was loaded anew, as after a new start of the server.
+// The server is there: go on with what was chosen and written before the page was loaded anew, as after a new start of
+// the server.
 function resume() {
+  if (sessionStorage.dark) Quasar.Dark.set(sessionStorage.dark === "true");
+  if (sessionStorage.chosen) emitEvent("chosen", JSON.parse(sessionStorage.chosen));
   if (!sessionStorage.draft) return;
   box().value = sessionStorage.draft;
   box().dispatchEvent(new Event("input"));

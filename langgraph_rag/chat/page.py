@@ -1,7 +1,9 @@
 """The page of one tab: header, settings, documents, the conversation and the box to ask in."""
 
 import asyncio
+import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -62,13 +64,25 @@ class Shared:
     upload: bool = True
     changed: Event[[]] = field(default_factory=Event)
     uploads: int = 0
+    _warm: bool = False
 
     def __post_init__(self) -> None:
         for name in (self.model, *self.models):  # what cannot be used is told here, not in the page
             _model(name, self.cache)
 
-    def asking(self, choice: Choice, conversation: Sequence[AnyMessage]) -> Asking:
-        """Make ready to ask the question that a conversation ends with, as chosen."""
+    async def warm_up(self) -> None:
+        """Have the embedder loaded, which takes seconds; the question tells of whatever goes wrong with it."""
+        with suppress(RagError):
+            if not self._warm:
+                await self.kb.asearch("warm up", 1)
+                self._warm = True
+
+    async def asking(self, choice: Choice, conversation: Sequence[AnyMessage]) -> Asking:
+        """Make ready to ask the question that a conversation ends with, as chosen; no limit counts that."""
+        await self.warm_up()
+        return await asyncio.to_thread(self._asking, choice, conversation)
+
+    def _asking(self, choice: Choice, conversation: Sequence[AnyMessage]) -> Asking:
         options = {"approve_plan": True} if choice.approve_plan else {}
         llm = _model(choice.model, self.cache)
         graph = with_messages(METHODS[choice.method].create(llm, self.kb, **options), llm)
@@ -82,7 +96,7 @@ class ChatPage:
         self._shared = shared
         self._turn: Turn | None = None
         self._said: list[AnyMessage] = []
-        self._adding, self._counting = asyncio.Lock(), asyncio.Lock()
+        self._adding, self._counting, self._halted = asyncio.Lock(), asyncio.Lock(), False
 
     def build(self) -> None:
         """Lay the page out."""
@@ -105,7 +119,9 @@ class ChatPage:
         self._shared.changed.subscribe(self._show_knowledge_base)
         ui.context.client.on_delete(self._stop)
         ui.context.client.on_connect(self._show_knowledge_base)
-        ui.context.client.on_connect(self._resume_draft)
+        ui.context.client.on_connect(self._resume)
+        ui.on("chosen", self._choose_again)
+        self._settings.on_change(self._keep_settings)
 
     def _header(self) -> None:
         with ui.header().classes("bar"):
@@ -119,7 +135,7 @@ class ChatPage:
                 self._counts = ui.label().classes("counts").props("role=status")
             ui.space()
             dark = _icon_button("contrast", "Switch between light and dark")
-            dark.on("click", js_handler="() => Quasar.Dark.set(!Quasar.Dark.isActive)")
+            dark.on("click", js_handler="() => { Quasar.Dark.set(sessionStorage.dark = !Quasar.Dark.isActive); }")
 
     # --- documents ---------------------------------------------------------------------------------------------------
     def _documents(self) -> None:
@@ -137,7 +153,8 @@ class ChatPage:
         ui.label(f"Files ending in {', '.join(READABLE)}").classes("help")
         self._progress = ui.linear_progress(0, show_value=False).props('aria-label="Documents added"')
         self._under_way = ui.label().classes("uploads").props("aria-live=polite")
-        self._progress.visible = False
+        self._halt_adding = ui.button("Stop adding", on_click=self._stop_adding).props("no-caps flat dense")
+        self._progress.visible = self._halt_adding.visible = False
         self._uploads = ui.column().classes("uploads").props("aria-live=polite")
 
     def _adding_button(self, look: str) -> ui.button:
@@ -147,6 +164,10 @@ class ChatPage:
     def _begin(self) -> None:
         if not self._adding.locked():
             self._uploads.clear()
+            self._halted = False
+
+    def _stop_adding(self) -> None:
+        self._halted = True
 
     def _refuse(self, refused: events.GenericEventArguments) -> None:
         self._drawer.show()
@@ -166,19 +187,24 @@ class ChatPage:
                 if not waiting.is_deleted:
                     waiting.delete()
                 for file in arrived.files:
-                    await self._add_file(file)
+                    if not self._halted:
+                        await self._add_file(file)
         finally:
             self._shared.uploads -= 1
             self._shared.changed.emit()
 
     async def _add_file(self, file: uploading.File) -> None:
         name = uploading.name_of(file)
-        self._progress.value, self._progress.visible = 0.0, True
+        self._progress.value = 0.0
+        self._progress.visible = self._halt_adding.visible = True
         self._under_way.text = f"{name}: reading …"
         reached = uploading.Progress()
         try:
             passages = await uploading.read(file)
             async for reached in uploading.update(self._shared.kb, passages):
+                if self._halted and reached.done < len(passages):
+                    self._tell(f"{name}: stopped at {reached.done:,} of {len(passages):,}; add it again to go on.")
+                    return
                 self._progress.value = reached.done / len(passages)
                 self._under_way.text = f"{name}: {reached.done:,} of {counted(len(passages), 'passage')} …"
                 self._shared.changed.emit()
@@ -196,7 +222,8 @@ class ChatPage:
                     f"{reader} read the others. Close this page and run `langgraph-rag index --model` to have them."
                 )
         finally:
-            self._progress.visible, self._under_way.text = False, ""
+            self._progress.visible = self._halt_adding.visible = False
+            self._under_way.text = ""
 
     def _tell(self, text: str, *, error: bool = False) -> None:
         if self._uploads.is_deleted:
@@ -238,8 +265,16 @@ class ChatPage:
             .on_click(lambda: self._ask_from_box(self._box.value))
         )
 
-    def _resume_draft(self) -> None:
+    def _resume(self) -> None:
         self._box.client.run_javascript("resume()")
+
+    def _choose_again(self, kept: events.GenericEventArguments) -> None:
+        self._settings.choose(kept.args)
+
+    def _keep_settings(self) -> None:
+        self._box.client.run_javascript(
+            f"sessionStorage.chosen = JSON.stringify({json.dumps(self._settings.chosen())})"
+        )
 
     def _ask_from_box(self, written: Any) -> None:
         if self._ask(str(written or "").strip()):
@@ -268,7 +303,10 @@ class ChatPage:
             raise RagError("One question at a time: wait for the answer, or stop it.")
         if not question:
             raise RagError("The question is empty: write one first.")
-        return self._settings.choice()
+        choice = self._settings.choice()
+        if len(question) > (most := choice.context.max_question_chars):
+            raise RagError(f"The question is too long: {len(question):,} characters, of at most {most:,}.")
+        return choice
 
     async def _answer(self, turn: Turn, choice: Choice, question: HumanMessage) -> None:
         await turn.run(lambda: self._shared.asking(choice, [*self._said, question]))

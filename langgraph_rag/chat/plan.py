@@ -37,7 +37,7 @@ class PlanEditor:
                 ui.button("Go on with this plan", on_click=self._done.set).props("no-caps unelevated")
                 self._more = ui.button("Add a question", on_click=self._add_new).props("no-caps flat")
         if problem:
-            self._rows[0].box.run_method("focus")
+            self._card.client.run_javascript(f"attend({self._card.id})")
 
     async def approved(self) -> list[PlanStep]:
         """Wait for approval, take the editor away and return the steps that have a question."""

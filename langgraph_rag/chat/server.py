@@ -3,8 +3,7 @@
 import socket
 import webbrowser
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
-from functools import partial
+from contextlib import asynccontextmanager
 
 import typer
 import uvicorn
@@ -14,8 +13,7 @@ from nicegui import ui
 
 from langgraph_rag.chat.hosts import KnownHosts
 from langgraph_rag.chat.page import ICON, ChatPage, Shared
-from langgraph_rag.errors import AddressError, RagError
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.errors import AddressError
 
 TITLE = "langgraph_rag"
 _KEPT_FOR = 120.0  # seconds that a tab may be cut off, as by a closed laptop, before all of it is forgotten
@@ -37,15 +35,9 @@ def serve_page(shared: Shared, *, host: str, port: int, show: bool, allow_hosts:
     app.add_middleware(KnownHosts, names=["localhost", host, *allow_hosts])
     ui.page("/", reconnect_timeout=_KEPT_FOR)(lambda: ChatPage(shared).build())
     ui.run_with(app, title=TITLE, favicon=ICON, dark=None, language="en-US", tailwind=False, show_welcome_message=False)
-    page_app.on_connect(partial(_warm_up, shared.kb))
+    page_app.on_connect(shared.warm_up)  # while a question is typed
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2))
     server.run(sockets=[listening])
-
-
-async def _warm_up(kb: KnowledgeBase) -> None:
-    """Have the embedder loaded while a question is typed, which tells of whatever goes wrong with it."""
-    with suppress(RagError):
-        await kb.asearch("warm up", 1)
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -1,7 +1,7 @@
 """The controls for method, model and limits: one for each field of `Context`, with its own description as help."""
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +47,25 @@ class SettingsForm:
         fields = _CONTEXT.json_schema()["properties"]
         with ui.expansion("Search and limits").classes("limits").props("dense header-class=section"):
             self._fields = {name: _control(name, fields[name]) for name in dict.fromkeys([*_FIRST, *fields])}
+
+    def on_change(self, tell: Callable[[], object]) -> None:
+        """Call a function whenever something is chosen."""
+        for control in self._controls.values():
+            control.on_value_change(tell)
+
+    def chosen(self) -> dict[str, Any]:
+        """Return what stands in the controls, by their names."""
+        return {name: control.value for name, control in self._controls.items()}
+
+    def choose(self, chosen: Mapping[str, Any]) -> None:
+        """Put back what was chosen before, as far as it can be chosen still."""
+        for name, control in self._controls.items():
+            if name in chosen and (not isinstance(control, ui.select) or chosen[name] in control.options):
+                control.value = chosen[name]
+
+    @property
+    def _controls(self) -> dict[str, Any]:
+        return {"method": self._method, "model": self._model, "approve_plan": self._approve, **self._fields}
 
     def choice(self) -> Choice:
         """Return what is chosen.

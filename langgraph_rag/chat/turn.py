@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from html import escape
 from typing import Any
 
@@ -19,6 +19,7 @@ from langgraph_rag.prompts.par_rag import PlanStep
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 _log = logging.getLogger(__name__)
+Prepare = Callable[[], Awaitable[Asking]]
 
 
 class Turn:
@@ -41,10 +42,10 @@ class Turn:
             self._answer = AnswerView(kb, by)
             with ui.row().classes("working") as self._working:
                 self._spinner = ui.spinner(size="1.2em").props("aria-hidden=true")
-                self._status = ui.label("Working …").props("role=status")
+                self._status = ui.label("Getting ready …").props("role=status")
         self._place.client.run_javascript("follow()")
 
-    async def run(self, prepare: Callable[[], Asking]) -> None:
+    async def run(self, prepare: Prepare) -> None:
         """Ask, and show all that happens; every error and a stop end as a message."""
         self._task = asyncio.create_task(self._run(prepare))
         try:
@@ -84,8 +85,9 @@ class Turn:
     def _settle(self, where: str) -> None:
         self._place.client.run_javascript(f"settle({self._place.id}, '{where}')")
 
-    async def _run(self, prepare: Callable[[], Asking]) -> None:
-        asking = await asyncio.to_thread(prepare)
+    async def _run(self, prepare: Prepare) -> None:
+        asking = await prepare()
+        self._status.text = "Working …"
         planned = await self._show(asking.ask())
         edited: list[PlanStep] = []
         while planned is not None:
