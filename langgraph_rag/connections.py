@@ -20,7 +20,7 @@ from langchain_core.language_models import BaseChatModel
 from langgraph_rag.bindings import AnyModel, models_in, unbound, with_models
 
 _SHOWN = 200  # characters of what is no completion
-_LONGEST_REPLY = 2**25  # bytes
+_LONGEST_REPLY = 2**23  # bytes, with all that a server may tell of each token
 _RETRIES = 2  # as many as OpenAI's client makes
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 8.0  # seconds, as OpenAI's client waits
 _clients: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()  # by the client that each stands in for
@@ -135,26 +135,37 @@ async def _checked(response: Any) -> Any:
         return response
     if response.status_code != HTTPStatus.OK or not asked_for_one:
         return response
-    response = await _read(response)
+    content = await _read(response)
+    if content is None:
+        return _no_completion(response, f"more than {_LONGEST_REPLY:,} bytes")
+    response = _with_content(response, content)
     if response.text.lstrip().startswith("data:"):  # a stream under another name
         return response
     if not (completion := _completion(response.text)):
-        came = f"status 200 without a completion: expected a JSON object with choices, got {response.text[:_SHOWN]!r}"
-        return _instead(response, HTTPStatus.BAD_GATEWAY, {"error": {"message": came}})
+        return _no_completion(response, repr(response.text[:_SHOWN]))
     return _instead(response, HTTPStatus.OK, completion) if _content_restored(completion) else response
 
 
-async def _read(response: Any) -> Any:
-    """Return a response read to its end, or what no reply is as long as: one without end would fill the memory."""
+async def _read(response: Any) -> bytes | None:
+    """Return what a response holds, or nothing: one that is longer than any reply may be without end."""
     content = bytearray()
     async for part in response.aiter_bytes():
         content += part
         if len(content) > _LONGEST_REPLY:
             await response.aclose()
-            break
-    decoded = {"content-encoding", "content-length", "transfer-encoding"}
-    headers = {name: value for name, value in response.headers.items() if name not in decoded}
-    return type(response)(response.status_code, headers=headers, content=bytes(content), request=response.request)
+            return None
+    return bytes(content)
+
+
+def _with_content(response: Any, content: bytes) -> Any:
+    coded = {"content-encoding", "content-length", "transfer-encoding"}
+    headers = {name: value for name, value in response.headers.items() if name not in coded}
+    return type(response)(response.status_code, headers=headers, content=content, request=response.request)
+
+
+def _no_completion(response: Any, got: str) -> Any:
+    came = f"status 200 without a completion: expected a JSON object with choices, got {got}"
+    return _instead(response, HTTPStatus.BAD_GATEWAY, {"error": {"message": came}})
 
 
 def _instead(response: Any, status: HTTPStatus, body: dict[str, Any]) -> Any:
