@@ -243,8 +243,8 @@ async def test_a_plan_that_cannot_be_used_waits_again_with_what_is_wrong(kb: Kno
 
 async def test_what_a_model_replies_is_kept_in_the_file_given(kb: KnowledgeBase, tmp_path: Path) -> None:
     pytest.importorskip("nicegui")
-    from langgraph_rag.chat.page import Shared
     from langgraph_rag.chat.settings import Choice
+    from langgraph_rag.chat.shared import Shared
 
     shared = Shared(kb, "cirag", "offline", tmp_path / "replies.db")
     choice = Choice("cirag", "offline", False, Context())
@@ -259,7 +259,7 @@ async def test_a_model_is_loaded_once_before_the_page_is_served(
     kb: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("nicegui")
-    from langgraph_rag.chat import page
+    from langgraph_rag.chat import shared
     from langgraph_rag.chat.settings import Choice
 
     loaded: list[str] = []
@@ -268,11 +268,11 @@ async def test_a_model_is_loaded_once_before_the_page_is_served(
         loaded.append(name)
         return load_model(name, cache=cache)
 
-    monkeypatch.setattr(page, "load_model", noting)
-    shared = page.Shared(kb, "cirag", "offline", tmp_path / "replies.db")
+    monkeypatch.setattr(shared, "load_model", noting)
+    of_all = shared.Shared(kb, "cirag", "offline", tmp_path / "replies.db")
     assert loaded == ["offline"]
 
-    await shared.asking(Choice("cirag", "offline", False, Context()), [])
+    await of_all.asking(Choice("cirag", "offline", False, Context()), [])
     assert loaded == ["offline"]
 
 
@@ -460,13 +460,13 @@ class DeadEmbeddings(ArithmeticEmbeddings):
 
 
 async def test_warming_up_asks_the_embedder_and_leaves_its_trouble_to_the_question(kb: KnowledgeBase) -> None:
-    page = pytest.importorskip("langgraph_rag.chat.page")
+    shared = pytest.importorskip("langgraph_rag.chat.shared").Shared
     with KnowledgeBase.open(kb.path, embedder := DeadEmbeddings()) as other:
-        await page.Shared(other, "cirag", "offline").warm_up()
-    shared = page.Shared(kb, "cirag", "offline")
-    await shared.warm_up()
+        await shared(other, "cirag", "offline").warm_up()
+    warm = shared(kb, "cirag", "offline")
+    await warm.warm_up()
     kb.close()
-    await shared.warm_up()
+    await warm.warm_up()
 
     assert embedder.asked == 1
 

@@ -44,8 +44,8 @@ def serve(
         import_module("nicegui")
     except ImportError as error:
         raise MissingExtraError("the chat page", "chat") from error
-    from langgraph_rag.chat.page import Shared
     from langgraph_rag.chat.server import serve_page
+    from langgraph_rag.chat.shared import Shared
 
     models = list(dict.fromkeys([model, *only_models])) if only_models else []
     shared = Shared(kb, method, model, cache, models, upload)

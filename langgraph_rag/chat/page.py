@@ -2,28 +2,18 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AnyMessage, HumanMessage
-from nicegui import Event, background_tasks, events, ui
+from nicegui import background_tasks, events, ui
 
-from langgraph_rag.background import made_once
-from langgraph_rag.chat import uploading
-from langgraph_rag.chat.asking import Asking
+from langgraph_rag.chat.documents import DocumentsPanel
 from langgraph_rag.chat.settings import Choice, SettingsForm
-from langgraph_rag.chat.turn import Turn, described
-from langgraph_rag.conversation import with_messages
+from langgraph_rag.chat.shared import Shared
+from langgraph_rag.chat.turn import Turn
 from langgraph_rag.errors import RagError
-from langgraph_rag.methods import METHODS
-from langgraph_rag.models import load_model
-from langgraph_rag.naming import counted, first_few
-from langgraph_rag.tools.files import READABLE
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.naming import counted
 
 ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#3730a3"/>'
@@ -36,57 +26,7 @@ _WHERE_NARROW = f"""(e) => {{
     const list = e.target.matches('[role=combobox][aria-expanded=true]');  // which Escape closes
     if (innerWidth <= {_NARROW} && !list) emit();
 }}"""
-_NAMES = """(refused) => {
-    const others = refused.filter((one) => one.failedPropValidation === 'accept');  // not what is under way already
-    if (others.length) emit(others.map((one) => one.file.name));
-}"""
 _SEND_ON_ENTER = "(e) => { if (!e.shiftKey && !e.isComposing) { e.preventDefault(); emit(e.target.value); } }"
-
-
-@made_once
-def _model(name: str, kept: Path | None) -> BaseChatModel:
-    return load_model(name, cache=kept)
-
-
-@dataclass
-class Shared:
-    """What all tabs have in common; `models` are the only ones, if any, and `uploads` those under way.
-
-    Raises:
-        RagError: when a model or the file of its replies cannot be used.
-    """
-
-    kb: KnowledgeBase
-    method: str
-    model: str
-    cache: Path | None = None
-    models: Sequence[str] = ()
-    upload: bool = True
-    changed: Event[[]] = field(default_factory=Event)
-    uploads: int = 0
-    _warm: bool = False
-
-    def __post_init__(self) -> None:
-        for name in (self.model, *self.models):  # what cannot be used is told here, not in the page
-            _model(name, self.cache)
-
-    async def warm_up(self) -> None:
-        """Have the embedder loaded, which takes seconds; the question tells of whatever goes wrong with it."""
-        with suppress(RagError):
-            if not self._warm:
-                await self.kb.asearch("warm up", 1)
-                self._warm = True
-
-    async def asking(self, choice: Choice, conversation: Sequence[AnyMessage]) -> Asking:
-        """Make ready to ask the question that a conversation ends with, as chosen; no limit counts that."""
-        await self.warm_up()
-        return await asyncio.to_thread(self._asking, choice, conversation)
-
-    def _asking(self, choice: Choice, conversation: Sequence[AnyMessage]) -> Asking:
-        options = {"approve_plan": True} if choice.approve_plan else {}
-        llm = _model(choice.model, self.cache)
-        graph = with_messages(METHODS[choice.method].create(llm, self.kb, **options), llm)
-        return Asking(graph, {"messages": conversation}, choice.context)
 
 
 class ChatPage:
@@ -96,7 +36,7 @@ class ChatPage:
         self._shared = shared
         self._turn: Turn | None = None
         self._said: list[AnyMessage] = []
-        self._adding, self._counting, self._halted = asyncio.Lock(), asyncio.Lock(), False
+        self._counting = asyncio.Lock()
 
     def build(self) -> None:
         """Lay the page out."""
@@ -108,8 +48,7 @@ class ChatPage:
         self._drawer.props(f"width=320 breakpoint={_NARROW} show-if-above")
         self._drawer.props('role=complementary aria-label="Settings and documents"')
         with self._drawer:
-            if self._shared.upload:
-                self._documents()
+            self._documents = DocumentsPanel(self._shared, self._drawer.show) if self._shared.upload else None
             self._settings = SettingsForm(self._shared.method, self._shared.model, self._shared.models)
         self._header()
         with ui.column().classes("conversation").props("role=region aria-label=Conversation") as self._conversation:
@@ -137,100 +76,6 @@ class ChatPage:
             dark = _icon_button("contrast", "Switch between light and dark")
             dark.on("click", js_handler="() => { Quasar.Dark.set(sessionStorage.dark = !Quasar.Dark.isActive); }")
 
-    # --- documents ---------------------------------------------------------------------------------------------------
-    def _documents(self) -> None:
-        ui.html("Documents", tag="h2").classes("section")
-        uploader = ui.upload(multiple=True, auto_upload=True, on_multi_upload=self._add).classes("hidden-uploader")
-        uploader.props(f'accept="{",".join(READABLE)}"').on("rejected", self._refuse, js_handler=_NAMES)
-        self._uploader = f"getElement({uploader.id}).$refs.qRef"
-        uploader.on("uploaded", js_handler=f"() => {self._uploader}.removeUploadedFiles()")
-        forget = f"failed.files.forEach((file) => {self._uploader}.removeFile(file))"
-        names = "emit(failed.files.map((file) => file.name))"
-        uploader.on("failed", self._tell_failed, js_handler=f"(failed) => {{ {names}; {forget}; }}")
-        self._add_button = self._adding_button("outline").classes("adding")
-        take = f"(e) => {{ emit(); {self._uploader}.addFiles(e.detail); }}"
-        self._add_button.on("files", self._begin, js_handler=take)
-        ui.label(f"Files ending in {', '.join(READABLE)}").classes("help")
-        self._progress = ui.linear_progress(0, show_value=False).props('aria-label="Documents added"')
-        self._under_way = ui.label().classes("uploads").props("aria-live=polite")
-        self._halt_adding = ui.button("Stop adding", on_click=self._stop_adding).props("no-caps flat dense")
-        self._progress.visible = self._halt_adding.visible = False
-        self._uploads = ui.column().classes("uploads").props("aria-live=polite")
-
-    def _adding_button(self, look: str) -> ui.button:
-        button = ui.button("Add documents", icon="upload_file").props(f"no-caps {look}")
-        return button.on("click", self._begin, js_handler=f"() => {{ emit(); {self._uploader}.pickFiles(); }}")
-
-    def _begin(self) -> None:
-        if not self._adding.locked():
-            self._uploads.clear()
-            self._halted = False
-
-    def _stop_adding(self) -> None:
-        self._halted = True
-
-    def _refuse(self, refused: events.GenericEventArguments) -> None:
-        self._drawer.show()
-        self._tell(f"{first_few(refused.args, 10)}: expected files ending in {', '.join(READABLE)}.", error=True)
-
-    def _tell_failed(self, failed: events.GenericEventArguments) -> None:
-        self._drawer.show()
-        self._tell(f"{first_few(failed.args, 10)}: the upload failed; try again, or with fewer at once.", error=True)
-
-    async def _add(self, arrived: events.MultiUploadEventArguments) -> None:
-        self._drawer.show()
-        self._shared.uploads += 1
-        with self._uploads:
-            waiting = ui.label(f"{first_few(list(map(uploading.name_of, arrived.files)), 10)}: waiting …")
-        try:
-            async with self._adding:
-                if not waiting.is_deleted:
-                    waiting.delete()
-                for file in arrived.files:
-                    if not self._halted:
-                        await self._add_file(file)
-        finally:
-            self._shared.uploads -= 1
-            self._shared.changed.emit()
-
-    async def _add_file(self, file: uploading.File) -> None:
-        name = uploading.name_of(file)
-        self._progress.value = 0.0
-        self._progress.visible = self._halt_adding.visible = True
-        self._under_way.text = f"{name}: reading …"
-        reached = uploading.Progress()
-        try:
-            passages = await uploading.read(file)
-            async for reached in uploading.update(self._shared.kb, passages):
-                if self._halted and reached.done < len(passages):
-                    self._tell(f"{name}: stopped at {reached.done:,} of {len(passages):,}; add it again to go on.")
-                    return
-                self._progress.value = reached.done / len(passages)
-                self._under_way.text = f"{name}: {reached.done:,} of {counted(len(passages), 'passage')} …"
-                self._shared.changed.emit()
-        except Exception as error:
-            self._tell(described(error), error=True)
-        else:
-            known = len(passages) - reached.new
-            there = f", {known} were there already" if known else ""
-            gone = f", {reached.removed} of earlier versions removed" if reached.removed else ""
-            self._tell(f"{name}: {counted(reached.new, 'passage')} added{there}{gone}.")
-            if reached.unread:
-                reader = self._shared.kb.extractor.version
-                self._tell(
-                    f"No facts yet out of {counted(reached.unread, 'passage')}, which can be found all the same: "
-                    f"{reader} read the others. Close this page and run `langgraph-rag index --model` to have them."
-                )
-        finally:
-            self._progress.visible = self._halt_adding.visible = False
-            self._under_way.text = ""
-
-    def _tell(self, text: str, *, error: bool = False) -> None:
-        if self._uploads.is_deleted:
-            return
-        with self._uploads:
-            ui.label(text).classes("alert" if error else "done").props("role=alert" if error else "role=status")
-
     async def _show_knowledge_base(self) -> None:
         async with self._counting:  # the last count is the newest
             info = await asyncio.to_thread(self._shared.kb.info)
@@ -248,8 +93,8 @@ class ChatPage:
             else:
                 text = "Add documents first, then ask what they say."
             ui.label(text)
-            if self._shared.upload and not info["passages"] and not self._shared.uploads:
-                self._adding_button("unelevated")
+            if self._documents and not info["passages"] and not self._shared.uploads:
+                self._documents.adding_button("unelevated")
 
     # --- asking ------------------------------------------------------------------------------------------------------
     def _composer(self) -> None:

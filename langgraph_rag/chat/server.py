@@ -12,7 +12,8 @@ from nicegui import app as page_app
 from nicegui import ui
 
 from langgraph_rag.chat.hosts import KnownHosts
-from langgraph_rag.chat.page import ICON, ChatPage, Shared
+from langgraph_rag.chat.page import ICON, ChatPage
+from langgraph_rag.chat.shared import Shared
 from langgraph_rag.errors import AddressError
 
 TITLE = "langgraph_rag"

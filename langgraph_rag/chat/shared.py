@@ -1,0 +1,66 @@
+"""What all tabs of the page have in common."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AnyMessage
+from nicegui import Event
+
+from langgraph_rag.chat.asking import Asking
+from langgraph_rag.chat.settings import Choice
+from langgraph_rag.conversation import with_messages
+from langgraph_rag.errors import RagError
+from langgraph_rag.methods import METHODS
+from langgraph_rag.models import load_model
+from langgraph_rag.once import made_once
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+
+@made_once
+def _model(name: str, kept: Path | None) -> BaseChatModel:
+    return load_model(name, cache=kept)
+
+
+@dataclass
+class Shared:
+    """What all tabs have in common; `models` are the only ones, if any, and `uploads` those under way.
+
+    Raises:
+        RagError: when a model or the file of its replies cannot be used.
+    """
+
+    kb: KnowledgeBase
+    method: str
+    model: str
+    cache: Path | None = None
+    models: Sequence[str] = ()
+    upload: bool = True
+    changed: Event[[]] = field(default_factory=Event)
+    uploads: int = 0
+    _warm: bool = False
+
+    def __post_init__(self) -> None:
+        for name in (self.model, *self.models):  # what cannot be used is told here, not in the page
+            _model(name, self.cache)
+
+    async def warm_up(self) -> None:
+        """Have the embedder loaded, which takes seconds; the question tells of whatever goes wrong with it."""
+        with suppress(RagError):
+            if not self._warm:
+                await self.kb.asearch("warm up", 1)
+                self._warm = True
+
+    async def asking(self, choice: Choice, conversation: Sequence[AnyMessage]) -> Asking:
+        """Make ready to ask the question that a conversation ends with, as chosen; no limit counts that."""
+        await self.warm_up()
+        return await asyncio.to_thread(self._asking, choice, conversation)
+
+    def _asking(self, choice: Choice, conversation: Sequence[AnyMessage]) -> Asking:
+        options = {"approve_plan": True} if choice.approve_plan else {}
+        llm = _model(choice.model, self.cache)
+        graph = with_messages(METHODS[choice.method].create(llm, self.kb, **options), llm)
+        return Asking(graph, {"messages": conversation}, choice.context)
