@@ -9,7 +9,6 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from langgraph_rag.background import made_once
 from langgraph_rag.bindings import model_name
 from langgraph_rag.connections import named_server
 from langgraph_rag.context import context
@@ -17,6 +16,7 @@ from langgraph_rag.errors import BudgetReachedError, ModelOutputError, RequestRe
 from langgraph_rag.gate import Gate
 from langgraph_rag.metering import current_meter, estimated_tokens, stop
 from langgraph_rag.naming import counted
+from langgraph_rag.once import made_once
 from langgraph_rag.prompts.answering import Answer
 from langgraph_rag.prompts.prompt import Prompt, Reply
 from langgraph_rag.replies import MAX_REPLY_CHARS, read_reply, repair_request, was_cut_off, withheld

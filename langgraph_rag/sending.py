@@ -17,7 +17,8 @@ from langgraph_rag.capabilities import (
     template_refusals,
     without_template_options,
 )
-from langgraph_rag.connections import asks_again, named_server, noting_streams, on_any_loop, pauses
+from langgraph_rag.completions import noting_streams
+from langgraph_rag.connections import named_server, on_any_loop
 from langgraph_rag.errors import ModelCallError, RagError
 from langgraph_rag.metering import current_meter, estimated_tokens
 from langgraph_rag.prompts.prompt import Prompt, Reply
@@ -33,6 +34,7 @@ from langgraph_rag.provider_errors import (
     refuses_system,
     refuses_template_options,
 )
+from langgraph_rag.retries import asks_again, pauses
 from langgraph_rag.streaming import AnswerStream, kept_internal, listening
 
 

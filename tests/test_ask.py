@@ -295,7 +295,7 @@ PASSING = [
 
 @pytest.fixture
 def without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("langgraph_rag.connections._FIRST_PAUSE", 0.0)
+    monkeypatch.setattr("langgraph_rag.retries._FIRST_PAUSE", 0.0)
 
 
 @pytest.mark.usefixtures("without_pauses")

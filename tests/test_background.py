@@ -5,14 +5,12 @@ import inspect
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from unittest.mock import Mock
 
 import pytest
 
-from langgraph_rag.background import BackgroundLoop, in_own_thread, made_once, run_in_background
+from langgraph_rag.background import BackgroundLoop, in_own_thread, run_in_background
 
 
 def test_a_coroutine_that_would_wait_for_itself_is_told_so() -> None:
@@ -132,37 +130,6 @@ def test_threads_wait_each_for_their_own() -> None:
         thread.join(10)
 
     assert found == {number: 2 * number for number in range(8)}
-
-
-def test_what_takes_long_to_make_keeps_nobody_from_what_is_made() -> None:
-    go = threading.Event()
-
-    @made_once
-    def make(name: str) -> str:
-        assert name != "slow" or go.wait(10)
-        return name
-
-    with ThreadPoolExecutor(2) as pool:
-        slow = pool.submit(make, "slow")
-        assert pool.submit(make, "quick").result(5) == "quick"
-        go.set()
-        assert slow.result(5) == "slow"
-
-
-def test_several_threads_that_ask_at_once_get_what_is_made_once() -> None:
-    made = []
-
-    @made_once
-    def make(name: str) -> object:
-        made.append(name)
-        time.sleep(0.05)
-        return object()
-
-    with ThreadPoolExecutor(4) as pool:
-        given = list(pool.map(make, ["a"] * 4))
-
-    assert made == ["a"]
-    assert len(set(map(id, given))) == 1
 
 
 LEFT = """

@@ -277,7 +277,7 @@ def serving() -> Iterator[Server]:
 @pytest.fixture
 def server(localhost: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     """Serve; who is sent away by it does not wait long before asking again."""
-    monkeypatch.setattr("langgraph_rag.connections._FIRST_PAUSE", 0.1)
+    monkeypatch.setattr("langgraph_rag.retries._FIRST_PAUSE", 0.1)
     monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.1)
     with serving() as server:
         yield server

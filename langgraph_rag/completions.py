@@ -1,0 +1,104 @@
+"""What an OpenAI-compatible server sends in place of a completion, and where it put the reply."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from http import HTTPStatus
+from typing import Any
+
+_SHOWN = 200  # characters of what is no completion
+_LONGEST_REPLY = 2**23  # bytes, with all that a server may tell of each token
+_begun: ContextVar[asyncio.Event | None] = ContextVar("langgraph_rag_begun", default=None)
+
+
+@contextmanager
+def noting_streams() -> Iterator[asyncio.Event]:
+    """Yield an event that is set once a stream has begun inside."""
+    begun = asyncio.Event()
+    token = _begun.set(begun)
+    try:
+        yield begun
+    finally:
+        _begun.reset(token)
+
+
+async def checked(response: Any) -> Any:
+    """Return a response, or "bad gateway" in place of one with status 200 that is no completion.
+
+    So it is asked for again with back-off, as often as after any other failure of the server, and what came is told.
+    """
+    asked_for_one = response.request.url.path.endswith("/chat/completions")
+    if response.status_code == HTTPStatus.OK and _is_stream(response):
+        if begun := _begun.get():
+            begun.set()
+        return response
+    if response.status_code != HTTPStatus.OK or not asked_for_one:
+        return response
+    content = await _read(response)
+    if content is None:
+        return _no_completion(response, f"more than {_LONGEST_REPLY:,} bytes")
+    response = _with_content(response, content)
+    if response.text.lstrip().startswith("data:"):  # a stream under another name
+        return response
+    if not (completion := _completion(response.text)):
+        return _no_completion(response, repr(response.text[:_SHOWN]))
+    return _instead(response, HTTPStatus.OK, completion) if _content_restored(completion) else response
+
+
+async def _read(response: Any) -> bytes | None:
+    """Return what a response holds, or nothing: one that is longer than any reply may be without end."""
+    content = bytearray()
+    async for part in response.aiter_bytes():
+        content += part
+        if len(content) > _LONGEST_REPLY:
+            await response.aclose()
+            return None
+    return bytes(content)
+
+
+def _with_content(response: Any, content: bytes) -> Any:
+    coded = {"content-encoding", "content-length", "transfer-encoding"}
+    headers = {name: value for name, value in response.headers.items() if name not in coded}
+    return type(response)(response.status_code, headers=headers, content=content, request=response.request)
+
+
+def _no_completion(response: Any, got: str) -> Any:
+    came = f"status 200 without a completion: expected a JSON object with choices, got {got}"
+    return _instead(response, HTTPStatus.BAD_GATEWAY, {"error": {"message": came}})
+
+
+def _instead(response: Any, status: HTTPStatus, body: dict[str, Any]) -> Any:
+    return type(response)(status, json=body, request=response.request)
+
+
+def _is_stream(response: Any) -> bool:
+    return str(response.headers.get("Content-Type", "")).startswith("text/event-stream")
+
+
+def _completion(text: str) -> dict[str, Any] | None:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    choices = found.get("choices") if isinstance(found, dict) else None
+    first = choices[0] if isinstance(choices, list) and choices else None
+    message = first.get("message") if isinstance(first, dict) else None
+    usable = isinstance(message, dict) and isinstance(message.get("content"), str | list | None)
+    return found if usable else None
+
+
+def _content_restored(completion: dict[str, Any]) -> bool:
+    """Make a finished reply that came as reasoning the content, and tell whether there was one.
+
+    A server that parses reasoning waits for its end, and where it was switched off takes the whole reply for it.
+    """
+    choice = completion["choices"][0]
+    message = choice["message"]
+    reply = message.get("reasoning_content") or message.get("reasoning")
+    missing = not message.get("content") and not message.get("tool_calls") and choice.get("finish_reason") == "stop"
+    if not missing or not isinstance(reply, str):
+        return False
+    message["content"] = reply
+    return True

@@ -1,0 +1,39 @@
+"""When a model is asked again, and after how long."""
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+
+from langgraph_rag.bindings import AnyModel, unbound
+from langgraph_rag.connections import is_openai
+
+_RETRIES = 2  # as many as OpenAI's client makes
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 8.0  # seconds, as OpenAI's client waits
+
+
+def pauses(llm: AnyModel) -> Iterator[float]:
+    """Yield the seconds to wait before each further request, as OpenAI's client does.
+
+    What is around some models asks again itself: those are not asked again here.
+    """
+    for retry in range(_retries(unbound(llm))):
+        yield min(_FIRST_PAUSE * 2**retry, _LONGEST_PAUSE) * random.uniform(0.75, 1)
+
+
+def asks_again(llm: AnyModel) -> bool:
+    """Tell whether a model's client asks again itself, as the clients of those that have `max_retries` do.
+
+    OpenAI's does nothing about a stream that breaks off, and Mistral's nothing about a status.
+    """
+    return hasattr(unbound(llm), "max_retries")
+
+
+def _retries(model: Any) -> int:
+    if is_openai(model):
+        return int(model.root_async_client.max_retries)
+    if not isinstance(model, BaseChatModel):
+        return 0
+    own = getattr(model, "max_retries", None)
+    return own if isinstance(own, int) else _RETRIES
