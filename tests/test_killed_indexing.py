@@ -1,6 +1,7 @@
 """Indexing survives `kill -9` at any moment: run again, it ends as if never disturbed, and repeats next to nothing."""
 
 import os
+import signal
 import time
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
@@ -160,3 +161,27 @@ def check_same(killed_folder: Path, calm_folder: Path) -> None:
         undisturbed = vectors(calm)["passages"]
         for id_, vector in vectors(killed)["passages"].items():
             assert np.allclose(vector, undisturbed[id_])
+
+
+def search(folder: Path) -> None:
+    with KnowledgeBase.open(folder, ArithmeticEmbeddings()) as kb:
+        kb.search("Town 7")
+
+
+def test_damaged_files_of_vectors_that_end_who_opens_them_are_made_anew_after_the_second_time(tmp_path: Path) -> None:
+    towns = [{"id": str(n), "text": f"Town {n} lies on river {n % 7}."} for n in range(1_050)]
+    with KnowledgeBase.open(tmp_path, ArithmeticEmbeddings()) as kb:
+        kb.add(towns, progress=False)
+        before = vectors(kb)
+    (index,) = tmp_path.glob("chroma/*/header.bin")  # which Chroma writes at the thousandth vector
+    index.write_bytes(index.read_bytes()[:50])
+
+    for _ in range(2):
+        searching = start(search, tmp_path)
+        searching.join()
+        assert searching.exitcode == -signal.SIGSEGV
+
+    search(tmp_path)
+    with KnowledgeBase.open(tmp_path, ArithmeticEmbeddings()) as kb:
+        assert vectors(kb) == before
+    assert not (tmp_path / "chroma" / "opening").exists()

@@ -4,6 +4,7 @@ Chroma's files bear any number of threads of one opening, but no other opening t
 """
 
 import os
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ from langgraph_rag.tools.vectors import Matrix
 _PLACE, _OWNER = "vectors", "vectors_owner"  # the properties that say where vectors lie, and as whose on a server
 _LARGEST_WRITE = 500  # rows: more take as long, and a server refuses 40 MB at once
 _LOCK = "lock"  # a file among theirs
+_OPENING = "opening"  # a file among theirs while they are opened: a byte for each time
+_ATTEMPTS = 2
 _EXACT = 20_000  # vectors of a collection in files that are all looked at, at most: 30 MB at 384 dimensions
 _PATIENCE = 60.0  # seconds to wait for who reads or writes the files
 _PAUSE = 0.005  # seconds between two looks whether they are done
@@ -162,7 +165,7 @@ class VectorFiles(VectorIndex):
     def __init__(self, place: Place, changes: ChangeLog) -> None:
         self._changes = changes
         self._lock = FileLock(Path(place.name).resolve() / _LOCK)
-        with place.usable(), self._locked():
+        with place.usable(), self._locked(), _attempt(Path(place.name).resolve()):
             self._seen = changes.end
             super().__init__(place)
         self._tables = {name: self._table(name) for name in place.collections}
@@ -226,6 +229,27 @@ class VectorFiles(VectorIndex):
             finally:  # also of what was only begun
                 self._changes.add(ids)
                 self._seen = self._changes.end
+
+
+@contextmanager
+def _attempt(folder: Path) -> Iterator[None]:
+    """Open files of which damaged ones end the whole process: after that came about twice, they are removed first.
+
+    What is missing of the vectors is made anew from the records.
+    """
+    opening = folder / _OPENING
+    if opening.exists() and opening.stat().st_size >= _ATTEMPTS:
+        for path in folder.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path.name != _LOCK:
+                path.unlink()
+    with opening.open("ab") as noted:
+        noted.write(b".")
+    try:
+        yield
+    finally:
+        opening.unlink(missing_ok=True)
 
 
 class _Seen:
