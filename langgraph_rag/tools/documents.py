@@ -26,7 +26,7 @@ LONG = 2 * WORDS_PER_PASSAGE  # of a passage with an id: most embedders read onl
 PLACE = "place in a file"  # the field with what messages call a document that was read from one
 _FIELDS = ("id", "title", "text", "source", PLACE)  # all others are metadata
 _LONGEST = 1_000_000  # characters of a passage: what spaCy takes at once
-_LONGEST_NAME = 1_000  # characters of an id, title or source: a title stands in every prompt that shows its passage
+_LONGEST_NAME = 1_000  # characters of a title or id: a title stands in every prompt that shows its passage
 AnyDocument = Document | Mapping[str, object]
 PassagesById = dict[str, tuple[Passage, str]]
 """Passages that were made before, with the places of their documents."""
@@ -62,8 +62,8 @@ def to_passages(documents: Iterable[AnyDocument], known: PassagesById | None = N
         known: passages that theirs are not to contradict; those made are added to it, unless one is bad.
 
     Raises:
-        DocumentError: when a document has no text, is of another kind, makes a passage of over 1,000,000 characters or
-            has metadata that cannot be kept.
+        DocumentError: when a document has no text, is of another kind, makes a passage of over 1,000,000 characters, or
+            has a title or id of over 1,000 or metadata that cannot be kept.
         DuplicateIdError: when one id comes with two different texts.
     """
     expect_list(documents, "documents")
@@ -119,7 +119,7 @@ def _passages(fields: Mapping[str, object], place: str) -> Iterable[Passage]:
             raise DocumentError(f"{own}: expected text, got half a surrogate pair in its {name}, {ascii(value):.80}")
         if without_controls(value) != value:
             raise DocumentError(f"{own}: expected no control character in its {name}, got {ascii(value):.80}")
-        if name != "text" and len(value) > _LONGEST_NAME:
+        if name in ("id", "title") and len(value) > _LONGEST_NAME:
             raise DocumentError(
                 f"{own}: expected a {name} of at most {_LONGEST_NAME:,} characters, got one of {len(value):,}"
             )
