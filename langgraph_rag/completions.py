@@ -24,22 +24,22 @@ def noting_streams() -> Iterator[asyncio.Event]:
         _begun.reset(token)
 
 
-async def checked(response: Any) -> Any:
+async def checked(response: Any, *, stream: bool) -> Any:
     """Return a response, or "bad gateway" in place of one with status 200 that is no completion.
 
     So it is asked for again with back-off, as often as after any other failure of the server, and what came is told.
+    It is read to its end, unless a `stream` was asked for and came.
     """
-    asked_for_one = response.request.url.path.endswith("/chat/completions")
-    if response.status_code == HTTPStatus.OK and _is_stream(response):
+    if stream and response.status_code == HTTPStatus.OK and _is_stream(response):
         if begun := _begun.get():
             begun.set()
-        return response
-    if response.status_code != HTTPStatus.OK or not asked_for_one:
         return response
     content = await _read(response)
     if content is None:
         return _no_completion(response, f"more than {_LONGEST_REPLY:,} bytes")
     response = _with_content(response, content)
+    if response.status_code != HTTPStatus.OK or not response.request.url.path.endswith("/chat/completions"):
+        return response
     if response.text.lstrip().startswith("data:"):  # a stream under another name
         return response
     if not (completion := _completion(response.text)):

@@ -63,12 +63,13 @@ def _client_per_loop() -> Any:
     clients: dict[asyncio.AbstractEventLoop, Any] = {}
 
     class ClientPerLoop(DefaultAsyncHttpxClient):
-        async def send(self, request: Any, **options: Any) -> Any:
+        async def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:
             loop = asyncio.get_running_loop()
             if loop not in clients:
                 for ended in [other for other in list(clients) if other.is_closed()]:
                     clients.pop(ended, None)
                 clients[loop] = DefaultAsyncHttpxClient()
-            return await checked(await clients[loop].send(request, **options))
+            response = await clients[loop].send(request, stream=True, **options)  # else it would be read to its end
+            return await checked(response, stream=stream)
 
     return ClientPerLoop()

@@ -1,11 +1,16 @@
 """A served model of which 30 % of the replies are broken: every question ends, and no fault becomes an answer."""
 
+import threading
+
 import pytest
 from faults import METHODS, ask_all, faulty, faulty_server, level
-from faulty_server import FAULTS, MARK, TEXTS
+from faulty_server import FAULTS, MARK, TEXTS, FaultyServer
 from record import sample_questions
 
-from langgraph_rag.prompts.answering import Answer
+from langgraph_rag import load_model
+from langgraph_rag.errors import ModelCallError
+from langgraph_rag.llm import ask
+from langgraph_rag.prompts.answering import ANSWER_FROM_PASSAGES, Answer
 from langgraph_rag.replies import read_reply
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -42,3 +47,14 @@ def test_a_broken_text_is_read_rightly_or_not_at_all(kind: str) -> None:
 
 def test_there_is_a_fault_of_every_kind() -> None:
     assert len(FAULTS) == len(set(FAULTS)) >= 15
+
+
+async def test_a_reply_without_end_is_given_up(localhost: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("faulty_server.FAULTS", ["no end"])
+    with FaultyServer(share=1.0) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        llm = load_model("vllm:endless", base_url=f"http://127.0.0.1:{server.server_port}/v1", max_retries=0)
+
+        with pytest.raises(ModelCallError, match="expected a JSON object with choices, got more than 8,388,608 bytes"):
+            await ask(llm, ANSWER_FROM_PASSAGES, question="Who?", passages=[{"title": "Vint", "text": "A name."}])
+        server.shutdown()
