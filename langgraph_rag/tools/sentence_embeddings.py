@@ -28,8 +28,15 @@ _WORDS_PER_BATCH = 2_000  # passages go 16 at a time, triples by the hundred: mo
 _LARGEST_BATCH = 128
 _PADDING = 24  # words of padding that take as long as a batch more, of queries
 _LENGTHS = (16, 64)  # words that tell short texts (phrases, triples, questions) from long ones (passages)
-_KEPT_BY_TORCH = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")
-"""What torch keeps for each shape of a batch, 1,024 of each by default: with texts of all lengths, two gigabytes."""
+_TOLD_TO_TORCH = {
+    "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64",
+    "LRU_CACHE_CAPACITY": "64",
+    "OMP_WAIT_POLICY": "passive",
+}
+"""How to keep less for each shape of a batch, 1,024 of each by default: with texts of all lengths, two gigabytes.
+
+And to sleep while threads wait for each other: beside other busy processes those that spin take a third longer.
+"""
 
 
 @dataclass(frozen=True)
@@ -116,8 +123,8 @@ class SentenceEmbeddings(Embeddings):
     def _encoder(self) -> "Encoder":
         with self._loading:
             if self._loaded is None:
-                for kept in _KEPT_BY_TORCH:
-                    os.environ.setdefault(kept, "64")
+                for setting, value in _TOLD_TO_TORCH.items():
+                    os.environ.setdefault(setting, value)
                 self._loaded = self._load()
         return self._loaded
 
