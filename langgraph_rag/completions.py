@@ -65,7 +65,7 @@ def _with_content(response: Any, content: bytes) -> Any:
 
 
 def _no_completion(response: Any, got: str) -> Any:
-    came = f"status 200 without a completion: expected a JSON object with choices, got {got}"
+    came = f"status {response.status_code} without a completion: expected a JSON object with choices, got {got}"
     return _instead(response, HTTPStatus.BAD_GATEWAY, {"error": {"message": came}})
 
 

@@ -9,7 +9,6 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 from pydantic import ValidationError
 
-from langgraph_rag.characters import without_controls
 from langgraph_rag.prompts.prompt import Reply
 from langgraph_rag.reasoning import without_reasoning
 
@@ -35,7 +34,7 @@ def read_reply(text: str, reply: type[Reply]) -> Reply:
         raise ValueError(f"it has {len(text)} characters, of at most {MAX_REPLY_CHARS}")
     for found in _objects(text):
         try:
-            return reply.model_validate(_printable(found))
+            return reply.model_validate(found)
         except ValidationError as error:
             wrong = error.errors()[0]
             problem = f"field {'.'.join(map(str, wrong['loc']))!r}: {wrong['msg']}"
@@ -57,19 +56,6 @@ def _objects(text: str) -> Iterator[object]:
             yield ast.literal_eval(text[start : end + 1])
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             return
-
-
-def _printable(found: Any) -> Any:
-    """Return what a model wrote without control characters, which its terminal was not meant to get."""
-    match found:
-        case str():
-            return without_controls(found)
-        case list():
-            return [_printable(item) for item in found]
-        case dict():
-            return {_printable(name): _printable(value) for name, value in found.items()}
-        case _:
-            return found
 
 
 def repair_request(problem: str) -> str:

@@ -127,6 +127,7 @@ def test_control_characters_in_a_reply_are_blanks() -> None:
         ("{[1]: 2}", "it contains no JSON object"),
         ('{"twins": ' + "[" * 5000, "it contains no JSON object"),
         ('{"twins":' * 3000, "it contains no JSON object"),
+        (f'{{"twins": {"[" * 600}{"]" * 600}}}', "field 'name': Field required"),
     ],
 )
 def test_what_cannot_be_read_is_explained(text: str, problem: str) -> None:

@@ -566,11 +566,15 @@ def test_adding_can_be_stopped_and_taken_up_again(open_tab: OpenTab, tmp_path: P
     with serving(tmp_path / "new", prepare=partial(hold_back, "Town 0", tmp_path / "released")) as url:
         tab = open_tab(url)
         tab.page.set_input_files("input[type=file]", tmp_path / "towns.jsonl")
+        tab.page.get_by_text("towns.jsonl: reading …").wait_for()
+        assert tab.drop("tern.md", "Terns dive for fish.")
+        tab.page.get_by_text("tern.md: waiting …").wait_for()
         tab.page.get_by_role("button", name="Stop adding").click()
         tab.page.wait_for_timeout(500)
         (tmp_path / "released").touch()
 
         tab.page.get_by_text("towns.jsonl: stopped at 16 of 40; add it again to go on.").wait_for()
+        tab.page.get_by_text("tern.md: not added.").wait_for()
         expect(tab.page.get_by_role("button", name="Stop adding")).to_be_hidden()
         with tab.page.expect_file_chooser() as chooser:
             tab.page.locator(".q-drawer").get_by_role("button", name="Add documents").click()

@@ -72,7 +72,9 @@ class DocumentsPanel:
                 if not waiting.is_deleted:
                     waiting.delete()
                 for file in arrived.files:
-                    if not self._halted:
+                    if self._halted:
+                        self._tell(f"{uploading.name_of(file)}: not added.")
+                    else:
                         await self._add_file(file)
         finally:
             self._shared.uploads -= 1

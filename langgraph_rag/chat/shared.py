@@ -41,7 +41,7 @@ class Shared:
     upload: bool = True
     changed: Event[[]] = field(default_factory=Event)
     uploads: int = 0
-    _warm: bool = False
+    _warm: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         for name in (self.model, *self.models):  # what cannot be used is told here, not in the page

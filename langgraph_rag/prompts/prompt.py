@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
-from pydantic import BaseModel, ConfigDict, WithJsonSchema, model_validator
+from pydantic import BaseModel, ConfigDict, WithJsonSchema, field_validator, model_validator
+
+from langgraph_rag.characters import without_controls
 
 T = TypeVar("T")
 
@@ -57,6 +59,14 @@ class PromptReply(BaseModel):
         if not isinstance(given, dict) or not given.keys() <= cls.model_fields.keys():
             return given  # what is missing may be there by another name
         return {**given, **{name: value for name, value in cls.unsaid.items() if given.get(name) is None}}
+
+    @field_validator("*")
+    @classmethod
+    def _printable(cls, value: Any) -> Any:
+        """Take control characters out of texts, also those in lists; replies within a reply do so themselves."""
+        if isinstance(value, str):
+            return without_controls(value).strip()
+        return [cls._printable(item) for item in value] if isinstance(value, list) else value
 
 
 TripleReply = Annotated[

@@ -21,7 +21,7 @@ READABLE = sorted(_JSON_LINES | _MARKDOWN | _PLAIN)
 OTHERS = "read others, such as PDF and HTML, with a LangChain document loader and give them to KnowledgeBase.add"
 _INSTALLED = {"node_modules", "__pycache__"}  # folders that programs fill
 _LISTED = 20  # problems told at once
-_SMALL = 1_000  # bytes
+_SMALL = 64  # bytes
 
 
 def read_documents(sources: str | Path | Iterable[str | Path]) -> list[dict[str, object]]:
