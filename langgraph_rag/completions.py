@@ -34,10 +34,12 @@ async def checked(response: Any, *, stream: bool) -> Any:
         if begun := _begun.get():
             begun.set()
         return response
-    content = await _read(response)
-    if content is None:
+    if _is_short(response):
+        await response.aread()
+    elif (content := await _read(response)) is not None:
+        response = _with_content(response, content)
+    else:
         return _no_completion(response, f"more than {_LONGEST_REPLY:,} bytes")
-    response = _with_content(response, content)
     if response.status_code != HTTPStatus.OK or not response.request.url.path.endswith("/chat/completions"):
         return response
     if response.text.lstrip().startswith("data:"):  # a stream under another name
@@ -45,6 +47,12 @@ async def checked(response: Any, *, stream: bool) -> Any:
     if not (completion := _completion(response.text)):
         return _no_completion(response, repr(response.text[:_SHOWN]))
     return _instead(response, HTTPStatus.OK, completion) if _content_restored(completion) else response
+
+
+def _is_short(response: Any) -> bool:
+    """Tell whether a response says itself that it is no longer than a reply may be."""
+    length = response.headers.get("Content-Length", "")
+    return "Content-Encoding" not in response.headers and length.isdecimal() and int(length) <= _LONGEST_REPLY
 
 
 async def _read(response: Any) -> bytes | None:
