@@ -8,6 +8,7 @@ TABLE = """
 CREATE TABLE IF NOT EXISTS changes (
     log TEXT NOT NULL, number INTEGER NOT NULL, id TEXT NOT NULL, PRIMARY KEY (log, number)) WITHOUT ROWID;
 """
+_LAST = "(SELECT max(number) AS last FROM changes WHERE log = ?)"
 _KEPT = 10_000  # ids; after more changes than that, what is made of passages is as soon made anew
 
 
@@ -25,13 +26,13 @@ class ChangeLog:
     @property
     def end(self) -> int:
         """The place after the last change; looked up without waiting for a change under way."""
-        (row,) = self._db.glance("SELECT max(number) FROM changes WHERE log = ?", self._name)
+        (row,) = self._db.glance("last", _LAST, self._name)
         return row[0] or 0
 
     def add(self, ids: Sequence[str]) -> None:
         """Note changes, as part of the change that is being made, if any."""
         with self._db.change():
-            (row,) = self._db.rows("SELECT max(number) FROM changes WHERE log = ?", self._name)
+            (row,) = self._db.rows("last", _LAST, self._name)
             numbered = [(self._name, number, id_) for number, id_ in enumerate(ids, (row[0] or 0) + 1)]
             self._db.executemany("INSERT INTO changes VALUES (?, ?, ?)", numbered[-_KEPT:])
             for _, last, _ in numbered[-1:]:
@@ -39,8 +40,8 @@ class ChangeLog:
 
     def since(self, place: int) -> list[str] | None:
         """Return what changed since a place in the log, each once; None if that was too long ago."""
-        query = "SELECT number, id FROM changes WHERE log = ? AND number > ? ORDER BY number"
-        changes = self._db.glance(query, self._name, place)
+        of = "(SELECT number, id FROM changes WHERE log = ? AND number > ? ORDER BY number)"
+        changes = self._db.glance("number, id", of, self._name, place)
         if changes and changes[0][0] > place + 1:
             return None
         return list(dict.fromkeys(id_ for _, id_ in changes))

@@ -65,8 +65,9 @@ class MetadataTable:
 
     def differing(self, passages: Sequence[Passage]) -> list[Passage]:
         """Return the passages whose metadata is not what is stored."""
-        query = "SELECT id, metadata.source, fields FROM metadata JOIN passages ON number = passage WHERE id IN"
-        stored = {row[:2]: row[2] for row in self._db.by_ids(query, [passage["id"] for passage in passages])}
+        of = "metadata JOIN passages ON number = passage WHERE id IN"
+        rows = self._db.by_ids("id, metadata.source, fields", of, [passage["id"] for passage in passages])
+        stored = {row[:2]: row[2] for row in rows}
         return [passage for passage in passages if stored.get(_origin(passage)) != _dumped(passage)]
 
 

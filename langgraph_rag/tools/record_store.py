@@ -4,16 +4,13 @@ The vectors of triples lie here, too: a question asks for those of a hundred giv
 """
 
 import hashlib
-import json
 import sqlite3
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from typing_extensions import TypedDict
 
 from langgraph_rag.errors import KnowledgeBaseError
@@ -21,7 +18,7 @@ from langgraph_rag.matching import WORD, triple_key, triple_text
 from langgraph_rag.records import Passage, Record, ScoredPassage, Source, Statement, Triple
 from langgraph_rag.tools import change_log, metadata, waiting_vectors
 from langgraph_rag.tools.change_log import ChangeLog
-from langgraph_rag.tools.database import Database, as_json
+from langgraph_rag.tools.database import Database, as_json, portions
 from langgraph_rag.tools.metadata import MetadataTable
 from langgraph_rag.tools.stop_words import stop_words
 from langgraph_rag.tools.vectors import Matrix
@@ -56,6 +53,7 @@ CREATE TRIGGER IF NOT EXISTS origins_in AFTER INSERT ON passages BEGIN
     INSERT INTO origins VALUES (new.number, coalesce(new.source, '')); END;
 CREATE TABLE IF NOT EXISTS triple_vectors (id TEXT PRIMARY KEY, vector BLOB NOT NULL);
 """
+_STATED = "triples JOIN passages ON number = passage WHERE extractor = ? AND id IN"
 _PAGE = 10_000  # triples
 _TITLE_WEIGHT = 2.0  # of a word in BM25: a title says what its passage is about
 
@@ -148,7 +146,7 @@ class RecordStore:
 
     def meta(self, name: str) -> str | None:
         """Return a property of the whole knowledge base."""
-        row = self._db.rows("SELECT value FROM meta WHERE name = ?", name)
+        row = self._db.rows("value", "meta WHERE name = ?", name)
         return str(row[0][0]) if row else None
 
     def set_meta(self, name: str, value: str) -> None:
@@ -160,8 +158,8 @@ class RecordStore:
     def hashes(self, ids: Iterable[str] | None = None) -> dict[str, str]:
         """Return the content hash of each id (of all, or of `ids`) that is stored."""
         if ids is None:
-            return dict(self._db.rows("SELECT id, hash FROM passages"))
-        return dict(self._db.by_ids("SELECT id, hash FROM passages WHERE id IN", list(ids)))
+            return dict(self._db.rows("id, hash", "passages"))
+        return dict(self._db.by_ids("id, hash", "passages WHERE id IN", list(ids)))
 
     def insert(self, records: Sequence[Record], vectors: Matrix) -> None:
         """Store passages with their vectors (shape: records x dimensions), all or none."""
@@ -182,12 +180,12 @@ class RecordStore:
     def delete(self, ids: Sequence[str]) -> list[str]:
         """Remove passages and all that came from them alone; return the ids of triple vectors nobody needs now."""
         with self._db.change():
-            query = "SELECT vector FROM triples JOIN passages ON number = passage WHERE id IN"
-            doomed = list(dict.fromkeys(row[0] for row in self._db.by_ids(query, ids)))
-            self._db.by_ids("DELETE FROM passages WHERE id IN", ids)
-            kept = {row[0] for row in self._db.by_ids("SELECT DISTINCT vector FROM triples WHERE vector IN", doomed)}
+            stated = self._db.by_ids("vector", "triples JOIN passages ON number = passage WHERE id IN", ids)
+            doomed = list(dict.fromkeys(row[0] for row in stated))
+            self._db.delete("passages WHERE id IN", ids)
+            kept = {row[0] for row in self._db.by_ids("vector", "triples WHERE vector IN", doomed)}
             unused = [vector for vector in doomed if vector not in kept]
-            self._db.by_ids("DELETE FROM triple_vectors WHERE id IN", unused)
+            self._db.delete("triple_vectors WHERE id IN", unused)
             self.changes.add(ids)
         return unused
 
@@ -200,11 +198,13 @@ class RecordStore:
 
     def passages(self, ids: Sequence[str]) -> list[Record]:
         """Return the stored passages of the given ids, in that order; unknown ids are left out."""
-        query = (
-            "SELECT id, title, text, passages.source, hash, sentences, phrases, fields FROM passages LEFT JOIN "
-            "metadata ON passage = number AND metadata.source = coalesce(passages.source, '') WHERE id IN"
+        rows = self._db.by_ids(
+            "id, title, text, passages.source, hash, json(sentences), json(phrases), json(fields)",
+            "passages LEFT JOIN metadata ON passage = number AND metadata.source = coalesce(passages.source, '') "
+            "WHERE id IN",
+            ids,
         )
-        found = {row[0]: _record(row) for row in self._db.by_ids(query, ids)}
+        found = {row[0]: _record(row) for row in rows}
         return [found[id_] for id_ in dict.fromkeys(ids) if id_ in found]
 
     def ids(self, source: str | None = None) -> list[str]:
@@ -213,19 +213,19 @@ class RecordStore:
         Of those that are new in one call of `add` or `update`, the longest are stored first.
         """
         if source is None:
-            rows = self._db.rows("SELECT id FROM passages ORDER BY number")
+            rows = self._db.rows("id", "(SELECT id FROM passages ORDER BY number)")
         else:
-            query = "SELECT id FROM origins JOIN passages ON number = passage WHERE origins.source = ? ORDER BY number"
-            rows = self._db.rows(query, source)
+            of = "(SELECT id FROM origins JOIN passages ON number = passage WHERE origins.source = ? ORDER BY number)"
+            rows = self._db.rows("id", of, source)
         return [row[0] for row in rows]
 
     def count(self) -> int:
         """Return the number of passages."""
-        return self._number("SELECT count(*) FROM passages")
+        return self._number("count(*)", "passages")
 
     def is_empty(self) -> bool:
         """Tell whether there is no passage, without counting them."""
-        return not self._db.rows("SELECT 1 FROM passages LIMIT 1")
+        return not self._db.rows("1", "(SELECT 1 FROM passages LIMIT 1)")
 
     def bm25(self, query: str, k: int) -> list[ScoredPassage]:
         """Return the k passages that share the query's rarest words (BM25; a word of the title counts double)."""
@@ -234,9 +234,10 @@ class RecordStore:
             return []
         match = " OR ".join(f'"{word}"' for word in dict.fromkeys(words))
         rows = self._db.rows(
-            f"SELECT id, score FROM (SELECT rowid AS found, -bm25(words, {_TITLE_WEIGHT}, 1.0) AS score FROM words "
+            "id, score",
+            f"(SELECT id, score FROM (SELECT rowid AS found, -bm25(words, {_TITLE_WEIGHT}, 1.0) AS score FROM words "
             "WHERE words MATCH ? ORDER BY score DESC, found LIMIT ?) JOIN passages ON number = found "
-            "ORDER BY score DESC, id",
+            "ORDER BY score DESC, id)",
             match,
             min(k, sys.maxsize),  # the largest number that SQLite takes
         )
@@ -245,23 +246,19 @@ class RecordStore:
     # --- where passages come from ------------------------------------------------------------------------------------
     def sources(self) -> list[str]:
         """Return the sources that passages come from, in alphabetical order."""
-        return [
-            row[0] for row in self._db.rows("SELECT DISTINCT source FROM origins WHERE source <> '' ORDER BY source")
-        ]
+        of = "(SELECT DISTINCT source FROM origins WHERE source <> '' ORDER BY source)"
+        return [row[0] for row in self._db.rows("source", of)]
 
     def origins(self, sources: Sequence[str]) -> list[Origin]:
         """Return what comes from these sources."""
-        query = (
-            "SELECT id, origins.source FROM origins JOIN passages ON number = passage "
-            "WHERE origins.source <> '' AND origins.source IN"
-        )
-        return [(id_, source) for id_, source in self._db.by_ids(query, sources)]
+        of = "origins JOIN passages ON number = passage WHERE origins.source <> '' AND origins.source IN"
+        return [(id_, source) for id_, source in self._db.by_ids("id, origins.source", of, sources)]
 
     def only_from(self, origins: Sequence[Origin]) -> list[str]:
         """Return the ids of the passages that come from nowhere else."""
-        query = "SELECT id, origins.source FROM origins JOIN passages ON number = passage WHERE id IN"
+        of = "origins JOIN passages ON number = passage WHERE id IN"
         ids = list(dict.fromkeys(id_ for id_, _ in origins))
-        kept = {id_ for id_, _ in set(self._db.by_ids(query, ids)).difference(origins)}
+        kept = {id_ for id_, _ in set(self._db.by_ids("id, origins.source", of, ids)).difference(origins)}
         return [id_ for id_ in ids if id_ not in kept]
 
     def add_origins(self, passages: Sequence[Passage]) -> None:
@@ -293,14 +290,15 @@ class RecordStore:
         """Return the ids of passages (all, in the order of storing, or some) that an extractor has not read yet."""
         rest = "NOT EXISTS (SELECT 1 FROM extractions WHERE passage = number AND extractor = ?)"
         if ids is None:
-            return [row[0] for row in self._db.rows(f"SELECT id FROM passages WHERE {rest} ORDER BY number", extractor)]
-        unread = {row[0] for row in self._db.by_ids(f"SELECT id FROM passages WHERE {rest} AND id IN", ids, extractor)}
+            of = f"(SELECT id FROM passages WHERE {rest} ORDER BY number)"
+            return [row[0] for row in self._db.rows("id", of, extractor)]
+        unread = {row[0] for row in self._db.by_ids("id", f"passages WHERE {rest} AND id IN", ids, extractor)}
         return [id_ for id_ in dict.fromkeys(ids) if id_ in unread]
 
     def most_read_by(self) -> str | None:
         """Return the extractor that read most passages, if any has read some."""
-        query = "SELECT extractor FROM extractions GROUP BY extractor ORDER BY count(*) DESC, extractor LIMIT 1"
-        return next((row[0] for row in self._db.rows(query)), None)
+        of = "(SELECT extractor FROM extractions GROUP BY extractor ORDER BY count(*) DESC, extractor LIMIT 1)"
+        return next((row[0] for row in self._db.rows("extractor", of)), None)
 
     def save_facts(self, extractor: str, facts: Sequence[tuple[Record, Sequence[Fact]]]) -> None:
         """Store what an extractor read out of passages; an earlier reading is replaced.
@@ -309,7 +307,7 @@ class RecordStore:
         """
         with self._db.change():
             ids = [record["id"] for record, _ in facts]
-            stored = self._db.by_ids("SELECT id, hash, number FROM passages WHERE id IN", ids)
+            stored = self._db.by_ids("id, hash, number", "passages WHERE id IN", ids)
             numbers = {(id_, hash_): number for id_, hash_, number in stored}
             read_from = [(numbers.get((record["id"], record["hash"])), found) for record, found in facts]
             read = [(number, extractor) for number, _ in read_from if number is not None]
@@ -335,13 +333,10 @@ class RecordStore:
 
     def triples(self, ids: Sequence[str], extractor: str) -> list[Triple]:
         """Return the triples of the given passages, in the order of the ids, equal ones as one with all sources."""
-        query = (
-            "SELECT id, head, relation, tail, triples.sentences FROM triples JOIN passages ON number = passage "
-            "WHERE extractor = ? AND id IN"
-        )
+        columns = "id, json_array(head, relation, tail), json(triples.sentences)"
         by_passage: dict[str, list[tuple[list[str], list[int]]]] = {}
-        for id_, head, relation, tail, sentences in self._db.by_ids(query, ids, extractor):
-            by_passage.setdefault(id_, []).append(([head, relation, tail], [*_positions(sentences)]))
+        for id_, triple, sentences in self._db.by_ids(columns, _STATED, ids, extractor):
+            by_passage.setdefault(id_, []).append((triple, sentences))
         merged: dict[str, Triple] = {}
         for id_ in dict.fromkeys(ids):
             for triple, sentences in by_passage.get(id_, []):
@@ -355,97 +350,86 @@ class RecordStore:
         """Return what passages (all, in the order of storing, or some) state as an extractor read them."""
         if ids is None:
             return self._all_statements(extractor)
-        query = (
-            "SELECT id, head, relation, tail FROM triples JOIN passages ON number = passage "
-            "WHERE extractor = ? AND id IN"
-        )
-        return self._db.by_ids(query, ids, extractor)
+        return self._db.by_ids("id, head, relation, tail", _STATED, ids, extractor)
 
     def _all_statements(self, extractor: str) -> Iterator[Statement]:
-        query = (
-            "SELECT passage, position, id, head, relation, tail FROM triples JOIN passages ON number = passage "
-            "WHERE extractor = ? AND (passage, position) > (?, ?) ORDER BY passage, position LIMIT ?"
+        columns = "passage, position, id, head, relation, tail"
+        of = (
+            f"(SELECT {columns} FROM triples JOIN passages ON number = passage "
+            "WHERE extractor = ? AND (passage, position) > (?, ?) ORDER BY passage, position LIMIT ?)"
         )
         last = (-1, -1)
-        while page := self._db.rows(query, extractor, *last, _PAGE):
+        while page := self._db.rows(columns, of, extractor, *last, _PAGE):
             yield from (row[2:] for row in page)
             last = page[-1][:2]
 
     def stating(self, vectors: Sequence[str], extractor: str) -> list[str]:
         """Return the ids of the passages that state triples with these vectors."""
-        query = (
-            "SELECT DISTINCT id FROM triples JOIN passages ON number = passage "
-            "WHERE extractor = ? AND triples.vector IN"
-        )
-        return [row[0] for row in self._db.by_ids(query, vectors, extractor)]
+        of = "triples JOIN passages ON number = passage WHERE extractor = ? AND triples.vector IN"
+        return list(dict.fromkeys(row[0] for row in self._db.by_ids("id", of, vectors, extractor)))
 
     def without_vector(self, extractor: str) -> list[str]:
         """Return the ids of the vectors that triples read by an extractor do not have yet."""
-        query = (
-            "SELECT DISTINCT vector FROM triples "
-            "WHERE extractor = ? AND NOT EXISTS (SELECT 1 FROM triple_vectors WHERE id = triples.vector)"
+        of = (
+            "(SELECT DISTINCT vector FROM triples "
+            "WHERE extractor = ? AND NOT EXISTS (SELECT 1 FROM triple_vectors WHERE id = triples.vector))"
         )
-        return [row[0] for row in self._db.rows(query, extractor)]
+        return [row[0] for row in self._db.rows("vector", of, extractor)]
 
     def triple_texts(self, ids: Sequence[str]) -> dict[str, str]:
         """Return the texts to embed of triples that passages state, by the ids of their vectors."""
-        rows = self._db.by_ids("SELECT DISTINCT vector, head, relation, tail FROM triples WHERE vector IN", ids)
+        rows = self._db.by_ids("vector, head, relation, tail", "triples WHERE vector IN", ids)
         return {row[0]: triple_text(row[1:]) for row in rows}
 
     def triple_vectors(self, ids: Sequence[str]) -> dict[str, Matrix]:
         """Return the vectors of triples that are stored, by id."""
-        rows = self._db.by_ids("SELECT id, vector FROM triple_vectors WHERE id IN", ids)
-        return {row[0]: np.frombuffer(row[1], dtype=np.float32) for row in rows}
+        found: dict[str, Matrix] = {}
+        for some, marks in portions(ids):
+            found |= self._db.vectors(f"triple_vectors WHERE id IN {marks}", *some)
+        return found
 
     def put_triple_vectors(self, ids: Sequence[str], vectors: Matrix) -> None:
         """Store vectors of triples (shape: ids x dimensions), but for triples that no passage states (any more)."""
         with self._db.change():
-            stated = {row[0] for row in self._db.by_ids("SELECT DISTINCT vector FROM triples WHERE vector IN", ids)}
+            stated = {row[0] for row in self._db.by_ids("vector", "triples WHERE vector IN", ids)}
             rows = [(id_, vector.tobytes()) for id_, vector in zip(ids, vectors, strict=True) if id_ in stated]
             self._db.executemany("INSERT OR REPLACE INTO triple_vectors VALUES (?, ?)", rows)
 
     def vector_ids(self) -> list[str]:
         """Return the ids of the vectors of triples that are stored."""
-        return [row[0] for row in self._db.rows("SELECT id FROM triple_vectors")]
+        return [row[0] for row in self._db.rows("id", "triple_vectors")]
 
     def without_triples(self, ids: Sequence[str], extractor: str) -> list[str]:
         """Return those of the passages that an extractor has read without finding a triple."""
-        query = (
-            "SELECT id FROM passages WHERE EXISTS (SELECT 1 FROM extractions WHERE passage = number AND extractor = ?) "
+        of = (
+            "passages WHERE EXISTS (SELECT 1 FROM extractions WHERE passage = number AND extractor = ?) "
             "AND NOT EXISTS (SELECT 1 FROM triples WHERE passage = number AND extractor = ?) AND id IN"
         )
-        return [row[0] for row in self._db.by_ids(query, ids, extractor, extractor)]
+        return [row[0] for row in self._db.by_ids("id", of, ids, extractor, extractor)]
 
     def counts(self, extractor: str) -> Counts:
         """Return how much is stored, triples as read by the given extractor."""
-        passages, read = self.count(), self._number("SELECT count(*) FROM extractions WHERE extractor = ?", extractor)
-        fruitful = self._number("SELECT count(DISTINCT passage) FROM triples WHERE extractor = ?", extractor)
+        passages, read = self.count(), self._number("count(*)", "extractions WHERE extractor = ?", extractor)
+        fruitful = self._number("count(DISTINCT passage)", "triples WHERE extractor = ?", extractor)
         return Counts(
             passages=passages,
-            sentences=self._number("SELECT coalesce(sum(json_array_length(sentences)), 0) FROM passages"),
-            phrases=self._number("SELECT count(DISTINCT value) FROM passages, json_each(phrases)"),
-            triples=self._number("SELECT count(*) FROM triples WHERE extractor = ?", extractor),
+            sentences=self._number("coalesce(sum(json_array_length(sentences)), 0)", "passages"),
+            phrases=self._number("count(DISTINCT value)", "passages, json_each(phrases)"),
+            triples=self._number("count(*)", "triples WHERE extractor = ?", extractor),
             passages_without_triples=read - fruitful,
             passages_to_extract=passages - read,
-            triple_vectors=self._number("SELECT count(*) FROM triple_vectors"),
+            triple_vectors=self._number("count(*)", "triple_vectors"),
         )
 
-    def _number(self, query: str, *values: str) -> int:
-        return int(self._db.rows(query, *values)[0][0])
+    def _number(self, number: str, of: str, *values: str) -> int:
+        return int(self._db.rows("number", f"(SELECT {number} AS number FROM {of})", *values)[0][0])
 
 
 def _record(row: tuple[Any, ...]) -> Record:
     id_, title, text, source, hash_, sentences, phrases, fields = row
-    record = Record(
-        id=id_, title=title, text=text, hash=hash_, sentences=json.loads(sentences), phrases=json.loads(phrases)
-    )
+    record = Record(id=id_, title=title, text=text, hash=hash_, sentences=sentences, phrases=phrases)
     if source:
         record["source"] = source
     if fields:
-        record["metadata"] = json.loads(fields)
+        record["metadata"] = fields
     return record
-
-
-@lru_cache  # of the same few small numbers
-def _positions(dumped: str) -> tuple[int, ...]:
-    return tuple(json.loads(dumped))

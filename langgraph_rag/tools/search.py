@@ -75,8 +75,9 @@ class Searcher:
         cosines = self._similarity.cosines(
             [([one.query], facts) for (one, _), facts in zip(begun, stated, strict=True)]
         )
+        graphs = {extractor: self._entities(extractor) for extractor in {one.extractor for one, _ in begun}}
         return [
-            walk_from(self._entities(one.extractor), one.query, _likest(facts, near[:, 0].tolist()), passages, one.k)
+            walk_from(graphs[one.extractor], one.query, _likest(facts, near[:, 0].tolist()), passages, one.k)
             for (one, passages), facts, near in zip(begun, stated, cosines, strict=True)
         ]
 

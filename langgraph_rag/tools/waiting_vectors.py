@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from langgraph_rag.tools.database import Database
 from langgraph_rag.tools.vectors import Matrix
 
@@ -32,8 +30,7 @@ class WaitingVectors:
 
     def all(self) -> dict[str, Matrix]:
         """Return them by passage."""
-        rows = self._db.rows("SELECT id, vector FROM waiting_vectors JOIN passages ON number = passage")
-        return {row[0]: np.frombuffer(row[1], dtype=np.float32) for row in rows}
+        return self._db.vectors("waiting_vectors JOIN passages ON number = passage")
 
     def forget(self, ids: Sequence[str]) -> None:
         """Forget those that have been indexed."""
@@ -43,4 +40,4 @@ class WaitingVectors:
 
     def none(self) -> bool:
         """Tell whether none waits."""
-        return not self._db.rows("SELECT 1 FROM waiting_vectors LIMIT 1")
+        return not self._db.rows("1", "(SELECT 1 FROM waiting_vectors LIMIT 1)")

@@ -1,0 +1,85 @@
+"""Time how triples are read from SQLite, in one text and row by row: alone and beside a thread that computes.
+
+python benchmarks/reading.py DATA
+"""
+
+import argparse
+import random
+import sqlite3
+import statistics
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from functools import partial
+from pathlib import Path
+
+from measuring import indexed, report, timed
+
+from langgraph_rag.tools.database import Database
+from langgraph_rag.tools.sentence_embeddings import MiniLMEmbeddings
+
+_READ = 10  # passages at a time
+_COLUMNS, _OF = "id, head, relation, tail", "triples JOIN passages ON number = passage WHERE id IN"
+_ROWS = f"SELECT {_COLUMNS} FROM {_OF} ({', '.join('?' * _READ)})"
+_PLACES = ("alone", "beside a thread that computes")
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path, help="folder with corpus.jsonl")
+    parser.add_argument("--turns", type=int, default=20, help="how often each is timed")
+    parser.add_argument("--kb", type=Path, help="folder to keep the index in for the next run")
+    arguments = parser.parse_args()
+    with indexed(arguments.data, arguments.kb, MiniLMEmbeddings()) as kb:
+        file = kb / "records.sqlite"
+        with closing(Database(file)) as database, closing(sqlite3.connect(file)) as connection:
+            milliseconds = _measured(database, connection, arguments.turns)
+    rows = [("ms of reading the triples of ten passages", "in one text / row by row", "ratio")]
+    for place, ways in milliseconds.items():
+        one, other = (statistics.median(times) for times in ways.values())
+        rows.append((place, f"{one:.1f} / {other:.1f}", f"{one / other:.2f}"))
+    report("reading", arguments.data, {"milliseconds": milliseconds}, rows)
+
+
+def _measured(database: Database, connection: sqlite3.Connection, turns: int) -> dict[str, dict[str, list[float]]]:
+    ids = [id_ for (id_,) in database.rows("id", "passages")]
+    choose = random.Random(0)
+    groups = [choose.sample(ids, _READ) for _ in range(turns)]
+    milliseconds: dict[str, dict[str, list[float]]] = {}
+    for place in _PLACES:
+        times = milliseconds[place] = {"in one text": [], "row by row": []}
+        with _busy(place):
+            for group in groups:
+                times["in one text"].append(timed(partial(database.by_ids, _COLUMNS, _OF, group)) * 1000)
+                times["row by row"].append(timed(partial(_row_by_row, connection, group)) * 1000)
+    return milliseconds
+
+
+def _row_by_row(connection: sqlite3.Connection, ids: Sequence[str]) -> list[object]:
+    return connection.execute(_ROWS, ids).fetchall()
+
+
+@contextmanager
+def _busy(place: str) -> Iterator[None]:
+    """Have a thread of this process compute meanwhile, if that is the place."""
+    if place == _PLACES[0]:
+        yield
+        return
+    done = threading.Event()
+    thread = threading.Thread(target=_compute, args=[done])
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def _compute(done: threading.Event) -> None:
+    while not done.is_set():
+        sum(number * number for number in range(1000))
+
+
+if __name__ == "__main__":
+    main()
