@@ -51,7 +51,18 @@ TEXTS: dict[str, Callable[[str], str]] = {
     "empty": lambda good: "",
     "refusal": lambda good: f"I am sorry, but I cannot help with {MARK}.",
 }
-_OTHERS = ["cut off", "no choices", "no text", "no JSON at all", "no end", "429", "500", "hang", "disconnect"]
+_OTHERS = [
+    "cut off",
+    "no choices",
+    "no text",
+    "no JSON",
+    "no end",
+    "trickle",
+    "429",
+    "500",
+    "hang",
+    "disconnect",
+]
 FAULTS = [*TEXTS, *_OTHERS]
 
 
@@ -72,10 +83,12 @@ class _Handler(BaseHTTPRequestHandler):
             self.connection.close()
         elif fault in ("429", "500"):
             self._send(json.dumps({"error": {"message": MARK}}), int(fault))
-        elif fault == "no JSON at all":
+        elif fault == "no JSON":
             self._send(f"<html>{MARK}</html>")
         elif fault == "no end":
-            self._send_without_end()
+            self._send_without_end(streamed=body.get("stream", False))
+        elif fault == "trickle":
+            self._trickle()
         elif fault == "no text":
             self._send(json.dumps(_completion({"is": MARK})))
         elif fault == "no choices":
@@ -95,14 +108,26 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
-    def _send_without_end(self) -> None:
+    def _send_without_end(self, *, streamed: bool) -> None:
+        piece = {"choices": [{"index": 0, "delta": {"content": MARK * 10_000}}]}
         self.send_response(200)
-        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Type", "text/event-stream" if streamed else "application/json")
         self.end_headers()
         self.close_connection = True
         with suppress(OSError):  # the caller hangs up
             while True:
-                self.wfile.write(MARK.encode() * 10_000)
+                self.wfile.write((f"data: {json.dumps(piece)}\n\n" if streamed else MARK * 10_000).encode())
+
+    def _trickle(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", "1000000")
+        self.end_headers()
+        self.close_connection = True
+        with suppress(OSError):  # the caller hangs up
+            for _ in range(1_000_000):
+                self.wfile.write(b" ")
+                time.sleep(0.05)
 
     def log_message(self, *_: object) -> None: ...
 

@@ -2,14 +2,16 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
 _SHOWN = 200  # characters of what is no completion
 _LONGEST_REPLY = 2**23  # bytes, with all that a server may tell of each token
+_LONGEST_STREAM = 2**25  # bytes; around each token stands what around a whole reply stands once
 _begun: ContextVar[asyncio.Event | None] = ContextVar("langgraph_rag_begun", default=None)
 
 
@@ -33,13 +35,18 @@ async def checked(response: Any, *, stream: bool) -> Any:
     if stream and response.status_code == HTTPStatus.OK and _is_stream(response):
         if begun := _begun.get():
             begun.set()
+        response.aiter_bytes = partial(_bounded, response.aiter_bytes)
         return response
-    if _is_short(response):
-        await response.aread()
-    elif (content := await _read(response)) is not None:
-        response = _with_content(response, content)
-    else:
-        return _no_completion(response, f"more than {_LONGEST_REPLY:,} bytes")
+    try:
+        async with asyncio.timeout(_patience(response)):
+            if _is_short(response):
+                await response.aread()
+            elif (content := await _read(response)) is not None:
+                response = _with_content(response, content)
+            else:
+                return _no_completion(response, f"more than {_LONGEST_REPLY:,} bytes")
+    except TimeoutError:
+        return _no_completion(response, f"no end of it within {_patience(response):g} seconds")
     if response.status_code != HTTPStatus.OK or not response.request.url.path.endswith("/chat/completions"):
         return response
     if response.text.lstrip().startswith("data:"):  # a stream under another name
@@ -53,6 +60,22 @@ def _is_short(response: Any) -> bool:
     """Tell whether a response says itself that it is no longer than a reply may be."""
     length = response.headers.get("Content-Length", "")
     return "Content-Encoding" not in response.headers and length.isdecimal() and int(length) <= _LONGEST_REPLY
+
+
+def _patience(response: Any) -> float | None:
+    """Return the seconds for which a client waits for a server, at its slowest the end of a reply that has begun."""
+    patience: float | None = response.request.extensions.get("timeout", {}).get("read")
+    return patience
+
+
+async def _bounded(parts: Callable[..., AsyncIterator[bytes]], *sizes: int) -> AsyncIterator[bytes]:
+    """Yield the parts of a stream, up to the length that one may have."""
+    read = 0
+    async for part in parts(*sizes):
+        read += len(part)
+        if read > _LONGEST_STREAM:
+            raise ConnectionError(f"the stream has no end: more than {_LONGEST_STREAM:,} bytes came")
+        yield part
 
 
 async def _read(response: Any) -> bytes | None:

@@ -1,6 +1,7 @@
 """A served model of which 30 % of the replies are broken: every question ends, and no fault becomes an answer."""
 
 import threading
+from typing import Any
 
 import pytest
 from faults import METHODS, ask_all, faulty, faulty_server, level
@@ -49,12 +50,23 @@ def test_there_is_a_fault_of_every_kind() -> None:
     assert len(FAULTS) == len(set(FAULTS)) >= 15
 
 
-async def test_a_reply_without_end_is_given_up(localhost: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("faulty_server.FAULTS", ["no end"])
+@pytest.mark.parametrize(
+    ("fault", "options", "told"),
+    [
+        ("no end", {}, "expected a JSON object with choices, got more than 8,388,608 bytes"),
+        ("no end", {"streaming": True}, "the stream has no end: more than 33,554,432 bytes came"),
+        ("trickle", {"timeout": 0.3}, "expected a JSON object with choices, got no end of it within 0.3 seconds"),
+    ],
+)
+async def test_a_reply_without_end_is_given_up(
+    localhost: None, monkeypatch: pytest.MonkeyPatch, fault: str, options: dict[str, Any], told: str
+) -> None:
+    monkeypatch.setattr("faulty_server.FAULTS", [fault])
     with FaultyServer(share=1.0) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        llm = load_model("vllm:endless", base_url=f"http://127.0.0.1:{server.server_port}/v1", max_retries=0)
+        url = f"http://127.0.0.1:{server.server_port}/v1"
+        llm = load_model("vllm:endless", base_url=url, max_retries=0, **options)
 
-        with pytest.raises(ModelCallError, match="expected a JSON object with choices, got more than 8,388,608 bytes"):
+        with pytest.raises(ModelCallError, match=told):
             await ask(llm, ANSWER_FROM_PASSAGES, question="Who?", passages=[{"title": "Vint", "text": "A name."}])
         server.shutdown()
