@@ -13,8 +13,8 @@ from measuring import corpus, report
 
 from langgraph_rag import KnowledgeBase, load_model
 from langgraph_rag.evaluation.questions import Question, load_questions
-from langgraph_rag.evaluation.report import Summary, summarise
 from langgraph_rag.evaluation.runner import evaluate
+from langgraph_rag.evaluation.summary import Summary, summarise
 from langgraph_rag.methods import METHODS, create
 
 Document = Mapping[str, str]

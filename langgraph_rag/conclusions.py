@@ -2,7 +2,7 @@
 
 import re
 
-from langgraph_rag.matching import normalise
+from langgraph_rag.normal_forms import normalise
 from langgraph_rag.refusals import UNANSWERABLE, is_refusal, states_refusal
 
 _STATED = re.compile(

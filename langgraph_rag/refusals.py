@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from langgraph_rag.arguments import expect
-from langgraph_rag.matching import normalise
+from langgraph_rag.normal_forms import normalise
 
 UNANSWERABLE = "unanswerable"
 

@@ -17,7 +17,7 @@ LAYERS = [
         "records",
         "arguments",
         "characters",
-        "matching",
+        "normal_forms",
         "reasoning",
         "workers",
         "gate",
@@ -26,7 +26,7 @@ LAYERS = [
         "write_ahead",
         "once",
     },
-    {"errors", "context", "refusals", "background"},
+    {"errors", "context", "refusals", "background", "matching"},
     {"naming", "conclusions", "machine"},
     {"prompts", "tools", "metering", "response_cache", "streaming", "completions"},
     {"connections", "provider_errors", "replies", "transformers_model"},
@@ -42,7 +42,7 @@ LAYERS = [
     {"__main__"},
 ]
 HEIGHT = {unit: height for height, layer in enumerate(LAYERS) for unit in layer}
-OFFLINE_MAY_IMPORT = {"records", "errors", "matching", "refusals", "prompts", "tools", "offline"}
+OFFLINE_MAY_IMPORT = {"records", "errors", "normal_forms", "refusals", "prompts", "tools", "offline"}
 
 
 def module_name(file: Path) -> str:

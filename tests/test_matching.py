@@ -2,16 +2,8 @@
 
 import pytest
 
-from langgraph_rag.matching import (
-    WORD,
-    first_of_each,
-    normalise,
-    resolve,
-    resolve_triples,
-    stands_in,
-    triple_key,
-    triple_text,
-)
+from langgraph_rag.matching import resolve, resolve_triples
+from langgraph_rag.normal_forms import WORD, first_of_each, normalise, stands_in, triple_key, triple_text
 
 GIVEN = [
     "Orla Vint directed The Salt Road",

@@ -8,9 +8,9 @@ from typing import Any
 from nicegui import ui
 
 from langgraph_rag.chat import evidence as drawing
-from langgraph_rag.matching import normalise
 from langgraph_rag.narration import narrate_cost
 from langgraph_rag.nodes.conclude import UNASKED
+from langgraph_rag.normal_forms import normalise
 from langgraph_rag.records import Evidence, origin_of
 from langgraph_rag.refusals import UNANSWERABLE, is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase

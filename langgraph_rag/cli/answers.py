@@ -5,8 +5,8 @@ from typing import Any
 
 import typer
 
-from langgraph_rag.matching import first_of_each
 from langgraph_rag.narration import narrate_cost
+from langgraph_rag.normal_forms import first_of_each
 from langgraph_rag.records import Evidence, Record, origin_of
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase

@@ -28,9 +28,10 @@ from langgraph_rag.evaluation.metrics import refused_rightly
 from langgraph_rag.evaluation.outcomes import OUTCOMES, Configuration, Outcome
 from langgraph_rag.evaluation.pictures import draw_comparison
 from langgraph_rag.evaluation.questions import Question, load_questions
-from langgraph_rag.evaluation.report import REPORTS, Summary, overview, summarise, write_report
+from langgraph_rag.evaluation.report import REPORTS, overview, write_report
 from langgraph_rag.evaluation.run_folder import OutcomesError, alone, writing
 from langgraph_rag.evaluation.runner import check_folder, evaluate
+from langgraph_rag.evaluation.summary import Summary, summarise
 from langgraph_rag.methods import create, named
 from langgraph_rag.models import load_model
 from langgraph_rag.naming import first_few

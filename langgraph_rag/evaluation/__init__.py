@@ -3,9 +3,10 @@
 from langgraph_rag.evaluation.judging import Judgement, judge
 from langgraph_rag.evaluation.outcomes import Configuration, Outcome, read_outcomes
 from langgraph_rag.evaluation.questions import Question, QuestionFileError, load_questions
-from langgraph_rag.evaluation.report import Summary, markdown_table, overview, summarise, write_report
+from langgraph_rag.evaluation.report import markdown_table, overview, write_report
 from langgraph_rag.evaluation.run_folder import OutcomesError
 from langgraph_rag.evaluation.runner import evaluate
+from langgraph_rag.evaluation.summary import Summary, summarise
 
 __all__ = [
     "Configuration",

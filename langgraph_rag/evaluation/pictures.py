@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from langgraph_rag.errors import MissingExtraError
-from langgraph_rag.evaluation.report import Summary
 from langgraph_rag.evaluation.run_folder import writing
 from langgraph_rag.evaluation.runner import RECALL_DEPTHS
+from langgraph_rag.evaluation.summary import Summary
 
 _BESIDE = 0.1  # how far methods lie apart at one depth at most, as equal lines would hide each other; 1 is the next
 _COLOURS, _MARKERS = 10, "os^DvPX*"

@@ -6,8 +6,8 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from langgraph_rag.matching import triple_key
 from langgraph_rag.nodes.node import emit
+from langgraph_rag.normal_forms import triple_key
 from langgraph_rag.records import Evidence, Triple, evidence_at
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 

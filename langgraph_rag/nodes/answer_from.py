@@ -9,8 +9,8 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.context import context
 from langgraph_rag.llm import ask
-from langgraph_rag.matching import triple_key
 from langgraph_rag.nodes.node import emit
+from langgraph_rag.normal_forms import triple_key
 from langgraph_rag.prompts.answering import Answer, TitledText, whole
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Evidence, ScoredPassage

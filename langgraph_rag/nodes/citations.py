@@ -2,8 +2,8 @@
 
 import re
 
-from langgraph_rag.matching import numbers_in
 from langgraph_rag.metering import count_dropped
+from langgraph_rag.normal_forms import numbers_in
 
 _SOURCE = r"(?:sources?\s*)?\d{1,2}"  # [1990] is a year
 _CITATION = re.compile(rf"\s*\[\s*({_SOURCE}(?:(?:[\s,;&\u2013-]|and)+{_SOURCE})*)\s*\]", re.IGNORECASE)

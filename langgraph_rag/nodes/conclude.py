@@ -10,9 +10,9 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.conclusions import concluded
 from langgraph_rag.errors import EmbeddingsMismatchError
-from langgraph_rag.matching import first_of_each
 from langgraph_rag.metering import stopped
 from langgraph_rag.nodes.node import emit
+from langgraph_rag.normal_forms import first_of_each
 from langgraph_rag.prompts.par_rag import PlanStep, Trajectory
 from langgraph_rag.records import LISTED, Evidence, ScoredPassage, TraceStep, by_place
 from langgraph_rag.refusals import UNANSWERABLE, is_refusal, states_refusal

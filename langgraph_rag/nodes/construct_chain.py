@@ -12,9 +12,10 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.conclusions import concluded
 from langgraph_rag.llm import ask
-from langgraph_rag.matching import normalise, resolve, resolve_triples, triple_text
+from langgraph_rag.matching import resolve, resolve_triples
 from langgraph_rag.metering import count_dropped
 from langgraph_rag.nodes.node import emit
+from langgraph_rag.normal_forms import normalise, triple_text
 from langgraph_rag.prompts.kirag import ChainOfTexts, ChainOfTriples
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Candidate, TraceStep, trace_step

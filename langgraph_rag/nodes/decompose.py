@@ -7,9 +7,9 @@ from langchain_core.language_models import BaseChatModel
 from typing_extensions import TypedDict
 
 from langgraph_rag.llm import ask
-from langgraph_rag.matching import first_of_each, normalise
 from langgraph_rag.metering import first_of
 from langgraph_rag.nodes.node import emit
+from langgraph_rag.normal_forms import first_of_each, normalise
 from langgraph_rag.prompts.mgranrag import Decomposition
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.refusals import asks_nothing

@@ -10,9 +10,10 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.context import context
 from langgraph_rag.llm import ask
-from langgraph_rag.matching import first_of_each, normalise, numbers_in, resolve, stands_in
+from langgraph_rag.matching import resolve
 from langgraph_rag.metering import CHARS_PER_TOKEN, count_dropped
 from langgraph_rag.nodes.node import emit
+from langgraph_rag.normal_forms import first_of_each, normalise, numbers_in, stands_in
 from langgraph_rag.prompts.answering import TitledText
 from langgraph_rag.prompts.mgranrag import EvidenceReply, Extraction, NumberedText
 from langgraph_rag.prompts.prompt import Prompt

@@ -7,9 +7,9 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from langgraph_rag.context import Settings, context
-from langgraph_rag.matching import normalise
 from langgraph_rag.nodes.decompose_knowledge import WholeGraph
 from langgraph_rag.nodes.node import emit
+from langgraph_rag.normal_forms import normalise
 from langgraph_rag.records import Candidate, ScoredPassage
 from langgraph_rag.tools.aligner import Aligner, each_link
 from langgraph_rag.tools.knowledge_base import KnowledgeBase

@@ -7,9 +7,9 @@ from langchain_core.language_models import BaseChatModel
 from typing_extensions import TypedDict
 
 from langgraph_rag.llm import ask
-from langgraph_rag.matching import normalise
 from langgraph_rag.metering import count_dropped, first_of
 from langgraph_rag.nodes.node import emit
+from langgraph_rag.normal_forms import normalise
 from langgraph_rag.prompts.dualrag import Demands, EntityQueries, OutlineEntry
 from langgraph_rag.prompts.prompt import Prompt
 

@@ -9,10 +9,10 @@ from langchain_core.language_models import BaseChatModel
 from langgraph_rag.context import Settings, context
 from langgraph_rag.errors import ModelOutputError
 from langgraph_rag.llm import ask
-from langgraph_rag.matching import first_of_each, normalise
 from langgraph_rag.metering import first_of
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.receive_question import QuestionInput
+from langgraph_rag.normal_forms import first_of_each, normalise
 from langgraph_rag.prompts.par_rag import Plan, PlanStep, StepReply
 from langgraph_rag.prompts.prompt import Prompt
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from langgraph_rag.matching import stands_in
 from langgraph_rag.nodes.node import emit
+from langgraph_rag.normal_forms import stands_in
 from langgraph_rag.prompts.answering import stated
 from langgraph_rag.prompts.par_rag import PlanStep, Standing, Trajectory
 from langgraph_rag.records import Evidence, TraceStep, trace_step

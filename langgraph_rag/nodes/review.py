@@ -7,9 +7,9 @@ from langchain_core.language_models import BaseChatModel
 from typing_extensions import TypedDict
 
 from langgraph_rag.llm import ask
-from langgraph_rag.matching import normalise
 from langgraph_rag.nodes.citations import UNCITED, cited, uncited
 from langgraph_rag.nodes.node import emit
+from langgraph_rag.normal_forms import normalise
 from langgraph_rag.prompts.answering import stated
 from langgraph_rag.prompts.par_rag import Reviewed, Trajectory
 from langgraph_rag.prompts.prompt import Prompt

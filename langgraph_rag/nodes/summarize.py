@@ -8,9 +8,9 @@ from langchain_core.language_models import BaseChatModel
 from typing_extensions import TypedDict
 
 from langgraph_rag.llm import ask
-from langgraph_rag.matching import normalise
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.select_documents import Reading
+from langgraph_rag.normal_forms import normalise
 from langgraph_rag.prompts.answering import whole
 from langgraph_rag.prompts.dualrag import Summary
 from langgraph_rag.prompts.prompt import Prompt

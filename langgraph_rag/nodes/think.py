@@ -10,8 +10,8 @@ from typing_extensions import TypedDict
 from langgraph_rag.conclusions import concludes
 from langgraph_rag.context import Settings, context
 from langgraph_rag.llm import ask
-from langgraph_rag.matching import normalise
 from langgraph_rag.nodes.node import emit
+from langgraph_rag.normal_forms import normalise
 from langgraph_rag.prompts.answering import whole
 from langgraph_rag.prompts.ircot import Thought
 from langgraph_rag.prompts.prompt import Prompt

@@ -5,10 +5,10 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from langgraph_rag.matching import normalise
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.retrieve_for_entity import Found, wanted
 from langgraph_rag.nodes.summarize import Fragment
+from langgraph_rag.normal_forms import normalise
 from langgraph_rag.prompts.dualrag import OutlineEntry
 from langgraph_rag.records import Evidence, ScoredPassage, TraceStep, by_place, new_evidence, trace_step
 from langgraph_rag.tools.fusion import fuse

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from langgraph_rag.matching import normalise
 from langgraph_rag.nodes.grown_graph import GrownGraph
+from langgraph_rag.normal_forms import normalise
 from langgraph_rag.records import ScoredPassage
 from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
 from langgraph_rag.tools.pagerank import Ids, Numbers, Seeds

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from langgraph_rag.matching import normalise
+from langgraph_rag.normal_forms import normalise
 from langgraph_rag.offline.pages import Fact, Line, Pages, key_of
 from langgraph_rag.offline.paths import is_name
 from langgraph_rag.offline.question import PERSONS, PLACES, Question

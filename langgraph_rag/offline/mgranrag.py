@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from langgraph_rag.matching import normalise, stands_in
+from langgraph_rag.normal_forms import normalise, stands_in
 from langgraph_rag.offline import Values
 from langgraph_rag.offline.answer import conclude
 from langgraph_rag.offline.compare import look_up

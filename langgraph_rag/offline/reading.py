@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from langgraph_rag.matching import normalise
+from langgraph_rag.normal_forms import normalise
 from langgraph_rag.offline.descriptions import ask_for, descriptions, put_for
 from langgraph_rag.offline.pages import DEFINED, Line, Pages, key_of
 from langgraph_rag.offline.paths import is_name

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from langgraph_rag.matching import normalise
+from langgraph_rag.normal_forms import normalise
 from langgraph_rag.offline.compare import look_up
 from langgraph_rag.offline.pages import Fact
 from langgraph_rag.offline.paths import Path, find_paths, is_name

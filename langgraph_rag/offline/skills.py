@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from langgraph_rag.matching import stands_in
+from langgraph_rag.normal_forms import stands_in
 from langgraph_rag.offline import Values, dualrag, kirag, mgranrag, par_rag
 from langgraph_rag.offline.answer import conclude
 from langgraph_rag.offline.conversation import restate_question

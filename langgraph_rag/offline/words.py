@@ -5,7 +5,7 @@ import unicodedata
 from functools import lru_cache
 from itertools import filterfalse
 
-from langgraph_rag.matching import normalise
+from langgraph_rag.normal_forms import normalise
 from langgraph_rag.tools.spans import DATE, MONTHS
 from langgraph_rag.tools.stop_words import stop_words
 

@@ -14,7 +14,7 @@ from langchain_text_splitters import RecursiveCharacterTextSplitter
 from langgraph_rag.arguments import expect_list
 from langgraph_rag.characters import is_text, without_controls
 from langgraph_rag.errors import DocumentError, DuplicateIdError
-from langgraph_rag.matching import UNSPACED
+from langgraph_rag.normal_forms import UNSPACED
 from langgraph_rag.records import Passage
 from langgraph_rag.tools.code import whole_blocks
 from langgraph_rag.tools.metadata import to_metadata

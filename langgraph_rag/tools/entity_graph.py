@@ -9,7 +9,7 @@ from itertools import islice
 
 import numpy as np
 
-from langgraph_rag.matching import normalise
+from langgraph_rag.normal_forms import normalise
 from langgraph_rag.records import ScoredPassage, Statement
 from langgraph_rag.tools.graph_rows import Nodes, Rows, forget
 from langgraph_rag.tools.names import Names

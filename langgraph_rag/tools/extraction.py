@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 
 from pydantic import TypeAdapter, ValidationError
 
-from langgraph_rag.matching import words_of
+from langgraph_rag.normal_forms import words_of
 from langgraph_rag.records import Record
 from langgraph_rag.tools.rule_triples import extract_triples
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from math import inf
 from statistics import fmean
 
-from langgraph_rag.matching import normalise
+from langgraph_rag.normal_forms import normalise
 from langgraph_rag.records import ScoredPassage
 from langgraph_rag.tools.entity_graph import EntityGraph
 

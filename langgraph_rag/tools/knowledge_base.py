@@ -25,8 +25,8 @@ from langgraph_rag.errors import (
     KnowledgeBaseError,
     QuestionError,
 )
-from langgraph_rag.matching import first_of_each
 from langgraph_rag.naming import counted, expect_name, first_few
+from langgraph_rag.normal_forms import first_of_each
 from langgraph_rag.records import FoundPassage, Passage, Record, ScoredPassage, Triple, passage_of
 from langgraph_rag.tools.batcher import Batcher
 from langgraph_rag.tools.derived_graphs import DerivedGraphs

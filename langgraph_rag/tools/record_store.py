@@ -14,7 +14,7 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from langgraph_rag.errors import KnowledgeBaseError
-from langgraph_rag.matching import WORD, triple_key, triple_text
+from langgraph_rag.normal_forms import WORD, triple_key, triple_text
 from langgraph_rag.records import Passage, Record, ScoredPassage, Source, Statement, Triple
 from langgraph_rag.tools import change_log, metadata, waiting_vectors
 from langgraph_rag.tools.change_log import ChangeLog

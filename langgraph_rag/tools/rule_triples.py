@@ -6,7 +6,7 @@ A weak but general extractor that needs no model: it works on any text in plain 
 import re
 from collections.abc import Iterator
 
-from langgraph_rag.matching import normalise
+from langgraph_rag.normal_forms import normalise
 from langgraph_rag.tools.clauses import clauses, statements
 from langgraph_rag.tools.code import is_code
 from langgraph_rag.tools.spans import DATE, JOINED_WORD, NUMBER, Span, spot

@@ -8,7 +8,7 @@ from itertools import islice
 
 import numpy as np
 
-from langgraph_rag.matching import triple_text
+from langgraph_rag.normal_forms import triple_text
 from langgraph_rag.records import ScoredPassage
 from langgraph_rag.tasks import gather
 from langgraph_rag.tools.batcher import Batcher

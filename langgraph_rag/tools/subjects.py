@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from langgraph_rag.matching import normalise
+from langgraph_rag.normal_forms import normalise
 from langgraph_rag.tools.spans import DATE, Span, spot
 from langgraph_rag.tools.stop_words import stop_words
 from langgraph_rag.tools.topics import opening_name

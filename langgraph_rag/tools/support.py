@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from langgraph_rag.matching import stands_in, triple_text, words_of
+from langgraph_rag.normal_forms import stands_in, triple_text, words_of
 from langgraph_rag.records import Evidence, Record, Triple, evidence_of
 from langgraph_rag.tools.stop_words import stop_words
 from langgraph_rag.tools.text import RULES, text_pipeline

@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_left
 
-from langgraph_rag.matching import WORD
+from langgraph_rag.normal_forms import WORD
 from langgraph_rag.tools.code import is_code
 from langgraph_rag.tools.spans import Span, spot
 from langgraph_rag.tools.stop_words import stop_words

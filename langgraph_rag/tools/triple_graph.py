@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import networkx as nx
 
-from langgraph_rag.matching import normalise, triple_key
+from langgraph_rag.normal_forms import normalise, triple_key
 from langgraph_rag.records import Statement
 
 Edge = tuple[str, str, str]

@@ -1,0 +1,68 @@
+"""The forms under which names, words and facts written by different hands count as the same."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import lru_cache
+from typing import TypeVar
+
+T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
+
+_VARIATION_SELECTORS = range(0xFE00, 0xFE10)  # marks that only choose between two looks of a character
+_MARKS = "".join(  # vowel signs of Indic scripts, tones of Thai, accents; beyond U+FFFF they would be slow to match
+    chr(code)
+    for code in range(0x10000)
+    if unicodedata.category(chr(code)) in ("Mn", "Mc") and code not in _VARIATION_SELECTORS
+)
+WORD = re.compile(rf"[\w{_MARKS}]+")
+UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+"""A character of Thai, Lao, Burmese, Khmer, Japanese or Chinese, in which no space parts words."""
+_NOT_WORD = re.compile(rf"[^\w{_MARKS}]+")
+_RANGE = re.compile(r"(\d+)(?:\s*[\u2013-]\s*(\d+))?")
+
+
+@lru_cache(maxsize=65_536)  # names and relations come again and again
+def normalise(text: str) -> str:
+    """Return the form under which two spellings count as one: NFKC, case folded, punctuation as single spaces."""
+    return _NOT_WORD.sub(" ", unicodedata.normalize("NFKC", text).casefold().replace("_", " ")).strip()
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text, case folded; where no space parts words, each character counts as one."""
+    return WORD.findall(_apart(text.casefold()))
+
+
+def stands_in(part: str, text: str) -> bool:
+    """Tell whether a part stands in a text as whole words, in normal form."""
+    return f" {normalise(_apart(part))} " in f" {normalise(_apart(text))} "
+
+
+def _apart(text: str) -> str:
+    return text if text.isascii() else UNSPACED.sub(r" \g<0> ", text)
+
+
+def numbers_in(text: str) -> list[int]:
+    """Return the numbers that a text names, each once; 1-3 names three."""
+    ranges = ((int(first), int(last or first)) for first, last in _RANGE.findall(text))
+    return list(dict.fromkeys(number for first, last in ranges for number in range(first, last + 1)))
+
+
+def triple_key(triple: Sequence[str]) -> str:
+    """Return the form under which two triples count as one."""
+    return "|".join(map(normalise, triple))
+
+
+def triple_text(triple: Sequence[str]) -> str:
+    """Return a triple as words, the form that is embedded."""
+    return " ".join(triple)
+
+
+def first_of_each(items: Iterable[T], key: Callable[[T], K]) -> dict[K, T]:
+    """Return, in order, the first of all items that count as one because they have the same key."""
+    found: dict[K, T] = {}
+    for item in items:
+        found.setdefault(key(item), item)
+    return found
