@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from langgraph_rag.offline.pages import Fact, Key, Line, Pages
 from langgraph_rag.offline.paths import is_name
 from langgraph_rag.offline.question import Question
-from langgraph_rag.offline.words import date_of, name_words, number_of, same_name, stems
+from langgraph_rag.offline.words import date_of, name_likeness, name_words, number_of, stems
 
 _ROLES = frozenset(
     "director author composer performer founder wife father brother producer editor screenwriter creator "
@@ -75,7 +75,7 @@ def judge(question: Question, pages: Pages) -> tuple[str, tuple[Line, ...]]:
 
 
 def _best_line(name: str, wanted: frozenset[str], pages: Pages) -> Line | None:
-    lines = [line for line in pages.lines if same_name(name, line.topic) >= _SAME]
+    lines = [line for line in pages.lines if name_likeness(name, line.topic) >= _SAME]
     return max(lines, key=lambda line: (len(wanted & line.words), line.opens), default=None)
 
 
@@ -123,15 +123,15 @@ def compare(question: Question, sides: Sequence[Side]) -> str:
 def _role_holder(name: str, roles: Sequence[str], facts: Sequence[Fact]) -> Fact | None:
     """Return the fact that names who is the director, author, ... of a thing."""
     held = [fact for fact in facts if is_name(fact[2]) and set(roles) & set(stems(fact[1])) and _about(name, fact)]
-    return max(held, key=lambda fact: same_name(name, fact[0]), default=None)
+    return max(held, key=lambda fact: name_likeness(name, fact[0]), default=None)
 
 
 def _about(name: str, fact: Fact) -> bool:
-    return same_name(name, fact[0]) >= _SAME
+    return name_likeness(name, fact[0]) >= _SAME
 
 
 def _attribute(question: Question, entity: str, facts: Sequence[Fact]) -> Fact | None:
-    fitting = [(fit + same_name(entity, fact[0]), fact) for fact in facts if _about(entity, fact)
+    fitting = [(fit + name_likeness(entity, fact[0]), fact) for fact in facts if _about(entity, fact)
                if (fit := _fit(question, fact))]  # fmt: skip
     return max(fitting, key=lambda item: item[0])[1] if fitting else None
 
@@ -164,7 +164,7 @@ def _kind_fit(question: Question, fact: Fact) -> float:
 def _alike(question: Question, one: str, other: str) -> bool:
     if _ORIGIN & set(question.words):
         return bool((_nations(one) or name_words(one)) & (_nations(other) or name_words(other)))
-    if same_name(one, other) >= 0.9:
+    if name_likeness(one, other) >= 0.9:
         return True
     wanted = set(question.words)
     if wanted and not question.same:

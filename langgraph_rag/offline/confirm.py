@@ -7,7 +7,7 @@ from langgraph_rag.normal_forms import normalise
 from langgraph_rag.offline.pages import Fact, Line, Pages, key_of
 from langgraph_rag.offline.paths import is_name
 from langgraph_rag.offline.question import PERSONS, PLACES, Question
-from langgraph_rag.offline.words import date_of, name_words, same_name, stem, stems
+from langgraph_rag.offline.words import date_of, name_likeness, name_words, stem, stems
 from langgraph_rag.tools.spans import spot
 
 _SAME = 0.9
@@ -76,10 +76,10 @@ def _says_otherwise(question: Question, fact: Fact, line: Line, pages: Pages) ->
     if len(question.names) != 2 or _NOT.search(fact[1]) or not _tells(question, fact[1]):
         return False
     subject, asked = question.names
-    if same_name(asked, fact[0]) >= _SAME:  # "Did Ada build the mill?", where it "was built by" somebody
+    if name_likeness(asked, fact[0]) >= _SAME:  # "Did Ada build the mill?", where it "was built by" somebody
         subject, asked = asked, subject
     told = fact[2]
-    if same_name(subject, fact[0]) < _SAME or name_words(asked) & name_words(line.text):
+    if name_likeness(subject, fact[0]) < _SAME or name_words(asked) & name_words(line.text):
         return False
     once = _ONCE.intersection(question.words)
     if once and (date := date_of(asked)) and (other := date_of(told)):
@@ -96,7 +96,7 @@ def _of_subject(text: str, question: Question, fact: Fact) -> bool:
     subject, reverse = question.names[0], (" by " in text) != (" by " in f"{fact[1]} ") and len(question.names) > 1
     mutual = _MUTUAL.intersection(question.words) and len(question.names) > 1
     ends = (fact[0], fact[2]) if mutual else (fact[2],) if reverse else (fact[0],)
-    return any(same_name(subject, end) >= _SAME for end in ends)
+    return any(name_likeness(subject, end) >= _SAME for end in ends)
 
 
 def _tells(question: Question, told: str) -> bool:

@@ -8,7 +8,7 @@ from langgraph_rag.offline.answer import CONCLUSION, conclude
 from langgraph_rag.offline.kirag import next_sentence
 from langgraph_rag.offline.pages import Line, Pages, lines_of, pages_of
 from langgraph_rag.offline.search import integrate, leading_on
-from langgraph_rag.offline.words import same_name
+from langgraph_rag.offline.words import name_likeness
 from langgraph_rag.tools.spans import spot
 
 _MISSING = " To be found out: "
@@ -49,7 +49,7 @@ def identify_entities(values: Values) -> dict[str, Any]:
     for wanted in _missing(values["thoughts"][-1]):
         names = [span.text for span in spot(wanted) if span.kind == "name"]
         if names:
-            name = next((known for known in values["names"] if same_name(known, names[0]) == 1.0), names[0])
+            name = next((known for known in values["names"] if name_likeness(known, names[0]) == 1.0), names[0])
             entities.setdefault(name, [] if values["outline"] else [values["question"]]).extend([wanted, name])
     found = [{"entity": name, "queries": list(dict.fromkeys(queries))} for name, queries in entities.items()]
     return {"entities": found}
@@ -59,7 +59,7 @@ def summarize(values: Values) -> dict[str, Any]:
     """Pick the sentences that lead from the entity or the question's names to the answer, and those that give it."""
     question, entity = values["question"], values["entity"]
     pages = pages_of(values["documents"])
-    itself = [fact for fact in pages.facts if same_name(entity, fact[0]) == 1.0][:1]
+    itself = [fact for fact in pages.facts if name_likeness(entity, fact[0]) == 1.0][:1]
     useful = pages.stating([*itself, *leading_on(question, entity, pages.facts)])
     useful += conclude(question, pages, least=_LEAST).lines
     told: dict[str, list[str]] = {}

@@ -8,7 +8,7 @@ from langgraph_rag.offline.answer import CONCLUSION, conclude
 from langgraph_rag.offline.pages import Fact, Line, Pages, lines_of, pages_of, spelled_out
 from langgraph_rag.offline.paths import is_name
 from langgraph_rag.offline.search import integrate
-from langgraph_rag.offline.words import name_words, same_name
+from langgraph_rag.offline.words import name_likeness, name_words
 
 _SAME = 0.9
 _LEAST = 4.0
@@ -75,5 +75,7 @@ def _following(known: Sequence[Fact], offered: Sequence[Fact]) -> list[Fact]:
     """Return the first fact about what the known ones lead to, the last first, and have not told of yet."""
     told = [fact[0] for fact in known]
     ends = [end for fact in reversed(known) for end in (fact[2], fact[0]) if is_name(end)]
-    fresh = [end for end in ends if not any(same_name(end, other) >= _SAME for other in told)]
-    return next((found[:1] for end in fresh if (found := [f for f in offered if same_name(end, f[0]) >= _SAME])), [])
+    fresh = [end for end in ends if not any(name_likeness(end, other) >= _SAME for other in told)]
+    return next(
+        (found[:1] for end in fresh if (found := [f for f in offered if name_likeness(end, f[0]) >= _SAME])), []
+    )

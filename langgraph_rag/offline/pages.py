@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from langgraph_rag.offline.words import DEMONYM, plain, same_name, stems
+from langgraph_rag.offline.words import DEMONYM, name_likeness, plain, stems
 from langgraph_rag.tools.rule_triples import extract_triples
 from langgraph_rag.tools.spans import JOINED_WORD, spot
 from langgraph_rag.tools.stop_words import stop_words
@@ -107,7 +107,7 @@ class Pages:
     def about(self, name: str) -> set[int]:
         """Return the places of the sentences that tell of something or mention it."""
         key, lines = key_of(name), enumerate(self.lines)
-        return {place for place, line in lines if key in line.mentioned or same_name(name, line.topic) >= _SURE}
+        return {place for place, line in lines if key in line.mentioned or name_likeness(name, line.topic) >= _SURE}
 
     @cached_property
     def kinds(self) -> dict[Key, set[str]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from langgraph_rag.offline.pages import Fact
-from langgraph_rag.offline.words import DEMONYM, same_name, stems
+from langgraph_rag.offline.words import DEMONYM, name_likeness, stems
 from langgraph_rag.tools.spans import DATE, NAME_CONNECTORS, NUMBER
 
 _LINKED = 0.7
@@ -74,8 +74,8 @@ def _extended(
         return []
     extended = []
     for near_end, far_end in ((0, 2), (2, 0)):
-        link = same_name(path.end, fact[near_end])
-        if link < _LINKED or same_name(path.start, fact[far_end]) >= _LINKED:
+        link = name_likeness(path.end, fact[near_end])
+        if link < _LINKED or name_likeness(path.start, fact[far_end]) >= _LINKED:
             continue
         fresh = matched - path.covered - frozenset(stems(fact[near_end]))
         gain = sum(rarity[word] * order.get(word, 1.0) for word in fresh)

@@ -8,7 +8,7 @@ from langgraph_rag.offline.compare import look_up
 from langgraph_rag.offline.pages import Fact
 from langgraph_rag.offline.paths import Path, find_paths, is_name
 from langgraph_rag.offline.question import Question, analyse
-from langgraph_rag.offline.words import name_words, same_name, stems
+from langgraph_rag.offline.words import name_likeness, name_words, stems
 from langgraph_rag.tools.spans import spot
 
 _SAME = 0.7
@@ -59,7 +59,7 @@ def integrate(
 def _identities(asked: Sequence[str], candidates: Sequence[Fact]) -> list[Fact]:
     """Return a fact about the very thing the last query asked about, so that its passage counts as found."""
     names = [span.text for query in asked[-1:] for span in spot(query) if span.kind == "name"]
-    return [fact for fact in candidates if any(same_name(name, fact[0]) == 1.0 for name in names)][:1]
+    return [fact for fact in candidates if any(name_likeness(name, fact[0]) == 1.0 for name in names)][:1]
 
 
 def leading_on(text: str, entity: str, facts: Sequence[Fact]) -> list[Fact]:
@@ -110,13 +110,13 @@ def _stations(path: Path) -> Iterator[tuple[str, frozenset[str]]]:
     near = path.start
     for fact in path.facts:
         covered |= path.covered.intersection(stems(" ".join(fact)))
-        near = fact[0] if same_name(near, fact[2]) > same_name(near, fact[0]) else fact[2]
+        near = fact[0] if name_likeness(near, fact[2]) > name_likeness(near, fact[0]) else fact[2]
         if covered or fact is path.facts[-1]:
             yield near, frozenset(covered)
 
 
 def _named(question: Question, name: str) -> bool:
-    return any(same_name(name, other) >= _SAME for other in question.names)
+    return any(name_likeness(name, other) >= _SAME for other in question.names)
 
 
 def ask_about(question: Question, name: str, covered: frozenset[str]) -> str:

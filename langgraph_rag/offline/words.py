@@ -92,7 +92,7 @@ def name_words(name: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=262_144)
-def same_name(one: str, other: str) -> float:
+def name_likeness(one: str, other: str) -> float:
     """Tell how surely two names mean the same thing, from 0 to 1."""
     a, b = name_words(one), name_words(other)
     if not a or not b:
