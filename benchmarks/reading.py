@@ -7,13 +7,12 @@ import argparse
 import random
 import sqlite3
 import statistics
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
 from functools import partial
 from pathlib import Path
 
-from measuring import indexed, report, timed
+from measuring import computing_beside, indexed, report, timed
 
 from langgraph_rag.tools.database import Database
 from langgraph_rag.tools.sentence_embeddings import MiniLMEmbeddings
@@ -21,7 +20,10 @@ from langgraph_rag.tools.sentence_embeddings import MiniLMEmbeddings
 _READ = 10  # passages at a time
 _COLUMNS, _OF = "id, head, relation, tail", "triples JOIN passages ON number = passage WHERE id IN"
 _ROWS = f"SELECT {_COLUMNS} FROM {_OF} ({', '.join('?' * _READ)})"
-_PLACES = ("alone", "beside a thread that computes")
+_PLACES: dict[str, Callable[[], AbstractContextManager[None]]] = {
+    "alone": nullcontext,
+    "beside a thread that computes": computing_beside,
+}
 
 
 def main() -> None:
@@ -47,9 +49,9 @@ def _measured(database: Database, connection: sqlite3.Connection, turns: int) ->
     choose = random.Random(0)
     groups = [choose.sample(ids, _READ) for _ in range(turns)]
     milliseconds: dict[str, dict[str, list[float]]] = {}
-    for place in _PLACES:
+    for place, beside in _PLACES.items():
         times = milliseconds[place] = {"in one text": [], "row by row": []}
-        with _busy(place):
+        with beside():
             for group in groups:
                 times["in one text"].append(timed(partial(database.by_ids, _COLUMNS, _OF, group)) * 1000)
                 times["row by row"].append(timed(partial(_row_by_row, connection, group)) * 1000)
@@ -58,27 +60,6 @@ def _measured(database: Database, connection: sqlite3.Connection, turns: int) ->
 
 def _row_by_row(connection: sqlite3.Connection, ids: Sequence[str]) -> list[object]:
     return connection.execute(_ROWS, ids).fetchall()
-
-
-@contextmanager
-def _busy(place: str) -> Iterator[None]:
-    """Have a thread of this process compute meanwhile, if that is the place."""
-    if place == _PLACES[0]:
-        yield
-        return
-    done = threading.Event()
-    thread = threading.Thread(target=_compute, args=[done])
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()
-
-
-def _compute(done: threading.Event) -> None:
-    while not done.is_set():
-        sum(number * number for number in range(1000))
 
 
 if __name__ == "__main__":
