@@ -832,7 +832,7 @@ async def test_a_refusal_by_the_server_is_an_error_that_names_model_and_status(s
 async def test_the_reply_of_a_server_that_refuses_is_shown_whatever_its_form(server: Server, body: Any) -> None:
     server.first = [(404, {}, body)]
 
-    with pytest.raises(ModelCallError, match="404 - .*no such thing"):
+    with pytest.raises(ModelCallError, match="no such thing"):
         await who(server.model())
 
 
