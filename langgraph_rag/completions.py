@@ -37,8 +37,9 @@ async def checked(response: Any, *, stream: bool) -> Any:
             begun.set()
         response.aiter_bytes = partial(_bounded, response.aiter_bytes)
         return response
+    patience = response.request.extensions.get("timeout", {}).get("read")  # seconds, or none
     try:
-        async with asyncio.timeout(_patience(response)):
+        async with asyncio.timeout(patience):
             if _is_short(response):
                 await response.aread()
             elif (content := await _read(response)) is not None:
@@ -46,7 +47,7 @@ async def checked(response: Any, *, stream: bool) -> Any:
             else:
                 return _no_completion(response, f"more than {_LONGEST_REPLY:,} bytes")
     except TimeoutError:
-        return _no_completion(response, f"no end of it within {_patience(response):g} seconds")
+        return _no_completion(response, f"no end of it within {patience:g} seconds")
     if response.status_code != HTTPStatus.OK or not response.request.url.path.endswith("/chat/completions"):
         return response
     if response.text.lstrip().startswith("data:"):  # a stream under another name
@@ -60,12 +61,6 @@ def _is_short(response: Any) -> bool:
     """Tell whether a response says itself that it is no longer than a reply may be."""
     length = response.headers.get("Content-Length", "")
     return "Content-Encoding" not in response.headers and length.isdecimal() and int(length) <= _LONGEST_REPLY
-
-
-def _patience(response: Any) -> float | None:
-    """Return the seconds for which a client waits for a server, at its slowest the end of a reply that has begun."""
-    patience: float | None = response.request.extensions.get("timeout", {}).get("read")
-    return patience
 
 
 async def _bounded(parts: Callable[..., AsyncIterator[bytes]], *sizes: int) -> AsyncIterator[bytes]:

@@ -18,7 +18,7 @@ from langgraph_rag.normal_forms import WORD, triple_key, triple_text
 from langgraph_rag.records import Passage, Record, ScoredPassage, Source, Statement, Triple
 from langgraph_rag.tools import change_log, metadata, waiting_vectors
 from langgraph_rag.tools.change_log import ChangeLog
-from langgraph_rag.tools.database import Database, as_json, portions
+from langgraph_rag.tools.database import Database, as_json
 from langgraph_rag.tools.metadata import MetadataTable
 from langgraph_rag.tools.stop_words import stop_words
 from langgraph_rag.tools.vectors import Matrix
@@ -383,10 +383,7 @@ class RecordStore:
 
     def triple_vectors(self, ids: Sequence[str]) -> dict[str, Matrix]:
         """Return the vectors of triples that are stored, by id."""
-        found: dict[str, Matrix] = {}
-        for some, marks in portions(ids):
-            found |= self._db.vectors(f"triple_vectors WHERE id IN {marks}", *some)
-        return found
+        return self._db.vectors_by_ids("triple_vectors WHERE id IN", ids)
 
     def put_triple_vectors(self, ids: Sequence[str], vectors: Matrix) -> None:
         """Store vectors of triples (shape: ids x dimensions), but for triples that no passage states (any more)."""
