@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from fakes import ArithmeticEmbeddings, contents, vectors
@@ -30,6 +31,7 @@ from langgraph_rag.errors import (
 )
 from langgraph_rag.tools.embeddings import load_embeddings
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.vector_files import VectorFiles
 
 GOOD = {"id": "good", "text": "A good document."}
 CIRCULAR: list[Any] = []
@@ -177,6 +179,22 @@ def test_a_folder_that_cannot_be_written_to_is_told(
 
     with pytest.raises(KnowledgeBaseError, match="cannot be opened: Read-only file system .*needs a folder that can"):
         KnowledgeBase.open(tmp_path / folder, ArithmeticEmbeddings())
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        PermissionError(errno.EACCES, "Permission denied"),
+        RuntimeError("attempt to write a readonly database"),
+    ],
+)
+def test_vectors_that_cannot_be_written_to_are_told(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, refused: Exception
+) -> None:
+    monkeypatch.setattr(VectorFiles, "_open", Mock(side_effect=refused))
+
+    with pytest.raises(KnowledgeBaseError, match=r"chroma cannot be opened: .*needs a folder that can"):
+        KnowledgeBase.open(kb.path, ArithmeticEmbeddings(), read_only=True)
 
 
 def test_a_path_below_a_file_is_told(tmp_path: Path) -> None:
@@ -510,11 +528,11 @@ with KnowledgeBase.open("kb", ArithmeticEmbeddings()) as kb:
 """
 
 
-def test_a_forked_process_is_told_that_it_cannot_use_one_and_leaves_it_alone(kb: KnowledgeBase) -> None:
+def run_beside(kb: KnowledgeBase, program: str) -> subprocess.CompletedProcess[str]:
+    """Run a program in the folder that holds the one of a knowledge base, `kb`."""
     kb.close()
-
-    ended = subprocess.run(
-        [sys.executable, "-c", FORKED],
+    return subprocess.run(
+        [sys.executable, "-c", program],
         cwd=kb.path.parent,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
@@ -522,7 +540,32 @@ def test_a_forked_process_is_told_that_it_cannot_use_one_and_leaves_it_alone(kb:
         timeout=60,
     )
 
+
+def test_a_forked_process_is_told_that_it_cannot_use_one_and_leaves_it_alone(kb: KnowledgeBase) -> None:
+    ended = run_beside(kb, FORKED)
+
     *told, afterwards = ended.stdout.splitlines()
     assert len(told) == len(USES) + 2, ended.stderr
     assert all("cannot be used in a process forked" in line for line in told)
     assert afterwards == "1"
+
+
+LEFT = """
+import os, signal, sys
+from fakes import ArithmeticEmbeddings
+from langgraph_rag import KnowledgeBase
+
+kb = KnowledgeBase.open("kb", ArithmeticEmbeddings())
+child = os.fork()
+if not child:
+    signal.alarm(20)  # which ends it where it hangs
+    sys.exit()
+assert os.waitpid(child, 0)[1] == 0
+print(kb.add([], progress=False)["unchanged"])
+"""
+
+
+def test_a_forked_process_comes_to_its_end(kb: KnowledgeBase) -> None:
+    ended = run_beside(kb, LEFT)
+
+    assert ended.stdout == "0\n", ended.stderr

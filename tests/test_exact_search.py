@@ -11,7 +11,7 @@ from langgraph_rag.tools.chroma import in_folder
 from langgraph_rag.tools.database import Database
 from langgraph_rag.tools.exact_search import VectorRows, VectorTable
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.vector_index import VectorFiles
+from langgraph_rag.tools.vector_files import VectorFiles
 from langgraph_rag.tools.vectors import Matrix, unit
 
 FOOTER = "Sent from the ferry office in Pellworth."
@@ -85,7 +85,7 @@ def test_more_vectors_are_searched_by_the_index(tmp_path: Path, monkeypatch: pyt
     files, some = VectorFiles(in_folder(tmp_path / "chroma"), change_log.ChangeLog(changes, "vectors")), vectors(5)
     files.put(list("abcde"), some)
     exact, stored = files.search(some, 3), files.passages(["b", "unknown"])
-    monkeypatch.setattr("langgraph_rag.tools.vector_index._EXACT", 4)
+    monkeypatch.setattr("langgraph_rag.tools.vector_files._EXACT", 4)
     monkeypatch.delattr(VectorTable, "nearest")
 
     for found_, expected in zip(files.search(some, 3), exact, strict=True):

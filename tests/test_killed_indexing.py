@@ -12,11 +12,12 @@ from fakes import ArithmeticEmbeddings, contents, vectors
 from processes import start
 
 from langgraph_rag.records import Record
+from langgraph_rag.tools import vector_files
 from langgraph_rag.tools.extraction import Reading, RuleExtractor
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.record_store import RecordStore
 from langgraph_rag.tools.sentence_embeddings import Family, SentenceEmbeddings
-from langgraph_rag.tools.vector_index import VectorIndex
+from langgraph_rag.tools.vector_files import VectorFiles
 
 PASSAGES = 300
 THREADS = 2  # that embed, with a passage each in hand
@@ -166,29 +167,34 @@ def check_same(killed_folder: Path, calm_folder: Path) -> None:
 
 
 def open_and_end(folder: Path) -> None:
-    """End as damaged files of vectors may end a process: at once, while they are read."""
+    """End as a process that is killed while it opens files of vectors, or that damaged ones end."""
 
     def end(_: object) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
-    pytest.MonkeyPatch().setattr(VectorIndex, "_open", end)
+    pytest.MonkeyPatch().setattr(VectorFiles, "_open", end)
     KnowledgeBase.open(folder, ArithmeticEmbeddings())
 
 
-@pytest.mark.parametrize(("times", "anew"), [(1, False), (2, True)])
-def test_files_of_vectors_that_end_who_opens_them_are_made_anew_after_the_second_time(
-    times: int, anew: bool, tmp_path: Path
+@pytest.mark.parametrize(
+    ("crash", "anew"),
+    [("", False), ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", True)],
+    ids=["killed", "damaged"],
+)
+def test_files_of_vectors_are_made_anew_where_they_crash_who_opens_them_and_not_where_it_was_killed(
+    crash: str, anew: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with KnowledgeBase.open(tmp_path, ArithmeticEmbeddings()) as kb:
         kb.add(DOCUMENTS[:20], progress=False)
         before = vectors(kb)
     files = set(tmp_path.glob("chroma/*/*"))
-
-    for _ in range(times):
+    for _ in range(2):
         opening = start(open_and_end, tmp_path)
         opening.join()
         assert opening.exitcode == -signal.SIGKILL
+    assert (tmp_path / "chroma" / "opening").exists()
 
+    monkeypatch.setattr("langgraph_rag.tools.vector_files._TRIAL", crash + vector_files._TRIAL)
     with KnowledgeBase.open(tmp_path, ArithmeticEmbeddings()) as kb:
         assert vectors(kb) == before
     assert bool(files) and files.isdisjoint(tmp_path.glob("chroma/*/*")) == anew

@@ -1,5 +1,8 @@
 """Where Chroma keeps vectors: in files of a folder, or in a server. Nothing else imports it."""
 
+import ctypes
+import errno
+import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -7,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 from httpx import TransportError
 
@@ -15,6 +19,9 @@ from langgraph_rag.errors import EmbeddingsMismatchError, KnowledgeBaseError, Ve
 FOLDER = "folder"  # in place of the address of a server
 _ADDRESS = re.compile(r"https?://[^\s/?#@]+(/[^\s?#@]*)?")
 _PATIENCE = 30.0  # seconds to wait for each answer of a server
+NEEDS_WRITING = "a knowledge base needs a folder that can be written to, also when it is only asked"
+_UNWRITABLE = {errno.EROFS, errno.EACCES, errno.EPERM}
+_READ_ONLY = "attempt to write a readonly database"  # as SQLite says it
 _SHOWN = 300  # characters of an error: a server that is not Chroma may answer with a whole page
 
 
@@ -47,6 +54,8 @@ class Place:
             raise EmbeddingsMismatchError(f"{self.name} holds vectors of another embedder: {error}") from error
         except Exception as error:  # a plain one, where a server answers what Chroma does not expect
             came = f"{type(error).__name__}: {error}"[:_SHOWN]
+            if getattr(error, "errno", None) in _UNWRITABLE or _READ_ONLY in came:
+                raise KnowledgeBaseError(f"{self.name} cannot be opened: {came} ({NEEDS_WRITING})") from error
             kind = VectorServerError if isinstance(error, TransportError) else KnowledgeBaseError
             raise kind(f"the vectors in {self.name} cannot be read or written ({came}): {self.remedy}") from error
 
@@ -101,6 +110,19 @@ class _Client:
         return Collection(self._api, model, embedding_function=embedding_function)
 
 
+_in_use: "WeakSet[Any]" = WeakSet()  # what reads files in this process
+
+
+def _keep_for_good() -> None:
+    """Have nothing destroyed in a fork, where Chroma would wait without end for threads that a fork does not copy."""
+    for api in _in_use:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(getattr(api, "bindings", None)))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_keep_for_good)
+
+
 class _Files(_Client):
     def __init__(self, path: Path) -> None:
         from chromadb.api.rust import RustBindingsAPI  # here, because importing it takes most of a second
@@ -109,6 +131,7 @@ class _Files(_Client):
         settings = Settings(is_persistent=True, persist_directory=str(path), anonymized_telemetry=False)
         api = RustBindingsAPI(System(settings))
         api.start()
+        _in_use.add(api)
         super().__init__(api)
 
     def close(self) -> None:

@@ -29,6 +29,7 @@ from langgraph_rag.naming import counted, expect_name, first_few
 from langgraph_rag.normal_forms import first_of_each
 from langgraph_rag.records import FoundPassage, Passage, Record, ScoredPassage, Triple, passage_of
 from langgraph_rag.tools.batcher import Batcher
+from langgraph_rag.tools.chroma import NEEDS_WRITING
 from langgraph_rag.tools.derived_graphs import DerivedGraphs
 from langgraph_rag.tools.documents import LONG, AnyDocument, cleaned, long_passages, to_passages
 from langgraph_rag.tools.embedder import Embedder
@@ -45,7 +46,8 @@ from langgraph_rag.tools.text import text_pipeline
 from langgraph_rag.tools.triple_embedding import TripleEmbedding
 from langgraph_rag.tools.triple_graph import TripleGraph
 from langgraph_rag.tools.triple_reading import TripleReader
-from langgraph_rag.tools.vector_index import FORKED, VectorIndex, open_vectors
+from langgraph_rag.tools.vector_index import FORKED, VectorIndex
+from langgraph_rag.tools.vector_storage import open_vectors
 from langgraph_rag.tools.vectors import Matrix
 from langgraph_rag.tools.write_lock import LOCK, WriteLock
 
@@ -650,7 +652,4 @@ def _needing_to_write(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise KnowledgeBaseError(
-            f"{path} cannot be opened: {error.strerror or error} (a knowledge base needs a folder that can be written "
-            "to, also when it is only asked)"
-        ) from error
+        raise KnowledgeBaseError(f"{path} cannot be opened: {error.strerror or error} ({NEEDS_WRITING})") from error
