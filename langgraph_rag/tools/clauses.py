@@ -22,7 +22,7 @@ _REMARK = re.compile(
     r" [^,]*(?:,\s(?:who|which|whose)\b[^,]*)?),\s+"
 )
 _WHILE = "while|whereas|when|after|before|because|although|though|until|since|once"
-_OPENING_CLAUSE = re.compile(rf"(?:{_WHILE})\s+(?:the\s+)?(?={UPPER})", re.IGNORECASE)
+_OPENING_CLAUSE = re.compile(rf"(?:{_WHILE})\s+(?:the\s+)?(?=[^\W\d_])", re.IGNORECASE)
 _CLAUSE = re.compile(
     rf"(?:(?P<stop>[;:])|,?\s(?:and|but)|(?<!named)(?<!called),?\s(?P<while>{_WHILE})"
     r"|\s(?P<that>that|whether|if|how|why))\s+"
