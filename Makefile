@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 TORCH ?= torch==2.13.0
 EXTRAS := chat,minilm,openai,transformers,plots,checkpoints,studio,docs,dev
 
-# A later pip than the one that comes with Python 3.11 chooses versions three times as fast.
+# A later pip than the one that comes with Python 3.11 chooses the versions in less than half the time.
 # It compiles nothing (--no-compile), as most modules are never imported: each is when it first is, which has to be kept.
 unexport PYTHONDONTWRITEBYTECODE
 
