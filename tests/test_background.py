@@ -60,8 +60,9 @@ called_off = threading.Event()
 
 async def wait_long() -> None:
     try:
-        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-        await asyncio.sleep(60)
+        while True:  # Python sleeps through a signal that comes in the instant before it waits
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+            await asyncio.sleep(5)
     except asyncio.CancelledError:
         called_off.set()
         raise
