@@ -4,8 +4,6 @@ import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
-import networkx as nx
-
 from langgraph_rag.normal_forms import normalise, triple_key
 from langgraph_rag.records import Statement
 
@@ -21,7 +19,9 @@ class TripleGraph:
     """
 
     def __init__(self) -> None:
-        self.networkx = nx.MultiDiGraph()
+        from networkx import MultiDiGraph  # takes a tenth of a second, which many a process need not wait
+
+        self.networkx = MultiDiGraph()
         self._lock = threading.Lock()
         self._by_passage: dict[str, dict[Edge, list[str]]] = {}
         self._spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
