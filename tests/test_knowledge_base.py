@@ -520,6 +520,16 @@ async def test_rank_gives_the_cosine_of_each_triple_and_keeps_its_vector(
     assert [text for text in embeddings.embedded if text == "Skellby is village"] == ["Skellby is village"]
 
 
+async def test_triples_that_share_as_much_with_a_query_are_as_similar_to_it(tmp_path: Path) -> None:
+    words = [f"word{number}" for number in range(60)]
+    query = [word for number, word in enumerate(words) for _ in range(number % 4 + 1)]  # once to four times
+    triples = [words[start : start + 4] for start in range(50)]
+    with KnowledgeBase.open(tmp_path, ArithmeticEmbeddings(dimensions=2**14)) as kb:  # more than words
+        cosines = await kb.atriple_cosines([" ".join(query)], triples)
+
+    assert len(set(cosines[:, 0])) == 1
+
+
 async def test_likeness_is_the_cosine_with_each_of_the_others(kb: KnowledgeBase) -> None:
     assert await kb.acosines("grey heron", ["heron grey", "village"]) == pytest.approx([1, 0], abs=1e-4)
 

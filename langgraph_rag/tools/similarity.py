@@ -157,8 +157,11 @@ class Similarity:
 
 
 def _cosines(vectors: Sequence[Matrix], queries: Sequence[Matrix]) -> Matrix:
-    """Return the cosines of vectors with queries; shape: vectors x queries."""
+    """Return the cosines of vectors with queries, summed so that ties are ties on every processor.
+
+    Shape: vectors x queries.
+    """
     if not vectors or not queries:
         return np.empty((len(vectors), len(queries)), np.float32)
-    cosines: Matrix = np.vecdot(np.stack(vectors)[:, np.newaxis], np.stack(queries))
-    return cosines
+    cosines: Matrix = np.vecdot(np.stack(vectors)[:, np.newaxis], np.stack(queries), dtype=np.float64)
+    return cosines.astype(np.float32)

@@ -7,6 +7,7 @@ Matrix = npt.NDArray[np.float32]
 
 
 def unit(vectors: Matrix) -> Matrix:
-    """Return vectors with unit length; one of zeros stays as it is."""
-    scaled: Matrix = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    """Return vectors with unit length, the same on every processor; one of zeros stays as it is."""
+    lengths = np.sqrt(np.vecdot(vectors, vectors, dtype=np.float64))[:, np.newaxis]
+    scaled: Matrix = (vectors / np.maximum(lengths, 1e-12)).astype(np.float32)
     return scaled
