@@ -2,6 +2,7 @@
 
 import copy
 import logging
+import math
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -22,6 +23,7 @@ _UNPADDED = ["A sentence by itself, of a length that neither of the others has."
 _LONG = ["word " * 600]  # cut where the model ends; beyond the window of those that attend to their neighbours only
 _PROBE = ["A short sentence of a dozen words with which to time the number formats."] * 4
 _TIMINGS = 3  # of which the fastest counts: the first one warms up
+_CLEARLY = 2  # times as fast: warming up makes less of a difference
 
 
 class Encoder(Protocol):
@@ -73,10 +75,13 @@ def load(name: str, read: Callable[[], Encoder], device: str) -> Encoder:
 def _in_fastest_format(encoder: Encoder) -> Encoder:
     """Time small batches in float32 and bfloat16 by turns; the vectors differ by 1e-4 in cosine or so."""
     encoders = (encoder, copy.deepcopy(encoder).to(torch.bfloat16))
+    fastest = [math.inf, math.inf]
     with one_thread():  # several would wait for each other, and be timed at it
-        timings = [[_seconds(one) for one in encoders] for _ in range(_TIMINGS)]
-    _, fastest = min(zip(map(min, *timings), range(len(encoders)), strict=True))
-    return encoders[fastest]
+        for _ in range(_TIMINGS):
+            fastest = [min(before, _seconds(one)) for before, one in zip(fastest, encoders, strict=True)]
+            if max(fastest) > _CLEARLY * min(fastest):
+                break
+    return encoders[fastest.index(min(fastest))]
 
 
 def _seconds(encoder: Encoder) -> float:
