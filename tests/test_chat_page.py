@@ -537,11 +537,11 @@ def hold_back(passage: str, released: Path) -> None:
 
 
 def test_documents_are_added_from_an_empty_page_and_can_be_asked_meanwhile(open_tab: OpenTab, tmp_path: Path) -> None:
-    towns = [{"id": f"{n}", "text": f"Town {n} was founded by Person {n} in {1200 + n}."} for n in range(320)]
+    towns = [{"id": f"{n}", "text": f"Town {n} was founded by Person {n} in {1200 + n}."} for n in range(80)]
     (tmp_path / "towns.jsonl").write_text(
         "\n".join(json.dumps({"title": f"Town {town['id']}", **town}) for town in towns)
     )
-    held = partial(hold_back, "Town 319", tmp_path / "released")
+    held = partial(hold_back, "Town 79", tmp_path / "released")
     with serving(tmp_path / "new", prepare=held) as url:
         tab = open_tab(url, viewport=NARROW)
         with tab.page.expect_file_chooser() as chooser:
@@ -554,14 +554,14 @@ def test_documents_are_added_from_an_empty_page_and_can_be_asked_meanwhile(open_
         tab.page.get_by_text("Documents are still being added").wait_for()
         assert tab.answer() == "Person 3"
         (tmp_path / "released").touch()
-        expect(counts).to_have_text(re.compile(r"new: 320 passages · [\d,]+ facts$"), timeout=PATIENCE)
-        tab.page.get_by_text("towns.jsonl: 320 passages added.").wait_for()
-        assert tab.page.get_by_text("of 320 passages").count() == 0
+        expect(counts).to_have_text(re.compile(r"new: 80 passages · [\d,]+ facts$"), timeout=PATIENCE)
+        tab.page.get_by_text("towns.jsonl: 80 passages added.").wait_for()
+        assert tab.page.get_by_text("of 80 passages").count() == 0
         assert tab.troubles == []
 
 
 def test_adding_can_be_stopped_and_taken_up_again(open_tab: OpenTab, tmp_path: Path) -> None:
-    towns = [{"id": str(n), "text": f"Town {n} is old.{' Old.' * (400 - n)}"} for n in range(40)]
+    towns = [{"id": str(n), "text": f"Town {n} is old.{' Old.' * (60 - n)}"} for n in range(40)]
     (tmp_path / "towns.jsonl").write_text("\n".join(map(json.dumps, towns)))
     with serving(tmp_path / "new", prepare=partial(hold_back, "Town 0", tmp_path / "released")) as url:
         tab = open_tab(url)

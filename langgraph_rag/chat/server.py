@@ -1,5 +1,6 @@
 """Serve the page: one process, one knowledge base, any number of tabs."""
 
+import gc
 import socket
 import webbrowser
 from collections.abc import AsyncIterator, Sequence
@@ -37,6 +38,7 @@ def serve_page(shared: Shared, *, host: str, port: int, show: bool, allow_hosts:
     ui.page("/", reconnect_timeout=_KEPT_FOR)(lambda: ChatPage(shared).build())
     ui.run_with(app, title=TITLE, favicon=ICON, dark=None, language="en-US", tailwind=False, show_welcome_message=False)
     page_app.on_connect(shared.warm_up)  # while a question is typed
+    gc.freeze()  # NiceGUI looks for the server among all objects that are not; some import megabytes when looked at
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2))
     server.run(sockets=[listening])
 
