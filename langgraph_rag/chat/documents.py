@@ -9,7 +9,7 @@ from langgraph_rag.chat import uploading
 from langgraph_rag.chat.shared import Shared
 from langgraph_rag.chat.turn import described
 from langgraph_rag.naming import counted, first_few
-from langgraph_rag.tools.files import READABLE
+from langgraph_rag.tools.folders import READABLE
 
 _NAMES = """(refused) => {
     const others = refused.filter((one) => one.failedPropValidation === 'accept');  // not what is under way already

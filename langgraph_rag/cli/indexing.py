@@ -17,16 +17,8 @@ from langgraph_rag.naming import counted, first_few
 from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.records import Passage, Record
 from langgraph_rag.tools.extraction import ReadBefore, RuleExtractor, TripleExtractor
-from langgraph_rag.tools.files import (
-    OTHERS,
-    READABLE,
-    empty_folders,
-    left_out,
-    listed,
-    otherwise_named,
-    read_what_can_be,
-    vanished,
-)
+from langgraph_rag.tools.files import listed, read_what_can_be
+from langgraph_rag.tools.folders import OTHERS, READABLE, empty_folders, left_out, otherwise_named, vanished
 from langgraph_rag.tools.knowledge_base import Added, Info, KnowledgeBase
 from langgraph_rag.tools.sentence_embeddings import CPU
 
