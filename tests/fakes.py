@@ -117,7 +117,7 @@ def asked_for(messages: list[BaseMessage]) -> dict[str, Any]:
 
 def vectors(kb: KnowledgeBase) -> dict[str, dict[str, list[float]]]:
     """Return every vector stored, by collection and id."""
-    triples = kb._records.triple_vectors(kb._records.vector_ids())
+    triples = kb._records.triples.vectors(kb._records.triples.vector_ids())
     passages = kb._vectors.passages(kb._vectors.ids())
     return {
         "passages": {id_: vector.tolist() for id_, vector in passages.items()},

@@ -25,7 +25,7 @@ RELATIONS = ["lies in", "Lies in", "was built by", "serves"]
 # --- what changed ----------------------------------------------------------------------------------------------------
 @pytest.fixture
 def log(kb: KnowledgeBase) -> ChangeLog:
-    return kb._records.readings("nobody")
+    return kb._records.triples.changes("nobody")
 
 
 def test_a_log_tells_what_changed_since_a_place_each_once(log: ChangeLog) -> None:
@@ -167,13 +167,13 @@ def test_a_graph_that_could_not_be_brought_up_to_date_is_the_next_time(
 ) -> None:
     assert kb.entities.link("Skellby") == ["skellby"]
     kb.add([{"id": "tarn", "title": "Lake Tarn", "text": "Lake Tarn lies in Norland."}], progress=False)
-    stated = kb._records.statements
+    stated = kb._records.triples.statements
 
     def failing(extractor: str, ids: Sequence[str]) -> Iterator[Statement]:
         yield from islice(stated(extractor, ids), 1)
         raise KnowledgeBaseError("the disk is gone")
 
-    monkeypatch.setattr(kb._records, "statements", failing)
+    monkeypatch.setattr(kb._records.triples, "statements", failing)
     with pytest.raises(KnowledgeBaseError, match="gone"):
         _ = kb.entities
     monkeypatch.undo()

@@ -534,7 +534,7 @@ async def test_an_extractor_whose_readings_cannot_be_stored_is_stopped(
     def full(*_: object) -> None:
         raise KnowledgeBaseError("the disk is full")
 
-    monkeypatch.setattr(kb._records, "save_facts", full)
+    monkeypatch.setattr(kb._records.triples, "save", full)
     with pytest.raises(KnowledgeBaseError, match="the disk is full"):
         await kb.atriples(["heron"], Endless())
     assert stopped == [True]

@@ -104,7 +104,7 @@ def recorded(folder: Path) -> tuple[set[str], set[str]]:
     """Return the passages stored, and those whose triples are."""
     records = RecordStore(folder / "records.sqlite")
     stored = set(records.ids())
-    unread = set(records.unextracted(RuleExtractor.version))
+    unread = set(records.triples.unextracted(RuleExtractor.version))
     records.close()
     return stored, stored - unread
 

@@ -301,10 +301,8 @@ def killed_at(number: int, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -
         return changed
 
     for holder, names in (
-        (
-            kb._records,
-            ["insert", "delete", "replace", "add_origins", "update_metadata", "remove_origins", "save_facts"],
-        ),
+        (kb._records, ["insert", "delete", "replace", "add_origins", "update_metadata", "remove_origins"]),
+        (kb._records.triples, ["save"]),
         (kb._records.waiting, ["forget"]),
         (kb._vectors, ["put", "delete"]),
     ):

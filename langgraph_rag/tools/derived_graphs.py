@@ -36,13 +36,13 @@ class DerivedGraphs:
 
     def _triples_by(self, extractor: str) -> Incremental[TripleGraph, TripleGraph]:
         def fill(graph: TripleGraph, ids: Sequence[str] | None) -> None:
-            graph.add(self._records.statements(extractor, ids))
+            graph.add(self._records.triples.statements(extractor, ids))
 
         return Incremental(TripleGraph, fill, lambda graph: graph, self._logs(extractor))
 
     def _entities_by(self, extractor: str) -> Incremental[EntityRows, EntityGraph]:
         def fill(rows: EntityRows, ids: Sequence[str] | None) -> None:
-            rows.add(self._records.statements(extractor, ids))
+            rows.add(self._records.triples.statements(extractor, ids))
 
         return Incremental(EntityRows, fill, lambda rows: rows.graph(self._records.ids()), self._logs(extractor))
 
@@ -55,4 +55,4 @@ class DerivedGraphs:
         return rows.graph(self._records.ids())
 
     def _logs(self, extractor: str) -> list[ChangeLog]:
-        return [self._records.changes, self._records.readings(extractor)]
+        return [self._records.changes, self._records.triples.changes(extractor)]

@@ -75,7 +75,7 @@ class Indexer:
             return
         self._index()
         recorded, indexed = self._records.ids(), set(self._vectors.ids())
-        unused = set(self._vectors.triple_ids()).difference(self._records.vector_ids())
+        unused = set(self._vectors.triple_ids()).difference(self._records.triples.vector_ids())
         self._vectors.delete(list(indexed.difference(recorded)), list(unused))
         lost = [id_ for id_ in recorded if id_ not in indexed]
         records = chain.from_iterable(map(self._records.passages, _parts(lost)))

@@ -39,13 +39,14 @@ from langgraph_rag.tools.extraction import ReadBefore, RuleExtractor, TripleExtr
 from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
 from langgraph_rag.tools.indexing import Indexer, Read, read_later
 from langgraph_rag.tools.passage_memory import PassageMemory
-from langgraph_rag.tools.record_store import FORMAT, Counts, Origin, RecordStore, vector_id
+from langgraph_rag.tools.record_store import FORMAT, Counts, Origin, RecordStore
 from langgraph_rag.tools.search import SEARCHES, Searcher
 from langgraph_rag.tools.similarity import Similarity
 from langgraph_rag.tools.text import text_pipeline
 from langgraph_rag.tools.triple_embedding import TripleEmbedding
 from langgraph_rag.tools.triple_graph import TripleGraph
 from langgraph_rag.tools.triple_reading import TripleReader
+from langgraph_rag.tools.triple_records import vector_id
 from langgraph_rag.tools.vector_index import FORKED, VectorIndex
 from langgraph_rag.tools.vector_storage import open_vectors
 from langgraph_rag.tools.vectors import Matrix
@@ -184,7 +185,7 @@ class KnowledgeBase:
                 records,
                 vectors,
                 embeddings or last_embedder(records.meta("embeddings")),
-                extractor or last_extractor(records.meta(_EXTRACTOR) or records.most_read_by()),
+                extractor or last_extractor(records.meta(_EXTRACTOR) or records.triples.most_read_by()),
                 read_only=read_only,
             )
             kb._check_and_repair()
@@ -392,7 +393,7 @@ class KnowledgeBase:
         """Return those of some passages that were read, but gave no triple."""
         ids = _texts(ids, "ids")
         self._check_open()
-        return self._records.without_triples(ids, self.extractor.version)
+        return self._records.triples.none_found_in(ids, self.extractor.version)
 
     # --- the same for coroutines: concurrent callers share batches ---------------------------------------------------
     async def acheck_filled(self) -> None:
@@ -434,11 +435,11 @@ class KnowledgeBase:
 
     async def aunread(self, passage_ids: Iterable[str], extractor: TripleExtractor) -> list[str]:
         """Return those of some passages that an extractor has not read, for example because a model failed."""
-        return await self._read(self._records.unextracted, extractor.version, _texts(passage_ids, "ids"))
+        return await self._read(self._records.triples.unextracted, extractor.version, _texts(passage_ids, "ids"))
 
     async def astored_triples(self, passage_ids: Iterable[str]) -> list[Triple]:
         """Return the triples of passages as far as they have been read; none is read now."""
-        return await self._read(self._records.triples, _texts(passage_ids, "ids"), self.extractor.version)
+        return await self._read(self._records.triples.of, _texts(passage_ids, "ids"), self.extractor.version)
 
     async def asearch_triples(self, query: str, k: int = 10) -> list[Triple]:
         """Return the k triples nearest to a query, best first; the first call embeds all that have no vector yet."""
@@ -448,7 +449,7 @@ class KnowledgeBase:
         await asyncio.to_thread(self._triple_embedding.make_searchable, self.extractor.version)
         looked_at, ids = k, await self._similarity.search_triples(query, k)
         while True:
-            passages = await self._read(self._records.stating, ids, self.extractor.version)
+            passages = await self._read(self._records.triples.stating, ids, self.extractor.version)
             by_id = {vector_id(entry["triple"]): entry for entry in await self.atriples(passages)}
             found = [by_id[id_] for id_ in ids if id_ in by_id]
             if len(found) >= k or len(ids) < looked_at:
@@ -515,7 +516,7 @@ class KnowledgeBase:
 
     def _read_out(self, passages: Sequence[Passage], *, added: int, progress: bool) -> Added:
         """Read triples out of all passages that have not been read yet."""
-        unread = self._records.unextracted(self.extractor.version)
+        unread = self._records.triples.unextracted(self.extractor.version)
         failed = run_in_background(self._reader.read(unread, self.extractor, progress=progress))
         self._records.set_meta(_EXTRACTOR, self.extractor.version)
         self._records.set_meta(_UNREAD, str(failed))
@@ -559,7 +560,7 @@ class KnowledgeBase:
         if self._told_unread:
             return
         self._told_unread = True  # who comes meanwhile leaves it to this one
-        unread = await self._read(self._records.unextracted, self.extractor.version)
+        unread = await self._read(self._records.triples.unextracted, self.extractor.version)
         self._told_unread = bool(unread)
         if unread:
             _log.warning(
@@ -572,7 +573,7 @@ class KnowledgeBase:
             )
 
     def _unread_and_triples(self, ids: Sequence[str], extractor: str) -> tuple[list[str], list[Triple]]:
-        return self._records.unextracted(extractor, ids), self._records.triples(ids, extractor)
+        return self._records.triples.unextracted(extractor, ids), self._records.triples.of(ids, extractor)
 
     def _near_entities(self, texts: Sequence[str], k: int) -> list[ScoredPassage]:
         graph = self.entities

@@ -1,12 +1,12 @@
-"""The truth of a knowledge base: passages, sentences, phrases and triples in one SQLite file, with BM25 by FTS5.
+"""The truth of a knowledge base: passages with their sentences and phrases in one SQLite file, with BM25 by FTS5.
 
-The vectors of triples lie here, too: a question asks for those of a hundred given triples, not for the nearest of all.
+Beside them lie their triples, their metadata, and what of them changed; each has a module of its own.
 """
 
 import hashlib
 import sqlite3
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,14 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from langgraph_rag.errors import KnowledgeBaseError
-from langgraph_rag.normal_forms import WORD, triple_key, triple_text
-from langgraph_rag.records import Passage, Record, ScoredPassage, Source, Statement, Triple
-from langgraph_rag.tools import change_log, metadata, waiting_vectors
+from langgraph_rag.normal_forms import WORD
+from langgraph_rag.records import Passage, Record, ScoredPassage
+from langgraph_rag.tools import change_log, metadata, triple_records, waiting_vectors
 from langgraph_rag.tools.change_log import ChangeLog
 from langgraph_rag.tools.database import Database, as_json
 from langgraph_rag.tools.metadata import MetadataTable
 from langgraph_rag.tools.stop_words import stop_words
+from langgraph_rag.tools.triple_records import TripleRecords
 from langgraph_rag.tools.vectors import Matrix
 from langgraph_rag.tools.waiting_vectors import WaitingVectors
 
@@ -30,14 +31,6 @@ CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS passages (
     number INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL, source TEXT,
     hash TEXT NOT NULL, sentences TEXT NOT NULL, phrases TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS extractions (
-    passage INTEGER NOT NULL REFERENCES passages(number) ON DELETE CASCADE, extractor TEXT NOT NULL,
-    PRIMARY KEY (passage, extractor)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS triples (
-    passage INTEGER NOT NULL REFERENCES passages(number) ON DELETE CASCADE, extractor TEXT NOT NULL,
-    position INTEGER NOT NULL, head TEXT NOT NULL, relation TEXT NOT NULL, tail TEXT NOT NULL,
-    sentences TEXT NOT NULL, vector TEXT NOT NULL, PRIMARY KEY (passage, extractor, position)) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS triples_by_vector ON triples (vector);
 CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
     title, text, content='passages', content_rowid='number',
     tokenize="porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'");
@@ -51,10 +44,7 @@ CREATE TABLE IF NOT EXISTS origins (
 CREATE INDEX IF NOT EXISTS origins_by_source ON origins (source);
 CREATE TRIGGER IF NOT EXISTS origins_in AFTER INSERT ON passages BEGIN
     INSERT INTO origins VALUES (new.number, coalesce(new.source, '')); END;
-CREATE TABLE IF NOT EXISTS triple_vectors (id TEXT PRIMARY KEY, vector BLOB NOT NULL);
 """
-_STATED = "triples JOIN passages ON number = passage WHERE extractor = ? AND id IN"
-_PAGE = 10_000  # triples
 _TITLE_WEIGHT = 2.0  # of a word in BM25: a title says what its passage is about
 
 
@@ -74,21 +64,9 @@ class Counts(TypedDict):
     triple_vectors: int
 
 
-class Fact(TypedDict):
-    """A triple of one passage with the positions of the sentences that state it."""
-
-    triple: list[str]
-    sentences: list[int]
-
-
 def content_hash(title: str, text: str) -> str:
     """Return the hash under which two passages count as the same text."""
     return hashlib.sha256(f"{title}\n{text}".encode()).hexdigest()[:32]
-
-
-def vector_id(triple: Sequence[str]) -> str:
-    """Return the id of the vector of a triple, the same wherever the triple stands."""
-    return hashlib.sha256(triple_text(triple).encode()).hexdigest()[:24]
 
 
 class RecordStore:
@@ -104,7 +82,7 @@ class RecordStore:
                     raise sqlite3.DatabaseError("it is another program's")
                 if not tables:
                     made = f"INSERT OR IGNORE INTO meta VALUES ('format', '{FORMAT}');"
-                    schema = _SCHEMA + metadata.TABLE + change_log.TABLE + waiting_vectors.TABLE
+                    schema = _SCHEMA + triple_records.TABLES + metadata.TABLE + change_log.TABLE + waiting_vectors.TABLE
                     self._db.executescript(f"BEGIN IMMEDIATE;{schema}{made}COMMIT;")  # another process may be at it
             except sqlite3.OperationalError as error:
                 raise KnowledgeBaseError(
@@ -113,6 +91,7 @@ class RecordStore:
             except sqlite3.DatabaseError as error:
                 raise KnowledgeBaseError(f"{path} is not a knowledge base of this package: {error}") from error
             self._metadata, self.waiting = MetadataTable(self._db), WaitingVectors(self._db)
+            self.triples = TripleRecords(self._db)
             found = self.meta("format") or "0"
             if found != str(FORMAT):
                 newer = found.isdecimal() and int(found) > FORMAT
@@ -126,10 +105,6 @@ class RecordStore:
     def changes(self) -> ChangeLog:
         """Which passages came, went or changed, by whatever process."""
         return ChangeLog(self._db, "passages")
-
-    def readings(self, extractor: str) -> ChangeLog:
-        """Return the log of the passages whose triples an extractor stored, likewise."""
-        return ChangeLog(self._db, f"triples by {extractor}")
 
     @property
     def vector_changes(self) -> ChangeLog:
@@ -180,12 +155,9 @@ class RecordStore:
     def delete(self, ids: Sequence[str]) -> list[str]:
         """Remove passages and all that came from them alone; return the ids of triple vectors nobody needs now."""
         with self._db.change():
-            stated = self._db.by_ids("vector", "triples JOIN passages ON number = passage WHERE id IN", ids)
-            doomed = list(dict.fromkeys(row[0] for row in stated))
+            vectors = self.triples.vector_ids_of(ids)
             self._db.delete("passages WHERE id IN", ids)
-            kept = {row[0] for row in self._db.by_ids("vector", "triples WHERE vector IN", doomed)}
-            unused = [vector for vector in doomed if vector not in kept]
-            self._db.delete("triple_vectors WHERE id IN", unused)
+            unused = self.triples.delete_unused_vectors(vectors)
             self.changes.add(ids)
         return unused
 
@@ -284,125 +256,6 @@ class RecordStore:
                 self._db.execute(query, (source, id_))
                 self._db.execute(f"UPDATE passages SET source = ({first}) WHERE id = ?", (id_,))
             self.changes.add([id_ for id_, _ in origins])
-
-    # --- triples -----------------------------------------------------------------------------------------------------
-    def unextracted(self, extractor: str, ids: Sequence[str] | None = None) -> list[str]:
-        """Return the ids of passages (all, in the order of storing, or some) that an extractor has not read yet."""
-        rest = "NOT EXISTS (SELECT 1 FROM extractions WHERE passage = number AND extractor = ?)"
-        if ids is None:
-            of = f"(SELECT id FROM passages WHERE {rest} ORDER BY number)"
-            return [row[0] for row in self._db.rows("id", of, extractor)]
-        unread = {row[0] for row in self._db.by_ids("id", f"passages WHERE {rest} AND id IN", ids, extractor)}
-        return [id_ for id_ in dict.fromkeys(ids) if id_ in unread]
-
-    def most_read_by(self) -> str | None:
-        """Return the extractor that read most passages, if any has read some."""
-        of = "(SELECT extractor FROM extractions GROUP BY extractor ORDER BY count(*) DESC, extractor LIMIT 1)"
-        return next((row[0] for row in self._db.rows("extractor", of)), None)
-
-    def save_facts(self, extractor: str, facts: Sequence[tuple[Record, Sequence[Fact]]]) -> None:
-        """Store what an extractor read out of passages; an earlier reading is replaced.
-
-        What was read out of a passage that has been deleted or replaced meanwhile is left out.
-        """
-        with self._db.change():
-            ids = [record["id"] for record, _ in facts]
-            stored = self._db.by_ids("id, hash, number", "passages WHERE id IN", ids)
-            numbers = {(id_, hash_): number for id_, hash_, number in stored}
-            read_from = [(numbers.get((record["id"], record["hash"])), found) for record, found in facts]
-            read = [(number, extractor) for number, _ in read_from if number is not None]
-            self._db.executemany("DELETE FROM triples WHERE passage = ? AND extractor = ?", read)
-            self._db.executemany("INSERT OR REPLACE INTO extractions VALUES (?, ?)", read)
-            self._db.executemany(
-                "INSERT INTO triples VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                [
-                    (
-                        number,
-                        extractor,
-                        position,
-                        *fact["triple"],
-                        as_json(fact["sentences"]),
-                        vector_id(fact["triple"]),
-                    )
-                    for number, found in read_from
-                    if number is not None
-                    for position, fact in enumerate(found)
-                ],  # fmt: skip
-            )
-            self.readings(extractor).add(ids)
-
-    def triples(self, ids: Sequence[str], extractor: str) -> list[Triple]:
-        """Return the triples of the given passages, in the order of the ids, equal ones as one with all sources."""
-        columns = "id, json_array(head, relation, tail), json(triples.sentences)"
-        by_passage: dict[str, list[tuple[list[str], list[int]]]] = {}
-        for id_, triple, sentences in self._db.by_ids(columns, _STATED, ids, extractor):
-            by_passage.setdefault(id_, []).append((triple, sentences))
-        merged: dict[str, Triple] = {}
-        for id_ in dict.fromkeys(ids):
-            for triple, sentences in by_passage.get(id_, []):
-                entry = merged.setdefault(triple_key(triple), Triple(triple=triple, sources=[]))
-                if entry["sources"] and entry["sources"][-1]["passage_id"] == id_:  # in two spellings
-                    sentences = sorted({*entry["sources"].pop()["sentences"], *sentences})
-                entry["sources"].append(Source(passage_id=id_, sentences=sentences))
-        return list(merged.values())
-
-    def statements(self, extractor: str, ids: Sequence[str] | None = None) -> Iterable[Statement]:
-        """Return what passages (all, in the order of storing, or some) state as an extractor read them."""
-        if ids is None:
-            return self._all_statements(extractor)
-        return self._db.by_ids("id, head, relation, tail", _STATED, ids, extractor)
-
-    def _all_statements(self, extractor: str) -> Iterator[Statement]:
-        columns = "passage, position, id, head, relation, tail"
-        of = (
-            f"(SELECT {columns} FROM triples JOIN passages ON number = passage "
-            "WHERE extractor = ? AND (passage, position) > (?, ?) ORDER BY passage, position LIMIT ?)"
-        )
-        last = (-1, -1)
-        while page := self._db.rows(columns, of, extractor, *last, _PAGE):
-            yield from (row[2:] for row in page)
-            last = page[-1][:2]
-
-    def stating(self, vectors: Sequence[str], extractor: str) -> list[str]:
-        """Return the ids of the passages that state triples with these vectors."""
-        of = "triples JOIN passages ON number = passage WHERE extractor = ? AND triples.vector IN"
-        return list(dict.fromkeys(row[0] for row in self._db.by_ids("id", of, vectors, extractor)))
-
-    def without_vector(self, extractor: str) -> list[str]:
-        """Return the ids of the vectors that triples read by an extractor do not have yet."""
-        of = (
-            "(SELECT DISTINCT vector FROM triples "
-            "WHERE extractor = ? AND NOT EXISTS (SELECT 1 FROM triple_vectors WHERE id = triples.vector))"
-        )
-        return [row[0] for row in self._db.rows("vector", of, extractor)]
-
-    def triple_texts(self, ids: Sequence[str]) -> dict[str, str]:
-        """Return the texts to embed of triples that passages state, by the ids of their vectors."""
-        rows = self._db.by_ids("vector, head, relation, tail", "triples WHERE vector IN", ids)
-        return {row[0]: triple_text(row[1:]) for row in rows}
-
-    def triple_vectors(self, ids: Sequence[str]) -> dict[str, Matrix]:
-        """Return the vectors of triples that are stored, by id."""
-        return self._db.vectors_by_ids("triple_vectors WHERE id IN", ids)
-
-    def put_triple_vectors(self, ids: Sequence[str], vectors: Matrix) -> None:
-        """Store vectors of triples (shape: ids x dimensions), but for triples that no passage states (any more)."""
-        with self._db.change():
-            stated = {row[0] for row in self._db.by_ids("vector", "triples WHERE vector IN", ids)}
-            rows = [(id_, vector.tobytes()) for id_, vector in zip(ids, vectors, strict=True) if id_ in stated]
-            self._db.executemany("INSERT OR REPLACE INTO triple_vectors VALUES (?, ?)", rows)
-
-    def vector_ids(self) -> list[str]:
-        """Return the ids of the vectors of triples that are stored."""
-        return [row[0] for row in self._db.rows("id", "triple_vectors")]
-
-    def without_triples(self, ids: Sequence[str], extractor: str) -> list[str]:
-        """Return those of the passages that an extractor has read without finding a triple."""
-        of = (
-            "passages WHERE EXISTS (SELECT 1 FROM extractions WHERE passage = number AND extractor = ?) "
-            "AND NOT EXISTS (SELECT 1 FROM triples WHERE passage = number AND extractor = ?) AND id IN"
-        )
-        return [row[0] for row in self._db.by_ids("id", of, ids, extractor, extractor)]
 
     def counts(self, extractor: str) -> Counts:
         """Return how much is stored, triples as read by the given extractor."""

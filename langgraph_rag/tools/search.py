@@ -83,7 +83,7 @@ class Searcher:
 
     def _stated(self, passages: Sequence[ScoredPassage], extractor: str) -> list[Sequence[str]]:
         """Return the facts of some passages, each once."""
-        statements = self._records.statements(extractor, [passage["id"] for passage in passages])
+        statements = self._records.triples.statements(extractor, [passage["id"] for passage in passages])
         return list(dict.fromkeys(statement[1:] for statement in statements))
 
 

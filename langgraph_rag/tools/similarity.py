@@ -13,7 +13,8 @@ from langgraph_rag.records import ScoredPassage
 from langgraph_rag.tasks import gather
 from langgraph_rag.tools.batcher import Batcher
 from langgraph_rag.tools.embedder import Embedder
-from langgraph_rag.tools.record_store import RecordStore, vector_id
+from langgraph_rag.tools.record_store import RecordStore
+from langgraph_rag.tools.triple_records import vector_id
 from langgraph_rag.tools.vector_index import VectorIndex
 from langgraph_rag.tools.vectors import Matrix
 
@@ -103,17 +104,17 @@ class Similarity:
 
     def embed_triples(self, ids: Sequence[str]) -> None:
         """Embed and store the triples whose vectors have these ids."""
-        self._embed_and_store(self._records.triple_texts(ids))
+        self._embed_and_store(self._records.triples.texts(ids))
 
     def index_triples(self) -> None:
         """Make all triples that have a vector ready to be searched."""
         indexed = set(self._vectors.triple_ids())
-        missing = [id_ for id_ in self._records.vector_ids() if id_ not in indexed]
+        missing = [id_ for id_ in self._records.triples.vector_ids() if id_ not in indexed]
         for start in range(0, len(missing), _BATCH):
-            vectors = self._records.triple_vectors(missing[start : start + _BATCH])
+            vectors = self._records.triples.vectors(missing[start : start + _BATCH])
             if vectors:
                 self._vectors.put_triples(list(vectors), np.stack(list(vectors.values())))
-            kept = self._records.triple_vectors(list(vectors))  # who deleted meanwhile did not find it here
+            kept = self._records.triples.vectors(list(vectors))  # who deleted meanwhile did not find it here
             self._vectors.delete([], [id_ for id_ in vectors if id_ not in kept])
 
     def forget_triples(self, ids: Sequence[str]) -> None:
@@ -141,7 +142,7 @@ class Similarity:
     def _triple_vectors(self, texts: Mapping[str, str]) -> dict[str, Matrix]:
         remembered = self._remembered_triples
         known = {id_: remembered[id_] for id_ in texts if id_ in remembered}
-        known |= self._records.triple_vectors([id_ for id_ in texts if id_ not in known])
+        known |= self._records.triples.vectors([id_ for id_ in texts if id_ not in known])
         known |= self._embed_and_store({id_: text for id_, text in texts.items() if id_ not in known})
         if len(remembered) + len(known) > _REMEMBERED_TRIPLES:
             remembered.clear()
@@ -152,7 +153,7 @@ class Similarity:
         if not texts:
             return {}
         vectors = self._embedder.texts(list(texts.values()))
-        self._records.put_triple_vectors(list(texts), vectors)
+        self._records.triples.put_vectors(list(texts), vectors)
         return dict(zip(texts, vectors, strict=True))
 
 

@@ -20,7 +20,7 @@ class TripleEmbedding:
 
     def embed(self, extractor: str, *, progress: bool) -> int:
         """Embed and store the triples that an extractor read; return how many were embedded."""
-        ids = self._records.without_vector(extractor)
+        ids = self._records.triples.without_vector(extractor)
         for start in tqdm(range(0, len(ids), _BATCH), desc="embedding triples", unit="batch", disable=not progress):
             self._similarity.embed_triples(ids[start : start + _BATCH])
         return len(ids)
@@ -28,7 +28,7 @@ class TripleEmbedding:
     def make_searchable(self, extractor: str) -> None:
         """Embed them and make them ready to be searched, unless they are; who comes meanwhile waits for that."""
         with self._making_searchable:
-            state = self._records.changes.end, self._records.readings(extractor).end, extractor
+            state = self._records.changes.end, self._records.triples.changes(extractor).end, extractor
             if self._searchable != state:
                 self.embed(extractor, progress=False)
                 self._similarity.index_triples()

@@ -19,7 +19,8 @@ from langgraph_rag.tools.extraction import (
     supporting_sentences,
     valid_readings,
 )
-from langgraph_rag.tools.record_store import Fact, RecordStore
+from langgraph_rag.tools.record_store import RecordStore
+from langgraph_rag.tools.triple_records import Fact
 
 _BATCH = 512  # passages whose triples are read side by side
 
@@ -70,7 +71,7 @@ class TripleReader:
             others = {whose for whose in readings.values() if whose is not reading}
             given_up = {other for other in others if not await asyncio.wrap_future(other)}
             left = [id_ for id_, whose in readings.items() if whose in given_up]
-            ids = await asyncio.to_thread(self._records.unextracted, extractor.version, left) if left else []
+            ids = await asyncio.to_thread(self._records.triples.unextracted, extractor.version, left) if left else []
 
     async def _read_mine(self, ids: Sequence[str], extractor: TripleExtractor, reading: "Future[bool]") -> None:
         """Read passages and let those who wait know whether all was tried: their budgets may not be spent yet."""
@@ -91,4 +92,4 @@ class TripleReader:
         for id_, triples in valid_readings(extractor, readings, passages):
             places = supporting_sentences(triples, passages[id_])
             facts.append((passages[id_], [Fact(triple=t, sentences=s) for t, s in zip(triples, places, strict=True)]))
-        self._records.save_facts(extractor, facts)
+        self._records.triples.save(extractor, facts)
