@@ -45,11 +45,13 @@ class ParRagResult(Result):
 class ParRagState(QuestionInput, ParRagResult):
     """What the nodes share.
 
-    `place` is the plan's step that comes next or is under way, `step` counts retrievals. `interim`, `cited`, `status`
+    `problem` is what is wrong with the plan as a person edited it. `place` is the plan's step that comes next or is under
+    way, `step` counts retrievals. `interim`, `cited`, `status`
     and `doubt` (a question that would settle it) belong to the answer under way; `doubting` says that its question was
     asked because of such a doubt.
     """
 
+    problem: str
     query: str
     place: int
     step: int
@@ -66,8 +68,10 @@ class ParRagState(QuestionInput, ParRagResult):
 _FOUND: dict[str, FoundBefore] = {"last": found_last, "all": found_so_far}
 
 
-def after_approve(state: ParRagState) -> Literal["retrieve", "conclude"]:
-    """Retrieve, unless the plan was rejected, which is the answer."""
+def after_approve(state: ParRagState) -> Literal["approve_plan", "retrieve", "conclude"]:
+    """Retrieve, unless the plan was rejected, which is the answer, or cannot be used as edited."""
+    if state["problem"]:
+        return "approve_plan"
     return "conclude" if state["answer"] else "retrieve"
 
 
@@ -146,7 +150,7 @@ def create_par_rag(
     if approve_plan:
         graph.add_node("approve_plan", Node(ApprovePlan(DEFAULTS)))
         graph.add_edge("plan", "approve_plan")
-        graph.add_conditional_edges("approve_plan", Choice(after_approve), ["retrieve", "conclude"])
+        graph.add_conditional_edges("approve_plan", Choice(after_approve), ["approve_plan", "retrieve", "conclude"])
     else:
         graph.add_edge("plan", "retrieve")
     graph.add_edge("retrieve", "act")

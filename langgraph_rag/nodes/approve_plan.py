@@ -22,10 +22,11 @@ _REJECTIONS = ("reject", "rejected", "no")
 
 
 class ApproveInput(TypedDict):
-    """The question and the plan made for it."""
+    """The question, the plan made for it, and what was wrong with the edited plan that came before, if one did."""
 
     question: str
     plan: list[PlanStep]
+    problem: str
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,9 @@ class ApprovePlan:
     async def __call__(self, state: ApproveInput) -> dict[str, Any]:
         """Return the plan as approved or edited, and its first question; or that it was rejected, as the answer.
 
-        An edited plan that is no list of questions or steps, empty, or too long is asked for again, with the `problem`:
-        LangGraph keeps what a thread is resumed with, so that an error here would come back at every further try.
+        An edited plan that is no list of questions or steps, empty, or too long is a `problem`, with which the node is
+        to run again: LangGraph keeps what a node is resumed with, so that an error here would come back at every further
+        try, and what it resumed the same node with before would be judged anew.
 
         Raises:
             ValueError: when there is no checkpointer: the run could not go on from here.
@@ -52,24 +54,21 @@ class ApprovePlan:
                 "a plan that waits for a person needs a checkpointer: compile the graph, or the one around it, with "
                 "one, e.g. .compile(checkpointer=InMemorySaver()), or build it without approve_plan"
             )
-        asked: dict[str, Any] = {"question": state["question"], "plan": state["plan"]}
-        while True:
-            given = interrupt(asked)
-            if _means(given, False, _REJECTIONS):
-                emit("approve_plan", plan=state["plan"], edited=False, rejected=True)
-                return {"answer": REJECTED}
-            try:
-                update = begin(state["plan"] if _means(given, True, _APPROVALS) else self._edited(given))
-            except PlanError as error:
-                asked = {**asked, "problem": str(error)}
-            else:
-                edited = update["plan"] != state["plan"]
-                emit("approve_plan", plan=update["plan"], edited=edited, rejected=False)
-                return update
+        problem = {"problem": state["problem"]} if state["problem"] else {}
+        given = interrupt({"question": state["question"], "plan": state["plan"], **problem})
+        if _means(given, False, _REJECTIONS):
+            emit("approve_plan", plan=state["plan"], edited=False, rejected=True)
+            return {"answer": REJECTED, "problem": ""}
+        try:
+            update = begin(state["plan"] if _means(given, True, _APPROVALS) else self._edited(given))
+        except PlanError as error:
+            return {"problem": str(error)}
+        emit("approve_plan", plan=update["plan"], edited=update["plan"] != state["plan"], rejected=False)
+        return {**update, "problem": ""}
 
     def _edited(self, given: object) -> list[PlanStep]:
         most = context(self.defaults).max_steps
-        if not isinstance(given, list):
+        if not isinstance(given, list | tuple):
             raise PlanError(f"expected True, False, or a plan of 1 to {most} questions or steps, got {given!r:.200}")
         if not 1 <= len(given) <= most:
             raise PlanError(f"expected 1 to {most} questions, got {len(given) or 'none'}")

@@ -15,6 +15,7 @@ from langgraph.types import Command
 from pydantic import TypeAdapter
 from running import TableExtractor, say, values, visited
 
+from langgraph_rag.context import Context
 from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelOutputError, QuestionError, UnknownNameError
 from langgraph_rag.graphs.par_rag import ParRagResult, create_par_rag
 from langgraph_rag.nodes.receive_question import QuestionInput
@@ -640,6 +641,17 @@ def test_an_edited_plan_that_is_none_is_asked_for_again(kb: KnowledgeBase, edite
     assert again["problem"] == problem
     assert again["plan"]
     assert graph.invoke(Command(resume=True), THREAD)["answer"] == "Norland"
+
+
+def test_a_plan_that_was_refused_stays_refused(kb: KnowledgeBase) -> None:
+    graph, _ = stopped(kb, list(RUN))
+    graph.invoke(Command(resume=["Who?", "When?"]), THREAD, context=Context(max_steps=1))
+    graph.invoke(Command(resume=[("Who?", "When?")]), THREAD)
+
+    result = graph.invoke(Command(resume=False), THREAD)
+
+    assert is_refusal(result["answer"])
+    assert [step["question"] for step in result["plan"]] == STEPS
 
 
 def test_a_problem_repeats_no_more_than_the_beginning_of_what_came(kb: KnowledgeBase) -> None:
