@@ -63,7 +63,7 @@ def as_tool(
 
     Raises:
         TypeError: when the graph or the settings are something else.
-        ValueError: when it takes no question, or a setting cannot have its value.
+        ValueError: when it takes no question or does not return a result, or a setting cannot have its value.
     """
     expect(CompiledStateGraph, graph, "a compiled graph", "create_cirag(llm, kb).compile() returns one")
     settings = as_context(context)
@@ -72,6 +72,9 @@ def as_tool(
         raise ValueError(
             f"expected a graph that takes question, got one of {', '.join(taken)}: leave out with_messages"
         )
+    returned = graph.get_output_jsonschema().get("properties", {})
+    if missing := {"answer", "evidence", "usage"}.difference(returned):
+        raise ValueError(f"expected a method's graph, got one that does not return {', '.join(sorted(missing))}")
     bounded = graph.with_config({"recursion_limit": STEPS, **(graph.config or {})})  # the agent's is for its own steps
 
     def answer(question: str) -> tuple[str, dict[str, Any]]:
@@ -109,10 +112,10 @@ def _errors_shown() -> Iterator[None]:
 
 
 def _with_sentences(result: dict[str, Any]) -> str:
-    if "__interrupt__" in result:
+    if "__interrupt__" in result or not result["answer"]:  # a breakpoint leaves no more than that
         raise ValueError(
             "the graph stopped for a person, whom a tool that is called on its own cannot ask: call it in an agent of "
-            "LangGraph's with a checkpointer, or build the graph without approve_plan"
+            "LangGraph's with a checkpointer, or make the graph without approve_plan and breakpoints"
         )
     if result["answer"] == REJECTED:
         return REJECTED

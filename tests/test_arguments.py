@@ -10,6 +10,8 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.language_models import FakeListLLM
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
+from typing_extensions import TypedDict
 
 from langgraph_rag import (
     KnowledgeBase,
@@ -151,8 +153,24 @@ def test_a_graph_that_takes_messages_is_no_tool(kb: KnowledgeBase) -> None:
         as_tool(with_messages(create_native_rag(LLM, kb)).compile())
 
 
-def test_a_plan_cannot_be_approved_through_a_tool_called_on_its_own(kb: KnowledgeBase) -> None:
-    tool = as_tool(create_par_rag(LLM, kb, approve_plan=True).compile(checkpointer=InMemorySaver()))
+class Answered(TypedDict):
+    question: str
+    answer: str
+
+
+def test_a_graph_around_a_method_is_no_tool_unless_it_returns_what_the_method_does(kb: KnowledgeBase) -> None:
+    around = StateGraph(Answered).add_node("rag", create_native_rag(LLM, kb).compile()).add_edge(START, "rag")
+
+    with pytest.raises(ValueError, match="a method's graph, got one that does not return evidence, usage"):
+        as_tool(around.compile())
+
+
+@pytest.mark.parametrize(("approve", "before"), [(True, []), (False, ["retrieve"])])
+def test_a_run_that_stops_for_a_person_cannot_go_on_in_a_tool_called_on_its_own(
+    approve: bool, before: list[str], kb: KnowledgeBase
+) -> None:
+    graph = create_par_rag(LLM, kb, approve_plan=approve).compile(InMemorySaver(), interrupt_before=before)
+    tool = as_tool(graph)
 
     with pytest.raises(ValueError, match="stopped for a person.*: call it in an agent of LangGraph's with a checkpoin"):
         tool.invoke({"question": "Who directed The Salt Road?"}, {"configurable": {"thread_id": "1"}})

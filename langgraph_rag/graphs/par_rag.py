@@ -45,10 +45,9 @@ class ParRagResult(Result):
 class ParRagState(QuestionInput, ParRagResult):
     """What the nodes share.
 
-    `problem` is what is wrong with the plan as a person edited it. `place` is the plan's step that comes next or is under
-    way, `step` counts retrievals. `interim`, `cited`, `status`
-    and `doubt` (a question that would settle it) belong to the answer under way; `doubting` says that its question was
-    asked because of such a doubt.
+    `problem` is what is wrong with the plan as a person edited it. `place` is the plan's step that comes next or is
+    under way, `step` counts retrievals. `interim`, `cited`, `status` and `doubt` (a question that would settle it)
+    belong to the answer under way; `doubting` says that its question was asked because of such a doubt.
     """
 
     problem: str

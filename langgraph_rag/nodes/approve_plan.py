@@ -43,8 +43,8 @@ class ApprovePlan:
         """Return the plan as approved or edited, and its first question; or that it was rejected, as the answer.
 
         An edited plan that is no list of questions or steps, empty, or too long is a `problem`, with which the node is
-        to run again: LangGraph keeps what a node is resumed with, so that an error here would come back at every further
-        try, and what it resumed the same node with before would be judged anew.
+        to run again: an error here would come back at every further try, as LangGraph keeps what a node was resumed
+        with, and so would what one run of it was resumed with before.
 
         Raises:
             ValueError: when there is no checkpointer: the run could not go on from here.
