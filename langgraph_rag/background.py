@@ -5,7 +5,7 @@ import contextvars
 import os
 import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -13,6 +13,7 @@ from langgraph_rag.once import made_once
 from langgraph_rag.workers import Worker
 
 T = TypeVar("T")
+_UNWINDING = 1.0  # seconds
 
 
 class BackgroundLoop:
@@ -41,7 +42,7 @@ class BackgroundLoop:
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run to completion in the caller's context, so that streaming and run-time settings reach the coroutine.
 
-        A caller that is interrupted, by Ctrl-C for one, calls the coroutine off.
+        A caller that is interrupted, by Ctrl-C for one, calls the coroutine off, and waits a second for its end.
 
         Raises:
             RuntimeError: when called by a coroutine that runs on this loop, which would wait for itself.
@@ -72,12 +73,14 @@ class BackgroundLoop:
                 tasks[0].cancel()  # does nothing to one that is done
             else:
                 coroutine.close()  # interrupted before it was handed over
+                done.cancel()
 
         try:
             self._loop.call_soon_threadsafe(start)
             return done.result()
         except BaseException:
             self._loop.call_soon_threadsafe(call_off)
+            wait([done], _UNWINDING)
             raise
 
 

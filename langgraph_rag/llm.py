@@ -3,7 +3,9 @@
 import asyncio
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -27,6 +29,7 @@ from langgraph_rag.streaming import AnswerStream
 MAX_REPAIRS = 2
 MAX_SHORTENED = 3
 _log = logging.getLogger(__name__)
+_under_way: ContextVar[bool] = ContextVar("langgraph_rag_call_under_way", default=False)
 
 
 async def ask(llm: BaseChatModel, prompt: Prompt[Reply], **values: Any) -> Reply:
@@ -112,7 +115,7 @@ async def _call(
         try:
             async with (
                 asyncio.timeout(call.seconds_left) as time_limit,
-                gate.place(limits.max_concurrency),
+                _place(gate, limits.max_concurrency),
             ):
                 call.waiting = False
                 message = await send(llm, prompt, messages, shown)
@@ -133,6 +136,20 @@ async def _call(
         usage = getattr(message, "usage_metadata", None)  # some models reply with messages that have none
         call.cost = usage if usage and usage["input_tokens"] else None  # some servers count nothing
     return message
+
+
+@asynccontextmanager
+async def _place(gate: Gate, limit: int) -> AsyncIterator[None]:
+    """Be one of the calls under way; what a model asks by way of this package itself is part of the call to it."""
+    if _under_way.get():
+        yield
+        return
+    async with gate.place(limit):
+        token = _under_way.set(True)
+        try:
+            yield
+        finally:
+            _under_way.reset(token)
 
 
 @made_once

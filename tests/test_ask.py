@@ -563,6 +563,15 @@ async def test_a_process_forked_while_a_call_is_under_way_has_room_for_its_own(m
     assert (await ask_city(ScriptedModel.of(fork))).inhabitants == 0
 
 
+async def test_a_model_that_asks_another_does_not_wait_for_its_own_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("langgraph_rag.llm.context", lambda: Context(max_concurrency=1))
+
+    def agent(*_: Any) -> str:
+        return run_in_background(asyncio.wait_for(ask_city(ScriptedModel.of([GOOD])), 10)).model_dump_json()
+
+    assert await ask_city(ScriptedModel.of(agent)) == KELL
+
+
 def test_the_limit_holds_over_event_loops() -> None:
     gate, under_way, most = Gate(), [0], [0]
 
