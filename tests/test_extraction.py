@@ -25,6 +25,7 @@ from langgraph_rag.tools.extraction import (
     valid_triples,
 )
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.triple_records import Fact
 
 
 def record(id_: str, *sentences: str, title: str = "Halden Mill") -> Record:
@@ -538,3 +539,49 @@ async def test_an_extractor_whose_readings_cannot_be_stored_is_stopped(
     with pytest.raises(KnowledgeBaseError, match="the disk is full"):
         await kb.atriples(["heron"], Endless())
     assert stopped == [True]
+
+
+# --- readings that differ --------------------------------------------------------------------------------------------
+class Forgetful:
+    """Reads something else each time; fails on what it is told to fail on."""
+
+    version = "forgetful"
+
+    def __init__(self, failing: str = "") -> None:
+        self.failing, self.readings = failing, 0
+
+    async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
+        for passage in passages:
+            self.readings += 1
+            triples = [[passage["title"], "has", f"reading {self.readings}"]]
+            yield [] if passage["id"] == self.failing else [(passage["id"], triples)]
+
+
+KELL = {"id": "kell", "title": "Kell", "text": "Kell lies in Norland."}
+SUND = {"id": "sund", "title": "Sund", "text": "Sund lies in Norland."}
+
+
+def test_a_reading_that_is_replaced_leaves_no_vector_behind(tmp_path: Path) -> None:
+    with KnowledgeBase.open(tmp_path, ArithmeticEmbeddings(), extractor=Forgetful()) as kb:
+        kb.add([KELL], progress=False)
+        kb.embed_triples(progress=False)
+        facts = [Fact(triple=["Kell", "has", "another"], sentences=[0])]
+
+        kb._records.triples.save("forgetful", [(kb.passages(["kell"])[0], facts)])
+
+        assert kb.info()["triple_vectors"] == 0
+
+
+def test_the_fingerprint_tells_what_its_own_extractor_could_not_read(tmp_path: Path) -> None:
+    def of(extractor: TripleExtractor, *documents: dict[str, str]) -> str:
+        with KnowledgeBase.open(tmp_path, ArithmeticEmbeddings(), extractor=extractor) as kb:
+            if documents:
+                kb.add(documents, progress=False)
+            return kb.fingerprint()
+
+    read = of(RuleExtractor(), KELL, SUND)
+    unread = of(Forgetful(failing="sund"), KELL, SUND)
+
+    assert of(RuleExtractor()) == of(RuleExtractor(), KELL, SUND) == read
+    assert of(Forgetful(failing="sund")) == of(Forgetful(failing="sund"), KELL, SUND) == unread
+    assert of(Forgetful(), KELL, SUND) != unread

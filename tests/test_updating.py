@@ -1,7 +1,8 @@
 """Updating: what a knowledge base holds afterwards is what one made anew of the new documents would hold."""
 
+import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from langgraph_rag.tools.knowledge_base import Added, KnowledgeBase
 from langgraph_rag.tools.record_store import RecordStore
 from langgraph_rag.tools.search import SEARCHES
 from langgraph_rag.tools.vectors import Matrix
+from langgraph_rag.workers import in_threads
 
 Documents = list[dict[str, str]]
 
@@ -367,3 +369,100 @@ def test_what_was_read_out_of_a_text_replaced_meanwhile_is_not_kept(tmp_path: Pa
         kb.add([], progress=False)
 
         assert everything(kb) == anew(tmp_path / "anew", [ROCK])
+
+
+# --- what is derived stays as if made anew ---------------------------------------------------------------------------
+OLD_TOLMAR = {"id": "b", "title": "Old Tolmar", "text": "Old Tolmar lies in Norland."}
+TOLMAR_MILL = {"id": "a", "title": "Tolmar Mill", "text": "Tolmar Mill lies in Sund."}
+
+
+def test_a_name_that_fits_several_entities_means_the_same_before_and_after_a_change(tmp_path: Path) -> None:
+    with KnowledgeBase.open(tmp_path, ArithmeticEmbeddings()) as kb:
+        for document in (OLD_TOLMAR, TOLMAR_MILL):
+            kb.add([document], progress=False)
+        assert kb.entities.link("Where is Tolmar?") == ["old tolmar"]
+
+        kb.update([{**OLD_TOLMAR, "page": "1"}], progress=False)
+
+        assert kb.entities.link("Where is Tolmar?") == ["old tolmar"]
+
+
+def test_a_fact_is_spelled_as_in_its_first_passage_whichever_changed_last(tmp_path: Path) -> None:
+    kell = [{"id": "b", "title": "Kell", "text": "Kell lies in Norland. It does."}]
+    loud = [{"id": "a", "title": "KELL", "text": "KELL lies in NORLAND."}]
+    with KnowledgeBase.open(tmp_path, ArithmeticEmbeddings()) as kb:
+        assert len(kb.graph.networkx) == 0
+        kb.add([*loud, *kell], progress=False)  # the longer one is stored first
+        kb.add([{**kell[0], "source": "isles.md"}], progress=False)
+
+        assert kb.ids() == ["b", "a"]
+        assert kb.graph.neighbours("kell") == [["Kell", "lies in", "Norland"]]
+        assert [fact for _, _, fact in kb.graph.networkx.edges(data="passages")] == [["b", "a"]]
+
+
+# --- cut short -----------------------------------------------------------------------------------------------------
+def searchable(kb: KnowledgeBase) -> tuple[list[str], list[str]]:
+    """Return the ids of the triples that can be searched for, and of those that have a vector."""
+    return sorted(kb._vectors.triple_ids()), sorted(kb._records.triples.vector_ids())
+
+
+async def with_searchable_triples(folder: Path) -> KnowledgeBase:
+    kb = KnowledgeBase.open(folder, ArithmeticEmbeddings())
+    await asyncio.to_thread(kb.add, [ISLE], progress=False)
+    assert await kb.asearch_triples("island", 1)
+    return kb
+
+
+async def test_interrupted_while_it_waits_it_still_removes_what_is_not_needed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*given: Any) -> Iterator[int]:
+        yield from list(in_threads(*given))[:0]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("langgraph_rag.tools.indexing.in_threads", interrupted)
+    kb = KnowledgeBase.open(tmp_path, ArithmeticEmbeddings())
+    with pytest.raises(KeyboardInterrupt):
+        kb.add([ISLE], progress=False)
+    kb.add([ISLE], progress=False)
+    assert await kb.asearch_triples("island", 1)
+
+    with pytest.raises(KeyboardInterrupt):
+        kb.update([ROCK], progress=False)
+
+    assert searchable(kb) == ([], [])
+    assert kb._indexer.in_step()
+    kb.close()
+
+
+async def test_a_repair_that_is_cut_short_is_taken_up_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kb = await with_searchable_triples(tmp_path)
+    for of, name in ((kb._indexer, "_index"), (kb._vectors, "delete")):
+        with monkeypatch.context() as killed:
+            killed.setattr(of, name, _killed)
+            with pytest.raises(KilledError):
+                kb.update([ROCK], progress=False)
+
+    kb._indexer.repair()
+
+    assert searchable(kb) == ([], [])
+    kb.close()
+
+
+async def test_deleting_that_is_cut_short_is_finished_by_deleting_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb = await with_searchable_triples(tmp_path)
+    with monkeypatch.context() as killed, pytest.raises(KilledError):
+        killed.setattr(kb._vectors, "delete", _killed)
+        kb.delete(["isle"])
+
+    assert kb.delete(["isle"]) == 0
+
+    assert kb._indexer.in_step()
+    assert searchable(kb) == ([], [])
+    kb.close()
+
+
+def _killed(*_: Any) -> None:
+    raise KilledError

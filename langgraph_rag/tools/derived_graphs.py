@@ -38,7 +38,11 @@ class DerivedGraphs:
         def fill(graph: TripleGraph, ids: Sequence[str] | None) -> None:
             graph.add(self._records.triples.statements(extractor, ids))
 
-        return Incremental(TripleGraph, fill, lambda graph: graph, self._logs(extractor))
+        def in_order(graph: TripleGraph) -> TripleGraph:
+            graph.sort(self._records.ids())
+            return graph
+
+        return Incremental(TripleGraph, fill, in_order, self._logs(extractor))
 
     def _entities_by(self, extractor: str) -> Incremental[EntityRows, EntityGraph]:
         def fill(rows: EntityRows, ids: Sequence[str] | None) -> None:

@@ -33,6 +33,8 @@ class EntityGraph:
     walk: PageRankGraph
     spread: Ids
     """How many passages name each node."""
+    mention: Ids
+    """Where each node is mentioned first, in the order of the passages and of what they state."""
     names: Names
     """The entities by their words; some may have come since."""
 
@@ -72,7 +74,7 @@ class EntityGraph:
         if form in self.entities:
             return form
         alike = self.names.alike(form, self.entities)
-        return max(alike, key=lambda other: (alike[other], -self.entities[other]), default="")
+        return max(alike, key=lambda other: (alike[other], -self.mention[self.entities[other]]), default="")
 
 
 class EntityRows:
@@ -119,6 +121,12 @@ class EntityRows:
         naming, named = np.tile(passage, 2), np.concatenate([head, tail])
         _, once = _distinct(naming * size + named)
         naming, named = naming[once], named[once]
+        places = np.zeros(size, np.int64)
+        places[list(nodes.values())] = np.arange(len(nodes))
+        mentions = np.stack([head, tail])[:, np.argsort(places[passage], kind="stable")].ravel(order="F")
+        mentioned, first = np.unique(mentions, return_index=True)
+        mention = np.full(size, mentions.size)
+        mention[mentioned] = first
         return EntityGraph(
             passages=nodes,
             entities=dict(self._entities),
@@ -129,6 +137,7 @@ class EntityRows:
                 np.concatenate([weights, np.ones(naming.size, np.int64)]),
             ),
             spread=np.bincount(named, minlength=size),
+            mention=mention,
             names=self._names,
         )
 

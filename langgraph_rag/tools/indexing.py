@@ -56,11 +56,11 @@ class Indexer:
 
     def remove(self, ids: Sequence[str]) -> None:
         """Remove passages with all that came from them alone."""
+        self.repair()  # also where nothing is left to remove: the records go first
         if ids:
-            self.repair()
             unused = self._records.delete(ids)
-            self._vectors.delete(ids, unused)
-            self._similarity.forget_triples(unused)
+            self._vectors.delete(ids, [])
+            self._forget_triples(unused)
 
     def in_step(self) -> bool:
         """Tell whether every record has its vector in the index."""
@@ -73,10 +73,11 @@ class Indexer:
         """
         if self.in_step():
             return
-        self._index()
-        recorded, indexed = self._records.ids(), set(self._vectors.ids())
+        recorded = self._records.ids()
         unused = set(self._vectors.triple_ids()).difference(self._records.triples.vector_ids())
-        self._vectors.delete(list(indexed.difference(recorded)), list(unused))
+        self._vectors.delete(list(set(self._vectors.ids()).difference(recorded)), list(unused))
+        self._index([])  # last: as long as vectors wait, another kill can be noticed
+        indexed = set(self._vectors.ids())
         lost = [id_ for id_ in recorded if id_ not in indexed]
         records = chain.from_iterable(map(self._records.passages, _parts(lost)))
         self._embed_all(records, self._put_vectors, read_later, tqdm(disable=True))
@@ -97,35 +98,40 @@ class Indexer:
         """Embed records side by side, keep and read them in their order, and index their vectors many at a time."""
         unused, waiting = list[str](), 0
 
-        def store(some: Sequence[Record], vectors: Matrix) -> tuple[int, list[str]]:
+        def store(some: Sequence[Record], vectors: Matrix) -> int:
             with self._records.together():
                 freed = keep(some, vectors)
                 read(some)
-            return len(some), freed
+            unused.extend(freed)  # not returned: who is interrupted meanwhile never gets it
+            return len(some)
 
         try:
-            for number, freed in in_threads(self._embed, store, *self._embedder.divided(records)):
-                unused += freed
+            for number in in_threads(self._embed, store, *self._embedder.divided(records)):
                 waiting += number
                 bar.update(number)
                 if waiting >= _BATCH:
                     self._index(unused)
-                    unused, waiting = [], 0
+                    waiting = 0
         finally:
             self._index(unused)
 
     def _embed(self, records: Sequence[Record]) -> Matrix:
         return self._embedder.texts([titled_text(record) for record in records])
 
-    def _index(self, unused: Sequence[str] = ()) -> None:
+    def _index(self, unused: list[str]) -> None:
         """Index the vectors that wait for it, after removing triple vectors: while some wait, a kill can be noticed."""
-        if unused:
-            self._vectors.delete([], unused)
-            self._similarity.forget_triples(unused)
+        self._forget_triples([unused.pop() for _ in range(len(unused))])  # others may be added meanwhile
         if waiting := self._records.waiting.all():
             ids = list(waiting)
             self._vectors.put(ids, np.stack([waiting[id_] for id_ in ids]))
             self._records.waiting.forget(ids)
+
+    def _forget_triples(self, unused: Sequence[str]) -> None:
+        """Remove the vectors of triples that are gone, unless one has come back since."""
+        if unused:
+            back = self._records.triples.vectors(unused)
+            self._vectors.delete([], [id_ for id_ in unused if id_ not in back])
+            self._similarity.forget_triples(unused)
 
     def _insert(self, records: Sequence[Record], vectors: Matrix) -> list[str]:
         self._records.insert(records, vectors)

@@ -57,7 +57,7 @@ _log = logging.getLogger(__name__)
 RECORDS = "records.sqlite"
 _NAMED = 5  # in a warning, at most
 _EXTRACTOR = "extractor"  # the property that says what read the triples last
-_UNREAD = "unread"  # and how many passages it could not read
+_UNREAD = "unread by "  # an extractor: the ids of the passages that it could not read
 
 
 class Added(TypedDict):
@@ -384,9 +384,11 @@ class KnowledgeBase:
         Adding the same documents again leaves it as it is, and so does what asking stores.
         """
         self._check_open()
-        passages = sorted(self._records.hashes().items())
+        hashes = self._records.hashes()
+        passages = sorted(hashes.items())
+        unread = json.loads(self._records.meta(_UNREAD + self.extractor.version) or "[]")
         made_by = f"{self._embedder.made_with}, {self.extractor.version}"
-        state = json.dumps([passages, made_by, self._records.meta(_UNREAD) or "0"])
+        state = json.dumps([passages, made_by, sorted(hashes.keys() & unread)])
         return f"{len(passages)} passages, {made_by}, {sha256(state.encode()).hexdigest()[:16]}"
 
     def without_triples(self, ids: Iterable[str]) -> list[str]:
@@ -519,7 +521,8 @@ class KnowledgeBase:
         unread = self._records.triples.unextracted(self.extractor.version)
         failed = run_in_background(self._reader.read(unread, self.extractor, progress=progress))
         self._records.set_meta(_EXTRACTOR, self.extractor.version)
-        self._records.set_meta(_UNREAD, str(failed))
+        unread = self._records.triples.unextracted(self.extractor.version)
+        self._records.set_meta(_UNREAD + self.extractor.version, json.dumps(unread))
         barren = self.without_triples([passage["id"] for passage in passages])
         if barren:
             titles = [repr(passage["title"] or passage["id"]) for passage in self._records.passages(barren)]

@@ -107,9 +107,11 @@ class Similarity:
         self._embed_and_store(self._records.triples.texts(ids))
 
     def index_triples(self) -> None:
-        """Make all triples that have a vector ready to be searched."""
+        """Make all triples that have a vector ready to be searched, and those that have none any more not to be."""
         indexed = set(self._vectors.triple_ids())
-        missing = [id_ for id_ in self._records.triples.vector_ids() if id_ not in indexed]
+        stored = self._records.triples.vector_ids()
+        self._vectors.delete([], list(indexed.difference(stored)))
+        missing = [id_ for id_ in stored if id_ not in indexed]
         for start in range(0, len(missing), _BATCH):
             vectors = self._records.triples.vectors(missing[start : start + _BATCH])
             if vectors:

@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from langgraph_rag.normal_forms import normalise, triple_key
 from langgraph_rag.records import Statement
@@ -25,6 +25,7 @@ class TripleGraph:
         self._lock = threading.Lock()
         self._by_passage: dict[str, dict[Edge, list[str]]] = {}
         self._spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._shared: set[Edge] = set()  # facts that came to be stated by one more passage
 
     def add(self, statements: Iterable[Statement]) -> None:
         """Add what passages state; a fact already there gains the new passages."""
@@ -37,6 +38,8 @@ class TripleGraph:
                 facts[edge] = triple
                 if not self.networkx.has_edge(*edge):
                     self.networkx.add_edge(*edge, triple=triple, passages=[])
+                else:
+                    self._shared.add(edge)
                 self.networkx.edges[edge]["passages"].append(id_)
                 self._count_spellings(edge, triple, 1)
 
@@ -52,6 +55,16 @@ class TripleGraph:
                     else:
                         self.networkx.remove_edge(*edge)
                     self._count_spellings(edge, triple, -1)
+
+    def sort(self, passages: Sequence[str]) -> None:
+        """Have facts name their passages in this order; they come in the order of changes."""
+        places = {id_: place for place, id_ in enumerate(passages)}
+        with self._lock:
+            for edge in filter(lambda edge: self.networkx.has_edge(*edge), self._shared):
+                fact = self.networkx.edges[edge]
+                fact["passages"] = sorted(fact["passages"], key=lambda id_: places.get(id_, len(places)))
+                fact["triple"] = self._by_passage[fact["passages"][0]][edge]
+            self._shared.clear()
 
     def outgrown(self) -> bool:
         """Tell that nothing of what was removed is left."""

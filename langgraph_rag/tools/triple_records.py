@@ -88,6 +88,7 @@ class TripleRecords:
             numbers = {(id_, hash_): number for id_, hash_, number in stored}
             read_from = [(numbers.get((record["id"], record["hash"])), found) for record, found in facts]
             read = [(number, extractor) for number, _ in read_from if number is not None]
+            before = self.vector_ids_of(ids)
             self._db.executemany("DELETE FROM triples WHERE passage = ? AND extractor = ?", read)
             self._db.executemany("INSERT OR REPLACE INTO extractions VALUES (?, ?)", read)
             self._db.executemany(
@@ -106,6 +107,7 @@ class TripleRecords:
                     for position, fact in enumerate(found)
                 ],  # fmt: skip
             )
+            self.delete_unused_vectors(before)
             self.changes(extractor).add(ids)
 
     def of(self, ids: Sequence[str], extractor: str) -> list[Triple]:
