@@ -123,10 +123,7 @@ class EntityRows:
         naming, named = naming[once], named[once]
         places = np.zeros(size, np.int64)
         places[list(nodes.values())] = np.arange(len(nodes))
-        mentions = np.stack([head, tail])[:, np.argsort(places[passage], kind="stable")].ravel(order="F")
-        mentioned, first = np.unique(mentions, return_index=True)
-        mention = np.full(size, mentions.size)
-        mention[mentioned] = first
+        in_order = np.argsort(places[passage], kind="stable")  # rows come in the order of changes
         return EntityGraph(
             passages=nodes,
             entities=dict(self._entities),
@@ -137,9 +134,17 @@ class EntityRows:
                 np.concatenate([weights, np.ones(naming.size, np.int64)]),
             ),
             spread=np.bincount(named, minlength=size),
-            mention=mention,
+            mention=_first_places(np.stack([head, tail])[:, in_order].ravel(order="F"), size),
             names=self._names,
         )
+
+
+def _first_places(numbers: Ids, size: int) -> Ids:
+    """Return where each number below `size` occurs first, behind them all for one that does not."""
+    found, first = np.unique(numbers, return_index=True)
+    places = np.full(size, numbers.size)
+    places[found] = first
+    return places
 
 
 def _distinct(numbers: Ids) -> tuple[Ids, Ids]:

@@ -60,10 +60,11 @@ class TripleGraph:
         """Have facts name their passages in this order; they come in the order of changes."""
         places = {id_: place for place, id_ in enumerate(passages)}
         with self._lock:
-            for edge in filter(lambda edge: self.networkx.has_edge(*edge), self._shared):
-                fact = self.networkx.edges[edge]
-                fact["passages"] = sorted(fact["passages"], key=lambda id_: places.get(id_, len(places)))
-                fact["triple"] = self._by_passage[fact["passages"][0]][edge]
+            for edge in self._shared:
+                if self.networkx.has_edge(*edge):
+                    fact = self.networkx.edges[edge]
+                    fact["passages"] = sorted(fact["passages"], key=lambda id_: places.get(id_, len(places)))
+                    fact["triple"] = self._by_passage[fact["passages"][0]][edge]
             self._shared.clear()
 
     def outgrown(self) -> bool:
