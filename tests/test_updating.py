@@ -11,6 +11,7 @@ import pytest
 from fakes import ArithmeticEmbeddings, contents, vectors
 from langchain_core.documents import Document
 
+from langgraph_rag.background import run_in_background
 from langgraph_rag.errors import DocumentError, DuplicateIdError, KnowledgeBaseError
 from langgraph_rag.records import Record
 from langgraph_rag.tools.extraction import Reading, RuleExtractor
@@ -461,6 +462,25 @@ async def test_deleting_that_is_cut_short_is_finished_by_deleting_again(
 
     assert kb._indexer.in_step()
     assert searchable(kb) == ([], [])
+    kb.close()
+
+
+async def test_a_fact_that_a_new_text_states_again_is_found_by_who_asked_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb = await with_searchable_triples(tmp_path)
+    with KnowledgeBase.open(tmp_path, ArithmeticEmbeddings(), read_only=True) as other:
+        found = await other.asearch_triples("island", 1)
+        delete = kb._vectors.delete
+
+        def asked_before(*ids: Any) -> None:
+            assert run_in_background(other.asearch_triples("island", 1)) == found
+            delete(*ids)
+
+        monkeypatch.setattr(kb._vectors, "delete", asked_before)
+        await asyncio.to_thread(kb.update, [{**ISLE, "text": f"{ISLE['text']} Gulls nest there."}], progress=False)
+
+        assert await other.asearch_triples("island", 1) == found
     kb.close()
 
 

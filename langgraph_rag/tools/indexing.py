@@ -127,11 +127,12 @@ class Indexer:
             self._records.waiting.forget(ids)
 
     def _forget_triples(self, unused: Sequence[str]) -> None:
-        """Remove the vectors of triples that are gone, unless one has come back since."""
+        """Remove the vectors of triples that are gone; who asked meanwhile may have stored some again, and found them."""
         if unused:
-            back = self._records.triples.vectors(unused)
-            self._vectors.delete([], [id_ for id_ in unused if id_ not in back])
+            self._vectors.delete([], unused)
             self._similarity.forget_triples(unused)
+            if back := self._records.triples.vectors(unused):
+                self._vectors.put_triples(list(back), np.stack(list(back.values())))
 
     def _insert(self, records: Sequence[Record], vectors: Matrix) -> list[str]:
         self._records.insert(records, vectors)
