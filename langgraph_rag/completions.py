@@ -52,9 +52,9 @@ async def checked(response: Any, *, stream: bool) -> Any:
         return response
     if response.text.lstrip().startswith("data:"):  # a stream under another name
         return response
-    if not (completion := _completion(response.text)):
+    if not (completion := _completion(response.content)):
         return _no_completion(response, repr(response.text[:_SHOWN]))
-    return _instead(response, HTTPStatus.OK, completion) if _content_restored(completion) else response
+    return _instead(response, HTTPStatus.OK, completion) if _mended(completion) else response
 
 
 def _is_short(response: Any) -> bool:
@@ -103,16 +103,26 @@ def _is_stream(response: Any) -> bool:
     return str(response.headers.get("Content-Type", "")).startswith("text/event-stream")
 
 
-def _completion(text: str) -> dict[str, Any] | None:
+def _completion(content: bytes) -> dict[str, Any] | None:
     try:
-        found = json.loads(text)
+        found = json.loads(content)
     except (ValueError, RecursionError):
         return None
     choices = found.get("choices") if isinstance(found, dict) else None
     first = choices[0] if isinstance(choices, list) and choices else None
     message = first.get("message") if isinstance(first, dict) else None
-    usable = isinstance(message, dict) and isinstance(message.get("content"), str | list | None)
-    return found if usable else None
+    if not isinstance(message, dict) or not isinstance(message.get("content"), str | list | None):
+        return None
+    return found if isinstance(found.get("usage"), dict | None) else None
+
+
+def _mended(completion: dict[str, Any]) -> bool:
+    """Add what a client cannot do without, and tell whether that was missing."""
+    message = completion["choices"][0]["message"]
+    nameless = not isinstance(message.get("role"), str)
+    if nameless:
+        message["role"] = "assistant"
+    return _content_restored(completion) or nameless
 
 
 def _content_restored(completion: dict[str, Any]) -> bool:

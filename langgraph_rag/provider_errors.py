@@ -40,6 +40,7 @@ _SYSTEM = re.compile(  # of chat templates first, then of OpenAI and Google
     re.IGNORECASE,
 )
 _TEMPLATE_OPTIONS = "chat_template_kwargs"
+_STREAM = re.compile(r"\bstream", re.IGNORECASE)  # not "upstream"
 _NO_STREAM = "No generations found in stream"  # LangChain's words for a reply that came whole
 _REFUSED = {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY}
 _NOT_SUPPORTED = {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.NOT_IMPLEMENTED}
@@ -106,8 +107,8 @@ def refuses_template_options(error: Exception) -> bool:
 
 def refuses_streaming(error: Exception) -> bool:
     """Tell whether a request was refused because its reply was to be streamed, or the reply came as none."""
-    refused = _status(error) in _NOT_SUPPORTED and not is_too_long(error) and "stream" in _said(error).lower()
-    return refused or _NO_STREAM in str(error)
+    refused = _status(error) in _NOT_SUPPORTED and not is_too_long(error) and _STREAM.search(_said(error))
+    return bool(refused) or _NO_STREAM in str(error)
 
 
 def may_pass(error: BaseException) -> bool:

@@ -27,6 +27,7 @@ _KEY = '"answer"'
 _HIGH = "[dD][89abAB]"  # how the first half of a pair of surrogates begins: it waits for the other one
 _ESCAPED = rf'\\["\\/bfnrt]|\\u(?:{_HIGH}..\\u)?(?!{_HIGH})[0-9a-fA-F]{{4}}'
 _ANSWER = re.compile(rf'(?<!\\){_KEY}\s*:\s*("(?:[^"\\]|{_ESCAPED})*)')  # without its end
+_GROWN = 1.01  # times as long as when it was read last, as it is read from its beginning
 _HIDING = "nostream"
 _INTERNAL_TAGS = [_HIDING, "langsmith:nostream"]  # keep a call out of LangGraph's `messages` stream, out of chat UIs
 _answers: ContextVar[list[str] | None] = ContextVar("langgraph_rag_answers", default=None)
@@ -58,18 +59,22 @@ class AnswerStream(AsyncCallbackHandler):
 
     def __init__(self) -> None:
         self._hidden = _is_hidden()
+        self._read = 0  # characters of the reply
         self.begin_anew()
 
     async def on_llm_new_token(self, token: str | list[str | dict[str, Any]], **kwargs: Any) -> None:
         """Show what a further piece of the reply adds to the answer."""
         self._reply.add(token if isinstance(token, str) else AIMessageChunk(content=token).text)
-        if not self._reply.reasoning:
+        length = len(self._reply.text)
+        if not self._reply.reasoning and not self._read <= length < _GROWN * self._read:
+            self._read = length
             self._show(_answer_so_far(self._reply.text).rstrip())
 
     def begin_anew(self) -> None:
         """Forget the reply so far."""
         self._id = self._shown = ""
         self._reply = UnfinishedReply()
+        self._read = 0
 
     def finish(self, answer: str) -> None:
         """Show what is left of the answer now that the reply has been read."""

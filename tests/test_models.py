@@ -204,7 +204,7 @@ class Handler(BaseHTTPRequestHandler):
         elif self.server.first:
             reply = self.server.first.pop(0)
         status, headers, body = reply
-        content = (body if isinstance(body, str) else json.dumps(body)).encode()
+        content = body if isinstance(body, bytes) else (body if isinstance(body, str) else json.dumps(body)).encode()
         self.send_response(status)
         usual = {"Content-Type": "application/json", "Content-Length": str(len(content))}
         for name, value in {**usual, **headers}.items():
@@ -605,6 +605,17 @@ async def test_a_server_that_does_not_stream_is_asked_for_whole_replies_from_the
     ]
 
 
+async def test_a_server_that_speaks_of_what_is_upstream_of_it_still_streams(server: Server) -> None:
+    server.first = [(400, {}, {"error": {"message": "upstream error: reset"}})]
+    model = server.model(streaming=True)
+
+    with pytest.raises(RequestRefusedError):
+        await who(model)
+
+    assert await who(model) == TARRANT
+    assert [body["stream"] for body in server.sent[:2]] == [True, True]
+
+
 # --- servers that know no options of a chat template ------------------------------------------------------------------
 def templated(server: Server) -> list[bool]:
     return ["chat_template_kwargs" in body for body in server.sent]
@@ -782,6 +793,7 @@ MALFORMED = [
     {"choices": [{"message": None}]},
     {"choices": None},
     {"error": {"message": "later"}},
+    {**completion("Orla"), "usage": [1]},
 ]
 
 
@@ -799,6 +811,22 @@ async def test_a_reply_that_is_no_completion_is_asked_for_again(server: Server, 
 
     assert await who(server.model(max_retries=2)) == TARRANT
     assert len(server.sent) == 3
+
+
+async def test_a_reply_that_is_no_utf_8_is_asked_for_again(server: Server) -> None:
+    server.first = [(200, {}, json.dumps(completion("Orla")).encode().replace(b"Orla", b"\xff\xfe"))]
+
+    assert await who(server.model(max_retries=1)) == TARRANT
+    assert len(server.sent) == 2
+
+
+async def test_a_message_without_a_role_is_the_assistants(server: Server) -> None:
+    nameless = completion(TARRANT.model_dump_json())
+    del nameless["choices"][0]["message"]["role"]
+    server.first = [(200, {}, nameless)]
+
+    assert await who(server.model()) == TARRANT
+    assert len(server.sent) == 1
 
 
 @pytest.mark.parametrize("streaming", [False, True])

@@ -162,6 +162,24 @@ async def test_each_token_is_read_once_while_a_model_reasons(monkeypatch: pytest
     assert read == ["<thi", "", '{"answer"']
 
 
+async def test_an_answer_without_end_is_read_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    found = streaming._answer_so_far
+
+    def reading(reply: str) -> str:
+        read.append(len(reply))
+        return found(reply)
+
+    monkeypatch.setattr(streaming, "_answer_so_far", reading)
+    stream = streaming.AnswerStream()
+
+    for token in ['{"answer": "', *["word "] * 10_000]:
+        await stream.on_llm_new_token(token)
+
+    assert read[:20] == [12 + 5 * number for number in range(20)]
+    assert sum(read) < 150 * 50_000
+
+
 async def test_once_an_answer_shows_its_growth_is_not_read_as_a_refusal_again(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
 

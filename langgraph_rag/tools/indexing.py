@@ -127,7 +127,7 @@ class Indexer:
             self._records.waiting.forget(ids)
 
     def _forget_triples(self, unused: Sequence[str]) -> None:
-        """Remove the vectors of triples that are gone; who asked meanwhile may have stored some again, and found them."""
+        """Remove the vectors of triples that are gone; who asked meanwhile may have stored some of them again."""
         if unused:
             self._vectors.delete([], unused)
             self._similarity.forget_triples(unused)
