@@ -48,7 +48,7 @@ def _objects(text: str) -> Iterator[object]:
         try:
             found, position = decoder.raw_decode(text, position)
             yield found
-        except (json.JSONDecodeError, RecursionError):
+        except (ValueError, RecursionError):  # plain ValueError: a number of too many digits
             position, failed = position + 1, failed + 1
     start, end = text.find("{"), text.rfind("}")
     if 0 <= start < end:

@@ -92,6 +92,7 @@ async def ask_city(model: Any) -> City:
         f'{{"name": "Kell"}} is too little, so {GOOD}',
         '{"name": "  Kell ", "inhabitants": "4200", "mood": {"is": ["good"]}}',
         '{"name": "Kell", "inhabitants": 4200, "twins": []} {"name": "Orsby", "inhabitants": 1}',
+        f'{{"inhabitants": {"1" * 5_000}}} {GOOD}',
     ],
 )
 def test_the_object_is_found_in_whatever_surrounds_it(text: str) -> None:

@@ -179,3 +179,14 @@ def test_utf_16_is_read_where_its_mark_says_so(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("Ørsby is a town.\r\n", encoding="utf-16")
 
     assert [document["text"] for document in read_documents(tmp_path)] == ["Ørsby is a town."]
+
+
+def test_a_long_line_that_opens_code_is_not_repeated_before_each_part() -> None:
+    words = " ".join(f"w{number}" for number in range(600))
+    opening = "``` is how a block opens; " + " ".join(f"note{number}" for number in range(150))
+
+    parts = to_passages([{"text": f"{opening}\n{words}"}])
+
+    assert len(parts) > 3
+    assert sum("note7 " in part["text"] for part in parts) == 1
+    assert max(len(part["text"].split()) for part in parts) < 220

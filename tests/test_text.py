@@ -717,6 +717,13 @@ def test_no_triple_lacks_a_part_or_says_something_of_itself() -> None:
     assert all(triple[0].casefold() != triple[2].casefold() for triple in triples)
 
 
+def test_of_a_sentence_without_end_the_first_subjects_are_read() -> None:
+    scores = "; ".join(f"Ada{number} Renk was born in Ost" for number in range(10_000))
+
+    assert extract_triples("Births", [f"{scores}."])[0] == ["Ada0 Renk", "was born in", "Ost"]
+    extract_triples("Ost", [f"Ada Renk's results: {'; '.join(map(str, range(10_000)))}."])
+
+
 @pytest.mark.parametrize("opening", ["However, ", "When Karl Senn died, ", "In Ost, In 1900, "])
 def test_a_sentence_of_any_number_of_openings_is_read(opening: str) -> None:
     assert extract_triples("Mill Fair", [f"{opening}the mill burned in 1920."])[-1][-1] == "1920"

@@ -29,6 +29,7 @@ _CLAUSE = re.compile(
     rf"(?P<own>(?:the|his|her|its|their)\s+{LOWER}+\s+{VERB})?"
     rf"(?(own)|(?:[Tt]he\s+)?(?:(?P<pronoun>he|she|it|they)\b|(?={UPPER})|(?(stop)|(?!))))"
 )
+_MOST_SUBJECTS = 50
 _MOST_OPENINGS = 10  # remarks and clauses before what a sentence states; each is looked for in all that follows
 _VERB = re.compile(rf"\b{VERB}")
 _SOME_VERB = re.compile(rf"\b(?:{VERB}|{LOWER}{{2,}}s\b)")
@@ -64,8 +65,12 @@ def _capitalised(text: str) -> str:
 
 
 def clauses(subject: Subject, owner: str, sentence: str) -> Iterator[tuple[Subject, int]]:
-    """Yield each subject of a sentence and where what is said of it ends; what nobody can tell is said of none."""
+    """Yield each subject of a sentence and where what is said of it ends; what nobody can tell is said of none.
+
+    An index or a list of scores may be one sentence as well: after 50 subjects no more are looked for.
+    """
     now: Subject | None = subject
+    told = 0
     inside = [(span.start, span.end) for span in spot(sentence)] + parentheses(sentence)
     for opening in _CLAUSE.finditer(sentence, subject.begin):
         if any(start < opening.start() < end for start, end in inside):
@@ -75,7 +80,8 @@ def clauses(subject: Subject, owner: str, sentence: str) -> Iterator[tuple[Subje
             continue
         if now:
             yield now, opening.start()
-        if opening["that"]:
+            told += 1
+        if opening["that"] or told == _MOST_SUBJECTS:
             return
         now = other
     if now:

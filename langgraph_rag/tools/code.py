@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 _TILDES = "~{3,4}(?!~)"
 _OPENING = re.compile(rf"[ \t]*(?:[-*+] )?(?P<fence>`{{3,}}|{_TILDES}(?!.*~\s*$))[^`]*$")
+_LONGEST_OPENING = 80  # characters that are repeated before each part
 _ON_ONE_LINE = re.compile(rf"(?:- )?(?:```|{_TILDES}(?!.*{_TILDES} ))")
 
 
@@ -58,5 +59,5 @@ def whole_blocks(parts: Iterable[str]) -> Iterator[str]:
         text = f"{opening}\n{part}" if opening else part
         *_, last = [None, *blocks_of_code(text)]
         cut = last if last and not last.closed else None
-        opening = cut.opening if cut else ""
+        opening = "" if not cut else cut.opening if len(cut.opening) <= _LONGEST_OPENING else cut.fence
         yield f"{text.rstrip()}\n{cut.fence}" if cut else text
