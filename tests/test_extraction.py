@@ -561,15 +561,17 @@ KELL = {"id": "kell", "title": "Kell", "text": "Kell lies in Norland."}
 SUND = {"id": "sund", "title": "Sund", "text": "Sund lies in Norland."}
 
 
-def test_a_reading_that_is_replaced_leaves_no_vector_behind(tmp_path: Path) -> None:
+def test_a_reading_that_is_replaced_is_neither_remembered_nor_leaves_a_vector_behind(tmp_path: Path) -> None:
     with KnowledgeBase.open(tmp_path, ArithmeticEmbeddings(), extractor=Forgetful()) as kb:
         kb.add([KELL], progress=False)
         kb.embed_triples(progress=False)
         facts = [Fact(triple=["Kell", "has", "another"], sentences=[0])]
+        assert len(kb.triples(["kell"])) == 1
 
         kb._records.triples.save("forgetful", [(kb.passages(["kell"])[0], facts)])
 
         assert kb.info()["triple_vectors"] == 0
+        assert [entry["triple"] for entry in kb.triples(["kell"])] == [["Kell", "has", "another"]]
 
 
 def test_the_fingerprint_tells_what_its_own_extractor_could_not_read(tmp_path: Path) -> None:

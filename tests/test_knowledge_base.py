@@ -1015,10 +1015,12 @@ def test_what_one_opening_deletes_no_other_of_the_process_remembers(
 ) -> None:
     with KnowledgeBase.open(kb.path, embeddings) as second:
         assert len(run_in_background(second.apassages(["skellby", "heron"]))) == 2
+        assert second.triples(["skellby", "heron"]) != kb.triples(["heron"])
 
         kb.delete(["skellby"])
 
         assert [record["id"] for record in run_in_background(second.apassages(["skellby", "heron"]))] == ["heron"]
+        assert second.triples(["skellby", "heron"]) == kb.triples(["heron"])
 
 
 async def test_what_one_caller_makes_of_a_passage_no_other_gets(kb: KnowledgeBase, documents: Documents) -> None:
@@ -1032,6 +1034,17 @@ async def test_what_one_caller_makes_of_a_passage_no_other_gets(kb: KnowledgeBas
         record["metadata"]["places"].append("changed")
 
     assert await kb.apassages(["skellby"]) == kb.passages(["skellby"]) == stored
+
+
+async def test_what_one_caller_makes_of_triples_no_other_gets(kb: KnowledgeBase) -> None:
+    stored = await kb.atriples(["skellby"])
+    for _ in range(2):  # as they are read, and as they are remembered
+        first, *_ = await kb.atriples(["skellby"])
+        first["triple"].append("changed")
+        first["sources"][0]["sentences"].clear()
+        first["sources"].clear()
+
+    assert await kb.atriples(["skellby"]) == kb.triples(["skellby"]) == stored
 
 
 async def test_passages_asked_for_twice_come_once(kb: KnowledgeBase) -> None:
