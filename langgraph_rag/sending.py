@@ -1,6 +1,7 @@
 """How a prompt reaches a model: in a form that its server takes, and again after a failure that may pass."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from functools import cache, partial
 from typing import Any
 
@@ -10,6 +11,7 @@ from langchain_core.messages import BaseMessage
 from langgraph_rag.background import in_own_thread
 from langgraph_rag.bindings import model_name, models_in
 from langgraph_rag.capabilities import (
+    Refusals,
     schema_options,
     schema_refusals,
     stream_refusals,
@@ -89,15 +91,12 @@ async def _instructed(
     llm: BaseChatModel, messages: list[BaseMessage], options: dict[str, Any], shown: AnswerStream | None
 ) -> BaseMessage:
     """Send the instructions as the system's message, or in the user's where the chat template knows no system."""
-    if llm not in system_refusals:
-        try:
-            return await _templated(llm, messages, options, shown)
-        except Exception as error:
-            if not refuses_system(error):
-                raise
-    message = await _templated(llm, _said_by_user(messages), options, shown)
-    system_refusals.add(llm)
-    return message
+    return await _unless_refused(
+        llm,
+        (system_refusals, refuses_system),
+        lambda: _templated(llm, messages, options, shown),
+        lambda: _templated(llm, _said_by_user(messages), options, shown),
+    )
 
 
 def _said_by_user(messages: list[BaseMessage]) -> list[BaseMessage]:
@@ -110,29 +109,42 @@ async def _templated(
 ) -> BaseMessage:
     """Send the options of the chat template, and none where the server refuses them."""
     fewer = without_template_options(llm, options)
-    if llm not in template_refusals:
-        try:
-            return await _streamed(llm, messages, options, shown)
-        except Exception as error:
-            if fewer == options or not refuses_template_options(error):
-                raise
-    message = await _streamed(llm, messages, fewer, shown)
-    template_refusals.add(llm)
-    return message
+    return await _unless_refused(
+        llm,
+        (template_refusals, lambda error: fewer != options and refuses_template_options(error)),
+        lambda: _streamed(llm, messages, options, shown),
+        lambda: _streamed(llm, messages, fewer, shown),
+    )
 
 
 async def _streamed(
     llm: BaseChatModel, messages: list[BaseMessage], options: dict[str, Any], shown: AnswerStream | None
 ) -> BaseMessage:
     """Have the reply streamed where somebody listens, and as a whole where the server does not stream."""
-    if llm not in stream_refusals:
+    return await _unless_refused(
+        llm,
+        (stream_refusals, refuses_streaming),
+        lambda: _persistently(llm, messages, options, shown),
+        lambda: _persistently(llm, messages, {**options, "stream": False}, shown),
+    )
+
+
+async def _unless_refused(
+    llm: BaseChatModel,
+    refusal: tuple[Refusals, Callable[[Exception], bool]],
+    ask: Callable[[], Awaitable[BaseMessage]],
+    ask_otherwise: Callable[[], Awaitable[BaseMessage]],
+) -> BaseMessage:
+    """Ask in one way until the model refuses it, and in another from then on; noted once the other way succeeds."""
+    refusals, refused = refusal
+    if llm not in refusals:
         try:
-            return await _persistently(llm, messages, options, shown)
+            return await ask()
         except Exception as error:
-            if not refuses_streaming(error):
+            if not refused(error):
                 raise
-    message = await _persistently(llm, messages, {**options, "stream": False}, shown)
-    stream_refusals.add(llm)
+    message = await ask_otherwise()
+    refusals.add(llm)
     return message
 
 
