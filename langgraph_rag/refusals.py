@@ -1,12 +1,15 @@
 """Answers that say that there is no answer."""
 
 import re
-from collections.abc import Iterable, Sequence
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from langgraph_rag.arguments import expect
 from langgraph_rag.normal_forms import normalise
 
 UNANSWERABLE = "unanswerable"
+_Places = Sequence[Sequence[str]]
 
 # How refusals begin, in normal form: a word from each place, where bars part those that stand for each other, a bar in
 # front says that the place may be empty, and "_" joins words. A "." is the end of the answer.
@@ -28,53 +31,78 @@ _CANNOT = "cannot|can_not|can_t|could_not|couldn_t"
 _FIND_OUT = "answer|determine|infer|identify|establish"
 _FOUND_OUT = "answered|determined|inferred|identified|established|said|told|known|found|derived|deduced|concluded"
 _INFORMATION = "information|info|evidence|data|mention|indication|answer"
+_SORRY = "|sorry|i_m_sorry|i_am_sorry|unfortunately |but"
 _WANTED = "question|questions|query|queries|information|retrieval|search"
 
 
-def _places(beginnings: Iterable[str]) -> list[list[list[str]]]:
-    return [
-        [[word.replace("_", " ") for word in place.split("|")] for place in beginning.split(" ")]
-        for beginning in beginnings
-    ]
+def _by_first_word(beginnings: Iterable[str]) -> dict[str, list[_Places]]:
+    found: defaultdict[str, list[_Places]] = defaultdict(list)
+    for beginning in beginnings:
+        places = [[word.replace("_", " ") for word in place.split("|")] for place in beginning.split(" ")]
+        for first in dict.fromkeys(_first_words(places)):
+            found[first].append(places)
+    return dict(found)
 
 
-_BEGINNINGS = _places(
-    beginning
-    for told in (
-        ".",
-        "none|null|nil|n_a|not_applicable|unknown|unclear|uncertain|undetermined .",
-        "unknown based on",
-        f"none |is|are {_TOLD} .|in|by|anywhere",
-        "unanswerable|not_answerable|not_determinable",
-        f"it|this|the_answer|the_question|this_question is|s {_OPEN}",
-        f"it|the_answer is|s|isn not|t {_TOLD}",
-        f"not |explicitly|directly|clearly {_TOLD} .|in|by|anywhere|explicitly|directly|clearly",
-        f"|the information|data|answer |is not {_TOLD} .|in|by|anywhere",
-        f"not in {_THE_TEXTS}",
-        f"|it|this|the_answer|an_answer|the_question|this_question {_CANNOT} be {_FOUND_OUT}",
-        f"|i|we {_CANNOT} {_FIND_OUT}",
-        "|i|we cannot|can_not say|tell|find",
-        f"|i_am|i_m|we_are unable to say|tell|find|{_FIND_OUT}",
-        f"|it_is|it_s not_possible|impossible to say|tell|know|{_FIND_OUT}",
-        "i|we do_not|don_t know .|who|whom|whose|which|what|when|where|whether|if|the|this|that|from|based",
-        f"|there_is|there_s no|not_enough|not_sufficient|insufficient {_FURTHER} {_INFORMATION}",
-        f"{_THE_TEXTS} do|does|don|doesn|did|didn not|t |explicitly|directly {_SAY}",
-        f"{_THE_TEXTS} {_HOLD} no|nothing {_FURTHER} {_INFORMATION}|.",
-        f"no {_FURTHER} {_TEXTS} {_SAYS}",
-        f"none|nothing of|in {_THE_TEXTS} {_SAYS}",
-        "nothing relevant|useful|new |was |found .",
-        "nothing |was found|helps .",
-    )
-    for beginning in (told, f"based_on|according_to|from|in {_THE_TEXTS} {told}")
+def _first_words(places: _Places) -> Iterator[str]:
+    for place in places:
+        yield from (word.partition(" ")[0] for word in place if word)
+        if "" not in place:
+            return
+
+
+_TOLD_SO = (
+    "none|null|nil|n_a|not_applicable|unknown|unclear|uncertain|undetermined .",
+    "unknown based on",
+    f"unknown from|in {_THE_TEXTS}",
+    "answer unknown|unanswerable|not_answerable|none .",
+    f"none |is|are {_TOLD} .|in|by|anywhere",
+    "unanswerable|not_answerable|not_determinable",
+    f"it|this|the_answer|the_question|this_question is|s {_OPEN}",
+    f"it|the_answer is|s|isn not|t {_TOLD}",
+    f"not |explicitly|directly|clearly {_TOLD} .|in|by|anywhere|explicitly|directly|clearly",
+    f"|the information|data|answer |is not {_TOLD} .|in|by|anywhere",
+    f"|it_is|it_s|the_answer_is not_in|not_found_in {_THE_TEXTS}",
+    f"it|the_answer isn_t in {_THE_TEXTS}",
+    f"|it|this|the_answer|an_answer|the_question|this_question {_CANNOT} be {_FOUND_OUT}",
+    f"|i|we {_CANNOT} {_FIND_OUT}",
+    "|i|we cannot|can_not say|tell|find",
+    "|i|we can_t say|tell .",
+    f"|i_am|i_m|we_are unable to say|tell|find|{_FIND_OUT}",
+    f"|it_is|it_s not_possible|impossible to say|tell|know|{_FIND_OUT}",
+    "i|we do_not|don_t know .|who|whom|whose|which|what|when|where|whether|if|the|this|that|from|based",
+    f"|there_is|there_s no|not_enough|not_sufficient|insufficient {_FURTHER} {_INFORMATION}",
+    f"there_isn_t enough|sufficient|any {_FURTHER} {_INFORMATION}",
+    f"{_THE_TEXTS} is|are insufficient|inadequate|not_sufficient|not_enough",
+    f"{_THE_TEXTS} isn|aren t sufficient|enough",
+    f"{_THE_TEXTS} say|says|tell|tells|mention|mentions nothing",
+    f"neither |of_the|of_these {_TEXTS} {_SAYS}",
+    f"{_THE_TEXTS} do|does|don|doesn|did|didn not|t |explicitly|directly {_SAY}",
+    f"{_THE_TEXTS} {_HOLD} no|nothing {_FURTHER} {_INFORMATION}|.",
+    f"no {_FURTHER} {_TEXTS} {_SAYS}",
+    f"none|nothing of|in {_THE_TEXTS} {_SAYS}",
+    "nothing relevant|useful|new |was |found .",
+    "nothing |was found|helps .",
 )
-_NO_QUESTION = _places(
+_BEGINNINGS = _by_first_word(
+    (
+        ".",
+        *(f"{_SORRY} {told}" for told in _TOLD_SO),
+        *(f"based_on|according_to|from|in {_THE_TEXTS} {told}" for told in _TOLD_SO),
+    )
+)
+_NO_QUESTION = _by_first_word(
     (
         f"no |new|next|further|more|additional|other|follow_up {_WANTED}",
         "|none|nothing |more|further|else |is not|no|none needed|required|necessary|applicable",
-        "none|nothing |more|further|else |is needed|required|necessary|.",
+        "none|nothing |more|further|else |is needed|required|necessary|missing|.",
+        "no|done .",
+        "|the|all |kept|known|given facts|information|evidence|question is|are enough|sufficient|complete|answered",
     )
 )
-_BUT = re.compile(r"\s*unknown\s*[;:,.(\u2013\u2014-]", re.IGNORECASE)  # and then what comes closest
+_BUT = re.compile(r"[\s*_]*unknown[\s*_]*[;:,.\u3002(\u2013\u2014-]", re.IGNORECASE)  # and then what comes closest
+_NONE = re.compile(r"[\s*_]*(?:none|no(?!\W*\d))(?:[\s*_]*[;:,.(\u2013\u2014]|\s+-)", re.IGNORECASE)  # and then why
+_YES_OR_NO = re.compile(r"\s*no\s*[;:,.\u2013\u2014]\s*(?=\w)", re.IGNORECASE)
 _ONE_CLAUSE = r"(?:(?![,;:]|\b(?:whose|but|and (?:its|his|her|their|it|he|she|they))\b).)+"  # no "Ada, whose age"
 _NOT_TOLD = (
     r"(?:unknown|not (?:(?:explicitly|directly|clearly) )?(?:known|given|stated|specified|mentioned|provided|found))"
@@ -95,7 +123,7 @@ def is_refusal(answer: str) -> bool:
         TypeError: when it is no string.
     """
     expect(str, answer, "an answer as a string", 'result["answer"] is one')
-    return _begins_as(_whole(answer), _BEGINNINGS) or _BUT.match(answer) is not None
+    return _begins_as(_whole(answer), _BEGINNINGS) or _BUT.match(_nfkc(answer)) is not None
 
 
 def states_refusal(sentence: str) -> bool:
@@ -108,25 +136,38 @@ def states_refusal(sentence: str) -> bool:
 
 def may_become_refusal(beginning: str) -> bool:
     """Tell whether an answer that begins so may turn out to be a refusal."""
-    return is_refusal(beginning) or _begins_as(normalise(beginning), _BEGINNINGS)
+    return is_refusal(beginning) or _begins_as(_form(beginning), _BEGINNINGS)
 
 
 def asks_nothing(question: str) -> bool:
     """Tell whether what stands in the place of a question says that there is none: "none", "No question needed."."""
     form = _whole(question)
-    return "?" not in question and (_begins_as(form, _NO_QUESTION) or _begins_as(form, _BEGINNINGS))
+    says_so = _begins_as(form, _NO_QUESTION) or _begins_as(form, _BEGINNINGS) or _NONE.match(_nfkc(question))
+    return "?" not in question and bool(says_so)
 
 
 def _whole(text: str) -> str:
     """Return the normal form of a text that does not go on."""
-    return f"{normalise(text)} .".strip()
+    return f"{_form(text)} .".strip()
 
 
-def _begins_as(form: str, beginnings: Iterable[Sequence[Sequence[str]]]) -> bool:
-    return any(_begins(form, places) for places in beginnings)
+def _form(text: str) -> str:
+    """Return the normal form of a text; an answer "No, ..." says something else than "no ..."."""
+    return normalise(_YES_OR_NO.sub("no but ", _nfkc(text), count=1))
 
 
-def _begins(form: str, places: Sequence[Sequence[str]]) -> bool:
+def _nfkc(text: str) -> str:
+    return unicodedata.normalize("NFKC", text)
+
+
+def _begins_as(form: str, beginnings: Mapping[str, Sequence[_Places]]) -> bool:
+    first, *more = form.split(" ", 1)
+    if not more:
+        return any(word.startswith(first) for word in beginnings)
+    return any(_begins(form, places) for places in beginnings.get(first, []))
+
+
+def _begins(form: str, places: _Places) -> bool:
     """Tell whether a text begins with a word from each place, or may do so once it goes on; one with a "." does not."""
     if not places:
         return True
