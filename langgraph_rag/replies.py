@@ -4,6 +4,10 @@ import ast
 import json
 import re
 from collections.abc import Iterator
+from io import StringIO
+from itertools import pairwise
+from token import NL, STRING
+from tokenize import generate_tokens
 from typing import Any
 
 from langchain_core.messages import BaseMessage
@@ -33,12 +37,21 @@ def read_reply(text: str, reply: type[Reply]) -> Reply:
     if len(text) > MAX_REPLY_CHARS:
         raise ValueError(f"it has {len(text)} characters, of at most {MAX_REPLY_CHARS}")
     for found in _objects(text):
+        if outside := _outside(found, text, reply):
+            problem = f"field {outside!r}: it stands outside the object"
+            continue
         try:
             return reply.model_validate(found)
         except ValidationError as error:
             wrong = error.errors()[0]
             problem = f"field {'.'.join(map(str, wrong['loc']))!r}: {wrong['msg']}"
     raise ValueError(problem)
+
+
+def _outside(found: object, text: str, reply: type[Reply]) -> str:
+    """Name a field that an object may leave out but that stands elsewhere: the object was closed too early."""
+    left_out = (name for name in reply.unsaid if isinstance(found, dict) and name not in found)
+    return next((name for name in left_out if re.search(rf'"{name}"\s*:', text)), "")
 
 
 def _objects(text: str) -> Iterator[object]:
@@ -52,10 +65,20 @@ def _objects(text: str) -> Iterator[object]:
             position, failed = position + 1, failed + 1
     start, end = text.find("{"), text.rfind("}")
     if 0 <= start < end:
+        literal = text[start : end + 1]
         try:
-            yield ast.literal_eval(text[start : end + 1])
+            found = ast.literal_eval(literal)
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             return
+        if _lacks_comma(literal):
+            raise ValueError("a comma is missing between two strings")
+        yield found
+
+
+def _lacks_comma(literal: str) -> bool:
+    """Tell whether two strings follow each other, of which Python makes one."""
+    kinds = [token.type for token in generate_tokens(StringIO(literal).readline) if token.type != NL]
+    return (STRING, STRING) in pairwise(kinds)
 
 
 def repair_request(problem: str) -> str:

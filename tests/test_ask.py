@@ -126,6 +126,8 @@ def test_control_characters_in_a_reply_are_blanks() -> None:
         ('{"name": "K", "inhabitants": 1, "twins": [["a", []]]}', "field 'twins.0.1': Input should be a valid string"),
         ('{{"city": "Kell"}}', "field 'name': Field required"),
         ("{[1]: 2}", "it contains no JSON object"),
+        ('{"name": "Kell", "inhabitants": 1, "twins": [["a" "is", "b"]]}', "a comma is missing between two strings"),
+        ('{"name": "Kell",\n"inhabitants": 1, "twins": [["a"\n"is"]]}', "a comma is missing between two strings"),
         ('{"twins": ' + "[" * 5000, "it contains no JSON object"),
         ('{"twins":' * 3000, "it contains no JSON object"),
         (f'{{"twins": {"[" * 600}{"]" * 600}}}', "field 'name': Field required"),

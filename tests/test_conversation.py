@@ -325,7 +325,10 @@ def test_a_first_question_costs_no_call_of_its_own(kb: KnowledgeBase) -> None:
     assert result["usage"]["calls"] == 1
 
 
-@pytest.mark.parametrize("reply", ['{"question": ""}', '{"question": "  "}', f'{{"question": "{"Who? " * 1000}"}}'])
+@pytest.mark.parametrize(
+    "reply",
+    ['{"question": ""}', '{"question": "  "}', '{"question": "N/A"}', f'{{"question": "{"Who? " * 1000}"}}'],
+)
 def test_a_follow_up_that_is_not_restated_is_asked_as_it_stands(kb: KnowledgeBase, reply: str) -> None:
     model = ScriptedModel.of([reply, '{"thought": "", "answer": "Skellby"}'])
 

@@ -241,6 +241,31 @@ def test_a_question_under_another_name_is_not_taken_for_none() -> None:
         read_reply('{"thought": "", "facts": [], "next_query": "Whom did she marry?"}', cirag.Integration)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"thought": "Enough?"}\n{"facts": [["Mill", "in", "Kell"]], "question": "Where is Kell?"}',
+        '{"thought": "Enough?"}, "facts": [["Mill", "in", "Kell"]], "question": null}',
+    ],
+)
+def test_an_object_that_is_closed_too_early_is_asked_for_again(text: str) -> None:
+    with pytest.raises(ValueError, match="^field"):
+        read_reply(text, cirag.Integration)
+
+
+@pytest.mark.parametrize(
+    "other", [{"status": "revised", "revised_answer": "Kell"}, {"status": "UNCONFIDENT", "new_question": "Where?"}]
+)
+def test_a_correction_under_another_name_is_not_taken_for_none(other: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match=f"{other['status']} needs the field"):
+        read_reply(json.dumps(other), par_rag.Reviewed)
+
+
+@pytest.mark.parametrize(("given", "read"), [(None, ""), (["Kell"], "Kell"), (True, "yes"), (False, "no"), (2, "2")])
+def test_an_answer_that_is_no_text_is_read_as_what_it_says(given: object, read: str) -> None:
+    assert read_reply(json.dumps({"thought": "", "answer": given}), answering.Answer).answer == read
+
+
 @pytest.mark.parametrize("reply", [cirag.Integration, kirag.ChainOfTriples, kirag.ChainOfTexts, par_rag.StepReply])
 def test_what_a_model_may_leave_out_it_is_asked_for_all_the_same(reply: type[PromptReply]) -> None:
     assert reply.model_json_schema()["required"] == list(reply.model_fields)

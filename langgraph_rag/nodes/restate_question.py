@@ -13,6 +13,7 @@ from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.receive_question import QuestionInput, checked
 from langgraph_rag.nodes.take_message import MessagesInput, last_question, text_of
 from langgraph_rag.prompts.conversation import RESTATE_QUESTION, Utterance
+from langgraph_rag.refusals import asks_nothing
 
 _LOOKED_BACK = 6  # utterances, three turns
 
@@ -34,7 +35,7 @@ class RestateQuestion:
             return {}
         reply = await ask(self.llm, RESTATE_QUESTION, conversation=conversation, question=state["question"])
         try:
-            question = checked(reply.question)
+            question = state["question"] if asks_nothing(reply.question) else checked(reply.question)
         except QuestionError:
             question = state["question"]
         emit("restate_question", asked=state["question"], question=question)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from pydantic import field_validator
 from typing_extensions import TypedDict
 
 from langgraph_rag.prompts.prompt import Prompt, PromptReply, triple_lines
@@ -34,6 +35,16 @@ class Answer(PromptReply):
     thought: str
     answer: str
     unasked = {"thought": "", "answer": ""}
+
+    @field_validator("answer", mode="before")
+    @classmethod
+    def _alone(cls, value: object) -> object:
+        """Read what some models put in the place of a text: a list of one, true or false, null for no answer."""
+        if isinstance(value, list) and len(value) == 1:
+            (value,) = value
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        return "" if value is None else value
 
 
 def titled_texts(texts: list[TitledText]) -> str:

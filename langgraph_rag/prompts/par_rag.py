@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import WithJsonSchema, field_validator
+from pydantic import WithJsonSchema, field_validator, model_validator
 from typing_extensions import TypedDict
 
 from langgraph_rag.prompts.answering import ANSWER_RULE, JSON_ONLY, Answer, TitledText
@@ -73,6 +73,16 @@ class Reviewed(PromptReply):
     @classmethod
     def _upper(cls, value: object) -> object:
         return value.strip(" .").upper() if isinstance(value, str) else value
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_its_name(cls, given: object) -> object:
+        """Refuse a correction, or a question, that may be there by another name."""
+        if isinstance(given, dict) and not given.keys() <= cls.model_fields.keys():
+            needed = {"REVISED": "answer", "UNCONFIDENT": "question"}.get(str(cls._upper(given.get("status"))))
+            if needed and not given.get(needed):
+                raise ValueError(f"{given['status']} needs the field {needed!r}")
+        return given
 
 
 class Refined(PromptReply):
