@@ -102,7 +102,7 @@ _NO_QUESTION = _by_first_word(
 )
 _BUT = re.compile(r"[\s*_]*unknown[\s*_]*[;:,.\u3002(\u2013\u2014-]", re.IGNORECASE)  # and then what comes closest
 _NONE = re.compile(r"[\s*_]*(?:none|no(?!\W*\d))(?:[\s*_]*[;:,.(\u2013\u2014]|\s+-)", re.IGNORECASE)  # and then why
-_YES_OR_NO = re.compile(r"\s*no\s*[;:,.\u2013\u2014]\s*(?=\w)", re.IGNORECASE)
+_YES_OR_NO = re.compile(r"^\s*no\s*[;:,.\u2013\u2014]\s*(?=\w)", re.IGNORECASE)
 _ONE_CLAUSE = r"(?:(?![,;:]|\b(?:whose|but|and (?:its|his|her|their|it|he|she|they))\b).)+"  # no "Ada, whose age"
 _NOT_TOLD = (
     r"(?:unknown|not (?:(?:explicitly|directly|clearly) )?(?:known|given|stated|specified|mentioned|provided|found))"

@@ -84,7 +84,8 @@ async def update(kb: KnowledgeBase, passages: list[Passage]) -> AsyncIterator[Pr
         new += added["added"]
         yield Progress(start + len(batch), new)
     updated = await asyncio.to_thread(kb.update, passages, progress=False)
-    yield Progress(len(passages), new + updated["added"], updated["removed"], updated["failed"])
+    new = min(new + updated["added"], len(passages))  # another page may have replaced some meanwhile
+    yield Progress(len(passages), new, updated["removed"], updated["failed"])
 
 
 def _saved_as(name: str) -> str:

@@ -3,6 +3,7 @@
 Pieces that were not shown are filtered out before (appendix B.3).
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Candidate, TraceStep, trace_step
 from langgraph_rag.tools.aligner import in_words
 
+_LABEL = re.compile(r"^\s*(?:(?:title|document)\s*:|\d+[.)])\s*", re.IGNORECASE)  # before a document's title
 MAX_REFUSED = 2
 """Completions that may neither continue nor complete the chain before it ends."""
 
@@ -92,8 +94,9 @@ def _filtered(
 
 def _meant(piece: str | Sequence[str], candidates: list[Candidate]) -> list[Candidate]:
     """Return the candidate that a model means by a piece, if one."""
-    if isinstance(piece, str):
-        positions, _ = resolve([piece], [candidate["name"] for candidate in candidates])
+    if isinstance(piece, str):  # of a document, some models repeat how it is shown
+        names = [candidate["name"] for candidate in candidates]
+        positions = resolve([piece], names)[0] or resolve([_LABEL.sub("", piece).partition("\n")[0]], names)[0]
     else:
         positions, _ = resolve_triples([piece], [candidate["triple"] for candidate in candidates])
     return [candidates[position] for position in positions]

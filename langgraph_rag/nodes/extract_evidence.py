@@ -23,6 +23,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 _NUMBER = re.compile(r"\D{0,3}(\d{1,6})\D{0,2}")  # 3, "3", "[3]", "Q3"
 _NUMBERS = re.compile(r"(?:sentences?)?\D{0,3}\d{1,3}(?:\W+(?:and\W+)?\d{1,3})*\D{0,2}", re.IGNORECASE)
+_COMMA = re.compile("[,\uff0c\u3001]")
 _COPIED = re.compile(r"(?:sentence)?\W*(\d{1,3})\W+(.+)", re.IGNORECASE | re.DOTALL)  # 3. It was designed ...
 
 
@@ -165,7 +166,7 @@ def _phrases(given: Sequence[str], shown: str) -> list[str]:
 
     One that does not may be several, as some models part them by commas.
     """
-    parts = [part for phrase in given for part in ([phrase] if stands_in(phrase, shown) else phrase.split(","))]
+    parts = [part for phrase in given for part in ([phrase] if stands_in(phrase, shown) else _COMMA.split(phrase))]
     distinct = first_of_each(filter(normalise, map(str.strip, parts)), normalise)
     kept = [phrase for phrase in distinct.values() if stands_in(phrase, shown)]
     count_dropped(len(distinct) - len(kept))

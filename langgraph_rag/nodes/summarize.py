@@ -20,7 +20,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.support import supporting_evidence
 from langgraph_rag.tools.text import RULES, text_pipeline
 
-_NOTHING = {"none", "null", "nothing"}
+_NOTHING = {"none", "null", "nothing", "not helpful", "not relevant"}
 
 
 class Fragment(TypedDict):

@@ -42,12 +42,17 @@ def _read_row(row: object) -> object:
     """Read the row of a table, "sentence | full | partial | phrases", which costs half the tokens of an object."""
     if not isinstance(row, str):
         return row
-    cells = row.strip(" |").split("|", 3)
+    cells = row.replace("\uff5c", "|").strip(" |").split("|", 3)
     if len(cells) == 3 and not _LABELS.fullmatch(cells[2]):
         cells.insert(2, "")  # some leave an empty cell out
     sentence, full, partial, phrases = (*cells, "", "", "")[:4]
     numbers = [re.findall(r"\d+", cell) for cell in (full, partial)]
-    return {"sentence": sentence, "full": numbers[0], "partial": numbers[1], "phrases": phrases.split(";")}
+    return {
+        "sentence": sentence,
+        "full": numbers[0],
+        "partial": numbers[1],
+        "phrases": re.split("[;\uff1b|\n]", phrases),
+    }
 
 
 class Extraction(PromptReply):

@@ -349,8 +349,11 @@ def test_a_chain_of_sentences(places: KnowledgeBase) -> None:
     assert (read["passage_id"], read["step"]) == ("boston", 2)
 
 
-def test_a_chain_of_documents(places: KnowledgeBase) -> None:
-    model = ScriptedModel.of([chain("Kirton End"), chain(conclusion=ANSWERED), say("35,124")])
+@pytest.mark.parametrize(
+    "piece", ["Kirton End", "Title: Kirton End", "1. Kirton End", "Title: Kirton End\nIt is a place."]
+)
+def test_a_chain_of_documents(places: KnowledgeBase, piece: str) -> None:
+    model = ScriptedModel.of([chain(piece), chain(conclusion=ANSWERED), say("35,124")])
 
     _, result = visit(places, model, knowledge="documents")
 

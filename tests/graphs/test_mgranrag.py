@@ -317,6 +317,9 @@ def test_rows_are_read_as_small_models_write_them(kb: KnowledgeBase, row: str, m
     ("row", "partial", "phrases"),
     [
         ("2 | 1 | 0 | Orla Vint, Norland", [0], ["Orla Vint", "Norland"]),
+        ("2 | 1 | 0 | Orla Vint | Norland", [0], ["Orla Vint", "Norland"]),
+        ("2 \uff5c 1 \uff5c 0 \uff5c Orla Vint\uff1bNorland", [0], ["Orla Vint", "Norland"]),
+        ("2 | 1 | 0 | Orla Vint\u3001Norland", [0], ["Orla Vint", "Norland"]),
         ("2 | 1 | Orla Vint; Norland", [], ["Orla Vint", "Norland"]),
         ("2 | 1 | 2 May 1911", [], []),
         ("2 | 1 | none | Norland", [], ["Norland"]),

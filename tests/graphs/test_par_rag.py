@@ -18,8 +18,10 @@ from running import TableExtractor, say, values, visited
 from langgraph_rag.context import Context
 from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelOutputError, QuestionError, UnknownNameError
 from langgraph_rag.graphs.par_rag import ParRagResult, create_par_rag
+from langgraph_rag.nodes.citations import cited, uncited
 from langgraph_rag.nodes.receive_question import QuestionInput
 from langgraph_rag.refusals import is_refusal
+from langgraph_rag.replies import MAX_REPLY_CHARS
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 QUESTION = "In which country lies the birthplace of the director of The Salt Road?"
@@ -137,6 +139,9 @@ def test_the_result_is_of_the_declared_types(kb: KnowledgeBase) -> None:
         ("Orla Vint [2-4]", [1, 2, 3], 0),
         ("Orla Vint [1 and 3]", [0, 2], 0),
         ("Orla Vint [Source 1, Source 2, and 4]", [0, 1, 3], 0),
+        ("Orla Vint [Passage: 2] [#4]", [1, 3], 0),
+        ("**Orla Vint** **[2]**", [1], 0),
+        ("Orla Vint\u30102\u3011\uff3b1\u30014\uff3d", [1, 0, 3], 0),
         ("Orla Vint [0][5]", [0, 1, 2], 2),
         ("Orla Vint", [0, 1, 2], 0),
         ("unknown", [], 0),
@@ -153,7 +158,15 @@ def test_cited_passages_are_the_evidence_from_the_first_to_the_last(
 
     assert list(dict.fromkeys(e["passage_id"] for e in result["evidence"])) == [found[position] for position in cited]
     assert result["usage"]["dropped"] == dropped
-    assert "[" not in result["trajectories"][0]["answer"]
+    assert not set("[\u3010\uff3b") & set(result["trajectories"][0]["answer"].replace("**Orla Vint**", ""))
+    assert "****" not in result["trajectories"][0]["answer"]
+
+
+def test_an_answer_of_blanks_is_read_to_its_end() -> None:
+    blanks = " " * MAX_REPLY_CHARS  # what small models end in
+
+    assert uncited(f"Orla Vint [2]{blanks}.") == f"Orla Vint{blanks}."
+    assert cited(f"[1{blanks}Orla Vint [2]", 3) == [1]
 
 
 def test_a_year_in_brackets_is_no_citation(kb: KnowledgeBase) -> None:
