@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
+from itertools import islice
 from typing import Generic, TypeVar
 
 from langgraph_rag.normal_forms import triple_key
@@ -60,10 +61,12 @@ class _Memory(Generic[T]):
 
     def of(self, ids: Sequence[str]) -> dict[str, T]:
         ends = [log.end for log in self._logs]
-        if ends != self._ends or len(self._remembered) > _REMEMBERED:
+        if ends != self._ends:
             self._remembered, self._ends = {}, ends
-        self._remembered |= self._read([id_ for id_ in ids if id_ not in self._remembered])
-        return {id_: self._remembered[id_] for id_ in ids if id_ in self._remembered}
+        new = self._read([id_ for id_ in ids if id_ not in self._remembered])
+        found = {**self._remembered, **new}
+        self._remembered = found if len(found) <= _REMEMBERED else dict(islice(new.items(), _REMEMBERED))
+        return {id_: found[id_] for id_ in ids if id_ in found}
 
 
 def _each_once(facts: Sequence[Fact]) -> dict[str, Fact]:
