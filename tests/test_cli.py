@@ -233,6 +233,25 @@ def test_links_that_lead_nowhere_or_to_themselves_are_passed_over(tmp_path: Path
     assert run("index", docs, "--kb", tmp_path / "kb").stdout.startswith("1 passage added")
 
 
+def test_what_a_file_held_is_removed_where_a_folder_took_its_place(tmp_path: Path) -> None:
+    docs = write(tmp_path / "docs", {"a.txt": "Orsby is a town.", "b.txt": "Kell is an isle."})
+    run("index", docs, "--kb", tmp_path / "kb")
+    (docs / "a.txt").unlink()
+    (docs / "a.txt").mkdir()
+
+    done = run("index", docs, "--kb", tmp_path / "kb", "--update")
+
+    assert f"1 file gone ({docs}/a.txt): 1 passage removed.\n" in done.stdout
+
+
+def test_names_of_files_bring_no_control_characters_to_the_terminal(tmp_path: Path) -> None:
+    docs = write(tmp_path / "docs", {"a.txt": "Orsby is a town.", "\x1b[31m.md": " "})
+
+    done = run("index", docs, "--kb", tmp_path / "kb")
+
+    assert f"Left out: 1 file without text ({docs}/ [31m.md)." in done.stderr
+
+
 def test_linked_folders_are_told_and_read_where_they_are_named(tmp_path: Path) -> None:
     docs = write(tmp_path / "docs", {"a.txt": "Orsby is a town."})
     (docs / "more").symlink_to(write(tmp_path / "elsewhere", {"b.txt": "Kell is an isle."}))
@@ -940,6 +959,22 @@ def test_eval_refuses_outcomes_of_another_state_of_the_knowledge_base(
     assert "question/s]" not in said, "no progress of what does not begin"
     assert "holds outcomes of another run: expected knowledge_base_fingerprint '7 passages, arithmetic, " in said
     assert "got '8 passages, arithmetic, " in said
+
+
+def test_eval_tells_of_a_knowledge_base_that_changes_meanwhile(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def changing(base: KnowledgeBase, _: Context) -> None:
+        with KnowledgeBase.open(folder, ArithmeticEmbeddings()) as other:
+            other.delete(["vint"])
+
+    monkeypatch.setattr("langgraph_rag.cli.evaluating.warm_up", changing)
+    said = refuse(
+        monkeypatch, capsys, "eval", "--kb", folder, "--questions", one_question(tmp_path), "--out", tmp_path / "out"
+    )
+
+    assert f"{folder} changed while cirag was asked: the outcomes in {tmp_path / 'out'} are of more than one" in said
+    assert not (tmp_path / "out/report.md").exists()
 
 
 def test_a_folder_in_which_methods_are_compared_takes_no_other_run(

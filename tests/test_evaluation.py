@@ -200,9 +200,12 @@ def test_numbers_are_taken_as_ids_and_one_answer_as_answers(tmp_path: Path, answ
 
 
 @pytest.mark.parametrize("aliases", [["y", 7], [], None])
-def test_musiques_aliases_of_an_answer_are_accepted_too(aliases: list[object] | None, tmp_path: Path) -> None:
+@pytest.mark.parametrize("answer", [{"answer": "x"}, {"answer": ["x"]}, {"answers": ["x"]}])
+def test_musiques_aliases_of_an_answer_are_accepted_too(
+    answer: dict[str, object], aliases: list[object] | None, tmp_path: Path
+) -> None:
     path = tmp_path / "questions.jsonl"
-    path.write_text(json.dumps({"id": "a", "question": "Q?", "answer": "x", "answer_aliases": aliases}))
+    path.write_text(json.dumps({"id": "a", "question": "Q?", **answer, "answer_aliases": aliases}))
 
     (question,) = load_questions(path)
 

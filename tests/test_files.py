@@ -34,7 +34,9 @@ def passages_of(folder: Path, markdown: str) -> list[tuple[str, str]]:
         ("---\nn: !!int ''\n---\n# A film\n\nOf 1968.", "A film", "Of 1968."),
         ("---\ndate: !!timestamp soon\n---\n# A film\n\nOf 1968.", "A film", "Of 1968."),
         ("---\ntitle:\ndate: 1968\n---\n# A film\n\nOf 1968.", "A film", "Of 1968."),
+        ("---\ntitle: Ferry: a history\nauthor: Ada\n---\nOf 1968.", "Ferry: a history", "Of 1968."),
         ("# Only a heading", "Only a heading", "Only a heading"),
+        ("# Kell\n\n## An isle\n\n## Ada built its mill", "Kell", "An isle\nAda built its mill"),
         ("kell is an isle.\n\n```\n# sail\n```", "notes", "kell is an isle.\n\n```\n# sail\n```"),
     ],
 )
@@ -70,6 +72,46 @@ She mends boats.
         ("Phone (office) (People, Ada Renk)", "Ask Orla."),
         ("Orla Vint (People)", "She mends boats."),
     ]
+
+
+def test_what_headings_state_that_have_no_text_below_them_is_text_of_the_section_above(tmp_path: Path) -> None:
+    markdown = """\
+# Kell
+
+## History
+
+An isle.
+
+### 1883: Ada built the mill
+### Later
+### 1950: the mill burnt down
+
+## It has two harbours today
+## Ferries
+
+One a day.
+"""
+    assert passages_of(tmp_path, markdown) == [
+        ("History (Kell)", "An isle.\n\n1883: Ada built the mill\n\n1950: the mill burnt down"),
+        ("Kell", "It has two harbours today"),
+        ("Ferries (Kell)", "One a day."),
+    ]
+
+
+@pytest.mark.parametrize(
+    "paragraph", ["It was built\nby Ada in 1883", "It was built by Ada in 1883.", "It is " * 300 + "old"]
+)
+def test_a_paragraph_right_above_a_rule_is_no_heading(tmp_path: Path, paragraph: str) -> None:
+    passages = passages_of(tmp_path, f"# Mill\n\n{paragraph}\n---\n\nIt burnt down.")
+
+    assert {title for title, _ in passages} == {"Mill"}
+    assert passages[0][1].startswith(" ".join(paragraph.split())[:25]) and passages[-1][1].endswith("It burnt down.")
+
+
+def test_emphasis_nested_without_end_is_read_as_it_stands(tmp_path: Path) -> None:
+    passages = passages_of(tmp_path, "# Kell\n\n" + "*a " * 400 + "b*" * 400)
+
+    assert passages[-1][1].endswith("b*b*b*")
 
 
 def test_headings_of_one_level_without_one_above_them_stand_for_themselves(tmp_path: Path) -> None:

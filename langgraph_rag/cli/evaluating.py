@@ -88,6 +88,11 @@ def evaluate_methods(
             for name, folder in folders.items():
                 graph = create(name, llm, base).compile()
                 outcomes = _evaluate(graph, asked, folder, context, configurations[name], concurrency)
+                if base.fingerprint() != fingerprint:
+                    raise OutcomesError(
+                        f"{kb} changed while {name} was asked: the outcomes in {folder} are of more than one state of "
+                        "it; delete that folder and ask again"
+                    )
                 failed += _none_answered(name, outcomes)
                 judgements = _judge(judging, str(judge_name), outcomes, folder, concurrency) if judging else []
                 failed += _none_judged(name, judgements)

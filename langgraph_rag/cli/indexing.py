@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from langgraph_rag.characters import without_controls
 from langgraph_rag.cli.options import Cache, EmbeddingsName, KbFolder, embedder, embedder_of, named_path
 from langgraph_rag.cli.properties import show_properties
 from langgraph_rag.errors import DocumentError, DuplicateIdError, KnowledgeBaseError, ModelOutputError
@@ -160,13 +161,13 @@ def _tell_left_out(given: Iterable[Path], kb: Path) -> None:
     others = [file for file in others if not file.resolve().is_relative_to(kb.resolve())]
     kinds = [kind for kind, _ in Counter(file.suffix.lower() or "no ending" for file in others).most_common()]
     if others:
-        found = f"{counted(len(others), 'file')} of other kinds ({first_few(kinds, _KINDS)})"
+        found = f"{counted(len(others), 'file')} of other kinds ({without_controls(first_few(kinds, _KINDS))})"
         typer.echo(f"Left out: {found}; {OTHERS}.", err=True)
     if blank:
-        names = first_few(list(map(str, blank)), _KINDS)
+        names = without_controls(first_few(list(map(str, blank)), _KINDS))
         typer.echo(f"Left out: {counted(len(blank), 'file')} without text ({names}).", err=True)
     if linked:
-        names = first_few([str(folder) for folder in linked], _KINDS)
+        names = without_controls(first_few([str(folder) for folder in linked], _KINDS))
         typer.echo(f"Left out: {counted(len(linked), 'linked folder')} ({names}); name those to be read.", err=True)
 
 

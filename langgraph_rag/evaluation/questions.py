@@ -59,8 +59,9 @@ def _as_question(fields: object, read: ValidationInfo) -> object:
         return fields
     known = {name: value for name, value in fields.items() if value is not None}
     aliases = known.get("answer_aliases")
-    if "answer" in known and isinstance(aliases, list):
-        known.setdefault("answers", [known["answer"], *aliases])
+    given = known.get("answers", known.get("answer"))
+    if given is not None and isinstance(aliases, list):
+        known["answers"] = [*(given if isinstance(given, list) else [given]), *aliases]
     return {"id": str((read.context or {}).get("line", "")), **known}
 
 

@@ -63,7 +63,7 @@ def vanished(sources: Iterable[str], folders: Iterable[Path]) -> list[str]:
     named = frozenset(folder for folder in folders if folder.name not in ("", ".."))
     files = ((source, Path(source)) for source in sources)
     read = ((source, file) for source, file in files if _within(named, file) and _is_readable(file))
-    return [source for source, file in read if _is_blank(file) or not _seen(file.stat, bool, otherwise=True)]
+    return [source for source, file in read if _is_blank(file) or not _seen(file.stat, S_ISREG, otherwise=True)]
 
 
 def otherwise_named(sources: Iterable[str], given: Iterable[Path]) -> list[str]:

@@ -4,6 +4,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from html.parser import HTMLParser
+from itertools import zip_longest
 from typing import NamedTuple
 
 import yaml
@@ -11,9 +12,11 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
 from markdown_it.tree import SyntaxTreeNode
 
+from langgraph_rag.normal_forms import words_of
 from langgraph_rag.tools.code import fenced
 
 _FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
+_FIELD = re.compile(r"([\w-]+):(?:[ \t]+(.*))?")
 _NUMBERS = r"[-+.\d\s]+(?:,[-+.\d\s]+)+"
 _WIKI_LINK = re.compile(rf"\[\[(?!{_NUMBERS}\]\])(?:[^][|\n]*\|)?([^][|\n]+)\]\]")
 _BREAK = re.compile(r"<br\b", re.IGNORECASE)
@@ -25,6 +28,9 @@ _UNREAD_TAG = re.compile(rf"<(?P<end>/?)(?:{'|'.join(_UNREAD)})\b", re.IGNORECAS
 _NO_FIELDS = (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError)
 """What readers of front matter raise: for a day that no month has, an odd tag, lists in lists without end."""
 _PARENTHESES = str.maketrans("()", "  ")
+_UNDERLINED = 2  # lines of a heading that has one of its own and one of rules
+_LONGEST_HEADING = 200  # characters, where only a rule below it makes it one
+_STATING = 4  # words of a heading that says something
 _LONGEST_LABEL = 60  # characters of a list item that names what the items below it are about
 
 
@@ -52,15 +58,25 @@ def read_markdown(markdown: str) -> tuple[str, list[Section], dict[str, object]]
     """Return the title of a Markdown text, empty where it has none, its sections, and what else its front matter says.
 
     The title is that of its front matter, else the heading that opens it or the one of the highest level, if there is
-    no other of its level; the headings of sections leave it out. A section without text of its own is none, but where
-    no section has any, the headings are the text. Rows of tables become lines that name their columns.
+    no other of its level; the headings of sections leave it out. A section without text of its own is none: its
+    heading is text of the section above if it is more than a name. Where no section has text, all headings are the
+    text. Rows of tables become lines that name their columns. What is nested too deep to be followed stays as it is.
     """
     fields, end = _front_matter(markdown)
     body = markdown[end:] if markdown[end:].strip() else markdown
-    blocks = SyntaxTreeNode(_parser.parse(body)).children
-    title = str(fields.pop("title", None) or _heading_that_titles(blocks))
-    sections = [Section(headings, text) for headings, text in _sections(blocks, title) if text]
-    return title, sections or [Section((), "\n".join(map(_text, blocks)) or markdown)], fields
+    named = str(fields.pop("title", None) or "")
+    try:
+        return *_read(body, named), fields
+    except RecursionError:
+        return named, [Section((), body)], fields
+
+
+def _read(markdown: str, named: str) -> tuple[str, list[Section]]:
+    blocks = SyntaxTreeNode(_parser.parse(markdown)).children
+    title, parts = named or _heading_that_titles(blocks), list(_parts(blocks))
+    if not any(part.text for part in parts):
+        return title, [Section((), "\n".join(map(_text, blocks)) or markdown)]
+    return title, [Section(headings, text) for headings, text in _sections(parts, title) if text]
 
 
 def section_title(title: str, headings: Sequence[str]) -> str:
@@ -77,8 +93,15 @@ def _front_matter(text: str) -> tuple[dict[str, object], int]:
     try:
         fields = (_yaml if found[1] == "---" else tomllib.loads)(found[2]) if found else None
     except _NO_FIELDS:
-        fields = None
+        fields = _plain_fields(found[2]) if found else None
     return (fields, found.end()) if found and isinstance(fields, dict) else ({}, 0)
+
+
+def _plain_fields(text: str) -> dict[str, object] | None:
+    """Return fields that are no YAML, for a colon in a title as a rule, as they stand; nothing if lines are none."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    fields = [found for line in lines if (found := _FIELD.fullmatch(line))]
+    return {field[1]: (field[2] or "").strip("\"' ") for field in fields} if len(fields) == len(lines) else None
 
 
 def _yaml(text: str) -> object:
@@ -90,8 +113,8 @@ def _yaml(text: str) -> object:
 
 
 def _heading_that_titles(blocks: Sequence[SyntaxTreeNode]) -> str:
-    headings = [block for block in blocks if block.type == "heading"]
-    opening = [block.tag for block in blocks[:1] if block.type == "heading"]
+    headings = [block for block in blocks if _is_heading(block)]
+    opening = [block.tag for block in blocks[:1] if _is_heading(block)]
     for level in (*opening, "h1"):
         of_level = [heading for heading in headings if heading.tag == level]
         if len(of_level) == 1:
@@ -99,19 +122,51 @@ def _heading_that_titles(blocks: Sequence[SyntaxTreeNode]) -> str:
     return ""
 
 
-def _sections(blocks: Sequence[SyntaxTreeNode], title: str) -> Iterator[tuple[tuple[str, ...], str]]:
-    path: dict[str, str] = {}  # by level: h1 to h6
-    texts: list[str] = []
+def _is_heading(block: SyntaxTreeNode) -> bool:
+    """Tell whether a block is a heading; a paragraph right above a rule is none, though CommonMark takes it for one."""
+    if block.type != "heading" or block.markup.startswith("#"):
+        return bool(block.type == "heading")
+    text, (first, end) = _text(block), block.map or (0, 0)
+    return end - first == _UNDERLINED and len(text) <= _LONGEST_HEADING and not text.endswith((".", "!", "\u3002"))
+
+
+class _Part(NamedTuple):
+    """A heading with its level, h1 to h6, and the text below it up to the next one; the first part has no heading."""
+
+    level: str
+    heading: str
+    text: str
+
+
+def _parts(blocks: Sequence[SyntaxTreeNode]) -> Iterator[_Part]:
+    level, heading, texts = "", "", list[str]()
     for block in blocks:
-        if block.type == "heading":
-            yield tuple(path.values()), "\n\n".join(filter(None, texts))
-            heading = _line(block)
-            path, texts = {level: above for level, above in path.items() if level < block.tag}, []
-            if heading != title:
-                path[block.tag] = heading
+        if _is_heading(block):
+            yield _Part(level, heading, "\n\n".join(filter(None, texts)))
+            level, heading, texts = block.tag, _line(block), []
         else:
             texts.append("\n".join(_lines(block)))
+    yield _Part(level, heading, "\n\n".join(filter(None, texts)))
+
+
+def _sections(parts: Sequence[_Part], title: str) -> Iterator[tuple[tuple[str, ...], str]]:
+    path: dict[str, str] = {}  # by level
+    texts: list[str] = []
+    for part, following in zip_longest(parts, parts[1:]):
+        above = {level: heading for level, heading in path.items() if level < part.level}
+        leads = part.text or following and following.level > part.level
+        own = {part.level: part.heading} if leads and part.heading not in ("", title) else {}
+        text = part.text if leads or part.heading == title else _if_it_states(part.heading)
+        if leads or above != path:
+            yield tuple(path.values()), "\n\n".join(filter(None, texts))
+            path, texts = above | own, []
+        texts.append(text)
     yield tuple(path.values()), "\n\n".join(filter(None, texts))
+
+
+def _if_it_states(heading: str) -> str:
+    """Return a heading that stands for itself, such as "1883: Ada built it", and nothing for a mere name."""
+    return heading if len(words_of(heading)) >= _STATING else ""
 
 
 def _lines(block: SyntaxTreeNode) -> Iterator[str]:
