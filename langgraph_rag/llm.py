@@ -134,7 +134,8 @@ async def _call(
             raise
         call.estimated_tokens = estimated_tokens([*messages, message])
         usage = getattr(message, "usage_metadata", None)  # some models reply with messages that have none
-        call.cost = usage if usage and usage["input_tokens"] else None  # some servers count nothing
+        # some servers count nothing, and of what LangChain's cache kept then, there is but a "total_cost"
+        call.cost = usage if usage and usage.get("input_tokens") else None
     return message
 
 

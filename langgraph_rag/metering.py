@@ -79,7 +79,7 @@ class Meter:
                 self.usage["estimated_tokens"] += call.estimated_tokens
             else:
                 self.usage["input_tokens"] += call.cost["input_tokens"]
-                self.usage["output_tokens"] += call.cost["output_tokens"]
+                self.usage["output_tokens"] += call.cost.get("output_tokens") or 0
 
     def _check_calls(self, limit: int | None, concluding: bool) -> None:
         made = self.before["calls"] + self.usage["calls"]

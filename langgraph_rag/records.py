@@ -197,9 +197,9 @@ def tokens_spent(usage: Usage) -> int:
 
 
 def add_usage(left: Usage, right: Usage) -> Usage:
-    """Sum two usages (a LangGraph reducer); one that has not begun, `no_usage()`, begins a new sum."""
-    if not right["ended_at"]:
-        return right
+    """Sum two usages (a LangGraph reducer); one that has not begun, `no_usage()` or empty, begins a new sum."""
+    if not right or not right["ended_at"]:
+        return right or no_usage()
     left = left or no_usage()
     began_at = right["ended_at"] - right["seconds"]
     overlap = max(0.0, min(right["seconds"], left["ended_at"] - began_at))

@@ -97,7 +97,9 @@ def withheld(message: BaseMessage) -> list[str]:
     reasons = [str(getattr(told[key], "value", told[key])) for key in _REASONS if told.get(key)]
     blocks = [block for block in message.content if isinstance(block, dict)]
     refusals = [said["refusal"] for said in (message.additional_kwargs, *blocks) if said.get("refusal")]
+    called = [call["name"] for call in getattr(message, "tool_calls", None) or ()]
     return [
+        *(f"it calls the tool {name!r}" for name in called),
         *(f"finish reason {reason!r}" for reason in reasons if not _ORDINARY.fullmatch(reason)),
         *(f"refusal {str(refusal)[:200]!r}" for refusal in refusals),
     ]

@@ -232,6 +232,7 @@ async def test_after_three_bad_replies_the_error_names_prompt_model_and_reply() 
             'refusal "I can\'t help."; ',
         ),
         ({"content": [{"type": "refusal", "refusal": "Not that."}]}, "refusal 'Not that.'; "),
+        ({"tool_calls": [{"name": "search", "args": {}, "id": "1"}]}, "it calls the tool 'search'; "),
         ({"response_metadata": {"finish_reason": "stopstop"}, "additional_kwargs": {"refusal": None}}, ""),
         ({"response_metadata": {"stop_reason": "end_turn", "stop_sequence": None}}, ""),
         ({"response_metadata": {"finish_reason": "STOP", "prompt_feedback": {"block_reason": 0}}}, ""),

@@ -392,6 +392,19 @@ async def test_impossible_arguments_are_refused(tmp_path: Path) -> None:
         await evaluate(FakeGraph(), QUESTIONS, tmp_path, concurrency=0)
     with pytest.raises(ValueError, match="ids that differ"):
         await evaluate(FakeGraph(), [*QUESTIONS, QUESTIONS[0]], tmp_path)
+    with pytest.raises(ValueError, match="question 1: expected a dict with question and answers .*; question: Field"):
+        await evaluate(FakeGraph(), [cast(Question, {"id": "a"})], tmp_path)
+    with pytest.raises(TypeError, match="expected a compiled graph, got a StateGraph: call its method compile"):
+        await evaluate(cast(Any, StateGraph(dict)), QUESTIONS, tmp_path)
+
+
+@pytest.mark.parametrize("gold", [{"answers": "x"}, {"answer": "x"}, {"answers": ["x"]}])
+async def test_questions_are_taken_in_the_forms_of_a_file(tmp_path: Path, gold: dict[str, object]) -> None:
+    question = cast(Question, {"question": "1?", "supporting_ids": ["p"], **gold})
+
+    (outcome,) = await evaluate(FakeGraph({"1?": "x"}), [question], str(tmp_path))
+
+    assert (outcome["id"], outcome["em"]) == ("1", 1.0)
 
 
 async def test_a_compiled_graph_is_run_with_its_context(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from fakes import ScriptedModel
+from langchain_core.messages import AIMessage
+from langchain_core.outputs import ChatResult
 
 from langgraph_rag.errors import ModelCallError, ModelOutputError, ResponseCacheError
 from langgraph_rag.llm import ask
@@ -42,6 +44,28 @@ async def test_a_reply_is_kept_over_processes_and_counts_as_if_asked_for(tmp_pat
     assert (len(first.received), len(second.received)) == (1, 0)
     assert (read["calls"], read["input_tokens"], read["output_tokens"]) == (1, 10, 5)
     assert asked["input_tokens"] == read["input_tokens"]
+
+
+class Uncounted(ScriptedModel):
+    """Tells nothing of its tokens."""
+
+    def _generate(self, *args: Any, **kwargs: Any) -> ChatResult:
+        result = super()._generate(*args, **kwargs)
+        result.generations[0].message = AIMessage(result.generations[0].message.text)
+        return result
+
+
+async def test_a_reply_that_came_without_a_count_of_tokens_is_kept_as_well(tmp_path: Path) -> None:
+    uncounted = Uncounted.of([GOOD])
+    uncounted.cache = ResponseCache(tmp_path / "replies.db")
+
+    with metered() as asked:
+        assert await who(uncounted) == TARRANT
+    with metered() as read:
+        assert await who(uncounted) == TARRANT
+
+    assert len(uncounted.received) == 1
+    assert asked["estimated_tokens"] == read["estimated_tokens"] > 0
 
 
 async def test_another_prompt_is_asked(tmp_path: Path) -> None:

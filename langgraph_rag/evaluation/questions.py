@@ -1,5 +1,6 @@
 """Questions with gold answers, read from a file of JSON lines."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, NotRequired
 
@@ -94,6 +95,32 @@ def load_questions(path: str | Path, limit: int | None = None) -> list[Question]
     return questions[:limit]
 
 
+def as_questions(given: Iterable[object]) -> list[Question]:
+    """Read questions from dicts, in the forms that lines of a file may have; those without an id are numbered.
+
+    Raises:
+        ValueError: when one is no question, or two have one id.
+    """
+    questions: dict[str, Question] = {}
+    for number, fields in enumerate(given, start=1):
+        try:
+            question = _READER.validate_python(fields, context={"line": number})
+        except ValidationError as error:
+            raise ValueError(
+                f"question {number}: expected a dict with question and answers (a list of strings); "
+                f"{_first_of(error, 'question')}; got {str(fields)[:200]}"
+            ) from error
+        if questions.setdefault(question["id"], question) is not question:
+            raise ValueError(f"expected questions with ids that differ, got {question['id']!r} twice")
+    return list(questions.values())
+
+
+def _first_of(error: ValidationError, whole: str) -> str:
+    """Say what is wrong first, and in which field, or in the `whole`."""
+    wrong = error.errors()[0]
+    return f"{'.'.join(map(str, wrong['loc'])) or whole}: {wrong['msg']}"
+
+
 def _text(path: str | Path) -> str:
     try:
         content = Path(path).read_bytes()
@@ -113,11 +140,9 @@ def _question(line: str, number: int, lines: dict[str, int]) -> Question:
     try:
         question = _READER.validate_json(line, context={"line": number})
     except ValidationError as error:
-        wrong = error.errors()[0]
-        field = ".".join(map(str, wrong["loc"])) or "line"
         raise QuestionFileError(
             "expected a JSON object with question and answers (a list of strings); "
-            f"{field}: {wrong['msg']}; got {line.strip()[:200]}"
+            f"{_first_of(error, 'line')}; got {line.strip()[:200]}"
         ) from error
     if not question.get("answers") and not question.get("supporting_ids"):
         raise QuestionFileError(

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NotRequired, Protocol
@@ -14,7 +14,7 @@ from langgraph_rag.context import Context
 from langgraph_rag.errors import ModelAccessError, ModelCallError, RequestRefusedError
 from langgraph_rag.evaluation.metrics import all_at, contains, exact_match, f1, recall_at, refused_rightly
 from langgraph_rag.evaluation.outcomes import OUTCOMES, Configuration, Outcome, answered_before, keep_settings
-from langgraph_rag.evaluation.questions import Question
+from langgraph_rag.evaluation.questions import Question, as_questions
 from langgraph_rag.evaluation.run_folder import alone, keeping, settle
 from langgraph_rag.records import Usage
 from langgraph_rag.refusals import UNANSWERABLE
@@ -48,8 +48,8 @@ _MOST_UNREACHED = 10  # questions in a row of which the model could not be asked
 
 async def evaluate(
     graph: Graph,
-    questions: Sequence[Question],
-    out: Path,
+    questions: Iterable[Question],
+    out: str | Path,
     *,
     context: Context | Mapping[str, Any] | None = None,
     configuration: Configuration | None = None,
@@ -63,7 +63,7 @@ async def evaluate(
 
     Args:
         graph: returns `answer`, `passages` (best first), `trace`, `usage` and, if it has one, `granularity`.
-        questions: with ids that differ.
+        questions: in the forms that `load_questions` reads, too.
         out: folder for `outcomes.jsonl` and `run.json`, of one run.
         context: the graph's run-time settings.
         configuration: method, model, knowledge base and its fingerprint, so that a folder never mixes two of them.
@@ -74,12 +74,13 @@ async def evaluate(
         OutcomesError: when the folder is damaged, holds outcomes of another run, is in use by one, or cannot be
             written to.
         ModelCallError: when the model refuses whoever asks, or could not be asked for ten questions in a row.
-        ValueError: when the concurrency is less than 1, or two questions have one id.
+        TypeError: when the graph has not been compiled.
+        ValueError: when the concurrency is less than 1, something is no question, or two questions have one id.
     """
-    gate = at_most(concurrency)
+    gate, out, questions = at_most(concurrency), Path(out), as_questions(questions)
+    if not hasattr(graph, "ainvoke"):
+        raise TypeError(f"expected a compiled graph, got a {type(graph).__name__}: call its method compile()")
     asked = {question["id"]: question for question in questions}
-    if len(asked) < len(questions):
-        raise ValueError("expected questions with ids that differ, got an id twice")
     settings = _settings(context, configuration)
     with alone(out):
         kept = {outcome["id"]: outcome for outcome in answered_before(out, questions, settings)}

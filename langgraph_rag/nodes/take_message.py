@@ -37,9 +37,11 @@ class TakeMessage:
         """Return its text as the question of a state that begins anew.
 
         Raises:
-            QuestionError: when there is no message of a person.
+            QuestionError: when there is no message of a person, or no text in the last one.
         """
         message = last_question(state.get("messages") or [])
         if message is None:
             raise QuestionError("expected messages with one of a person (type human), got none")
-        return {**beginnings(self.state), "question": text_of(message)}
+        if not (question := text_of(message)).strip():
+            raise QuestionError("expected text in the last message of a person, got none")
+        return {**beginnings(self.state), "question": question}

@@ -111,7 +111,8 @@ def _passages(fields: Mapping[str, object], place: str) -> Iterable[Passage]:
     text, title, source = (_string(fields, name, place) for name in ("text", "title", "source"))
     text, title = cleaned(text), cleaned(title)
     if not text:
-        raise DocumentError(f"{place} ({fields.get('id') or title or source or 'no id'}): it has no text")
+        instead = "" if "text" in fields or not fields else f" in 'text', but {', '.join(map(repr, fields))}"
+        raise DocumentError(f"{place} ({fields.get('id') or title or source or 'no id'}): it has no text{instead}")
     id_ = _id(fields, place)
     own = f"{place} ({ascii(id_ or title):.80})"
     for name, value in (("id", id_), ("text", text), ("title", title), ("source", source)):

@@ -416,6 +416,13 @@ def test_time_is_counted_once_where_nodes_run_side_by_side(spans: list[tuple[flo
     assert total["seconds"] == seconds
 
 
+def test_a_usage_that_is_empty_counts_nothing() -> None:
+    (spent,) = ran((10, 12))
+
+    assert add_usage({}, {}) == no_usage()  # type: ignore[typeddict-item] # a Pydantic state may begin with it
+    assert add_usage({}, spent)["seconds"] == 2  # type: ignore[typeddict-item]
+
+
 def test_time_is_counted_while_the_wall_clock_is_set_back(monkeypatch: pytest.MonkeyPatch) -> None:
     hours = count(time.time(), -3600.0)
     monkeypatch.setattr("langgraph_rag.metering.time.time", lambda: next(hours))
