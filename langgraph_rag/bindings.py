@@ -1,12 +1,16 @@
 """Chat models inside what LangChain wraps around them: options that are bound to them, retries, fallbacks."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from langchain_core.messages import AIMessage, MessageLikeRepresentation
+from langchain_core.prompt_values import PromptValue
 from langchain_core.runnables import Runnable, RunnableWithFallbacks
 from langchain_core.runnables.base import RunnableBinding, RunnableBindingBase  # the base is that of retries, too
 
 AnyModel = Runnable[Any, Any]
+ChatModel = Runnable[PromptValue | str | Sequence[MessageLikeRepresentation], AIMessage]
+"""A chat model, or what its `bind`, `with_config`, `with_retry` or `with_fallbacks` makes of it."""
 
 
 def models_in(llm: AnyModel) -> list[AnyModel]:

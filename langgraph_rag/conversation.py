@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, get_type_hints
 
-from langchain_core.language_models import BaseChatModel
 from langgraph.graph import END, START, StateGraph
 from langgraph.typing import ContextT
 from typing_extensions import TypedDict
 
 from langgraph_rag.arguments import expect
+from langgraph_rag.bindings import ChatModel
 from langgraph_rag.machine import Machine
 from langgraph_rag.nodes.node import Node
 from langgraph_rag.nodes.reply import InConversation, Reply
@@ -23,7 +23,7 @@ class Replied(Result, MessagesInput):
 
 
 def with_messages(
-    graph: StateGraph[Any, ContextT, Any, Any], llm: BaseChatModel | None = None
+    graph: StateGraph[Any, ContextT, Any, Any], llm: ChatModel | None = None
 ) -> StateGraph[Any, ContextT, MessagesInput, Replied]:
     """Return a method's graph with messages going in and out; compile it as you would the method's own.
 

@@ -8,10 +8,9 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from langgraph_rag.bindings import model_name
+from langgraph_rag.bindings import ChatModel, model_name
 from langgraph_rag.connections import named_server
 from langgraph_rag.context import context
 from langgraph_rag.errors import BudgetReachedError, ModelOutputError, RequestRefusedError
@@ -32,7 +31,7 @@ _log = logging.getLogger(__name__)
 _under_way: ContextVar[bool] = ContextVar("langgraph_rag_call_under_way", default=False)
 
 
-async def ask(llm: BaseChatModel, prompt: Prompt[Reply], **values: Any) -> Reply:
+async def ask(llm: ChatModel, prompt: Prompt[Reply], **values: Any) -> Reply:
     """Ask a model one prompt and return its typed reply.
 
     A reply that cannot be read is answered with what was wrong, at most twice. A prompt that is too long for the model
@@ -55,7 +54,7 @@ async def ask(llm: BaseChatModel, prompt: Prompt[Reply], **values: Any) -> Reply
         return prompt.reply.model_validate(prompt.reply.unasked)
 
 
-async def _ask(llm: BaseChatModel, prompt: Prompt[Reply], values: Mapping[str, Any], again: int) -> Reply:
+async def _ask(llm: ChatModel, prompt: Prompt[Reply], values: Mapping[str, Any], again: int) -> Reply:
     """Ask with a shorter prompt, and count what is left out of it, where the model finds it too long."""
     try:
         return await _converse(llm, prompt, values)
@@ -70,7 +69,7 @@ async def _ask(llm: BaseChatModel, prompt: Prompt[Reply], values: Mapping[str, A
     return reply
 
 
-async def _converse(llm: BaseChatModel, prompt: Prompt[Reply], values: Mapping[str, Any]) -> Reply:
+async def _converse(llm: ChatModel, prompt: Prompt[Reply], values: Mapping[str, Any]) -> Reply:
     """Ask, and answer a reply that cannot be read with what is wrong with it."""
     messages = prompt.render(**values)
     shown = AnswerStream() if issubclass(prompt.reply, Answer) else None
@@ -96,7 +95,7 @@ async def _converse(llm: BaseChatModel, prompt: Prompt[Reply], values: Mapping[s
 
 
 def _output_error(
-    llm: BaseChatModel, prompt: Prompt[Reply], attempt: int, problem: str, message: BaseMessage
+    llm: ChatModel, prompt: Prompt[Reply], attempt: int, problem: str, message: BaseMessage
 ) -> ModelOutputError:
     seen = "; ".join([problem, *withheld(message), f"the last reply starts: {message.text[:200]!r}"])
     return ModelOutputError(
@@ -106,7 +105,7 @@ def _output_error(
 
 
 async def _call(
-    llm: BaseChatModel, prompt: Prompt[Reply], messages: list[BaseMessage], shown: AnswerStream | None
+    llm: ChatModel, prompt: Prompt[Reply], messages: list[BaseMessage], shown: AnswerStream | None
 ) -> BaseMessage:
     """Make one call within the question's budget and the limit of calls under way, and count what it cost."""
     limits, gate = context(), _gate(os.getpid())

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel
 from langgraph.graph import StateGraph
 
+from langgraph_rag.bindings import ChatModel
 from langgraph_rag.errors import UnknownNameError
 from langgraph_rag.graphs.cirag import create_cirag
 from langgraph_rag.graphs.dualrag import create_dualrag
@@ -114,7 +114,7 @@ def register(name: str, method: Method) -> None:
     METHODS[name] = method
 
 
-def create(name: str, llm: BaseChatModel, kb: KnowledgeBase) -> Graph:
+def create(name: str, llm: ChatModel, kb: KnowledgeBase) -> Graph:
     """Build the graph of a method ("cirag") or of one of its ablations ("cirag/without-reranker").
 
     Raises:

@@ -9,7 +9,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 
 from langgraph_rag.background import in_own_thread
-from langgraph_rag.bindings import model_name, models_in
+from langgraph_rag.bindings import ChatModel, model_name, models_in
 from langgraph_rag.capabilities import (
     Refusals,
     schema_options,
@@ -48,7 +48,7 @@ class TooLongError(Exception):
 
 
 async def send(
-    llm: BaseChatModel, prompt: Prompt[Reply], messages: list[BaseMessage], shown: AnswerStream | None
+    llm: ChatModel, prompt: Prompt[Reply], messages: list[BaseMessage], shown: AnswerStream | None
 ) -> BaseMessage:
     """Send the messages of a prompt to a model and return its reply; `shown` is where the answer is streamed to.
 
@@ -71,7 +71,7 @@ async def send(
 
 
 async def _by_schema(
-    llm: BaseChatModel, prompt: Prompt[Reply], messages: list[BaseMessage], shown: AnswerStream | None
+    llm: ChatModel, prompt: Prompt[Reply], messages: list[BaseMessage], shown: AnswerStream | None
 ) -> BaseMessage:
     """Ask for JSON by schema, and without it where the server refuses that or the reply missed it."""
     options = schema_options(llm, prompt.name, _schema(prompt.reply))
@@ -88,7 +88,7 @@ async def _by_schema(
 
 
 async def _instructed(
-    llm: BaseChatModel, messages: list[BaseMessage], options: dict[str, Any], shown: AnswerStream | None
+    llm: ChatModel, messages: list[BaseMessage], options: dict[str, Any], shown: AnswerStream | None
 ) -> BaseMessage:
     """Send the instructions as the system's message, or in the user's where the chat template knows no system."""
     return await _unless_refused(
@@ -105,7 +105,7 @@ def _said_by_user(messages: list[BaseMessage]) -> list[BaseMessage]:
 
 
 async def _templated(
-    llm: BaseChatModel, messages: list[BaseMessage], options: dict[str, Any], shown: AnswerStream | None
+    llm: ChatModel, messages: list[BaseMessage], options: dict[str, Any], shown: AnswerStream | None
 ) -> BaseMessage:
     """Send the options of the chat template, and none where the server refuses them."""
     fewer = without_template_options(llm, options)
@@ -118,7 +118,7 @@ async def _templated(
 
 
 async def _streamed(
-    llm: BaseChatModel, messages: list[BaseMessage], options: dict[str, Any], shown: AnswerStream | None
+    llm: ChatModel, messages: list[BaseMessage], options: dict[str, Any], shown: AnswerStream | None
 ) -> BaseMessage:
     """Have the reply streamed where somebody listens, and as a whole where the server does not stream."""
     return await _unless_refused(
@@ -130,7 +130,7 @@ async def _streamed(
 
 
 async def _unless_refused(
-    llm: BaseChatModel,
+    llm: ChatModel,
     refusal: tuple[Refusals, Callable[[Exception], bool]],
     ask: Callable[[], Awaitable[BaseMessage]],
     ask_otherwise: Callable[[], Awaitable[BaseMessage]],
@@ -149,7 +149,7 @@ async def _unless_refused(
 
 
 async def _persistently(
-    llm: BaseChatModel, messages: list[BaseMessage], options: dict[str, Any], shown: AnswerStream | None
+    llm: ChatModel, messages: list[BaseMessage], options: dict[str, Any], shown: AnswerStream | None
 ) -> BaseMessage:
     """Ask again where the model's client does not: after a failure that may pass, or once a stream breaks off."""
     for pause in pauses(llm):
@@ -169,7 +169,7 @@ async def _persistently(
 
 
 async def _invoke(
-    llm: BaseChatModel, messages: list[BaseMessage], options: dict[str, Any], shown: AnswerStream | None
+    llm: ChatModel, messages: list[BaseMessage], options: dict[str, Any], shown: AnswerStream | None
 ) -> BaseMessage:
     with kept_internal(listening(shown)) as internal:
         if _is_synchronous(llm):
@@ -182,7 +182,7 @@ async def _invoke(
     return message
 
 
-def _is_synchronous(llm: BaseChatModel) -> bool:
+def _is_synchronous(llm: ChatModel) -> bool:
     """Tell whether none of the models that may be asked has coroutines of its own."""
     return not any(
         getattr(type(model), name, None) is not getattr(BaseChatModel, name)

@@ -25,6 +25,7 @@ from typer.main import get_command
 
 import langgraph_rag
 from langgraph_rag import KnowledgeBase, RagError
+from langgraph_rag.bindings import ChatModel
 from langgraph_rag.cli import app
 from langgraph_rag.context import Context
 from langgraph_rag.evaluation import Outcome, summarise
@@ -214,6 +215,8 @@ def _settings_read_in(module: str) -> set[str]:
 
 def _values(annotation: Any) -> str:
     parts = [part for part in get_args(annotation) if part is not type(None)]
+    if annotation == ChatModel:
+        return "a chat model"
     if get_origin(annotation) is Literal:
         return ", ".join(f"`{_code(value)}`" for value in parts)
     if annotation is bool:

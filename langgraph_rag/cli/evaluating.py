@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from langchain_core.language_models import BaseChatModel
 from tqdm.auto import tqdm
 
+from langgraph_rag.bindings import ChatModel
 from langgraph_rag.cli.options import (
     DEFAULTS,
     Cache,
@@ -218,7 +218,7 @@ def _evaluate(
     return outcomes
 
 
-def _judge(llm: BaseChatModel, name: str, outcomes: list[Outcome], out: Path, concurrency: int) -> list[Judgement]:
+def _judge(llm: ChatModel, name: str, outcomes: list[Outcome], out: Path, concurrency: int) -> list[Judgement]:
     with tqdm(desc=f"judged by {name}", unit="answer") as bar:
 
         def advance(judgement: Judgement) -> None:

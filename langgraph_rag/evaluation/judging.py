@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from langchain_core.language_models import BaseChatModel
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
+from langgraph_rag.bindings import ChatModel
 from langgraph_rag.errors import RagError
 from langgraph_rag.evaluation.metrics import refused_rightly
 from langgraph_rag.evaluation.outcomes import Outcome
@@ -46,7 +46,7 @@ def read_judgements(out: Path) -> list[Judgement]:
 
 
 async def judge(
-    llm: BaseChatModel,
+    llm: ChatModel,
     name: str,
     outcomes: Sequence[Outcome],
     out: Path,
@@ -83,7 +83,7 @@ async def judge(
     return [judged[id_] for id_ in answered]
 
 
-async def _judge(llm: BaseChatModel, name: str, outcome: Outcome) -> Judgement:
+async def _judge(llm: ChatModel, name: str, outcome: Outcome) -> Judgement:
     answer, answers = outcome["answer"] or "", outcome["answers"]
     judgement = Judgement(id=outcome["id"], judge=name, answer=answer, answers=answers, correct=None, error=None)
     if refused_rightly(answer, answers):  # however it is worded, which judges are told to count as wrong

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Literal
 
-from langchain_core.language_models import BaseChatModel
 from langgraph.graph import END, START, StateGraph
 
 from langgraph_rag.arguments import expect_list
+from langgraph_rag.bindings import ChatModel
 from langgraph_rag.context import Context, Settings, context
 from langgraph_rag.machine import Machine
 from langgraph_rag.naming import expect_name
@@ -94,11 +94,11 @@ def after_answer(state: CiragState) -> Literal["sufficient", "insufficient"]:
 
 
 def create_cirag(
-    llm: BaseChatModel,
+    llm: ChatModel,
     kb: KnowledgeBase,
     *,
-    integrator: BaseChatModel | None = None,
-    reader: BaseChatModel | None = None,
+    integrator: ChatModel | None = None,
+    reader: ChatModel | None = None,
     ranking: Literal["similarity", "none"] = "similarity",
     triples: Literal["offline", "online"] = "offline",
     granularities: Sequence[Granularity] = ("triples", "sentences", "passages"),

@@ -8,11 +8,11 @@ The answer comes from the outline and the reasoning.
 from typing import Annotated, Literal
 
 from langchain_core.documents import BaseDocumentCompressor
-from langchain_core.language_models import BaseChatModel
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Send
 
 from langgraph_rag.arguments import expect_flags
+from langgraph_rag.bindings import ChatModel
 from langgraph_rag.context import Context, Settings, context
 from langgraph_rag.machine import Machine
 from langgraph_rag.metering import divided
@@ -100,14 +100,14 @@ def after_answer(state: DualragState) -> Literal["read_passages", "conclude"]:
 
 
 def create_dualrag(
-    llm: BaseChatModel,
+    llm: ChatModel,
     kb: KnowledgeBase,
     *,
     reranker: BaseDocumentCompressor | None = None,
-    reasoner: BaseChatModel | None = None,
-    identifier: BaseChatModel | None = None,
-    summarizer: BaseChatModel | None = None,
-    reader: BaseChatModel | None = None,
+    reasoner: ChatModel | None = None,
+    identifier: ChatModel | None = None,
+    summarizer: ChatModel | None = None,
+    reader: ChatModel | None = None,
     detect_gaps: bool = True,
     identify_entities: bool = True,
     keep_outline: bool = True,

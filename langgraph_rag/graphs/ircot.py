@@ -6,9 +6,9 @@ with that sentence, until a sentence gives the answer. A reader then answers fro
 
 from typing import Literal
 
-from langchain_core.language_models import BaseChatModel
 from langgraph.graph import END, START, StateGraph
 
+from langgraph_rag.bindings import ChatModel
 from langgraph_rag.context import Context, Settings, context
 from langgraph_rag.machine import Machine
 from langgraph_rag.nodes.conclude import Conclude, as_ranked
@@ -48,7 +48,7 @@ def after_think(state: IrcotState) -> Literal["retrieve", "read_passages"]:
 
 
 def create_ircot(
-    llm: BaseChatModel, kb: KnowledgeBase, *, thinker: BaseChatModel | None = None, reader: BaseChatModel | None = None
+    llm: ChatModel, kb: KnowledgeBase, *, thinker: ChatModel | None = None, reader: ChatModel | None = None
 ) -> StateGraph[IrcotState, Context, QuestionInput, Result]:
     """Build IRCoT as a state machine; compile it with the checkpointer and store you like.
 

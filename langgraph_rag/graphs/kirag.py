@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from langchain_core.embeddings import Embeddings
-from langchain_core.language_models import BaseChatModel
 from langgraph.graph import END, START, StateGraph
 
 from langgraph_rag.arguments import expect
+from langgraph_rag.bindings import ChatModel
 from langgraph_rag.context import Context, Settings, context
 from langgraph_rag.machine import Machine
 from langgraph_rag.naming import expect_name
@@ -96,11 +96,11 @@ def after_accumulate(state: KiragState) -> Literal["continue", "rank_documents"]
 
 
 def create_kirag(
-    llm: BaseChatModel,
+    llm: ChatModel,
     kb: KnowledgeBase,
     *,
-    constructor: BaseChatModel | Literal["none"] | None = None,
-    reader: BaseChatModel | None = None,
+    constructor: ChatModel | Literal["none"] | None = None,
+    reader: ChatModel | None = None,
     aligner: Embeddings | str | Path | None = None,
     retriever: Literal["passages", "none"] = "passages",
     knowledge: Literal["triples", "sentences", "documents"] = "triples",

@@ -7,9 +7,9 @@ walk on that graph (global calibration). The answer comes from the best passages
 
 from typing import Literal
 
-from langchain_core.language_models import BaseChatModel
 from langgraph.graph import END, START, StateGraph
 
+from langgraph_rag.bindings import ChatModel
 from langgraph_rag.context import Context, Settings, context
 from langgraph_rag.machine import Machine
 from langgraph_rag.naming import expect_name
@@ -64,11 +64,11 @@ def after_calibrate(state: MgranragState) -> Literal["extract_evidence", "read_p
 
 
 def create_mgranrag(
-    llm: BaseChatModel,
+    llm: ChatModel,
     kb: KnowledgeBase,
     *,
-    extractor: BaseChatModel | None = None,
-    reader: BaseChatModel | None = None,
+    extractor: ChatModel | None = None,
+    reader: ChatModel | None = None,
     weights: Literal["paper", "official"] = "paper",
     parts: Literal["graph", "graph+decomposition", "graph+decomposition+evidence"] = "graph+decomposition+evidence",
 ) -> StateGraph[MgranragState, Context, QuestionInput, Result]:

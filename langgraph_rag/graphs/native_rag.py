@@ -1,8 +1,8 @@
 """Single-shot RAG, the baseline of all papers here: retrieve once with the question, answer from what was found."""
 
-from langchain_core.language_models import BaseChatModel
 from langgraph.graph import END, START, StateGraph
 
+from langgraph_rag.bindings import ChatModel
 from langgraph_rag.context import Context, Settings
 from langgraph_rag.machine import Machine
 from langgraph_rag.nodes.conclude import Conclude, as_ranked
@@ -34,7 +34,7 @@ DEFAULTS = Settings(max_steps=1)
 
 
 def create_native_rag(
-    llm: BaseChatModel, kb: KnowledgeBase, *, reader: BaseChatModel | None = None
+    llm: ChatModel, kb: KnowledgeBase, *, reader: ChatModel | None = None
 ) -> StateGraph[NativeRagState, Context, QuestionInput, Result]:
     """Build single-shot RAG as a state machine; compile it with the checkpointer and store you like.
 

@@ -7,10 +7,10 @@ into the next question; the chain of questions, answers and sources gives the fi
 
 from typing import Literal
 
-from langchain_core.language_models import BaseChatModel
 from langgraph.graph import END, START, StateGraph
 
 from langgraph_rag.arguments import expect_flags
+from langgraph_rag.bindings import ChatModel
 from langgraph_rag.context import Context, Settings
 from langgraph_rag.machine import Machine
 from langgraph_rag.naming import expect_name
@@ -81,12 +81,12 @@ def after_refine(state: ParRagState) -> Literal["retrieve", "recall"]:
 
 
 def create_par_rag(
-    llm: BaseChatModel,
+    llm: ChatModel,
     kb: KnowledgeBase,
     *,
-    planner: BaseChatModel | None = None,
-    reviewer: BaseChatModel | None = None,
-    reader: BaseChatModel | None = None,
+    planner: ChatModel | None = None,
+    reviewer: ChatModel | None = None,
+    reader: ChatModel | None = None,
     plan: bool = True,
     review: bool = True,
     approve_plan: bool = False,

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel
 from typing_extensions import TypedDict
 
+from langgraph_rag.bindings import ChatModel
 from langgraph_rag.context import Settings, context
 from langgraph_rag.llm import ask
 from langgraph_rag.nodes.citations import UNCITED, cited, uncited
@@ -33,7 +33,7 @@ class ActInput(TypedDict):
 class Act:
     """Answer from the first `read_k` passages; what the answer cites becomes its evidence."""
 
-    llm: BaseChatModel
+    llm: ChatModel
     prompt: Prompt[CitedAnswer]
     kb: KnowledgeBase
     defaults: Settings

@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from langchain_core.language_models import BaseChatModel
 from typing_extensions import TypedDict
 
+from langgraph_rag.bindings import ChatModel
 from langgraph_rag.context import context
 from langgraph_rag.llm import ask
 from langgraph_rag.nodes.node import emit
@@ -69,7 +69,7 @@ class AnswerFrom:
     Without such evidence no model is asked, which would answer from memory; what a level before said then stands.
     """
 
-    llm: BaseChatModel
+    llm: ChatModel
     prompt: Prompt[Answer]
     kb: KnowledgeBase
     granularity: Granularity

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel
-
+from langgraph_rag.bindings import ChatModel
 from langgraph_rag.llm import ask
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.answering import Answer
@@ -17,7 +16,7 @@ from langgraph_rag.refusals import is_refusal
 class AnswerFromFindings:
     """Answer the question from what the state holds under the names in `findings`; `node` is what its event names."""
 
-    llm: BaseChatModel
+    llm: ChatModel
     prompt: Prompt[Answer]
     node: str
     findings: Sequence[str]

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel
 from typing_extensions import TypedDict
 
+from langgraph_rag.bindings import ChatModel
 from langgraph_rag.conclusions import concluded
 from langgraph_rag.llm import ask
 from langgraph_rag.matching import resolve, resolve_triples
@@ -43,7 +43,7 @@ class ConstructChainInput(TypedDict):
 class ConstructChain:
     """Ask for the whole rest of the chain and take the first piece of it that is one of the candidates."""
 
-    llm: BaseChatModel
+    llm: ChatModel
     prompt: Prompt[Any]
     shown: Callable[[Candidate], Any]
 

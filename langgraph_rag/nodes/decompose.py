@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel
 from typing_extensions import TypedDict
 
+from langgraph_rag.bindings import ChatModel
 from langgraph_rag.llm import ask
 from langgraph_rag.metering import first_of
 from langgraph_rag.nodes.node import emit
@@ -27,7 +27,7 @@ class DecomposeInput(TypedDict):
 class Decompose:
     """Ask for sub-queries; one that is the question itself or comes twice says nothing new."""
 
-    llm: BaseChatModel
+    llm: ChatModel
     prompt: Prompt[Decomposition]
 
     async def __call__(self, state: DecomposeInput) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel
 from typing_extensions import TypedDict
 
+from langgraph_rag.bindings import ChatModel
 from langgraph_rag.context import context
 from langgraph_rag.llm import ask
 from langgraph_rag.matching import resolve
@@ -55,7 +55,7 @@ class ExtractEvidenceInput(TypedDict):
 class ExtractEvidence:
     """Read the candidate passages; what is too long for one request is read in several at once."""
 
-    llm: BaseChatModel
+    llm: ChatModel
     prompt: Prompt[Extraction]
     kb: KnowledgeBase
 

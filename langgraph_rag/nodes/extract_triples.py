@@ -7,12 +7,11 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable
 from typing_extensions import TypedDict
 
 from langgraph_rag.arguments import expect
-from langgraph_rag.bindings import model_name
+from langgraph_rag.bindings import ChatModel, model_name
 from langgraph_rag.errors import BudgetReachedError, ModelOutputError, RequestRefusedError
 from langgraph_rag.llm import ask
 from langgraph_rag.metering import stopped
@@ -33,7 +32,7 @@ class ModelExtractor:
         TypeError: when what it has for a model is not one.
     """
 
-    llm: BaseChatModel
+    llm: ChatModel
 
     def __post_init__(self) -> None:
         expect(Runnable, self.llm, "a chat model", "load_model(NAME) returns one")

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel
 from typing_extensions import TypedDict
 
+from langgraph_rag.bindings import ChatModel
 from langgraph_rag.llm import ask
 from langgraph_rag.metering import count_dropped, first_of
 from langgraph_rag.nodes.node import emit
@@ -40,7 +40,7 @@ class IdentifyEntities:
     Where the model names none, its reasoning is the query.
     """
 
-    llm: BaseChatModel
+    llm: ChatModel
     prompt: Prompt[Demands]
 
     async def __call__(self, state: IdentifyEntitiesInput) -> dict[str, Any]:

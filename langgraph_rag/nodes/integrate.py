@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel
 from typing_extensions import TypedDict
 
+from langgraph_rag.bindings import ChatModel
 from langgraph_rag.context import context
 from langgraph_rag.llm import ask
 from langgraph_rag.matching import resolve_triples
@@ -39,7 +39,7 @@ class IntegrateInput(TypedDict):
 class Integrate:
     """Ask the integrator for a thought, the core triples and the next question."""
 
-    llm: BaseChatModel
+    llm: ChatModel
     prompt: Prompt[Integration]
     kb: KnowledgeBase
 

@@ -4,8 +4,7 @@ import logging
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel
-
+from langgraph_rag.bindings import ChatModel
 from langgraph_rag.context import Settings, context
 from langgraph_rag.errors import ModelOutputError
 from langgraph_rag.llm import ask
@@ -42,7 +41,7 @@ class MakePlan:
     A question that is planned again says nothing new.
     """
 
-    llm: BaseChatModel
+    llm: ChatModel
     prompt: Prompt[Plan]
     defaults: Settings
 

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel
 from typing_extensions import TypedDict
 
+from langgraph_rag.bindings import ChatModel
 from langgraph_rag.context import Settings, context
 from langgraph_rag.llm import ask
 from langgraph_rag.nodes.node import emit
@@ -28,7 +28,7 @@ class ReadInput(TypedDict):
 class ReadPassages:
     """Answer from the best `read_k` passages."""
 
-    llm: BaseChatModel
+    llm: ChatModel
     prompt: Prompt[Answer]
     kb: KnowledgeBase
     defaults: Settings

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from langchain_core.language_models import BaseChatModel
 from typing_extensions import TypedDict
 
+from langgraph_rag.bindings import ChatModel
 from langgraph_rag.llm import ask
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.dualrag import NextThought, OutlineEntry, Reasoning
@@ -29,7 +29,7 @@ class ReasonInput(TypedDict):
 class Reason(Generic[Step]):
     """Ask for the next step of reasoning; a step that needs no retrieval is the last one."""
 
-    llm: BaseChatModel
+    llm: ChatModel
     prompt: Prompt[Step]
 
     async def __call__(self, state: ReasonInput) -> dict[str, Any]:

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel
 from typing_extensions import TypedDict
 
+from langgraph_rag.bindings import ChatModel
 from langgraph_rag.llm import ask
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.par_rag import Refined, Trajectory
@@ -29,7 +29,7 @@ class RefineInput(TypedDict):
 class Refine:
     """Put what was found into the next question, in place of the words that stood for it."""
 
-    llm: BaseChatModel
+    llm: ChatModel
     prompt: Prompt[Refined]
     found: FoundBefore
 

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
+from langgraph_rag.bindings import ChatModel
 from langgraph_rag.context import context
 from langgraph_rag.errors import QuestionError
 from langgraph_rag.llm import ask
@@ -26,7 +26,7 @@ class RestateQuestionInput(MessagesInput, QuestionInput):
 class RestateQuestion:
     """Ask for the question as it would be put by somebody who has said nothing before; a first one stays as it is."""
 
-    llm: BaseChatModel
+    llm: ChatModel
 
     async def __call__(self, state: RestateQuestionInput) -> dict[str, Any]:
         """Return the question, as the first query, too."""

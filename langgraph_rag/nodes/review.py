@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel
 from typing_extensions import TypedDict
 
+from langgraph_rag.bindings import ChatModel
 from langgraph_rag.llm import ask
 from langgraph_rag.nodes.citations import UNCITED, cited, uncited
 from langgraph_rag.nodes.node import emit
@@ -33,7 +33,7 @@ class ReviewInput(TypedDict):
 class Review:
     """Let an answer pass, take a better one, or ask a new question where a detail is missing (once per step)."""
 
-    llm: BaseChatModel
+    llm: ChatModel
     prompt: Prompt[Reviewed]
 
     async def __call__(self, state: ReviewInput) -> dict[str, Any]:

@@ -4,9 +4,9 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel
 from typing_extensions import TypedDict
 
+from langgraph_rag.bindings import ChatModel
 from langgraph_rag.llm import ask
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.select_documents import Reading
@@ -44,7 +44,7 @@ class SummarizeInput(Reading):
 class Summarize:
     """Ask for a summary of the passages selected for an entity; one that says nothing makes no fragment."""
 
-    llm: BaseChatModel
+    llm: ChatModel
     prompt: Prompt[Summary]
     kb: KnowledgeBase
 

@@ -4,9 +4,9 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel
 from typing_extensions import TypedDict
 
+from langgraph_rag.bindings import ChatModel
 from langgraph_rag.conclusions import concludes
 from langgraph_rag.context import Settings, context
 from langgraph_rag.llm import ask
@@ -35,7 +35,7 @@ class ThinkInput(TypedDict):
 class Think:
     """Ask for the next sentence and take no more than one, whatever comes."""
 
-    llm: BaseChatModel
+    llm: ChatModel
     prompt: Prompt[Thought]
     kb: KnowledgeBase
     defaults: Settings
