@@ -3,11 +3,12 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from langgraph_rag.offline.pages import Fact, Key, Line, Pages
 from langgraph_rag.offline.paths import is_name
 from langgraph_rag.offline.question import Question
-from langgraph_rag.offline.words import date_of, name_likeness, name_words, number_of, stems
+from langgraph_rag.offline.words import DENIAL, date_of, name_likeness, name_words, number_of, stems
 
 _ROLES = frozenset(
     "director author composer performer founder wife father brother producer editor screenwriter creator "
@@ -75,7 +76,7 @@ def judge(question: Question, pages: Pages) -> tuple[str, tuple[Line, ...]]:
 
 
 def _best_line(name: str, wanted: frozenset[str], pages: Pages) -> Line | None:
-    lines = [line for line in pages.lines if name_likeness(name, line.topic) >= _SAME]
+    lines = [line for line in pages.lines if name_likeness(name, line.topic) >= _SAME and not DENIAL.search(line.text)]
     return max(lines, key=lambda line: (len(wanted & line.words), line.opens), default=None)
 
 
@@ -100,7 +101,8 @@ def _age(name: str, facts: Sequence[Fact]) -> Side:
             return Side(name, tuple(life), "", f"When was {name} born and when did {name} die?")
         life.append(fact)
     born, died = (date_of(fact[2]) or (0, 0, 0) for fact in life)
-    years = died[0] - born[0] - (died[1:] < born[1:])
+    known = min(_known_parts(born), _known_parts(died))
+    years = died[0] - born[0] - (died[1:known] < born[1:known])
     return Side(name, tuple(life), f"{years} years", "")
 
 
@@ -111,13 +113,27 @@ def compare(question: Question, sides: Sequence[Side]) -> str:
     if question.wants == "yes or no":
         first, *others = sides
         return "yes" if all(_alike(question, first.value, other.value) for other in others) else "no"
-    read = number_of if question.compared in {"number", "age"} else date_of
-    values = [read(side.value) for side in sides]
-    known = [value for value in values if value is not None]
-    wanted = (min if question.least else max)(known, default=None)
-    if len(known) < len(sides) or values.count(wanted) > 1:
+    values = _numbers(sides) if question.compared in {"number", "age"} else _dates(sides)
+    wanted = (min if question.least else max)(values, default=None)
+    if len(values) < len(sides) or values.count(wanted) > 1:
         return ""
     return sides[values.index(wanted)].name
+
+
+def _numbers(sides: Sequence[Side]) -> list[Any]:
+    return [value for side in sides if (value := number_of(side.value)) is not None]
+
+
+def _dates(sides: Sequence[Side]) -> list[Any]:
+    """Return the dates of the sides as exactly as all are known: 1900 is not before 5 March 1900."""
+    dates = [date for side in sides if (date := date_of(side.value))]
+    known = min(map(_known_parts, dates), default=0)
+    return [date[:known] for date in dates]
+
+
+def _known_parts(date: tuple[int, int, int]) -> int:
+    """Count what is known of a date: year, month, day."""
+    return 1 + bool(date[1]) + bool(date[1] and date[2])
 
 
 def _role_holder(name: str, roles: Sequence[str], facts: Sequence[Fact]) -> Fact | None:
@@ -127,7 +143,7 @@ def _role_holder(name: str, roles: Sequence[str], facts: Sequence[Fact]) -> Fact
 
 
 def _about(name: str, fact: Fact) -> bool:
-    return name_likeness(name, fact[0]) >= _SAME
+    return name_likeness(name, fact[0]) >= _SAME and not DENIAL.search(fact[1])
 
 
 def _attribute(question: Question, entity: str, facts: Sequence[Fact]) -> Fact | None:

@@ -7,11 +7,10 @@ from langgraph_rag.normal_forms import normalise
 from langgraph_rag.offline.pages import Fact, Line, Pages, key_of
 from langgraph_rag.offline.paths import is_name
 from langgraph_rag.offline.question import PERSONS, PLACES, Question
-from langgraph_rag.offline.words import date_of, name_likeness, name_words, stem, stems
+from langgraph_rag.offline.words import DENIAL, date_of, name_likeness, name_words, stem, stems
 from langgraph_rag.tools.spans import spot
 
 _SAME = 0.9
-_NOT = re.compile(r"\b(?:not|never|no longer)\b|n['’]t\b")
 _QUALIFIED = re.compile(  # what facts are read without, or words that ask more than whether something is said
     r"\b(?:not|never|first|last|only|before|after|more|most|less|least|than|both|all|same|or|still|ever)\b|n['’]t\b"
 )
@@ -36,7 +35,7 @@ def confirm(text: str, question: Question, pages: Pages) -> tuple[str, tuple[Lin
     stated = [(fact, line) for line in lines for fact in _stated(line) if _adds_nothing(question, fact)]
     for fact, line in stated:
         if _says(text, question, fact):
-            return "no" if _NOT.search(fact[1]) else "yes", (line,)
+            return "no" if DENIAL.search(fact[1]) else "yes", (line,)
     for fact, line in stated:
         if _says_otherwise(question, fact, line, pages):
             return "no", (line,)
@@ -73,7 +72,7 @@ def _says(text: str, question: Question, fact: Fact) -> bool:
 
 def _says_otherwise(question: Question, fact: Fact, line: Line, pages: Pages) -> bool:
     """Tell whether a fact gives another date of birth or death, place of a kind, or maker than the one asked about."""
-    if len(question.names) != 2 or _NOT.search(fact[1]) or not _tells(question, fact[1]):
+    if len(question.names) != 2 or DENIAL.search(fact[1]) or not _tells(question, fact[1]):
         return False
     subject, asked = question.names
     if name_likeness(asked, fact[0]) >= _SAME:  # "Did Ada build the mill?", where it "was built by" somebody

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -70,13 +70,17 @@ class Line:
             found += [(life.end(event), life.end(event) + 1, event) for event in ("birth", "death")]
         if defined := DEFINED.search(self.text):
             found += [(defined.end() - 1, defined.end(), "occupation"), *_origins(defined)]
-        found += [(*made.span(), way) for made in _MADE.finditer(self.text) for way in _WAYS]
         return found
+
+    @cached_property
+    def implied(self) -> list[tuple[int, int, str]]:
+        """Return the ways in which what the sentence names may have been made, where it says no more than "by"."""
+        return [(*made.span(), way) for made in _MADE.finditer(self.text) for way in _WAYS]
 
     @cached_property
     def words(self) -> frozenset[str]:
         """Return the stems of sentence and title."""
-        return frozenset(stem for _, _, stem in self.stems) | frozenset(stems(self.title))
+        return frozenset(stem for _, _, stem in [*self.stems, *self.implied]) | frozenset(stems(self.title))
 
 
 class Pages:
@@ -85,6 +89,19 @@ class Pages:
     def __init__(self, lines: Iterable[Line]) -> None:
         """Take the sentences in the order of their texts."""
         self.lines = list(dict.fromkeys(lines))
+
+    def hits(self, line: Line, words: Container[str]) -> list[tuple[int, int, str]]:
+        """Return where some words stand in a sentence; a "by" means no way that another sentence tells of its topic."""
+        implied = [hit for hit in line.implied if hit[2] not in self._ways[line.title]]
+        return [hit for hit in [*line.stems, *implied] if hit[2] in words]
+
+    @cached_property
+    def _ways(self) -> dict[str, set[str]]:
+        """Return, by title, the ways of making something that are told in so many words."""
+        ways: dict[str, set[str]] = defaultdict(set)
+        for line in self.lines:
+            ways[line.title].update(stem for _, _, stem in line.stems if stem in _WAYS)
+        return ways
 
     @property
     def facts(self) -> list[Fact]:

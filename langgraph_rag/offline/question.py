@@ -46,7 +46,7 @@ _WHY = re.compile(
 _BEING = re.compile(r"(?:is|are|was|were)\b", re.IGNORECASE)
 _ALTERNATIVES = (
     re.compile(
-        r"[,:]\s*(?:the\s+[a-z]+\s+)?(?P<one>(?:the\s+)?[^a-z\s][^?]*?|[^,:?]+?),?\s+or\s+(?P<other>.+?)\s*\??\s*$"
+        r"[,:]\s*(?:the\s+[a-z]+\s+)?(?P<one>(?:the\s+)?[^a-z\s][^?]*?|[^,:?]+?),?\s+or\s+(?P<other>[^?]+?)\s*(?:\?.*)?$"
     ),
     re.compile(r"\bbetween\s+(?P<one>.+?)\s+and\s+(?P<other>[^?]+?)\s*(?:\?|,|$)"),
 )
@@ -76,9 +76,14 @@ _ASKED = re.compile(
 )
 _ASKS_SAME = re.compile(r"\bsame ([a-z]+)")
 _LONGEST_KIND = 4
+_POLITE = r"(?:please |(?:can|could|would|will) you (?:please )?)?"
 _IMPERATIVE = re.compile(
-    r"\s*(?:please )?(?:name|give|list|tell|state|find(?: out)?)(?: me| us)? (?=(?:the|wh\w+|how) )", re.IGNORECASE
+    rf"(?:{_POLITE}(?:name|give|list|tell|state|find(?: out)?)(?: me| us)?|do you know|i (?:want|would like) to know)"
+    r"(?:: | (?=(?:the|wh\w+|how) ))",
+    re.IGNORECASE,
 )
+_PRELUDE = re.compile(r"\s*(?:(?:q|question)\s*:|(?:so|and|ok|okay|well|hi|hello|hey),)\s+", re.IGNORECASE)
+_QUOTES = '"“”*'
 _KIN = {
     "paternal grandfather": ("father", "father"),
     "paternal grandmother": ("father", "mother"),
@@ -145,8 +150,12 @@ class Question:
 def as_question(text: str) -> str:
     """Return what an imperative asks: "Name the author of X" -> "What is the author of X?".
 
-    Relatives by two steps are spelled out: "X's paternal grandfather" -> "X's father's father".
+    Relatives by two steps are spelled out: "X's paternal grandfather" -> "X's father's father". What only leads to the
+    question, and quotation marks around it, are left out.
     """
+    if text[:1] in _QUOTES and not any(mark in text.strip(_QUOTES) for mark in _QUOTES):
+        text = text.strip(_QUOTES)
+    text = _PRELUDE.sub("", text, count=1) if _PRELUDE.match(text) else text.lstrip()
     text = _KIN_OF.sub(lambda kin: "{1} of the {0} of".format(*_KIN[kin[1].lower()]), text)
     text = _KIN_OWNED.sub(lambda kin: "'s {}'s {}".format(*_KIN[kin[1].lower()]), text)
     imperative = _IMPERATIVE.match(text)
@@ -277,7 +286,7 @@ def _enumerated(found: re.Match[str]) -> list[str]:
 
 
 def _clean(name: str) -> str:
-    return name.strip(" \"'“”?.,")
+    return name.strip(" \"'“”?!.,*")
 
 
 def _names(text: str, pair: tuple[str, ...]) -> list[str]:

@@ -12,7 +12,7 @@ from langgraph_rag.offline.descriptions import ask_for, descriptions, put_for
 from langgraph_rag.offline.pages import DEFINED, Line, Pages, key_of
 from langgraph_rag.offline.paths import is_name
 from langgraph_rag.offline.question import DATES, Question, analyse
-from langgraph_rag.offline.words import DEMONYM, FAMILIES, name_words, stem, stems
+from langgraph_rag.offline.words import DEMONYM, DENIAL, FAMILIES, name_words, stem, stems
 from langgraph_rag.tools.spans import Span, spot
 
 _PHRASE_END = re.compile(
@@ -20,6 +20,10 @@ _PHRASE_END = re.compile(
 )
 _PLACED = re.compile(r"(?:\b(?:in|at|near|from|to|of) (?:the )?|\([^()]*\d{4}, )$", re.IGNORECASE)  # or in its life
 _WHERE = re.compile(r"\b(?:in|at|near) (?:the )?(?:[A-Z][\w.]*(?: [A-Z][\w.]*)*, )?$", re.IGNORECASE)
+_DENIED = re.compile(
+    r"(?:\b(?:not|never)|n['’]t)\b(?! only)"
+    r"(?:(?!\b(?:but|until|till|before|because|since|when|while|where|that|who|which|and)\b)[^,;:])*$"
+)
 _CAUSE = re.compile(r"\b(?:because(?: of)?|(?:due|owing|thanks) to|as a result of|caused by) ([^.;()]+)")
 _DIED_OF = re.compile(
     r"\bdi(?:ed|es|ing)\b[^.;]*? (?:of|from) (?:an? |the )?([a-z][a-z' -]*?)"
@@ -120,7 +124,7 @@ def _readings(text: str, pages: Pages) -> list[Reading]:
             if needed <= FAMILIES:
                 continue  # all words for it are known, and none stands there
             base -= _BESIDE
-        hits = [hit for hit in line.stems if hit[2] in weight]
+        hits = pages.hits(line, weight)
         for span in filter(partial(_possible, question), _spans(line)):
             key = normalise(span.text)
             if not key or f" {key} " in form or name_words(span.text) <= asked:
@@ -208,7 +212,13 @@ def _lies_there(question: Question, span: Span, text: str) -> bool:
 
 
 def _spans(line: Line) -> Iterator[Span]:
-    """Yield what may be an answer: what is spotted in a sentence, its topic ("title"), what it is ("phrase")."""
+    """Yield what may be an answer and is not denied: not Ost in "She was not born in Ost"."""
+    denies = DENIAL.search(line.text) is not None
+    yield from (span for span in _named(line) if not denies or not _DENIED.search(line.text[: span.start]))
+
+
+def _named(line: Line) -> Iterator[Span]:
+    """Yield what is spotted in a sentence, its topic ("title"), what it is ("phrase")."""
     yield Span(0, 0, line.topic, "title")
     yield from spot(line.text)
     if defined := DEFINED.search(line.text):

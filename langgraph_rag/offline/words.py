@@ -56,7 +56,10 @@ _MONTH_NUMBER = {month: number for number, month in enumerate(MONTHS, start=1)}
 _NUMBER_WORDS = {word: value for value, word in enumerate(
     "zero one two three four five six seven eight nine ten eleven twelve".split())}  # fmt: skip
 _SCALE = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9,
-          "kilomet": 1e3, "mile": 1609.3, "feet": 0.3048}  # fmt: skip
+          "kilomet": 1e3, "centimet": 0.01, "mile": 1609.3, "feet": 0.3048, "yard": 0.9144}  # fmt: skip
+_UNITS = {"km": 1e3, "cm": 0.01, "mm": 0.001, "mi": 1609.3, "ft": 0.3048, "foot": 0.3048, "yd": 0.9144}
+_UNIT = re.compile(rf"(?<=\d)(?:\s|-)?({'|'.join(_UNITS)})\b")
+DENIAL = re.compile(r"\b(?:not|never|no longer)\b|n['’]t\b")
 
 
 @lru_cache(maxsize=65_536)
@@ -73,7 +76,7 @@ def stem(word: str) -> str:
 @lru_cache(maxsize=65_536)
 def stems(text: str) -> tuple[str, ...]:
     """Return the stems of a text's content words, in order, each once."""
-    empty = stop_words() | _ASKING
+    empty = (stop_words() | _ASKING) - {"formerly"}
     words = (word for word in plain(_POSSESSIVE.sub("", text)).split() if len(word) > 1 and word not in empty)
     return tuple(dict.fromkeys(stem(word) for word in words))
 
@@ -125,4 +128,6 @@ def number_of(text: str) -> float | None:
         value = next((float(_NUMBER_WORDS[word]) for word in normalise(text).split() if word in _NUMBER_WORDS), -1.0)
     if value < 0:
         return None
+    if unit := _UNIT.search(text):
+        return value * _UNITS[unit[1]]
     return value * next((scale for word, scale in _SCALE.items() if word in text.lower()), 1.0)

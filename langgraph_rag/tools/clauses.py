@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from langgraph_rag.tools.spans import spot
+from langgraph_rag.tools.spans import spot, within
 from langgraph_rag.tools.subjects import (
     LOWER,
     UPPER,
@@ -71,9 +71,9 @@ def clauses(subject: Subject, owner: str, sentence: str) -> Iterator[tuple[Subje
     """
     now: Subject | None = subject
     told = 0
-    inside = [(span.start, span.end) for span in spot(sentence)] + parentheses(sentence)
+    spans, asides = [(span.start, span.end) for span in spot(sentence)], parentheses(sentence)
     for opening in _CLAUSE.finditer(sentence, subject.begin):
-        if any(start < opening.start() < end for start, end in inside):
+        if within(opening.start(), spans) or within(opening.start(), asides):
             continue
         other = _other(opening, now, subject, owner, sentence)
         if other == now:

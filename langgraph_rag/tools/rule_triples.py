@@ -49,6 +49,13 @@ _LIFE_DATES = re.compile(r"\(([^()]*\d{4}[^()]*)\)")
 _ACTED = re.compile(rf"\b{VERB}")
 _DASH = re.compile(r"\s*[–—]\s*|\s+-\s+|(?<=\d)-(?=\d)")
 _BORN, _DIED = re.compile(r"\bborn\b|\bb\."), re.compile(r"\bdied\b|\bd\.")
+_THEN_DIED = re.compile(r"(?:\s*[,;–—-])?\s+(?=died\b|d\.)")
+_OTHER_TIMES = re.compile(r"[,;]\s*(?:(?:r|fl)\.|reigned|ruled|in office)")
+_WORD_OR_MARK = re.compile(r"\w+|[^\w\s.]")
+_BEFORE_BIRTH = frozenset(
+    "born b c ca circa about around before bef bf after aft between early late or née né in on of by "
+    "baptised baptized christened bap bapt possibly probably perhaps likely".split()
+)
 _COUNTED = re.compile(rf"(?: (?!(?:and|or|in|of|on|at|to|by|as|is|was|were|for|from|with|the)\b){LOWER}+){{1,2}}")
 _GLOSS = re.compile(r"(?P<before>[^()]{0,40})\([^()]*\)")
 _LIVED = re.compile(r"[^()]{0,60}?\([^()]*(?:\bborn\b|\bb\.|\bdied\b|\bd\.|née|\d{4}[^()]*[–—-][^()]*\d{4})")
@@ -233,10 +240,12 @@ def _life_dates(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str
     match = _LIFE_DATES.search(sentence[:250], subject.begin)
     if not match or _ACTED.search(sentence, subject.begin, match.start()):
         return
-    inside = match[1]
-    halves = _DASH.split(inside, maxsplit=1)
-    if len(halves) == 2 and DATE.search(halves[0]) and DATE.search(halves[1]):
-        events = [("born", halves[0]), ("died", halves[1])]
+    inside = _OTHER_TIMES.split(match[1], maxsplit=1)[0]
+    lived, died = _THEN_DIED.split(inside, maxsplit=1), _DASH.split(inside, maxsplit=1)
+    if len(lived) == 2 and (_BORN.search(lived[0]) or DATE.search(lived[0])):
+        events = [("born", lived[0]), ("died", lived[1])]
+    elif len(died) == 2 and _is_birth(died[0]) and DATE.search(died[1]):
+        events = [("born", died[0]), ("died", died[1])]
     elif _BORN.search(inside):
         events = [("born", inside)]
     elif _DIED.search(inside):
@@ -249,6 +258,13 @@ def _life_dates(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str
             named = dates and span.kind == "name" and span.start < dates[0]  # "born John Smith, 3 May 1900"
             if span.kind != "number" and not named:
                 yield subject.name, f"{event} {'on' if span.kind == 'date' else 'in'}", span.text
+
+
+def _is_birth(half: str) -> bool:
+    """Tell whether what stands before a dash is a date of birth, and not one of a reign or an office."""
+    date = DATE.search(half)
+    last = _WORD_OR_MARK.findall(half, 0, date.start())[-1:] if date else []
+    return date is not None and all(not word[0].islower() or word in _BEFORE_BIRTH for word in last)
 
 
 def _without(text: str, start: int, end: int) -> str:

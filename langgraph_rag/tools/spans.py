@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -41,6 +41,12 @@ class Span:
     end: int
     text: str
     kind: str
+
+
+def within(position: int, stretches: Sequence[tuple[int, int]]) -> bool:
+    """Tell whether a place lies inside one of some stretches of text, which are in order and do not overlap."""
+    before = bisect_left(stretches, (position, 0)) - 1
+    return before >= 0 and position < stretches[before][1]
 
 
 @lru_cache(maxsize=8192)  # phrases and triples of a passage ask for the same sentences

@@ -1,6 +1,7 @@
 """Whom a sentence, or a part of it, is about: what it names, what belongs to that, and relative clauses."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
@@ -49,6 +50,7 @@ _FRONTED = re.compile(rf",\s+|{DATE.pattern}\s+(?={UPPER})")
 _NAMED = frozenset(  # by what follows "of": the village of Hale
     "village town city county state province district region island parish borough suburb municipality kingdom".split()
 )
+_RULED_OUT = re.compile(r"\b(?:not|nor|rather than|instead of)\s+(?:the\s+)?$")
 _RELATIVE = re.compile(
     r"(?:\s*\([^()]*\))?(?P<comma>,)?\s+(?P<pronoun>who|whom|which|whose)\b(?!\s+(?:he|she|it|they)\b)"
 )
@@ -184,8 +186,8 @@ def relative_clauses(subject: Subject, sentence: str) -> Iterator[Relative]:
             continue
         if not opening["comma"] and _DEFINING.search(sentence, subject.begin, name.start):
             continue  # "is a painter from Ost who ..."
-        end = clause_end(sentence, opening.end())
-        yield Relative(_meant(name, opening, sentence), opening.start(), end)
+        end, ruled_out = clause_end(sentence, opening.end()), _RULED_OUT.search(sentence[: name.start][-20:])
+        yield Relative(None if ruled_out else _meant(name, opening, sentence), opening.start(), end)
 
 
 def _meant(name: Span, opening: re.Match[str], sentence: str) -> Subject | None:
@@ -232,7 +234,9 @@ def function_words() -> frozenset[str]:
 
 def names(sentence: str, begin: int) -> Iterator[Span]:
     """Find the names in a sentence from a place on."""
-    return (span for span in spot(sentence) if span.kind == "name" and span.start >= begin)
+    spans = spot(sentence)
+    first = bisect_left(spans, begin, key=lambda span: span.start)
+    return (spans[place] for place in range(first, len(spans)) if spans[place].kind == "name")
 
 
 def named(name: Span, sentence: str) -> Subject:

@@ -1,7 +1,6 @@
 """Sentences and phrases of a text by spaCy: a trained pipeline where one is installed, rules where none is."""
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
@@ -10,7 +9,7 @@ from typing import Any, TypedDict
 from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.once import made_once
 from langgraph_rag.tools.code import blocks_of_code
-from langgraph_rag.tools.spans import spot
+from langgraph_rag.tools.spans import spot, within
 
 TRAINED_PIPELINE, RULES = "en_core_web_sm", "rules"
 
@@ -96,7 +95,7 @@ def _sentences(text: str, doc: Any) -> list[str]:
     endings = [ending.span() for ending in _END.finditer(text)]
     ends = {end for _, end in endings}
     edges = {0, *starts, *ends, *(openings.get(span.start_char, span.start_char) for span in doc.sents), len(text)}
-    inside = {edge for edge in edges if _within(edge, code) or _within(edge, endings)}
+    inside = {edge for edge in edges if within(edge, code) or within(edge, endings)}
     for start, end in pairwise(sorted(edges - inside)):
         if not text[start:end].strip():
             continue
@@ -110,11 +109,6 @@ def _sentences(text: str, doc: Any) -> list[str]:
         else:
             sentences.append((start, end))
     return [_on_one_line(text[start:end]) for start, end in sentences]
-
-
-def _within(position: int, stretches: Sequence[tuple[int, int]]) -> bool:
-    before = bisect_left(stretches, (position, 0)) - 1
-    return before >= 0 and position < stretches[before][1]
 
 
 def _on_one_line(text: str) -> str:
