@@ -210,12 +210,70 @@ def test_how_many_years_is_not_answered_by_a_year() -> None:
     [
         ("Name the president of Norra", "What is the president of Norra?"),
         ("Please tell me when the Vale Bridge was opened.", "when the Vale Bridge was opened?"),
+        ("Can you tell me who painted it?", "who painted it?"),
+        ("Please tell me: is it red?", "is it red?"),
+        ("Do you know when it was opened?", "when it was opened?"),
+        ('"Who painted it?"', "Who painted it?"),
+        ('Who painted "It"?', 'Who painted "It"?'),
+        ("So, who painted it?", "who painted it?"),
+        ("Q: Who painted it?", "Who painted it?"),
         ("Find Nemo is a film by whom?", "Find Nemo is a film by whom?"),
         ("Who painted it?", "Who painted it?"),
     ],
 )
 def test_an_imperative_asks_a_question(imperative: str, question: str) -> None:
     assert as_question(imperative) == question
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"), [("Who wrote Amber Road?", "Tom Avery"), ("Who produced it?", "Ian Blair")]
+)
+def test_who_something_is_by_did_not_do_what_another_sentence_tells(question: str, answer: str) -> None:
+    text = "Amber Road is a song by Lise Vang. It was written by Tom Avery and produced by Ian Blair."
+    lines = pages_of([{"title": "Amber Road", "text": text}])
+
+    assert conclude(question, lines, least=1.0).answer == answer
+    assert conclude("Who performed Amber Road?", lines, least=1.0).answer == "Lise Vang"
+
+
+@pytest.mark.parametrize("trailing", ["", "? Thanks!", "?!", "!", "?**"])
+def test_what_follows_the_question_is_no_part_of_an_alternative(trailing: str) -> None:
+    assert analyse(f"Which is longer, the Sarl or the Hale Brook{trailing}").pair == ("the Sarl", "the Hale Brook")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "longer"),
+    [("320 km", "900 m", "320 km"), ("200 ft", "100 m", "100 m"), ("1.2km", "100 metres", "1.2km")],
+)
+def test_lengths_are_compared_in_one_unit(one: str, other: str, longer: str) -> None:
+    question = analyse("Which is longer, Sarl or Hale?")
+    facts = [["Sarl", "is long", one], ["Hale", "is long", other]]
+
+    assert compare(question, [look_up(question, name, facts) for name in ("Sarl", "Hale")]) == (
+        "Sarl" if longer == one else "Hale"
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "first"),
+    [("1900", "5 March 1900", ""), ("May 1900", "5 May 1900", ""), ("1900", "5 March 1901", "Ada Renk")],
+)
+def test_dates_are_compared_as_far_as_both_are_known(one: str, other: str, first: str) -> None:
+    question = analyse("Who was born first, Ada Renk or Emil Varn?")
+    facts = [["Ada Renk", "born on", one], ["Emil Varn", "born on", other]]
+
+    assert compare(question, [look_up(question, name, facts) for name in question.pair]) == first
+
+
+def test_what_is_denied_of_somebody_is_not_compared() -> None:
+    question = analyse("Who was born first, Ada Renk or Emil Varn?")
+    facts = [
+        ["Ada Renk", "was not born in", "1900"],
+        ["Ada Renk", "was born in", "1910"],
+        ["Emil Varn", "born on", "1905"],
+    ]
+
+    assert compare(question, [look_up(question, name, facts) for name in question.pair]) == "Emil Varn"
 
 
 def test_a_name_with_a_comma_is_one_alternative() -> None:
@@ -268,6 +326,11 @@ def test_what_is_not_said_of_what_is_asked_about_answers_nothing(question: str, 
          "Jon Brenn"),
         ("Why was the Sarn Mill closed?", "The Sarn Mill was closed because of a flood.", "a flood"),
         ("Which Tullish mill was built by Jon Brenn?", "The Sarn Mill was built by Jon Brenn.", "Sarn Mill"),
+        ("Where was Ada Renk born?", "Ada Renk was not born in Ost. Ada Renk was born in Brenn.", "Brenn"),
+        ("Where did Ada Renk die?", "Ada Renk did not die in Ost, but in Hale.", "Hale"),
+        ("What was Ashby FC formerly called?",
+         "Ashby FC is a football club. Ashby FC was formerly called Ashby Rovers. It plays at Moor Lane.",
+         "Ashby Rovers"),
     ],
 )  # fmt: skip
 def test_what_is_said_of_it_does(question: str, sentence: str, answer: str) -> None:

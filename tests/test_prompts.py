@@ -261,6 +261,28 @@ def test_a_correction_under_another_name_is_not_taken_for_none(other: dict[str, 
         read_reply(json.dumps(other), par_rag.Reviewed)
 
 
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ([DIRECTED, ["Ada", "in", None], "stray"], [DIRECTED]),
+        ([{"subject": "Ada", "object": "Ost", "predicate": "in"}], [["Ada", "in", "Ost"]]),
+        (["Ada | born in | 1900"], [["Ada", "born in", "1900"]]),
+        ([["Ada", "born in", 1900]], [["Ada", "born in", "1900"]]),
+        ([], []),
+    ],
+)
+def test_triples_are_read_as_small_models_write_them(written: list[object], read: list[list[str]]) -> None:
+    reply = read_reply(json.dumps({"triples": written}), cirag.Triples)
+
+    assert [[part.strip() for part in triple] for triple in reply.triples] == read
+
+
+@pytest.mark.parametrize("written", [["Ada", "in", "Ost"], [{"name": "Ada"}], [["Ada", "in", None]]])
+def test_what_holds_no_triple_is_asked_for_again(written: list[object]) -> None:
+    with pytest.raises(ValueError, match="field 'triples"):
+        read_reply(json.dumps({"triples": written}), cirag.Triples)
+
+
 @pytest.mark.parametrize(("given", "read"), [(None, ""), (["Kell"], "Kell"), (True, "yes"), (False, "no"), (2, "2")])
 def test_an_answer_that_is_no_text_is_read_as_what_it_says(given: object, read: str) -> None:
     assert read_reply(json.dumps({"thought": "", "answer": given}), answering.Answer).answer == read

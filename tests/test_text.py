@@ -331,6 +331,31 @@ def test_a_sentence_states_a_fact_of_the_topic(sentence: str, triple: list[str])
     assert triple in extract_triples("Ada Renk", [sentence])
 
 
+@pytest.mark.parametrize(
+    ("bracket", "life"),
+    [
+        ("born 12 May 1880; died 4 June 1951 in Ost", ["born on 12 May 1880", "died on 4 June 1951", "died in Ost"]),
+        ("b. 12 May 1880, d. 4 June 1951", ["born on 12 May 1880", "died on 4 June 1951"]),
+        ("born in Rosen; died 1951", ["born in Rosen", "died on 1951"]),
+        ("born 1880 – died 1951", ["born on 1880", "died on 1951"]),
+        ("painter; died 1951", ["died on 1951"]),
+        ("née Lind, bef. 1880 – 1951", ["born on 1880", "died on 1951"]),
+        ("1640–1685, r. 1660–1685", ["born on 1640", "died on 1685"]),
+        ("reigned 1660–1685", []),
+        ("mayor 1990–1994", []),
+        ("fl. 1347–1391", []),
+    ],
+)
+def test_what_stands_in_brackets_tells_a_life(bracket: str, life: list[str]) -> None:
+    triples = extract_triples("Otto Brandt", [f"Otto Brandt ({bracket}) was a painter."])
+
+    assert [f"{relation} {tail}" for _, relation, tail in triples if relation.split()[0] in {"born", "died"}] == life
+
+
+def test_a_clause_after_who_is_ruled_out_is_said_of_nobody() -> None:
+    assert extract_triples("Ada Renk", ["It was Karl Senn, not Ada Renk, who built the mill in Ost."]) == []
+
+
 def test_a_sentence_about_somebody_else_states_a_fact_of_theirs() -> None:
     triples = extract_triples(
         "Ada Renk", ["Ada Renk lived in Kell.", "Casper Holm founded the Tolmar Company in 1950."]

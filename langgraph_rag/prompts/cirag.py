@@ -1,8 +1,11 @@
 """Prompts of CIRAG (Wei et al. 2026): extraction (appendix A.1) and integration (A.2)."""
 
+from typing import Annotated
+
+from pydantic import BeforeValidator
 from typing_extensions import TypedDict
 
-from langgraph_rag.prompts.prompt import Prompt, PromptReply, TripleReply, name_list, triple_lines
+from langgraph_rag.prompts.prompt import Prompt, PromptReply, TripleReply, name_list, readable_triples, triple_lines
 
 
 class HistoryStep(TypedDict):
@@ -24,7 +27,7 @@ class Entities(PromptReply):
 class Triples(PromptReply):
     """The facts of a passage, each `[head, relation, tail]`."""
 
-    triples: list[TripleReply]
+    triples: Annotated[list[TripleReply], BeforeValidator(readable_triples)]
 
 
 class Integration(PromptReply):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
-from pydantic import BaseModel, ConfigDict, WithJsonSchema, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema, field_validator, model_validator
 
 from langgraph_rag.characters import without_controls
 
@@ -14,6 +14,7 @@ T = TypeVar("T")
 
 METADATA_KEY = "langgraph_rag"
 _JSON = json.JSONEncoder(ensure_ascii=False)
+_PARTS = (("head", "subject"), ("relation", "predicate"), ("tail", "object"))
 _MOST_ITEMS = 50  # far more than any prompt asks for
 
 
@@ -69,8 +70,26 @@ class PromptReply(BaseModel):
         return [cls._printable(item) for item in value] if isinstance(value, list) else value
 
 
+def _as_triple(given: object) -> object:
+    """Read what some models write in the place of a triple: an object with its parts, or these between bars."""
+    if isinstance(given, dict):
+        parts = [next((given[name] for name in names if name in given), None) for names in _PARTS]
+        return given if None in parts else parts
+    return given.split("|") if isinstance(given, str) and given.count("|") == 2 else given
+
+
+def readable_triples(given: object) -> object:
+    """Leave out what is no triple, as long as something is: not all is lost for one."""
+    items = [_as_triple(item) for item in given] if isinstance(given, list) else []
+    kept = [
+        item for item in items if isinstance(item, list) and all(isinstance(part, str | int | float) for part in item)
+    ]
+    return kept or given
+
+
 TripleReply = Annotated[
     list[str],
+    BeforeValidator(_as_triple),
     WithJsonSchema({"type": "array", "items": {"type": "string"}, "minItems": 3, "maxItems": 3}),
 ]
 """A triple as a model writes it: asked for with three parts, and checked only when it is used."""
