@@ -82,7 +82,7 @@ _IMPERATIVE = re.compile(
     r"(?:: | (?=(?:the|wh\w+|how) ))",
     re.IGNORECASE,
 )
-_PRELUDE = re.compile(r"\s*(?:(?:q|question)\s*:|(?:so|and|ok|okay|well|hi|hello|hey),)\s+", re.IGNORECASE)
+_PRELUDE = re.compile(r"^\s*(?:(?:(?:q|question)\s*:|(?:so|and|ok|okay|well|hi|hello|hey),)\s+)?", re.IGNORECASE)
 _QUOTES = '"“”*'
 _KIN = {
     "paternal grandfather": ("father", "father"),
@@ -155,7 +155,7 @@ def as_question(text: str) -> str:
     """
     if text[:1] in _QUOTES and not any(mark in text.strip(_QUOTES) for mark in _QUOTES):
         text = text.strip(_QUOTES)
-    text = _PRELUDE.sub("", text, count=1) if _PRELUDE.match(text) else text.lstrip()
+    text = _PRELUDE.sub("", text)
     text = _KIN_OF.sub(lambda kin: "{1} of the {0} of".format(*_KIN[kin[1].lower()]), text)
     text = _KIN_OWNED.sub(lambda kin: "'s {}'s {}".format(*_KIN[kin[1].lower()]), text)
     imperative = _IMPERATIVE.match(text)

@@ -20,6 +20,7 @@ _PHRASE_END = re.compile(
 )
 _PLACED = re.compile(r"(?:\b(?:in|at|near|from|to|of) (?:the )?|\([^()]*\d{4}, )$", re.IGNORECASE)  # or in its life
 _WHERE = re.compile(r"\b(?:in|at|near) (?:the )?(?:[A-Z][\w.]*(?: [A-Z][\w.]*)*, )?$", re.IGNORECASE)
+_DENIAL_REACHES = 100  # characters
 _DENIED = re.compile(
     r"(?:\b(?:not|never)|n['’]t)\b(?! only)"
     r"(?:(?!\b(?:but|until|till|before|because|since|when|while|where|that|who|which|and)\b)[^,;:])*$"
@@ -214,7 +215,9 @@ def _lies_there(question: Question, span: Span, text: str) -> bool:
 def _spans(line: Line) -> Iterator[Span]:
     """Yield what may be an answer and is not denied: not Ost in "She was not born in Ost"."""
     denies = DENIAL.search(line.text) is not None
-    yield from (span for span in _named(line) if not denies or not _DENIED.search(line.text[: span.start]))
+    for span in _named(line):
+        if not denies or not _DENIED.search(line.text[: span.start][-_DENIAL_REACHES:]):
+            yield span
 
 
 def _named(line: Line) -> Iterator[Span]:
