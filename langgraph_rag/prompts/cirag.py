@@ -113,8 +113,8 @@ empty. Where it is open which of several names is meant, keep the facts about ea
 nothing connects with the question.
 - question: a short one about what is missing next that can be searched for on its own, with the names found in place \
 of descriptions, of several names at once if the same is missing of each; first about a link that is uncertain; never \
-an earlier query, not even reworded. null if the kept facts are enough, or if what is missing was asked for in vain and \
-no other line is open.
+an earlier query, not even reworded. null if the kept facts are enough, or if what is missing was asked for in vain \
+and no other line is open.
 
 Example of a first step
 Question: In which country was the architect of Mill Bridge born?
