@@ -561,7 +561,7 @@ KELL = {"id": "kell", "title": "Kell", "text": "Kell lies in Norland."}
 SUND = {"id": "sund", "title": "Sund", "text": "Sund lies in Norland."}
 
 
-def test_a_reading_that_is_replaced_is_neither_remembered_nor_leaves_a_vector_behind(tmp_path: Path) -> None:
+def test_a_reading_that_is_replaced_is_gone_with_its_vectors(tmp_path: Path) -> None:
     with KnowledgeBase.open(tmp_path, ArithmeticEmbeddings(), extractor=Forgetful()) as kb:
         kb.add([KELL], progress=False)
         kb.embed_triples(progress=False)

@@ -38,7 +38,7 @@ from langgraph_rag.tools.entity_graph import EntityGraph
 from langgraph_rag.tools.extraction import ReadBefore, RuleExtractor, TripleExtractor, last_extractor
 from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
 from langgraph_rag.tools.indexing import Indexer, Read, read_later
-from langgraph_rag.tools.record_memory import RecordMemory
+from langgraph_rag.tools.passage_memory import PassageMemory
 from langgraph_rag.tools.record_store import FORMAT, Counts, Origin, RecordStore
 from langgraph_rag.tools.search import SEARCHES, Searcher
 from langgraph_rag.tools.similarity import Similarity
@@ -112,7 +112,7 @@ class KnowledgeBase:
         self._indexer = Indexer(records, vectors, self._similarity, self._embedder)
         self._reader = TripleReader(records)
         self._triple_embedding = TripleEmbedding(records, self._similarity)
-        self._memory = RecordMemory(records)
+        self._memory = PassageMemory(records)
         self._changing_here = threading.RLock()  # who closes it within a change does not wait for that
         self._closed, self._process = False, os.getpid()
         self._told_unread = self._walked = False
@@ -427,12 +427,12 @@ class KnowledgeBase:
     async def atriples(self, passage_ids: Iterable[str], extractor: TripleExtractor | None = None) -> list[Triple]:
         """Return the triples of passages as read by an extractor; what it has not read yet is read now and kept."""
         ids, extractor = _texts(passage_ids, "ids"), extractor or self.extractor
-        unread, triples = await self._read(self._memory.triples, ids, extractor.version)
+        unread, triples = await self._read(self._unread_and_triples, ids, extractor.version)
         if unread:
             if extractor.version == self.extractor.version:  # another one is to read them in its own way
                 await self._tell_unread()
             await self._reader.read_once(unread, extractor)
-            _, triples = await self._read(self._memory.triples, ids, extractor.version)
+            _, triples = await self._read(self._unread_and_triples, ids, extractor.version)
         return triples
 
     async def aunread(self, passage_ids: Iterable[str], extractor: TripleExtractor) -> list[str]:
@@ -441,8 +441,7 @@ class KnowledgeBase:
 
     async def astored_triples(self, passage_ids: Iterable[str]) -> list[Triple]:
         """Return the triples of passages as far as they have been read; none is read now."""
-        _, triples = await self._read(self._memory.triples, _texts(passage_ids, "ids"), self.extractor.version)
-        return triples
+        return await self._read(self._records.triples.of, _texts(passage_ids, "ids"), self.extractor.version)
 
     async def asearch_triples(self, query: str, k: int = 10) -> list[Triple]:
         """Return the k triples nearest to a query, best first; the first call embeds all that have no vector yet."""
@@ -575,6 +574,9 @@ class KnowledgeBase:
                 self.extractor.version,
                 "do without" if isinstance(self.extractor, ReadBefore) else "wait until they are read",
             )
+
+    def _unread_and_triples(self, ids: Sequence[str], extractor: str) -> tuple[list[str], list[Triple]]:
+        return self._records.triples.unextracted(extractor, ids), self._records.triples.of(ids, extractor)
 
     def _near_entities(self, texts: Sequence[str], k: int) -> list[ScoredPassage]:
         graph = self.entities
