@@ -9,14 +9,20 @@ _MARKS = [  # what begins reasoning and what ends it
 ]
 _LONGEST_MARK = len("<|channel|>final<|message|>") + 30
 _BEGINNINGS, _ENDS = map("|".join, zip(*_MARKS, strict=True))
-_REASONING = re.compile("|".join(rf"{begin}.*?(?:{end}|\Z)" for begin, end in _MARKS), re.DOTALL | re.IGNORECASE)
+_REPLIED = re.compile(r"\s*(?:```\w*\s*)?\{")  # in an object, marks are text: "the model writes <think>"
 _MARK = re.compile(rf"{_BEGINNINGS}|({_ENDS})", re.IGNORECASE)
 _END = re.compile(_ENDS, re.IGNORECASE)  # some chat templates begin the reasoning
 
 
 def without_reasoning(text: str) -> str:
-    """Return a text, also one that was cut off, without the reasoning in it."""
-    return _END.split(_REASONING.sub("", text))[-1]
+    """Return a text, also one that was cut off, without the reasoning before its object, or in it if it has none."""
+    while not _REPLIED.match(text) and (mark := _MARK.search(text)):
+        if mark[1]:
+            text = text[mark.end() :]
+        else:
+            end = _END.search(text, mark.end())
+            text = text[: mark.start()] + (text[end.end() :] if end else "")
+    return text
 
 
 class UnfinishedReply:
@@ -32,7 +38,7 @@ class UnfinishedReply:
         """Add what was written since; a mark may have begun before."""
         unread = max(0, len(self.text) - _LONGEST_MARK)
         self.text += piece
-        while mark := _MARK.search(self.text, unread):
+        while not _REPLIED.match(self.text) and (mark := _MARK.search(self.text, unread)):
             self.reasoning = not mark[1]
             if self.reasoning:
                 unread = mark.end()

@@ -17,7 +17,7 @@ _TEXTS = (
     "source|sources|passage|passages|document|documents|sentence|sentences|fact|facts|triple|triples|text|texts|"
     "excerpt|excerpts|article|articles|context|background|evidence|information|outline"
 )
-_GIVEN = "|given|provided|available|retrieved|above"
+_GIVEN = "|given|provided|available|numbered|retrieved|above"
 _THE_TEXTS = f"|the|these|those|this|any {_GIVEN} {_TEXTS} {_GIVEN}"
 _SAY = (
     "say|state|tell|mention|name|specify|indicate|provide|give|contain|include|answer|show|reveal|identify|support|help"
@@ -52,7 +52,7 @@ def _first_words(places: _Places) -> Iterator[str]:
 
 
 _TOLD_SO = (
-    "none|null|nil|n_a|not_applicable|unknown|unclear|uncertain|undetermined .",
+    "none|null|nil|n_a|not_applicable|unknown|unclear|uncertain|undetermined|unspecified .",
     "unknown based on",
     f"unknown from|in {_THE_TEXTS}",
     "answer unknown|unanswerable|not_answerable|none .",
@@ -63,7 +63,6 @@ _TOLD_SO = (
     f"not |explicitly|directly|clearly {_TOLD} .|in|by|anywhere|explicitly|directly|clearly",
     f"|the information|data|answer |is not {_TOLD} .|in|by|anywhere",
     f"|it_is|it_s|the_answer_is not_in|not_found_in {_THE_TEXTS}",
-    f"it|the_answer isn_t in {_THE_TEXTS}",
     f"|it|this|the_answer|an_answer|the_question|this_question {_CANNOT} be {_FOUND_OUT}",
     f"|i|we {_CANNOT} {_FIND_OUT}",
     "|i|we cannot|can_not say|tell|find",
@@ -71,6 +70,7 @@ _TOLD_SO = (
     f"|i_am|i_m|we_are unable to say|tell|find|{_FIND_OUT}",
     f"|it_is|it_s not_possible|impossible to say|tell|know|{_FIND_OUT}",
     "i|we do_not|don_t know .|who|whom|whose|which|what|when|where|whether|if|the|this|that|from|based",
+    f"i|we do_not|don_t have any|enough|sufficient {_FURTHER} {_INFORMATION}",
     f"|there_is|there_s no|not_enough|not_sufficient|insufficient {_FURTHER} {_INFORMATION}",
     f"there_isn_t enough|sufficient|any {_FURTHER} {_INFORMATION}",
     f"{_THE_TEXTS} is|are insufficient|inadequate|not_sufficient|not_enough",
@@ -82,7 +82,6 @@ _TOLD_SO = (
     f"no {_FURTHER} {_TEXTS} {_SAYS}",
     f"none|nothing of|in {_THE_TEXTS} {_SAYS}",
     "nothing relevant|useful|new |was |found .",
-    "nothing |was found|helps .",
 )
 _BEGINNINGS = _by_first_word(
     (
@@ -104,12 +103,15 @@ _BUT = re.compile(r"[\s*_]*unknown[\s*_]*[;:,.\u3002(\u2013\u2014-]", re.IGNOREC
 _NONE = re.compile(r"[\s*_]*(?:none|no(?!\W*\d))(?:[\s*_]*[;:,.(\u2013\u2014]|\s+-)", re.IGNORECASE)  # and then why
 _YES_OR_NO = re.compile(r"^\s*no\s*[;:,.\u2013\u2014]\s*(?=\w)", re.IGNORECASE)
 _ONE_CLAUSE = r"(?:(?![,;:]|\b(?:whose|but|and (?:its|his|her|their|it|he|she|they))\b).)+"  # no "Ada, whose age"
+_STATED = "given|stated|specified|mentioned|provided|found"
+_IN_THE_TEXTS = rf" in (?:any of )?(?:the|these|those) (?:(?:given|provided|available|numbered) )?(?:{_TEXTS})"
 _NOT_TOLD = (
-    r"(?:unknown|not (?:(?:explicitly|directly|clearly) )?(?:known|given|stated|specified|mentioned|provided|found))"
+    rf"(?:(?:is|are|was|were) (?:unknown|unspecified|not (?:(?:explicitly|directly|clearly) )?(?:known|{_STATED}))"
+    rf"|(?:cannot|can['’]t|could not) be (?:{_FOUND_OUT}))(?:{_IN_THE_TEXTS}| from [^,.;]*)?"
 )
-_IN_THE_TEXTS = rf"(?: in (?:any of )?(?:the|these|those) (?:(?:given|provided|available|numbered) )?(?:{_TEXTS}))?"
 _SENTENCE = re.compile(
-    rf"{_ONE_CLAUSE}\b(?:is|are|was|were) {_NOT_TOLD}{_IN_THE_TEXTS}(?:\.?\s*|;.*)|[Tt]he answer is not {_ONE_CLAUSE}",
+    rf"(?:{_ONE_CLAUSE}\b{_NOT_TOLD}|[Nn]o {_ONE_CLAUSE}\b(?:is|are|was|were) (?:{_STATED}){_IN_THE_TEXTS})"
+    rf"(?:\.?\s*|;.*)|[Tt]he answer is not {_ONE_CLAUSE}",
     re.DOTALL,
 )
 

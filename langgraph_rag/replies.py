@@ -19,6 +19,8 @@ from langgraph_rag.reasoning import without_reasoning
 MAX_REPLY_CHARS = 200_000  # far more than any prompt asks for, and less than spaCy takes at once
 _MAX_BRACES = 1000  # that no object begins with: each costs an error, which counts lines from the start
 
+_PYTHON_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\[avx0-7]")  # "\alpha" is no bell before "lpha"
+
 # how providers say that a reply was not finished, some in each piece of a stream
 _CUT_OFF = re.compile(r"(length)+|model_length|max_(output_)?tokens|model_context_window_exceeded", re.IGNORECASE)
 
@@ -56,7 +58,7 @@ def _outside(found: object, text: str, reply: type[Reply]) -> str:
 
 def _objects(text: str) -> Iterator[object]:
     """Yield the objects in a text: JSON wherever one starts, then the whole text as a Python literal."""
-    decoder, position, failed = json.JSONDecoder(strict=False), 0, 0
+    decoder, position, failed = json.JSONDecoder(strict=False, parse_float=str), 0, 0  # "3.10" is no 3.1
     while failed < _MAX_BRACES and (position := text.find("{", position)) >= 0:
         try:
             found, position = decoder.raw_decode(text, position)
@@ -66,6 +68,8 @@ def _objects(text: str) -> Iterator[object]:
     start, end = text.find("{"), text.rfind("}")
     if 0 <= start < end:
         literal = text[start : end + 1]
+        if _PYTHON_ESCAPE.search(literal):
+            raise ValueError("a backslash in a string begins no escape of JSON")
         try:
             found = ast.literal_eval(literal)
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):

@@ -10,6 +10,8 @@ from langgraph_rag.conclusions import concluded, concludes
     [
         ("Orla was born there. So the answer is Skellby.", "Skellby"),
         ("So the answer is Skellby...", "Skellby"),
+        ("So the answer to the question is Skellby.", "Skellby"),
+        ("So the answer would be Skellby.", "Skellby"),
         ("So the answer is 4.5.", "4.5"),
         ("So the answer is group B.", "group B"),
         ("So the answer is 7 a.m.", "7 a.m."),

@@ -1,6 +1,7 @@
 """DualRAG's knowledge summariser (section 3.1.2, Eq. 9): what the documents of one entity say that helps."""
 
 import asyncio
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.support import supporting_evidence
 from langgraph_rag.tools.text import RULES, text_pipeline
 
+_TELLS_ELSE = re.compile(r";|\b(?:but|however|though|although|while)\b", re.IGNORECASE)
 _NOTHING = {"none", "null", "nothing", "not helpful", "not relevant"}
 
 
@@ -73,4 +75,5 @@ class Summarize:
 def _told(summary: str) -> str:
     """Return a summary, or nothing where all it says is that the documents do not tell."""
     sentences = text_pipeline(RULES).sentences(summary)
-    return "" if normalise(summary) in _NOTHING or all(map(states_refusal, sentences)) else summary
+    refused = all(states_refusal(sentence) and not _TELLS_ELSE.search(sentence) for sentence in sentences)
+    return "" if normalise(summary) in _NOTHING or refused else summary

@@ -80,7 +80,7 @@ class Reviewed(PromptReply):
         """Refuse a correction, or a question, that may be there by another name."""
         if isinstance(given, dict) and not given.keys() <= cls.model_fields.keys():
             needed = {"REVISED": "answer", "UNCONFIDENT": "question"}.get(str(cls._upper(given.get("status"))))
-            if needed and not given.get(needed):
+            if needed and needed not in given:
                 raise ValueError(f"{given['status']} needs the field {needed!r}")
         return given
 

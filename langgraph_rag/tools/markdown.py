@@ -19,10 +19,13 @@ _FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?)^\1[ \t]*$", re.MULTILIN
 _FIELD = re.compile(r"([\w-]+):(?:[ \t]+(.*))?")
 _NUMBERS = r"[-+.\d\s]+(?:,[-+.\d\s]+)+"
 _WIKI_LINK = re.compile(rf"\[\[(?!{_NUMBERS}\]\])(?:[^][|\n]*\|)?([^][|\n]+)\]\]")
+_POWER = re.compile(r"[-\u2212+]?\d")  # "10<sup>6</sup>" is not 106
 _BREAK = re.compile(r"<br\b", re.IGNORECASE)
 _CHECKBOX = re.compile(r"\[[ xX]\]\s+")
 _FOOTNOTE = re.compile(r"\[\^[^\]\s]+\](?:: )?")
-_LINES = {"br", "dd", "div", "dt", "h1", "h2", "h3", "h4", "h5", "h6", "li", "p", "td", "th", "tr"}  # of HTML
+_LINES = frozenset(  # of HTML
+    "blockquote br caption dd div dt figcaption h1 h2 h3 h4 h5 h6 li p summary td th tr".split()
+)
 _UNREAD = ("script", "style")
 _UNREAD_TAG = re.compile(rf"<(?P<end>/?)(?:{'|'.join(_UNREAD)})\b", re.IGNORECASE)
 _NO_FIELDS = (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError)
@@ -182,13 +185,18 @@ def _lines(block: SyntaxTreeNode) -> Iterator[str]:
         case "list_item":
             first, *others = [line for child in block.children for line in _lines(child)] or [""]
             item = _CHECKBOX.sub("", first, count=1)
-            yield "- " + item
+            yield f"- {_number(block)}{item}"
             yield from (_below(item, line) for line in others)
         case "table":
             yield from _rows(block)
         case _:
             for child in block.children:
                 yield from _lines(child)
+
+
+def _number(item: SyntaxTreeNode) -> str:
+    """Return the number of an item in an ordered list: "12. May 1870" is one, too."""
+    return f"{item.info}{item.markup} " if item.info else ""
 
 
 def _below(item: str, line: str) -> str:
@@ -220,6 +228,8 @@ def _text(node: SyntaxTreeNode) -> str:
         return node.content
     if node.type == "softbreak":
         return " "
+    if node.type == "html_inline" and node.content.lower() == "<sup>" and (power := node.next_sibling):
+        return "^" if _POWER.match(power.content) else ""
     if node.type == "hardbreak" or (node.type == "html_inline" and _BREAK.match(node.content)):
         return "\n"
     text = "".join(map(_text, _shown(node.children)))

@@ -412,6 +412,11 @@ def test_what_a_thought_finds_that_names_no_entity_is_read_whole_each_time(
         ("None of them is a film.", ["None of them is a film."]),
         ("The documents do not mention who directed it.", []),
         ("No relevant information was found. Its director is not stated.", []),
+        (
+            "The documents do not mention its director, but say that Ada Moss wrote it.",
+            ["The documents do not mention its director, but say that Ada Moss wrote it."],
+        ),
+        ("Its director is not stated; Ada Moss wrote it.", ["Its director is not stated; Ada Moss wrote it."]),
         ("Its director is not stated. Ada Moss wrote it.", ["Its director is not stated. Ada Moss wrote it."]),
     ],
 )
