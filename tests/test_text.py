@@ -254,6 +254,9 @@ def found(sentence: str, kind: str) -> list[str]:
         ("During the Long War she wrote.", ["Long War"]),
         ("He moved to St. Malo with J. R. Holm.", ["St. Malo", "J. R. Holm"]),
         ("the sea was calm", []),
+        ("It stars Will Renk in Then She Sailed.", ["Will Renk", "Then She Sailed"]),
+        ("Will Renk left the US Navy, and The Hague.", ["Will Renk", "US Navy", "Hague"]),
+        ("But when was the First Kell Fair, he asked of Them?", ["First Kell Fair"]),
     ],
 )
 def test_names(sentence: str, names: list[str]) -> None:

@@ -30,6 +30,9 @@ NAME_CONNECTORS = frozenset(
 _CLAUSE_WORDS = frozenset(
     "in on at by from to with as into under over for after before between the a an its his her their this".split()
 )
+_ARTICLES = frozenset({"the", "a", "an"})
+_BEGIN_NAMES = frozenset({"First", "Third", "Last", "Will"})
+_GOES_ON = re.compile(r"[\w,]")  # a capital after these begins no clause ("in Then She Found Me")
 _ROMAN = re.compile(r"[IVXLC]+|\d+")
 
 
@@ -84,9 +87,10 @@ def _names(sentence: str) -> Iterator[Span]:
         first = position
         if _opens_clause(tokens, position) and (end == position + 1 or tokens[position + 1][0] == "the"):
             first = position + 1
-        while first < end and tokens[first][0].lower() in stop_words():
+        inside = position > 0 and _GOES_ON.match(tokens[position - 1][0])
+        while first < end and _leads(tokens[first][0], begins_clause=not inside):
             first += 1
-        if first < end:
+        if not all(map(_says_nothing, (token[0] for token in tokens[first:end]))):
             start, stop = tokens[first].start(), tokens[end - 1].end()
             yield Span(start, stop, sentence[start:stop].removesuffix("'s").removesuffix("’s"), "name")
         position = end
@@ -113,6 +117,15 @@ def _opens_clause(tokens: list[re.Match[str]], position: int) -> bool:
         return False
     following = tokens[position + 1][0] if position + 1 < len(tokens) else ""
     return tokens[position][0].endswith(("ed", "ing", "ly")) or following in _CLAUSE_WORDS
+
+
+def _leads(word: str, *, begins_clause: bool) -> bool:
+    """Tell whether a word stands before a name and is none of it: an article, or a stop word that begins a clause."""
+    return word.lower() in _ARTICLES or (begins_clause and _says_nothing(word) and word not in _BEGIN_NAMES)
+
+
+def _says_nothing(word: str) -> bool:
+    return word.lower() in stop_words() and not (word.isupper() and len(word) > 1)  # "US Navy"
 
 
 def _capitalised(token: str) -> bool:
