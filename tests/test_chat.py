@@ -1,12 +1,14 @@
 """What the chat page is made of: drawn evidence, one question's course, uploaded files, controls, the command."""
 
 import asyncio
+import gc
 import json
 import random
 import re
 import socket
 import sqlite3
 import sys
+import weakref
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -317,6 +319,22 @@ async def test_an_answer_under_way_is_shown_soon_and_not_for_each_word() -> None
     view.write("Orla Vint")
     view.leave_unfinished()
     assert shown() == "Orla Vint"
+
+
+async def test_a_page_that_was_closed_is_not_kept(kb: KnowledgeBase) -> None:
+    nicegui = pytest.importorskip("nicegui")
+    from langgraph_rag.chat.page import ChatPage
+    from langgraph_rag.chat.shared import Shared
+
+    with nicegui.Client(nicegui.ui.page("/")) as client:
+        page = ChatPage(Shared(kb, "cirag", "offline"))
+        page.build()
+    left = weakref.ref(page)
+    client.delete()
+    del client, page
+    gc.collect()
+
+    assert left() is None
 
 
 async def test_checkpoints_of_a_question_are_read_strictly() -> None:

@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
+from weakref import WeakMethod
 
 from nicegui import events, ui
 
@@ -17,6 +19,16 @@ _NAMES = """(refused) => {
 }"""
 
 
+def _weakly(method: Callable[[Any], object]) -> Callable[[Any], object]:
+    """Return a handler that keeps no page in memory: FastAPI remembers each uploader for its route."""
+    held = WeakMethod(method)
+
+    def handler(event: Any) -> object:
+        return alive(event) if (alive := held()) else None
+
+    return handler
+
+
 class DocumentsPanel:
     """Takes files, drawn where the caller's `with` stands; `show` has it seen where there is something to tell."""
 
@@ -24,13 +36,14 @@ class DocumentsPanel:
         self._shared, self._show = shared, show
         self._adding, self._halted = asyncio.Lock(), False
         ui.html("Documents", tag="h2").classes("section")
-        uploader = ui.upload(multiple=True, auto_upload=True, on_multi_upload=self._add).classes("hidden-uploader")
-        uploader.props(f'accept="{",".join(READABLE)}"').on("rejected", self._refuse, js_handler=_NAMES)
+        uploader = ui.upload(multiple=True, auto_upload=True, on_multi_upload=_weakly(self._add))
+        uploader.classes("hidden-uploader").props(f'accept="{",".join(READABLE)}"')
+        uploader.on("rejected", _weakly(self._refuse), js_handler=_NAMES)
         self._uploader = f"getElement({uploader.id}).$refs.qRef"
         uploader.on("uploaded", js_handler=f"() => {self._uploader}.removeUploadedFiles()")
         forget = f"failed.files.forEach((file) => {self._uploader}.removeFile(file))"
         names = "emit(failed.files.map((file) => file.name))"
-        uploader.on("failed", self._tell_failed, js_handler=f"(failed) => {{ {names}; {forget}; }}")
+        uploader.on("failed", _weakly(self._tell_failed), js_handler=f"(failed) => {{ {names}; {forget}; }}")
         button = self.adding_button("outline").classes("adding")
         take = f"(e) => {{ emit(); {self._uploader}.addFiles(e.detail); }}"
         button.on("files", self._begin, js_handler=take)
