@@ -59,8 +59,8 @@ class Indexer:
         self.repair()  # also where nothing is left to remove: the records go first
         if ids:
             unused = self._records.delete(ids)
-            self._vectors.delete(ids, [])
             self._forget_triples(unused)
+            self._vectors.delete(ids, [])  # last: while they are there, a kill can be noticed
 
     def in_step(self) -> bool:
         """Tell whether every record has its vector in the index."""
