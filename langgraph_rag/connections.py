@@ -25,11 +25,13 @@ def is_openai(llm: AnyModel) -> bool:
 
 
 def address(llm: AnyModel) -> str:
-    """Return where the server that is asked first is, without credentials; empty if it is not OpenAI's kind."""
+    """Return where the server that is asked first is, without credentials; empty if that cannot be told."""
     model: Any = models_in(llm)[0]
     if not is_openai(model):
         return ""
     url = model.root_async_client.base_url
+    if url.scheme not in ("http", "https"):
+        return ""  # of "user:password@host" the name is taken for the scheme
     return f"{url.scheme}://{url.host}" + (f":{url.port}" if url.port else "") + str(url.path).rstrip("/")
 
 

@@ -64,6 +64,7 @@ _TRANSPORT = {  # the classes of HTTP clients for lost connections and time-outs
 }
 _BARE_STATUS = {("httpx", "HTTPStatusError"), ("httpx2", "HTTPStatusError")}
 _SHOWN = 200  # characters of a cause
+_AUTHORIZATION = re.compile(r"\b(?:Basic|Bearer) [\w.~+/=-]{8,}")
 _SHORTEST_KEY = 8  # characters; what is shorter stands in for a key, as "none" does
 
 
@@ -145,7 +146,7 @@ def _without_keys(text: str, models: Iterable[Runnable[Any, Any]]) -> str:
     for value in (value for model in models for value in vars(model).values()):
         if isinstance(value, SecretStr) and len(value) >= _SHORTEST_KEY:
             text = text.replace(value.get_secret_value(), "(key)")
-    return text
+    return _AUTHORIZATION.sub("(key)", text)
 
 
 def _said(error: BaseException) -> str:

@@ -251,7 +251,7 @@ def test_records_with_a_damaged_page_are_refused_by_name(kb: KnowledgeBase, page
 
 @pytest.mark.parametrize(
     ("other", "remedy"),
-    [("99", "update langgraph-rag"), ("1", "index the documents again"), ("x", "index the documents again")],
+    [("99", "update langgraph-rag"), *((old, "remove it and index the documents again") for old in ("1", "x"))],
 )
 def test_a_knowledge_base_of_another_format_says_what_to_do(kb: KnowledgeBase, other: str, remedy: str) -> None:
     kb._records.set_meta("format", other)

@@ -934,6 +934,17 @@ async def test_a_server_that_repeats_the_key_does_not_show_it_to_readers_of_the_
     assert "SECRET" not in str(raised.value)
 
 
+async def test_nor_is_a_password_in_the_address_shown(server: Server) -> None:
+    server.first = [(401, {}, {"error": {"message": "Incorrect API key: Basic dXNlcjpTRUNSRVQxMjM0"}})]
+
+    with pytest.raises(ModelCallError, match=r"Incorrect API key: \(key\)") as raised:
+        await who(server.model())
+    assert "dXNlcj" not in str(raised.value)
+    with pytest.raises(ModelCallError) as raised:
+        await who(server.model(base_url="user:SECRET@127.0.0.1:1/v1"))
+    assert "SECRET" not in str(raised.value)
+
+
 # --- streams that break off ------------------------------------------------------------------------------------------
 BEGUN = '{"thought": "", "answer": "Ilse T'
 DROPPED_AT_ONCE = (200, {"Content-Type": "text/event-stream", "Content-Length": "9999", "Connection": "close"}, "")

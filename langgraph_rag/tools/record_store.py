@@ -97,7 +97,7 @@ class RecordStore:
                 newer = found.isdecimal() and int(found) > FORMAT
                 raise KnowledgeBaseError(
                     f"{path.parent} has format {found}, this version of langgraph-rag reads format {FORMAT}: "
-                    + ("update langgraph-rag" if newer else "index the documents again")
+                    + ("update langgraph-rag" if newer else "remove it and index the documents again")
                 )
             opened.pop_all()
 
