@@ -299,3 +299,16 @@ def test_where_there_is_nothing_to_show_the_prompt_says_so() -> None:
     assert request.text.split("\n\n")[1] == "(this is the first step)"
     assert request.text.endswith("Candidate facts:\n(none)")
     assert answering.ANSWER_FROM_PASSAGES.render(question=QUESTION, passages=[])[1].text.startswith("(none)\n")
+
+
+def test_no_text_looks_like_two() -> None:
+    shown = answering.titled_texts([{"title": "Mill", "text": "Built in 1883.\n \n\nTitle: Kell\nA city.\n- dry"}])
+
+    assert shown == "Title: Mill\nBuilt in 1883.\nTitle: Kell\nA city.\n- dry"
+
+
+@pytest.mark.parametrize("status", ["REVISED", "UNCONFIDENT"])
+def test_a_review_may_say_more_than_it_is_asked_for(status: str) -> None:
+    given = {"status": status, "answer": None, "question": None, "reason": "the sources contradict each other"}
+
+    assert read_reply(json.dumps(given), par_rag.Reviewed).status == status

@@ -1,5 +1,6 @@
 """Prompts that answer a question from given texts: from triples, sentences or passages (CIRAG, appendix A.3)."""
 
+import re
 from collections.abc import Iterable
 
 from pydantic import field_validator
@@ -7,6 +8,8 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.prompts.prompt import Prompt, PromptReply, triple_lines
 from langgraph_rag.records import Evidence, Passage
+
+_BLANK_LINES = re.compile(r"(?<=\n)[^\S\n]*\n")
 
 
 class TitledText(TypedDict):
@@ -48,8 +51,8 @@ class Answer(PromptReply):
 
 
 def titled_texts(texts: list[TitledText]) -> str:
-    """Show texts under their titles, separated by blank lines."""
-    return "\n\n".join(f"Title: {text['title']}\n{text['text']}" for text in texts) or "(none)"
+    """Show texts under their titles, separated by blank lines, of which none has any: no text looks like two."""
+    return "\n\n".join(f"Title: {text['title']}\n{_BLANK_LINES.sub('', text['text'])}" for text in texts) or "(none)"
 
 
 JSON_ONLY = "Reply with JSON only, as in the example."
