@@ -62,7 +62,7 @@ def as_tool(
         context: the settings of its runs; without it they are those of the agent's run, where these are a `Context`.
 
     Raises:
-        TypeError: when the graph or the settings are something else.
+        TypeError: when `graph` is not a compiled graph, or `context` neither a `Context` nor a dict.
         ValueError: when it takes no question or does not return a result, or a setting cannot have its value.
     """
     expect(CompiledStateGraph, graph, "a compiled graph", "create_cirag(llm, kb).compile() returns one")
@@ -154,10 +154,10 @@ def knowledge_base_tools(kb: KnowledgeBase, *, prefix: str = "", about: str = ""
     expect(KnowledgeBase, kb, "a knowledge base", "KnowledgeBase.open(PATH) returns one")
 
     async def search_passages(query: Query, k: Passages = 5) -> tuple[str, list[Any]]:
-        return await _shown(kb, await kb.asearch(query, k, by="graph"))
+        return await _shown(kb, await kb.arank(query, k, by="graph"))
 
     async def search_triples(query: Query, k: Facts = 10) -> tuple[str, list[Any]]:
-        found = await kb.asearch(query, _AROUND, by="hybrid")
+        found = await kb.arank(query, _AROUND, by="hybrid")
         triples = await kb.atriples([passage["id"] for passage in found])
         best = await most_similar(kb, query, triples, k) if triples else []
         return _lines([entry["triple"] for entry in best]), best

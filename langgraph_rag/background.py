@@ -51,7 +51,7 @@ class BackgroundLoop:
             coroutine.close()
             raise RuntimeError(
                 "a coroutine that serves a synchronous caller cannot call synchronously itself: await the method's "
-                "coroutine (ainvoke, asearch, atriples ...), or call it in a thread (asyncio.to_thread)"
+                "coroutine (ainvoke, arank, atriples ...), or call it in a thread (asyncio.to_thread)"
             )
         context, done = contextvars.copy_context(), Future[T]()
         tasks: list[asyncio.Task[T]] = []

@@ -32,7 +32,7 @@ class Context:
     read_k: Count | None = None
     """Passages the reader answers from, best first (KiRAG: 3, MGranRAG: 5, IRCoT: 15), or each step (PAR RAG: 4)."""
     similar_k: Count = 200
-    """Passages that weigh as much as they are similar to the augmented query (MGranRAG, Eq. 2)."""
+    """Passages nearest to the augmented query, which weigh as much as they are similar (MGranRAG, Eq. 2)."""
     max_reading_tokens: Count = 6_000
     """Length of the passages read in one call for evidence; more are read in several (MGranRAG; estimated tokens)."""
     search: Search = "graph"
@@ -42,7 +42,7 @@ class Context:
     max_question_chars: Count = 4_000
     """Longer questions are refused."""
     max_concurrency: Count = 64
-    """Model calls under way at once in this process, at which this run waits before it makes another."""
+    """Model calls under way in this process at which this run waits before it makes another."""
     max_model_calls: Count | None = None
     """Model calls per question; one of them is kept for the answer. None is as many as it takes."""
     max_tokens: Count | None = None

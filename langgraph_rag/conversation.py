@@ -37,8 +37,8 @@ def with_messages(
             each question is looked up as it stands, whatever was said before.
 
     Raises:
-        TypeError: when it is something else.
-        ValueError: when it has a part that cannot be taken over, naming it.
+        TypeError: when `graph` is not a graph before it is compiled.
+        ValueError: when a node or an edge of it cannot be taken over; the message names it.
     """
     expect(StateGraph, graph, "a graph that is not compiled yet", "give what create_cirag(llm, kb) returns")
     state = _and_messages(graph.state_schema, "Conversation")

@@ -106,7 +106,7 @@ class MissingExtraError(RagError, ImportError):
 def retry_on(error: Exception) -> bool:
     """Tell whether a node may succeed when it is run again, for LangGraph's `RetryPolicy(retry_on=retry_on)`.
 
-    It may where a model or a Chroma server could not be asked; what is refused, unusable or wrong stays so.
+    It may where a model or a Chroma server could not be reached; a refusal or a wrong argument would only come again.
     """
     refused = isinstance(error, ModelAccessError | RequestRefusedError)
     return isinstance(error, ModelCallError | VectorServerError) and not refused

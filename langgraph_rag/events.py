@@ -400,10 +400,14 @@ class PlanApproved(_Event):
     """Whether it was rejected, which ends the question without an answer."""
 
 
-class CitedRecalled(_Found):
+class CitedRecalled(_Step):
     """A step that only combines goes back to what was cited before."""
 
     node: Literal["recall"]
+    query: str
+    """The step's question."""
+    passages: list[ScoredPassage]
+    """The passages that earlier steps cited, one of each step by turns."""
 
 
 class StepAnswered(_Step):

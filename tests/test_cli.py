@@ -793,13 +793,13 @@ def test_the_embedder_is_loaded_before_the_clock_of_the_first_question_starts(
 
         return noted
 
-    for owner, name in ((ArithmeticEmbeddings, "embed_documents"), (KnowledgeBase, "asearch")):
+    for owner, name in ((ArithmeticEmbeddings, "embed_documents"), (KnowledgeBase, "arank")):
         monkeypatch.setattr(owner, name, noting(name, getattr(owner, name)))
     of_eval = ["--questions", CORPUS_QUESTIONS, "--limit", 1, "--out", tmp_path / "out"]
 
     run(command, *([QUESTION] if command == "ask" else of_eval), "--kb", folder)
 
-    assert steps[:2] == ["embed_documents", "asearch"]
+    assert steps[:2] == ["embed_documents", "arank"]
 
 
 def test_a_stopped_question_goes_on_from_its_checkpoints(

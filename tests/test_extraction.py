@@ -344,10 +344,10 @@ async def test_the_first_walk_over_facts_tells_of_passages_without_them_that_an_
     kb.extractor = extractor
     caplog.clear()
 
-    await kb.asearch("Orla Vint", by="hybrid")
+    await kb.arank("Orla Vint", by="hybrid")
     assert caplog.messages == []
     for _ in range(2):
-        await (kb.asearch("Orla Vint", by="graph") if walk == "search" else kb.anear_entities(["Orla Vint"]))
+        await (kb.arank("Orla Vint", by="graph") if walk == "search" else kb.anear_entities(["Orla Vint"]))
 
     [told] = caplog.messages
     assert told.startswith(f"8 passages not read by {extractor.version} yet") and what_happens in told
@@ -356,7 +356,7 @@ async def test_the_first_walk_over_facts_tells_of_passages_without_them_that_an_
 async def test_a_walk_over_all_facts_tells_nothing(kb: KnowledgeBase, caplog: pytest.LogCaptureFixture) -> None:
     caplog.clear()
 
-    await kb.asearch("Orla Vint", by="graph")
+    await kb.arank("Orla Vint", by="graph")
 
     assert caplog.messages == []
 
@@ -505,6 +505,13 @@ def test_an_extractor_whose_version_is_no_text_is_refused_on_opening(tmp_path: P
 
     with pytest.raises(TypeError, match="expected a version of the extractor as text, got <function .*: make it an at"):
         KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=extractor)
+
+
+def test_what_is_no_extractor_cannot_be_set_either(empty_kb: KnowledgeBase) -> None:
+    extractor: Any = "offline"
+
+    with pytest.raises(TypeError, match="expected an extractor of triples, got 'offline'"):
+        empty_kb.extractor = extractor
 
 
 def test_of_what_an_extractor_returns_only_valid_facts_are_kept(

@@ -737,7 +737,7 @@ async def test_searches_at_the_same_moment_share_a_batch(tmp_path: Path, documen
         embeddings.go.clear()
         queries = [f"{word} {n}" for n in range(10) for word in ("Pellworth", "Skellby")]
 
-        searches = asyncio.gather(*(kb.asearch(query, 1 + n % 3) for n, query in enumerate(queries)))
+        searches = asyncio.gather(*(kb.arank(query, 1 + n % 3) for n, query in enumerate(queries)))
         await asyncio.sleep(0.05)  # all have asked
         embeddings.go.set()
         found = await searches
@@ -764,7 +764,7 @@ async def test_a_search_for_any_number_of_passages_fails_nobody_and_makes_nobody
         monkeypatch.setattr(kb._vectors, "search", seen)
         embeddings.go.clear()
         asked: list[tuple[int, Search]] = [(k, by) for k in (1, 2**70) for by in SEARCHES]
-        searches = asyncio.gather(*(kb.asearch("Pellworth harbour", k, by=by) for k, by in asked))
+        searches = asyncio.gather(*(kb.arank("Pellworth harbour", k, by=by) for k, by in asked))
         await asyncio.sleep(0.05)  # all have asked
         embeddings.go.set()
         found = await searches
@@ -776,8 +776,8 @@ async def test_a_search_for_any_number_of_passages_fails_nobody_and_makes_nobody
 async def test_searches_of_all_kinds_at_the_same_moment_find_what_each_finds_alone(kb: KnowledgeBase) -> None:
     asked = [(query, k, by) for query in ("village in Norland", "Skellby") for k in (1, 60) for by in SEARCHES]
 
-    alone = [await kb.asearch(query, k, by=by) for query, k, by in asked]
-    together = await asyncio.gather(*(kb.asearch(query, k, by=by) for query, k, by in asked))
+    alone = [await kb.arank(query, k, by=by) for query, k, by in asked]
+    together = await asyncio.gather(*(kb.arank(query, k, by=by) for query, k, by in asked))
 
     for found, expected in zip(together, alone, strict=True):
         assert [p["id"] for p in found] == [p["id"] for p in expected]
@@ -787,7 +787,7 @@ async def test_searches_of_all_kinds_at_the_same_moment_find_what_each_finds_alo
 async def test_a_query_asked_again_is_not_embedded_again(kb: KnowledgeBase, embeddings: ArithmeticEmbeddings) -> None:
     before = len(embeddings.embedded)
 
-    await asyncio.gather(*(kb.asearch("who directed Winter Tide") for _ in range(10)))
+    await asyncio.gather(*(kb.arank("who directed Winter Tide") for _ in range(10)))
 
     assert embeddings.embedded[before:] == ["who directed Winter Tide"]
 
@@ -1055,7 +1055,7 @@ async def test_passages_asked_for_twice_come_once(kb: KnowledgeBase) -> None:
 
 @pytest.mark.parametrize("k", [-1, 0, 2.5, True, None])
 async def test_every_search_refuses_a_number_of_results_that_is_none(kb: KnowledgeBase, k: Any) -> None:
-    for call in (kb.asearch("x", k), kb.asearch_triples("x", k), kb.anear_entities(["x"], k)):
+    for call in (kb.arank("x", k), kb.asearch_triples("x", k), kb.anear_entities(["x"], k)):
         with pytest.raises(ValueError, match="k must be a whole number of at least 1, got"):
             await call
 
@@ -1063,7 +1063,7 @@ async def test_every_search_refuses_a_number_of_results_that_is_none(kb: Knowled
 @pytest.mark.parametrize("query", [None, 3, "\ud800"])
 async def test_every_search_refuses_a_query_that_is_no_text(kb: KnowledgeBase, query: Any) -> None:
     calls = (
-        kb.asearch(query),
+        kb.arank(query),
         kb.asearch_triples(query),
         kb.atriple_cosines([query], []),
         kb.apassage_cosines([query], ["heron"]),

@@ -51,7 +51,7 @@ class Shared:
         """Have the embedder loaded, which takes seconds; the question tells of whatever goes wrong with it."""
         with suppress(RagError):
             if not self._warm:
-                await self.kb.asearch("warm up", 1)
+                await self.kb.arank("warm up", 1)
                 self._warm = True
 
     async def asking(self, choice: Choice, conversation: Sequence[AnyMessage]) -> Asking:

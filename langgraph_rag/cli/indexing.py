@@ -42,7 +42,7 @@ def index(
     device: Annotated[str, typer.Option(help="Where an embedder in this process runs, such as cuda.")] = CPU,
     chroma: Annotated[
         str | None,
-        typer.Option(help="Address of a Chroma server for the vectors, or `folder`; by default where they lay last."),
+        typer.Option(help="Chroma server for the vectors, or `folder`; by default where they were kept last."),
     ] = None,
     embed_triples: Annotated[
         bool, typer.Option("--embed-triples", help="Embed the triples now instead of when they are first needed.")

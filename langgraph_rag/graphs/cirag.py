@@ -128,14 +128,14 @@ def create_cirag(
     if not granularities or len(set(granularities)) < len(granularities):
         raise ValueError(f"granularities must name at least one level and none twice, got {list(granularities)}")
 
+    online = ModelExtractor(llm) if triples == "online" else None
     levels = [f"answer_from_{level}" for level in granularities]
     graph = Machine(CiragState, context_schema=Context, input_schema=QuestionInput, output_schema=CiragResult)
     graph.add_node("receive_question", Node(ReceiveQuestion(kb, CiragState)))
     graph.add_node("retrieve", Node(Retrieve(kb)))
-    extractor = ModelExtractor(llm) if triples == "online" else kb.extractor
-    graph.add_node("construct", Node(Construct(kb, extractor, _SELECT[ranking], DEFAULTS)))
+    graph.add_node("construct", Node(Construct(kb, online, _SELECT[ranking], DEFAULTS)))
     graph.add_node("integrate", Node(Integrate(integrator or llm, prompts.INTEGRATE, kb)))
-    graph.add_node("accumulate", Node(Accumulate(kb, partial(kb.atriples, extractor=extractor))))
+    graph.add_node("accumulate", Node(Accumulate(kb, partial(kb.atriples, extractor=online))))
     for name, level in zip(levels, granularities, strict=True):
         graph.add_node(name, Node(AnswerFrom(reader or llm, _PROMPTS[level], kb, level, _GATHER[level])))
     if "passages" in granularities:
@@ -145,8 +145,8 @@ def create_cirag(
 
     graph.add_edge(START, "receive_question")
     graph.add_edge("receive_question", "retrieve")
-    if triples == "online":
-        graph.add_node("extract_triples", Node(ExtractTriples(kb, extractor)))
+    if online:
+        graph.add_node("extract_triples", Node(ExtractTriples(kb, online)))
         graph.add_edge("retrieve", "extract_triples")
         graph.add_edge("extract_triples", "construct")
     else:

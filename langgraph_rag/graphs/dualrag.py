@@ -127,7 +127,7 @@ def create_dualrag(
         keep_outline: whether findings are summarised by entity; else the passages are kept as they are ("w/o KO").
 
     Raises:
-        TypeError: when what is true or false is something else.
+        TypeError: when an option that is true or false is neither.
     """
     expect_flags(detect_gaps=detect_gaps, identify_entities=identify_entities, keep_outline=keep_outline)
     thinking = reasoner or llm

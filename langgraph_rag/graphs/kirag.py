@@ -84,7 +84,7 @@ def after_identify(state: KiragState) -> Literal["construct_chain", "rank_docume
 
 
 def after_construct(state: KiragState) -> Literal["construct_chain", "accumulate", "rank_documents"]:
-    """Accumulate what was added; ask once more after what was in vain; else the chain has ended."""
+    """Accumulate what was added; ask once more after a reply that added nothing; else the chain has ended."""
     if state["complete"]:
         return "rank_documents"
     return "construct_chain" if state["refused"] else "accumulate"
@@ -122,7 +122,7 @@ def create_kirag(
         ranking: "chain_first" prefers the documents behind the chain, in the manner of the authors' public code.
 
     Raises:
-        TypeError: when the aligner is something else.
+        TypeError: when the aligner is neither an embedder nor a name or path of one.
         UnknownNameError: when an option has no such value.
         ValueError: when the retriever and the aligner are both left out, or the aligner's folder does not exist.
     """

@@ -108,7 +108,7 @@ def create_par_rag(
         refine_with: what goes into the next question, the answer of the step before (the paper) or all answers so far.
 
     Raises:
-        TypeError: when what is true or false is something else.
+        TypeError: when an option that is true or false is neither.
         UnknownNameError: when an option has no such value.
     """
     expect_flags(plan=plan, review=review, approve_plan=approve_plan)
@@ -116,7 +116,7 @@ def create_par_rag(
     found = _FOUND[refine_with]
 
     def after_record(state: ParRagState) -> Literal["retrieve", "recall", "refine", "answer_from_trajectories"]:
-        """Settle a doubt first; answer after the last step that looks something up; refine if there is what with.
+        """Settle a doubt first; answer after the last step that looks something up; refine if something was found.
 
         Once the budget is spent, answer: nobody would read what is retrieved for the other steps.
         """

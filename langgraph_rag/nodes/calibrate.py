@@ -42,7 +42,7 @@ class Calibrate:
 
     async def __call__(self, state: CalibrateInput) -> dict[str, Any]:
         """Return the ranking, the best of it to be read next, and how many of these were not read yet."""
-        similar = await self.kb.asearch(state["query"], context().similar_k, by="dense")
+        similar = await self.kb.arank(state["query"], context().similar_k, by="dense")
         graph = await self.kb.ahierarchy()
         grown, ranking = await asyncio.to_thread(self._rank, graph, state, similar)
         best = ranking[: context().top_k]

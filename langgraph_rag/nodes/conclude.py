@@ -96,7 +96,7 @@ class Conclude:
         if len(ranked) >= LISTED:
             return ranked
         with suppress(EmbeddingsMismatchError):  # a search by words goes without the embedder
-            nearest = await self.kb.asearch(question, LISTED, by="dense")
+            nearest = await self.kb.arank(question, LISTED, by="dense")
             return [*ranked, *(passage["id"] for passage in nearest if passage["id"] not in ranked)][:LISTED]
         return ranked
 

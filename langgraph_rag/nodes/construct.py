@@ -41,10 +41,13 @@ class ConstructInput(TypedDict):
 
 @dataclass(frozen=True)
 class Construct:
-    """Gather the triples of the retrieved passages, without those accepted before, and select the candidates."""
+    """Gather the triples of the retrieved passages, without those accepted before, and select the candidates.
+
+    Without an extractor of its own, they are those of the knowledge base's.
+    """
 
     kb: KnowledgeBase
-    extractor: TripleExtractor
+    extractor: TripleExtractor | None
     select: Selection
     defaults: Settings
 

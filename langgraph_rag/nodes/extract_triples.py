@@ -29,7 +29,7 @@ class ModelExtractor:
     """Reads triples with a chat model, two calls per passage, passages side by side.
 
     Raises:
-        TypeError: when what it has for a model is not one.
+        TypeError: when `llm` is not a chat model.
     """
 
     llm: ChatModel

@@ -19,6 +19,6 @@ class LookUpQuestion:
     async def __call__(self, state: QuestionInput) -> dict[str, Any]:
         """Return the passages as the first retrieval."""
         settings = context()
-        found = await self.kb.asearch(state["question"], max(settings.top_k, LISTED), by=settings.search)
+        found = await self.kb.arank(state["question"], max(settings.top_k, LISTED), by=settings.search)
         emit("look_up_question", passages=found)
         return {"first_retrieval": found}

@@ -80,8 +80,8 @@ class RecordTrajectory:
 def _settles(state: RecordInput) -> bool:
     """Tell whether this step answers what was asked because of doubt about the answer before.
 
-    A question that leaves out a name of the doubted one asks about something else, on which that answer may rest; what
-    one without names asks about nobody can tell.
+    Only one about the same names does: a question that leaves one out asks about something else, on which the doubted
+    answer may rest, and of a question without names nobody can tell what it is about.
     """
     if not state["doubting"] or state["status"] not in ("PASS", "REVISED") or states_refusal(state["interim"]):
         return False

@@ -31,7 +31,7 @@ class Retrieve:
     async def __call__(self, state: RetrieveInput) -> dict[str, Any]:
         """Return the passages, best first, and the number of the step they belong to."""
         settings, step = context(), state["step"] + 1
-        found = await self.kb.asearch(state["query"], max(settings.top_k, LISTED), by=settings.search)
+        found = await self.kb.arank(state["query"], max(settings.top_k, LISTED), by=settings.search)
         best = found[: settings.top_k]
         titles = [record["title"] for record in await self.kb.apassages([passage["id"] for passage in best])]
         emit("retrieve", step=step, query=state["query"], passages=best, titles=titles)

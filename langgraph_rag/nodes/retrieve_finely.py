@@ -46,7 +46,7 @@ class RetrieveFinely:
         names = any(span.kind == "name" for span in spot(answer)) and not states_refusal(answer)
         by_meaning, by_graph = await gather(
             [
-                self.kb.asearch(answer if names else both, settings.top_k, by=settings.search),
+                self.kb.arank(answer if names else both, settings.top_k, by=settings.search),
                 self.kb.anear_entities([question, answer], settings.top_k),
             ]
         )

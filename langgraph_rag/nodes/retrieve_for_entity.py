@@ -49,7 +49,7 @@ class RetrieveForEntity:
     async def __call__(self, demand: EntityDemand) -> dict[str, Any]:
         """Return one finding, to be gathered with those of the other entities."""
         settings, queries = context(), demand["queries"]
-        lists = await gather(self.kb.asearch(query, settings.recall_k, by=settings.search) for query in queries)
+        lists = await gather(self.kb.arank(query, settings.recall_k, by=settings.search) for query in queries)
         recalled = fuse(lists)
         records = await self.kb.apassages([passage["id"] for passage in recalled])
         most = settings.top_k

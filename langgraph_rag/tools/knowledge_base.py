@@ -100,9 +100,8 @@ class KnowledgeBase:
         *,
         read_only: bool,
     ) -> None:
-        expect(str, extractor.version, "a version of the extractor as text", "make it an attribute or a property")
         self.path: Path = path
-        self.extractor: TripleExtractor = extractor
+        self.extractor = extractor
         self._lock, self._read_only = lock, read_only
         self._records, self._vectors = records, vectors
         self._embedder = Embedder(path, embeddings, records)
@@ -135,29 +134,30 @@ class KnowledgeBase:
     ) -> "KnowledgeBase":
         """Open the knowledge base in a folder, making an empty one where there is none.
 
-        Any number of processes may ask it; one at a time may change it, as often as it opens it: the one that opened
-        it first and not read-only, until it closes it.
+        Any number of processes may ask it. One at a time may change it: the first to open it without `read_only`,
+        until it closes it.
 
         Args:
             path: the folder; nothing outside it is written, but for vectors in a server.
-            embeddings: any LangChain embedder; all-MiniLM-L6-v2 by default. It must be the one the folder was made
-                with. Where that was another one, all can be done without it that embeds nothing.
-            extractor: reads triples out of passages. By default those are used that were read last, and rules read
-                more, unless it was another extractor that read those: then it has to be given to add passages.
+            embeddings: any LangChain embedder, by default all-MiniLM-L6-v2. It must be the one the folder was made
+                with; without it, whatever embeds nothing (`info`, `delete`) still works.
+            extractor: reads triples out of passages; by default rules do. Where another extractor read them last, its
+                triples are used, and it must be given again to add passages.
             create: whether a missing folder is made.
-            chroma: where the vectors lie: the address of a Chroma server, or "folder". By default where they lay
-                last, at first in the folder; at another place they are made anew.
-            read_only: leave the right to change it to others. A missing folder is not made then. What asking makes,
-                such as vectors of triples, is kept all the same.
+            chroma: where the vectors are kept: the address of a Chroma server, or "folder". By default where they were
+                kept last, at first the folder; in another place they are made anew.
+            read_only: open it for reading, so that another process may change it; the folder must exist. What questions
+                make, such as vectors of triples, is still stored.
 
         Raises:
             KnowledgeBaseError: when the folder is missing and not to be made, cannot be read or written to, holds
                 something else, or another format, or when the server cannot be reached.
             EmbeddingsMismatchError: when the folder was made with another embedder than the one given.
-            TypeError: when the embedder or the extractor is something else.
+            TypeError: when the embedder or the extractor is not one.
         """
         expect(Embeddings | None, embeddings, "an embedder (LangChain Embeddings)", "load_embeddings(NAME) returns one")
-        expect(TripleExtractor | None, extractor, "an extractor of triples", "ModelExtractor(llm) is one")
+        if extractor is not None:
+            _check(extractor)
         path = Path(path).expanduser()
         with _needing_to_write(path):
             missing = not (path / RECORDS).exists()
@@ -191,6 +191,20 @@ class KnowledgeBase:
             kb._check_and_repair()
             opened.pop_all()
         return kb
+
+    @property
+    def extractor(self) -> TripleExtractor:
+        """What reads triples out of passages, whose triples are used; another one may be set.
+
+        Raises:
+            TypeError: when what is set is not one.
+        """
+        return self._extractor
+
+    @extractor.setter
+    def extractor(self, extractor: TripleExtractor) -> None:
+        _check(extractor)
+        self._extractor = extractor
 
     def close(self) -> None:
         """Finish what is under way and release the files; in a forked process, forget it: nothing there is its own."""
@@ -313,7 +327,7 @@ class KnowledgeBase:
         """Return the k best passages for a query, best first; `by` is "dense", "bm25", "hybrid" or "graph"."""
         looked_at = k
         while True:
-            scored = run_in_background(self.asearch(query, looked_at, by=by))
+            scored = run_in_background(self.arank(query, looked_at, by=by))
             found = self._found(scored)
             if len(found) >= k or len(found) == len(scored) or len(scored) < looked_at:
                 return found[:k]
@@ -379,7 +393,7 @@ class KnowledgeBase:
         )
 
     def fingerprint(self) -> str:
-        """Return what the answers rest on in short: it differs where passages, embedder or reader of triples do.
+        """Return a short digest of the passages, the embedder and the extractor, which changes only as these do.
 
         Adding the same documents again leaves it as it is, and so does what asking stores.
         """
@@ -407,8 +421,8 @@ class KnowledgeBase:
         if await self._read(self._records.is_empty):
             raise EmptyKnowledgeBaseError(f"the knowledge base in {self.path} is empty: add documents first")
 
-    async def asearch(self, query: str, k: int = 10, *, by: Search = "dense") -> list[ScoredPassage]:
-        """Return the k best passages, best first: ids and scores only; `apassages` has their texts.
+    async def arank(self, query: str, k: int = 10, *, by: Search = "dense") -> list[ScoredPassage]:
+        """Return the ids and scores of the k best passages, best first; `apassages` has their texts.
 
         Raises:
             EmptyKnowledgeBaseError: when the knowledge base holds nothing.
@@ -657,3 +671,8 @@ def _needing_to_write(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise KnowledgeBaseError(f"{path} cannot be opened: {error.strerror or error} ({NEEDS_WRITING})") from error
+
+
+def _check(extractor: TripleExtractor) -> None:
+    expect(TripleExtractor, extractor, "an extractor of triples", "ModelExtractor(llm) is one")
+    expect(str, extractor.version, "a version of the extractor as text", "make it an attribute or a property")

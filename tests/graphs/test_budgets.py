@@ -285,7 +285,7 @@ async def test_a_call_that_was_still_waiting_for_its_turn_costs_nothing(
     sample_kb: KnowledgeBase, caplog: pytest.LogCaptureFixture
 ) -> None:
     graph = create("native_rag", SlowModel(), sample_kb).compile()
-    await sample_kb.asearch("anything")  # loads what would take its part of the time
+    await sample_kb.arank("anything")  # loads what would take its part of the time
     other = asyncio.create_task(graph.ainvoke(LATER, context={"max_concurrency": 1}))
     while not _gate(os.getpid())._inside:
         await asyncio.sleep(0.01)

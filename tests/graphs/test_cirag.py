@@ -467,7 +467,6 @@ def test_a_history_over_budget_loses_its_oldest_candidates_first_and_nothing_els
 def shape(**options: Any) -> tuple[set[str], set[tuple[str, str]]]:
     """Return the nodes and edges of a graph built with some options."""
     kb = KnowledgeBase.__new__(KnowledgeBase)  # one that was never opened
-    kb.extractor = TableExtractor({})
     drawn = create_cirag(ScriptedModel.of([]), kb, **options).compile().get_graph()
     return set(drawn.nodes), {(edge.source, edge.target) for edge in drawn.edges}
 
@@ -475,6 +474,19 @@ def shape(**options: Any) -> tuple[set[str], set[tuple[str, str]]]:
 def test_ranking_and_models_leave_the_graph_as_it_is() -> None:
     assert shape(ranking="none") == shape()
     assert shape(integrator=ScriptedModel.of([]), reader=ScriptedModel.of([])) == shape()
+
+
+def test_the_extractor_is_the_knowledge_bases_of_now(films: KnowledgeBase) -> None:
+    model = ScriptedModel.of([say("1931")])
+    graph = create_cirag(model, films).compile()
+    nothing = TableExtractor({})
+    nothing.version = "nothing"
+    films.extractor = nothing
+
+    result = graph.invoke({"question": QUESTION})
+
+    assert result["granularity"] == "passages"
+    assert model.prompts() == ["answer_from_passages"]
 
 
 def test_without_ranking_the_integrator_is_shown_every_triple(films: KnowledgeBase) -> None:

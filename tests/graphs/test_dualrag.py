@@ -536,7 +536,7 @@ async def test_where_one_search_fails_the_others_are_called_off(
 ) -> None:
     ended: list[str] = []
 
-    async def asearch(query: str, *rest: Any, **options: Any) -> Any:
+    async def arank(query: str, *rest: Any, **options: Any) -> Any:
         if query == "fails":
             raise OSError("the line is dead")
         try:
@@ -544,7 +544,7 @@ async def test_where_one_search_fails_the_others_are_called_off(
         finally:
             ended.append(query)
 
-    monkeypatch.setattr(films, "asearch", asearch)
+    monkeypatch.setattr(films, "arank", arank)
     model = ScriptedModel.of(Actor([think("Film is unknown.")], [look_up(Film=["takes time", "fails"])]))
 
     with pytest.raises(OSError, match="the line is dead"):
