@@ -24,7 +24,7 @@ from tqdm import tqdm
 
 from langgraph_rag.evaluation.pictures import draw_comparison
 from langgraph_rag.evaluation.questions import load_questions
-from langgraph_rag.methods import named
+from langgraph_rag.methods import parse_methods
 
 _COMMAND = [sys.executable, "-c", "from langgraph_rag.cli import main; main()"]
 _ONE_THREAD = {"OMP_NUM_THREADS": "1"}  # torch threads of several processes would wait for each other
@@ -44,7 +44,7 @@ def main() -> None:
         parser.error(f"expected folders with corpus.jsonl and questions.jsonl in {arguments.root}, got none")
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # else no process it began would be stopped
-    out, names = arguments.out, named(arguments.method)
+    out, names = arguments.out, parse_methods(arguments.method)
     run = _begin(out)
     evaluation = _Evaluation(data, out, arguments.limit, arguments.jobs)
     asked = sum(len(load_questions(folder / "questions.jsonl", arguments.limit)) for folder in data)
@@ -146,7 +146,7 @@ def _rows(out: Path) -> dict[str, Any]:
     reports = {file.parent.name: json.loads(file.read_text(encoding="utf-8")) for file in out.glob("*/report.json")}
     dense = reports.pop(DENSE)["native_rag"]
     found = {name: row for report in reports.values() for name, row in report.items()}
-    return {DENSE: dense, **{name: found[name] for name in named("ablations") if name in found}}
+    return {DENSE: dense, **{name: found[name] for name in parse_methods("ablations") if name in found}}
 
 
 def _write(file: Path, content: object) -> None:

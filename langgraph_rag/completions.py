@@ -26,7 +26,7 @@ def noting_streams() -> Iterator[asyncio.Event]:
         _begun.reset(token)
 
 
-async def checked(response: Any, *, stream: bool) -> Any:
+async def checked_response(response: Any, *, stream: bool) -> Any:
     """Return a response, or "bad gateway" in place of one with status 200 that is no completion.
 
     So it is asked for again with back-off, as often as after any other failure of the server, and what came is told.

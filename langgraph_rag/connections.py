@@ -10,7 +10,7 @@ import weakref
 from typing import Any
 
 from langgraph_rag.bindings import AnyModel, models_in, with_models
-from langgraph_rag.completions import checked
+from langgraph_rag.completions import checked_response
 
 _clients: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()  # by the client that each stands in for
 
@@ -72,6 +72,6 @@ def _client_per_loop() -> Any:
                     clients.pop(ended, None)
                 clients[loop] = DefaultAsyncHttpxClient()
             response = await clients[loop].send(request, stream=True, **options)  # else it would be read to its end
-            return await checked(response, stream=stream)
+            return await checked_response(response, stream=stream)
 
     return ClientPerLoop()

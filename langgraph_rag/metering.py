@@ -144,7 +144,7 @@ def stopped() -> bool:
     return bool(meter.before["stopped_by"] or meter.usage["stopped_by"])
 
 
-def divided(usage: Usage, parts: int) -> list[Usage]:
+def split_budget(usage: Usage, parts: int) -> list[Usage]:
     """Return what each of several parallel nodes counts from, so that all of them together stay within the budget."""
     limits = context()
     shares = [Usage(**usage) for _ in range(parts)]

@@ -124,7 +124,7 @@ def create(name: str, llm: ChatModel, kb: KnowledgeBase) -> Graph:
     return method.create(llm, kb, **options)
 
 
-def named(names: str) -> list[str]:
+def parse_methods(names: str) -> list[str]:
     """Return the methods a comma-separated list names; "all" is every method, "ablations" every one with its ablations.
 
     Raises:

@@ -128,7 +128,7 @@ def is_bare_status(error: BaseException) -> bool:
     return _is_of(_BARE_STATUS, error)
 
 
-def described(error: BaseException, models: Iterable[Runnable[Any, Any]]) -> str:
+def error_text(error: BaseException, models: Iterable[Runnable[Any, Any]]) -> str:
     """Return an error in words, with those of its first cause where it has others ("Connection error." has).
 
     The models' keys are left out: some servers repeat those that they refuse.

@@ -25,7 +25,7 @@ from langgraph_rag.errors import ModelCallError, RagError
 from langgraph_rag.metering import current_meter, estimated_tokens
 from langgraph_rag.prompts.prompt import Prompt, Reply
 from langgraph_rag.provider_errors import (
-    described,
+    error_text,
     is_bare_status,
     is_too_long,
     kind_of,
@@ -62,7 +62,7 @@ async def send(
     except RagError:
         raise
     except Exception as error:
-        told = described(error, models_in(llm))
+        told = error_text(error, models_in(llm))
         failed = kind_of(error)(f"{model_name(llm)} could not be asked: {told}{named_server(llm)}")
         failed.__cause__ = error
         if is_too_long(error):

@@ -32,7 +32,7 @@ from langgraph_rag.cli.asking import ask
 from langgraph_rag.context import Context
 from langgraph_rag.errors import RagError
 from langgraph_rag.evaluation.run_folder import alone
-from langgraph_rag.methods import METHODS, named
+from langgraph_rag.methods import METHODS, parse_methods
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.records import Usage, no_usage
 from langgraph_rag.tools.extraction import RuleExtractor
@@ -880,7 +880,7 @@ def test_eval_warns_of_what_earlier_runs_left_in_the_folder_and_the_report_leave
 
 
 def test_names_of_methods_may_have_spaces_between_them() -> None:
-    assert named("cirag, all ,ablations") == named("cirag,all,ablations")
+    assert parse_methods("cirag, all ,ablations") == parse_methods("cirag,all,ablations")
 
 
 def test_eval_without_the_package_that_draws_says_so_and_writes_the_rest(

@@ -28,7 +28,7 @@ from langgraph_rag import (
 )
 from langgraph_rag.conversation import Replied
 from langgraph_rag.errors import BudgetReachedError, QuestionError, RequestRefusedError
-from langgraph_rag.methods import METHODS, create, named
+from langgraph_rag.methods import METHODS, create, parse_methods
 from langgraph_rag.nodes.node import Choice, Node
 from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
 from langgraph_rag.offline.model import OfflineModel
@@ -44,7 +44,7 @@ def saver() -> InMemorySaver:
     return InMemorySaver(serde=strict_serializer())
 
 
-@pytest.mark.parametrize("name", named("ablations"))
+@pytest.mark.parametrize("name", parse_methods("ablations"))
 def test_it_answers_as_the_method_does(name: str, sample_kb: KnowledgeBase) -> None:
     method = create(name, OfflineModel(), sample_kb)
     expected: Any = method.compile().invoke({"question": SCHOOL})

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from langgraph_rag import KnowledgeBase, ModelExtractor, create_cirag, create_par_rag, with_messages
 from langgraph_rag.events import Event, check_event, event_schema
-from langgraph_rag.methods import METHODS, create, named
+from langgraph_rag.methods import METHODS, create, parse_methods
 from langgraph_rag.narration import narrate, narrate_cost
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.records import Usage, no_usage
@@ -38,7 +38,7 @@ def run(graph: Any, asked: Any, config: Any = None) -> tuple[list[Any], Counter[
     return events, ran
 
 
-@pytest.mark.parametrize("name", named("ablations"))
+@pytest.mark.parametrize("name", parse_methods("ablations"))
 def test_each_node_that_has_run_has_sent_one_event_of_the_schema(name: str, sample_kb: KnowledgeBase) -> None:
     graph = create(name, OfflineModel(), sample_kb).compile()
 
@@ -49,7 +49,7 @@ def test_each_node_that_has_run_has_sent_one_event_of_the_schema(name: str, samp
         assert events[-1]["node"] == "conclude"
 
 
-@pytest.mark.parametrize("name", named("ablations"))
+@pytest.mark.parametrize("name", parse_methods("ablations"))
 def test_the_story_of_a_run_begins_each_step_with_its_number(name: str, sample_kb: KnowledgeBase) -> None:
     graph = create(name, OfflineModel(), sample_kb).compile()
 
@@ -66,7 +66,7 @@ def test_every_node_has_a_kind_of_event(name: str, sample_kb: KnowledgeBase) -> 
 
 
 def test_every_kind_is_that_of_a_node(sample_kb: KnowledgeBase) -> None:
-    graphs = [create(name, OfflineModel(), sample_kb) for name in named("ablations")]
+    graphs = [create(name, OfflineModel(), sample_kb) for name in parse_methods("ablations")]
     graphs.append(create_cirag(OfflineModel(), sample_kb, triples="online"))
     graphs.append(create_par_rag(OfflineModel(), sample_kb, approve_plan=True))
     graphs.append(with_messages(create_par_rag(OfflineModel(), sample_kb), OfflineModel()))

@@ -9,7 +9,7 @@ from nicegui import events, ui
 
 from langgraph_rag.chat import uploading
 from langgraph_rag.chat.shared import Shared
-from langgraph_rag.chat.turn import described
+from langgraph_rag.chat.turn import message_for
 from langgraph_rag.naming import counted, first_few
 from langgraph_rag.tools.folders import READABLE
 
@@ -109,7 +109,7 @@ class DocumentsPanel:
                 self._under_way.text = f"{name}: {reached.done:,} of {counted(len(passages), 'passage')} …"
                 self._shared.changed.emit()
         except Exception as error:
-            self._tell(described(error), error=True)
+            self._tell(message_for(error), error=True)
         else:
             known = len(passages) - reached.new
             there = f", {known} were there already" if known else ""

@@ -55,7 +55,7 @@ class Turn:
             self._give_up("Stopped.", "note")
         except Exception as error:
             self._answer.discard()
-            self._give_up(described(error), "alert")
+            self._give_up(message_for(error), "alert")
 
     def stop(self) -> None:
         """Give the question up."""
@@ -129,7 +129,7 @@ class Turn:
         self._settle("start")
 
 
-def described(error: Exception) -> str:
+def message_for(error: Exception) -> str:
     """Return what to tell of an error; one that nobody foresaw is logged as well."""
     if isinstance(error, RagError):
         return str(error)

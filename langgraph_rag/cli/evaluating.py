@@ -32,7 +32,7 @@ from langgraph_rag.evaluation.report import REPORTS, overview, write_report
 from langgraph_rag.evaluation.run_folder import OutcomesError, alone, writing
 from langgraph_rag.evaluation.runner import check_folder, evaluate
 from langgraph_rag.evaluation.summary import Summary, summarise
-from langgraph_rag.methods import create, named
+from langgraph_rag.methods import create, parse_methods
 from langgraph_rag.models import load_model
 from langgraph_rag.naming import first_few
 from langgraph_rag.tools.knowledge_base import RECORDS, KnowledgeBase
@@ -61,7 +61,7 @@ def evaluate_methods(
     ] = None,
 ) -> None:
     """Ask many questions and score the answers and the passages; a stopped run goes on where it stopped."""
-    asked, names = load_questions(questions, limit), named(method_names)
+    asked, names = load_questions(questions, limit), parse_methods(method_names)
     with writing(out):
         _check_free(out)
         _check_kind(out, names)
@@ -129,7 +129,7 @@ def _check_free(out: Path) -> None:
     """Refuse a folder with what is somebody else's."""
     if (out / RECORDS).exists():
         raise OutcomesError(f"expected a folder for outcomes, got {out}, which holds a knowledge base")
-    folders = [out, *(out / name for name in named("ablations"))]
+    folders = [out, *(out / name for name in parse_methods("ablations"))]
     reports = [name for name in REPORTS if (out / name).exists()]
     if reports and not any((folder / OUTCOMES).exists() for folder in folders):
         raise OutcomesError(f"expected a folder for outcomes, got {out} with another {reports[0]}, and no outcomes")
@@ -151,7 +151,7 @@ def _check_kind(out: Path, names: list[str]) -> None:
 
 
 def _compared_in(out: Path) -> list[str]:
-    return [name for name in named("ablations") if (out / name / OUTCOMES).exists()]
+    return [name for name in parse_methods("ablations") if (out / name / OUTCOMES).exists()]
 
 
 def _tell_other_methods(out: Path, names: list[str]) -> None:

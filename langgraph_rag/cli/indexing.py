@@ -18,7 +18,7 @@ from langgraph_rag.naming import counted, first_few
 from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.records import Passage, Record
 from langgraph_rag.tools.extraction import ReadBefore, RuleExtractor, TripleExtractor
-from langgraph_rag.tools.files import listed, read_what_can_be
+from langgraph_rag.tools.files import first_problems, read_what_can_be
 from langgraph_rag.tools.folders import OTHERS, READABLE, empty_folders, left_out, otherwise_named, vanished
 from langgraph_rag.tools.knowledge_base import Added, Info, KnowledgeBase
 from langgraph_rag.tools.sentence_embeddings import CPU
@@ -65,7 +65,7 @@ def index(
     passages, problems = read_what_can_be(filled, {"text": text_field, "title": title_field, "id": id_field})
     if problems and not (skip_bad and passages):
         left = "no file can be read" if skip_bad else "--skip-bad leaves out such files"
-        raise DocumentError(f"{listed(problems)}\nNothing was indexed; {left}.")
+        raise DocumentError(f"{first_problems(problems)}\nNothing was indexed; {left}.")
     for problem in problems:
         typer.echo(f"warning: left out {problem}", err=True)
     _tell_left_out(sources, kb)

@@ -18,7 +18,7 @@ from typing_extensions import TypedDict
 from langgraph_rag.characters import decoded
 from langgraph_rag.errors import RagError
 from langgraph_rag.refusals import UNANSWERABLE
-from langgraph_rag.tools.files import listed
+from langgraph_rag.tools.files import first_problems
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
@@ -89,7 +89,7 @@ def load_questions(path: str | Path, limit: int | None = None) -> list[Question]
             except QuestionFileError as error:
                 problems.append(f"{path}, line {number}: {error}")
     if problems:
-        raise QuestionFileError(listed(problems))
+        raise QuestionFileError(first_problems(problems))
     if not questions:
         raise QuestionFileError(f"{path}: expected one question per line, got no line with text")
     return questions[:limit]

@@ -15,7 +15,7 @@ from langgraph_rag.arguments import expect_flags
 from langgraph_rag.bindings import ChatModel
 from langgraph_rag.context import Context, Settings, context
 from langgraph_rag.machine import Machine
-from langgraph_rag.metering import divided
+from langgraph_rag.metering import split_budget
 from langgraph_rag.nodes.answer_from_findings import AnswerFromFindings
 from langgraph_rag.nodes.collect_passages import CollectPassages
 from langgraph_rag.nodes.conclude import Conclude, as_ranked
@@ -81,7 +81,7 @@ def for_each_entity(state: DualragState) -> list[Send]:
 def for_each_reading(state: DualragState) -> list[Send] | Literal["update_outline"]:
     """Summarise for all entities side by side; without anything new to read go on at once."""
     about = {"question": state["question"], "thoughts": state["thoughts"], "step": state["step"]}
-    budgets = divided(state["usage"], len(state["readings"]))
+    budgets = split_budget(state["usage"], len(state["readings"]))
     return [
         Send("summarize", {**about, **reading, "usage": usage})
         for reading, usage in zip(state["readings"], budgets, strict=True)

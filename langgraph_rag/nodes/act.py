@@ -12,7 +12,7 @@ from langgraph_rag.context import Settings, context
 from langgraph_rag.llm import ask
 from langgraph_rag.nodes.citations import UNCITED, cited, uncited
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.prompts.answering import whole
+from langgraph_rag.prompts.answering import passage_texts
 from langgraph_rag.prompts.par_rag import CitedAnswer
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Evidence, Record, ScoredPassage
@@ -42,7 +42,7 @@ class Act:
         """Return the interim answer without its citations, and the sentences of the cited passages that support it."""
         shown = [passage["id"] for passage in state["retrieved"][: context(self.defaults).read_k]]
         records = await self.kb.apassages(shown)
-        reply = await ask(self.llm, self.prompt, question=state["query"], sources=whole(records))
+        reply = await ask(self.llm, self.prompt, question=state["query"], sources=passage_texts(records))
         passages = reply.shown(records)
         answer = uncited(reply.answer)
         refused = states_refusal(answer)

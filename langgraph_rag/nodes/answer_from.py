@@ -11,7 +11,7 @@ from langgraph_rag.context import context
 from langgraph_rag.llm import ask
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import triple_key
-from langgraph_rag.prompts.answering import Answer, TitledText, whole
+from langgraph_rag.prompts.answering import Answer, TitledText, passage_texts
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Evidence, ScoredPassage
 from langgraph_rag.refusals import is_refusal
@@ -54,7 +54,7 @@ async def gather_passages(kb: KnowledgeBase, state: GenerateInput) -> dict[str, 
 
     Each step has its turn, so that none goes short where they are too many, or too long for the model.
     """
-    return {"passages": whole(await kb.apassages(_passages(state)))}
+    return {"passages": passage_texts(await kb.apassages(_passages(state)))}
 
 
 def _passages(state: GenerateInput) -> list[str]:

@@ -13,7 +13,7 @@ from langgraph_rag.context import Settings, context
 from langgraph_rag.errors import PlanError, QuestionError
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.plan import as_step, begin
-from langgraph_rag.nodes.receive_question import checked
+from langgraph_rag.nodes.receive_question import checked_question
 from langgraph_rag.prompts.par_rag import PlanStep, StepReply
 
 REJECTED = "No answer: the plan was rejected."
@@ -84,7 +84,7 @@ def _step(number: int, given: object) -> PlanStep:
         raise PlanError(f"step {number}: expected a question or a step with a question, got {given!r:.200}")
     try:
         step = StepReply.model_validate({"question": given} if isinstance(given, str) else given)
-        checked(step.question)
+        checked_question(step.question)
     except ValidationError as error:
         wrong = error.errors()[0]
         where = "".join(f"{part}: " for part in wrong["loc"])

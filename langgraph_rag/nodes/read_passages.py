@@ -9,7 +9,7 @@ from langgraph_rag.bindings import ChatModel
 from langgraph_rag.context import Settings, context
 from langgraph_rag.llm import ask
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.prompts.answering import Answer, whole
+from langgraph_rag.prompts.answering import Answer, passage_texts
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import ScoredPassage
 from langgraph_rag.refusals import is_refusal
@@ -39,7 +39,7 @@ class ReadPassages:
         ranked = state["ranking"] or state["first_retrieval"][: settings.top_k]
         best = ranked[: settings.read_k]
         records = await self.kb.apassages([passage["id"] for passage in best])
-        reply = await ask(self.llm, self.prompt, question=state["question"], passages=whole(records))
+        reply = await ask(self.llm, self.prompt, question=state["question"], passages=passage_texts(records))
         emit(
             "read_passages",
             titles=[record["title"] for record in records],

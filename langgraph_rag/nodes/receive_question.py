@@ -39,7 +39,7 @@ def _beginning(hint: Any) -> Any:
     return kind() if kind in _EMPTY else None
 
 
-def checked(question: object) -> str:
+def checked_question(question: object) -> str:
     """Return a question in one line, with one space between its words.
 
     Raises:
@@ -78,7 +78,7 @@ class ReceiveQuestion:
         """
         if state.get("question") is None:
             raise QuestionError("expected a question, {'question': '...'}, got nothing by that name")
-        question = checked(state["question"])
+        question = checked_question(state["question"])
         await self.kb.acheck_filled()
         emit("receive_question", question=question)
         return {**beginnings(self.state), "question": question, "query": question}

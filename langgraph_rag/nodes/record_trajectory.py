@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import stands_in
-from langgraph_rag.prompts.answering import stated
+from langgraph_rag.prompts.answering import evidence_texts
 from langgraph_rag.prompts.par_rag import PlanStep, Standing, Trajectory
 from langgraph_rag.records import Evidence, TraceStep, trace_step
 from langgraph_rag.refusals import states_refusal
@@ -54,7 +54,7 @@ class RecordTrajectory:
             question=state["query"],
             answer=state["interim"],
             status=state["status"],
-            sources=stated(state["cited"]),
+            sources=evidence_texts(state["cited"]),
         )
         thought = f"{state['interim']} ({state['status'].lower()})"
         step = trace_step(state["step"], state["query"], thought, next_question=query)

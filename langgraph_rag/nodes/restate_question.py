@@ -10,7 +10,7 @@ from langgraph_rag.context import context
 from langgraph_rag.errors import QuestionError
 from langgraph_rag.llm import ask
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.nodes.receive_question import QuestionInput, checked
+from langgraph_rag.nodes.receive_question import QuestionInput, checked_question
 from langgraph_rag.nodes.take_message import MessagesInput, last_question, text_of
 from langgraph_rag.prompts.conversation import RESTATE_QUESTION, Utterance
 from langgraph_rag.refusals import asks_nothing
@@ -35,7 +35,7 @@ class RestateQuestion:
             return {}
         reply = await ask(self.llm, RESTATE_QUESTION, conversation=conversation, question=state["question"])
         try:
-            question = state["question"] if asks_nothing(reply.question) else checked(reply.question)
+            question = state["question"] if asks_nothing(reply.question) else checked_question(reply.question)
         except QuestionError:
             question = state["question"]
         emit("restate_question", asked=state["question"], question=question)

@@ -53,12 +53,12 @@ class RetrieveForEntity:
         recalled = fuse(lists)
         records = await self.kb.apassages([passage["id"] for passage in recalled])
         most = settings.top_k
-        best = await rerank(self.reranker, wanted(demand), records, most=most, least=min(_LEAST, most))
+        best = await rerank(self.reranker, demand_text(demand), records, most=most, least=min(_LEAST, most))
         titles = {record["id"]: record["title"] for record in records}
         emit(
             "retrieve_for_entity",
             step=demand["step"],
-            query=wanted(demand),
+            query=demand_text(demand),
             passages=by_place(best),
             titles=[titles[id_] for id_ in best],
         )
@@ -66,7 +66,7 @@ class RetrieveForEntity:
         return {"found": [Found(entity=demand["entity"], queries=queries, passages=best, recalled=listed)]}
 
 
-def wanted(demand: Demand) -> str:
+def demand_text(demand: Demand) -> str:
     """Return what is looked for in one text: the entity alone would favour passages that only mention it."""
     queries = ", ".join(demand["queries"])
     return f"{demand['entity']}: {queries}" if demand["entity"] else queries

@@ -10,7 +10,7 @@ from langgraph_rag.llm import ask
 from langgraph_rag.nodes.citations import UNCITED, cited, uncited
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import normalise
-from langgraph_rag.prompts.answering import stated
+from langgraph_rag.prompts.answering import evidence_texts
 from langgraph_rag.prompts.par_rag import Reviewed, Trajectory
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Evidence
@@ -38,7 +38,7 @@ class Review:
 
     async def __call__(self, state: ReviewInput) -> dict[str, Any]:
         """Return the status, the answer with its evidence, and the new question, empty where none is to be asked."""
-        shown = stated(state["fine_sources"])
+        shown = evidence_texts(state["fine_sources"])
         reply = await ask(self.llm, self.prompt, question=state["query"], answer=state["interim"], sources=shown)
         fine = reply.shown(state["fine_sources"])
         update: dict[str, Any] = {"status": reply.status, "doubt": ""}

@@ -12,7 +12,7 @@ from langgraph_rag.llm import ask
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.select_documents import Reading
 from langgraph_rag.normal_forms import normalise
-from langgraph_rag.prompts.answering import whole
+from langgraph_rag.prompts.answering import passage_texts
 from langgraph_rag.prompts.dualrag import Summary
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Evidence
@@ -61,7 +61,7 @@ class Summarize:
             entity=reading["entity"] or "(none in particular)",
             known=reading["known"],
             queries=reading["queries"],
-            documents=whole(records),
+            documents=passage_texts(records),
         )
         shown = reply.shown(records)
         text = await asyncio.to_thread(_told, reply.summary or "")

@@ -12,7 +12,7 @@ from langgraph_rag.context import Settings, context
 from langgraph_rag.llm import ask
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import normalise
-from langgraph_rag.prompts.answering import whole
+from langgraph_rag.prompts.answering import passage_texts
 from langgraph_rag.prompts.ircot import Thought
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import ScoredPassage, TraceStep, trace_step
@@ -43,7 +43,7 @@ class Think:
     async def __call__(self, state: ThinkInput) -> dict[str, Any]:
         """Return the sentence as the next query; `query` is empty once the reasoning has come to an end."""
         ids = [passage["id"] for passage in state["ranking"][: context(self.defaults).read_k]]
-        texts = whole(await self.kb.apassages(ids))
+        texts = passage_texts(await self.kb.apassages(ids))
         reply = await ask(self.llm, self.prompt, passages=texts, question=state["question"], thoughts=state["thoughts"])
         sentences = await asyncio.to_thread(text_pipeline(RULES).sentences, reply.sentence)
         thought = sentences[0] if sentences else ""

@@ -6,7 +6,7 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.nodes.retrieve_for_entity import Found, wanted
+from langgraph_rag.nodes.retrieve_for_entity import Found, demand_text
 from langgraph_rag.nodes.summarize import Fragment
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.prompts.dualrag import OutlineEntry
@@ -44,7 +44,7 @@ class UpdateOutline:
         new = new_evidence(evidence, state["evidence"])
         entities = [entry["entity"] for entry in outline]
         emit("update_outline", step=state["step"], added=added, entities=entities, evidence=new)
-        query = "; ".join(wanted(found) for found in state["found"])
+        query = "; ".join(demand_text(found) for found in state["found"])
         return {
             "outline": outline,
             "evidence": [*state["evidence"], *new],

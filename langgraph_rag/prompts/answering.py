@@ -19,12 +19,12 @@ class TitledText(TypedDict):
     text: str
 
 
-def whole(passages: Iterable[Passage]) -> list[TitledText]:
+def passage_texts(passages: Iterable[Passage]) -> list[TitledText]:
     """Return passages as texts to be shown."""
     return [TitledText(title=passage["title"], text=passage["text"]) for passage in passages]
 
 
-def stated(evidence: Iterable[Evidence]) -> list[TitledText]:
+def evidence_texts(evidence: Iterable[Evidence]) -> list[TitledText]:
     """Return the sentences of evidence as texts to be shown."""
     return [TitledText(title=entry["title"], text=entry["sentence"]) for entry in evidence]
 

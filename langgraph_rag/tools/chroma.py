@@ -78,7 +78,7 @@ def on_server(address: str, owner: str) -> Place:
     return Place(address, (f"{owner}-passages", f"{owner}-triples"), remedy, partial(_Server, address))
 
 
-def checked(address: str) -> str:
+def checked_address(address: str) -> str:
     """Return the address of a server as it is stored.
 
     Raises:

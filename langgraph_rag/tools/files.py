@@ -28,7 +28,7 @@ def read_documents(sources: str | Path | Iterable[str | Path]) -> list[dict[str,
     several = [sources] if isinstance(sources, str | Path) else sources
     passages, problems = read_what_can_be(map(Path, several))
     if problems:
-        raise DocumentError(listed(problems))
+        raise DocumentError(first_problems(problems))
     return [dict(passage) for passage in passages]
 
 
@@ -64,7 +64,7 @@ def read_what_can_be(
     return passages, problems
 
 
-def listed(problems: list[str]) -> str:
+def first_problems(problems: list[str]) -> str:
     """Return the first problems, one a line, and how many more there are."""
     more = len(problems) - _LISTED
     return "\n".join([*problems[:_LISTED], *([f"... and {more} more"] if more > 0 else [])])
@@ -107,7 +107,7 @@ def _json_lines(text: str, file: Path, names: Mapping[str, str]) -> list[dict[st
             except DocumentError as error:
                 problems.append(str(error))
     if problems:
-        raise DocumentError(listed(problems))
+        raise DocumentError(first_problems(problems))
     for ours, theirs in names.items():
         if theirs not in (ours, *there):
             got = ", ".join(map(repr, there))

@@ -4,7 +4,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from langgraph_rag.errors import KnowledgeBaseError
-from langgraph_rag.tools.chroma import FOLDER, checked, in_folder, on_server
+from langgraph_rag.tools.chroma import FOLDER, checked_address, in_folder, on_server
 from langgraph_rag.tools.record_store import RecordStore
 from langgraph_rag.tools.vector_files import VectorFiles
 from langgraph_rag.tools.vector_index import VectorIndex
@@ -21,7 +21,7 @@ def open_vectors(folder: Path, records: RecordStore, asked: str | None, *, writa
         KnowledgeBaseError: when that place cannot be used, or is another one and this process may not change it.
     """
     last = records.meta(_PLACE) or FOLDER
-    place = last if asked is None else checked(asked)
+    place = last if asked is None else checked_address(asked)
     moves = place != last
     if moves and not writable:
         raise KnowledgeBaseError(f"the vectors of {folder} stay in {last}: it is open elsewhere, or read-only here")

@@ -18,7 +18,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_rag.context import Context
 from langgraph_rag.errors import BudgetReachedError, ModelCallError
 from langgraph_rag.llm import _gate, ask
-from langgraph_rag.metering import Meter, divided, metered
+from langgraph_rag.metering import Meter, metered, split_budget
 from langgraph_rag.methods import METHODS, create
 from langgraph_rag.nodes.conclude import planned, thought_last
 from langgraph_rag.offline.model import OfflineModel
@@ -360,7 +360,7 @@ def test_parallel_nodes_share_what_is_left(parts: int, monkeypatch: pytest.Monke
     monkeypatch.setattr("langgraph_rag.metering.context", lambda: Context(max_model_calls=8, max_tokens=4000))
     spent = no_usage() | {"calls": 2, "input_tokens": 900, "output_tokens": 100}
 
-    shares = divided(spent, parts)
+    shares = split_budget(spent, parts)
 
     assert sum(7 - share["calls"] for share in shares) == 5
     assert sum(3000 - share["input_tokens"] - share["output_tokens"] for share in shares) <= 2000

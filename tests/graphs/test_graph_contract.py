@@ -19,7 +19,7 @@ from typing_extensions import TypedDict
 from langgraph_rag import Context, Result, create_cirag, is_refusal, strict_serializer, with_messages
 from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelCallError, QuestionError
 from langgraph_rag.machine import Machine
-from langgraph_rag.methods import METHODS, create, named
+from langgraph_rag.methods import METHODS, create, parse_methods
 from langgraph_rag.nodes.receive_question import beginnings
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.records import Usage, add_usage
@@ -202,7 +202,7 @@ def shown(graph: Any, thread: Any = None) -> list[dict[str, Any]]:
     return [state | {"usage": state["usage"] | {"seconds": 0, "ended_at": 0}} for state in states]
 
 
-@pytest.mark.parametrize("name", named("ablations"))
+@pytest.mark.parametrize("name", parse_methods("ablations"))
 def test_nothing_of_an_earlier_question_shows_under_the_second(name: str, sample_kb: KnowledgeBase) -> None:
     method: Any = create(name, OfflineModel(), sample_kb)
     graph, thread = method.compile(checkpointer=InMemorySaver()), {"configurable": {"thread_id": "1"}}
@@ -282,7 +282,7 @@ def test_a_thread_shows_no_answer_of_before_after_a_question_that_failed(name: s
     assert left.get("granularity", "none") == "none"
 
 
-@pytest.mark.parametrize("name", named("ablations"))
+@pytest.mark.parametrize("name", parse_methods("ablations"))
 async def test_no_model_is_asked_about_an_empty_knowledge_base(name: str, empty_kb: KnowledgeBase) -> None:
     model = StumblingModel(at=1)
     graph = create(name, model, empty_kb).compile()

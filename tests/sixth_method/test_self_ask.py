@@ -12,7 +12,7 @@ from self_ask_prompts import FOLLOW_UP
 
 from langgraph_rag.context import Context
 from langgraph_rag.evaluation import Question, evaluate, summarise
-from langgraph_rag.methods import METHODS, Method, create, named, register
+from langgraph_rag.methods import METHODS, Method, create, parse_methods, register
 from langgraph_rag.replies import read_reply
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -63,7 +63,7 @@ def test_the_prompt_shows_what_was_found_and_asked_and_an_example_it_would_accep
 async def test_once_registered_it_is_created_by_name_and_compared_with_the_others(
     kb: KnowledgeBase, tmp_path: Path
 ) -> None:
-    assert named("self_ask,cirag") == ["self_ask", "cirag"] and "self_ask" in named("all")
+    assert parse_methods("self_ask,cirag") == ["self_ask", "cirag"] and "self_ask" in parse_methods("all")
     graph: Any = create("self_ask", ScriptedModel.of(CASE), kb).compile()
     question = Question(id="q", question=QUESTION, answers=["Pellworth"], supporting_ids=["vint", "salt-road"])
 
