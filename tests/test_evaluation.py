@@ -8,6 +8,7 @@ import json
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, cast
 
 import pytest
@@ -396,6 +397,17 @@ async def test_impossible_arguments_are_refused(tmp_path: Path) -> None:
         await evaluate(FakeGraph(), [cast(Question, {"id": "a"})], tmp_path)
     with pytest.raises(TypeError, match="expected a compiled graph, got a StateGraph: call its method compile"):
         await evaluate(cast(Any, StateGraph(dict)), QUESTIONS, tmp_path)
+
+
+@pytest.mark.parametrize("given", [MappingProxyType({"top_k": 3}), [("top_k", 3)], {"topk": 3}], ids=repr)
+async def test_settings_that_are_none_are_refused_before_the_first_question(given: Any, tmp_path: Path) -> None:
+    graph = FakeGraph()
+
+    with pytest.raises(TypeError, match=r"expected settings, got (mappingproxy|\[)|unexpected keyword argument 'topk'"):
+        await evaluate(graph, QUESTIONS, tmp_path / "out", context=given)
+
+    assert graph.asked == []
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("gold", [{"answers": "x"}, {"answer": "x"}, {"answers": ["x"]}])

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NotRequired, Protocol
@@ -10,7 +10,7 @@ from typing import Any, NotRequired, Protocol
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
-from langgraph_rag.context import Context
+from langgraph_rag.context import Context, as_context
 from langgraph_rag.errors import ModelAccessError, ModelCallError, RequestRefusedError
 from langgraph_rag.evaluation.metrics import all_at, contains, exact_match, f1, recall_at, refused_rightly
 from langgraph_rag.evaluation.outcomes import OUTCOMES, Configuration, Outcome, answered_before, keep_settings
@@ -51,7 +51,7 @@ async def evaluate(
     questions: Iterable[Question],
     out: str | Path,
     *,
-    context: Context | Mapping[str, Any] | None = None,
+    context: Context | dict[str, Any] | None = None,
     configuration: Configuration | None = None,
     concurrency: int = 1,
     on_result: Callable[[Outcome], None] | None = None,
@@ -74,8 +74,9 @@ async def evaluate(
         OutcomesError: when the folder is damaged, holds outcomes of another run, is in use by one, or cannot be
             written to.
         ModelCallError: when the model refuses whoever asks, or could not be asked for ten questions in a row.
-        TypeError: when the graph has not been compiled.
-        ValueError: when the concurrency is less than 1, something is no question, or two questions have one id.
+        TypeError: when the graph has not been compiled, or the context is neither a `Context` nor a dict of settings.
+        ValueError: when the concurrency is less than 1, a setting cannot have its value, something is no question, or
+            two questions have one id.
     """
     gate, out, questions = at_most(concurrency), Path(out), as_questions(questions)
     if not hasattr(graph, "ainvoke"):
@@ -94,7 +95,7 @@ async def evaluate(
 
 
 def check_folder(
-    out: Path, questions: Sequence[Question], context: Context | Mapping[str, Any] | None, configuration: Configuration
+    out: Path, questions: Sequence[Question], context: Context | dict[str, Any] | None, configuration: Configuration
 ) -> None:
     """Refuse a folder that `evaluate` would refuse, before anything is loaded for it.
 
@@ -106,9 +107,9 @@ def check_folder(
         answered_before(out, questions, _settings(context, configuration))
 
 
-def _settings(context: Context | Mapping[str, Any] | None, configuration: Configuration | None) -> dict[str, Any]:
+def _settings(context: Context | dict[str, Any] | None, configuration: Configuration | None) -> dict[str, Any]:
     """Return what outcomes are made with, as it is kept beside them."""
-    used = asdict(context if isinstance(context, Context) else Context(**(context or {})))
+    used = asdict(as_context(context) or Context())
     return {**(configuration or Configuration(method="", model="", knowledge_base="")), "context": used}
 
 
@@ -117,7 +118,7 @@ class _Asker:
     """Asks questions until it is plain that none can be: the model refuses who asks, or is out of reach for long."""
 
     graph: Graph
-    context: Context | Mapping[str, Any] | None
+    context: Context | dict[str, Any] | None
     unreached: int = 0  # questions in a row
 
     async def __call__(self, question: Question) -> Outcome:
