@@ -289,7 +289,7 @@ async def test_each_question_is_scored_and_kept(tmp_path: Path) -> None:
     assert (second["em"], second["recall"], second["all_at_5"]) == (1.0, {"2": 0, "3": 0, "5": 1, "10": 1}, 1.0)
     assert (third["em"], third["recall"], third["all_at_5"], third["type"]) == (0.0, None, None, "")
     assert seen == ["q1", "q2", "q3"] == [line["id"] for line in lines_of(out)]
-    assert read_outcomes(out)[1:] == [second, third]
+    assert read_outcomes(str(out))[1:] == [second, third]
 
 
 async def test_a_question_without_answers_is_scored_by_what_was_found(tmp_path: Path) -> None:
@@ -298,7 +298,7 @@ async def test_a_question_without_answers_is_scored_by_what_was_found(tmp_path: 
     outcomes = await evaluate(FakeGraph(), [only_ids], tmp_path)
 
     assert [outcomes[0][score] for score in ("em", "f1", "acc", "all_at_5")] == [None, None, None, 1.0]
-    assert await judge(ScriptedModel.of([]), "strict", outcomes, tmp_path) == []
+    assert await judge(ScriptedModel.of([]), outcomes, tmp_path, name="strict") == []
     summary = summarise(outcomes)
     assert (summary["em"], summary["recall_at_5"]) == (None, 100.0)
 
@@ -504,7 +504,7 @@ async def test_outcomes_and_judgements_that_cannot_be_read_are_told(tmp_path: Pa
     with pytest.raises(OutcomesError, match="outcomes.jsonl cannot be read: Is a directory"):
         await evaluate(FakeGraph(), QUESTIONS, tmp_path)
     with pytest.raises(OutcomesError, match="judgements.jsonl cannot be read: Is a directory"):
-        await judge(ScriptedModel.of([]), "strict", [], tmp_path)
+        await judge(ScriptedModel.of([]), [], tmp_path, name="strict")
 
 
 async def test_a_cancelled_run_leaves_whole_lines_and_can_be_taken_up(tmp_path: Path) -> None:
@@ -852,7 +852,7 @@ async def test_a_refusal_needs_no_judge_where_it_is_right(tmp_path: Path) -> Non
     ]
     model = ScriptedModel.of(verdicts(False, False))
 
-    judgements = await judge(model, "strict", cast(list[Outcome], outcomes), tmp_path)
+    judgements = await judge(model, cast(list[Outcome], outcomes), tmp_path, name="strict")
 
     assert [judgement["correct"] for judgement in judgements] == [True, False, False]
     assert model.prompts() == ["judge"] * 2
@@ -862,7 +862,7 @@ async def test_a_judge_sees_the_question_the_accepted_answers_and_the_one_given(
     model = ScriptedModel.of(verdicts(True, True, False))
     outcomes = await outcomes_of(ANSWERS, tmp_path)
 
-    judgements = await judge(model, "strict", outcomes, tmp_path)
+    judgements = await judge(model, outcomes, tmp_path, name="strict")
 
     assert [(judgement["id"], judgement["correct"]) for judgement in judgements] == [
         ("q1", True), ("q2", True), ("q3", False),
@@ -881,30 +881,30 @@ async def test_failures_of_the_judge_are_counted_apart_and_asked_again(tmp_path:
     outcomes = await outcomes_of({**ANSWERS, "Who sailed?": RuntimeError("away")}, tmp_path)
     failing = ScriptedModel.of([*verdicts(True), OSError("the line is dead")])
 
-    first = await judge(failing, "strict", outcomes, tmp_path)
+    first = await judge(failing, outcomes, tmp_path, name="strict")
     summary = summarise(outcomes, first)
     assert (summary["acc_judged"], summary["judge_failures"], summary["failures"]) == (100.0, 1, 1)
     assert "the line is dead" in str(first[1]["error"])
 
     again = ScriptedModel.of(verdicts(False))
-    second = await judge(again, "strict", outcomes, tmp_path)
+    second = await judge(again, outcomes, tmp_path, name="strict")
     assert [judgement["correct"] for judgement in second] == [True, False]
     assert len(again.received) == 1
 
 
 async def test_judgements_of_another_judge_or_of_other_answers_are_not_taken_over(tmp_path: Path) -> None:
     outcomes = await outcomes_of(ANSWERS, tmp_path)
-    await judge(ScriptedModel.of(verdicts(True, True, True)), "mild", outcomes, tmp_path)
+    await judge(ScriptedModel.of(verdicts(True, True, True)), outcomes, tmp_path, name="mild")
     (tmp_path / "judgements.jsonl").open("a").write('{"id": "q1", "ju')
 
     strict = ScriptedModel.of(verdicts(False, False, False))
-    assert [one["correct"] for one in await judge(strict, "strict", outcomes, tmp_path)] == [False] * 3
+    assert [one["correct"] for one in await judge(strict, outcomes, tmp_path, name="strict")] == [False] * 3
     outcomes[0]["answer"] = "in Tharn"
     changed = ScriptedModel.of(verdicts(True))
-    assert [one["correct"] for one in await judge(changed, "strict", outcomes, tmp_path)] == [True, False, False]
+    assert [one["correct"] for one in await judge(changed, outcomes, tmp_path, name="strict")] == [True, False, False]
     outcomes[1]["answers"] = ["H Vane"]
     corrected = ScriptedModel.of(verdicts(True))
-    assert [one["correct"] for one in await judge(corrected, "strict", outcomes, tmp_path)] == [True, True, False]
+    assert [one["correct"] for one in await judge(corrected, outcomes, tmp_path, name="strict")] == [True, True, False]
 
 
 @pytest.mark.parametrize("methods", [1, 7, 40])
@@ -917,7 +917,7 @@ def test_pictures_tell_methods_apart_and_name_them_beside_what_is_drawn(
     scores = {"f1": 50.0, "tokens": 1_000.0, **{f"recall_at_{k}": 80.0 for k in (2, 3, 5, 10)}}
     row: Any = {**summarise([]), **scores}
 
-    draw_comparison({f"method/without-part-{n}": row for n in range(methods)}, tmp_path, "q$x_{$\udcff")
+    draw_comparison({f"method/without-part-{n}": row for n in range(methods)}, str(tmp_path), "q$x_{$\udcff")
 
     titles = [figure.axes[0].get_title() for figure in figures]
     assert titles == ["Quality against cost: q$x_{$?, 0 questions", "Retrieval: q$x_{$?, 0 questions"]
@@ -936,14 +936,14 @@ def test_pictures_tell_methods_apart_and_name_them_beside_what_is_drawn(
 async def test_judgements_are_kept_as_outcomes_are(tmp_path: Path) -> None:
     out = tmp_path / "new" / "folder"
     outcomes = await outcomes_of(ANSWERS, tmp_path)
-    await judge(ScriptedModel.of(verdicts(True, True)), "strict", outcomes[:2], out)
+    await judge(ScriptedModel.of(verdicts(True, True)), outcomes[:2], out, name="strict")
     file = out / "judgements.jsonl"
     file.write_bytes(file.read_bytes()[:-20])  # as a kill leaves it
 
-    await judge(ScriptedModel.of(verdicts(True, True)), "strict", outcomes, out)
+    await judge(ScriptedModel.of(verdicts(True, True)), outcomes, out, name="strict")
 
     assert [json.loads(line)["id"] for line in file.read_text(encoding="utf-8").splitlines()] == ["q1", "q2", "q3"]
-    assert len(await judge(ScriptedModel.of([]), "strict", outcomes, out)) == 3
+    assert len(await judge(ScriptedModel.of([]), outcomes, str(out), name="strict")) == 3
 
 
 @pytest.mark.parametrize("own", ['{"id": "q1", "verdict": "right"}', '{"id": "q1", "verdict": "right"}\n'])
@@ -952,7 +952,7 @@ async def test_judgements_of_another_kind_are_not_written_over(own: str, tmp_pat
     (tmp_path / "judgements.jsonl").write_text(own)
 
     with pytest.raises(OutcomesError, match="judgements.jsonl, line 1: expected a judgement, got "):
-        await judge(ScriptedModel.of([]), "strict", outcomes, tmp_path)
+        await judge(ScriptedModel.of([]), outcomes, tmp_path, name="strict")
 
     assert (tmp_path / "judgements.jsonl").read_text() == own
 
@@ -963,16 +963,16 @@ async def test_a_judge_is_refused_what_cannot_be_and_ends_with_the_error_of_the_
 
     outcomes = await outcomes_of(ANSWERS, tmp_path)
     with pytest.raises(ValueError, match="concurrency must be at least 1, got 0"):
-        await judge(ScriptedModel.of([]), "strict", outcomes, tmp_path, concurrency=0)
+        await judge(ScriptedModel.of([]), outcomes, tmp_path, name="strict", concurrency=0)
     with pytest.raises(OutcomesError, match="expected a folder that can be written to"):
-        await judge(ScriptedModel.of([]), "strict", outcomes, tmp_path / "run.json")
+        await judge(ScriptedModel.of([]), outcomes, tmp_path / "run.json", name="strict")
     with pytest.raises(LookupError, match="q1"):
-        await judge(ScriptedModel.of(verdicts(True)), "strict", outcomes, tmp_path, on_result=refuse)
+        await judge(ScriptedModel.of(verdicts(True)), outcomes, tmp_path, name="strict", on_result=refuse)
 
 
 async def test_a_report_is_written_for_people_and_programs(tmp_path: Path) -> None:
     rows = {"cirag": summarise(await outcomes_of(ANSWERS, tmp_path / "run"))}
-    write_report(rows, tmp_path / "report")
+    write_report(rows, str(tmp_path / "report"))
     assert json.loads((tmp_path / "report" / "report.json").read_text(encoding="utf-8")) == rows
     text = (tmp_path / "report" / "report.md").read_text(encoding="utf-8")
     assert text.startswith(markdown_table(rows)) and "failures are not among them" in text

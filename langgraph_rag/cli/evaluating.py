@@ -226,4 +226,4 @@ def _judge(llm: ChatModel, name: str, outcomes: list[Outcome], out: Path, concur
             if judgement["error"]:
                 tqdm.write(f"judge failed: {judgement['id']}: {judgement['error']}", file=sys.stderr)
 
-        return asyncio.run(judge(llm, name, outcomes, out, concurrency=concurrency, on_result=advance))
+        return asyncio.run(judge(llm, outcomes, out, name=name, concurrency=concurrency, on_result=advance))

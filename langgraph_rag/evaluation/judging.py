@@ -47,10 +47,10 @@ def read_judgements(out: Path) -> list[Judgement]:
 
 async def judge(
     llm: ChatModel,
-    name: str,
     outcomes: Sequence[Outcome],
-    out: Path,
+    out: str | Path,
     *,
+    name: str,
     concurrency: int = 1,
     on_result: Callable[[Judgement], None] | None = None,
 ) -> list[Judgement]:
@@ -60,9 +60,9 @@ async def judge(
 
     Args:
         llm: the judge.
-        name: what the judge goes by; judgements of another judge are not taken over.
         outcomes: what came of the questions; failed ones are left out, and those that name no accepted answer.
         out: the folder of the outcomes.
+        name: what the judge goes by; judgements of another judge are not taken over.
         concurrency: answers under way at once.
         on_result: called with each new judgement once it is written.
 
@@ -71,7 +71,7 @@ async def judge(
             to.
         ValueError: when the concurrency is less than 1.
     """
-    gate = at_most(concurrency)
+    gate, out = at_most(concurrency), Path(out)
     answered = {outcome["id"]: outcome for outcome in outcomes if outcome["answer"] is not None and outcome["answers"]}
     with alone(out):
         kept = [judgement for judgement in read_judgements(out) if judgement["correct"] is not None]

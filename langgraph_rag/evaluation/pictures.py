@@ -13,7 +13,7 @@ _BESIDE = 0.1  # how far methods lie apart at one depth at most, as equal lines 
 _COLOURS, _MARKERS = 10, "os^DvPX*"
 
 
-def draw_comparison(rows: Mapping[str, Summary], out: Path, data: str = "") -> list[Path]:
+def draw_comparison(rows: Mapping[str, Summary], out: str | Path, data: str = "") -> list[Path]:
     """Write `quality_by_tokens.png` and `recall_by_depth.png` into a folder and return their paths.
 
     `data` is what the questions are called in the titles.
@@ -26,6 +26,7 @@ def draw_comparison(rows: Mapping[str, Summary], out: Path, data: str = "") -> l
         from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingExtraError("drawing pictures", "plots") from error
+    out = Path(out)
     paths = [out / "quality_by_tokens.png", out / "recall_by_depth.png"]
     with writing(out):
         for draw, path in zip((_quality_by_tokens, _recall_by_depth), paths, strict=True):

@@ -56,13 +56,14 @@ def _looked_at_first(summary: Summary) -> list[str]:
     return [*map(_shown, first), tokens, _shown(summary["median_seconds"])]
 
 
-def write_report(rows: Mapping[str, Summary], out: Path) -> None:
+def write_report(rows: Mapping[str, Summary], out: str | Path) -> None:
     """Write the summaries of methods as `report.md` and `report.json` in a folder.
 
     Raises:
         OutcomesError: when the folder cannot be written to.
     """
     table, text = f"{markdown_table(rows)}\n{_NOTE}", json.dumps(rows, indent=2, ensure_ascii=False) + "\n"
+    out = Path(out)
     with writing(out):
         out.mkdir(parents=True, exist_ok=True)
         for name, content in zip(REPORTS, (table, text), strict=True):
