@@ -205,8 +205,7 @@ def _attribute_question(question: Question, entity: str) -> str:
 
 
 _SPELLED = {"direct": "director", "write": "author", "perform": "performer", "compos": "composer", "found": "founder",
-            "parent": "parent", "act": "actor", "nation": "nationality", "place": "location", "birth": "born",
-            "death": "died"}  # fmt: skip
+            "act": "actor", "nation": "nationality", "place": "location", "birth": "born", "death": "died"}  # fmt: skip
 
 
 def _spelled(word: str) -> str:

@@ -33,7 +33,7 @@ _FAMILIES = {
     "nation": "country nationality national nation citizenship citizen",
     "die_place": "buried burial",
     "flow": "flows flow empties tributary mouth",
-    "border": "borders border borders bordering shares",
+    "border": "borders border bordering shares",
     "occupation": "occupation profession job",
     "state": "state",  # which is not "States", for all that has its final e taken off
     "inhabitants": "population inhabitants residents people",
