@@ -47,7 +47,7 @@ def expect_list(given: object, what: str) -> None:
 
 
 def expect_count(given: object, name: str) -> None:
-    """Check that an argument is a number of results.
+    """Check that an argument is a whole number of at least 1.
 
     Raises:
         ValueError: when it is no whole number, or less than 1.

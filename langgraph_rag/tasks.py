@@ -19,14 +19,3 @@ async def gather(coroutines: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
         first = errors.exceptions[0]
         raise first from first.__cause__
     return [task.result() for task in tasks]
-
-
-def at_most(concurrency: int) -> asyncio.Semaphore:
-    """Return a semaphore for so many at once.
-
-    Raises:
-        ValueError: when the number is less than 1.
-    """
-    if concurrency < 1:
-        raise ValueError(f"concurrency must be at least 1, got {concurrency}")
-    return asyncio.Semaphore(concurrency)

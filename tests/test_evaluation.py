@@ -182,8 +182,12 @@ def test_questions_are_read_with_what_is_known_of_them(tmp_path: Path) -> None:
     path.write_text(f"\ufeff{GOOD}\r\n\n{json.dumps(full | {'extra': 1}, ensure_ascii=False)}", encoding="utf-8")
     assert load_questions(path) == [{"id": "a", "question": "Q?", "answers": ["x"]}, full]
     assert [question["id"] for question in load_questions(str(path), limit=1)] == ["a"]
-    with pytest.raises(ValueError, match="at least 1, got 0"):
-        load_questions(path, limit=0)
+
+
+@pytest.mark.parametrize("limit", [0, True, "3"])
+def test_a_limit_that_is_no_number_of_questions_is_refused(limit: Any, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=f"limit must be a whole number of at least 1, got {limit!r}"):
+        load_questions(tmp_path / "questions.jsonl", limit)
 
 
 def test_questions_as_powershell_writes_them_are_read(tmp_path: Path) -> None:
@@ -389,7 +393,7 @@ async def test_as_many_questions_run_at_once_as_allowed(tmp_path: Path, concurre
 
 
 async def test_impossible_arguments_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="at least 1, got 0"):
+    with pytest.raises(ValueError, match="concurrency must be a whole number of at least 1, got 0"):
         await evaluate(FakeGraph(), QUESTIONS, tmp_path, concurrency=0)
     with pytest.raises(ValueError, match="ids that differ"):
         await evaluate(FakeGraph(), [*QUESTIONS, QUESTIONS[0]], tmp_path)
@@ -962,7 +966,7 @@ async def test_a_judge_is_refused_what_cannot_be_and_ends_with_the_error_of_the_
         raise LookupError(judgement["id"])
 
     outcomes = await outcomes_of(ANSWERS, tmp_path)
-    with pytest.raises(ValueError, match="concurrency must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="concurrency must be a whole number of at least 1, got 0"):
         await judge(ScriptedModel.of([]), outcomes, tmp_path, name="strict", concurrency=0)
     with pytest.raises(OutcomesError, match="expected a folder that can be written to"):
         await judge(ScriptedModel.of([]), outcomes, tmp_path / "run.json", name="strict")

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from langgraph_rag.tasks import at_most, gather
+from langgraph_rag.tasks import gather
 
 
 async def after(seconds: float, value: int) -> int:
@@ -32,8 +32,3 @@ async def test_where_one_fails_the_others_are_called_off_and_its_error_is_raised
         await gather([go_on(), fail(), go_on()])
     assert isinstance(raised.value.__cause__, OSError)
     assert ended == ["called off"] * 2
-
-
-def test_a_limit_that_lets_nobody_in_is_refused() -> None:
-    with pytest.raises(ValueError, match="concurrency must be at least 1, got 0"):
-        at_most(0)

@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
+from langgraph_rag.arguments import expect_count
 from langgraph_rag.bindings import ChatModel
 from langgraph_rag.errors import RagError
 from langgraph_rag.evaluation.metrics import refused_rightly
@@ -14,7 +15,6 @@ from langgraph_rag.evaluation.outcomes import Outcome
 from langgraph_rag.evaluation.run_folder import alone, keeping, read_entries, settle
 from langgraph_rag.llm import ask
 from langgraph_rag.prompts.judging import JUDGE
-from langgraph_rag.tasks import at_most
 
 JUDGEMENTS = "judgements.jsonl"
 
@@ -69,16 +69,17 @@ async def judge(
     Raises:
         OutcomesError: when the folder is in use by another run, holds judgements of another kind, or cannot be written
             to.
-        ValueError: when the concurrency is less than 1.
+        ValueError: when the concurrency is no whole number of at least 1.
     """
-    gate, out = at_most(concurrency), Path(out)
+    expect_count(concurrency, "concurrency")
+    out = Path(out)
     answered = {outcome["id"]: outcome for outcome in outcomes if outcome["answer"] is not None and outcome["answers"]}
     with alone(out):
         kept = [judgement for judgement in read_judgements(out) if judgement["correct"] is not None]
         judged = {one["id"]: one for one in kept if one["judge"] == name and _is_of(one, answered)}
         unjudged = [outcome for id_, outcome in answered.items() if id_ not in judged]
         with keeping(out / JUDGEMENTS, kept) as keep:
-            found = await settle(unjudged, partial(_judge, llm, name), gate, keep, on_result)
+            found = await settle(unjudged, partial(_judge, llm, name), concurrency, keep, on_result)
     judged |= {judgement["id"]: judgement for judgement in found}
     return [judged[id_] for id_ in answered]
 

@@ -15,6 +15,7 @@ from pydantic import (
 )
 from typing_extensions import TypedDict
 
+from langgraph_rag.arguments import expect_count
 from langgraph_rag.characters import decoded
 from langgraph_rag.errors import RagError
 from langgraph_rag.refusals import UNANSWERABLE
@@ -75,9 +76,10 @@ def load_questions(path: str | Path, limit: int | None = None) -> list[Question]
     Raises:
         QuestionFileError: when the file cannot be read or holds no question, or lines of it, also beyond the limit,
             are no questions or repeat an id; it names the first twenty.
+        ValueError: when the limit is no whole number of at least 1.
     """
-    if limit is not None and limit < 1:
-        raise ValueError(f"limit must be at least 1, got {limit}")
+    if limit is not None:
+        expect_count(limit, "limit")
     questions: list[Question] = []
     lines: dict[str, int] = {}
     problems: list[str] = []

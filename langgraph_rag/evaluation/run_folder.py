@@ -113,11 +113,12 @@ def _is_json(line: bytes) -> bool:
 async def settle(
     items: Iterable[Item],
     work: Callable[[Item], Awaitable[Entry]],
-    gate: asyncio.Semaphore,
+    concurrency: int,
     keep: Callable[[Entry], None],
     on_result: Callable[[Entry], None] | None,
 ) -> list[Entry]:
-    """Do the work of each item, so many at once as the gate lets in; keep what comes of it before telling of it."""
+    """Do the work of each item, so many at once; keep what comes of it before telling of it."""
+    gate = asyncio.Semaphore(concurrency)
 
     async def settled(item: Item) -> Entry:
         async with gate:

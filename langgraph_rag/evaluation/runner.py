@@ -10,6 +10,7 @@ from typing import Any, NotRequired, Protocol
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
+from langgraph_rag.arguments import expect_count
 from langgraph_rag.context import Context, as_context
 from langgraph_rag.errors import ModelAccessError, ModelCallError, RequestRefusedError
 from langgraph_rag.evaluation.metrics import all_at, contains, exact_match, f1, recall_at, refused_rightly
@@ -18,7 +19,6 @@ from langgraph_rag.evaluation.questions import Question, as_questions
 from langgraph_rag.evaluation.run_folder import alone, keeping, settle
 from langgraph_rag.records import Usage
 from langgraph_rag.refusals import UNANSWERABLE
-from langgraph_rag.tasks import at_most
 
 RECALL_DEPTHS = (2, 3, 5, 10)
 
@@ -75,10 +75,11 @@ async def evaluate(
             written to.
         ModelCallError: when the model refuses whoever asks, or could not be asked for ten questions in a row.
         TypeError: when the graph has not been compiled, or the context is neither a `Context` nor a dict of settings.
-        ValueError: when the concurrency is less than 1, a setting cannot have its value, something is no question, or
-            two questions have one id.
+        ValueError: when the concurrency is no whole number of at least 1, a setting cannot have its value, something
+            is no question, or two questions have one id.
     """
-    gate, out, questions = at_most(concurrency), Path(out), as_questions(questions)
+    expect_count(concurrency, "concurrency")
+    out, questions = Path(out), as_questions(questions)
     if not hasattr(graph, "ainvoke"):
         raise TypeError(f"expected a compiled graph, got a {type(graph).__name__}: call its method compile()")
     asked = {question["id"]: question for question in questions}
@@ -89,7 +90,7 @@ async def evaluate(
         keep_settings(out, settings)
         unanswered = [question for question in questions if question["id"] not in outcomes]
         with keeping(out / OUTCOMES, outcomes.values()) as keep:
-            found = await settle(unanswered, _Asker(graph, context), gate, keep, on_result)
+            found = await settle(unanswered, _Asker(graph, context), concurrency, keep, on_result)
     outcomes |= {outcome["id"]: outcome for outcome in found}
     return [outcomes[question["id"]] for question in questions]
 
