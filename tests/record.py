@@ -16,7 +16,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from fakes import ArithmeticEmbeddings
-from recorded import FOLDER, RecordedServer, Recording, read, serving, write
+from recorded import FOLDER, RecordedServer, Recording, read, write
+from servers import serving
 
 import langgraph_rag
 from langgraph_rag.errors import RagError

@@ -3,8 +3,6 @@
 import difflib
 import json
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NotRequired
@@ -155,16 +153,3 @@ def _completion(exchange: Exchange) -> dict[str, Any]:
     usage = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0} | exchange.get("usage", {})
     choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
     return {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": choices, "usage": usage}
-
-
-@contextmanager
-def serving(server: RecordedServer) -> Iterator[RecordedServer]:
-    """Serve in a thread."""
-    thread = threading.Thread(target=server.serve_forever, args=[0.01])
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

@@ -6,7 +6,6 @@ import random
 import re
 import shutil
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -24,6 +23,7 @@ import pytest_socket
 pytest.importorskip("nicegui", reason="the extra chat is not installed")
 pytest.importorskip("playwright", reason="playwright is not installed")
 
+import servers
 from browser import CHROMIUM, PATIENCE, Tab, chromium, serving, silent_port
 from playwright.sync_api import (
     Browser,
@@ -120,14 +120,8 @@ class HalfAnAnswer(BaseHTTPRequestHandler):
 
 @contextmanager
 def half_an_answer() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), HalfAnAnswer) as server:
-        thread = threading.Thread(target=server.serve_forever, args=[0.01])
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}/v1"
-        finally:
-            server.shutdown()
-            thread.join()
+    with servers.serving(ThreadingHTTPServer(("127.0.0.1", 0), HalfAnAnswer)) as server:
+        yield f"http://127.0.0.1:{server.server_port}/v1"
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 import pytest_socket
 from fakes import ArithmeticEmbeddings, contents, vectors
+from servers import serving
 from test_cli import run
 from test_knowledge_base import held_by_another_process
 
@@ -247,15 +247,11 @@ def test_another_kind_of_server_is_told_and_gets_the_headers_of_the_environment(
             self.wfile.write(page)
 
     monkeypatch.setenv("CHROMA_SERVER_HEADERS", '{"X-Key": "s3cret"}')
-    with HTTPServer(("127.0.0.1", 0), Answer) as other:
-        thread = threading.Thread(target=other.serve_forever, args=[0.01])
-        thread.start()
-        try:
-            with pytest.raises(KnowledgeBaseError, match="cannot be read or written") as told:
-                opened("kb", f"http://127.0.0.1:{other.server_port}")
-        finally:
-            other.shutdown()
-            thread.join()
+    with (
+        serving(HTTPServer(("127.0.0.1", 0), Answer)) as other,
+        pytest.raises(KnowledgeBaseError, match="cannot be read or written") as told,
+    ):
+        opened("kb", f"http://127.0.0.1:{other.server_port}")
     assert came == ["s3cret"]
     assert len(str(told.value)) < 700
 

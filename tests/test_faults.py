@@ -1,12 +1,12 @@
 """A served model of which 30 % of the replies are broken: every question ends, and no fault becomes an answer."""
 
-import threading
 from typing import Any
 
 import pytest
 from faults import METHODS, ask_all, faulty, faulty_server, level
 from faulty_server import FAULTS, MARK, TEXTS, FaultyServer
 from record import sample_questions
+from servers import serving
 
 from langgraph_rag import load_model
 from langgraph_rag.errors import ModelCallError
@@ -62,11 +62,9 @@ async def test_a_reply_without_end_is_given_up(
     localhost: None, monkeypatch: pytest.MonkeyPatch, fault: str, options: dict[str, Any], told: str
 ) -> None:
     monkeypatch.setattr("faulty_server.FAULTS", [fault])
-    with FaultyServer(share=1.0) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with serving(FaultyServer(share=1.0)) as server:
         url = f"http://127.0.0.1:{server.server_port}/v1"
         llm = load_model("vllm:endless", base_url=url, max_retries=0, **options)
 
         with pytest.raises(ModelCallError, match=told):
             await ask(llm, ANSWER_FROM_PASSAGES, question="Who?", passages=[{"title": "Vint", "text": "A name."}])
-        server.shutdown()

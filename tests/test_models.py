@@ -6,7 +6,6 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from langchain_core.messages import HumanMessage
 from langchain_openai import AzureChatOpenAI, ChatOpenAI
 from openai import DefaultAsyncHttpxClient
 from pydantic import SecretStr
+from servers import serving
 
 from langgraph_rag.background import run_in_background
 from langgraph_rag.errors import (
@@ -236,6 +236,10 @@ class Server(ThreadingHTTPServer):
         url = f"http://127.0.0.1:{self.server_port}/v1"
         return load_model("vllm:small", **{"base_url": url, "max_retries": 0, **options})
 
+    def shutdown(self) -> None:
+        self.waits_for.set()  # a reply that is held back would wait for ever
+        super().shutdown()
+
 
 def completion(text: str, finish_reason: str = "stop") -> dict[str, Any]:
     return {
@@ -261,25 +265,12 @@ def stream(*events: dict[str, Any] | str, name: str = "text/event-stream") -> tu
     return 200, {"Content-Type": name}, "".join(lines)
 
 
-@contextmanager
-def serving() -> Iterator[Server]:
-    with Server() as server:
-        thread = threading.Thread(target=server.serve_forever, args=[0.01])
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.waits_for.set()
-            server.shutdown()
-            thread.join()
-
-
 @pytest.fixture
 def server(localhost: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     """Serve; who is sent away by it does not wait long before asking again."""
     monkeypatch.setattr("langgraph_rag.retries._FIRST_PAUSE", 0.1)
     monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.1)
-    with serving() as server:
+    with serving(Server()) as server:
         yield server
 
 
@@ -909,7 +900,7 @@ async def test_a_server_that_never_replies_is_given_up(server: Server) -> None:
 
 
 async def test_a_server_that_is_gone_is_an_error_at_once(localhost: None) -> None:
-    with serving() as gone:
+    with serving(Server()) as gone:
         model = gone.model(timeout=5)
 
     with pytest.raises(

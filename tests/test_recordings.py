@@ -3,14 +3,14 @@
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from faulty_server import FaultyServer
 from record import QUESTIONS, ask, record, sample_questions, steady_knowledge_base
-from recorded import FOLDER, Exchange, RecordedServer, Recording, read, serving, write
+from recorded import FOLDER, Exchange, RecordedServer, Recording, read, write
+from servers import serving
 
 from langgraph_rag.errors import ModelCallError
 from langgraph_rag.evaluation.metrics import exact_match
@@ -53,12 +53,8 @@ def test_each_method_has_its_recordings() -> None:
 # --- the recorder itself ---------------------------------------------------------------------------------------------
 @pytest.fixture
 def upstream() -> Iterator[FaultyServer]:
-    with FaultyServer(0.0) as server:
-        thread = threading.Thread(target=server.serve_forever, args=[0.01])
-        thread.start()
+    with serving(FaultyServer(0.0)) as server:
         yield server
-        server.shutdown()
-        thread.join()
 
 
 def new(method: str) -> Recording:
