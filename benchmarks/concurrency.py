@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypedDict
 
-from measuring import Round, counted, forget, indexed, questions, quiet, report, rounds, verdict
+from measuring import Round, asked_and_others, counted, forget, indexed, quiet, report, rounds, verdict
 from scripted import ScriptedModel, hops
 
 from langgraph_rag import KnowledgeBase, create_cirag
@@ -72,15 +72,10 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=0.5, help="what the model takes for a reply")
     parser.add_argument("--kb", type=Path, help="folder to keep the index in for the next run")
     arguments = parser.parse_args()
-    every = questions(arguments.data)
-    asked, others = every[:_AT_ONCE], every[_AT_ONCE:]
-    if len(asked) < _AT_ONCE or not others:
-        parser.error(f"expected more than {_AT_ONCE} questions, got {len(every)}")
+    asked, others = asked_and_others(arguments.data, _AT_ONCE, parser)
 
     minilm = CountedMiniLM()
-    with indexed(arguments.data, arguments.kb, minilm) as kb:
-        with KnowledgeBase.open(kb, minilm) as base:
-            base.embed_triples()
+    with indexed(arguments.data, arguments.kb, minilm, embed_triples=True) as kb:
         done = rounds(
             lambda: _measure(kb, minilm, asked, others, arguments.sample, arguments.seconds), arguments.rounds
         )

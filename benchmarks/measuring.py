@@ -16,6 +16,7 @@ import subprocess
 import sys
 import threading
 import time
+from argparse import ArgumentParser
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -127,13 +128,23 @@ def questions(data: Path, limit: int | None = None) -> list[str]:
     return [question["question"] for question in load_questions(data / "questions.jsonl", limit)]
 
 
+def asked_and_others(data: Path, asked: int, parser: ArgumentParser) -> tuple[list[str], list[str]]:
+    """Return so many questions of a folder, and all others; where there are no others, end with the parser's error."""
+    every = questions(data)
+    if len(every) <= asked:
+        parser.error(f"expected more than {asked} questions, got {len(every)}")
+    return every[:asked], every[asked:]
+
+
 @contextmanager
-def indexed(data: Path, kept: Path | None, embeddings: Embeddings) -> Iterator[Path]:
+def indexed(data: Path, kept: Path | None, embeddings: Embeddings, *, embed_triples: bool = False) -> Iterator[Path]:
     """Yield the folder of a knowledge base that holds the corpus: a temporary one, or one kept for the next run."""
     with TemporaryDirectory() as temporary:
         folder = kept or Path(temporary) / "kb"
         with KnowledgeBase.open(folder, embeddings) as kb:
             kb.add(corpus(data))
+            if embed_triples:
+                kb.embed_triples()
         yield folder
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from langchain_core.language_models import BaseChatModel
-from measuring import Round, counted, forget, indexed, questions, quiet, report, rounds, verdict
+from measuring import Round, asked_and_others, counted, forget, indexed, quiet, report, rounds, verdict
 
 from langgraph_rag import KnowledgeBase, load_model
 from langgraph_rag.llm import ask
@@ -53,15 +53,10 @@ def main() -> None:
     parser.add_argument("--methods", default=",".join(METHODS), help="separated by commas")
     parser.add_argument("--kb", type=Path, help="folder to keep the index in for the next run")
     arguments = parser.parse_args()
-    every = questions(arguments.data)
-    asked, others = every[:_AT_ONCE], every[_AT_ONCE:]
-    if len(asked) < _AT_ONCE or not others:
-        parser.error(f"expected more than {_AT_ONCE} questions, got {len(every)}")
+    asked, others = asked_and_others(arguments.data, _AT_ONCE, parser)
 
     minilm, names = MiniLMEmbeddings(), arguments.methods.split(",")
-    with indexed(arguments.data, arguments.kb, minilm) as kb:
-        with KnowledgeBase.open(kb, minilm) as base:
-            base.embed_triples()
+    with indexed(arguments.data, arguments.kb, minilm, embed_triples=True) as kb:
         with served(0.0) as url:
             calls = rounds(lambda: processor_of_a_call(load_model("vllm:scripted", base_url=url)), arguments.rounds)
         with served(arguments.seconds) as url:
