@@ -26,7 +26,7 @@ _END = re.compile(
     r"|(?<=\bNo\.)\s+(?=[^\W\d_a-z][a-z])"  # "No. She", unlike "No. 5"
 )
 _MARK = r"(?:[^\w\s]|_)"
-_RULE = re.compile(rf"{_MARK}{{32,}}(?={_MARK}{{3}})")  # which draws a line or leads to a page number
+_LONG_ROW = re.compile(rf"{_MARK}{{32,}}(?={_MARK}{{3}})")  # which draws a line or leads to a page number
 _OPENING = re.compile(r"(?<=\s)(?!'')(?:[^\w\s]+(?=\w)|«\s+)")  # quotes and brackets that belong to what comes next
 _FIRST = re.compile(r"[\W_]*(\w?)")
 _ASIDE = re.compile(r"\s*\([^()]*[^.!?()]\)")  # "Lunt Inc. (1950) was", unlike "(It was mixed in Ost.)"
@@ -55,13 +55,13 @@ class TextPipeline:
 
     def analyse(self, texts: Sequence[str]) -> Iterator[Analysis]:
         """Yield the analysis of each text, in order."""
-        for text, doc in zip(texts, self.nlp.pipe(map(_without_rules, texts)), strict=True):
+        for text, doc in zip(texts, self.nlp.pipe(map(_without_long_rows, texts)), strict=True):
             sentences = _sentences(text, doc)
             yield Analysis(sentences=sentences, phrases=self._phrases(sentences, doc))
 
     def sentences(self, text: str) -> list[str]:
         """Return the sentences of one text."""
-        return _sentences(text, self.nlp(_without_rules(text)))
+        return _sentences(text, self.nlp(_without_long_rows(text)))
 
     def _phrases(self, sentences: Sequence[str], doc: Any) -> list[str]:
         if self.name == RULES:
@@ -77,9 +77,9 @@ def _named(chunk: Any) -> str:
     return str(chunk.doc[first.i : chunk.end].text) if first else ""
 
 
-def _without_rules(text: str) -> str:
-    """Put blanks for all but the last marks of a long row: spaCy's tokenizer takes the square of its length."""
-    return _RULE.sub(lambda rule: " " * len(rule[0]), text)
+def _without_long_rows(text: str) -> str:
+    """Blank out all but the last marks of a long row: spaCy's tokenizer takes the square of its length."""
+    return _LONG_ROW.sub(lambda row: " " * len(row[0]), text)
 
 
 def _sentences(text: str, doc: Any) -> list[str]:
