@@ -70,32 +70,17 @@ def evaluate_methods(
     failed: list[str] = []
     with KnowledgeBase.open(kb, embedder(embeddings), read_only=True) as base:
         llm = load_model(model, cache=cache)
-        judging = load_model(judge_name, cache=cache) if judge_name is not None else None
+        judging = (load_model(judge_name, cache=cache), judge_name) if judge_name is not None else None
         _tell_unknown_passages(base, asked)
-        fingerprint = base.fingerprint()
-        configurations = {
-            name: Configuration(
-                method=name, model=model, knowledge_base=str(kb), knowledge_base_fingerprint=fingerprint
-            )
-            for name in names
-        }
+        configurations = _configurations(names, model, kb, base)
         with alone(out) if len(names) > 1 else nullcontext():  # one method's folder is kept so while it is asked
-            for name, folder in folders.items():
-                check_folder(folder, asked, context, configurations[name])
-                if judging:
-                    read_judgements(folder)  # refused before a method is asked
+            _check_folders(folders, asked, context, configurations, judged=judging is not None)
             warm_up(base, context)
             for name, folder in folders.items():
-                graph = create(name, llm, base).compile()
-                outcomes = _evaluate(graph, asked, folder, context, configurations[name], concurrency)
-                if base.fingerprint() != fingerprint:
-                    raise OutcomesError(
-                        f"{kb} changed while {name} was asked: the outcomes in {folder} are of more than one state of "
-                        "it; delete that folder and ask again"
-                    )
-                failed += _none_answered(name, outcomes)
-                judgements = _judge(judging, str(judge_name), outcomes, folder, concurrency) if judging else []
-                failed += _none_judged(name, judgements)
+                outcomes, judgements = _measure(
+                    base, llm, asked, folder, context, configurations[name], concurrency, judging
+                )
+                failed += _none_answered(name, outcomes) + _none_judged(name, judgements)
                 rows[name] = summarise(outcomes, judgements)
             write_report(rows, out)
             typer.echo(overview(rows))
@@ -107,6 +92,51 @@ def evaluate_methods(
         _tell_other_judgements(folders)
     if failed:
         raise RagError("; ".join(failed))
+
+
+def _configurations(names: list[str], model: str, kb: Path, base: KnowledgeBase) -> dict[str, Configuration]:
+    fingerprint = base.fingerprint()
+    return {
+        name: Configuration(method=name, model=model, knowledge_base=str(kb), knowledge_base_fingerprint=fingerprint)
+        for name in names
+    }
+
+
+def _check_folders(
+    folders: dict[str, Path],
+    asked: list[Question],
+    context: Context,
+    configurations: dict[str, Configuration],
+    *,
+    judged: bool,
+) -> None:
+    """Before any method is asked, refuse a folder that cannot be gone on with."""
+    for name, folder in folders.items():
+        check_folder(folder, asked, context, configurations[name])
+        if judged:
+            read_judgements(folder)
+
+
+def _measure(
+    base: KnowledgeBase,
+    llm: ChatModel,
+    asked: list[Question],
+    folder: Path,
+    context: Context,
+    configuration: Configuration,
+    concurrency: int,
+    judging: tuple[ChatModel, str] | None,
+) -> tuple[list[Outcome], list[Judgement]]:
+    """Ask a method all questions, and have its answers judged where there is a judge (a model and its name)."""
+    name = configuration["method"]
+    graph = create(name, llm, base).compile()
+    outcomes = _evaluate(graph, asked, folder, context, configuration, concurrency)
+    if base.fingerprint() != configuration["knowledge_base_fingerprint"]:
+        raise OutcomesError(
+            f"{configuration['knowledge_base']} changed while {name} was asked: the outcomes in {folder} are of more "
+            "than one state of it; delete that folder and ask again"
+        )
+    return outcomes, _judge(*judging, outcomes, folder, concurrency) if judging else []
 
 
 def _none_answered(name: str, outcomes: list[Outcome]) -> list[str]:
