@@ -108,9 +108,10 @@ they were extracted automatically and some are clipped or garbled: ask again whe
 Facts kept earlier still count and are not listed again. Reply with JSON only, as in the examples.
 - thought: briefly, which candidates help with the question, and whether all kept facts together answer it or what is \
 missing; use only the facts shown
-- facts: the candidates that help, copied unchanged, also those of an earlier step that prove to help only now; may be \
-empty. Where it is open which of several names is meant, keep the facts about each; leave out facts about names that \
-nothing connects with the question.
+- facts: the candidates that help, copied unchanged: whoever answers the question will see the kept facts alone. A \
+candidate listed in an earlier step may be kept now, if only now it proves to help. May be empty. Where it is open \
+which of several names is meant, keep the facts about each; leave out facts about names that nothing connects with the \
+question.
 - question: a short one about what is missing next that can be searched for on its own, with the names found in place \
 of descriptions, of several names at once if the same is missing of each; first about a link that is uncertain; never \
 an earlier query, not even reworded. null if the kept facts are enough, or if what is missing was asked for in vain \
