@@ -87,8 +87,9 @@ def _names(sentence: str) -> Iterator[Span]:
         first = position
         if _opens_clause(tokens, position) and (end == position + 1 or tokens[position + 1][0] == "the"):
             first = position + 1
-        inside = position > 0 and _GOES_ON.match(tokens[position - 1][0])
-        while first < end and _leads(tokens[first][0], begins_clause=not inside):
+        goes_on = position > 0 and _GOES_ON.match(tokens[position - 1][0])
+        leads = _is_article if goes_on else _begins_clause
+        while first < end and leads(tokens[first][0]):
             first += 1
         if not all(map(_says_nothing, (token[0] for token in tokens[first:end]))):
             start, stop = tokens[first].start(), tokens[end - 1].end()
@@ -119,9 +120,13 @@ def _opens_clause(tokens: list[re.Match[str]], position: int) -> bool:
     return tokens[position][0].endswith(("ed", "ing", "ly")) or following in _CLAUSE_WORDS
 
 
-def _leads(word: str, *, begins_clause: bool) -> bool:
-    """Tell whether a word stands before a name and is none of it: an article, or a stop word that begins a clause."""
-    return word.lower() in _ARTICLES or (begins_clause and _says_nothing(word) and word not in _BEGIN_NAMES)
+def _is_article(word: str) -> bool:
+    return word.lower() in _ARTICLES
+
+
+def _begins_clause(word: str) -> bool:
+    """Tell whether the first word of a clause has its capital for that alone, and is no part of a name."""
+    return _is_article(word) or (_says_nothing(word) and word not in _BEGIN_NAMES)
 
 
 def _says_nothing(word: str) -> bool:
