@@ -16,12 +16,14 @@ from langgraph_rag.models import load_model
 from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.records import Result
 from langgraph_rag.refusals import is_refusal
+from langgraph_rag.retriever import KnowledgeBaseRetriever
 from langgraph_rag.tools.embeddings import load_embeddings
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 __all__ = [
     "Context",
     "KnowledgeBase",
+    "KnowledgeBaseRetriever",
     "ModelExtractor",
     "RagError",
     "Result",

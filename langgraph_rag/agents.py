@@ -56,7 +56,7 @@ def as_tool(
     recursion limit does not count the graph's steps.
 
     Args:
-        graph: a compiled graph of this package, without messages.
+        graph: a compiled graph of this package, without messages, and without a checkpointer: the agent's serves it.
         name: what the model calls the tool.
         description: tells the model when to use it; say what the documents are about.
         context: the settings of its runs; without it they are those of the agent's run, where these are a `Context`.

@@ -77,6 +77,8 @@ def as_context(given: object) -> Context | None:
         ValueError: when a setting cannot have its value.
     """
     if isinstance(given, dict):
+        if unknown := sorted(map(str, given.keys() - _NAMES)):
+            raise TypeError(f"there is no setting {', '.join(unknown)}, but {', '.join(sorted(_NAMES))}")
         return Context(**given)
     if given is None or isinstance(given, Context):
         return given
@@ -86,6 +88,7 @@ def as_context(given: object) -> Context | None:
 
 
 _UNCHANGED = Context()
+_NAMES = frozenset(each.name for each in fields(Context))
 
 
 @overload
@@ -99,6 +102,8 @@ def context(defaults: Settings | None = None) -> Context:
     except RuntimeError:  # outside a graph, e.g. while indexing
         runtime = None
     given = runtime and runtime.context  # LangGraph has no runtime while a state is edited, or in a tool by itself
+    if isinstance(given, dict) and given.keys() <= _NAMES:  # a graph around this one left it as it was given
+        given = Context(**given)
     if not isinstance(given, Context):  # none, or that of a graph around this one
         given = _UNCHANGED
     elif type(given) is not Context:  # a caller's subclass may hold what cannot be hashed

@@ -41,6 +41,8 @@ def with_messages(
         ValueError: when a node or an edge of it cannot be taken over; the message names it.
     """
     expect(StateGraph, graph, "a graph that is not compiled yet", "give what create_cirag(llm, kb) returns")
+    if "messages" in graph.channels:
+        raise ValueError("expected a graph without messages, got one with them: with_messages was called already")
     state = _and_messages(graph.state_schema, "Conversation")
     talking: Machine[Any, ContextT, MessagesInput, Replied] = Machine(
         state,
@@ -53,7 +55,10 @@ def with_messages(
         raise ValueError(f"expected nodes that take keys of the state, got some that take {', '.join(sorted(private))}")
     for name, node in graph.nodes.items():
         if not isinstance(node.runnable, Node):
-            raise ValueError(f"expected nodes of the class Node, got {name}, which is {node.runnable!r}")
+            raise ValueError(
+                f"expected the nodes that a create_* function adds, got {name} as well: add it to what with_messages "
+                "returns, or put it in a graph around that"
+            )
         runnable = Node(InConversation(node.runnable.step))
         talking.nodes[name] = replace(node, runnable=runnable, input_schema=state)  # its retries and all that stay
     talking._node_defaults = graph._node_defaults  # LangGraph has no other way to hand them on

@@ -207,6 +207,14 @@ def test_an_agents_own_settings_are_not_taken_for_ours(sample_kb: KnowledgeBase)
     assert message.artifact["answer"] == "yes"
 
 
+def test_settings_as_a_dict_count_in_an_agent_that_knows_none(sample_kb: KnowledgeBase) -> None:
+    asking: Any = asked_once(sample_kb)
+
+    (message,) = told(asking.invoke({"messages": [HumanMessage("?")]}, context={"max_model_calls": 1}))
+
+    assert message.artifact["usage"]["calls"] == 1
+
+
 # --- the knowledge base as tools -------------------------------------------------------------------------------------
 async def call(kb: KnowledgeBase, name: str, **args: Any) -> Any:
     (tool,) = [tool for tool in knowledge_base_tools(kb) if tool.name == name]

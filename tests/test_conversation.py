@@ -128,7 +128,10 @@ class OfItsOwn(TypedDict):
             lambda graph: graph.add_conditional_edges("two", always(END)),
             "edges that name the nodes they choose from",
         ),
-        (lambda graph: graph.add_node("plain", lambda state: {}), "nodes of the class Node, got plain"),
+        (
+            lambda graph: graph.add_node("plain", lambda state: {}),
+            "got plain as well: add it to what with_messages returns",
+        ),
         (lambda graph: graph.add_node("three", Node(Say("three")), input_schema=OfItsOwn), "got some that take draft"),
     ],
     ids=["edge", "function", "key"],
@@ -196,7 +199,10 @@ def test_blocks_of_text_are_lines_of_the_question(sample_kb: KnowledgeBase) -> N
     assert graph.invoke({"messages": [HumanMessage(blocks)]})["answer"] == "Corwen Ashlade"
 
 
-@pytest.mark.parametrize("messages", [[], [AIMessage("Hi")], [HumanMessage("  ")]])
+TEXTLESS: Any = [{"type": "text"}, {"type": "image", "url": "https://a.b/c.png"}]
+
+
+@pytest.mark.parametrize("messages", [[], [AIMessage("Hi")], [HumanMessage("  ")], [HumanMessage(TEXTLESS)]])
 def test_without_a_question_it_says_so(messages: list[Any], sample_kb: KnowledgeBase) -> None:
     graph: Any = with_messages(METHODS["native_rag"].create(OfflineModel(), sample_kb)).compile()
 
@@ -320,9 +326,26 @@ def test_a_first_question_costs_no_call_of_its_own(kb: KnowledgeBase) -> None:
     model = ScriptedModel.of(['{"thought": "", "answer": "Skellby"}'])
 
     graph: Any = with_messages(create_native_rag(model, kb), model).compile()
-    result = graph.invoke(a_conversation("Where is it?"))
+    result = graph.invoke({"messages": [AIMessage("Hello! How can I help?"), HumanMessage("Where is it?")]})
 
     assert result["usage"]["calls"] == 1
+
+
+@pytest.mark.parametrize(("answer", "answered"), [("Skellby", True), ("unanswerable", False)])
+def test_a_page_can_tell_an_answer_from_none(kb: KnowledgeBase, answer: str, answered: bool) -> None:
+    model = ScriptedModel.of([json.dumps({"thought": "", "answer": answer})])
+
+    graph: Any = with_messages(create_native_rag(model, kb)).compile()
+    result = graph.invoke(a_conversation("Where is it?"))
+
+    assert result["messages"][-1].additional_kwargs["answered"] is answered
+
+
+def test_a_graph_with_messages_takes_no_second_ones(kb: KnowledgeBase) -> None:
+    graph = with_messages(create_native_rag(OfflineModel(), kb))
+
+    with pytest.raises(ValueError, match="with_messages was called already"):
+        with_messages(graph)
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ LAYERS = [
     {"sending"},
     {"llm", "offline"},
     {"nodes", "models", "checkpoints"},
-    {"graphs", "agents", "conversation"},
+    {"graphs", "agents", "retriever", "conversation"},
     {PACKAGE},
     {"events", "methods", "narration", "evaluation"},
     {"chat"},

@@ -6,8 +6,10 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, RemoveMessage
 
+from langgraph_rag.nodes.approve_plan import REJECTED
 from langgraph_rag.nodes.take_message import MessagesInput, last_question
 from langgraph_rag.records import Result
+from langgraph_rag.refusals import is_refusal
 from langgraph_rag.streaming import noting_answers
 
 
@@ -50,11 +52,14 @@ class InConversation:
 
 @dataclass(frozen=True)
 class Reply:
-    """Add or complete the answer's message; its `additional_kwargs` have the evidence, the passages and the usage."""
+    """Add or complete the answer's message; its `additional_kwargs` tell what it rests on, and whether it is one."""
 
     async def __call__(self, state: ReplyInput) -> dict[str, Any]:
         """Return the message."""
-        shown = {"evidence": state["evidence"], "passages": state["passages"], "usage": state["usage"]}
         messages, answer = state["messages"], state["answer"]
+        shown = {
+            **{key: state[key] for key in ("evidence", "passages", "usage")},
+            "answered": not is_refusal(answer) and answer != REJECTED,
+        }
         id_ = next(iter(_replies(messages)), None)
         return {"messages": [AIMessage(answer, id=id_, additional_kwargs=shown, response_metadata=_mark(messages))]}

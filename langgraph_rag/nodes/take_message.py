@@ -24,7 +24,7 @@ def last_question(messages: list[AnyMessage]) -> HumanMessage | None:
 
 def text_of(message: AnyMessage) -> str:
     """Return the text of a message; of several blocks of text each is a line."""
-    return "\n".join(block["text"] for block in message.content_blocks if block["type"] == "text")
+    return "\n".join(block.get("text") or "" for block in message.content_blocks if block["type"] == "text")
 
 
 @dataclass(frozen=True)
@@ -43,5 +43,6 @@ class TakeMessage:
         if message is None:
             raise QuestionError("expected messages with one of a person (type human), got none")
         if not (question := text_of(message)).strip():
-            raise QuestionError("expected text in the last message of a person, got none")
+            kinds = ", ".join(dict.fromkeys(block["type"] for block in message.content_blocks)) or "nothing"
+            raise QuestionError(f"expected text in the last message of a person, got {kinds}")
         return {**beginnings(self.state), "question": question}

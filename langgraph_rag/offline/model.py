@@ -50,7 +50,8 @@ class OfflineModel(BaseChatModel):
         text = json.dumps(SKILLS[asked["prompt"]](values), ensure_ascii=False)
         sent, got = sum(len(_TOKEN.findall(message.text)) for message in messages), len(_TOKEN.findall(text))
         usage = {"input_tokens": sent, "output_tokens": got, "total_tokens": sent + got}
-        return ChatResult(generations=[ChatGeneration(message=AIMessage(text, usage_metadata=usage))])
+        message = AIMessage(text, usage_metadata=usage, response_metadata={"model_name": self.model_name})
+        return ChatResult(generations=[ChatGeneration(message=message)])
 
     async def _astream(
         self,
@@ -66,4 +67,7 @@ class OfflineModel(BaseChatModel):
             if run_manager:
                 await run_manager.on_llm_new_token(piece, chunk=chunk)
             yield chunk
-        yield ChatGenerationChunk(message=AIMessageChunk(content="", usage_metadata=message.usage_metadata))
+        told = AIMessageChunk(
+            content="", usage_metadata=message.usage_metadata, response_metadata=message.response_metadata
+        )
+        yield ChatGenerationChunk(message=told)

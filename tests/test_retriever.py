@@ -1,0 +1,41 @@
+"""The knowledge base as a LangChain retriever."""
+
+from typing import Any
+
+import pytest
+from langchain_core.documents import Document
+from pydantic import ValidationError
+
+from langgraph_rag import KnowledgeBase, KnowledgeBaseRetriever
+
+MILL = Document(
+    "The mill in Kell was built in 1883.", id="mill", metadata={"title": "Mill", "source": "mill.md", "page": 2}
+)
+PIER = Document("Gulls sleep on the pier.", id="pier")
+
+
+@pytest.mark.parametrize("by", ["dense", "bm25", "hybrid", "graph"])
+async def test_documents_come_back_as_they_were_added(empty_kb: KnowledgeBase, by: Any) -> None:
+    empty_kb.add([MILL, PIER], progress=False)
+    retriever = KnowledgeBaseRetriever(kb=empty_kb, k=1, by=by)
+
+    (found,) = await retriever.ainvoke("Who built the mill in Kell?")
+
+    assert found.metadata.pop("score") > 0
+    assert found == MILL
+
+
+def test_it_finds_the_same_without_coroutines(kb: KnowledgeBase) -> None:
+    retriever = KnowledgeBaseRetriever(kb=kb)
+
+    found = retriever.invoke("Who directed The Salt Road?")
+
+    assert [document.id for document in found] == [
+        p["id"] for p in kb.search("Who directed The Salt Road?", by="graph")
+    ]
+
+
+@pytest.mark.parametrize("wrong", [{"k": 0}, {"by": "luck"}, {"kb": "kb"}])
+def test_what_it_cannot_do_is_refused(kb: KnowledgeBase, wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        KnowledgeBaseRetriever(**{"kb": kb, **wrong})
