@@ -7,7 +7,7 @@ from langgraph_rag.refusals import UNANSWERABLE, is_refusal, states_refusal
 
 _STATED = re.compile(
     r"(?:.*(?:[.!?,;]\s+|\b(?:so|thus|hence|therefore)\s+))?"
-    r"the (?:final |correct )?answer(?: to [^,.;]*?)? (?:is|would be)\b:?\s*(.*)",
+    r"the (?:final |correct )?answer(?: to (?:the|this|your) question)? is\b:?\s*(.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _ABBREVIATED = re.compile(r"\.[^\W\d_]\Z")  # the last dot of "D.C." ends no sentence alone

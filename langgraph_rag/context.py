@@ -1,5 +1,6 @@
 """Run-time settings: the numbers and names a caller may change per run (`graph.invoke(..., context=Context(...))`)."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from typing import Annotated, ClassVar, Literal, get_args, overload
@@ -103,7 +104,8 @@ def context(defaults: Settings | None = None) -> Context:
         runtime = None
     given = runtime and runtime.context  # LangGraph has no runtime while a state is edited, or in a tool by itself
     if isinstance(given, dict) and given.keys() <= _NAMES:  # a graph around this one left it as it was given
-        given = Context(**given)
+        with suppress(ValueError):  # its own settings may have such names, too
+            given = Context(**given)
     if not isinstance(given, Context):  # none, or that of a graph around this one
         given = _UNCHANGED
     elif type(given) is not Context:  # a caller's subclass may hold what cannot be hashed

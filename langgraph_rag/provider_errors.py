@@ -64,7 +64,7 @@ _TRANSPORT = {  # the classes of HTTP clients for lost connections and time-outs
 }
 _BARE_STATUS = {("httpx", "HTTPStatusError"), ("httpx2", "HTTPStatusError")}
 _SHOWN = 200  # characters of a cause
-_AUTHORIZATION = re.compile(r"\b(?:Basic|Bearer) [\w.~+/=-]{8,}")
+_AUTHORIZATION = re.compile(r"\b(?:basic|bearer) (?=\S*[\d=+/])[\w.~+/=-]{8,}", re.IGNORECASE)
 _SHORTEST_KEY = 8  # characters; what is shorter stands in for a key, as "none" does
 
 

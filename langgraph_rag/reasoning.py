@@ -1,5 +1,6 @@
 """What models that think aloud write before their reply."""
 
+import json
 import re
 
 _MARKS = [  # what begins reasoning and what ends it
@@ -16,13 +17,23 @@ _END = re.compile(_ENDS, re.IGNORECASE)  # some chat templates begin the reasoni
 
 def without_reasoning(text: str) -> str:
     """Return a text, also one that was cut off, without the reasoning before its object, or in it if it has none."""
-    while not _REPLIED.match(text) and (mark := _MARK.search(text)):
+    while mark := _MARK.search(text, _end_of_object(text)):
         if mark[1]:
             text = text[mark.end() :]
         else:
             end = _END.search(text, mark.end())
             text = text[: mark.start()] + (text[end.end() :] if end else "")
     return text
+
+
+def _end_of_object(text: str) -> int:
+    """Return where the object ends that a text begins with: the end of the text if that is not clear."""
+    if not (begun := _REPLIED.match(text)):
+        return 0
+    try:
+        return json.JSONDecoder(strict=False).raw_decode(text, begun.end() - 1)[1]
+    except (ValueError, RecursionError):
+        return len(text)
 
 
 class UnfinishedReply:
@@ -38,7 +49,7 @@ class UnfinishedReply:
         """Add what was written since; a mark may have begun before."""
         unread = max(0, len(self.text) - _LONGEST_MARK)
         self.text += piece
-        while not _REPLIED.match(self.text) and (mark := _MARK.search(self.text, unread)):
+        while (mark := _MARK.search(self.text, unread)) and not _REPLIED.match(self.text):
             self.reasoning = not mark[1]
             if self.reasoning:
                 unread = mark.end()

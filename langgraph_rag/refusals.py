@@ -63,6 +63,7 @@ _TOLD_SO = (
     f"not |explicitly|directly|clearly {_TOLD} .|in|by|anywhere|explicitly|directly|clearly",
     f"|the information|data|answer |is not {_TOLD} .|in|by|anywhere",
     f"|it_is|it_s|the_answer_is not_in|not_found_in {_THE_TEXTS}",
+    f"it|the_answer isn_t in {_THE_TEXTS}",
     f"|it|this|the_answer|an_answer|the_question|this_question {_CANNOT} be {_FOUND_OUT}",
     f"|i|we {_CANNOT} {_FIND_OUT}",
     "|i|we cannot|can_not say|tell|find",
@@ -82,6 +83,7 @@ _TOLD_SO = (
     f"no {_FURTHER} {_TEXTS} {_SAYS}",
     f"none|nothing of|in {_THE_TEXTS} {_SAYS}",
     "nothing relevant|useful|new |was |found .",
+    "nothing |was found|helps .",
 )
 _BEGINNINGS = _by_first_word(
     (
@@ -103,14 +105,17 @@ _BUT = re.compile(r"[\s*_]*unknown[\s*_]*[;:,.\u3002(\u2013\u2014-]", re.IGNOREC
 _NONE = re.compile(r"[\s*_]*(?:none|no(?!\W*\d))(?:[\s*_]*[;:,.(\u2013\u2014]|\s+-)", re.IGNORECASE)  # and then why
 _YES_OR_NO = re.compile(r"^\s*no\s*[;:,.\u2013\u2014]\s*(?=\w)", re.IGNORECASE)
 _ONE_CLAUSE = r"(?:(?![,;:]|\b(?:whose|but|and (?:its|his|her|their|it|he|she|they))\b).)+"  # no "Ada, whose age"
-_STATED = "given|stated|specified|mentioned|provided|found"
-_IN_THE_TEXTS = rf" in (?:any of )?(?:the|these|those) (?:(?:given|provided|available|numbered) )?(?:{_TEXTS})"
+_STATED = "given|stated|specified|mentioned|provided"
+_IN_THE_TEXTS = (
+    rf"(?: (?:in|from) (?:any of )?(?:the|these|those) (?:(?:given|provided|available|numbered) )?(?:{_TEXTS}))"
+)
 _NOT_TOLD = (
-    rf"(?:(?:is|are|was|were) (?:unknown|unspecified|not (?:(?:explicitly|directly|clearly) )?(?:known|{_STATED}))"
-    rf"|(?:cannot|can['’]t|could not) be (?:{_FOUND_OUT}))(?:{_IN_THE_TEXTS}| from [^,.;]*)?"
+    r"(?:(?:is|are|was|were) (?:unknown|unspecified"
+    rf"|not (?:(?:explicitly|directly|clearly) )?(?:known|found|{_STATED})){_IN_THE_TEXTS}?"
+    rf"|(?:cannot|can['’]t|could not) be (?:{_FOUND_OUT}){_IN_THE_TEXTS})"
 )
 _SENTENCE = re.compile(
-    rf"(?:{_ONE_CLAUSE}\b{_NOT_TOLD}|[Nn]o {_ONE_CLAUSE}\b(?:is|are|was|were) (?:{_STATED}){_IN_THE_TEXTS})"
+    rf"(?:{_ONE_CLAUSE}\b{_NOT_TOLD}|[Nn]o [a-z]{_ONE_CLAUSE}\b(?:is|are|was|were) (?:{_STATED}){_IN_THE_TEXTS})"
     rf"(?:\.?\s*|;.*)|[Tt]he answer is not {_ONE_CLAUSE}",
     re.DOTALL,
 )

@@ -86,6 +86,7 @@ async def ask_city(model: Any) -> City:
         f"<|channel|>analysis<|message|>Maybe {ORSBY}?<|end|><|start|>assistant<|channel|>final<|message|>{GOOD}",
         f"Maybe {ORSBY}? No.<|channel|>final <|constrain|>json<|message|>{GOOD}",
         f"<think>Not <reasoning>.</reasoning></think>{GOOD}",
+        f"{ORSBY} is a draft, but no.</think>{GOOD}",
         "{'name': 'Kell', 'inhabitants': 4200}",
         "Reply: {'name': 'Kell', 'inhabitants': 4200, 'twins': []}",
         '{{"name": "Kell", "inhabitants": 4200}}',

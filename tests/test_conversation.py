@@ -326,7 +326,7 @@ def test_a_first_question_costs_no_call_of_its_own(kb: KnowledgeBase) -> None:
     model = ScriptedModel.of(['{"thought": "", "answer": "Skellby"}'])
 
     graph: Any = with_messages(create_native_rag(model, kb), model).compile()
-    result = graph.invoke({"messages": [AIMessage("Hello! How can I help?"), HumanMessage("Where is it?")]})
+    result = graph.invoke(a_conversation("Where is it?"))
 
     assert result["usage"]["calls"] == 1
 

@@ -256,6 +256,8 @@ def found(sentence: str, kind: str) -> list[str]:
         ("the sea was calm", []),
         ("It stars Will Renk in Then She Sailed.", ["Will Renk", "Then She Sailed"]),
         ("Will Renk left the US Navy, and The Hague.", ["Will Renk", "US Navy", "Hague"]),
+        ("Will Ada Renk leave the WHO?", ["Ada Renk", "WHO"]),
+        ("WHILE Ada Renk slept, it sank.", ["Ada Renk"]),
         ("But when was the First Kell Fair, he asked of Them?", ["First Kell Fair"]),
     ],
 )

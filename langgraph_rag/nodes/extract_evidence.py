@@ -21,7 +21,7 @@ from langgraph_rag.records import Record, ScoredPassage, TraceStep, trace_step
 from langgraph_rag.tasks import gather
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
-_NUMBER = re.compile(r"\D{0,3}(\d{1,6})\D{0,2}")  # 3, "3", "[3]", "Q3"
+_NUMBER = re.compile(r"\D{0,3}(\d{1,6})(?:\.0)?\D{0,2}")  # 3, 3.0, "3", "[3]", "Q3"
 _NUMBERS = re.compile(r"(?:sentences?)?\D{0,3}\d{1,3}(?:\W+(?:and\W+)?\d{1,3})*\D{0,2}", re.IGNORECASE)
 _COMMA = re.compile("[,\uff0c\u3001]")
 _COPIED = re.compile(r"(?:sentence)?\W*(\d{1,3})\W+(.+)", re.IGNORECASE | re.DOTALL)  # 3. It was designed ...

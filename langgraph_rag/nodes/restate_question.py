@@ -31,7 +31,7 @@ class RestateQuestion:
     async def __call__(self, state: RestateQuestionInput) -> dict[str, Any]:
         """Return the question, as the first query, too."""
         conversation = _said_before(state["messages"])[-_LOOKED_BACK:]
-        if all(utterance["speaker"] == "Assistant" for utterance in conversation):  # a greeting, if anything
+        if not conversation:
             return {}
         reply = await ask(self.llm, RESTATE_QUESTION, conversation=conversation, question=state["question"])
         try:

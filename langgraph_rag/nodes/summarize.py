@@ -21,7 +21,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.support import supporting_evidence
 from langgraph_rag.tools.text import RULES, text_pipeline
 
-_TELLS_ELSE = re.compile(r";|\b(?:but|however|though|although|while)\b", re.IGNORECASE)
+_PARTS = re.compile(r";|\b(?:but|however|though|although)\b")  # of a sentence that tells something after all
 _NOTHING = {"none", "null", "nothing", "not helpful", "not relevant"}
 
 
@@ -75,5 +75,6 @@ class Summarize:
 def _told(summary: str) -> str:
     """Return a summary, or nothing where all it says is that the documents do not tell."""
     sentences = text_pipeline(RULES).sentences(summary)
-    refused = all(states_refusal(sentence) and not _TELLS_ELSE.search(sentence) for sentence in sentences)
+    parts = [part.strip(" ,.") for sentence in sentences if states_refusal(sentence) for part in _PARTS.split(sentence)]
+    refused = all(map(states_refusal, sentences)) and all(map(states_refusal, filter(None, parts)))
     return "" if normalise(summary) in _NOTHING or refused else summary

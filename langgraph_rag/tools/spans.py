@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -31,7 +31,7 @@ _CLAUSE_WORDS = frozenset(
     "in on at by from to with as into under over for after before between the a an its his her their this".split()
 )
 _ARTICLES = frozenset({"the", "a", "an"})
-_BEGIN_NAMES = frozenset({"First", "Third", "Last", "Will"})
+_BEGIN_NAMES = frozenset("First Third Last IT US WHO".split())
 _GOES_ON = re.compile(r"[\w,]")  # a capital after these begins no clause ("in Then She Found Me")
 _ROMAN = re.compile(r"[IVXLC]+|\d+")
 
@@ -78,23 +78,29 @@ def _add(taken: list[Span], span: Span) -> None:
 
 def _names(sentence: str) -> Iterator[Span]:
     tokens = list(_TOKEN.finditer(sentence))
+    begins = _begins_question if sentence.rstrip().endswith("?") else _begins_clause
     position = 0
     while position < len(tokens):
         if not _capitalised(tokens[position][0]):
             position += 1
             continue
         end = _name_end(sentence, tokens, position)
-        first = position
-        if _opens_clause(tokens, position) and (end == position + 1 or tokens[position + 1][0] == "the"):
-            first = position + 1
-        goes_on = position > 0 and _GOES_ON.match(tokens[position - 1][0])
-        leads = _is_article if goes_on else _begins_clause
-        while first < end and leads(tokens[first][0]):
-            first += 1
+        first = _name_start(tokens, position, end, begins)
         if not all(map(_says_nothing, (token[0] for token in tokens[first:end]))):
             start, stop = tokens[first].start(), tokens[end - 1].end()
             yield Span(start, stop, sentence[start:stop].removesuffix("'s").removesuffix("’s"), "name")
         position = end
+
+
+def _name_start(tokens: list[re.Match[str]], position: int, end: int, begins: Callable[[str], bool]) -> int:
+    """Return the index of the first token of the name in a row of capitals; `begins` tells what leads a clause."""
+    goes_on = position > 0 and (_GOES_ON.match(tokens[position - 1][0]) or _is_acronym(tokens[position][0]))
+    leads = _is_article if goes_on else begins
+    if _opens_clause(tokens, position) and (end == position + 1 or tokens[position + 1][0] == "the"):
+        position += 1
+    while position < end and leads(tokens[position][0]):
+        position += 1
+    return position
 
 
 def _name_end(sentence: str, tokens: list[re.Match[str]], start: int) -> int:
@@ -124,13 +130,22 @@ def _is_article(word: str) -> bool:
     return word.lower() in _ARTICLES
 
 
+def _begins_question(word: str) -> bool:
+    """Tell whether the first word of a question has its capital for that alone, and is no part of a name."""
+    return word.lower() in stop_words() and word not in _BEGIN_NAMES
+
+
 def _begins_clause(word: str) -> bool:
-    """Tell whether the first word of a clause has its capital for that alone, and is no part of a name."""
-    return _is_article(word) or (_says_nothing(word) and word not in _BEGIN_NAMES)
+    """Tell the same of a statement, where "Will" is somebody."""
+    return word != "Will" and _begins_question(word)
 
 
 def _says_nothing(word: str) -> bool:
-    return word.lower() in stop_words() and not (word.isupper() and len(word) > 1)  # "US Navy"
+    return word.lower() in stop_words() and not _is_acronym(word)
+
+
+def _is_acronym(word: str) -> bool:
+    return word.isupper() and len(word) > 1
 
 
 def _capitalised(token: str) -> bool:

@@ -416,6 +416,8 @@ def test_what_a_thought_finds_that_names_no_entity_is_read_whole_each_time(
             "The documents do not mention its director, but say that Ada Moss wrote it.",
             ["The documents do not mention its director, but say that Ada Moss wrote it."],
         ),
+        ("The documents do not say who directed it; it is unknown.", []),
+        ("No information is given, though.", []),
         ("Its director is not stated; Ada Moss wrote it.", ["Its director is not stated; Ada Moss wrote it."]),
         ("Its director is not stated. Ada Moss wrote it.", ["Its director is not stated. Ada Moss wrote it."]),
     ],
