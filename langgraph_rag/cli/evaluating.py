@@ -74,7 +74,10 @@ def evaluate_methods(
         _tell_unknown_passages(base, asked)
         configurations = _configurations(names, model, kb, base)
         with alone(out) if len(names) > 1 else nullcontext():  # one method's folder is kept so while it is asked
-            _check_folders(folders, asked, context, configurations, judged=judging is not None)
+            for name, folder in folders.items():  # a folder that cannot be gone on with is refused before any is asked
+                check_folder(folder, asked, context, configurations[name])
+            for folder in folders.values() if judging else ():
+                read_judgements(folder)
             warm_up(base, context)
             for name, folder in folders.items():
                 outcomes, judgements = _measure(
@@ -100,21 +103,6 @@ def _configurations(names: list[str], model: str, kb: Path, base: KnowledgeBase)
         name: Configuration(method=name, model=model, knowledge_base=str(kb), knowledge_base_fingerprint=fingerprint)
         for name in names
     }
-
-
-def _check_folders(
-    folders: dict[str, Path],
-    asked: list[Question],
-    context: Context,
-    configurations: dict[str, Configuration],
-    *,
-    judged: bool,
-) -> None:
-    """Before any method is asked, refuse a folder that cannot be gone on with."""
-    for name, folder in folders.items():
-        check_folder(folder, asked, context, configurations[name])
-        if judged:
-            read_judgements(folder)
 
 
 def _measure(

@@ -41,7 +41,7 @@ EmbeddingsName = Annotated[
     str | None,
     typer.Option(
         "--embeddings",
-        help="Embedder by name, folder or PROVIDER:MODEL, as when it was made; all-MiniLM-L6-v2 by default.",
+        help="Embedder the knowledge base is made with: name, folder or PROVIDER:MODEL; default all-MiniLM-L6-v2.",
     ),
 ]
 Cache = Annotated[Path | None, typer.Option("--cache", help="File that keeps the model's replies.")]

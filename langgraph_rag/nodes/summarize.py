@@ -75,6 +75,6 @@ class Summarize:
 def _told(summary: str) -> str:
     """Return a summary, or nothing where all it says is that the documents do not tell."""
     sentences = text_pipeline(RULES).sentences(summary)
-    parts = [part.strip(" ,.") for sentence in sentences if states_refusal(sentence) for part in _PARTS.split(sentence)]
-    refused = all(map(states_refusal, sentences)) and all(map(states_refusal, filter(None, parts)))
+    parts = (part.strip(" ,.") for sentence in sentences for part in _PARTS.split(sentence))
+    refused = all(map(states_refusal, parts))
     return "" if normalise(summary) in _NOTHING or refused else summary
