@@ -1,15 +1,12 @@
 """Reading what a model replied: the object asked for, whatever stands around it, or what is wrong in its place."""
 
-import ast
 import json
 import re
-from collections.abc import Iterator
-from io import StringIO
-from itertools import pairwise
-from token import NL, STRING
-from tokenize import generate_tokens
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
+from json_repair import repair_json
 from langchain_core.messages import BaseMessage
 from pydantic import ValidationError
 
@@ -18,8 +15,7 @@ from langgraph_rag.reasoning import without_reasoning
 
 MAX_REPLY_CHARS = 200_000  # far more than any prompt asks for, and less than spaCy takes at once
 _MAX_BRACES = 1000  # that no object begins with: each costs an error, which counts lines from the start
-
-_PYTHON_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\[avx0-7]")  # "\alpha" is no bell before "lpha"
+_MAX_MENDED_CHARS = 5_000  # mending takes quadratic time
 
 # how providers say that a reply was not finished, some in each piece of a stream
 _CUT_OFF = re.compile(r"(length)+|model_length|max_(output_)?tokens|model_context_window_exceeded", re.IGNORECASE)
@@ -35,7 +31,8 @@ def read_reply(text: str, reply: type[Reply]) -> Reply:
     Raises:
         ValueError: saying what is wrong with the text, in words a model can act on.
     """
-    problem, text = "it contains no JSON object", without_reasoning(text)
+    text = without_reasoning(text)
+    problem = "its JSON object is not complete" if "{" in text else "it contains no JSON object"
     if len(text) > MAX_REPLY_CHARS:
         raise ValueError(f"it has {len(text)} characters, of at most {MAX_REPLY_CHARS}")
     for found in _objects(text):
@@ -50,14 +47,17 @@ def read_reply(text: str, reply: type[Reply]) -> Reply:
     raise ValueError(problem)
 
 
-def _outside(found: object, text: str, reply: type[Reply]) -> str:
+def _outside(found: Mapping[str, Any], text: str, reply: type[Reply]) -> str:
     """Name a field that an object may leave out but that stands elsewhere: the object was closed too early."""
-    left_out = (name for name in reply.unsaid if isinstance(found, dict) and name not in found)
+    left_out = (name for name in reply.unsaid if name not in found)
     return next((name for name in left_out if re.search(rf'"{name}"\s*:', text)), "")
 
 
-def _objects(text: str) -> Iterator[object]:
-    """Yield the objects in a text: JSON wherever one starts, then the whole text as a Python literal."""
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the objects in a text: JSON wherever one starts, then what the whole text was meant to be.
+
+    A text that breaks off is not completed: what is missing may be what matters.
+    """
     decoder, position, failed = json.JSONDecoder(strict=False, parse_float=str), 0, 0  # "3.10" is no 3.1
     while failed < _MAX_BRACES and (position := text.find("{", position)) >= 0:
         try:
@@ -65,24 +65,12 @@ def _objects(text: str) -> Iterator[object]:
             yield found
         except (ValueError, RecursionError):  # plain ValueError: a number of too many digits
             position, failed = position + 1, failed + 1
-    start, end = text.find("{"), text.rfind("}")
-    if 0 <= start < end:
-        literal = text[start : end + 1]
-        if _PYTHON_ESCAPE.search(literal):
-            raise ValueError("a backslash in a string begins no escape of JSON")
-        try:
-            found = ast.literal_eval(literal)
-        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-            return
-        if _lacks_comma(literal):
-            raise ValueError("a comma is missing between two strings")
-        yield found
-
-
-def _lacks_comma(literal: str) -> bool:
-    """Tell whether two strings follow each other, of which Python makes one."""
-    kinds = [token.type for token in generate_tokens(StringIO(literal).readline) if token.type != NL]
-    return (STRING, STRING) in pairwise(kinds)
+    meant = text[text.find("{") : text.rfind("}") + 1]
+    if 0 < len(meant) <= _MAX_MENDED_CHARS and meant.count("{") == meant.count("}"):
+        with suppress(ValueError):  # nested too deeply
+            found = repair_json(meant, return_objects=True, skip_json_loads=True)
+            if isinstance(found, dict):
+                yield found
 
 
 def repair_request(problem: str) -> str:

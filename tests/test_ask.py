@@ -89,6 +89,8 @@ async def ask_city(model: Any) -> City:
         f"{ORSBY} is a draft, but no.</think>{GOOD}",
         "{'name': 'Kell', 'inhabitants': 4200}",
         "Reply: {'name': 'Kell', 'inhabitants': 4200, 'twins': []}",
+        "{name: Kell, inhabitants: 4200}",
+        '{"name": "Kell" "inhabitants": 4200, "twins": []],}',
         '{{"name": "Kell", "inhabitants": 4200}}',
         '{"reply" {"name": "Kell", "inhabitants": 4200}}',
         f'{{"name": "Kell"}} is too little, so {GOOD}',
@@ -107,6 +109,19 @@ def test_nested_braces_and_raw_line_breaks_in_strings_are_read() -> None:
     assert read_reply(text, City) == City(name="Kell {the \n old}", inhabitants=1, twins=[["}{", "is", "a face"]])
 
 
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        (r'"$\alpha$-Kell"', r"$\alpha$-Kell"),
+        ('"Kell, once "Old Kell", now"', 'Kell, once "Old Kell", now'),
+        ("'Kell's'", "Kell's"),
+        ("4,200", "4,200"),
+    ],
+)
+def test_what_is_no_json_is_read_as_it_was_meant(written: str, name: str) -> None:
+    assert read_reply(f'{{"name": {written}, "inhabitants": 1}}', City).name == name
+
+
 def test_control_characters_in_a_reply_are_blanks() -> None:
     text = r'{"name": "Kell\u001b[2J", "inhabitants": 1, "twins": [["\u0007", "is", "a\tface\n"]]}'
 
@@ -119,7 +134,8 @@ def test_control_characters_in_a_reply_are_blanks() -> None:
         ("", "it contains no JSON object"),
         ("Kell, with 4200 inhabitants", "it contains no JSON object"),
         ('["Kell", 4200]', "it contains no JSON object"),
-        ('{"name": "Kell", "inhabit', "it contains no JSON object"),
+        ('{"name": "Kell", "inhabit', "its JSON object is not complete"),
+        ('{"name": "Kell", "inhabitants": 1, "twins": [["a', "its JSON object is not complete"),
         ('<think>It is {"name": "Kell", "inhabitants": 4200}', "it contains no JSON object"),
         (f"[THINK]It is {GOOD}", "it contains no JSON object"),
         (f"<|channel|>analysis<|message|>It is {GOOD}", "it contains no JSON object"),
@@ -127,13 +143,12 @@ def test_control_characters_in_a_reply_are_blanks() -> None:
         ('{"name": "Kell", "inhabitants": "many"}', "field 'inhabitants': Input should be a valid integer"),
         ('{"name": "K", "inhabitants": 1, "twins": [["a", []]]}', "field 'twins.0.1': Input should be a valid string"),
         ('{{"city": "Kell"}}', "field 'name': Field required"),
-        ("{[1]: 2}", "it contains no JSON object"),
-        (r'{"name": "$\alpha$-Kell", "inhabitants": 1}', "a backslash in a string begins no escape of JSON"),
-        ('{"name": "Kell", "inhabitants": 1, "twins": [["a" "is", "b"]]}', "a comma is missing between two strings"),
-        ('{"name": "Kell",\n"inhabitants": 1, "twins": [["a"\n"is"]]}', "a comma is missing between two strings"),
-        ('{"twins": ' + "[" * 5000, "it contains no JSON object"),
-        ('{"twins":' * 3000, "it contains no JSON object"),
+        ("{[1]: 2}", "field 'name': Field required"),
+        ('{"twins": ' + "[" * 5000, "its JSON object is not complete"),
+        ('{"twins":' * 3000, "its JSON object is not complete"),
         (f'{{"twins": {"[" * 600}{"]" * 600}}}', "field 'name': Field required"),
+        ('{"twins":' * 400 + "}" * 400, "its JSON object is not complete"),
+        ("{" * 9 + "x" + "}" * 9, "its JSON object is not complete"),
     ],
 )
 def test_what_cannot_be_read_is_explained(text: str, problem: str) -> None:
@@ -143,7 +158,7 @@ def test_what_cannot_be_read_is_explained(text: str, problem: str) -> None:
 
 @pytest.mark.parametrize("repeated", ["{", '{"a":1,"b":', "{ ", '{"a": x} ', '{"'])
 def test_braces_without_end_are_given_up(repeated: str) -> None:
-    with pytest.raises(ValueError, match="it contains no JSON object"):
+    with pytest.raises(ValueError, match="its JSON object is not complete"):
         read_reply((repeated * MAX_REPLY_CHARS)[:MAX_REPLY_CHARS], City)
 
 
