@@ -3,7 +3,7 @@
 import re
 
 from langgraph_rag.normal_forms import normalise
-from langgraph_rag.refusals import UNANSWERABLE, is_refusal, states_refusal
+from langgraph_rag.refusals import UNANSWERABLE, begins_as_refusal, is_refusal
 
 _STATED = re.compile(
     r"(?:.*(?:[.!?,;]\s+|\b(?:so|thus|hence|therefore)\s+))?"
@@ -11,7 +11,7 @@ _STATED = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _ABBREVIATED = re.compile(r"\.[^\W\d_]\Z")  # the last dot of "D.C." ends no sentence alone
-_LACKING = re.compile(r"(?:missing|still|yet|to be)\b")  # in small letters: these words begin titles, too
+_LACKING = re.compile(r"(?:missing|incomplete|still|yet|to be)\b")  # in small letters: these words begin titles, too
 
 
 def concludes(thought: str) -> bool:
@@ -25,10 +25,10 @@ def concluded(thought: str) -> str:
     Thoughts speak of an answer that they do not have, too: "I have to look up what the answer is."
     """
     answer = _stated(thought)
-    if _LACKING.match(answer) or is_refusal(answer):
+    if _LACKING.match(answer) or begins_as_refusal(answer):
         return ""
     is_title = " ".join(answer.split()[:2]).istitle()  # "Not Fade Away"
-    return "" if not is_title and states_refusal(f"The answer is {answer}") else answer
+    return "" if not is_title and is_refusal(f"The answer is {answer}") else answer
 
 
 def _stated(thought: str) -> str:

@@ -24,14 +24,14 @@ _SAY = (
 )
 _SAYS = f"{_SAY}|says|states|mentions|specifies|indicates|provides|gives|contains|includes|answers|shows|helps"
 _HOLD = "contain|contains|provide|provides|give|gives|have|has|hold|holds|offer|offers"
-_FURTHER = "|relevant|direct|explicit|new|further|additional|useful|more|such"
+_FURTHER = "|relevant|direct|explicit|specific|new|further|additional|useful|helpful|more|such"
 _OPEN = "unknown|unclear|uncertain|undetermined|unanswerable|not_answerable|not_determinable"
 _TOLD = "known|clear|given|stated|specified|mentioned|provided|available|indicated|found|answered|determined"
 _CANNOT = "cannot|can_not|can_t|could_not|couldn_t"
 _FIND_OUT = "answer|determine|infer|identify|establish"
 _FOUND_OUT = "answered|determined|inferred|identified|established|said|told|known|found|derived|deduced|concluded"
-_INFORMATION = "information|info|evidence|data|mention|indication|answer"
-_SORRY = "|sorry|i_m_sorry|i_am_sorry|unfortunately |but"
+_INFORMATION = "information|info|evidence|data|context|facts|details|mention|indication|answer"
+_SORRY = "|sorry|i_m_sorry|i_am_sorry|unfortunately|so|thus|therefore |but"
 _WANTED = "question|questions|query|queries|information|retrieval|search"
 
 
@@ -54,7 +54,7 @@ def _first_words(places: _Places) -> Iterator[str]:
 _TOLD_SO = (
     "none|null|nil|n_a|not_applicable|unknown|unclear|uncertain|undetermined|unspecified .",
     "unknown based on",
-    f"unknown from|in {_THE_TEXTS}",
+    f"unknown|unclear from|in {_THE_TEXTS}",
     "answer unknown|unanswerable|not_answerable|none .",
     f"none |is|are {_TOLD} .|in|by|anywhere",
     "unanswerable|not_answerable|not_determinable",
@@ -71,10 +71,13 @@ _TOLD_SO = (
     f"|i_am|i_m|we_are unable to say|tell|find|{_FIND_OUT}",
     f"|it_is|it_s not_possible|impossible to say|tell|know|{_FIND_OUT}",
     "i|we do_not|don_t know .|who|whom|whose|which|what|when|where|whether|if|the|this|that|from|based",
+    "|i_am|i_m|we_are unsure|uncertain|not_sure .|who|whom|whose|which|what|when|where|whether|if|about|from|based",
     f"i|we do_not|don_t have any|enough|sufficient {_FURTHER} {_INFORMATION}",
     f"|there_is|there_s no|not_enough|not_sufficient|insufficient {_FURTHER} {_INFORMATION}",
     f"there_isn_t enough|sufficient|any {_FURTHER} {_INFORMATION}",
-    f"{_THE_TEXTS} is|are insufficient|inadequate|not_sufficient|not_enough",
+    "more|missing information|details|context .",
+    "|further|more|additional information|details|context|research|documents is|are needed|required|necessary",
+    f"{_THE_TEXTS} is|are insufficient|inadequate|irrelevant|not_sufficient|not_enough|not_relevant|not_helpful",
     f"{_THE_TEXTS} isn|aren t sufficient|enough",
     f"{_THE_TEXTS} say|says|tell|tells|mention|mentions nothing",
     f"neither |of_the|of_these {_TEXTS} {_SAYS}",
@@ -82,8 +85,9 @@ _TOLD_SO = (
     f"{_THE_TEXTS} {_HOLD} no|nothing {_FURTHER} {_INFORMATION}|.",
     f"no {_FURTHER} {_TEXTS} {_SAYS}",
     f"none|nothing of|in {_THE_TEXTS} {_SAYS}",
-    "nothing relevant|useful|new |was |found .",
+    "nothing relevant|useful|helpful|new |was |found .",
     "nothing |was found|helps .",
+    "nothing is|was said|stated|told|mentioned|given|known|found .|about|of|on|regarding|in",
 )
 _BEGINNINGS = _by_first_word(
     (
@@ -110,7 +114,7 @@ _IN_THE_TEXTS = (
     rf"(?: (?:in|from) (?:any of )?(?:the|these|those) (?:(?:given|provided|available|numbered) )?(?:{_TEXTS}))"
 )
 _NOT_TOLD = (
-    r"(?:(?:is|are|was|were) (?:unknown|unspecified"
+    r"(?:(?:is|are) missing|(?:is|are|was|were) (?:unknown|unspecified"
     rf"|not (?:(?:explicitly|directly|clearly) )?(?:known|found|{_STATED})){_IN_THE_TEXTS}?"
     rf"|(?:cannot|can['’]t|could not) be (?:{_FOUND_OUT}){_IN_THE_TEXTS})"
 )
@@ -122,7 +126,7 @@ _SENTENCE = re.compile(
 
 
 def is_refusal(answer: str) -> bool:
-    """Tell whether an answer says that there is none: "unanswerable", "unknown", "not enough information", ...
+    """Tell whether an answer says that there is none: "unanswerable", "The director of Mill Bridge is unknown.", ...
 
     It is CIRAG's sufficiency indicator (section 3.4), negated.
 
@@ -130,20 +134,20 @@ def is_refusal(answer: str) -> bool:
         TypeError: when it is no string.
     """
     expect(str, answer, "an answer as a string", 'result["answer"] is one')
+    return begins_as_refusal(answer) or _SENTENCE.fullmatch(answer.strip()) is not None
+
+
+def begins_as_refusal(answer: str) -> bool:
+    """Tell whether the first words of an answer say that there is none: "unanswerable", "not enough information", ...
+
+    Of a sentence it may be the end that says so: that is known only once all of it is.
+    """
     return _begins_as(_whole(answer), _BEGINNINGS) or _BUT.match(_nfkc(answer)) is not None
 
 
-def states_refusal(sentence: str) -> bool:
-    """Tell whether an answer that is a sentence says that there is none: "The director of Mill Bridge is unknown".
-
-    Only the end of such a sentence tells; nothing can be streamed before.
-    """
-    return is_refusal(sentence) or _SENTENCE.fullmatch(sentence) is not None
-
-
-def may_become_refusal(beginning: str) -> bool:
-    """Tell whether an answer that begins so may turn out to be a refusal."""
-    return is_refusal(beginning) or _begins_as(_form(beginning), _BEGINNINGS)
+def may_begin_as_refusal(beginning: str) -> bool:
+    """Tell whether an answer that begins so may turn out to be one whose first words say that there is none."""
+    return begins_as_refusal(beginning) or _begins_as(_form(beginning), _BEGINNINGS)
 
 
 def asks_nothing(question: str) -> bool:

@@ -21,7 +21,7 @@ from langgraph.config import get_config
 from langgraph.graph.message import push_message
 
 from langgraph_rag.reasoning import UnfinishedReply
-from langgraph_rag.refusals import is_refusal, may_become_refusal
+from langgraph_rag.refusals import begins_as_refusal, may_begin_as_refusal
 
 _KEY = '"answer"'
 _HIGH = "[dD][89abAB]"  # how the first half of a pair of surrogates begins: it waits for the other one
@@ -80,7 +80,7 @@ class AnswerStream(AsyncCallbackHandler):
         """Show what is left of the answer now that the reply has been read."""
         if not answer.startswith(self._shown):
             self.begin_anew()
-        if not is_refusal(answer):
+        if not begins_as_refusal(answer):
             self.end(answer)
 
     def end(self, answer: str) -> None:
@@ -92,7 +92,7 @@ class AnswerStream(AsyncCallbackHandler):
             answers.append(self._id)
 
     def _show(self, answer: str) -> None:
-        if answer.startswith(self._shown) and (self._shown or not may_become_refusal(answer)):
+        if answer.startswith(self._shown) and (self._shown or not may_begin_as_refusal(answer)):
             self._push_rest(answer)
 
     def _push_rest(self, answer: str) -> None:

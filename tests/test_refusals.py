@@ -2,7 +2,7 @@
 
 import pytest
 
-from langgraph_rag.refusals import asks_nothing, is_refusal, may_become_refusal, states_refusal
+from langgraph_rag.refusals import asks_nothing, is_refusal, may_begin_as_refusal
 
 REFUSALS = [
     "",
@@ -141,13 +141,13 @@ ANSWERS = [
 @pytest.mark.parametrize("refusal", REFUSALS)
 def test_a_refusal_is_one_and_may_become_one_from_its_first_letter_on(refusal: str) -> None:
     assert is_refusal(refusal)
-    assert all(may_become_refusal(refusal[:end]) for end in range(len(refusal) + 1))
+    assert all(may_begin_as_refusal(refusal[:end]) for end in range(len(refusal) + 1))
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_an_answer_that_sounds_like_a_refusal_is_none(answer: str) -> None:
     assert not is_refusal(answer)
-    assert not states_refusal(answer)
+    assert not is_refusal(answer)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_an_answer_that_sounds_like_a_refusal_is_none(answer: str) -> None:
     ],
 )
 def test_an_answer_that_is_a_sentence_can_say_that_there_is_none(sentence: str, refuses: bool) -> None:
-    assert states_refusal(sentence) == refuses
+    assert is_refusal(sentence) == refuses
 
 
 @pytest.mark.parametrize(

@@ -187,7 +187,7 @@ async def test_once_an_answer_shows_its_growth_is_not_read_as_a_refusal_again(mo
         read.append(answer)
         return answer == "Or"
 
-    monkeypatch.setattr(streaming, "may_become_refusal", reading)
+    monkeypatch.setattr(streaming, "may_begin_as_refusal", reading)
     stream = streaming.AnswerStream()
 
     for token in ['{"answer": "Or', "la", *[" Vint"] * 100]:

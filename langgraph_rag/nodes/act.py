@@ -16,7 +16,7 @@ from langgraph_rag.prompts.answering import passage_texts
 from langgraph_rag.prompts.par_rag import CitedAnswer
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Evidence, Record, ScoredPassage
-from langgraph_rag.refusals import states_refusal
+from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.support import nearest_evidence, supporting_evidence
 
@@ -45,7 +45,7 @@ class Act:
         reply = await ask(self.llm, self.prompt, question=state["query"], sources=passage_texts(records))
         passages = reply.shown(records)
         answer = uncited(reply.answer)
-        refused = states_refusal(answer)
+        refused = is_refusal(answer)
         positions = cited(reply.answer, len(passages), otherwise=0 if refused else UNCITED)
         sources = [passages[position] for position in positions]
         evidence = await asyncio.to_thread(_supporting, sources, state["query"], answer, state["step"])

@@ -15,7 +15,7 @@ from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import first_of_each
 from langgraph_rag.prompts.par_rag import PlanStep, Trajectory
 from langgraph_rag.records import LISTED, Evidence, ScoredPassage, TraceStep, by_place
-from langgraph_rag.refusals import UNANSWERABLE, is_refusal, states_refusal
+from langgraph_rag.refusals import UNANSWERABLE, begins_as_refusal, is_refusal
 from langgraph_rag.streaming import show_answer
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.round_robin import round_robin
@@ -61,7 +61,7 @@ def planned(state: ConcludeInput) -> str:
     """Return the answer to the last step of the plan, empty where it has none: what came before answers only a part."""
     last = len(state["plan"]) - 1
     answers = [found["answer"] for found in state["trajectories"] if found["place"] == last]
-    return next((answer for answer in reversed(answers) if not states_refusal(answer)), "")
+    return next((answer for answer in reversed(answers) if not is_refusal(answer)), "")
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Conclude:
         ranked = await self._filled_up(state["question"], list(dict.fromkeys(found)))
         traced = await self._traced_back(state["question"], answer, state["evidence"])
         evidence = list(first_of_each(traced, _what_it_says).values())
-        if reached or is_refusal(answer):  # which no model's reply has shown
+        if reached or begins_as_refusal(answer):  # which no model's reply has shown
             show_answer(answer)
         emit("conclude", answer=answer, evidence=evidence)
         return {"answer": answer, "evidence": evidence, "passages": by_place(ranked)}

@@ -10,7 +10,7 @@ from langgraph_rag.normal_forms import stands_in
 from langgraph_rag.prompts.answering import evidence_texts
 from langgraph_rag.prompts.par_rag import PlanStep, Standing, Trajectory
 from langgraph_rag.records import Evidence, TraceStep, trace_step
-from langgraph_rag.refusals import states_refusal
+from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.spans import spot
 
 
@@ -83,12 +83,12 @@ def _settles(state: RecordInput) -> bool:
     Only one about the same names does: a question that leaves one out asks about something else, on which the doubted
     answer may rest, and of a question without names nobody can tell what it is about.
     """
-    if not state["doubting"] or state["status"] not in ("PASS", "REVISED") or states_refusal(state["interim"]):
+    if not state["doubting"] or state["status"] not in ("PASS", "REVISED") or is_refusal(state["interim"]):
         return False
     doubted = state["trajectories"][-1]
     about = [span.text for span in spot(doubted["question"]) if span.kind == "name"]
     same = bool(about) and all(stands_in(name, state["query"]) for name in about)
-    return same and not states_refusal(doubted["answer"])
+    return same and not is_refusal(doubted["answer"])
 
 
 def found_last(trajectories: list[Trajectory], place: int) -> list[Trajectory]:
@@ -98,5 +98,5 @@ def found_last(trajectories: list[Trajectory], place: int) -> list[Trajectory]:
 
 def found_so_far(trajectories: list[Trajectory], place: int) -> list[Trajectory]:
     """Return everything found, as in the authors' later code, each with what led to it within its step."""
-    found = {trajectory["place"] for trajectory in trajectories if not states_refusal(trajectory["answer"])}
+    found = {trajectory["place"] for trajectory in trajectories if not is_refusal(trajectory["answer"])}
     return [trajectory for trajectory in trajectories if trajectory["place"] in found]

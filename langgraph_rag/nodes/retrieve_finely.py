@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 from langgraph_rag.context import Settings, context
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.records import Evidence, Record, Triple, evidence_at, new_evidence, place_of
-from langgraph_rag.refusals import states_refusal
+from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tasks import gather
 from langgraph_rag.tools.fusion import fuse
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
@@ -43,7 +43,7 @@ class RetrieveFinely:
         """
         settings, question, answer = context(self.defaults), state["query"], state["interim"]
         both, most = f"{question} {answer}", settings.max_candidates or 0
-        names = any(span.kind == "name" for span in spot(answer)) and not states_refusal(answer)
+        names = any(span.kind == "name" for span in spot(answer)) and not is_refusal(answer)
         by_meaning, by_graph = await gather(
             [
                 self.kb.arank(answer if names else both, settings.top_k, by=settings.search),

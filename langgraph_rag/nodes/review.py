@@ -14,7 +14,7 @@ from langgraph_rag.prompts.answering import evidence_texts
 from langgraph_rag.prompts.par_rag import Reviewed, Trajectory
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Evidence
-from langgraph_rag.refusals import asks_nothing, states_refusal
+from langgraph_rag.refusals import asks_nothing, is_refusal
 
 
 class ReviewInput(TypedDict):
@@ -43,8 +43,8 @@ class Review:
         fine = reply.shown(state["fine_sources"])
         update: dict[str, Any] = {"status": reply.status, "doubt": ""}
         better = uncited(reply.answer or "")
-        if reply.status == "REVISED" and states_refusal(better):  # nothing better came
-            rejected = better and not states_refusal(state["interim"])
+        if reply.status == "REVISED" and is_refusal(better):  # nothing better came
+            rejected = better and not is_refusal(state["interim"])
             update["status"] = "UNCONFIDENT" if rejected else "PASS"
         elif reply.status == "REVISED":
             fresh = [evidence for evidence in fine if evidence not in state["cited"]]

@@ -16,7 +16,7 @@ from langgraph_rag.prompts.answering import passage_texts
 from langgraph_rag.prompts.dualrag import Summary
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Evidence
-from langgraph_rag.refusals import states_refusal
+from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.support import supporting_evidence
 from langgraph_rag.tools.text import RULES, text_pipeline
@@ -76,5 +76,5 @@ def _told(summary: str) -> str:
     """Return a summary, or nothing where all it says is that the documents do not tell."""
     sentences = text_pipeline(RULES).sentences(summary)
     parts = (part.strip(" ,.") for sentence in sentences for part in _PARTS.split(sentence))
-    refused = all(map(states_refusal, parts))
+    refused = all(map(is_refusal, parts))
     return "" if normalise(summary) in _NOTHING or refused else summary
