@@ -154,6 +154,16 @@ def test_bad_files_are_left_out_with_a_warning_each_where_asked_to(tmp_path: Pat
     assert f"warning: left out {docs}/c.jsonl, line 1: expected " in done.stderr
 
 
+def test_of_json_lines_only_the_bad_ones_are_left_out(tmp_path: Path) -> None:
+    rows = [{"text": "Orsby is a town."}, {"title": "Kell", "text": ""}, {"text": "Kell is an isle."}]
+    docs = write(tmp_path / "docs", {"a.jsonl": lines(rows)})
+
+    done = run("index", docs, "--kb", tmp_path / "kb", "--skip-bad")
+
+    assert done.stdout.startswith("2 passages added")
+    assert done.stderr.startswith(f"warning: left out {docs}/a.jsonl, line 2: expected a text in 'text', got ''\n")
+
+
 def test_files_without_text_are_told_and_what_they_held_is_removed(tmp_path: Path) -> None:
     docs = write(tmp_path / "docs", {"a.md": " \n", "b.txt": "Orsby is a town.", "c.txt": b"\xef\xbb\xbf\n"})
     index = ("index", docs, "--kb", tmp_path / "kb")
@@ -268,7 +278,7 @@ def test_where_every_file_is_bad_nothing_is_indexed(
     said = refuse(monkeypatch, capsys, "index", docs, "--kb", tmp_path / "kb", "--skip-bad")
 
     assert "a.md: expected UTF-8" in said
-    assert "Nothing was indexed; no file can be read" in said
+    assert "Nothing was indexed; nothing can be read" in said
     assert not (tmp_path / "kb").exists()
 
 
@@ -668,6 +678,7 @@ def test_info_is_shown_as_json_with_what_was_asked_for(noted: Path) -> None:
 
     assert (shown["passages"], shown["sources"]["docs/isles.jsonl"], len(shown["ids"])) == (5, 2, 5)
     assert {"id": "kell", "title": "Kell", "source": "docs/isles.jsonl"} in shown["ids"]
+    assert "" not in shown["sources"]
     assert not {"ids", "sources"} & json.loads(run("info", "--kb", "notes", "--json").stdout).keys()
 
 
@@ -682,6 +693,12 @@ def test_ask_tells_the_steps_and_then_the_answer_with_its_evidence(folder: Path)
     assert answer.startswith("Orla Vint\n  [1] ")
     assert "      Orla Vint (vint), step 1: Orla Vint (born 12 March 1931) was a film director." in answer
     assert "  answered from: triples; 2 model calls, " in answer
+
+
+def test_a_question_can_come_from_standard_input(folder: Path) -> None:
+    asked = CliRunner().invoke(app, ["ask", "-", "--kb", str(folder)], input=f"{QUESTION}\n")
+
+    assert asked.stdout.startswith(f"Step 1: {QUESTION}\n")
 
 
 def test_passages_without_title_are_named_by_their_ids(tmp_path: Path) -> None:
@@ -1174,6 +1191,11 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
         ["a.jsonl, line 1", "expected no control character in its id, got 'kell\\x1b[8m'"],
     ),
     "UTF-16 without a mark": ({"a.txt": b"O\0s\0t\0"}, "docs", ["a.txt: expected UTF-8 text, got byte 0x0 at 1"]),
+    "a name that is not UTF-8": (
+        {"br\udce5k.txt": "Orsby is a town."},
+        "docs",
+        [r"docs/br\udce5k.txt': expected a name in UTF-8: rename the file"],
+    ),
     "several files at once": (
         {"a.jsonl": "[]", "b.txt": "Bråk".encode("latin-1"), "c.txt": "Orsby is a town."},
         "docs",

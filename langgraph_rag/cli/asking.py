@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
@@ -38,7 +39,7 @@ _DEMO_QUESTIONS = ("q01", "q05", "q08", "q10", "q04")  # one or two of each kind
 
 @with_context
 def ask(
-    question: Annotated[str, typer.Argument(help="The question.")],
+    question: Annotated[str, typer.Argument(help="The question; `-` reads it from standard input.")],
     kb: KbFolder,
     method_name: MethodOrAblation = "cirag",
     model: ModelName = "offline",
@@ -58,6 +59,8 @@ def ask(
         raise typer.BadParameter("--checkpoints and --thread go together: give both or none")
     if thread is not None and not is_text(thread):
         raise typer.BadParameter(f"--thread must be text, got {ascii(thread)}")
+    if question == "-":
+        question = sys.stdin.read().strip()
     with KnowledgeBase.open(kb, embedder(embeddings), read_only=True) as base:
         graph = create(method_name, load_model(model, cache=cache), base)
 

@@ -51,7 +51,7 @@ def index(
         bool, typer.Option("--update", help="Also remove what earlier versions left, and files gone from the folders.")
     ] = False,
     skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="Warn of files that cannot be read, and index the rest.")
+        bool, typer.Option("--skip-bad", help="Warn of files and JSON lines that cannot be read, and index the rest.")
     ] = False,
     text_field: Annotated[str, typer.Option(help="What JSON lines call the text.")] = "text",
     title_field: Annotated[str, typer.Option(help="What they call the title.")] = "title",
@@ -64,7 +64,7 @@ def index(
     filled = [source for source in sources if source not in emptied]
     passages, problems = read_what_can_be(filled, {"text": text_field, "title": title_field, "id": id_field})
     if problems and not (skip_bad and passages):
-        left = "no file can be read" if skip_bad else "--skip-bad leaves out such files"
+        left = "nothing can be read" if skip_bad else "--skip-bad leaves out what cannot be"
         raise DocumentError(f"{first_problems(problems)}\nNothing was indexed; {left}.")
     for problem in problems:
         typer.echo(f"warning: left out {problem}", err=True)
@@ -123,7 +123,8 @@ def info(
 ) -> None:
     """Show what a knowledge base holds and how it was made."""
     with KnowledgeBase.open(kb, embedder(embeddings), read_only=True) as base:
-        numbers = {source: len(base.ids(source)) for source in (["", *base.sources()] if sources else [])}
+        known = ["", *base.sources()] if sources else []
+        numbers = {source: number for source in known if (number := len(base.ids(source)))}
         passages = [_listed(record) for record in base.passages(base.ids() if ids else [])]
         if as_json:
             listings = {**({"sources": numbers} if sources else {}), **({"ids": passages} if ids else {})}
@@ -131,8 +132,7 @@ def info(
             return
         _show_info(base.info())
         for source, number in numbers.items():
-            if number:
-                typer.echo(f"{counted(number, 'passage'):>16} from {source or 'no source'}")
+            typer.echo(f"{counted(number, 'passage'):>16} from {source or 'no source'}")
         for passage in passages:
             typer.echo("\t".join(passage.values()))
 

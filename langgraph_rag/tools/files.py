@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from langgraph_rag.characters import decoded
+from langgraph_rag.characters import decoded, is_text
 from langgraph_rag.errors import DocumentError
 from langgraph_rag.records import Passage
 from langgraph_rag.tools.documents import PLACE, PassagesById, to_passages
@@ -37,7 +37,8 @@ def read_what_can_be(
 ) -> tuple[list[Passage], list[str]]:
     """Read files and folders likewise, and return with the passages what is wrong with each file that is bad.
 
-    Bad is also a file that gives an id another text than one before it, and a folder that cannot be looked into.
+    Of JSON lines only the bad ones are left out. Bad is also a file whose name is not UTF-8 or that gives an id another
+    text than one before it, and a folder that cannot be looked into.
 
     Args:
         sources: files and folders.
@@ -58,7 +59,9 @@ def read_what_can_be(
         problems += unreadable
         for file in files:
             try:
-                passages += to_passages(_documents(file, names or {}), known)
+                documents, bad = _documents(file, names or {})
+                problems += bad
+                passages += to_passages(documents, known)
             except DocumentError as error:
                 problems.append(str(error))
     return passages, problems
@@ -70,7 +73,10 @@ def first_problems(problems: list[str]) -> str:
     return "\n".join([*problems[:_LISTED], *([f"... and {more} more"] if more > 0 else [])])
 
 
-def _documents(file: Path, names: Mapping[str, str]) -> list[dict[str, object]]:
+def _documents(file: Path, names: Mapping[str, str]) -> tuple[list[dict[str, object]], list[str]]:
+    """Return the documents of a file, and what is wrong with its lines where it has such."""
+    if not is_text(str(file)):
+        raise DocumentError(f"{ascii(str(file))}: expected a name in UTF-8: rename the file")
     text = _read(file)
     if not text.strip():
         raise DocumentError(f"{file}: the file is empty")
@@ -78,7 +84,7 @@ def _documents(file: Path, names: Mapping[str, str]) -> list[dict[str, object]]:
     if kind in JSON_LINES:
         return _json_lines(text, file, names)
     found = _sections(text, file) if kind in MARKDOWN else [{"title": opening_of(text) or file.stem, "text": text}]
-    return [{**document, "source": str(file), PLACE: str(file)} for document in found]
+    return [{**document, "source": str(file), PLACE: str(file)} for document in found], []
 
 
 def _sections(text: str, file: Path) -> list[dict[str, object]]:
@@ -92,7 +98,7 @@ def _sections(text: str, file: Path) -> list[dict[str, object]]:
     ]
 
 
-def _json_lines(text: str, file: Path, names: Mapping[str, str]) -> list[dict[str, object]]:
+def _json_lines(text: str, file: Path, names: Mapping[str, str]) -> tuple[list[dict[str, object]], list[str]]:
     documents: list[dict[str, object]] = []
     problems: list[str] = []
     there: dict[str, object] = {}
@@ -106,13 +112,13 @@ def _json_lines(text: str, file: Path, names: Mapping[str, str]) -> list[dict[st
                 documents.append({**document, "source": document.get("source") or str(file), PLACE: place})
             except DocumentError as error:
                 problems.append(str(error))
-    if problems:
-        raise DocumentError(first_problems(problems))
+    told = [first_problems(problems)] if problems else []
     for ours, theirs in names.items():
         if theirs not in (ours, *there):
             got = ", ".join(map(repr, there))
-            raise DocumentError(f"{file}: expected a field {theirs!r} ({ours}) in some line, got the fields {got}")
-    return documents
+            wrong = f"{file}: expected a field {theirs!r} ({ours}) in some line, got the fields {got}"
+            raise DocumentError("\n".join([wrong, *told]))
+    return documents, told
 
 
 def _fields(line: str, place: str) -> dict[str, object]:
