@@ -9,6 +9,7 @@ from langgraph_rag.normal_forms import normalise, triple_text
 _NUMBER = re.compile(r"\d+|\b(?=[ivx])x{0,3}(?:ix|iv|v?i{0,3})\b")  # Roman ones, too: Philip II is not Philip I
 _SIMILAR = 0.85  # difflib ratio of two items
 _SIMILAR_PART = 0.8  # likewise, of two heads, relations or tails; names are short
+_STEM = 5  # letters by which forms of a word begin alike, as in "directed" and "director"
 _DENIALS = frozenset({"no", "not", "never"})
 _LEADING = re.compile(r"^(?:(?:a|an|the|is|are|was|were|be|been|has|have|had)\s)+")  # articles and auxiliaries
 
@@ -30,9 +31,9 @@ def resolve_triples(returned: Sequence[Sequence[str]], given: Sequence[Sequence[
     """Find which given triples a model meant, as `resolve` does; of a similar one each part must be similar, too.
 
     Otherwise "father" could become "mother" and "born in" another town, because the rest of the triple is the same.
-    Articles and auxiliaries before a part do not make it another one: "was born in" is "born in". Between the same head
-    and tail a relation may be told in fewer words, "directed by" for "drama film directed by", where only one is meant.
-    What denies something is never meant by what does not.
+    Articles and auxiliaries before a part do not make it another one: "was born in" is "born in". Between the same two
+    things a relation may be told in fewer words and other forms, "director" for "drama film directed by", also from the
+    other end, where only one is meant. What denies something is never meant by what does not.
     """
     forms = [normalise(triple_text(triple)) for triple in given]
     return _found(_triple_meant(triple, forms, given) for triple in returned)
@@ -45,8 +46,8 @@ def _triple_meant(triple: Sequence[str], forms: list[str], given: Sequence[Seque
     meant = _meant(normalise(triple_text(triple)), forms, alike)
     if meant is not None:
         return meant
-    longer = [position for position in likely if _told_shorter(triple, given[position])]
-    return longer[0] if len(longer) == 1 else None
+    related = [position for position in likely if _related(triple, given[position])]
+    return related[0] if len(related) == 1 else None
 
 
 def _denials(triple: Sequence[str]) -> frozenset[str]:
@@ -79,12 +80,13 @@ def _alike(one: Sequence[str], other: Sequence[str]) -> bool:
     )
 
 
-def _told_shorter(one: Sequence[str], other: Sequence[str]) -> bool:
+def _related(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Tell whether the first of two triples relates the same two things in fewer words, or others that begin alike."""
     if not len(one) == len(other) == 3:
         return False
-    (head, relation, tail), (same_head, longer, same_tail) = map(_core, one), map(_core, other)
-    words = set(relation.split())
-    return (head, tail) == (same_head, same_tail) and bool(words) and words <= set(longer.split())
+    (head, relation, tail), (other_head, other_relation, other_tail) = map(_core, one), map(_core, other)
+    stems, other_stems = ({word[:_STEM] for word in words.split()} for words in (relation, other_relation))
+    return {head, tail} == {other_head, other_tail} and bool(stems) and stems <= other_stems
 
 
 def _core(part: str) -> str:

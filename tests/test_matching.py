@@ -120,6 +120,8 @@ FACTS = [
         (["Philip", "was", "king"], []),
         (["Ada Renk", "was born in Bergen"], [0]),
         (["Kell", "was directed by", "Ada Renk"], [3]),
+        (["Kell", "director", "Ada Renk"], [3]),
+        (["Ada Renk", "directed", "Kell"], [3]),
         (["Kell", "directed by", "Ada"], []),
         (["Kell", "owned by", "Ada Renk"], []),
         (["Kell", "is", "Ada Renk"], []),
