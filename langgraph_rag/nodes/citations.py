@@ -7,8 +7,17 @@ from langgraph_rag.normal_forms import numbers_in
 
 _SOURCE = r"(?:(?:(?:source|passage|document)s?|no\.?|#|\^)\s*:?\s*)?\d{1,2}"  # [1990] is a year
 _SOURCES = rf"{_SOURCE}(?:(?:[\s,;&\u2013\u3001\uff0c\uff1b-]|and)+{_SOURCE})*"
+_OPEN, _CLOSE = r"\[\u3010\uff3b", r"\]\u3011\uff3d"
+_TITLE = rf"(?:[.:|\u2020][^{_CLOSE}]{{0,200}})?"  # of the source, by which some say again what they mean
 _CITATION = re.compile(
-    rf"(?<!\s)\s*(?P<bold>\*\*)?[\[\u3010\uff3b]\s*(?P<sources>{_SOURCES})\s*[\]\u3011\uff3d](?(bold)\*\*)",
+    rf"(?<!\s)\s*(?P<bold>\*\*)?"
+    rf"(?:[{_OPEN}]{{1,2}}\s*(?P<sources>{_SOURCES})\s*{_TITLE}[{_CLOSE}]{{1,2}}|\((?P<named>(?:source|passage)s?\s+{_SOURCES})\))"
+    rf"(?(bold)\*\*)",
+    re.IGNORECASE,
+)
+_ATTRIBUTION = re.compile(
+    rf"(?:\b(?:according to|as stated in)\s*[{_OPEN}](?:{_SOURCES})[{_CLOSE}]\s*,?\s*"
+    rf"|[{_OPEN}](?:{_SOURCES})[{_CLOSE}] (?:states|says|mentions|confirms|shows|indicates) (?:that )?)",
     re.IGNORECASE,
 )
 UNCITED = 3
@@ -19,12 +28,13 @@ def cited(text: str, sources: int, *, otherwise: int = 0) -> list[int]:
 
     Numbers of no source are dropped and counted. A text that cites none is taken to rest on the first `otherwise`.
     """
-    numbers = dict.fromkeys(number for found in _CITATION.finditer(text) for number in numbers_in(found["sources"]))
+    places = (found["sources"] or found["named"] for found in _CITATION.finditer(text))
+    numbers = dict.fromkeys(number for place in places for number in numbers_in(place))
     known = [number - 1 for number in numbers if 1 <= number <= sources]
     count_dropped(len(numbers) - len(known))
     return known or list(range(min(otherwise, sources)))
 
 
 def uncited(text: str) -> str:
-    """Return a text without its citations."""
-    return _CITATION.sub("", text).strip()
+    """Return a text without its citations, and without the words that only introduce them."""
+    return _CITATION.sub("", _ATTRIBUTION.sub("", text)).strip()

@@ -1,12 +1,10 @@
 """PAR RAG's plan module (section 3.4): split the question into steps before anything is looked up."""
 
-import logging
 from dataclasses import dataclass
 from typing import Any
 
 from langgraph_rag.bindings import ChatModel
 from langgraph_rag.context import Settings, context
-from langgraph_rag.errors import ModelOutputError
 from langgraph_rag.llm import ask
 from langgraph_rag.metering import first_of
 from langgraph_rag.nodes.node import emit
@@ -14,8 +12,6 @@ from langgraph_rag.nodes.receive_question import QuestionInput
 from langgraph_rag.normal_forms import first_of_each, normalise
 from langgraph_rag.prompts.par_rag import Plan, PlanStep, StepReply
 from langgraph_rag.prompts.prompt import Prompt
-
-_log = logging.getLogger(__name__)
 
 
 def one_step(question: str) -> list[PlanStep]:
@@ -48,13 +44,9 @@ class MakePlan:
     async def __call__(self, state: QuestionInput) -> dict[str, Any]:
         """Return the plan and its first question."""
         question, most = state["question"], context(self.defaults).max_steps
-        try:
-            reply = await ask(self.llm, self.prompt, question=question, most=most)
-            steps = first_of_each(reply.steps, lambda step: normalise(step.question))
-            plan = first_of([as_step(step) for step in steps.values() if step.question], most)
-        except ModelOutputError as error:
-            _log.warning("the question is asked in one step: %s", error)
-            plan = []
+        reply = await ask(self.llm, self.prompt, question=question, most=most)
+        steps = first_of_each(reply.steps, lambda step: normalise(step.question))
+        plan = first_of([as_step(step) for step in steps.values() if step.question], most)
         update = begin(plan or one_step(question))
         emit("plan", plan=update["plan"], readable=bool(plan))
         return update

@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 from langgraph_rag.bindings import ChatModel
 from langgraph_rag.llm import ask
 from langgraph_rag.nodes.node import emit
+from langgraph_rag.normal_forms import normalise
 from langgraph_rag.prompts.par_rag import Refined, Trajectory
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.refusals import asks_nothing
@@ -37,6 +38,13 @@ class Refine:
         """Return the refined question as the query."""
         found = [Trajectory({**t, "sources": []}) for t in self.found(state["trajectories"], state["place"])]
         reply = await ask(self.llm, self.prompt, question=state["question"], found=found, following=state["query"])
-        refined = state["query"] if asks_nothing(reply.question) else reply.question
+        keeps = asks_nothing(reply.question) or _answers(reply.question, found)
+        refined = state["query"] if keeps else reply.question
         emit("refine", planned=state["query"], refined=refined)
         return {"query": refined}
+
+
+def _answers(question: str, found: list[Trajectory]) -> bool:
+    """Tell whether what stands in the place of a question repeats what was found."""
+    form = normalise(question)
+    return "?" not in question and any(form in normalise(trajectory["answer"]) for trajectory in found)

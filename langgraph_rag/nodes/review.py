@@ -43,10 +43,12 @@ class Review:
         fine = reply.shown(state["fine_sources"])
         update: dict[str, Any] = {"status": reply.status, "doubt": ""}
         better = uncited(reply.answer or "")
+        answers = is_refusal(state["interim"]) and not is_refusal(better)  # whatever the reviewer calls it
         if reply.status == "REVISED" and is_refusal(better):  # nothing better came
             rejected = better and not is_refusal(state["interim"])
             update["status"] = "UNCONFIDENT" if rejected else "PASS"
-        elif reply.status == "REVISED":
+        elif reply.status == "REVISED" or answers:
+            update["status"] = "REVISED"
             fresh = [evidence for evidence in fine if evidence not in state["cited"]]
             supporting = [fine[position] for position in cited(reply.answer or "", len(fine))]
             unchanged = state["cited"] if normalise(better) == normalise(state["interim"]) else []

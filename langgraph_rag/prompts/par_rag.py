@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import WithJsonSchema, field_validator, model_validator
+from pydantic import BeforeValidator, WithJsonSchema, field_validator, model_validator
 from typing_extensions import TypedDict
 
 from langgraph_rag.prompts.answering import ANSWER_RULE, JSON_ONLY, Answer, TitledText
@@ -47,11 +47,21 @@ class StepReply(PromptReply):
         return value.strip(" .").lower() if isinstance(value, str) else value
 
 
+def _readable_steps(given: object) -> object:
+    """Leave out what asks nothing, as long as something does. A text is a question, an unknown action retrieves."""
+    steps = [{"question": step} if isinstance(step, str) else step for step in given] if isinstance(given, list) else []
+    asking = [step for step in steps if isinstance(step, dict) and isinstance(step.get("question"), str)]
+    actions = [str(step.get("action")).strip(" .").lower() for step in asking]
+    known = ["answer" if action == "answer" else "retrieve" for action in actions]
+    return [{**step, "action": action} for step, action in zip(asking, known, strict=True)] or given
+
+
 class Plan(PromptReply):
     """The steps that lead to the answer, in order."""
 
-    steps: list[StepReply]
+    steps: Annotated[list[StepReply], BeforeValidator(_readable_steps)]
     unasked = {"steps": []}
+    dispensable = True
 
 
 class CitedAnswer(PromptReply):
@@ -68,6 +78,7 @@ class Reviewed(PromptReply):
     answer: str | None = None
     question: str | None = None
     unasked = {"status": "NOT REVIEWED"}
+    dispensable = True
 
     @field_validator("status", mode="before")
     @classmethod
@@ -90,6 +101,7 @@ class Refined(PromptReply):
 
     question: str
     unasked = {"question": ""}
+    dispensable = True
 
 
 def numbered(sources: list[TitledText]) -> str:
@@ -142,8 +154,8 @@ ACT = Prompt(
     name="act",
     instructions="""\
 Answer a question from the numbered sources alone, in one short sentence that names what it is about, with the number \
-of each source used in brackets. If they do not tell, begin with "unknown; " and add what comes closest, if anything. \
-Reply with JSON only, as in the examples.
+of each source used in square brackets. If they do not tell, begin with "unknown; " and add what comes closest, if \
+anything. Reply with JSON only, as in the examples.
 
 [1] Mill: Mill is a town.
 [2] Mill Bridge: It was designed by Ada Moss.
@@ -167,7 +179,7 @@ Reply with JSON only, as in the examples.
 - status PASS: the answer fits the question and the background bears it out; or it is unknown, and the background does \
 not help
 - status REVISED: the background gives a better answer, or one to what was unknown, perhaps by several sentences \
-together; answer: that one, short, with sentence numbers in brackets
+together; answer: that one, short, with sentence numbers in square brackets
 - status UNCONFIDENT: the background does not bear the answer out, or the answer is unknown and the background shows \
 where to look; question: a new short one, searchable on its own, that would settle it
 

@@ -140,6 +140,10 @@ def test_the_result_is_of_the_declared_types(kb: KnowledgeBase) -> None:
         ("Orla Vint [1 and 3]", [0, 2], 0),
         ("Orla Vint [Source 1, Source 2, and 4]", [0, 1, 3], 0),
         ("Orla Vint [Passage: 2] [#4]", [1, 3], 0),
+        ("Orla Vint [2: The Salt Road] [[4]]", [1, 3], 0),
+        ("Orla Vint (source 2), \u30103\u2020source\u3011", [1, 2], 0),
+        ("According to [2], Orla Vint", [1], 0),
+        ("[2] states that Orla Vint did", [1], 0),
         ("**Orla Vint** **[2]**", [1], 0),
         ("Orla Vint\u30102\u3011\uff3b1\u30014\uff3d", [1, 0, 3], 0),
         ("Orla Vint [0][5]", [0, 1, 2], 2),
@@ -160,6 +164,54 @@ def test_cited_passages_are_the_evidence_from_the_first_to_the_last(
     assert result["usage"]["dropped"] == dropped
     assert not set("[\u3010\uff3b") & set(result["trajectories"][0]["answer"].replace("**Orla Vint**", ""))
     assert "****" not in result["trajectories"][0]["answer"]
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("According to [2], Orla Vint.", "Orla Vint."),
+        ("[2] states that Orla Vint did.", "Orla Vint did."),
+        ("Orla Vint [2: The Salt Road] (source 1).", "Orla Vint."),
+        ("Orla Vint (2).", "Orla Vint (2)."),
+    ],
+)
+def test_words_that_introduce_a_citation_go_with_it(text: str, read: str) -> None:
+    assert uncited(text) == read
+
+
+@pytest.mark.parametrize("status", ["UNCONFIDENT", "PASS"])
+def test_an_answer_to_what_was_unknown_is_a_correction_whatever_it_is_called(kb: KnowledgeBase, status: str) -> None:
+    result = run(kb, [planned(DIRECTOR), said("unknown"), reviewed(status, answer="Orla Vint [1]."), say("Orla Vint")])
+
+    assert [(found["status"], found["answer"]) for found in result["trajectories"]] == [("REVISED", "Orla Vint.")]
+
+
+@pytest.mark.parametrize("refinement", ["Orla Vint", "Vint is the director of it."])
+def test_what_was_found_is_no_next_question(kb: KnowledgeBase, refinement: str) -> None:
+    script = [planned(DIRECTOR, BIRTHPLACE), said("Orla Vint is the director of it [1]"), PASS, refined(refinement)]
+
+    result = run(kb, [*script, said("Pellworth [1]"), PASS, say("Pellworth")])
+
+    assert [found["question"] for found in result["trajectories"]] == [DIRECTOR, BIRTHPLACE]
+
+
+def test_of_a_plan_only_the_unreadable_is_lost(kb: KnowledgeBase) -> None:
+    steps = [DIRECTOR, {"question": BIRTHPLACE, "action": "search"}, {"thought": "Say it.", "action": "answer"}]
+
+    script = [
+        json.dumps({"steps": steps}),
+        said("Orla Vint [1]"),
+        PASS,
+        refined(BIRTHPLACE),
+        said("Pellworth [1]"),
+        PASS,
+    ]
+    result = run(kb, [*script, say("Pellworth")])
+
+    assert [(step["question"], step["action"]) for step in result["plan"]] == [
+        (DIRECTOR, "retrieve"),
+        (BIRTHPLACE, "retrieve"),
+    ]
 
 
 def test_an_answer_of_blanks_is_read_to_its_end() -> None:
@@ -742,10 +794,19 @@ def test_an_empty_knowledge_base_is_said_to_be_empty(empty_kb: KnowledgeBase) ->
         run(empty_kb, [])
 
 
-@pytest.mark.parametrize("before", range(1, 4))
-def test_a_model_that_keeps_talking_garbage_is_an_error(kb: KnowledgeBase, before: int) -> None:
+GARBAGE = ["Hm.", "{}", '{"status": "FINE"}']
+
+
+def test_a_model_that_keeps_talking_garbage_is_an_error(kb: KnowledgeBase) -> None:
     with pytest.raises(ModelOutputError, match="gave no usable reply in 3 attempts"):
-        run(kb, [*RUN[:before], "Hm.", "{}", '{"status": "FINE"}'])
+        run(kb, [*RUN[:1], *GARBAGE])
+
+
+@pytest.mark.parametrize("place", [2, 3])
+def test_a_question_goes_on_without_a_usable_review_or_refinement(kb: KnowledgeBase, place: int) -> None:
+    result = run(kb, [*RUN[:place], *GARBAGE, *RUN[place + 1 :]])
+
+    assert result["answer"] == run(kb, RUN)["answer"]
 
 
 def test_what_each_step_cites_first_comes_before_what_any_cites_second(kb: KnowledgeBase) -> None:
