@@ -33,7 +33,6 @@ from langgraph_rag.nodes.update_outline import UpdateOutline
 from langgraph_rag.prompts import answering
 from langgraph_rag.prompts import dualrag as prompts
 from langgraph_rag.records import Result, ScoredPassage, joined
-from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.reranker import EmbeddingReranker
 
@@ -62,15 +61,15 @@ DEFAULTS = Settings(max_steps=5, read_k=10)
 
 
 def to_answer(state: DualragState) -> Literal["answer", "read_passages"]:
-    """Answer from the outline; from the passages where the budget was spent before it held anything."""
-    return "read_passages" if state["usage"]["stopped_by"] and not state["outline"] else "answer"
+    """Answer from the outline; from the passages where it holds nothing: a model would answer from memory."""
+    return "answer" if state["outline"] else "read_passages"
 
 
-def after_reason(state: DualragState) -> Literal["look_up", "answer", "read_passages", "answer_unread"]:
-    """Look up what is missing (the flag f of Eq. 3), or answer; `answer_unread` where nothing was ever looked up."""
+def after_reason(state: DualragState) -> Literal["look_up", "answer", "read_passages", "retrieve"]:
+    """Look up what is missing (the flag f of Eq. 3), or answer; `retrieve` first where nothing was ever looked up."""
     if state["needs_retrieval"]:
         return "look_up"
-    return to_answer(state) if state["step"] else "answer_unread"
+    return to_answer(state) if state["step"] else "retrieve"
 
 
 def for_each_entity(state: DualragState) -> list[Send]:
@@ -92,11 +91,6 @@ def after_update(state: DualragState) -> Literal["reason", "answer", "read_passa
     """Go on while there is a step and a budget left, and not two steps in a row that added nothing."""
     goes_on = state["step"] < context(DEFAULTS).max_steps and state["fruitless"] < 2
     return "reason" if goes_on and not state["usage"]["stopped_by"] else to_answer(state)
-
-
-def after_answer(state: DualragState) -> Literal["read_passages", "conclude"]:
-    """Read the passages themselves where the outline stayed empty and nothing was answered."""
-    return "read_passages" if not state["outline"] and is_refusal(state["answer"]) else "conclude"
 
 
 def create_dualrag(
@@ -155,7 +149,7 @@ def create_dualrag(
     graph.add_conditional_edges(
         "reason",
         Choice(after_reason),
-        {"look_up": look_up, "answer": "answer", "read_passages": "read_passages", "answer_unread": "retrieve"},
+        {"look_up": look_up, "answer": "answer", "read_passages": "read_passages", "retrieve": "retrieve"},
     )
     graph.add_conditional_edges(look_up, Choice(for_each_entity), ["retrieve_for_entity"])
     if keep_outline:
@@ -169,8 +163,8 @@ def create_dualrag(
         graph.add_edge("retrieve_for_entity", "collect_passages")
         graph.add_edge("collect_passages", "update_outline")
     graph.add_conditional_edges("update_outline", Choice(after_update), ["reason", "answer", "read_passages"])
-    graph.add_conditional_edges("retrieve", Choice(to_answer), ["answer", "read_passages"])
-    graph.add_conditional_edges("answer", Choice(after_answer), ["read_passages", "conclude"])
+    graph.add_edge("retrieve", "read_passages")
+    graph.add_edge("answer", "conclude")
     graph.add_edge("read_passages", "find_support")
     graph.add_edge("find_support", "conclude")
     graph.add_edge("conclude", END)

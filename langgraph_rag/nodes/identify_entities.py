@@ -77,12 +77,12 @@ def _linked(entities: list[EntityQueries], names: list[str]) -> list[Demand]:
     queries: dict[str, dict[str, str]] = {}
     for asked in entities:
         form = normalise(asked.entity)
-        wanted = {normalise(query): query.strip() for query in asked.queries if normalise(query)}
-        if not form or not wanted:
+        if not form:
             count_dropped(1)
             continue
+        wanted = {normalise(query): query.strip() for query in asked.queries if normalise(query)}
         spelling.setdefault(form, asked.entity)
-        queries.setdefault(form, {}).update(wanted)
+        queries.setdefault(form, {}).update(wanted or {form: asked.entity})
     return [
         Demand(entity=spelling[form], queries=first_of(list(wanted.values()), _MOST_QUERIES))
         for form, wanted in queries.items()

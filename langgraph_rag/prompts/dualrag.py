@@ -1,5 +1,6 @@
 """Prompts of DualRAG (appendix A): the reasoner, the entity identifier, the knowledge summariser, and the answer."""
 
+from pydantic import Field, model_validator
 from typing_extensions import TypedDict
 
 from langgraph_rag.conclusions import concluded
@@ -43,7 +44,13 @@ class EntityQueries(PromptReply):
     """An entity something is to be found out about, and what to search for."""
 
     entity: str
-    queries: list[str]
+    queries: list[str] = Field(default_factory=list)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name(cls, given: object) -> object:
+        """Read a text as the name of an entity."""
+        return {"entity": given} if isinstance(given, str) else given
 
 
 class Demands(PromptReply):
@@ -51,6 +58,7 @@ class Demands(PromptReply):
 
     entities: list[EntityQueries]
     unasked = {"entities": []}
+    dispensable = True
 
 
 class Summary(PromptReply):
@@ -58,6 +66,7 @@ class Summary(PromptReply):
 
     summary: str | None
     unasked = {"summary": None}
+    dispensable = True
 
 
 def outline_text(outline: list[OutlineEntry]) -> str:

@@ -181,7 +181,7 @@ PASSING = {
     "integrate": '{"thought": "So the answer is Kell.", "facts": [["Orla Vint", "directed", "The Salt Road"]]}',
     "reason": '{"thought": "So the answer is Kell.", "needs_retrieval": true}',
     "identify_entities": '{"entities": [{"entity": "The Salt Road", "queries": ["The Salt Road"]}]}',
-    "summarize": '{"summary": ""}',
+    "summarize": '{"summary": "Orla Vint directed The Salt Road."}',
 }
 
 
