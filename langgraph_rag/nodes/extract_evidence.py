@@ -154,10 +154,11 @@ def _sentences(given: int | str, sentences: Sequence[str]) -> list[int]:
 
 
 def _labels(entry: EvidenceReply, questions: int) -> tuple[list[int], list[int]]:
-    """Return the questions fully and partly supported; a full label outweighs a partial one."""
+    """Return the questions fully and partly supported: a full label outweighs a partial one. None at all is counted."""
     read = [[_NUMBER.fullmatch(str(label).strip()) for label in labels] for labels in (entry.full, entry.partial)]
     full, partial = (sorted({int(m[1]) for m in found if m and int(m[1]) < questions}) for found in read)
-    count_dropped(sum(1 for found in read for m in found if not m or int(m[1]) >= questions))
+    wrong = sum(1 for found in read for m in found if not m or int(m[1]) >= questions)
+    count_dropped(wrong or int(not any(read)))
     return full, [label for label in partial if label not in full]
 
 

@@ -23,9 +23,10 @@ class NumberedText(TypedDict):
 class Decomposition(PromptReply):
     """The atomic questions behind a question."""
 
-    thought: str
+    thought: str = ""
     subqueries: list[str]
     unasked = {"thought": "", "subqueries": []}
+    dispensable = True
     unsaid = {"subqueries": []}
 
 
@@ -42,26 +43,29 @@ def _read_row(row: object) -> object:
     """Read the row of a table, "sentence | full | partial | phrases", which costs half the tokens of an object."""
     if not isinstance(row, str):
         return row
-    cells = row.replace("\uff5c", "|").strip(" |").split("|", 3)
+    cells = row.replace("\uff5c", "|").strip(" |").split("|")
+    if len(cells) > 4 and not _LABELS.fullmatch(cells[1]):
+        del cells[1]  # some copy the sentence
     if len(cells) == 3 and not _LABELS.fullmatch(cells[2]):
         cells.insert(2, "")  # some leave an empty cell out
-    sentence, full, partial, phrases = (*cells, "", "", "")[:4]
+    sentence, full, partial, *phrases = [*cells, *[""] * (3 - len(cells))]
     numbers = [re.findall(r"\d+", cell) for cell in (full, partial)]
     return {
         "sentence": sentence,
         "full": numbers[0],
         "partial": numbers[1],
-        "phrases": re.split("[;\uff1b|\n]", phrases),
+        "phrases": re.split("[;\uff1b\n]", ";".join(phrases)),
     }
 
 
 class Extraction(PromptReply):
     """All evidence that the passages of one round hold."""
 
-    thought: str
+    thought: str = ""
     evidence: list[Annotated[EvidenceReply, BeforeValidator(_read_row), WithJsonSchema({"type": "string"})]]
     unasked = {"thought": "", "evidence": []}
     unsaid = {"evidence": []}
+    useful_in_part = True
 
 
 def numbered_texts(texts: list[NumberedText]) -> str:

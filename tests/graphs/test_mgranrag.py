@@ -296,6 +296,9 @@ def test_a_sentence_is_meant_by_its_number_or_its_wording(kb: KnowledgeBase, nam
         ("Sentences 1 and 3 | 1 | 0 |", [1, 3]),
         ("1-3 | 1 | 0 |", [1, 2, 3]),
         ("2. Nobody ever wrote this sentence anywhere. | 1 | 0 |", []),
+        ("2 | {2} | Q1 | Q0 | Orla Vint", [2]),
+        ("2 | | | Orla Vint", []),
+        ("2 | Orla Vint; Norland", []),
     ],
 )
 def test_rows_are_read_as_small_models_write_them(kb: KnowledgeBase, row: str, meant: list[int]) -> None:
@@ -357,7 +360,8 @@ def test_a_year_is_no_number_of_a_question() -> None:
         ({"sentence": 1, "full": ["9" * 5000]}, 1),
         ({"sentence": "Nobody ever wrote this sentence anywhere.", "full": [0]}, 1),
         ({"sentence": 1, "full": [3], "partial": ["x"]}, 2),
-        ({"sentence": 1, "full": [], "partial": []}, 0),
+        ({"sentence": 1, "full": [], "partial": []}, 1),
+        ({"sentence": 1, "questions": [0], "phrases": ["Norland"]}, 1),
     ],
 )
 def test_evidence_that_names_nothing_shown_is_dropped_and_counted(
@@ -538,7 +542,15 @@ def test_both_profiles_bring_the_evidence_to_the_front(kb: KnowledgeBase, weight
 
 
 # --- errors ----------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("prompt", ["decompose", "extract_evidence", "answer_from_passages"])
+def test_without_a_usable_decomposition_the_question_is_asked_as_it_is(kb: KnowledgeBase) -> None:
+    reader = Reader()
+
+    result = visit(kb, lambda name, values: "Hm." if name == "decompose" else reader(name, values))[1]
+
+    assert result["answer"] == "Norland"
+
+
+@pytest.mark.parametrize("prompt", ["extract_evidence", "answer_from_passages"])
 def test_a_model_without_a_usable_reply_is_an_error_that_names_the_prompt(kb: KnowledgeBase, prompt: str) -> None:
     reader = Reader()
 
