@@ -20,7 +20,7 @@ from langgraph_rag.naming import counted
 from langgraph_rag.once import made_once
 from langgraph_rag.prompts.answering import Answer
 from langgraph_rag.prompts.prompt import Prompt, Reply
-from langgraph_rag.replies import MAX_REPLY_CHARS, read_reply, repair_request, was_cut_off, withheld
+from langgraph_rag.replies import MAX_REPLY_CHARS, read_part, read_reply, repair_request, was_cut_off, withheld
 from langgraph_rag.response_cache import kept_if_usable
 from langgraph_rag.sending import TooLongError, send
 from langgraph_rag.streaming import AnswerStream
@@ -36,7 +36,8 @@ async def ask(llm: ChatModel, prompt: Prompt[Reply], **values: Any) -> Reply:
 
     A reply that cannot be read is answered with what was wrong, at most twice. A prompt that is too long for the model
     loses the last half of its list of passages or candidates, at most three times. Where the question's budget is
-    spent, the reply is the one that the prompt has for that case, and the usage says which limit it was.
+    spent, the reply is the one that the prompt has for that case, and the usage says which limit it was. The question
+    goes on with the same one where a reply that it can do without cannot be read.
 
     Raises:
         ModelCallError: when the model could not be asked at all.
@@ -51,6 +52,11 @@ async def ask(llm: ChatModel, prompt: Prompt[Reply], **values: Any) -> Reply:
         stop(reached.limit)
         if prompt.reply.unasked is None:
             raise
+        return prompt.reply.model_validate(prompt.reply.unasked)
+    except ModelOutputError as error:
+        if not prompt.reply.dispensable:
+            raise
+        _log.warning("the question goes on without this reply: %s", error)
         return prompt.reply.model_validate(prompt.reply.unasked)
 
 
@@ -88,6 +94,8 @@ async def _converse(llm: ChatModel, prompt: Prompt[Reply], values: Mapping[str, 
         if shown:
             shown.begin_anew()
         if was_cut_off(message):
+            if prompt.reply.useful_in_part and (part := read_part(text, prompt.reply)):
+                return part
             problem = f"it was cut off for its length and {problem}"
             raise TooLongError(_output_error(llm, prompt, attempt, problem, message))
         messages = [*messages, AIMessage(text[:MAX_REPLY_CHARS] or "(empty)"), HumanMessage(repair_request(problem))]

@@ -101,7 +101,10 @@ _NO_QUESTION = _by_first_word(
         f"no |new|next|further|more|additional|other|follow_up {_WANTED}",
         "|none|nothing |more|further|else |is not|no|none needed|required|necessary|applicable",
         "none|nothing |more|further|else |is needed|required|necessary|missing|.",
-        "no|done .",
+        "no|done|complete|finished|answered .",
+        "the_answer is",
+        "the_question|question|it can_be|has_been|is|was answered",
+        "|the|all|these kept|known|given|found facts answer|suffice",
         "|the|all |kept|known|given facts|information|evidence|question is|are enough|sufficient|complete|answered",
     )
 )

@@ -15,6 +15,8 @@ from langgraph_rag.reasoning import without_reasoning
 
 MAX_REPLY_CHARS = 200_000  # far more than any prompt asks for, and less than spaCy takes at once
 _MAX_BRACES = 1000  # that no object begins with: each costs an error, which counts lines from the start
+_ITEM_END = re.compile(r'[\]"](?=\s*,)')
+_MOST_PARTS = 3  # of an item that is a list
 _MAX_MENDED_CHARS = 5_000  # mending takes quadratic time
 
 # how providers say that a reply was not finished, some in each piece of a stream
@@ -35,7 +37,7 @@ def read_reply(text: str, reply: type[Reply]) -> Reply:
     problem = "its JSON object is not complete" if "{" in text else "it contains no JSON object"
     if len(text) > MAX_REPLY_CHARS:
         raise ValueError(f"it has {len(text)} characters, of at most {MAX_REPLY_CHARS}")
-    for found in _objects(text):
+    for found in _objects(text) if "{" in text else _labelled(text, reply):
         if outside := _outside(found, text, reply):
             problem = f"field {outside!r}: it stands outside the object"
             continue
@@ -43,8 +45,20 @@ def read_reply(text: str, reply: type[Reply]) -> Reply:
             return reply.model_validate(found)
         except ValidationError as error:
             wrong = error.errors()[0]
-            problem = f"field {'.'.join(map(str, wrong['loc']))!r}: {wrong['msg']}"
+            problem = wrong["msg"].removeprefix("Value error, ")
+            if wrong["loc"]:
+                problem = f"field {'.'.join(map(str, wrong['loc']))!r}: {problem}"
     raise ValueError(problem)
+
+
+def read_part(text: str, reply: type[Reply]) -> Reply | None:
+    """Read a reply whose list was cut off: the items that are complete, or nothing where none is."""
+    text = without_reasoning(text)
+    start, ends = text.find("{"), [found.end() for found in _ITEM_END.finditer(text)]
+    for end in ends[: -_MOST_PARTS - 1 : -1]:
+        with suppress(ValueError, RecursionError):
+            return reply.model_validate(json.loads(f"{text[start:end]}]}}", strict=False))
+    return None
 
 
 def _outside(found: Mapping[str, Any], text: str, reply: type[Reply]) -> str:
@@ -71,6 +85,14 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
             found = repair_json(meant, return_objects=True, skip_json_loads=True)
             if isinstance(found, dict):
                 yield found
+
+
+def _labelled(text: str, reply: type[Reply]) -> Iterator[dict[str, Any]]:
+    """Yield what a text without an object has as lines, "Answer: Kell", where it ends in such a one."""
+    label = rf"\W*({'|'.join(reply.model_fields)})\W*?:[\s*]*(.+)"
+    found = [re.fullmatch(label, line, re.IGNORECASE) for line in text.strip().splitlines()]
+    if found and found[-1]:
+        yield {line[1].lower(): line[2].strip(" *") for line in found if line}
 
 
 def repair_request(problem: str) -> str:

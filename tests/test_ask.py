@@ -42,6 +42,8 @@ from langgraph_rag.gate import Gate
 from langgraph_rag.graphs.native_rag import create_native_rag
 from langgraph_rag.llm import ask
 from langgraph_rag.metering import count_dropped, metered
+from langgraph_rag.prompts.answering import Answer
+from langgraph_rag.prompts.cirag import EXTRACT_TRIPLES
 from langgraph_rag.prompts.prompt import METADATA_KEY, Prompt, PromptReply
 from langgraph_rag.replies import MAX_REPLY_CHARS, read_reply
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
@@ -142,8 +144,8 @@ def test_control_characters_in_a_reply_are_blanks() -> None:
         ('{"name": "Kell"}', "field 'inhabitants': Field required"),
         ('{"name": "Kell", "inhabitants": "many"}', "field 'inhabitants': Input should be a valid integer"),
         ('{"name": "K", "inhabitants": 1, "twins": [["a", []]]}', "field 'twins.0.1': Input should be a valid string"),
-        ('{{"city": "Kell"}}', "field 'name': Field required"),
-        ("{[1]: 2}", "field 'name': Field required"),
+        ('{{"city": "Kell"}}', "it has none of the fields name, inhabitants, twins"),
+        ("{[1]: 2}", "it has none of the fields name, inhabitants, twins"),
         ('{"twins": ' + "[" * 5000, "its JSON object is not complete"),
         ('{"twins":' * 3000, "its JSON object is not complete"),
         (f'{{"twins": {"[" * 600}{"]" * 600}}}', "field 'name': Field required"),
@@ -168,6 +170,22 @@ def test_an_object_after_hundreds_of_braces_is_found() -> None:
 
 def test_reasoning_may_be_of_any_length() -> None:
     assert read_reply(f"<think>{'hm, ' * MAX_REPLY_CHARS}</think>{GOOD}", City) == KELL
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Answer: Kell", "**Thought:** An isle.\n\n**Answer:** Kell", "Thought: It is\nan isle.\n- answer : *Kell*\n"],
+)
+def test_lines_that_name_the_fields_are_read_where_there_is_no_object(text: str) -> None:
+    assert read_reply(text, Answer).answer == "Kell"
+
+
+@pytest.mark.parametrize(
+    "text", ["Answer: Kell\nBut that is only a guess.", "The answer is: Kell", "Thought: An isle."]
+)
+def test_lines_that_do_not_end_in_what_was_asked_for_are_none(text: str) -> None:
+    with pytest.raises(ValueError, match="no JSON object|'answer'"):
+        read_reply(text, Answer)
 
 
 # --- asking ----------------------------------------------------------------------------------------------------------
@@ -514,6 +532,34 @@ async def test_tokens_that_a_server_counts_as_none_are_estimated() -> None:
 async def test_a_reply_that_was_cut_off_is_not_asked_for_again(told: dict[str, Any]) -> None:
     with pytest.raises(ModelOutputError, match="in 1 attempt; .*it was cut off for its length"):
         await answered_by(SynchronousModel(reply=AIMessage('{"name": "Ke', response_metadata=told)))
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ('{"triples": [["Ada", "in", "Ost"], ["Ada", "a [small]", "one"], ["Ada", "born', 2),
+        ('{"triples": [["Ada", "in", "Ost"], ["Ada", "born", ', 1),
+        ('{"triples": [["Ada", "in", "Ost"], ["Ada", "in", "Ost"], ["Ada", "in", "Ost"],', 3),
+    ],
+)
+async def test_a_list_that_was_cut_off_counts_for_what_it_has(written: str, read: int) -> None:
+    model = SynchronousModel(reply=AIMessage(written, response_metadata={"finish_reason": "length"}))
+    model.may_reply.set()
+
+    reply = await ask(model, EXTRACT_TRIPLES, title="Ada", text="Ada lives in Ost.", entities=[])
+
+    assert len(reply.triples) == read
+    assert all(len(triple) == 3 for triple in reply.triples)
+
+
+async def test_a_list_that_was_cut_off_in_its_first_item_is_an_error() -> None:
+    model = SynchronousModel(
+        reply=AIMessage('{"triples": [["Ada", "in", "O', response_metadata={"finish_reason": "length"})
+    )
+    model.may_reply.set()
+
+    with pytest.raises(ModelOutputError, match="it was cut off for its length"):
+        await ask(model, EXTRACT_TRIPLES, title="Ada", text="Ada lives in Ost.", entities=[])
 
 
 def test_a_model_without_coroutines_that_goes_on_after_the_deadline_is_not_waited_for(

@@ -770,7 +770,7 @@ async def test_a_stream_whose_every_piece_says_that_it_was_cut_off_is_asked_for_
 async def test_a_reply_that_is_cut_off_without_anything_to_leave_out_is_an_error_of_the_output(server: Server) -> None:
     server.first = [(200, {}, completion('{"thought": "It goes on and on', "length"))]
 
-    with pytest.raises(ModelOutputError, match="in 1 attempt; .*it was cut off for its length and it contains no JSON"):
+    with pytest.raises(ModelOutputError, match="in 1 attempt; .*it was cut off for its length and its JSON object is"):
         await who(server.model())
     assert len(server.sent) == 1
 

@@ -35,7 +35,7 @@ class Answer(PromptReply):
     An empty one says nothing: no model was asked, or it left the answer out.
     """
 
-    thought: str
+    thought: str = ""
     answer: str
     unasked = {"thought": "", "answer": ""}
 

@@ -1,11 +1,8 @@
 """Prompts of CIRAG (Wei et al. 2026): extraction (appendix A.1) and integration (A.2)."""
 
-from typing import Annotated
-
-from pydantic import BeforeValidator
 from typing_extensions import TypedDict
 
-from langgraph_rag.prompts.prompt import Prompt, PromptReply, TripleReply, name_list, readable_triples, triple_lines
+from langgraph_rag.prompts.prompt import Prompt, PromptReply, TripleReplies, name_list, triple_lines
 
 
 class HistoryStep(TypedDict):
@@ -27,14 +24,15 @@ class Entities(PromptReply):
 class Triples(PromptReply):
     """The facts of a passage, each `[head, relation, tail]`."""
 
-    triples: Annotated[list[TripleReply], BeforeValidator(readable_triples)]
+    triples: TripleReplies
+    useful_in_part = True
 
 
 class Integration(PromptReply):
     """What one round of integration concludes; no question ends the search."""
 
-    thought: str
-    facts: list[TripleReply]
+    thought: str = ""
+    facts: TripleReplies
     question: str | None
     unasked = {"thought": "", "facts": [], "question": None}
     unsaid = {"facts": [], "question": None}

@@ -17,6 +17,7 @@ class Restated(PromptReply):
 
     question: str
     unasked = {"question": ""}
+    dispensable = True
 
 
 def utterance_lines(conversation: list[Utterance]) -> str:

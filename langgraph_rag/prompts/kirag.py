@@ -1,13 +1,13 @@
 """Prompts of KiRAG (Fang et al. 2025): the constructor completes a chain of triples, sentences or documents (A.2)."""
 
 from langgraph_rag.prompts.answering import titled_texts
-from langgraph_rag.prompts.prompt import Prompt, PromptReply, Reply, Show, TripleReply, triple_lines
+from langgraph_rag.prompts.prompt import Prompt, PromptReply, Reply, Show, TripleReplies, triple_lines
 
 
 class ChainOfTriples(PromptReply):
     """The rest of a chain, its facts in order, and what the whole chain comes to."""
 
-    chain: list[TripleReply]
+    chain: TripleReplies
     conclusion: str
     unasked = {"chain": [], "conclusion": ""}
     unsaid = {"conclusion": ""}
