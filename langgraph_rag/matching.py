@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from langgraph_rag.normal_forms import normalise, triple_text
 
-_NUMBER = re.compile(r"\d+|\b(?=[ivx])x{0,3}(?:ix|iv|v?i{0,3})\b")  # Roman ones, too: Philip II is not Philip I
+# Roman ones, too: Philip II is not Philip I
+_NUMBER = re.compile(r"\d+|\b(?:x{1,3}(?:ix|iv|v?i{0,3})|ix|iv|vi{0,3}|i{1,3})\b")
 _SIMILAR = 0.85  # difflib ratio of two items
 _SIMILAR_PART = 0.8  # likewise, of two heads, relations or tails; names are short
 _STEM = 5  # letters by which forms of a word begin alike, as in "directed" and "director"
@@ -31,9 +32,10 @@ def resolve_triples(returned: Sequence[Sequence[str]], given: Sequence[Sequence[
     """Find which given triples a model meant, as `resolve` does; of a similar one each part must be similar, too.
 
     Otherwise "father" could become "mother" and "born in" another town, because the rest of the triple is the same.
-    Articles and auxiliaries before a part do not make it another one: "was born in" is "born in". Between the same two
-    things a relation may be told in fewer words and other forms, "director" for "drama film directed by", also from the
-    other end, where only one is meant. What denies something is never meant by what does not.
+    Articles and auxiliaries before a part do not make it another one: "was born in" is "born in". A triple may be told
+    in fewer words, the same numbers among them, its relation in other forms of these, "director" for "drama film
+    directed by", also from the other end, where only one is meant. What denies something is never meant by what does
+    not.
     """
     forms = [normalise(triple_text(triple)) for triple in given]
     return _found(_triple_meant(triple, forms, given) for triple in returned)
@@ -81,12 +83,26 @@ def _alike(one: Sequence[str], other: Sequence[str]) -> bool:
 
 
 def _related(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Tell whether the first of two triples relates the same two things in fewer words, or others that begin alike."""
+    """Tell whether the first of two triples says the same in fewer words, of relations also ones that begin alike."""
     if not len(one) == len(other) == 3:
         return False
-    (head, relation, tail), (other_head, other_relation, other_tail) = map(_core, one), map(_core, other)
-    stems, other_stems = ({word[:_STEM] for word in words.split()} for words in (relation, other_relation))
-    return {head, tail} == {other_head, other_tail} and bool(stems) and stems <= other_stems
+    (head, relation, tail), (other_head, other_relation, other_tail) = map(_words, one), map(_words, other)
+    same_ends = (head <= other_head and tail <= other_tail) or (head <= other_tail and tail <= other_head)
+    same_numbers = _numbers(head | tail) == _numbers(other_head | other_tail)
+    stems = _stems(relation) <= _stems(other_relation)
+    return bool(head and relation and tail) and same_ends and same_numbers and stems
+
+
+def _numbers(words: frozenset[str]) -> set[str]:
+    return {word for word in words if _NUMBER.match(word)}
+
+
+def _words(part: str) -> frozenset[str]:
+    return frozenset(_core(part).split())
+
+
+def _stems(words: frozenset[str]) -> set[str]:
+    return {word[:_STEM] for word in words}
 
 
 def _core(part: str) -> str:
