@@ -18,6 +18,7 @@ from langgraph_rag.records import Result
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.retriever import KnowledgeBaseRetriever
 from langgraph_rag.tools.embeddings import load_embeddings
+from langgraph_rag.tools.files import read_documents
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "knowledge_base_tools",
     "load_embeddings",
     "load_model",
+    "read_documents",
     "retry_on",
     "strict_serializer",
     "with_messages",

@@ -39,6 +39,13 @@ def titled_text(passage: Passage) -> str:
     return f"{passage['title']}\n{passage['text']}" if passage["title"] else passage["text"]
 
 
+def page_of(passage: Passage) -> str:
+    """Return on which page of its source a passage stands, as its metadata tells it; nothing where that does not."""
+    metadata = passage.get("metadata", {})
+    page = metadata.get("page_label", metadata.get("page"))  # LangChain's PyPDFLoader counts pages from 0
+    return f"page {page}" if isinstance(page, int | str) else ""
+
+
 class ScoredPassage(TypedDict):
     """A passage id with its score; higher is better, and only comparable within one list."""
 

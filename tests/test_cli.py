@@ -138,8 +138,7 @@ def test_files_of_other_kinds_are_told_but_not_those_of_the_knowledge_base(
 
     said = run("index", tmp_path, "--kb", "kb").stderr
     assert (
-        "Left out: 4 files of other kinds (.csv, no ending, .jpg); read others, such as PDF and HTML, with a LangChain"
-        in said
+        "Left out: 4 files of other kinds (.csv, no ending, .jpg); read others, such as HTML, with a LangChain" in said
     )
     assert "Left out" not in run("index", "heron.txt", "--kb", "kb").stderr
 
@@ -425,7 +424,7 @@ def test_an_id_with_another_text_is_refused_with_what_to_do_and_replaced_by_an_u
 
 def test_an_update_of_a_folder_removes_the_files_gone_from_it_and_from_nowhere_else(noted: Path) -> None:
     with KnowledgeBase.open("notes") as kb:
-        for source in ("docs/paper.pdf", "uploaded.md", "https://docs/page.md", "docs.md", "../docs/far.md"):
+        for source in ("docs/paper.docx", "uploaded.md", "https://docs/page.md", "docs.md", "../docs/far.md"):
             kb.add([{"text": f"This is {source}.", "title": source, "source": source}], progress=False)
     (noted / "docs/tern.md").unlink()
     (noted / "more/heron.txt").unlink()
@@ -438,7 +437,7 @@ def test_an_update_of_a_folder_removes_the_files_gone_from_it_and_from_nowhere_e
 
     assert "2 files gone (docs/gull.md, docs/tern.md): 1 passage removed.\n" in updated
     assert titles() == [
-        "../docs/far.md", "Gull", "Herons", "Kell", "Ost", "docs.md", "docs/paper.pdf", "https://docs/page.md",
+        "../docs/far.md", "Gull", "Herons", "Kell", "Ost", "docs.md", "docs/paper.docx", "https://docs/page.md",
         "uploaded.md",
     ]  # fmt: skip
     assert "gone" not in run("index", "docs", "--kb", "notes", "--update").stdout
@@ -1214,21 +1213,21 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
         ["a.jsonl, line 1: expected a JSON object, got", "a.jsonl, line 2: expected a text", "... and 6 more"],
     ),
     "a file of an unknown kind": (
-        {"a.pdf": "%PDF"},
-        "docs/a.pdf",
+        {"a.docx": "PK"},
+        "docs/a.docx",
         [
-            "a.pdf: expected a file ending in",
+            "a.docx: expected a file ending in",
             ".jsonl",
             ".md",
-            "read others, such as PDF and HTML, with a LangChain document loader",
+            "read others, such as HTML, with a LangChain document loader",
         ],
     ),
     "a folder with nothing to read": (
-        {"a.pdf": "%PDF"},
+        {"a.docx": "PK"},
         "docs",
         [
             "docs: expected files with text ending in",
-            "found none; read others, such as PDF and HTML, with a LangChain",
+            "found none; read others, such as HTML, with a LangChain",
         ],
     ),
     "one id with two texts": (

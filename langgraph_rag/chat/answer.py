@@ -11,7 +11,7 @@ from langgraph_rag.chat import evidence as drawing
 from langgraph_rag.narration import narrate_cost
 from langgraph_rag.nodes.conclude import UNASKED
 from langgraph_rag.normal_forms import normalise
-from langgraph_rag.records import Evidence, origin_of
+from langgraph_rag.records import Evidence, origin_of, page_of
 from langgraph_rag.refusals import UNANSWERABLE, is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -106,7 +106,7 @@ class AnswerView:
             if records:
                 source = PurePath(records[0].get("source", "")).name
                 ui.html(drawing.passage(records[0], piece), sanitize=False)
-                ui.label(" · ".join(filter(None, [piece["passage_id"], source]))).classes("help")
+                ui.label(" · ".join(filter(None, [piece["passage_id"], source, page_of(records[0])]))).classes("help")
             else:
                 ui.label("The passage is no longer in the knowledge base.").classes("alert")
 

@@ -7,7 +7,7 @@ import typer
 
 from langgraph_rag.narration import narrate_cost
 from langgraph_rag.normal_forms import first_of_each
-from langgraph_rag.records import Evidence, Record, origin_of
+from langgraph_rag.records import Evidence, Record, origin_of, page_of
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -21,7 +21,7 @@ def records_behind(result: dict[str, Any], base: KnowledgeBase) -> dict[str, Rec
 
 
 def with_origins(result: dict[str, Any], records: dict[str, Record]) -> dict[str, Any]:
-    """Return a result whose passages have their titles and, where known, sources."""
+    """Return a result whose passages have their titles and, where known, sources and metadata."""
     return {**result, "passages": [{**p, **_origin(records.get(p["id"]))} for p in result["passages"]]}
 
 
@@ -56,15 +56,15 @@ def _show_passages(ids: Sequence[str], records: dict[str, Record]) -> None:
 
 
 def _named(id_: str, records: dict[str, Record]) -> str:
-    """Name a passage by its title, its id unless that is a hash with a source to say instead, and its source."""
+    """Name a passage by its title, its id unless that is a hash with a source to say instead, its source and page."""
     record = records.get(id_)
     if record is None:
         return id_
     source = record.get("source", "")
     own_id = "" if source and id_ == record["hash"] else id_
-    name, *more = filter(None, [record["title"], own_id, source])
+    name, *more = filter(None, [record["title"], own_id, source, page_of(record)])
     return f"{name} ({', '.join(more)})" if more else name
 
 
-def _origin(record: Record | None) -> dict[str, str]:
-    return {name: str(record[name]) for name in ("title", "source") if name in record} if record else {}
+def _origin(record: Record | None) -> dict[str, Any]:
+    return {name: record[name] for name in ("title", "source", "metadata") if name in record} if record else {}

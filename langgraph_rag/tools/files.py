@@ -1,4 +1,4 @@
-"""Read documents from files and folders: JSON lines, Markdown, plain text."""
+"""Read documents from files and folders: JSON lines, Markdown, PDF, plain text."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -8,8 +8,9 @@ from langgraph_rag.characters import decoded, is_text
 from langgraph_rag.errors import DocumentError
 from langgraph_rag.records import Passage
 from langgraph_rag.tools.documents import PLACE, PassagesById, to_passages
-from langgraph_rag.tools.folders import JSON_LINES, MARKDOWN, OTHERS, READABLE, readable_files
+from langgraph_rag.tools.folders import JSON_LINES, MARKDOWN, OTHERS, PDF, READABLE, readable_files
 from langgraph_rag.tools.markdown import read_markdown, section_title
+from langgraph_rag.tools.pdf import read_pdf
 from langgraph_rag.tools.topics import opening_of
 
 _LISTED = 20  # problems told at once
@@ -77,14 +78,40 @@ def _documents(file: Path, names: Mapping[str, str]) -> tuple[list[dict[str, obj
     """Return the documents of a file, and what is wrong with its lines where it has such."""
     if not is_text(str(file)):
         raise DocumentError(f"{ascii(str(file))}: expected a name in UTF-8: rename the file")
+    kind = file.suffix.lower()
+    if kind in PDF:
+        return _pages(file), []
     text = _read(file)
     if not text.strip():
         raise DocumentError(f"{file}: the file is empty")
-    kind = file.suffix.lower()
     if kind in JSON_LINES:
         return _json_lines(text, file, names)
     found = _sections(text, file) if kind in MARKDOWN else [{"title": opening_of(text) or file.stem, "text": text}]
     return [{**document, "source": str(file), PLACE: str(file)} for document in found], []
+
+
+def _pages(file: Path) -> list[dict[str, object]]:
+    try:
+        pdf = read_pdf(_bytes(file))
+    except ValueError as error:
+        raise DocumentError(f"{file}: {error}") from error
+    title = pdf.title or opening_of(next(filter(None, pdf.pages), "")) or file.stem
+    pages: list[dict[str, object]] = [
+        {
+            "title": title,
+            "text": text,
+            "source": str(file),
+            "metadata": {"page": number},
+            PLACE: f"{file}, page {number}",
+        }
+        for number, text in enumerate(pdf.pages, start=1)
+        if text
+    ]
+    if not pages:
+        raise DocumentError(
+            f"{file}: expected a PDF file with text, got one without: is it a scan? (ocrmypdf adds text)"
+        )
+    return pages
 
 
 def _sections(text: str, file: Path) -> list[dict[str, object]]:
@@ -147,14 +174,19 @@ def _document(fields: Mapping[str, object], names: Mapping[str, str], place: str
 
 def _read(file: Path) -> str:
     try:
-        text = decoded(file.read_bytes())
+        text = decoded(_bytes(file))
     except UnicodeDecodeError as error:
         raise _not_utf_8(file, error.object[error.start], error.start) from error
-    except OSError as error:
-        raise DocumentError(f"{file}: it cannot be read: {error.strerror}") from error
     if "\0" in text:  # as in UTF-16 without its mark and in what is no text
         raise _not_utf_8(file, 0, len(text[: text.index("\0")].encode()))
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _bytes(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise DocumentError(f"{file}: it cannot be read: {error.strerror}") from error
 
 
 def _not_utf_8(file: Path, byte: int, place: int) -> DocumentError:

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from langgraph_rag.errors import DocumentError
 
-JSON_LINES, MARKDOWN = {".jsonl", ".ndjson"}, {".md", ".markdown"}
-READABLE = sorted(JSON_LINES | MARKDOWN | {".txt"})
-OTHERS = "read others, such as PDF and HTML, with a LangChain document loader and give them to KnowledgeBase.add"
+JSON_LINES, MARKDOWN, PDF = {".jsonl", ".ndjson"}, {".md", ".markdown"}, {".pdf"}
+READABLE = sorted(JSON_LINES | MARKDOWN | PDF | {".txt"})
+OTHERS = "read others, such as HTML, with a LangChain document loader and give them to KnowledgeBase.add"
 _INSTALLED = {"node_modules", "__pycache__"}  # folders that programs fill
 _SMALL = 64  # bytes
 

@@ -1,0 +1,130 @@
+"""Read PDF files: the text of each page as it goes on from line to line, and what the first page sets largest."""
+
+import logging
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from io import BytesIO
+from itertools import pairwise
+from typing import NamedTuple
+
+from pypdf import PageObject, PdfReader
+
+logging.getLogger("pypdf").addHandler(logging.NullHandler())  # what is wrong with a file is told once, below
+
+_LONGEST_TITLE = 200  # characters; what is longer is no title
+_EDGE = 2  # lines at the top and at the bottom of a page where running heads stand
+_REPEATED = 3  # pages on which a line there makes it one
+_FULL = 0.75  # of a page's usual width: a shorter line ends its paragraph
+_NUMBER = re.compile(r"\d+|\b[ivxlc]+\b")
+_FORM_OF_NUMBER = "#"
+_HYPHENS = ("-", "\u2010")
+_LIGATURE = re.compile("[\ufb00-\ufb06]")
+_SENTENCE_END = re.compile(r"[.!?:;][\"'\u201d\u2019)\]]*(?:\s+|$)")
+
+
+class Pdf(NamedTuple):
+    """The title of a PDF file, empty where none stands out, and the texts of its pages, of which some may be empty."""
+
+    title: str
+    pages: list[str]
+
+
+class _Line(NamedTuple):
+    size: float
+    text: str
+
+
+def read_pdf(written: bytes) -> Pdf:
+    """Read the text that a PDF file holds; of scans it holds none.
+
+    Running heads and the numbers of pages are left out, lines are joined to paragraphs, words cut at their ends to
+    words, and a sentence that goes on over the page stands on the one where it ends.
+
+    Raises:
+        ValueError: when it is no PDF file, is broken or wants a password.
+    """
+    try:
+        reader = PdfReader(BytesIO(written))
+        locked = reader.is_encrypted and not reader.decrypt("")
+        pages = [] if locked else [_lines(page) for page in reader.pages]
+    except Exception as error:  # of many kinds: files are broken in many ways
+        raise ValueError(f"it cannot be read as PDF ({error})") from error
+    if locked:
+        raise ValueError("it wants a password: save it without one")
+    heads = _running_heads(pages)
+    title = _largest(pages[0]) if pages else []
+    bodies = [[line for line in _body(lines, heads) if line not in title] for lines in pages]
+    return Pdf(" ".join(line.text for line in title), _with_whole_sentences(map(_paragraphs, bodies)))
+
+
+def _lines(page: PageObject) -> list[_Line]:
+    """Return the lines of a page with the sizes of their largest letters; what stands upright in a margin has none."""
+    lines: list[list[_Line]] = [[]]
+
+    def see(text: str, of_page: Sequence[float], of_text: Sequence[float], font: object, size: float) -> None:
+        seen = round(abs(size * of_text[3] * of_page[3]), 1)
+        text = _LIGATURE.sub(lambda found: unicodedata.normalize("NFKC", found[0]), text)
+        first, *others = (_Line(seen, part) for part in text.split("\n"))
+        lines[-1].append(first)
+        lines.extend([other] for other in others)
+
+    page.extract_text(visitor_text=see)
+    sizes = [[part.size for part in line if part.text.strip()] for line in lines]
+    texts = [" ".join("".join(part.text for part in line).split()) for line in lines]
+    return [_Line(max(of_line), text) for of_line, text in zip(sizes, texts, strict=True) if text]
+
+
+def _largest(lines: Sequence[_Line]) -> list[_Line]:
+    """Return the lines that are set larger than all others and make a title, if any do."""
+    sizes = {line.size for line in lines}
+    largest = [line for line in lines if line.size == max(sizes)]
+    title = "".join(line.text for line in largest)
+    return largest if len(sizes) > 1 and len(title) <= _LONGEST_TITLE and any(map(str.isalpha, title)) else []
+
+
+def _running_heads(pages: Iterable[Sequence[_Line]]) -> set[str]:
+    """Return the forms of lines that stand at the edges of several pages, the same but for numbers."""
+    edges = ({_form(line) for line in (*lines[:_EDGE], *lines[-_EDGE:])} for lines in pages)
+    counts = Counter(form for forms in edges for form in forms)
+    return {form for form, count in counts.items() if count >= _REPEATED or form == _FORM_OF_NUMBER}
+
+
+def _form(line: _Line) -> str:
+    return _NUMBER.sub(_FORM_OF_NUMBER, line.text.lower())
+
+
+def _body(lines: Sequence[_Line], heads: set[str]) -> list[_Line]:
+    """Return the lines of a page without the running heads at its edges."""
+    last = len(lines) - _EDGE
+    return [line for number, line in enumerate(lines) if _EDGE <= number < last or _form(line) not in heads]
+
+
+def _paragraphs(lines: Sequence[_Line]) -> str:
+    """Join lines of one size as they go on; a blank line stands after each that is too short to."""
+    if not lines:
+        return ""
+    usual = sorted(len(line.text) for line in lines)[len(lines) * 3 // 4]
+    text = lines[0].text
+    for before, line in pairwise(lines):
+        goes_on = before.size == line.size and len(before.text) >= _FULL * usual
+        text = _joined(text, line.text) if goes_on else f"{text}\n\n{line.text}"
+    return text
+
+
+def _joined(text: str, more: str) -> str:
+    """Join a line with the next one, and the halves of a word that is cut between them."""
+    cut = text[-1:] in _HYPHENS and text[-2:-1].isalpha() and more[:1].islower()
+    return text[:-1] + more if cut else f"{text} {more}".strip()
+
+
+def _with_whole_sentences(pages: Iterable[str]) -> list[str]:
+    """Have a sentence that a page cuts stand on the next one, where that goes on in small letters."""
+    whole = list(pages)
+    for number in range(1, len(whole)):
+        before, page = whole[number - 1], whole[number]
+        end = max((found.end() for found in _SENTENCE_END.finditer(before)), default=0)
+        if page[:1].islower():
+            whole[number - 1], whole[number] = before[:end].strip(), _joined(before[end:], page)
+    return whole

@@ -1,0 +1,122 @@
+"""What is read of PDF files, which are made here."""
+
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from pypdf import PdfWriter
+from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
+from typer.testing import CliRunner
+
+from langgraph_rag import read_documents
+from langgraph_rag.cli import app
+from langgraph_rag.errors import DocumentError
+from langgraph_rag.tools.pdf import read_pdf
+
+Line = tuple[float, str]
+BODY, LARGE = 10.0, 20.0
+FULL = "the passage boats of the isle leave the mole in the early morning, and"
+
+
+def body(*lines: str) -> list[Line]:
+    return [(BODY, line) for line in lines]
+
+
+def pdf(*pages: list[Line], password: str = "") -> bytes:
+    """Write a file of pages with lines of some size in Helvetica."""
+    writer, written = PdfWriter(), BytesIO()
+    font = {"Type": "Font", "Subtype": "Type1", "BaseFont": "Helvetica", "Encoding": "WinAnsiEncoding"}
+    names = DictionaryObject({NameObject(f"/{key}"): NameObject(f"/{value}") for key, value in font.items()})
+    fonts = DictionaryObject({NameObject("/F1"): names})
+    for lines in pages:
+        page = writer.add_blank_page(595, 842)
+        page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
+        shown = [
+            f"BT /F1 {size} Tf 1 0 0 1 50 {800 - 24 * number} Tm ({text}) Tj ET"
+            for number, (size, text) in enumerate(lines)
+        ]
+        content = DecodedStreamObject()
+        content.set_data("\n".join(shown).encode("cp1252"))
+        page[NameObject("/Contents")] = writer._add_object(content)
+    if password:
+        writer.encrypt(password, algorithm="RC4-128")
+    writer.write(written)
+    return written.getvalue()
+
+
+def test_a_file_is_titled_by_what_its_first_page_sets_largest() -> None:
+    first = [(BODY, "Annals, volume 3"), (LARGE, "The Ferries"), (LARGE, "of Kell"), (BODY, "Kell is an isle.")]
+
+    assert read_pdf(pdf(first, [(30.0, "Appendix")])).title == "The Ferries of Kell"
+    assert read_pdf(pdf(body("Kell is an isle.", "It is small."))).title == ""
+    assert read_pdf(pdf([(LARGE, "Kell " * 100), (BODY, "It is small.")])).title == ""
+    assert read_pdf(pdf([(LARGE, "1968"), (BODY, "Kell is an isle.")])).title == ""
+
+
+def test_lines_are_joined_to_paragraphs_and_halves_of_words_to_words() -> None:
+    lines = body(
+        "Boats",
+        f"{FULL} they re-",
+        "turn at night.",
+        f"{FULL} the mail",
+        "comes with them.",
+    )
+
+    (page,) = read_pdf(pdf(lines)).pages
+
+    assert page.split("\n\n") == ["Boats", f"{FULL} they return at night.", f"{FULL} the mail comes with them."]
+
+
+def test_a_sentence_that_goes_on_over_the_page_stands_whole_on_the_next() -> None:
+    first, second = body("Kell is an isle.", f"It lies where {FULL} sail-"), body("ing boats lie.", "Orsby is a town.")
+
+    pages = read_pdf(pdf(first, second)).pages
+
+    assert pages[0] == "Kell is an isle."
+    assert pages[1].startswith(f"It lies where {FULL} sailing boats lie.")
+
+
+def test_running_heads_and_numbers_of_pages_are_left_out() -> None:
+    texts = ("Kell is an isle.", "Orsby is a town.", "The Sarl is a river.")
+    pages = [body(f"The ferries of Kell {n}", f"{text} It has {n} boats.", str(n)) for n, text in enumerate(texts)]
+
+    assert read_pdf(pdf(*pages)).pages == [f"{text} It has {n} boats." for n, text in enumerate(texts)]
+
+
+def test_pages_are_documents_that_can_be_cited(tmp_path: Path) -> None:
+    pages = [[(LARGE, "The Ferries of Kell"), *body("Kell is an isle.")], [], body("Ada Renk built the Kell ferry.")]
+    (tmp_path / "ferries.pdf").write_bytes(pdf(*pages))
+
+    first, third = read_documents(tmp_path)
+
+    assert (first["title"], first["text"], first["metadata"]) == (
+        "The Ferries of Kell",
+        "Kell is an isle.",
+        {"page": 1},
+    )
+    assert (third["title"], third["metadata"]) == ("The Ferries of Kell", {"page": 3})
+    asked = ["ask", "Who built the Kell ferry?", "--kb", str(tmp_path / "kb")]
+    CliRunner().invoke(app, ["index", str(tmp_path / "ferries.pdf"), "--kb", str(tmp_path / "kb")])
+    answer = CliRunner().invoke(app, asked).stdout
+    assert "Answer: Ada Renk\n" in answer
+    assert f"The Ferries of Kell ({tmp_path / 'ferries.pdf'}, page 3), step 1: Ada Renk built" in answer
+
+
+GOOD = pdf(body("Kell is an isle."))
+BAD = {
+    "text": (b"Kell is an isle.", "it cannot be read as PDF"),
+    "half": (GOOD[: len(GOOD) // 2], "it cannot be read as PDF"),
+    "empty": (b"", "it cannot be read as PDF"),
+    "locked": (pdf(body("Kell is an isle."), password="salt"), "it wants a password: save it without one"),
+    "scan": (pdf([]), r"expected a PDF file with text, got one without: is it a scan\?"),
+    "without pages": (pdf(), "expected a PDF file with text, got one without"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_what_cannot_be_read_is_told(tmp_path: Path, kind: str) -> None:
+    written, problem = BAD[kind]
+    (tmp_path / "ferries.pdf").write_bytes(written)
+
+    with pytest.raises(DocumentError, match=f"ferries.pdf: {problem}"):
+        read_documents(tmp_path / "ferries.pdf")
