@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from tqdm.auto import tqdm
+
 from langgraph_rag.characters import decoded, is_text
 from langgraph_rag.errors import DocumentError
 from langgraph_rag.records import Passage
@@ -14,6 +16,7 @@ from langgraph_rag.tools.pdf import read_pdf
 from langgraph_rag.tools.topics import opening_of
 
 _LISTED = 20  # problems told at once
+_SOON = 2  # seconds of reading without a word; PDF files take about one each
 
 
 def read_documents(sources: str | Path | Iterable[str | Path]) -> list[dict[str, object]]:
@@ -58,7 +61,7 @@ def read_what_can_be(
                 f"{source}: expected files with text ending in {', '.join(READABLE)}, found none; {OTHERS}"
             )
         problems += unreadable
-        for file in files:
+        for file in tqdm(files, "reading", unit="file", delay=_SOON, leave=False):
             try:
                 documents, bad = _documents(file, names or {})
                 problems += bad
