@@ -959,7 +959,7 @@ def test_eval_fails_where_the_judge_failed_at_every_answer_once_the_report_is_wr
         run(*common, "--judge", "strict")
 
     row = json.loads((tmp_path / "out/report.json").read_text())["cirag"]
-    assert (row["acc_judged"], row["judge_failures"]) == (100.0, 1)
+    assert (row["acc_judged"], row["judge_failures"]) == (None, 1)
 
 
 def test_eval_refuses_outcomes_of_another_state_of_the_knowledge_base(

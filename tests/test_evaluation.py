@@ -804,8 +804,9 @@ async def test_a_table_has_one_row_per_method(tmp_path: Path) -> None:
     cells = dict(zip(head.split(" | "), rows[1].split(" | "), strict=True))
     assert summary["intervals"]["em"] == [0.0, 100.0]
     assert (cells["EM"], cells["R@10"], cells["Refusals"]) == ("33.3 (0.0–100.0)", "100.0", "33.3 (0.0–100.0)")
-    with pytest.raises(ValueError, match="at least one method"):
-        markdown_table({})
+    for show in (markdown_table, overview):
+        with pytest.raises(ValueError, match="at least one method"):
+            show({})
 
 
 def test_on_a_terminal_the_figures_of_each_method_stand_under_their_names() -> None:
@@ -824,7 +825,7 @@ def test_on_a_terminal_what_a_judge_said_stands_before_what_was_found() -> None:
     head, *rows = overview({"cirag": judged, "native_rag": summarise([])}).splitlines()
 
     assert head.split()[3:6] == ["EM", "F1", "Acc†"]
-    assert [row.split()[3:6] for row in rows] == [["33.3", "–", "66.7"], ["–", "–", "–"]]
+    assert [row.split()[3:7] for row in rows] == [["33.3", "–", "66.7", "0"], ["–", "–", "–", "0"]]
 
 
 async def test_tokens_that_a_model_did_not_tell_are_estimated(tmp_path: Path) -> None:
@@ -894,6 +895,30 @@ async def test_failures_of_the_judge_are_counted_apart_and_asked_again(tmp_path:
     second = await judge(again, outcomes, tmp_path, name="strict")
     assert [judgement["correct"] for judgement in second] == [True, False]
     assert len(again.received) == 1
+
+
+async def test_a_judge_that_judged_nothing_gives_no_share_of_right_answers(tmp_path: Path) -> None:
+    outcomes = await outcomes_of(ANSWERS, tmp_path)
+    outcomes[2]["answers"] = ["unanswerable"]  # a refusal that is right, for which no judge is asked
+    silent = ScriptedModel.of(lambda *_: OSError("the line is dead"))
+
+    summary = summarise(outcomes, await judge(silent, outcomes, tmp_path, name="strict"))
+
+    assert (summary["acc_judged"], summary["intervals"]["acc_judged"], summary["judge_failures"]) == (None, None, 2)
+    head, row = overview({"cirag": summary}).splitlines()
+    assert "F1  Acc†  judge failures   R@5" in head and row.split()[5:7] == ["–", "2"]
+    head, _, row = markdown_table({"cirag": summary}).splitlines()
+    cells = dict(zip(head.split(" | "), row.split(" | "), strict=True))
+    assert (cells["Acc†"], cells["Judge failures"]) == ("–", "2")
+
+
+async def test_right_refusals_alone_are_a_share_where_no_judge_was_needed(tmp_path: Path) -> None:
+    outcomes = (await outcomes_of(ANSWERS, tmp_path))[2:]
+    outcomes[0]["answers"] = ["unanswerable"]
+
+    summary = summarise(outcomes, await judge(ScriptedModel.of([]), outcomes, tmp_path, name="strict"))
+
+    assert (summary["acc_judged"], summary["judge_failures"]) == (100.0, 0)
 
 
 async def test_judgements_of_another_judge_or_of_other_answers_are_not_taken_over(tmp_path: Path) -> None:

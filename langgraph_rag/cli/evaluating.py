@@ -23,8 +23,7 @@ from langgraph_rag.cli.options import (
 )
 from langgraph_rag.context import Context
 from langgraph_rag.errors import MissingExtraError, RagError
-from langgraph_rag.evaluation.judging import JUDGEMENTS, Judgement, judge, read_judgements
-from langgraph_rag.evaluation.metrics import refused_rightly
+from langgraph_rag.evaluation.judging import JUDGEMENTS, Judgement, judge, read_judgements, told_by_judge
 from langgraph_rag.evaluation.outcomes import OUTCOMES, Configuration, Outcome
 from langgraph_rag.evaluation.pictures import draw_comparison
 from langgraph_rag.evaluation.questions import Question, load_questions
@@ -136,7 +135,7 @@ def _none_answered(name: str, outcomes: list[Outcome]) -> list[str]:
 
 def _none_judged(name: str, judgements: list[Judgement]) -> list[str]:
     """Say so where the judge failed at every answer of a method that it was asked about."""
-    asked = [judgement for judgement in judgements if not refused_rightly(judgement["answer"], judgement["answers"])]
+    asked = told_by_judge(judgements)
     if not asked or any(judgement["correct"] is not None for judgement in asked):
         return []
     first = asked[0]

@@ -1,6 +1,6 @@
 """Have a model judge answers: exact match is blind to other spellings of the same thing (Acc† of the papers)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -43,6 +43,11 @@ def read_judgements(out: Path) -> list[Judgement]:
         OutcomesError: when any other line is not a judgement, or the file cannot be read.
     """
     return read_entries(out / JUDGEMENTS, _READER, "a judgement")
+
+
+def told_by_judge(judgements: Iterable[Judgement]) -> list[Judgement]:
+    """Return the judgements for which the judge was asked: a refusal that is right needs none."""
+    return [one for one in judgements if not refused_rightly(one["answer"], one["answers"])]
 
 
 async def judge(

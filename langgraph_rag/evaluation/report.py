@@ -1,7 +1,7 @@
 """Show methods side by side: a table, a page, a few columns for a terminal."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from langgraph_rag.evaluation.run_folder import writing
@@ -11,10 +11,23 @@ from langgraph_rag.evaluation.summary import Summary
 REPORTS = ("report.md", "report.json")
 _NOTE = """\
 EM, F1, Acc, Acc†, R@k, All@5 and refusals are percentages of the answered questions (failures are not among them), \
-R@k and All@5 of those that name supporting passages, Acc† (a model judged) of those that the judge did not fail at. \
+R@k and All@5 of those that name supporting passages, Acc† (a model judged) of those that the judge did not fail at, \
+and – where it failed at all that it was asked. \
 Calls, tokens and steps are means per answered question (tokens that the model did not tell are estimated, apart from \
 the others); seconds are wall time per answered question, mean and median; in brackets are 95% bootstrap intervals.
 """
+
+
+def _was_judged(row: Summary) -> bool:
+    return row["acc_judged"] is not None or row["judge_failures"] > 0
+
+
+_WHERE_ANY: Mapping[str, Callable[[Summary], object]] = {
+    "acc†": _was_judged,
+    "judge failures": _was_judged,
+    "tokens estimated": lambda row: row.get("estimated_tokens"),
+}
+"""What makes a column worth showing: that some row has it."""
 
 
 def markdown_table(rows: Mapping[str, Summary]) -> str:
@@ -23,37 +36,25 @@ def markdown_table(rows: Mapping[str, Summary]) -> str:
     Raises:
         ValueError: when there is no method.
     """
-    if not rows:
-        raise ValueError("expected at least one method to report, got none")
-    judged = any(row["acc_judged"] is not None or row["judge_failures"] for row in rows.values())
-    table = [{"Method": name.replace("|", "\\|"), **_cells(summary, judged)} for name, summary in rows.items()]
-    if any(row.get("estimated_tokens") for row in rows.values()):
-        for line, row in zip(table, rows.values(), strict=True):
-            line["Tokens estimated"] = _whole(row["estimated_tokens"], row["intervals"]["estimated_tokens"])
-    rule = ["---"] + ["---:"] * (len(table[0]) - 1)
-    return "".join(f"| {' | '.join(line)} |\n" for line in [list(table[0]), rule, *(row.values() for row in table)])
+    _expect_methods(rows)
+    named = {name: {"Method": name.replace("|", "\\|"), **_cells(row)} for name, row in rows.items()}
+    return _as_markdown(_shown_columns(rows, named))
 
 
 def overview(rows: Mapping[str, Summary]) -> str:
-    """Return the figures that are looked at first, aligned for a terminal, one line per method."""
-    lines = [["method", "questions", "failures", "EM", "F1", "R@5", "calls", "tokens", "seconds"]]
-    lines += [[name, *_looked_at_first(summary)] for name, summary in rows.items()]
-    if any(row["acc_judged"] is not None or row["judge_failures"] for row in rows.values()):
-        column = lines[0].index("R@5")
-        for line, cell in zip(lines, ["Acc†", *(_shown(row["acc_judged"]) for row in rows.values())], strict=True):
-            line.insert(column, cell)
+    """Return the figures that are looked at first, aligned for a terminal, one line per method.
+
+    Raises:
+        ValueError: when there is no method.
+    """
+    _expect_methods(rows)
+    named = {name: {"method": name, **_looked_at_first(row)} for name, row in rows.items()}
+    lines = _shown_columns(rows, named)
     name, *others = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
         "  ".join([line[0].ljust(name), *(cell.rjust(width) for cell, width in zip(line[1:], others, strict=True))])
         for line in lines
     )
-
-
-def _looked_at_first(summary: Summary) -> list[str]:
-    scores = summary["em"], summary["f1"], summary["recall_at_5"]
-    first = summary["questions"], summary["failures"], *scores, summary["calls"]
-    tokens = f"{'about ' if summary['estimated_tokens'] else ''}{_whole(summary['tokens'])}"
-    return [*map(_shown, first), tokens, _shown(summary["median_seconds"])]
 
 
 def write_report(rows: Mapping[str, Summary], out: str | Path) -> None:
@@ -70,11 +71,45 @@ def write_report(rows: Mapping[str, Summary], out: str | Path) -> None:
             (out / name).write_text(content, encoding="utf-8", newline="\n")
 
 
-def _cells(summary: Summary, judged: bool) -> dict[str, str]:
+def _expect_methods(rows: Mapping[str, Summary]) -> None:
+    if not rows:
+        raise ValueError("expected at least one method to report, got none")
+
+
+def _shown_columns(rows: Mapping[str, Summary], cells: Mapping[str, Mapping[str, str]]) -> list[list[str]]:
+    """Return the names of the columns and then the cells of each row, without columns that no row has a use for."""
+    names = [
+        name
+        for name in next(iter(cells.values()))
+        if (wanted := _WHERE_ANY.get(name.lower())) is None or any(map(wanted, rows.values()))
+    ]
+    return [names, *([of_row[name] for name in names] for of_row in cells.values())]
+
+
+def _as_markdown(lines: Sequence[Sequence[str]]) -> str:
+    rule = ["---"] + ["---:"] * (len(lines[0]) - 1)
+    return "".join(f"| {' | '.join(line)} |\n" for line in [lines[0], rule, *lines[1:]])
+
+
+def _looked_at_first(summary: Summary) -> dict[str, str]:
+    return {
+        "questions": str(summary["questions"]),
+        "failures": str(summary["failures"]),
+        "EM": _shown(summary["em"]),
+        "F1": _shown(summary["f1"]),
+        "Acc†": _shown(summary["acc_judged"]),
+        "judge failures": str(summary["judge_failures"]),
+        "R@5": _shown(summary["recall_at_5"]),
+        "calls": _shown(summary["calls"]),
+        "tokens": f"{'about ' if summary['estimated_tokens'] else ''}{_whole(summary['tokens'])}",
+        "seconds": _shown(summary["median_seconds"]),
+    }
+
+
+def _cells(summary: Summary) -> dict[str, str]:
     def shown(name: str) -> str:
         return _shown(summary[name], summary["intervals"][name])  # type: ignore[literal-required]
 
-    of_judge = {"Acc†": shown("acc_judged"), "Judge failures": str(summary["judge_failures"])}
     shares = summary["granularities"]
     return {
         "Questions": str(summary["questions"]),
@@ -82,7 +117,8 @@ def _cells(summary: Summary, judged: bool) -> dict[str, str]:
         "EM": shown("em"),
         "F1": shown("f1"),
         "Acc": shown("acc"),
-        **(of_judge if judged else {}),
+        "Acc†": shown("acc_judged"),
+        "Judge failures": str(summary["judge_failures"]),
         **{f"R@{k}": shown(f"recall_at_{k}") for k in RECALL_DEPTHS},
         "All@5": shown("all_at_5"),
         "Refusals": shown("refusals"),
@@ -92,6 +128,9 @@ def _cells(summary: Summary, judged: bool) -> dict[str, str]:
         "Steps": shown("steps"),
         "Seconds": f"{shown('mean_seconds')}, {_shown(summary['median_seconds'])}",
         "Answered from": ", ".join(f"{name} {share}%" for name, share in shares.items()) or "–",
+        "Tokens estimated": _whole(
+            summary.get("estimated_tokens"), summary["intervals"].get("estimated_tokens")
+        ),  # figures of earlier versions have none
     }
 
 

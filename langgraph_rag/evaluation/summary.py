@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 from typing_extensions import TypedDict
 
-from langgraph_rag.evaluation.judging import Judgement
+from langgraph_rag.evaluation.judging import Judgement, told_by_judge
 from langgraph_rag.evaluation.outcomes import Outcome
 from langgraph_rag.evaluation.runner import RECALL_DEPTHS
 from langgraph_rag.records import tokens_spent
@@ -21,8 +21,8 @@ class Summary(TypedDict):
     """A run in numbers: percentages and means over the answered questions, None where there is nothing to count.
 
     `intervals` holds `[low, high]` of each of them, of the failures as a number of questions; `granularities` holds the
-    percentage of each. `acc_judged` is over the answers that the judge did not fail at. `tokens` are all: read,
-    written, and estimated where the model told none.
+    percentage of each. `acc_judged` is over the answers that the judge did not fail at, and None where it failed at all
+    that it was asked. `tokens` are all: read, written, and estimated where the model told none.
     """
 
     questions: int
@@ -78,7 +78,7 @@ def _shares(answered: Sequence[Outcome], judgements: Sequence[Judgement]) -> dic
         "em": _known(outcome["em"] for outcome in answered),
         "f1": _known(outcome["f1"] for outcome in answered),
         "acc": _known(outcome["acc"] for outcome in answered),
-        "acc_judged": _known(judgement["correct"] for judgement in judgements),
+        "acc_judged": _judged(judgements),
         **{
             f"recall_at_{k}": _known((outcome["recall"] or {}).get(str(k)) for outcome in answered)
             for k in RECALL_DEPTHS
@@ -86,6 +86,14 @@ def _shares(answered: Sequence[Outcome], judgements: Sequence[Judgement]) -> dic
         "all_at_5": _known(outcome["all_at_5"] for outcome in answered),
         "refusals": [float(is_refusal(outcome["answer"] or "")) for outcome in answered],
     }
+
+
+def _judged(judgements: Sequence[Judgement]) -> list[float]:
+    """Return what was judged; nothing where the judge failed at all that it was asked, whatever refusals were right."""
+    asked = told_by_judge(judgements)
+    if asked and all(judgement["correct"] is None for judgement in asked):
+        return []
+    return _known(judgement["correct"] for judgement in judgements)
 
 
 def _means(answered: Sequence[Outcome]) -> dict[str, list[float]]:
