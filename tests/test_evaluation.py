@@ -897,6 +897,46 @@ async def test_failures_of_the_judge_are_counted_apart_and_asked_again(tmp_path:
     assert len(again.received) == 1
 
 
+async def test_judging_ends_where_the_judge_refuses_who_asks_and_a_later_run_judges_the_rest(tmp_path: Path) -> None:
+    outcomes = await outcomes_of(ANSWERS, tmp_path)
+    refusing = ScriptedModel.of([*verdicts(True), ModelAccessError("wrong key"), *verdicts(True)])
+    kept = (tmp_path / "outcomes.jsonl").read_bytes()
+
+    with pytest.raises(ModelAccessError, match="the judge strict could not be asked, .*: wrong key; .* next run"):
+        await judge(refusing, outcomes, tmp_path, name="strict")
+
+    assert len(refusing.received) == 2
+    assert (tmp_path / "outcomes.jsonl").read_bytes() == kept
+    again = ScriptedModel.of(verdicts(False, False))
+    judgements = await judge(again, outcomes, tmp_path, name="strict")
+    assert [judgement["correct"] for judgement in judgements] == [True, False, False]
+
+
+async def test_judging_ends_where_the_judge_stays_out_of_reach(tmp_path: Path) -> None:
+    questions = [Question(id=question["id"], question=question["question"], answers=["x"]) for question in MANY]
+    outcomes = await evaluate(FakeGraph(dict.fromkeys([q["question"] for q in MANY], "Kell")), questions, tmp_path)
+    away = ScriptedModel.of(lambda *_: ModelCallError("no connection"))
+
+    with pytest.raises(ModelCallError, match="the judge far could not be asked, and no more .*: no connection; what"):
+        await judge(away, outcomes, tmp_path, name="far")
+
+    assert len({str(messages) for messages in away.received}) <= 11  # ten in a row, and the next one had begun
+    assert len(read_outcomes(tmp_path)) == len(MANY)
+
+
+async def test_a_judge_that_replies_now_and_then_is_asked_to_the_end(tmp_path: Path) -> None:
+    questions = [Question(id=question["id"], question=question["question"], answers=["x"]) for question in MANY]
+    outcomes = await evaluate(FakeGraph(dict.fromkeys([q["question"] for q in MANY], "Kell")), questions, tmp_path)
+    replies: list[Any] = [ModelCallError("no connection")] * 9
+    shaky = ScriptedModel.of(
+        [*replies, *verdicts(True), *replies, RequestRefusedError("too long"), *replies, *verdicts(True)]
+    )
+
+    judgements = await judge(shaky, outcomes, tmp_path, name="shaky")
+
+    assert sum(judgement["correct"] is None for judgement in judgements) == 28
+
+
 async def test_a_judge_that_judged_nothing_gives_no_share_of_right_answers(tmp_path: Path) -> None:
     outcomes = await outcomes_of(ANSWERS, tmp_path)
     outcomes[2]["answers"] = ["unanswerable"]  # a refusal that is right, for which no judge is asked

@@ -1,7 +1,7 @@
 """Have a model judge answers: exact match is blind to other spellings of the same thing (Acc† of the papers)."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -12,6 +12,7 @@ from langgraph_rag.bindings import ChatModel
 from langgraph_rag.errors import RagError
 from langgraph_rag.evaluation.metrics import refused_rightly
 from langgraph_rag.evaluation.outcomes import Outcome
+from langgraph_rag.evaluation.reach import Reach
 from langgraph_rag.evaluation.run_folder import alone, keeping, read_entries, settle
 from langgraph_rag.llm import ask
 from langgraph_rag.prompts.judging import JUDGE
@@ -74,6 +75,8 @@ async def judge(
     Raises:
         OutcomesError: when the folder is in use by another run, holds judgements of another kind, or cannot be written
             to.
+        ModelCallError: when the judge refuses whoever asks, or could not be asked for ten answers in a row; a later
+            run goes on from there.
         ValueError: when the concurrency is no whole number of at least 1.
     """
     expect_count(concurrency, "concurrency")
@@ -84,21 +87,37 @@ async def judge(
         judged = {one["id"]: one for one in kept if one["judge"] == name and _is_of(one, answered)}
         unjudged = [outcome for id_, outcome in answered.items() if id_ not in judged]
         with keeping(out / JUDGEMENTS, kept) as keep:
-            found = await settle(unjudged, partial(_judge, llm, name), concurrency, keep, on_result)
+            found = await settle(unjudged, _Judge(llm, name), concurrency, keep, on_result)
     judged |= {judgement["id"]: judgement for judgement in found}
     return [judged[id_] for id_ in answered]
 
 
-async def _judge(llm: ChatModel, name: str, outcome: Outcome) -> Judgement:
-    answer, answers = outcome["answer"] or "", outcome["answers"]
-    judgement = Judgement(id=outcome["id"], judge=name, answer=answer, answers=answers, correct=None, error=None)
-    if refused_rightly(answer, answers):  # however it is worded, which judges are told to count as wrong
-        return {**judgement, "correct": True}
-    try:
-        verdict = await ask(llm, JUDGE, question=outcome["question"], accepted=answers, given=answer)
-    except RagError as error:
-        return {**judgement, "error": f"{type(error).__name__}: {error}"}
-    return {**judgement, "correct": verdict.correct}
+@dataclass
+class _Judge:
+    """Judges answers until it is plain that none can be."""
+
+    llm: ChatModel
+    name: str
+    reach: Reach = field(default_factory=Reach)
+
+    async def __call__(self, outcome: Outcome) -> Judgement:
+        answer, answers = outcome["answer"] or "", outcome["answers"]
+        judgement = Judgement(
+            id=outcome["id"], judge=self.name, answer=answer, answers=answers, correct=None, error=None
+        )
+        if refused_rightly(answer, answers):  # however it is worded, which judges are told to count as wrong
+            return {**judgement, "correct": True}
+        try:
+            verdict = await ask(self.llm, JUDGE, question=outcome["question"], accepted=answers, given=answer)
+        except RagError as error:
+            if self.reach.is_lost(error):
+                raise type(error)(
+                    f"the judge {self.name} could not be asked, and no more answers were judged: {error}; what there "
+                    "is so far is kept, and the next run has the rest judged"
+                ) from error
+            return {**judgement, "error": f"{type(error).__name__}: {error}"}
+        self.reach.succeeded()
+        return {**judgement, "correct": verdict.correct}
 
 
 def _is_of(judgement: Judgement, answered: Mapping[str, Outcome]) -> bool:

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NotRequired, Protocol
 
@@ -12,10 +12,10 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.arguments import expect_count
 from langgraph_rag.context import Context, as_context
-from langgraph_rag.errors import ModelAccessError, ModelCallError, RequestRefusedError
 from langgraph_rag.evaluation.metrics import all_at, contains, exact_match, f1, recall_at, refused_rightly
 from langgraph_rag.evaluation.outcomes import OUTCOMES, Configuration, Outcome, answered_before, keep_settings
 from langgraph_rag.evaluation.questions import Question, as_questions
+from langgraph_rag.evaluation.reach import Reach
 from langgraph_rag.evaluation.run_folder import alone, keeping, settle
 from langgraph_rag.records import Usage
 from langgraph_rag.refusals import UNANSWERABLE
@@ -43,7 +43,6 @@ class _Reply(TypedDict):
 
 
 _READER = TypeAdapter(_Reply)
-_MOST_UNREACHED = 10  # questions in a row of which the model could not be asked
 
 
 async def evaluate(
@@ -120,28 +119,23 @@ class _Asker:
 
     graph: Graph
     context: Context | dict[str, Any] | None
-    unreached: int = 0  # questions in a row
+    reach: Reach = field(default_factory=Reach)
 
     async def __call__(self, question: Question) -> Outcome:
         outcome, started = _unanswered(question), time.perf_counter()
         try:
             found = await self.graph.ainvoke({"question": question["question"]}, context=self.context)
             outcome["wall_seconds"] = round(time.perf_counter() - started, 4)
-            self.unreached = 0
+            self.reach.succeeded()
             return _scored(_answered(outcome, _READER.validate_python(found)), question)
         except (Exception, asyncio.CancelledError) as error:
             task = asyncio.current_task()
             if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
                 raise  # this run is cancelled, not something inside the graph
-            if self._is_hopeless(error):
+            if self.reach.is_lost(error):
                 raise
             outcome["wall_seconds"] = round(time.perf_counter() - started, 4)
             return {**outcome, "error": f"{type(error).__name__}: {error}"}
-
-    def _is_hopeless(self, error: BaseException) -> bool:
-        reached = not isinstance(error, ModelCallError) or isinstance(error, RequestRefusedError)
-        self.unreached = 0 if reached else self.unreached + 1
-        return isinstance(error, ModelAccessError) or self.unreached >= _MOST_UNREACHED
 
 
 def _unanswered(question: Question) -> Outcome:
