@@ -704,6 +704,7 @@ async def test_a_summary_counts_answered_questions(tmp_path: Path) -> None:
     assert summary == {
         "questions": 3,
         "failures": 0,
+        "stopped": 0,
         "em": 33.3,
         "f1": 55.6,
         "acc": 66.7,
@@ -725,7 +726,7 @@ async def test_a_summary_counts_answered_questions(tmp_path: Path) -> None:
         "acc_judged": None,
         "judge_failures": 0,
     }
-    measured = summary.keys() - {"questions", "judge_failures", "median_seconds", "granularities"}
+    measured = summary.keys() - {"questions", "stopped", "judge_failures", "median_seconds", "granularities"}
     assert intervals.keys() == measured
     assert intervals["mean_seconds"] == [1.0, 6.0] and intervals["calls"] == [2.0, 2.0]
 
@@ -793,6 +794,20 @@ async def test_a_run_in_which_all_failed_has_no_scores(tmp_path: Path) -> None:
     assert summary["em"] is None is summary["mean_seconds"]
     assert summary["intervals"]["em"] is None and summary["granularities"] == {}
     assert "| cirag | 3 | 3 | – |" in markdown_table({"cirag": summary})
+
+
+async def test_questions_that_a_budget_stopped_are_counted_where_any_were(tmp_path: Path) -> None:
+    outcomes = await outcomes_of({**ANSWERS, "Is it old?": RuntimeError("away")}, tmp_path)
+    whole = summarise(outcomes)
+    for outcome, limit in zip(outcomes, ("deadline_s", "", "max_tokens"), strict=True):
+        outcome["usage"] = Usage({**no_usage(), "stopped_by": limit})  # type: ignore[typeddict-item]
+    summary = summarise(outcomes)
+
+    assert (whole["stopped"], summary["stopped"]) == (0, 1), "one that failed is counted as such"
+    assert "topped" not in overview({"a": whole}) + markdown_table({"a": whole})
+    head, first, second = overview({"a": whole, "b": summary}).splitlines()
+    assert head.split()[2:4] == ["failures", "stopped"] and (first.split()[3], second.split()[3]) == ("0", "1")
+    assert "| Failures | Stopped | EM |" in markdown_table({"a": whole, "b": summary})
 
 
 async def test_a_table_has_one_row_per_method(tmp_path: Path) -> None:

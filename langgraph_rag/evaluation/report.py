@@ -10,8 +10,8 @@ from langgraph_rag.evaluation.summary import Summary
 
 REPORTS = ("report.md", "report.json")
 _NOTE = """\
-EM, F1, Acc, Acc†, R@k, All@5 and refusals are percentages of the answered questions (failures are not among them), \
-R@k and All@5 of those that name supporting passages, Acc† (a model judged) of those that the judge did not fail at, \
+EM, F1, Acc, Acc†, R@k, All@5 and refusals are percentages of the answered questions (failures are not among them; \
+those that a budget stopped are), R@k and All@5 of those that name supporting passages, Acc† (a model judged) of those that the judge did not fail at, \
 and – where it failed at all that it was asked. \
 Calls, tokens and steps are means per answered question (tokens that the model did not tell are estimated, apart from \
 the others); seconds are wall time per answered question, mean and median; in brackets are 95% bootstrap intervals.
@@ -23,6 +23,7 @@ def _was_judged(row: Summary) -> bool:
 
 
 _WHERE_ANY: Mapping[str, Callable[[Summary], object]] = {
+    "stopped": lambda row: row.get("stopped"),
     "acc†": _was_judged,
     "judge failures": _was_judged,
     "tokens estimated": lambda row: row.get("estimated_tokens"),
@@ -95,6 +96,7 @@ def _looked_at_first(summary: Summary) -> dict[str, str]:
     return {
         "questions": str(summary["questions"]),
         "failures": str(summary["failures"]),
+        "stopped": str(summary.get("stopped", 0)),
         "EM": _shown(summary["em"]),
         "F1": _shown(summary["f1"]),
         "Acc†": _shown(summary["acc_judged"]),
@@ -114,6 +116,7 @@ def _cells(summary: Summary) -> dict[str, str]:
     return {
         "Questions": str(summary["questions"]),
         "Failures": shown("failures"),
+        "Stopped": str(summary.get("stopped", 0)),  # figures of earlier versions do not say
         "EM": shown("em"),
         "F1": shown("f1"),
         "Acc": shown("acc"),
@@ -130,7 +133,7 @@ def _cells(summary: Summary) -> dict[str, str]:
         "Answered from": ", ".join(f"{name} {share}%" for name, share in shares.items()) or "–",
         "Tokens estimated": _whole(
             summary.get("estimated_tokens"), summary["intervals"].get("estimated_tokens")
-        ),  # figures of earlier versions have none
+        ),  # nor this
     }
 
 

@@ -21,12 +21,14 @@ class Summary(TypedDict):
     """A run in numbers: percentages and means over the answered questions, None where there is nothing to count.
 
     `intervals` holds `[low, high]` of each of them, of the failures as a number of questions; `granularities` holds the
-    percentage of each. `acc_judged` is over the answers that the judge did not fail at, and None where it failed at all
-    that it was asked. `tokens` are all: read, written, and estimated where the model told none.
+    percentage of each. `stopped` are the answered questions whose search a budget ended. `acc_judged` is over the
+    answers that the judge did not fail at, and None where it failed at all that it was asked. `tokens` are all: read,
+    written, and estimated where the model told none.
     """
 
     questions: int
     failures: int
+    stopped: int
     em: float | None
     f1: float | None
     acc: float | None
@@ -59,6 +61,7 @@ def summarise(outcomes: Sequence[Outcome], judgements: Sequence[Judgement] = ())
     figures = {
         "questions": len(outcomes),
         "failures": len(outcomes) - len(answered),
+        "stopped": sum(bool(usage["stopped_by"]) for outcome in answered if (usage := outcome["usage"])),
         **{name: _figure(values, 100, 1) for name, values in shares.items()},
         "judge_failures": sum(judgement["correct"] is None for judgement in judgements),
         **{name: _figure(values, 1, 2) for name, values in means.items()},
