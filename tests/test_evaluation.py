@@ -5,9 +5,12 @@ import doctest
 import errno
 import io
 import json
+import re
 import signal
+import string
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from random import Random
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -89,17 +92,22 @@ def lines_of(out: Path) -> list[dict[str, Any]]:
 # --- metrics ---------------------------------------------------------------------------------------------------------
 def test_the_examples_in_the_docstrings_hold() -> None:
     result = doctest.testmod(metrics)
-    assert (result.failed, result.attempted) == (0, 7)
+    assert (result.failed, result.attempted) == (0, 8)
 
 
 @pytest.mark.parametrize(
     ("text", "normalised"),
     [
         ("The Halden  Ferry", "halden ferry"),
-        ("Café-Théâtre\n“L’Art”", "caféthéâtre “l’art”"),  # only ASCII punctuation goes, as in the official scripts
+        ("Café-Théâtre\n“L’Art”", "caféthéâtre lart"),  # as "L'Art" in straight quotes
+        ("Cafe\u0301 Zoë", "café zoë"),
+        ("a\u0300 la carte", "à la carte"),  # an accent in two characters leaves no article behind
+        ("CO₂, １９１４", "co2 1914"),
+        ("1914–1918", "1914–1918"),  # other punctuation beyond ASCII stays, as in the official scripts
+        ("‘Nine’ ‚Tides‛ „now‟ Oʼahu", "nine tides now oahu"),
         ("A-list", "alist"),  # punctuation first: no article left to find
         ("a.the", "athe"),
-        ("x’a’y", "x’ ’y"),
+        ("x’a’y", "xay"),
         ("theatre and another", "theatre and another"),
         ("The", ""),
         ("", ""),
@@ -109,10 +117,25 @@ def test_answers_are_normalised_in_the_official_order(text: str, normalised: str
     assert normalise_answer(text) == normalised
 
 
+def _official(text: str) -> str:
+    """Normalise as the scripts of SQuAD and HotpotQA do."""
+    lowered = "".join(character for character in text.lower() if character not in set(string.punctuation))
+    return " ".join(re.sub(r"\b(a|an|the)\b", " ", lowered).split())
+
+
+def test_answers_in_ascii_are_normalised_as_by_the_official_scripts() -> None:
+    random = Random(0)
+    words = ["The", "a", "an", "A.", "O'Neil", "U.S.", "the-", "\t", "\n", "42", "anthem", "`x`", "^2", '"quoted"']
+    for _ in range(2_000):
+        text = "".join(random.choices([*words, *map(chr, range(128)), " "], k=8))
+        assert normalise_answer(text) == _official(text)
+
+
 def test_exact_match_takes_any_gold_answer_and_nothing_more() -> None:
     assert exact_match("an H. VANE", ["Harriet Vane", "H Vane"]) == 1.0
     assert exact_match("Captain H. Vane", ["Harriet Vane", "H Vane"]) == 0.0
     assert exact_match("", ["Vane"]) == 0.0
+    assert exact_match("O’Neil", ["O'Neil"]) == 1.0 == f1("“Zoe\u0308” O’Neil", ["Zoë O'Neil"])
 
 
 @pytest.mark.parametrize(

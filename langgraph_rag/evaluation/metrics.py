@@ -1,16 +1,19 @@
 """Scores of one question: answers as the official SQuAD, HotpotQA and MuSiQue scripts count them, and retrieval.
 
-Where they differ it is HotpotQA's that is followed: yes, no and noanswer are right or wrong as a whole.
+Where they differ it is HotpotQA's that is followed: yes, no and noanswer are right or wrong as a whole. Beyond ASCII
+they tell apart what reads the same, such as curly and straight apostrophes: here these count as equal.
 """
 
 import re
 import string
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 
 from langgraph_rag.refusals import UNANSWERABLE, is_refusal
 
-_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_QUOTES = "\u02bc\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u201f"  # curly ones, and the letter apostrophe
+_PUNCTUATION = str.maketrans("", "", string.punctuation + _QUOTES)
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _CLOSED_ANSWERS = {"yes", "no", "noanswer"}
 
@@ -18,12 +21,16 @@ _CLOSED_ANSWERS = {"yes", "no", "noanswer"}
 def normalise_answer(text: str) -> str:
     """Lowercase, then take out punctuation, then articles, then superfluous spaces.
 
-    The order matters: punctuation leaves no space behind, an article does.
+    The order matters: punctuation leaves no space behind, an article does. Before all else comes NFKC, which puts
+    accents and letters together and makes one of the ways to write a character; ASCII stays as it is.
 
     >>> normalise_answer("The  Director-General, a.k.a. 'An Owl'")
     'directorgeneral aka owl'
+    >>> normalise_answer("O\u2019Neil, Zoe\u0308") == normalise_answer("O'Neil, Zo\u00eb")
+    True
     """
-    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+    composed = unicodedata.normalize("NFKC", text)
+    return " ".join(_ARTICLES.sub(" ", composed.lower().translate(_PUNCTUATION)).split())
 
 
 def exact_match(prediction: str, answers: Sequence[str]) -> float:

@@ -11,8 +11,8 @@ from langgraph_rag.evaluation.summary import Summary
 REPORTS = ("report.md", "report.json")
 _NOTE = """\
 EM, F1, Acc, Acc†, R@k, All@5 and refusals are percentages of the answered questions (failures are not among them; \
-those that a budget stopped are), R@k and All@5 of those that name supporting passages, Acc† (a model judged) of those that the judge did not fail at, \
-and – where it failed at all that it was asked. \
+those that a budget stopped are), R@k and All@5 of those that name supporting passages, Acc† (a model judged) of those \
+that the judge did not fail at, and – where it failed at all that it was asked. \
 Calls, tokens and steps are means per answered question (tokens that the model did not tell are estimated, apart from \
 the others); seconds are wall time per answered question, mean and median; in brackets are 95% bootstrap intervals.
 """
