@@ -504,15 +504,33 @@ async def test_a_whole_last_line_without_its_line_end_is_kept(tmp_path: Path) ->
     assert [line["id"] for line in lines_of(tmp_path)] == ["q1", "q2", "q3"]
 
 
-@pytest.mark.parametrize("damage", ["{", "", '{"id": "q1"}'])
-async def test_damage_in_the_middle_is_not_passed_over(tmp_path: Path, damage: str) -> None:
+@pytest.mark.parametrize(
+    ("damage", "problem"), [("{", "line: Invalid JSON: EOF while"), ('{"id": "q1"}', "type: Field required")]
+)
+async def test_damage_in_the_middle_is_not_passed_over(tmp_path: Path, damage: str, problem: str) -> None:
     await evaluate(FakeGraph(), QUESTIONS, tmp_path)
     path = tmp_path / "outcomes.jsonl"
     first, _, third, _ = path.read_text(encoding="utf-8").split("\n")
     path.write_text(f"{first}\n{damage}\n{third}\n", encoding="utf-8")
-    with pytest.raises(OutcomesError, match=r"outcomes\.jsonl, line 2: expected an outcome, got"):
+    told = (
+        rf"outcomes\.jsonl, line 2: expected an outcome, got .* \({problem}.*\); once the line is deleted, its question"
+    )
+    with pytest.raises(OutcomesError, match=told):
         await evaluate(FakeGraph(), QUESTIONS, tmp_path)
     assert path.read_text(encoding="utf-8") == f"{first}\n{damage}\n{third}\n"
+    path.write_text(f"{first}\n{third}\n", encoding="utf-8")
+    await evaluate(again := FakeGraph(), QUESTIONS, tmp_path)
+    assert again.asked == ["Who sailed?"]
+
+
+async def test_blank_lines_hold_nothing(tmp_path: Path) -> None:
+    await evaluate(FakeGraph(), QUESTIONS, tmp_path)
+    path = tmp_path / "outcomes.jsonl"
+    path.write_text(path.read_text(encoding="utf-8").replace("\n", "\n\n \r\n"), encoding="utf-8")
+
+    await evaluate(again := FakeGraph(), QUESTIONS, tmp_path)
+
+    assert again.asked == [] and len(lines_of(tmp_path)) == 3
 
 
 async def test_a_last_line_of_something_else_was_not_cut_off(tmp_path: Path) -> None:
@@ -1058,7 +1076,7 @@ async def test_judgements_of_another_kind_are_not_written_over(own: str, tmp_pat
     outcomes = await outcomes_of(ANSWERS, tmp_path)
     (tmp_path / "judgements.jsonl").write_text(own)
 
-    with pytest.raises(OutcomesError, match="judgements.jsonl, line 1: expected a judgement, got "):
+    with pytest.raises(OutcomesError, match="line 1: expected a judgement, got .*deleted, its answer is judged"):
         await judge(ScriptedModel.of([]), outcomes, tmp_path, name="strict")
 
     assert (tmp_path / "judgements.jsonl").read_text() == own

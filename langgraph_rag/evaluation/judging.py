@@ -38,12 +38,12 @@ _READER = TypeAdapter(Judgement)
 
 
 def read_judgements(out: Path) -> list[Judgement]:
-    """Read what judges said of the outcomes in a folder; a last line cut off by a kill is left out.
+    """Read what judges said in a folder; blank lines and a last one cut off by a kill are left out.
 
     Raises:
         OutcomesError: when any other line is not a judgement, or the file cannot be read.
     """
-    return read_entries(out / JUDGEMENTS, _READER, "a judgement")
+    return read_entries(out / JUDGEMENTS, _READER, "a judgement", "its answer is judged again")
 
 
 def told_by_judge(judgements: Iterable[Judgement]) -> list[Judgement]:

@@ -58,12 +58,12 @@ _FINGERPRINT = "knowledge_base_fingerprint"
 
 
 def read_outcomes(out: str | Path) -> list[Outcome]:
-    """Read the outcomes in a folder, none where there is no file; a last line cut off by a kill is left out.
+    """Read the outcomes in a folder, if any; blank lines and a last one cut off by a kill are left out.
 
     Raises:
         OutcomesError: when any other line is not an outcome, or the file cannot be read.
     """
-    return read_entries(Path(out) / OUTCOMES, _READER, "an outcome")
+    return read_entries(Path(out) / OUTCOMES, _READER, "an outcome", "its question is asked again")
 
 
 def answered_before(out: Path, questions: Sequence[Question], settings: Mapping[str, Any]) -> list[Outcome]:

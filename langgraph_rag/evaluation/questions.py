@@ -18,6 +18,7 @@ from typing_extensions import TypedDict
 from langgraph_rag.arguments import expect_count
 from langgraph_rag.characters import decoded
 from langgraph_rag.errors import RagError
+from langgraph_rag.evaluation.problems import first_problem
 from langgraph_rag.refusals import UNANSWERABLE
 from langgraph_rag.tools.files import first_problems
 
@@ -110,17 +111,11 @@ def as_questions(given: Iterable[object]) -> list[Question]:
         except ValidationError as error:
             raise ValueError(
                 f"question {number}: expected a dict with question and answers (a list of strings); "
-                f"{_first_of(error, 'question')}; got {str(fields)[:200]}"
+                f"{first_problem(error, 'question')}; got {str(fields)[:200]}"
             ) from error
         if questions.setdefault(question["id"], question) is not question:
             raise ValueError(f"expected questions with ids that differ, got {question['id']!r} twice")
     return list(questions.values())
-
-
-def _first_of(error: ValidationError, whole: str) -> str:
-    """Say what is wrong first, and in which field, or in the `whole`."""
-    wrong = error.errors()[0]
-    return f"{'.'.join(map(str, wrong['loc'])) or whole}: {wrong['msg']}"
 
 
 def _text(path: str | Path) -> str:
@@ -144,7 +139,7 @@ def _question(line: str, number: int, lines: dict[str, int]) -> Question:
     except ValidationError as error:
         raise QuestionFileError(
             "expected a JSON object with question and answers (a list of strings); "
-            f"{_first_of(error, 'line')}; got {line.strip()[:200]}"
+            f"{first_problem(error, 'line')}; got {line.strip()[:200]}"
         ) from error
     if not question.get("answers") and not question.get("supporting_ids"):
         raise QuestionFileError(

@@ -11,6 +11,7 @@ from filelock import FileLock, Timeout
 from pydantic import TypeAdapter, ValidationError
 
 from langgraph_rag.errors import RagError
+from langgraph_rag.evaluation.problems import first_problem
 from langgraph_rag.tasks import gather
 from langgraph_rag.tools.write_lock import LOCK
 
@@ -83,22 +84,33 @@ def keeping(path: Path, entries: Iterable[Mapping[str, Any]]) -> Iterator[Callab
             file.close()
 
 
-def read_entries(path: Path, reader: TypeAdapter[Entry], what: str) -> list[Entry]:
-    """Read a file of entries, none where there is no file; a last line cut off by a kill is left out.
+def read_entries(path: Path, reader: TypeAdapter[Entry], what: str, without: str) -> list[Entry]:
+    """Read a file of entries, none where there is no file; blank lines and a last one cut off by a kill are left out.
+
+    Args:
+        path: the file.
+        reader: what an entry is.
+        what: what messages call one.
+        without: what a message says happens once its line is deleted.
 
     Raises:
         OutcomesError: when any other line is no such entry, or the file cannot be read.
     """
     try:
-        entries, lines = [], path.read_bytes().split(b"\n") if path.exists() else [b""]
+        entries, lines = [], path.read_bytes().split(b"\n") if path.exists() else []
     except OSError as error:
         raise OutcomesError(f"{path} cannot be read: {error.strerror or error}") from error
     for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
         try:
             entries.append(reader.validate_json(line))
         except ValidationError as error:
             if number < len(lines) or _is_json(line):  # a whole line of something else was not cut off
-                raise OutcomesError(f"{path}, line {number}: expected {what}, got {line[:200]!r}") from error
+                raise OutcomesError(
+                    f"{path}, line {number}: expected {what}, got {line[:200]!r} ({first_problem(error, 'line')}); "
+                    f"once the line is deleted, {without}"
+                ) from error
     return entries
 
 
