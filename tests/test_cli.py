@@ -878,6 +878,7 @@ def test_eval_compares_methods_side_by_side(folder: Path, tmp_path: Path) -> Non
 
     report = json.loads((tmp_path / "out/report.json").read_text())
     assert {name: row["em"] for name, row in report.items()} == dict.fromkeys(names, 100.0)
+    assert report["cirag/only-triples"]["compared"]["to"] == "cirag"
     assert all((tmp_path / "out" / name / "outcomes.jsonl").exists() for name in names)
 
 

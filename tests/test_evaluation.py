@@ -8,7 +8,7 @@ import json
 import re
 import signal
 import string
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from types import MappingProxyType
@@ -28,6 +28,8 @@ from langgraph_rag.evaluation import (
     OutcomesError,
     Question,
     QuestionFileError,
+    bootstrap,
+    compare,
     evaluate,
     judge,
     load_questions,
@@ -1101,3 +1103,54 @@ async def test_a_report_is_written_for_people_and_programs(tmp_path: Path) -> No
     assert json.loads((tmp_path / "report" / "report.json").read_text(encoding="utf-8")) == rows
     text = (tmp_path / "report" / "report.md").read_text(encoding="utf-8")
     assert text.startswith(markdown_table(rows)) and "failures are not among them" in text
+
+
+# --- methods question by question ------------------------------------------------------------------------------------
+def scored(scores: Sequence[float | None], recall: Sequence[float | None] = ()) -> list[Outcome]:
+    recalls = [*recall, *[None] * (len(scores) - len(recall))]
+    empty = dict.fromkeys(Outcome.__annotations__)
+    return [
+        cast(Outcome, {**empty, "id": f"q{number}", "f1": score, "recall": None if found is None else {"5": found}})
+        for number, (score, found) in enumerate(zip(scores, recalls, strict=True))
+    ]
+
+
+def test_methods_are_compared_on_the_questions_that_have_the_scores_of_both() -> None:
+    first, second = scored([0.0, 0.5, None, 1.0], [0.5, None]), scored([0.5, None, 1.0, 1.0], [1.0, 1.0])
+
+    (name,), (one,) = zip(*compare({"a": first, "b": second[::-1]}).items(), strict=True)
+
+    assert (name, one["to"]) == ("b", "a")
+    assert one["f1"] == {"questions": 2, "points": 25.0, "interval": [0.0, 50.0]}
+    assert one["recall_at_5"] == {"questions": 1, "points": 50.0, "interval": [50.0, 50.0]}
+
+
+def test_a_difference_that_each_question_shows_is_told_apart_where_intervals_overlap() -> None:
+    hard = [float(number % 2) * 0.8 for number in range(60)]
+    first, second = scored(hard), scored([score + 0.1 + 0.01 * (number % 3) for number, score in enumerate(hard)])
+    rows = [bootstrap.interval([outcome["f1"] or 0.0 for outcome in of_one], 100, 1) for of_one in (first, second)]
+
+    difference = compare({"first": first, "second": second})["second"]["f1"]
+
+    assert rows[0] and rows[1] and rows[0][1] > rows[1][0], "these overlap"
+    assert difference is not None
+    low, high = difference["interval"]
+    assert 10 < low < difference["points"] == 11.0 < high < 12
+
+
+def test_without_a_second_method_or_scores_of_both_there_is_nothing_to_compare() -> None:
+    assert compare({}) == {} == compare({"a": scored([1.0])})
+    assert compare({"a": scored([1.0]), "b": scored([None])})["b"] == {"to": "a", "f1": None, "recall_at_5": None}
+
+
+def test_a_report_shows_how_methods_differ_from_the_first(tmp_path: Path) -> None:
+    rows = dict.fromkeys(["a", "b|c"], summarise([]))
+    comparisons = compare({"a": scored([0.5, 1.0]), "b|c": scored([0.5, 0.0])})
+
+    write_report(rows, tmp_path, comparisons=comparisons)
+
+    text = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "Differences from a in points, question by question" in text
+    assert text.endswith("| b\\|c | -50.0 (-100.0 to +0.0) | 2 | – | 0 |\n")
+    report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    assert "compared" not in report["a"] and report["b|c"]["compared"] == comparisons["b|c"]

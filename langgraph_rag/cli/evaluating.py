@@ -23,6 +23,7 @@ from langgraph_rag.cli.options import (
 )
 from langgraph_rag.context import Context
 from langgraph_rag.errors import MissingExtraError, RagError
+from langgraph_rag.evaluation.comparison import compare
 from langgraph_rag.evaluation.judging import JUDGEMENTS, Judgement, judge, read_judgements, told_by_judge
 from langgraph_rag.evaluation.outcomes import OUTCOMES, Configuration, Outcome
 from langgraph_rag.evaluation.pictures import draw_comparison
@@ -66,6 +67,7 @@ def evaluate_methods(
         _check_kind(out, names)
     folders = {name: out if len(names) == 1 else out / name for name in names}
     rows: dict[str, Summary] = {}
+    kept: dict[str, list[Outcome]] = {}
     failed: list[str] = []
     with KnowledgeBase.open(kb, embedder(embeddings), read_only=True) as base:
         llm = load_model(model, cache=cache)
@@ -79,12 +81,12 @@ def evaluate_methods(
                 read_judgements(folder)
             warm_up(base, context)
             for name, folder in folders.items():
-                outcomes, judgements = _measure(
+                kept[name], judgements = _measure(
                     base, llm, asked, folder, context, configurations[name], concurrency, judging
                 )
-                failed += _none_answered(name, outcomes) + _none_judged(name, judgements)
-                rows[name] = summarise(outcomes, judgements)
-            write_report(rows, out)
+                failed += _none_answered(name, kept[name]) + _none_judged(name, judgements)
+                rows[name] = summarise(kept[name], judgements)
+            write_report(rows, out, comparisons=compare(kept))
             typer.echo(overview(rows))
             if len(names) > 1:
                 _draw(rows, out, questions.stem)

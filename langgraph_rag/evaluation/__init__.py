@@ -1,5 +1,6 @@
 """Evaluation: ask a graph many questions, score what comes back, and report it."""
 
+from langgraph_rag.evaluation.comparison import Comparison, Difference, compare
 from langgraph_rag.evaluation.judging import Judgement, judge
 from langgraph_rag.evaluation.outcomes import Configuration, Outcome, read_outcomes
 from langgraph_rag.evaluation.questions import Question, QuestionFileError, load_questions
@@ -9,13 +10,16 @@ from langgraph_rag.evaluation.runner import evaluate
 from langgraph_rag.evaluation.summary import Summary, summarise
 
 __all__ = [
+    "Comparison",
     "Configuration",
+    "Difference",
     "Judgement",
     "Outcome",
     "OutcomesError",
     "Question",
     "QuestionFileError",
     "Summary",
+    "compare",
     "evaluate",
     "judge",
     "load_questions",

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from langgraph_rag.evaluation.comparison import Comparison, Difference
 from langgraph_rag.evaluation.run_folder import writing
 from langgraph_rag.evaluation.runner import RECALL_DEPTHS
 from langgraph_rag.evaluation.summary import Summary
@@ -15,6 +16,10 @@ those that a budget stopped are), R@k and All@5 of those that name supporting pa
 that the judge did not fail at, and – where it failed at all that it was asked. \
 Calls, tokens and steps are means per answered question (tokens that the model did not tell are estimated, apart from \
 the others); seconds are wall time per answered question, mean and median; in brackets are 95% bootstrap intervals.
+"""
+_DIFFERENCES = """\
+Differences from {first} in points, question by question, on the questions that have the score of both, with their \
+95% bootstrap intervals. One that does not hold 0 tells the two methods apart.
 """
 
 
@@ -38,7 +43,7 @@ def markdown_table(rows: Mapping[str, Summary]) -> str:
         ValueError: when there is no method.
     """
     _expect_methods(rows)
-    named = {name: {"Method": name.replace("|", "\\|"), **_cells(row)} for name, row in rows.items()}
+    named = {name: {"Method": _in_cell(name), **_cells(row)} for name, row in rows.items()}
     return _as_markdown(_shown_columns(rows, named))
 
 
@@ -58,23 +63,58 @@ def overview(rows: Mapping[str, Summary]) -> str:
     )
 
 
-def write_report(rows: Mapping[str, Summary], out: str | Path) -> None:
+def write_report(
+    rows: Mapping[str, Summary], out: str | Path, *, comparisons: Mapping[str, Comparison] | None = None
+) -> None:
     """Write the summaries of methods as `report.md` and `report.json` in a folder.
+
+    Args:
+        rows: the summaries by the names of the methods.
+        out: the folder.
+        comparisons: how methods differ from the first one, as `compare` returns it: a table of its own, and
+            `compared` in the JSON of each of them.
 
     Raises:
         OutcomesError: when the folder cannot be written to.
     """
-    table, text = f"{markdown_table(rows)}\n{_NOTE}", json.dumps(rows, indent=2, ensure_ascii=False) + "\n"
+    compared = comparisons or {}
+    page = "\n".join([markdown_table(rows), _NOTE, *([_differences(compared)] if compared else [])])
+    entries = {name: {**row, **_beside(compared, name)} for name, row in rows.items()}
+    text = json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
     out = Path(out)
     with writing(out):
         out.mkdir(parents=True, exist_ok=True)
-        for name, content in zip(REPORTS, (table, text), strict=True):
+        for name, content in zip(REPORTS, (page, text), strict=True):
             (out / name).write_text(content, encoding="utf-8", newline="\n")
 
 
 def _expect_methods(rows: Mapping[str, Summary]) -> None:
     if not rows:
         raise ValueError("expected at least one method to report, got none")
+
+
+def _beside(compared: Mapping[str, Comparison], name: str) -> dict[str, Comparison]:
+    return {"compared": compared[name]} if name in compared else {}
+
+
+def _differences(compared: Mapping[str, Comparison]) -> str:
+    head = ["Method", "F1", "Questions", "R@5", "Questions"]
+    lines = [
+        [_in_cell(name), *_point_cells(one["f1"]), *_point_cells(one["recall_at_5"])] for name, one in compared.items()
+    ]
+    (first,) = {one["to"] for one in compared.values()}
+    return f"{_DIFFERENCES.format(first=first)}\n{_as_markdown([head, *lines])}"
+
+
+def _point_cells(difference: Difference | None) -> tuple[str, str]:
+    if difference is None:
+        return "–", "0"
+    low, high = difference["interval"]
+    return f"{difference['points']:+} ({low:+} to {high:+})", str(difference["questions"])
+
+
+def _in_cell(name: str) -> str:
+    return name.replace("|", "\\|")
 
 
 def _shown_columns(rows: Mapping[str, Summary], cells: Mapping[str, Mapping[str, str]]) -> list[list[str]]:

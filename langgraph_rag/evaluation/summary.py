@@ -7,14 +7,12 @@ from typing import Any, cast
 import numpy as np
 from typing_extensions import TypedDict
 
+from langgraph_rag.evaluation.bootstrap import interval
 from langgraph_rag.evaluation.judging import Judgement, told_by_judge
 from langgraph_rag.evaluation.outcomes import Outcome
 from langgraph_rag.evaluation.runner import RECALL_DEPTHS
 from langgraph_rag.records import tokens_spent
 from langgraph_rag.refusals import is_refusal
-
-_RESAMPLES, _SEED = 1_000, 0
-_AT_ONCE = 2_000_000  # values drawn, which bounds the memory and changes no draw
 
 
 class Summary(TypedDict):
@@ -67,9 +65,9 @@ def summarise(outcomes: Sequence[Outcome], judgements: Sequence[Judgement] = ())
         **{name: _figure(values, 1, 2) for name, values in means.items()},
         "median_seconds": _figure(means["mean_seconds"], 1, 2, np.median),
         "intervals": {
-            "failures": _interval(failed, len(failed), 1),
-            **{name: _interval(values, 100, 1) for name, values in shares.items()},
-            **{name: _interval(values, 1, 2) for name, values in means.items()},
+            "failures": interval(failed, len(failed), 1),
+            **{name: interval(values, 100, 1) for name, values in shares.items()},
+            **{name: interval(values, 1, 2) for name, values in means.items()},
         },
         "granularities": {name: round(100 * n / len(answered), 1) for name, n in granularities.most_common()},
     }
@@ -118,14 +116,3 @@ def _known(values: Iterable[float | None]) -> list[float]:
 
 def _figure(values: Sequence[float], scale: float, digits: int, average: Callable[..., Any] = np.mean) -> float | None:
     return round(scale * float(average(values)), digits) if values else None
-
-
-def _interval(values: Sequence[float], scale: float, digits: int) -> list[float] | None:
-    """Resample with one seed, so that methods asked the same questions are compared on the same resamples."""
-    if not values:
-        return None
-    given, random = np.asarray(values), np.random.default_rng(_SEED)
-    rows = max(1, _AT_ONCE // given.size)
-    sizes = [min(rows, _RESAMPLES - begun) for begun in range(0, _RESAMPLES, rows)]
-    means = [given[random.integers(given.size, size=(size, given.size))].mean(axis=1) for size in sizes]
-    return [round(scale * float(edge), digits) for edge in np.percentile(np.concatenate(means), [2.5, 97.5])]
