@@ -867,7 +867,11 @@ def test_eval_scores_the_first_questions_and_a_second_run_asks_only_the_rest(tmp
     assert first.stdout.splitlines()[1].split()[:3] == ["cirag", "2", "0"]
     assert second.stdout.splitlines()[1].split()[:3] == ["cirag", "3", "0"]
     assert json.loads((tmp_path / "out/report.json").read_text())["cirag"]["questions"] == 3
-    assert "| cirag | 3 | 0 |" in (tmp_path / "out/report.md").read_text()
+    report = (tmp_path / "out/report.md").read_text()
+    assert "| cirag | 3 | 0 |" in report
+    made_with = "model offline, judge none, knowledge base kb, questions questions.jsonl; top_k=10, "
+    assert f"Made by langgraph-rag {metadata.version('langgraph-rag')} on " in report and made_with in report
+    assert str(tmp_path) not in report + (tmp_path / "out/report.json").read_text()
 
 
 def test_eval_compares_methods_side_by_side(folder: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any, cast
 
 import pytest
@@ -24,6 +24,7 @@ from langgraph_rag.errors import ModelAccessError, ModelCallError, RequestRefuse
 from langgraph_rag.evaluation import (
     Configuration,
     Judgement,
+    Origin,
     Outcome,
     OutcomesError,
     Question,
@@ -35,12 +36,15 @@ from langgraph_rag.evaluation import (
     load_questions,
     markdown_table,
     metrics,
+    origin,
     overview,
     read_outcomes,
     summarise,
     write_report,
 )
 from langgraph_rag.evaluation.metrics import all_at, contains, exact_match, f1, normalise_answer, recall_at
+from langgraph_rag.evaluation.origin import this_version
+from langgraph_rag.evaluation.outcomes import begun_with
 from langgraph_rag.evaluation.pictures import draw_comparison
 from langgraph_rag.records import Usage, no_usage
 
@@ -92,9 +96,10 @@ def lines_of(out: Path) -> list[dict[str, Any]]:
 
 
 # --- metrics ---------------------------------------------------------------------------------------------------------
-def test_the_examples_in_the_docstrings_hold() -> None:
-    result = doctest.testmod(metrics)
-    assert (result.failed, result.attempted) == (0, 8)
+@pytest.mark.parametrize(("module", "examples"), [(metrics, 8), (origin, 1)])
+def test_the_examples_in_the_docstrings_hold(module: ModuleType, examples: int) -> None:
+    result = doctest.testmod(module)
+    assert (result.failed, result.attempted) == (0, examples)
 
 
 @pytest.mark.parametrize(
@@ -616,6 +621,7 @@ class FullDisk(io.StringIO):
 
 
 async def test_a_full_disk_is_told_and_the_run_can_be_taken_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    this_version()  # which is in a file, too
     with monkeypatch.context() as full:
         full.setattr(Path, "open", lambda *_, **__: FullDisk())
         with pytest.raises(OutcomesError, match="can be written to at .*, got: No space left on device"):
@@ -634,7 +640,7 @@ async def test_the_settings_of_a_run_are_written_beside_it(tmp_path: Path) -> No
     await evaluate(graph, QUESTIONS, tmp_path, configuration=DEFAULT, context=Context(top_k=7))
     settings = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
     context = settings.pop("context")
-    assert settings == DEFAULT
+    assert settings == {**DEFAULT, "version": this_version()}
     assert (context["top_k"], context["max_steps"]) == (7, Context().max_steps)
     assert graph.contexts == [Context(top_k=7)] * 3
 
@@ -694,6 +700,34 @@ async def test_settings_that_change_no_answer_may_differ(tmp_path: Path) -> None
     graph = FakeGraph()
     await evaluate(graph, QUESTIONS, tmp_path, context=Context(max_concurrency=2), concurrency=2)
     assert sorted(graph.asked) == ["Is it old?", "Who sailed?"]
+
+
+@pytest.mark.parametrize(("begun", "told"), [("0.0.1", "version 0.0.1"), (None, "version unknown")])
+async def test_going_on_with_another_version_is_warned_of(
+    begun: str | None, told: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    await evaluate(FakeGraph(), QUESTIONS[:1], tmp_path)
+    file = tmp_path / "run.json"
+    settings = {**json.loads(file.read_text()), "version": begun}
+    file.write_text(json.dumps({name: value for name, value in settings.items() if value is not None}))
+
+    await evaluate(FakeGraph(), QUESTIONS[:1], tmp_path)
+    assert not caplog.messages, "nothing is asked"
+    await evaluate(FakeGraph(), QUESTIONS, tmp_path)
+
+    (message,) = caplog.messages
+    assert f"was begun with {told} of this package and goes on with version {this_version()}" in message
+    assert json.loads(file.read_text())["version"] == begun_with(tmp_path) == (begun or "unknown")
+
+
+async def test_a_run_that_begins_anew_has_this_version(tmp_path: Path) -> None:
+    await evaluate(FakeGraph(dict.fromkeys(ANSWERS, RuntimeError("away"))), QUESTIONS, tmp_path)
+    file = tmp_path / "run.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "version": "0.0.1"}))
+
+    await evaluate(FakeGraph(), QUESTIONS, tmp_path)
+
+    assert begun_with(tmp_path) == this_version()
 
 
 @pytest.mark.parametrize("content", [None, "", "[]", "{}", "7"])
@@ -1141,6 +1175,26 @@ def test_a_difference_that_each_question_shows_is_told_apart_where_intervals_ove
 def test_without_a_second_method_or_scores_of_both_there_is_nothing_to_compare() -> None:
     assert compare({}) == {} == compare({"a": scored([1.0])})
     assert compare({"a": scored([1.0]), "b": scored([None])})["b"] == {"to": "a", "f1": None, "recall_at_5": None}
+
+
+def test_a_report_says_what_it_was_made_with(tmp_path: Path) -> None:
+    made_with = Origin(
+        model="offline", knowledge_base="kb", questions="questions.jsonl", settings={"top_k": 3, "max_steps": None},
+        judge=None, versions=["0.1.0", "0.2.0"], date="2026-01-31",
+    )  # fmt: skip
+
+    write_report(dict.fromkeys(["a", "b"], summarise([])), tmp_path, origin=made_with)
+
+    assert (
+        (tmp_path / "report.md")
+        .read_text(encoding="utf-8")
+        .endswith(
+            "\n\nMade by langgraph-rag 0.1.0, 0.2.0 on 2026-01-31: model offline, judge none, knowledge base kb, "
+            "questions questions.jsonl; top_k=3.\n"
+        )
+    )
+    report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    assert report["a"]["origin"] == made_with == report["b"]["origin"]
 
 
 def test_a_report_shows_how_methods_differ_from_the_first(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 import asyncio
 import sys
 from contextlib import nullcontext
+from dataclasses import asdict
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,7 +27,8 @@ from langgraph_rag.context import Context
 from langgraph_rag.errors import MissingExtraError, RagError
 from langgraph_rag.evaluation.comparison import compare
 from langgraph_rag.evaluation.judging import JUDGEMENTS, Judgement, judge, read_judgements, told_by_judge
-from langgraph_rag.evaluation.outcomes import OUTCOMES, Configuration, Outcome
+from langgraph_rag.evaluation.origin import Origin, model_by_name, this_version
+from langgraph_rag.evaluation.outcomes import OUTCOMES, Configuration, Outcome, begun_with
 from langgraph_rag.evaluation.pictures import draw_comparison
 from langgraph_rag.evaluation.questions import Question, load_questions
 from langgraph_rag.evaluation.report import REPORTS, overview, write_report
@@ -86,7 +89,8 @@ def evaluate_methods(
                 )
                 failed += _none_answered(name, kept[name]) + _none_judged(name, judgements)
                 rows[name] = summarise(kept[name], judgements)
-            write_report(rows, out, comparisons=compare(kept))
+            origin = _origin(model, kb, questions, context, judge_name, folders)
+            write_report(rows, out, comparisons=compare(kept), origin=origin)
             typer.echo(overview(rows))
             if len(names) > 1:
                 _draw(rows, out, questions.stem)
@@ -104,6 +108,22 @@ def _configurations(names: list[str], model: str, kb: Path, base: KnowledgeBase)
         name: Configuration(method=name, model=model, knowledge_base=str(kb), knowledge_base_fingerprint=fingerprint)
         for name in names
     }
+
+
+def _origin(
+    model: str, kb: Path, questions: Path, context: Context, judge_name: str | None, folders: dict[str, Path]
+) -> Origin:
+    """Say what the report was made with; files and folders by their names, as reports are handed on."""
+    versions = {begun_with(folder) for folder in folders.values()} | {this_version()}
+    return Origin(
+        model=model_by_name(model),
+        knowledge_base=kb.resolve().name,
+        questions=questions.name,
+        settings=asdict(context),
+        judge=model_by_name(judge_name) if judge_name is not None else None,
+        versions=sorted(versions),
+        date=date.today().isoformat(),
+    )
 
 
 def _measure(

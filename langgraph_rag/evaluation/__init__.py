@@ -2,6 +2,7 @@
 
 from langgraph_rag.evaluation.comparison import Comparison, Difference, compare
 from langgraph_rag.evaluation.judging import Judgement, judge
+from langgraph_rag.evaluation.origin import Origin
 from langgraph_rag.evaluation.outcomes import Configuration, Outcome, read_outcomes
 from langgraph_rag.evaluation.questions import Question, QuestionFileError, load_questions
 from langgraph_rag.evaluation.report import markdown_table, overview, write_report
@@ -14,6 +15,7 @@ __all__ = [
     "Configuration",
     "Difference",
     "Judgement",
+    "Origin",
     "Outcome",
     "OutcomesError",
     "Question",

@@ -54,7 +54,7 @@ class Configuration(TypedDict):
 
 OUTCOMES = "outcomes.jsonl"
 _READER = TypeAdapter(Outcome)
-_FINGERPRINT = "knowledge_base_fingerprint"
+_FINGERPRINT, _VERSION = "knowledge_base_fingerprint", "version"
 
 
 def read_outcomes(out: str | Path) -> list[Outcome]:
@@ -80,14 +80,23 @@ def answered_before(out: Path, questions: Sequence[Question], settings: Mapping[
     return [outcome for outcome in outcomes if outcome["error"] is None]
 
 
-def keep_settings(out: Path, settings: Mapping[str, Any]) -> None:
-    """Write down in a folder what its outcomes are made with.
+def begun_with(out: Path) -> str:
+    """Return the version of this package that the run in a folder was begun with, or "unknown".
+
+    Raises:
+        OutcomesError: when the folder does not say what its outcomes are made with.
+    """
+    return str(_read_settings(out / "run.json").get(_VERSION, "unknown"))
+
+
+def keep_settings(out: Path, settings: Mapping[str, Any], version: str) -> None:
+    """Write down in a folder what its outcomes are made with, and the version of this package that began them.
 
     Raises:
         OutcomesError: when the folder cannot be written to.
     """
     with writing(out):
-        replace_file(out / "run.json", [json.dumps(settings, indent=2, ensure_ascii=False)])
+        replace_file(out / "run.json", [json.dumps({**settings, _VERSION: version}, indent=2, ensure_ascii=False)])
 
 
 def _read_settings(path: Path) -> dict[str, Any]:
@@ -102,7 +111,7 @@ def _check_settings(out: Path, found: dict[str, Any], settings: Mapping[str, Any
     if _FINGERPRINT in expected and _FINGERPRINT in found:
         found["knowledge_base"] = expected["knowledge_base"]  # by whatever path
     for name in {**expected, **found}:
-        if expected.get(name) != found.get(name):
+        if name != _VERSION and expected.get(name) != found.get(name):
             raise OutcomesError(
                 f"{out} holds outcomes of another run: expected {name} {expected.get(name)!r}, "
                 f"got {found.get(name)!r}; give another folder, or delete this one to start again"

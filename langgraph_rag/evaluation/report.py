@@ -3,8 +3,10 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from langgraph_rag.evaluation.comparison import Comparison, Difference
+from langgraph_rag.evaluation.origin import Origin, in_words
 from langgraph_rag.evaluation.run_folder import writing
 from langgraph_rag.evaluation.runner import RECALL_DEPTHS
 from langgraph_rag.evaluation.summary import Summary
@@ -64,7 +66,11 @@ def overview(rows: Mapping[str, Summary]) -> str:
 
 
 def write_report(
-    rows: Mapping[str, Summary], out: str | Path, *, comparisons: Mapping[str, Comparison] | None = None
+    rows: Mapping[str, Summary],
+    out: str | Path,
+    *,
+    comparisons: Mapping[str, Comparison] | None = None,
+    origin: Origin | None = None,
 ) -> None:
     """Write the summaries of methods as `report.md` and `report.json` in a folder.
 
@@ -73,13 +79,22 @@ def write_report(
         out: the folder.
         comparisons: how methods differ from the first one, as `compare` returns it: a table of its own, and
             `compared` in the JSON of each of them.
+        origin: what they were made with: a sentence at the end, and `origin` in the JSON of each method.
 
     Raises:
         OutcomesError: when the folder cannot be written to.
     """
-    compared = comparisons or {}
-    page = "\n".join([markdown_table(rows), _NOTE, *([_differences(compared)] if compared else [])])
-    entries = {name: {**row, **_beside(compared, name)} for name, row in rows.items()}
+    parts = [markdown_table(rows), _NOTE]
+    entries: dict[str, dict[str, Any]] = {name: {**row} for name, row in rows.items()}
+    if comparisons:
+        parts.append(_differences(comparisons))
+    for name, comparison in (comparisons or {}).items():
+        entries[name]["compared"] = comparison
+    if origin:
+        parts.append(f"{in_words(origin)}\n")
+        for entry in entries.values():
+            entry["origin"] = origin
+    page = "\n".join(parts)
     text = json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
     out = Path(out)
     with writing(out):
@@ -91,10 +106,6 @@ def write_report(
 def _expect_methods(rows: Mapping[str, Summary]) -> None:
     if not rows:
         raise ValueError("expected at least one method to report, got none")
-
-
-def _beside(compared: Mapping[str, Comparison], name: str) -> dict[str, Comparison]:
-    return {"compared": compared[name]} if name in compared else {}
 
 
 def _differences(compared: Mapping[str, Comparison]) -> str:

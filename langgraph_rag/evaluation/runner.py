@@ -1,6 +1,7 @@
 """Ask a graph many questions, a bounded number at once, and keep what came of each the moment it is there."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -13,7 +14,15 @@ from typing_extensions import TypedDict
 from langgraph_rag.arguments import expect_count
 from langgraph_rag.context import Context, as_context
 from langgraph_rag.evaluation.metrics import all_at, contains, exact_match, f1, recall_at, refused_rightly
-from langgraph_rag.evaluation.outcomes import OUTCOMES, Configuration, Outcome, answered_before, keep_settings
+from langgraph_rag.evaluation.origin import this_version
+from langgraph_rag.evaluation.outcomes import (
+    OUTCOMES,
+    Configuration,
+    Outcome,
+    answered_before,
+    begun_with,
+    keep_settings,
+)
 from langgraph_rag.evaluation.questions import Question, as_questions
 from langgraph_rag.evaluation.reach import Reach
 from langgraph_rag.evaluation.run_folder import alone, keeping, settle
@@ -43,6 +52,11 @@ class _Reply(TypedDict):
 
 
 _READER = TypeAdapter(_Reply)
+_OTHER_VERSION = (
+    "the run in %s was begun with version %s of this package and goes on with version %s, which may answer otherwise; "
+    "give another folder for outcomes of one version"
+)
+_log = logging.getLogger(__name__)
 
 
 async def evaluate(
@@ -85,9 +99,12 @@ async def evaluate(
     settings = _settings(context, configuration)
     with alone(out):
         kept = {outcome["id"]: outcome for outcome in answered_before(out, questions, settings)}
+        version = begun_with(out) if kept else this_version()
         outcomes = {id_: _scored(outcome, asked[id_]) if id_ in asked else outcome for id_, outcome in kept.items()}
-        keep_settings(out, settings)
+        keep_settings(out, settings, version)
         unanswered = [question for question in questions if question["id"] not in outcomes]
+        if unanswered and version != this_version():
+            _log.warning(_OTHER_VERSION, out, version, this_version())
         with keeping(out / OUTCOMES, outcomes.values()) as keep:
             found = await settle(unanswered, _Asker(graph, context), concurrency, keep, on_result)
     outcomes |= {outcome["id"]: outcome for outcome in found}
