@@ -234,10 +234,59 @@ def test_numbers_are_taken_as_ids_and_one_answer_as_answers(tmp_path: Path, answ
     assert load_questions(path) == [{"id": "7", "question": "Q?", "answers": ["x"], "supporting_ids": ["1", "p"]}]
 
 
-@pytest.mark.parametrize("aliases", [["y", 7], [], None])
+def test_fields_that_a_question_does_not_have_are_told_once_each(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "questions.jsonl"
+    one = {"question": "Q?", "answer": "x", "supporting_id": ["p"], "supporting_sentences": ["Of the sample."]}
+    path.write_text(f"{json.dumps(one | {'_id': 7})}\n{json.dumps(one)}\n")
+
+    assert load_questions(path, limit=1) == [{"id": "1", "question": "Q?", "answers": ["x"]}]
+
+    first, second = sorted(caplog.messages)
+    assert first.startswith(f"{path}: left out the field '_id' of 1 line")
+    assert second == f"{path}: left out the field 'supporting_id' of 2 lines; did it mean 'supporting_ids'?"
+
+
+def test_fields_of_another_data_set_are_told_with_those_of_a_question(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "questions.jsonl"
+    path.write_text(json.dumps({"question": "Q?", "answer": "x", "context": [], "type": "bridge"}))
+
+    load_questions(path)
+
+    (message,) = caplog.messages
+    assert "left out the field 'context' of 1 line; those of a question are id, question, answers, " in message
+
+
+@pytest.mark.parametrize(("number", "shown"), [(0, False), (1, True), (3, False)], ids=["none", "some", "all"])
+async def test_a_report_says_over_how_many_questions_recall_is_where_not_over_all(
+    number: int, shown: bool, tmp_path: Path
+) -> None:
+    outcomes = await outcomes_of(ANSWERS, tmp_path)
+    for place, outcome in enumerate(outcomes):
+        outcome["recall"] = dict.fromkeys(("2", "3", "5", "10"), 1.0) if place < number else None
+    summary = summarise(outcomes)
+
+    head, row = overview({"cirag": summary}).splitlines()
+
+    assert summary["recall_questions"] == number
+    assert ("R@k over" in head) is shown is ("| R@k over | R@2 |" in markdown_table({"cirag": summary}))
+    assert not shown or row.split()[5] == "1"
+
+
+def test_aliases_of_another_kind_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "questions.jsonl").write_text('{"question": "Q?", "answer": "x", "answer_aliases": {"y": 1}}')
+
+    with pytest.raises(QuestionFileError, match="line 1: .*answers.1: .*valid string"):
+        load_questions(tmp_path / "questions.jsonl")
+
+
+@pytest.mark.parametrize("aliases", [["y", 7], [], None, "y"])
 @pytest.mark.parametrize("answer", [{"answer": "x"}, {"answer": ["x"]}, {"answers": ["x"]}])
 def test_musiques_aliases_of_an_answer_are_accepted_too(
-    answer: dict[str, object], aliases: list[object] | None, tmp_path: Path
+    answer: dict[str, object], aliases: list[object] | str | None, tmp_path: Path
 ) -> None:
     path = tmp_path / "questions.jsonl"
     path.write_text(json.dumps({"id": "a", "question": "Q?", **answer, "answer_aliases": aliases}))
@@ -785,7 +834,8 @@ async def test_a_summary_counts_answered_questions(tmp_path: Path) -> None:
         "em": 33.3,
         "f1": 55.6,
         "acc": 66.7,
-        "recall_at_2": 25.0,  # of two questions: the third names no supporting passages
+        "recall_questions": 2,  # the third names no supporting passages
+        "recall_at_2": 25.0,
         "recall_at_3": 25.0,
         "recall_at_5": 75.0,
         "recall_at_10": 100.0,
@@ -803,7 +853,8 @@ async def test_a_summary_counts_answered_questions(tmp_path: Path) -> None:
         "acc_judged": None,
         "judge_failures": 0,
     }
-    measured = summary.keys() - {"questions", "stopped", "judge_failures", "median_seconds", "granularities"}
+    counts = {"questions", "stopped", "recall_questions", "judge_failures"}
+    measured = summary.keys() - counts - {"median_seconds", "granularities"}
     assert intervals.keys() == measured
     assert intervals["mean_seconds"] == [1.0, 6.0] and intervals["calls"] == [2.0, 2.0]
 
@@ -890,7 +941,9 @@ async def test_questions_that_a_budget_stopped_are_counted_where_any_were(tmp_pa
 async def test_a_table_has_one_row_per_method(tmp_path: Path) -> None:
     summary = summarise(await outcomes_of(ANSWERS, tmp_path))
     head, rule, *rows = markdown_table({"a|b": summary, "kirag": summary}).splitlines()
-    assert head.startswith("| Method | Questions | Failures | EM | F1 | Acc | R@2 | R@3 | R@5 | R@10 | All@5 |")
+    assert head.startswith(
+        "| Method | Questions | Failures | EM | F1 | Acc | R@k over | R@2 | R@3 | R@5 | R@10 | All@5 |"
+    )
     assert rule.count("---") == head.count("|") - 1
     assert [row.split(" | ")[0] for row in rows] == ["| a\\|b", "| kirag"]
     cells = dict(zip(head.split(" | "), rows[1].split(" | "), strict=True))
@@ -1038,7 +1091,7 @@ async def test_a_judge_that_judged_nothing_gives_no_share_of_right_answers(tmp_p
 
     assert (summary["acc_judged"], summary["intervals"]["acc_judged"], summary["judge_failures"]) == (None, None, 2)
     head, row = overview({"cirag": summary}).splitlines()
-    assert "F1  Acc†  judge failures   R@5" in head and row.split()[5:7] == ["–", "2"]
+    assert "F1  Acc†  judge failures  R@k over   R@5" in head and row.split()[5:7] == ["–", "2"]
     head, _, row = markdown_table({"cirag": summary}).splitlines()
     cells = dict(zip(head.split(" | "), row.split(" | "), strict=True))
     assert (cells["Acc†"], cells["Judge failures"]) == ("–", "2")

@@ -1,6 +1,9 @@
 """Questions with gold answers, read from a file of JSON lines."""
 
+import logging
+from collections import Counter
 from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, NotRequired
 
@@ -19,6 +22,7 @@ from langgraph_rag.arguments import expect_count
 from langgraph_rag.characters import decoded
 from langgraph_rag.errors import RagError
 from langgraph_rag.evaluation.problems import first_problem
+from langgraph_rag.naming import counted
 from langgraph_rag.refusals import UNANSWERABLE
 from langgraph_rag.tools.files import first_problems
 
@@ -31,10 +35,14 @@ def _as_text(answer: object) -> object:
     return str(answer) if isinstance(answer, int | float) else answer
 
 
+def _as_list(given: object) -> list[object]:
+    return given if isinstance(given, list) else [given]
+
+
 Id = Annotated[str, Field(coerce_numbers_to_str=True)]
 Answers = Annotated[
     list[Annotated[Text, BeforeValidator(_as_text)]],
-    BeforeValidator(lambda given: given if isinstance(given, list) else [given]),
+    BeforeValidator(_as_list),
     Field(validation_alias=AliasChoices("answers", "answer")),
 ]
 
@@ -56,23 +64,36 @@ class QuestionFileError(RagError):
     """A file of questions cannot be taken as it is."""
 
 
+_FIELDS = [*Question.__annotations__, "answer", "answer_aliases"]
+_FOR_READERS = "supporting_sentences"  # of the sample: they show people why an answer is right
+_log = logging.getLogger(__name__)
+
+
 def _as_question(fields: object, read: ValidationInfo) -> object:
-    """Leave out what is null, put MuSiQue's aliases of an answer beside it, and number a question without an id."""
+    """Leave out what is null, put MuSiQue's aliases of an answer beside it, and number a question without an id.
+
+    The context of the reading may hold the number of the question, as `line`, and as `fields` how often a field was
+    there.
+    """
     if not isinstance(fields, dict):
         return fields
+    context = read.context or {}
+    context.get("fields", Counter()).update(fields.keys())
     known = {name: value for name, value in fields.items() if value is not None}
     aliases = known.get("answer_aliases")
     given = known.get("answers", known.get("answer"))
-    if given is not None and isinstance(aliases, list):
-        known["answers"] = [*(given if isinstance(given, list) else [given]), *aliases]
-    return {"id": str((read.context or {}).get("line", "")), **known}
+    if given is not None and aliases is not None:
+        known["answers"] = [*_as_list(given), *_as_list(aliases)]
+    return {"id": str(context.get("line", "")), **known}
 
 
 _READER: TypeAdapter[Question] = TypeAdapter(Annotated[Question, BeforeValidator(_as_question)])
 
 
 def load_questions(path: str | Path, limit: int | None = None) -> list[Question]:
-    """Read the first questions of a file, one JSON object per line; other fields than a question's are left out.
+    """Read the first questions of a file, one JSON object per line.
+
+    Of fields that a question does not have, a warning says on how many lines they are; they are left out.
 
     Raises:
         QuestionFileError: when the file cannot be read or holds no question, or lines of it, also beyond the limit,
@@ -83,18 +104,20 @@ def load_questions(path: str | Path, limit: int | None = None) -> list[Question]
         expect_count(limit, "limit")
     questions: list[Question] = []
     lines: dict[str, int] = {}
+    fields: Counter[str] = Counter()
     problems: list[str] = []
     # Not splitlines(): JSON strings may hold U+2028 and the like.
     for number, line in enumerate(_text(path).split("\n"), start=1):
         if line.strip():
             try:
-                questions.append(_question(line, number, lines))
+                questions.append(_question(line, number, lines, fields))
             except QuestionFileError as error:
                 problems.append(f"{path}, line {number}: {error}")
     if problems:
         raise QuestionFileError(first_problems(problems))
     if not questions:
         raise QuestionFileError(f"{path}: expected one question per line, got no line with text")
+    _tell_unknown_fields(path, fields)
     return questions[:limit]
 
 
@@ -132,10 +155,19 @@ def _text(path: str | Path) -> str:
         ) from error
 
 
-def _question(line: str, number: int, lines: dict[str, int]) -> Question:
-    """Read the question on a line, and note of its id on which line it is."""
+def _tell_unknown_fields(path: str | Path, fields: Counter[str]) -> None:
+    """Warn of each field that a question does not have, once."""
+    for name, number in fields.items():
+        if name not in (*_FIELDS, _FOR_READERS):
+            close = get_close_matches(name, _FIELDS, n=1)
+            meant = f"did it mean {close[0]!r}?" if close else f"those of a question are {', '.join(_FIELDS)}"
+            _log.warning("%s: left out the field %r of %s; %s", path, name, counted(number, "line"), meant)
+
+
+def _question(line: str, number: int, lines: dict[str, int], fields: Counter[str]) -> Question:
+    """Read the question on a line, and note of its id on which line it is, and its fields."""
     try:
-        question = _READER.validate_json(line, context={"line": number})
+        question = _READER.validate_json(line, context={"line": number, "fields": fields})
     except ValidationError as error:
         raise QuestionFileError(
             "expected a JSON object with question and answers (a list of strings); "

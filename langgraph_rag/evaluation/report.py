@@ -14,7 +14,8 @@ from langgraph_rag.evaluation.summary import Summary
 REPORTS = ("report.md", "report.json")
 _NOTE = """\
 EM, F1, Acc, Acc†, R@k, All@5 and refusals are percentages of the answered questions (failures are not among them; \
-those that a budget stopped are), R@k and All@5 of those that name supporting passages, Acc† (a model judged) of those \
+those that a budget stopped are), R@k and All@5 of those that name supporting passages (as many as \
+R@k over says where not all do), Acc† (a model judged) of those \
 that the judge did not fail at, and – where it failed at all that it was asked. \
 Calls, tokens and steps are means per answered question (tokens that the model did not tell are estimated, apart from \
 the others); seconds are wall time per answered question, mean and median; in brackets are 95% bootstrap intervals.
@@ -33,6 +34,7 @@ _WHERE_ANY: Mapping[str, Callable[[Summary], object]] = {
     "stopped": lambda row: row.get("stopped"),
     "acc†": _was_judged,
     "judge failures": _was_judged,
+    "r@k over": lambda row: 0 < row.get("recall_questions", 0) < row["questions"] - row["failures"],
     "tokens estimated": lambda row: row.get("estimated_tokens"),
 }
 """What makes a column worth showing: that some row has it."""
@@ -152,6 +154,7 @@ def _looked_at_first(summary: Summary) -> dict[str, str]:
         "F1": _shown(summary["f1"]),
         "Acc†": _shown(summary["acc_judged"]),
         "judge failures": str(summary["judge_failures"]),
+        "R@k over": str(summary.get("recall_questions", 0)),
         "R@5": _shown(summary["recall_at_5"]),
         "calls": _shown(summary["calls"]),
         "tokens": f"{'about ' if summary['estimated_tokens'] else ''}{_whole(summary['tokens'])}",
@@ -173,6 +176,7 @@ def _cells(summary: Summary) -> dict[str, str]:
         "Acc": shown("acc"),
         "Acc†": shown("acc_judged"),
         "Judge failures": str(summary["judge_failures"]),
+        "R@k over": str(summary.get("recall_questions", 0)),
         **{f"R@{k}": shown(f"recall_at_{k}") for k in RECALL_DEPTHS},
         "All@5": shown("all_at_5"),
         "Refusals": shown("refusals"),

@@ -19,7 +19,8 @@ class Summary(TypedDict):
     """A run in numbers: percentages and means over the answered questions, None where there is nothing to count.
 
     `intervals` holds `[low, high]` of each of them, of the failures as a number of questions; `granularities` holds the
-    percentage of each. `stopped` are the answered questions whose search a budget ended. `acc_judged` is over the
+    percentage of each. `stopped` are the answered questions whose search a budget ended,
+    `recall_questions` those that R@k and All@5 are over: they name supporting passages. `acc_judged` is over the
     answers that the judge did not fail at, and None where it failed at all that it was asked. `tokens` are all: read,
     written, and estimated where the model told none.
     """
@@ -32,6 +33,7 @@ class Summary(TypedDict):
     acc: float | None
     acc_judged: float | None
     judge_failures: int
+    recall_questions: int
     recall_at_2: float | None
     recall_at_3: float | None
     recall_at_5: float | None
@@ -61,6 +63,7 @@ def summarise(outcomes: Sequence[Outcome], judgements: Sequence[Judgement] = ())
         "failures": len(outcomes) - len(answered),
         "stopped": sum(bool(usage["stopped_by"]) for outcome in answered if (usage := outcome["usage"])),
         **{name: _figure(values, 100, 1) for name, values in shares.items()},
+        "recall_questions": sum(outcome["recall"] is not None for outcome in answered),
         "judge_failures": sum(judgement["correct"] is None for judgement in judgements),
         **{name: _figure(values, 1, 2) for name, values in means.items()},
         "median_seconds": _figure(means["mean_seconds"], 1, 2, np.median),
