@@ -234,6 +234,33 @@ def test_numbers_are_taken_as_ids_and_one_answer_as_answers(tmp_path: Path, answ
     assert load_questions(path) == [{"id": "7", "question": "Q?", "answers": ["x"], "supporting_ids": ["1", "p"]}]
 
 
+@pytest.mark.parametrize(
+    ("fields", "answers"),
+    [
+        ({"answerable": False}, ["unanswerable"]),
+        ({"answerable": False, "answer_aliases": ["y"]}, ["unanswerable"]),
+        ({"answerable": True, "answer_aliases": ["y"]}, ["x", "y"]),
+        ({"answerable": None}, ["x"]),
+    ],
+)
+def test_the_answer_to_a_question_of_musiques_that_has_none_is_that_it_has_none(
+    fields: dict[str, object], answers: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "questions.jsonl"
+    path.write_text(json.dumps({"id": "2hop__1_2", "question": "Q?", "answer": "x", **fields}))
+
+    (question,) = load_questions(path)
+
+    assert question["answers"] == answers and not caplog.messages
+
+
+def test_whether_a_question_has_an_answer_is_true_or_false(tmp_path: Path) -> None:
+    (tmp_path / "questions.jsonl").write_text('{"question": "Q?", "answer": "x", "answerable": "false"}')
+
+    with pytest.raises(QuestionFileError, match="line 1: .*answerable must be true or false, got 'false'"):
+        load_questions(tmp_path / "questions.jsonl")
+
+
 def test_fields_that_a_question_does_not_have_are_told_once_each(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -391,6 +418,7 @@ async def test_a_question_without_answers_is_scored_by_what_was_found(tmp_path: 
     [
         ("Not enough information.", "Unanswerable", 1.0),
         ("unanswerable", "unanswerable", 1.0),
+        ("The director of Mill Bridge is unknown.", "unanswerable", 1.0),
         ("Kell", "unanswerable", 0.0),
         ("Not enough information.", "Kell", 0.0),
     ],
@@ -474,7 +502,7 @@ async def test_as_many_questions_run_at_once_as_allowed(tmp_path: Path, concurre
 async def test_impossible_arguments_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="concurrency must be a whole number of at least 1, got 0"):
         await evaluate(FakeGraph(), QUESTIONS, tmp_path, concurrency=0)
-    with pytest.raises(ValueError, match="ids that differ"):
+    with pytest.raises(ValueError, match="ids that differ, got 'q1' for questions 1 and 4"):
         await evaluate(FakeGraph(), [*QUESTIONS, QUESTIONS[0]], tmp_path)
     with pytest.raises(ValueError, match="question 1: expected a dict with question and answers .*; question: Field"):
         await evaluate(FakeGraph(), [cast(Question, {"id": "a"})], tmp_path)

@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, NotRequired
@@ -64,13 +64,16 @@ class QuestionFileError(RagError):
     """A file of questions cannot be taken as it is."""
 
 
-_FIELDS = [*Question.__annotations__, "answer", "answer_aliases"]
+_FIELDS = [*Question.__annotations__, "answer", "answer_aliases", "answerable"]
 _FOR_READERS = "supporting_sentences"  # of the sample: they show people why an answer is right
 _log = logging.getLogger(__name__)
 
 
 def _as_question(fields: object, read: ValidationInfo) -> object:
-    """Leave out what is null, put MuSiQue's aliases of an answer beside it, and number a question without an id.
+    """Leave out what is null, read the fields of MuSiQue's files, and number a question without an id.
+
+    Those are other answers that count (`answer_aliases`), and that the question cannot be answered (`answerable`), in
+    which case the answer that stands there is one that the passages do not give.
 
     The context of the reading may hold the number of the question, as `line`, and as `fields` how often a field was
     there.
@@ -84,7 +87,16 @@ def _as_question(fields: object, read: ValidationInfo) -> object:
     given = known.get("answers", known.get("answer"))
     if given is not None and aliases is not None:
         known["answers"] = [*_as_list(given), *_as_list(aliases)]
+    if not _is_answerable(known):
+        known = {**known, "answers": [UNANSWERABLE]}
     return {"id": str(context.get("line", "")), **known}
+
+
+def _is_answerable(fields: Mapping[str, object]) -> bool:
+    answerable = fields.get("answerable", True)
+    if not isinstance(answerable, bool):
+        raise ValueError(f"answerable must be true or false, got {answerable!r:.80}")
+    return answerable
 
 
 _READER: TypeAdapter[Question] = TypeAdapter(Annotated[Question, BeforeValidator(_as_question)])
@@ -128,6 +140,7 @@ def as_questions(given: Iterable[object]) -> list[Question]:
         ValueError: when one is no question, or two have one id.
     """
     questions: dict[str, Question] = {}
+    numbers: dict[str, int] = {}
     for number, fields in enumerate(given, start=1):
         try:
             question = _READER.validate_python(fields, context={"line": number})
@@ -136,8 +149,11 @@ def as_questions(given: Iterable[object]) -> list[Question]:
                 f"question {number}: expected a dict with question and answers (a list of strings); "
                 f"{first_problem(error, 'question')}; got {str(fields)[:200]}"
             ) from error
-        if questions.setdefault(question["id"], question) is not question:
-            raise ValueError(f"expected questions with ids that differ, got {question['id']!r} twice")
+        if (first := numbers.setdefault(question["id"], number)) != number:
+            raise ValueError(
+                f"expected questions with ids that differ, got {question['id']!r} for questions {first} and {number}"
+            )
+        questions[question["id"]] = question
     return list(questions.values())
 
 
