@@ -1175,6 +1175,32 @@ def test_pictures_tell_methods_apart_and_name_them_beside_what_is_drawn(
     assert len({tuple(line.get_xdata()) for line in figures[1].axes[0].lines}) == methods
 
 
+@pytest.mark.parametrize(
+    ("scores", "drawn", "told"),
+    [
+        ({"f1": 50.0, "tokens": 9.0}, ["quality_by_tokens.png"], ["recall_by_depth.png is left out: no question was "]),
+        (
+            {f"recall_at_{k}": 80.0 for k in (2, 3, 5, 10)},
+            ["recall_by_depth.png"],
+            ["quality_by_tokens.png is left out: no question was answered that names accepted answers"],
+        ),
+        ({}, [], ["quality_by_tokens.png is left out: no ", "recall_by_depth.png is left out: no "]),
+    ],
+)
+def test_a_picture_in_which_nothing_would_be_drawn_is_left_out(
+    scores: dict[str, float], drawn: list[str], told: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    pytest.importorskip("matplotlib.figure")
+    for name in ("quality_by_tokens.png", "recall_by_depth.png"):
+        (tmp_path / name).write_text("of an earlier report")
+    row: Any = {**summarise([]), **scores}
+
+    assert draw_comparison({"a": row, "b": summarise([])}, tmp_path) == [tmp_path / name for name in drawn]
+
+    assert [path.name for path in tmp_path.iterdir()] == drawn
+    assert len(caplog.messages) == len(told) and all(map(str.count, caplog.messages, told))
+
+
 async def test_judgements_are_kept_as_outcomes_are(tmp_path: Path) -> None:
     out = tmp_path / "new" / "folder"
     outcomes = await outcomes_of(ANSWERS, tmp_path)

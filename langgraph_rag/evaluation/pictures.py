@@ -1,5 +1,6 @@
 """Draw the comparison of methods: quality against cost, and retrieval by depth."""
 
+import logging
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,13 @@ from langgraph_rag.evaluation.summary import Summary
 
 _BESIDE = 0.1  # how far methods lie apart at one depth at most, as equal lines would hide each other; 1 is the next
 _COLOURS, _MARKERS = 10, "os^DvPX*"
+_log = logging.getLogger(__name__)
 
 
 def draw_comparison(rows: Mapping[str, Summary], out: str | Path, data: str = "") -> list[Path]:
     """Write `quality_by_tokens.png` and `recall_by_depth.png` into a folder and return their paths.
 
+    One in which there is nothing to draw is left out with a warning, and taken away where an earlier report left it.
     `data` is what the questions are called in the titles.
 
     Raises:
@@ -27,17 +30,26 @@ def draw_comparison(rows: Mapping[str, Summary], out: str | Path, data: str = ""
     except ImportError as error:
         raise MissingExtraError("drawing pictures", "plots") from error
     out = Path(out)
-    paths = [out / "quality_by_tokens.png", out / "recall_by_depth.png"]
+    pictures = {
+        out / "quality_by_tokens.png": (_quality_by_tokens, "no question was answered that names accepted answers"),
+        out / "recall_by_depth.png": (_recall_by_depth, "no question was answered that names supporting passages"),
+    }
+    drawn: list[Path] = []
     with writing(out):
-        for draw, path in zip((_quality_by_tokens, _recall_by_depth), paths, strict=True):
+        for path, (draw, if_empty) in pictures.items():
             figure = Figure(figsize=(9, max(5.0, 0.22 * len(rows))), layout="constrained")
             axes = figure.subplots()
             draw(axes, rows)
+            if not axes.has_data():
+                path.unlink(missing_ok=True)
+                _log.warning("%s is left out: %s", path, if_empty)
+                continue
             axes.set_title(f"{axes.get_title()}: {_asked(rows, data)}", parse_math=False)
             if figure.axes[0].get_legend_handles_labels()[0]:
                 figure.legend(loc="outside right upper", fontsize="small")
             figure.savefig(path, dpi=120)
-    return paths
+            drawn.append(path)
+    return drawn
 
 
 def _asked(rows: Mapping[str, Summary], data: str) -> str:
