@@ -32,6 +32,7 @@ from langgraph_rag.evaluation import (
     bootstrap,
     compare,
     evaluate,
+    forms,
     judge,
     load_questions,
     markdown_table,
@@ -96,7 +97,7 @@ def lines_of(out: Path) -> list[dict[str, Any]]:
 
 
 # --- metrics ---------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("module", "examples"), [(metrics, 8), (origin, 1)])
+@pytest.mark.parametrize(("module", "examples"), [(metrics, 8), (origin, 1), (forms, 1)])
 def test_the_examples_in_the_docstrings_hold(module: ModuleType, examples: int) -> None:
     result = doctest.testmod(module)
     assert (result.failed, result.attempted) == (0, examples)
@@ -343,6 +344,9 @@ def test_numbers_yes_and_no_are_taken_as_answers_and_null_as_nothing(
         (b"", "got no line with text"),
         (b"\n \n", "got no line with text"),
         (f"{GOOD}\n\n{{'id'".encode(), "line 3: expected a JSON object.*Invalid JSON.*got {'id'"),
+        (f"[{GOOD},\n{GOOD}]".encode(), "jsonl: expected JSON lines, .*, got a JSON array; .*Questions from elsewhere"),
+        (f" [\n  {GOOD}\n]".encode(), "jsonl: expected JSON lines, .*, got a JSON array; "),
+        ('\ufeff"id","Question","answer"\r\n"a","Q?","x"'.encode(), r"expected JSON lines, .*, got a table \(CSV\); "),
         (f"{GOOD}\n[1]".encode(), r"line 2: .*should be an object; got \[1\]"),
         (f"{GOOD}\n".encode() + b'{"id": "\xff"}', "line 2: expected UTF-8, got the byte 0xff"),
         (b'{"id": "a", "answers": ["x"]}', "line 1: .*question: Field required"),

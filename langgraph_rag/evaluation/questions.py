@@ -21,6 +21,7 @@ from typing_extensions import TypedDict
 from langgraph_rag.arguments import expect_count
 from langgraph_rag.characters import decoded
 from langgraph_rag.errors import RagError
+from langgraph_rag.evaluation.forms import other_form
 from langgraph_rag.evaluation.problems import first_problem
 from langgraph_rag.naming import counted
 from langgraph_rag.refusals import UNANSWERABLE
@@ -119,7 +120,7 @@ def load_questions(path: str | Path, limit: int | None = None) -> list[Question]
     fields: Counter[str] = Counter()
     problems: list[str] = []
     # Not splitlines(): JSON strings may hold U+2028 and the like.
-    for number, line in enumerate(_text(path).split("\n"), start=1):
+    for number, line in enumerate(_lines_of(path).split("\n"), start=1):
         if line.strip():
             try:
                 questions.append(_question(line, number, lines, fields))
@@ -155,6 +156,16 @@ def as_questions(given: Iterable[object]) -> list[Question]:
             )
         questions[question["id"]] = question
     return list(questions.values())
+
+
+def _lines_of(path: str | Path) -> str:
+    text = _text(path)
+    if form := other_form(text):
+        raise QuestionFileError(
+            f"{path}: expected JSON lines, which is an object with question and answers on each line, got {form}; "
+            "docs/evaluation.md has scripts that convert such files, under 'Questions from elsewhere'"
+        )
+    return text
 
 
 def _text(path: str | Path) -> str:
