@@ -215,6 +215,13 @@ def test_questions_are_read_with_what_is_known_of_them(tmp_path: Path) -> None:
     assert [question["id"] for question in load_questions(str(path), limit=1)] == ["a"]
 
 
+def test_a_question_with_commas_is_no_table(tmp_path: Path) -> None:
+    question = Question(id="a", question="Is it a remark, question, or answer?", answers=["x"])
+    (tmp_path / "questions.jsonl").write_text(json.dumps(question))
+
+    assert load_questions(tmp_path / "questions.jsonl") == [question]
+
+
 @pytest.mark.parametrize("limit", [0, True, "3"])
 def test_a_limit_that_is_no_number_of_questions_is_refused(limit: Any, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=f"limit must be a whole number of at least 1, got {limit!r}"):
@@ -1310,7 +1317,7 @@ def test_a_report_says_what_it_was_made_with(tmp_path: Path) -> None:
 
 def test_a_report_shows_how_methods_differ_from_the_first(tmp_path: Path) -> None:
     rows = dict.fromkeys(["a", "b|c"], summarise([]))
-    comparisons = compare({"a": scored([0.5, 1.0]), "b|c": scored([0.5, 0.0])})
+    comparisons = compare({"a": scored([0.5, 1.0]), "b|c": scored([0.5 - 1e-9, 0.0])})
 
     write_report(rows, tmp_path, comparisons=comparisons)
 

@@ -17,5 +17,7 @@ def other_form(text: str) -> str | None:
     if _ARRAY.match(text):
         return "a JSON array"
     head = text.lstrip().partition("\n")[0]
+    if head.startswith("{"):  # an object, whose texts may have commas
+        return None
     columns = [name.strip(" \"'\r").lower() for name in _SEPARATORS.split(head)]
     return "a table (CSV)" if "question" in columns and len(columns) > 1 else None

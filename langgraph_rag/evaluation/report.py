@@ -122,8 +122,8 @@ def _differences(compared: Mapping[str, Comparison]) -> str:
 def _point_cells(difference: Difference | None) -> tuple[str, str]:
     if difference is None:
         return "–", "0"
-    low, high = difference["interval"]
-    return f"{difference['points']:+} ({low:+} to {high:+})", str(difference["questions"])
+    points, low, high = (value + 0 for value in (difference["points"], *difference["interval"]))  # no "-0.0"
+    return f"{points:+} ({low:+} to {high:+})", str(difference["questions"])
 
 
 def _in_cell(name: str) -> str:
