@@ -55,8 +55,9 @@ def test_add_says_what_it_did(empty_kb: KnowledgeBase, documents: Documents) -> 
     first = empty_kb.add(documents[:3], progress=False)
     second = empty_kb.add(documents, progress=False)
 
-    assert first == {"added": 3, "unchanged": 0, "without_triples": 0, "failed": 0}
-    assert second == {"added": 5, "unchanged": 3, "without_triples": 1, "failed": 0}  # rules find nothing about herons
+    ids = [document["id"] for document in documents]
+    assert first == {"ids": ids[:3], "added": 3, "unchanged": 0, "without_triples": 0, "failed": 0}
+    assert second == {"ids": ids, "added": 5, "unchanged": 3, "without_triples": 1, "failed": 0}  # none about herons
 
 
 def test_adding_twice_changes_nothing(

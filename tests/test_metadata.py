@@ -42,6 +42,8 @@ def kept(document: AnyDocument) -> Any:
         (Document("Kell.", metadata=LIKE_FIELDS), LIKE_FIELDS),
         ({"text": "Kell.", "page": 3, "by": ["Orla"]}, {"page": 3, "by": ["Orla"]}),
         ({"text": "Kell.", "page": 3, "metadata": {"by": "Orla"}}, {"page": 3, "by": "Orla"}),
+        ({"text": "Kell.", "metadata": {"title": "Kell", "source": "a.pdf", "by": "Orla"}}, {"by": "Orla"}),
+        ({"text": "Kell.", "source": "a.pdf", "metadata": {"source": "b.pdf"}}, {"source": "b.pdf"}),
         ({"text": "Kell.", "metadata": "Orla"}, {"metadata": "Orla"}),
         ({"text": "Kell.", "metadata": {}}, None),
         (Document("Kell."), None),
@@ -50,6 +52,13 @@ def kept(document: AnyDocument) -> Any:
 def test_what_is_no_field_of_a_passage_is_its_metadata(document: AnyDocument, metadata: Any) -> None:
     assert kept(document) == metadata
     assert to_passages(to_passages([document])) == to_passages([document])
+
+
+def test_title_and_source_are_found_among_the_metadata_and_a_source_may_be_a_path() -> None:
+    (inside,) = to_passages([{"text": "A town.", "metadata": {"title": "Kell", "source": Path("a", "b.md")}}])
+    (beside,) = to_passages([{"text": "A town.", "title": "Kell", "source": "a/b.md"}])
+
+    assert inside == beside
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ def test_an_update_counts_what_add_counts(empty_kb: KnowledgeBase) -> None:
     heron = {"id": "heron", "text": "Still. Waiting."}
 
     assert empty_kb.update([heron, ISLE], progress=False) == {
-        "added": 2, "unchanged": 0, "removed": 0, "without_triples": 1, "failed": 0,
+        "ids": ["heron", "isle"], "added": 2, "unchanged": 0, "removed": 0, "without_triples": 1, "failed": 0,
     }  # fmt: skip
 
 
@@ -133,12 +133,32 @@ def test_an_update_that_changes_nothing_embeds_nothing(kb: KnowledgeBase, embedd
     assert (len(embeddings.embedded), kb._records.changes.end) == (before, edition)
 
 
+BIRDS = ("Gulls", "Terns", "Herons")
+
+
 def test_langchain_documents_are_updated_by_their_source(empty_kb: KnowledgeBase) -> None:
     empty_kb.add([Document("Gulls nest in Skellby.", metadata={"source": "birds.md"})], progress=False)
 
     empty_kb.update([Document("Gulls nest in Norland.", metadata={"source": "birds.md"})], progress=False)
 
     assert [record["text"] for record in empty_kb.passages(empty_kb.ids())] == ["Gulls nest in Norland."]
+
+
+def test_an_upsert_replaces_single_documents_where_an_update_would_replace_all(
+    empty_kb: KnowledgeBase, caplog: pytest.LogCaptureFixture
+) -> None:
+    gulls, terns, herons = ({"id": name, "text": f"{name} nest in Skellby.", "source": "birds"} for name in BIRDS)
+    changed = {**terns, "text": "Terns nest in Norland."}
+    empty_kb.add([gulls, terns, herons], progress=False)
+
+    upserted = empty_kb.upsert([changed], progress=False)
+
+    assert (upserted["ids"], upserted["added"], upserted["removed"]) == (["Terns"], 1, 1)
+    assert sorted(empty_kb.ids("birds")) == sorted(BIRDS)
+    assert empty_kb.passages(["Terns"])[0]["text"] == changed["text"]
+    assert "upsert" not in caplog.text
+    assert empty_kb.update([changed], progress=False)["removed"] == 2
+    assert "2 passages removed, as they came from the sources of the 1 passage given" in caplog.text
 
 
 def test_documents_without_source_are_only_added(kb: KnowledgeBase) -> None:

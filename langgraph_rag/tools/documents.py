@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import dropwhile
 from numbers import Number
+from os import PathLike, fspath
 from typing import Any
 from uuid import UUID
 
@@ -25,6 +26,7 @@ WORDS_PER_PASSAGE = 200
 LONG = 2 * WORDS_PER_PASSAGE  # of a passage with an id: most embedders read only the beginning of longer ones
 PLACE = "place in a file"  # the field with what messages call a document that was read from one
 _FIELDS = ("id", "title", "text", "source", PLACE)  # all others are metadata
+_LIFTED = ("title", "source")  # out of the metadata
 _LONGEST = 1_000_000  # characters of a passage: what spaCy takes at once
 _LONGEST_NAME = 1_000  # characters of a title or id: a title stands in every prompt that shows its passage
 AnyDocument = Document | Mapping[str, object]
@@ -97,14 +99,24 @@ def long_passages(passages: Sequence[Passage]) -> list[str]:
 def _fields(document: AnyDocument, number: int) -> Mapping[str, object]:
     if isinstance(document, Document):
         rest = dict(document.metadata)
-        own = {name: rest.pop(name, None) for name in ("title", "source")}
+        own = {name: rest.pop(name, None) for name in _LIFTED}
         return {**own, "id": document.id, "text": document.page_content, "metadata": rest}
     if isinstance(document, Mapping):
-        return document
+        return _with_origin(document)
     raise DocumentError(
         f"document {number}: expected a LangChain Document or a dict with text (and id, title), "
         f"got {type(document).__name__}"
     )
+
+
+def _with_origin(document: Mapping[str, object]) -> Mapping[str, object]:
+    """Return a document with the title and source that its metadata have, where it has none of its own."""
+    inner = document.get("metadata")
+    if not isinstance(inner, Mapping):
+        return document
+    lifted = [name for name in _LIFTED if document.get(name) is None and name in inner]
+    rest = {name: value for name, value in inner.items() if name not in lifted}
+    return {**document, **{name: inner[name] for name in lifted}, "metadata": rest}
 
 
 def _passages(fields: Mapping[str, object], place: str) -> Iterable[Passage]:
@@ -176,6 +188,8 @@ def _string(fields: Mapping[str, object], name: str, place: str) -> str:
     value = fields.get(name)
     if value is None:
         return ""
+    if isinstance(value, PathLike):
+        value = fspath(value)
     if not isinstance(value, str):
         raise DocumentError(f"{place}: {name} must be a string, got {type(value).__name__}")
     return value.strip()

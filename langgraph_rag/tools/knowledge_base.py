@@ -61,8 +61,12 @@ _UNREAD = "unread by "  # an extractor: the ids of the passages that it could no
 
 
 class Added(TypedDict):
-    """What `add` did, in passages; `failed` ones have no triples yet and are read again by the next `add`."""
+    """What `add` did, in passages; `failed` ones have no triples yet and are read again by the next `add`.
 
+    `ids` are those of the passages given, each once, in the order of the documents.
+    """
+
+    ids: list[str]
     added: int
     unchanged: int
     without_triples: int
@@ -258,7 +262,7 @@ class KnowledgeBase:
         A passage whose id is stored with another text or title is replaced, and so is metadata that differs. What came
         from the source of a document and is in no document of that source any more is removed, unless it came from
         another source, too: so give all that comes from a source at once. An interrupted call is finished by calling
-        again. `progress` shows how far it is on the standard error.
+        again. `progress` shows how far it is on the standard error. To change single documents, `upsert` them.
 
         Raises:
             DocumentError: when a document is empty or not a document; nothing is changed then.
@@ -266,6 +270,21 @@ class KnowledgeBase:
             KnowledgeBaseError: when another process has the knowledge base open to change it, or the spaCy model that
                 found its phrases is not installed.
         """
+        return self._replace(documents, self._left_over, progress=progress)
+
+    def upsert(self, documents: Iterable[AnyDocument], *, progress: bool = True) -> Updated:
+        """Add documents, those whose ids are stored in the place of what is there; nothing else is removed.
+
+        A document without an id is named by its text, so that another version of it stands beside the one before.
+
+        Raises:
+            DocumentError, DuplicateIdError, KnowledgeBaseError: as `update` does.
+        """
+        return self._replace(documents, _nothing_left_over, progress=progress)
+
+    def _replace(
+        self, documents: Iterable[AnyDocument], left_over: Callable[[Sequence[Origin]], list[Origin]], *, progress: bool
+    ) -> Updated:
         self._check_writable()
         given = to_passages(documents)
         passages, origins = _unique(given)
@@ -276,9 +295,16 @@ class KnowledgeBase:
             self._indexer.replace(changed, self._reading, progress=progress)
             self._records.add_origins(given)
             self._records.update_metadata(given)
-            removed = self._remove(self._left_over(origins)) + len(changed)
+            gone = self._remove(left_over(origins))
+            if gone > len(passages):
+                _log.warning(
+                    "%s removed, as they came from the sources of the %s given and were not given again; upsert "
+                    "changes single documents",
+                    counted(gone, "passage"),
+                    counted(len(passages), "passage"),
+                )
             added = self._read_out(passages, added=len(new) + len(changed), progress=progress)
-        return Updated(**added, removed=removed)
+        return Updated(**added, removed=gone + len(changed))
 
     def outdated(self, documents: Iterable[AnyDocument]) -> list[str]:
         """Return the ids of the passages that `update` would remove, not counting those that it would replace."""
@@ -325,10 +351,14 @@ class KnowledgeBase:
     # --- reading -----------------------------------------------------------------------------------------------------
     def search(self, query: str, k: int = 10, *, by: Search = "dense") -> list[FoundPassage]:
         """Return the k best passages for a query, best first; `by` is "dense", "bm25", "hybrid" or "graph"."""
+        return run_in_background(self.asearch(query, k, by=by))
+
+    async def asearch(self, query: str, k: int = 10, *, by: Search = "dense") -> list[FoundPassage]:
+        """Search like `search`, without blocking the event loop."""
         looked_at = k
         while True:
-            scored = run_in_background(self.arank(query, looked_at, by=by))
-            found = self._found(scored)
+            scored = await self.arank(query, looked_at, by=by)
+            found = await self._read(self._found, scored)
             if len(found) >= k or len(found) == len(scored) or len(scored) < looked_at:
                 return found[:k]
             looked_at *= 4  # others are just being stored or removed
@@ -545,7 +575,8 @@ class KnowledgeBase:
                 counted(len(barren), "passage"),
                 first_few(list(dict.fromkeys(titles)), _NAMED),
             )
-        return Added(added=added, unchanged=len(passages) - added, without_triples=len(barren), failed=failed)
+        ids, unchanged = [passage["id"] for passage in passages], len(passages) - added
+        return Added(ids=ids, added=added, unchanged=unchanged, without_triples=len(barren), failed=failed)
 
     def _left_over(self, origins: Sequence[Origin]) -> list[Origin]:
         """Return what came from the same sources before and comes from them no more."""
@@ -652,6 +683,10 @@ def _tell_long(passages: Sequence[Passage]) -> None:
             first_few([repr(id_) for id_ in long], _NAMED),
             LONG,
         )
+
+
+def _nothing_left_over(origins: Sequence[Origin]) -> list[Origin]:
+    return []
 
 
 def _unique(passages: Sequence[Passage]) -> tuple[list[Passage], list[Origin]]:
