@@ -35,7 +35,20 @@ def test_it_finds_the_same_without_coroutines(kb: KnowledgeBase) -> None:
     ]
 
 
-@pytest.mark.parametrize("wrong", [{"k": 0}, {"by": "luck"}, {"kb": "kb"}])
+async def test_a_query_may_have_settings_of_its_own(kb: KnowledgeBase) -> None:
+    retriever = KnowledgeBaseRetriever(kb=kb)
+
+    found = retriever.invoke("Who directed The Salt Road?", k=1, by="bm25")
+
+    assert [document.id for document in found] == [
+        p["id"] for p in kb.search("Who directed The Salt Road?", 1, by="bm25")
+    ]
+    assert await retriever.ainvoke("Who directed The Salt Road?", k=1, by="bm25") == found
+    with pytest.raises(TypeError, match="filter"):
+        retriever.invoke("Who directed The Salt Road?", filter={"page": 2})
+
+
+@pytest.mark.parametrize("wrong", [{"k": 0}, {"by": "luck"}, {"kb": "kb"}, {"filter": {"page": 2}}])
 def test_what_it_cannot_do_is_refused(kb: KnowledgeBase, wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         KnowledgeBaseRetriever(**{"kb": kb, **wrong})
