@@ -1,15 +1,16 @@
 """Run-time settings: the numbers and names a caller may change per run (`graph.invoke(..., context=Context(...))`)."""
 
-from contextlib import suppress
+import logging
 from dataclasses import dataclass, field, fields
-from functools import lru_cache
-from typing import Annotated, ClassVar, Literal, get_args, overload
+from functools import cache, lru_cache
+from typing import Annotated, Any, ClassVar, Literal, get_args, overload
 
 from langgraph.runtime import get_runtime
 from pydantic import ConfigDict, Field
 
 from langgraph_rag.arguments import expect_count
 
+_log = logging.getLogger(__name__)
 Search = Literal["dense", "bm25", "hybrid", "graph"]
 Count = Annotated[int, Field(ge=1)]
 
@@ -19,8 +20,9 @@ class Context:
     """Settings of one run; None stands for the default of the method that runs, which its page in the docs shows."""
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
-        use_attribute_docstrings=True
-    )  # they show in LangGraph Studio
+        extra="forbid",
+        use_attribute_docstrings=True,  # they show in LangGraph Studio
+    )
 
     top_k: Count = 10
     """Passages retrieved per query (CIRAG: K, KiRAG: K0), or kept per entity (DualRAG)."""
@@ -103,14 +105,34 @@ def context(defaults: Settings | None = None) -> Context:
     except RuntimeError:  # outside a graph, e.g. while indexing
         runtime = None
     given = runtime and runtime.context  # LangGraph has no runtime while a state is edited, or in a tool by itself
-    if isinstance(given, dict) and given.keys() <= _NAMES:  # a graph around this one left it as it was given
-        with suppress(ValueError):  # its own settings may have such names, too
-            given = Context(**given)
+    if isinstance(given, dict):  # a graph around this one left it as it was given
+        given = _ours(given)
     if not isinstance(given, Context):  # none, or that of a graph around this one
         given = _UNCHANGED
     elif type(given) is not Context:  # a caller's subclass may hold what cannot be hashed
         given = Context(**{each.name: getattr(given, each.name) for each in fields(Context)})
     return given if defaults is None else _completed(given, defaults)
+
+
+def _ours(given: dict[str, Any]) -> Context | None:
+    """Return the settings among those of a graph around this one, which may have others by the same names.
+
+    Raises:
+        ValueError: when a setting cannot have its value, and all are ours.
+    """
+    ours = {name: value for name, value in given.items() if name in _NAMES}
+    try:
+        return Context(**ours)
+    except ValueError as error:
+        if len(ours) == len(given):
+            raise
+        _tell_not_ours(str(error))
+        return None
+
+
+@cache  # every node asks
+def _tell_not_ours(problem: str) -> None:
+    _log.warning("no setting of this run's context counts for the method: %s", problem)
 
 
 @lru_cache  # every node asks, and few settings are in use at once

@@ -11,9 +11,11 @@ from langchain_core.documents import Document
 from langchain_core.language_models import FakeListLLM
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
+from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from langgraph_rag import (
+    Context,
     KnowledgeBase,
     ModelExtractor,
     as_tool,
@@ -148,6 +150,14 @@ def test_settings_of_another_kind_are_refused_and_not_left_out(context: Any, kb:
         as_tool(graph, context=context)
 
 
+def test_settings_read_from_a_request_are_refused_likewise() -> None:
+    reader = TypeAdapter(Context)
+
+    assert reader.validate_python({"top_k": 3}) == Context(top_k=3)
+    with pytest.raises(ValidationError, match="top"):
+        reader.validate_python({"top": 3})
+
+
 def test_a_graph_that_takes_messages_is_no_tool(kb: KnowledgeBase) -> None:
     with pytest.raises(ValueError, match="a graph that takes question, got one of messages: leave out with_messages"):
         as_tool(with_messages(create_native_rag(LLM, kb)).compile())
@@ -172,7 +182,7 @@ def test_a_run_that_stops_for_a_person_cannot_go_on_in_a_tool_called_on_its_own(
     graph = create_par_rag(LLM, kb, approve_plan=approve).compile(InMemorySaver(), interrupt_before=before)
     tool = as_tool(graph)
 
-    with pytest.raises(ValueError, match="stopped for a person.*: call it in an agent of LangGraph's with a checkpoin"):
+    with pytest.raises(ValueError, match="for a person.*checkpointer"):
         tool.invoke({"question": "Who directed The Salt Road?"}, {"configurable": {"thread_id": "1"}})
 
 
