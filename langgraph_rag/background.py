@@ -58,7 +58,7 @@ class BackgroundLoop:
 
         def finish(task: "asyncio.Task[T]") -> None:
             if task.cancelled():
-                done.cancel()
+                _cancel(done)
             elif error := task.exception():
                 done.set_exception(error)
             else:
@@ -73,7 +73,7 @@ class BackgroundLoop:
                 tasks[0].cancel()  # does nothing to one that is done
             else:
                 coroutine.close()  # interrupted before it was handed over
-                done.cancel()
+                _cancel(done)
 
         try:
             self._loop.call_soon_threadsafe(start)
@@ -82,6 +82,11 @@ class BackgroundLoop:
             self._loop.call_soon_threadsafe(call_off)
             wait([done], _UNWINDING)
             raise
+
+
+def _cancel(done: "Future[Any]") -> None:
+    if done.cancel():
+        done.set_running_or_notify_cancel()  # who waits for it is told
 
 
 @made_once

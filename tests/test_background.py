@@ -6,11 +6,12 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from unittest.mock import Mock
 
 import pytest
 
-from langgraph_rag.background import BackgroundLoop, in_own_thread, run_in_background
+from langgraph_rag.background import BackgroundLoop, _cancel, in_own_thread, run_in_background
 
 
 def test_a_coroutine_that_would_wait_for_itself_is_told_so() -> None:
@@ -110,6 +111,14 @@ def test_ctrl_c_while_handing_over_calls_it_off(handed_over: bool, monkeypatch: 
     assert loop.run(inner()) == "done"
     assert seen == (["called off"] if handed_over else [])
     assert inspect.getcoroutinestate(coroutine) == inspect.CORO_CLOSED
+
+
+def test_who_waits_for_what_was_called_off_is_told() -> None:
+    done: Future[None] = Future()
+
+    _cancel(done)
+
+    assert wait([done], 0).done == {done}
 
 
 def test_threads_wait_each_for_their_own() -> None:
