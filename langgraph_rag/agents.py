@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
 
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, StructuredTool, ToolException, create_schema_from_function
 from langchain_core.tools.base import ArgsSchema
 from langgraph.graph.state import CompiledStateGraph
@@ -25,6 +26,7 @@ _Call = Callable[..., Awaitable[tuple[str, Any]]]  # what the model reads, and t
 
 _MOST = 20  # results of one call: what a tool returns is read by a model
 _AROUND = 20  # passages whose facts are searched
+_LONGEST = 4_000  # characters of a passage in a message: some six times as many as most have
 _DESCRIPTION = (
     "Answer one question from the documents, also where the answer has to be put together from several of them. "
     "Returns the answer with the sentences it rests on."
@@ -56,7 +58,7 @@ def as_tool(
     recursion limit does not count the graph's steps.
 
     Args:
-        graph: a compiled graph of this package, without messages, and without a checkpointer: the agent's serves it.
+        graph: a compiled graph of this package, without messages; the agent's checkpointer serves it, not its own.
         name: what the model calls the tool.
         description: tells the model when to use it; say what the documents are about.
         context: the settings of its runs; without it they are those of the agent's run, where these are a `Context`.
@@ -75,7 +77,8 @@ def as_tool(
     returned = graph.get_output_jsonschema().get("properties", {})
     if missing := {"answer", "evidence", "usage"}.difference(returned):
         raise ValueError(f"expected a method's graph, got one that does not return {', '.join(sorted(missing))}")
-    bounded = graph.with_config({"recursion_limit": STEPS, **(graph.config or {})})  # the agent's is for its own steps
+    limits: RunnableConfig = {"recursion_limit": STEPS, **(graph.config or {})}  # the agent's is for its own steps
+    bounded = graph.copy({"checkpointer": None}).with_config(limits)
 
     def answer(question: str) -> tuple[str, dict[str, Any]]:
         with _errors_shown():
@@ -197,8 +200,14 @@ def _search(call: _Call, name: str, description: str) -> BaseTool:
 
 async def _shown(kb: KnowledgeBase, found: list[ScoredPassage]) -> tuple[str, list[Any]]:
     records = await kb.apassages([passage["id"] for passage in found])
-    text = "\n\n".join(f"{record['title']} ({record['id']})\n{record['text']}" for record in records)
+    text = "\n\n".join(f"{record['title']} ({record['id']})\n{_beginning(record['text'])}" for record in records)
     return text or "Nothing was found.", [passage_of(record) for record in records]
+
+
+def _beginning(text: str) -> str:
+    """Return as much of a text as fits in a message; documents with ids of their own may be whole books."""
+    more = len(text) - _LONGEST
+    return text if more <= 0 else f"{text[:_LONGEST]} ... ({more:,} more characters)"
 
 
 def _facts_about(kb: KnowledgeBase, entity: str) -> list[list[str]]:

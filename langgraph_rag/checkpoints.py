@@ -11,13 +11,15 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph_rag.errors import CheckpointsError, MissingExtraError
 
 
-def strict_serializer() -> JsonPlusSerializer:
+def strict_serializer(*classes: type) -> JsonPlusSerializer:
     """Return a serialiser for LangGraph checkpointers (`serde=`) that reads plain data and LangChain's messages only.
 
     The states of the graphs here hold nothing else. An object of any other class that a checkpoint names is not built,
-    which keeps whoever can write to the checkpoints from having code run where they are read.
+    which keeps whoever can write to the checkpoints from having code run where they are read. The `classes` are built,
+    too: those that the state of a graph around one of these has.
     """
-    return JsonPlusSerializer(allowed_msgpack_modules=None)
+    allowed = [(each.__module__, each.__name__) for each in classes]
+    return JsonPlusSerializer(allowed_msgpack_modules=allowed or None)
 
 
 @asynccontextmanager

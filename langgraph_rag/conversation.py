@@ -50,6 +50,7 @@ def with_messages(
         input_schema=MessagesInput,
         output_schema=_and_messages(graph.output_schema, "Replied"),
     )
+    talking.title = f"{getattr(graph, 'title', Machine.title)} chat"
     talking.add_node("take_message", Node(TakeMessage(graph.state_schema)))
     if private := graph.channels.keys() - state.__annotations__:
         raise ValueError(f"expected nodes that take keys of the state, got some that take {', '.join(sorted(private))}")

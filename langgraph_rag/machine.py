@@ -20,14 +20,16 @@ class Machine(StateGraph[StateT, ContextT, InputT, OutputT]):
     """A `StateGraph` that LangChain's default recursion limit does not end half-way.
 
     `batch`, `abatch`, chains (`|`) and agents run by them hand it on to the graphs inside as if somebody had asked for
-    it. Any other limit stands.
+    it. Any other limit stands. Its `title` names it in traces and as a node, unless `compile` gets a `name`.
     """
+
+    title = "LangGraph"
 
     def compile(
         self, checkpointer: Checkpointer = None, **options: Any
     ) -> CompiledStateGraph[StateT, ContextT, InputT, OutputT]:
         """Compile the graph; the options are those of `StateGraph.compile`."""
-        compiled = super().compile(checkpointer, **options)
+        compiled = super().compile(checkpointer, **{"name": self.title, **options})
         compiled.__class__ = _CompiledMachine  # the class is fixed in StateGraph.compile
         return compiled
 

@@ -215,6 +215,32 @@ def test_settings_as_a_dict_count_in_an_agent_that_knows_none(sample_kb: Knowled
     assert message.artifact["usage"]["calls"] == 1
 
 
+def test_and_so_do_those_among_the_agents_own(sample_kb: KnowledgeBase) -> None:
+    asking: Any = asked_once(sample_kb)
+
+    (message,) = told(asking.invoke({"messages": [HumanMessage("?")]}, context={"max_model_calls": 1, "mood": "calm"}))
+
+    assert message.artifact["usage"]["calls"] == 1
+
+
+def test_a_setting_that_cannot_be_is_refused_and_one_of_the_agents_by_its_name_told(
+    sample_kb: KnowledgeBase, caplog: pytest.LogCaptureFixture
+) -> None:
+    asking: Any = asked_once(sample_kb)
+
+    with pytest.raises(ValueError, match="max_model_calls"):
+        asking.invoke({"messages": [HumanMessage("?")]}, context={"max_model_calls": "1"})
+    asking.invoke({"messages": [HumanMessage("?")]}, context={"search": "the web", "mood": "calm"})
+
+    assert "no setting of this run's context counts for the method: search must be one of" in caplog.text
+
+
+def test_a_tool_leaves_the_checkpointer_of_its_graph_aside(kb: KnowledgeBase) -> None:
+    graph = create_native_rag(OfflineModel(), kb).compile(checkpointer=InMemorySaver())
+
+    assert as_tool(graph).invoke({"question": "Who directed The Salt Road?"}).startswith("Answer: Orla Vint")
+
+
 # --- the knowledge base as tools -------------------------------------------------------------------------------------
 async def call(kb: KnowledgeBase, name: str, **args: Any) -> Any:
     (tool,) = [tool for tool in knowledge_base_tools(kb) if tool.name == name]
@@ -232,6 +258,17 @@ async def test_passages_are_searched(kb: KnowledgeBase) -> None:
     )
     (passage,) = found.artifact
     assert (passage["id"], passage["source"]) == ("pellworth", "gazetteer.txt")
+
+
+async def test_of_a_long_passage_the_beginning_is_shown(empty_kb: KnowledgeBase) -> None:
+    text = "Gulls nest in Skellby. " * 1_000
+    empty_kb.add([{"id": "gulls", "text": text}], progress=False)
+
+    found = await call(empty_kb, "search_passages", query="gulls")
+
+    assert found.content.endswith(" ... (18,999 more characters)")
+    assert len(found.content) < 4_100
+    assert found.artifact[0]["text"] == text.strip()
 
 
 async def test_triples_are_searched(kb: KnowledgeBase) -> None:

@@ -9,7 +9,9 @@ from langgraph.errors import GraphRecursionError
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
+from langgraph_rag import KnowledgeBase, Result, create_cirag, create_par_rag, with_messages
 from langgraph_rag.machine import Machine
+from langgraph_rag.offline.model import OfflineModel
 
 LONG = 60
 BEGIN = {"count": 0}
@@ -48,6 +50,16 @@ def test_langchains_default_limit_does_not_end_a_machine(way: str) -> None:
 
 async def test_nor_does_it_where_many_are_asked_asynchronously() -> None:
     assert await counter(Machine).abatch([BEGIN, BEGIN]) == [{"count": LONG}] * 2
+
+
+def test_two_methods_are_told_apart_by_their_names(kb: KnowledgeBase) -> None:
+    cirag, par_rag = create_cirag(OfflineModel(), kb), create_par_rag(OfflineModel(), kb)
+
+    parent = StateGraph(Result).add_node(cirag.compile()).add_node(par_rag.compile())
+
+    assert parent.nodes.keys() == {"CIRAG", "PAR RAG"}
+    assert with_messages(cirag).compile().name == "CIRAG chat"
+    assert cirag.compile(name="Asker").name == "Asker"
 
 
 def test_it_would_end_any_other_graph() -> None:

@@ -131,6 +131,7 @@ def create_cirag(
     online = ModelExtractor(llm) if triples == "online" else None
     levels = [f"answer_from_{level}" for level in granularities]
     graph = Machine(CiragState, context_schema=Context, input_schema=QuestionInput, output_schema=CiragResult)
+    graph.title = "CIRAG"
     graph.add_node("receive_question", Node(ReceiveQuestion(kb, CiragState)))
     graph.add_node("retrieve", Node(Retrieve(kb)))
     graph.add_node("construct", Node(Construct(kb, online, _SELECT[ranking], DEFAULTS)))

@@ -132,6 +132,7 @@ def create_dualrag(
     )
 
     graph = Machine(DualragState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
+    graph.title = "DualRAG"
     graph.add_node("receive_question", Node(ReceiveQuestion(kb, DualragState)))
     graph.add_node("reason", reason)
     graph.add_node(look_up, Node(querying))

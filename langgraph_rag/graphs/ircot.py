@@ -59,6 +59,7 @@ def create_ircot(
         reader: the model that answers.
     """
     graph = Machine(IrcotState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
+    graph.title = "IRCoT"
     graph.add_node("receive_question", Node(ReceiveQuestion(kb, IrcotState)))
     graph.add_node("retrieve", Node(Retrieve(kb)))
     graph.add_node("rank_passages", Node(RankPassages()))

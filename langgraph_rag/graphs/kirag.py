@@ -139,6 +139,7 @@ def create_kirag(
         raise ValueError("without a retriever there must be an aligner, got none of both")
 
     graph = Machine(KiragState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
+    graph.title = "KiRAG"
     graph.add_node("receive_question", Node(ReceiveQuestion(kb, KiragState)))
     if retriever == "none":
         first = identify = "identify_in_whole_graph"

@@ -90,6 +90,7 @@ def create_mgranrag(
     expect_name("parts", parts, _PARTS)
 
     graph = Machine(MgranragState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
+    graph.title = "MGranRAG"
     graph.add_node("receive_question", Node(ReceiveQuestion(kb, MgranragState)))
     graph.add_node("retrieve", Node(Retrieve(kb)))
     graph.add_node("calibrate", Node(Calibrate(kb, _WEIGHTS[weights])))

@@ -44,6 +44,7 @@ def create_native_rag(
         reader: the model that answers, where it is another one.
     """
     graph = Machine(NativeRagState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
+    graph.title = "Native RAG"
     graph.add_node("receive_question", Node(ReceiveQuestion(kb, NativeRagState)))
     graph.add_node("retrieve", Node(Retrieve(kb)))
     graph.add_node("rank_passages", Node(RankPassages()))

@@ -129,6 +129,7 @@ def create_par_rag(
         return "refine" if found(state["trajectories"], state["place"]) else after_refine(state)
 
     graph = Machine(ParRagState, context_schema=Context, input_schema=QuestionInput, output_schema=ParRagResult)
+    graph.title = "PAR RAG"
     graph.add_node("receive_question", Node(ReceiveQuestion(kb, ParRagState)))
     graph.add_node("look_up_question", Node(LookUpQuestion(kb)))
     graph.add_node("plan", Node(MakePlan(planner or llm, prompts.PLAN, DEFAULTS) if plan else PlanOneStep()))

@@ -34,7 +34,8 @@ class ApprovePlan:
     """Stop with the plan as an interrupt's value; go on with what `Command(resume=...)` brings.
 
     That is `True` (or "approve", "approved", "ok", "yes") for approval, `False` ("reject", "rejected", "no") to end the
-    question without an answer, or the edited plan: a list of questions or of steps like those shown.
+    question without an answer, or the edited plan: a list of questions or of steps like those shown, also in a dict
+    like the interrupt's value.
     """
 
     defaults: Settings
@@ -68,6 +69,8 @@ class ApprovePlan:
 
     def _edited(self, given: object) -> list[PlanStep]:
         most = context(self.defaults).max_steps
+        if isinstance(given, dict) and "plan" in given:
+            given = given["plan"]
         if not isinstance(given, list | tuple):
             raise PlanError(f"expected True, False, or a plan of 1 to {most} questions or steps, got {given!r:.200}")
         if not 1 <= len(given) <= most:
@@ -82,6 +85,9 @@ def _means(given: object, answer: bool, words: tuple[str, ...]) -> bool:
 def _step(number: int, given: object) -> PlanStep:
     if not isinstance(given, str | dict):
         raise PlanError(f"step {number}: expected a question or a step with a question, got {given!r:.200}")
+    if isinstance(given, dict) and (unknown := given.keys() - StepReply.model_fields.keys()):
+        known = ", ".join(StepReply.model_fields)
+        raise PlanError(f"step {number}: expected {known}, got {', '.join(sorted(map(str, unknown)))} as well")
     try:
         step = StepReply.model_validate({"question": given} if isinstance(given, str) else given)
         checked_question(step.question)

@@ -227,6 +227,18 @@ def test_a_run_survives_strict_checkpoints_with_a_stop_before_every_node(
     assert caplog.messages == []
 
 
+@dataclass
+class Place:
+    name: str
+
+
+def test_strict_checkpoints_read_back_the_classes_that_are_named() -> None:
+    kind, written = strict_serializer().dumps_typed(Place("Kell"))
+
+    assert strict_serializer(Place).loads_typed((kind, written)) == Place("Kell")
+    assert strict_serializer().loads_typed((kind, written)) != Place("Kell")
+
+
 class StumblingModel(OfflineModel):
     """Breaks down at one of its calls, once."""
 

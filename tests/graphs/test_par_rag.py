@@ -651,7 +651,8 @@ def test_a_plan_that_waits_is_not_shown_with_the_answer_to_the_question_before(k
     assert (waiting["answer"], waiting["passages"], waiting["trajectories"]) == ("", [], [])
 
 
-async def test_an_edited_plan_is_acted_on_instead(kb: KnowledgeBase) -> None:
+@pytest.mark.parametrize("alone", [True, False], ids=["alone", "as it was shown"])
+async def test_an_edited_plan_is_acted_on_instead(alone: bool, kb: KnowledgeBase) -> None:
     graph: Any = create_par_rag(
         ScriptedModel.of([RUN[0], said("Norland [1]"), PASS, refined("And?"), said("x [1]"), PASS, say("Norland")]),
         kb,
@@ -660,7 +661,8 @@ async def test_an_edited_plan_is_acted_on_instead(kb: KnowledgeBase) -> None:
     await graph.ainvoke({"question": QUESTION}, THREAD)
 
     edited = [COUNTRY_OF_PELLWORTH, {"question": "And then?", "action": "retrieve"}]
-    result = await graph.ainvoke(Command(resume=edited), THREAD)
+    resume: Any = edited if alone else {"question": QUESTION, "plan": edited}
+    result = await graph.ainvoke(Command(resume=resume), THREAD)
 
     assert [step["question"] for step in result["plan"]] == [COUNTRY_OF_PELLWORTH, "And then?"]
     assert [step["query"] for step in result["trace"]] == [COUNTRY_OF_PELLWORTH, "And?"]
@@ -694,6 +696,7 @@ SERACH = {"question": "When?", "action": "serach"}
         (["Who?", " "], "step 2: expected a question as a non-empty string, got ''"),
         (["Who?", SERACH], "step 2: action: Input should be 'retrieve' or 'answer', got 'serach'"),
         ([{"action": "retrieve"}], "step 1: question: Field required, got {'action': 'retrieve'}"),
+        ([{"question": "Who?", "acton": "answer"}], "step 1: expected thought, question, action, got acton as well"),
         ([None], "step 1: expected a question or a step with a question, got None"),
         (["?" * 4_001], "step 1: expected a question of at most 4000 characters, got 4001"),
     ],
