@@ -9,10 +9,13 @@ from langgraph.runtime import get_runtime
 from pydantic import ConfigDict, Field
 
 from langgraph_rag.arguments import expect_count
+from langgraph_rag.characters import is_text
 
 _log = logging.getLogger(__name__)
 Search = Literal["dense", "bm25", "hybrid", "graph"]
 Count = Annotated[int, Field(ge=1)]
+_LONGEST_STYLE = 1_000
+Style = Annotated[str, Field(max_length=_LONGEST_STYLE)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +43,8 @@ class Context:
     """Length of the passages read in one call for evidence; more are read in several (MGranRAG; estimated tokens)."""
     search: Search = "graph"
     """How passages are found: by meaning, by words, both fused, or both and a walk over the triple graph."""
+    answer_style: Style = ""
+    """How the answer is to be written, such as "in one sentence, in German"; by default it is as short as possible."""
     max_history_tokens: Count = 4_000
     """Length of the history shown to the integrator above which older candidates are left out (estimated tokens)."""
     max_question_chars: Count = 4_000
@@ -58,6 +63,9 @@ class Context:
             value = getattr(self, each.name)
             if each.type == Count or each.type == Count | None and value is not None:
                 expect_count(value, each.name)
+        style = self.answer_style
+        if not isinstance(style, str) or len(style) > _LONGEST_STYLE or not is_text(style):
+            raise ValueError(f"answer_style must be text of at most {_LONGEST_STYLE:,} characters, got {style!r:.80}")
         if self.search not in get_args(Search):
             raise ValueError(f"search must be one of {', '.join(get_args(Search))}, got {self.search!r}")
         deadline = self.deadline_s

@@ -18,7 +18,7 @@ from langgraph_rag.gate import Gate
 from langgraph_rag.metering import current_meter, estimated_tokens, stop
 from langgraph_rag.naming import counted
 from langgraph_rag.once import made_once
-from langgraph_rag.prompts.answering import Answer
+from langgraph_rag.prompts.answering import Answer, styled
 from langgraph_rag.prompts.prompt import Prompt, Reply
 from langgraph_rag.replies import MAX_REPLY_CHARS, read_part, read_reply, repair_request, was_cut_off, withheld
 from langgraph_rag.response_cache import kept_if_usable
@@ -77,8 +77,9 @@ async def _ask(llm: ChatModel, prompt: Prompt[Reply], values: Mapping[str, Any],
 
 async def _converse(llm: ChatModel, prompt: Prompt[Reply], values: Mapping[str, Any]) -> Reply:
     """Ask, and answer a reply that cannot be read with what is wrong with it."""
-    messages = prompt.render(**values)
-    shown = AnswerStream() if issubclass(prompt.reply, Answer) else None
+    messages, shown = prompt.render(**values), None
+    if issubclass(prompt.reply, Answer):
+        messages, shown = styled(messages, context().answer_style), AnswerStream()
     for attempt in range(1 + MAX_REPAIRS):
         message = await _call(llm, prompt, messages, shown)
         current_meter().usage["repairs"] += attempt > 0

@@ -104,6 +104,8 @@ def _model_control(model: str, models: Sequence[str]) -> Any:
 def _control(name: str, schema: dict[str, Any]) -> Any:
     if "enum" in schema:
         control: Any = ui.select(schema["enum"], label=_words(name), value=schema["default"])
+    elif schema.get("type") == "string":
+        control = ui.input(_words(name), value=schema["default"], placeholder="as short as possible")
     else:
         whole = any(form.get("type") == "integer" for form in [schema, *schema.get("anyOf", [])])
         control = ui.number(

@@ -120,7 +120,7 @@ def _check_settings(out: Path, found: dict[str, Any], settings: Mapping[str, Any
 
 def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Put all settings side by side, without the one that changes no answer."""
-    flat = {**settings, **settings["context"]}
+    flat = {"answer_style": "", **settings, **settings["context"]}  # earlier versions had none
     return {name: value for name, value in flat.items() if name not in ("context", "max_concurrency")}
 
 

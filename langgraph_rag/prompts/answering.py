@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 
+from langchain_core.messages import BaseMessage
 from pydantic import field_validator
 from typing_extensions import TypedDict
 
@@ -53,6 +54,15 @@ class Answer(PromptReply):
 def titled_texts(texts: list[TitledText]) -> str:
     """Show texts under their titles, separated by blank lines, of which none has any: no text looks like two."""
     return "\n\n".join(f"Title: {text['title']}\n{_BLANK_LINES.sub('', text['text'])}" for text in texts) or "(none)"
+
+
+def styled(messages: list[BaseMessage], style: str) -> list[BaseMessage]:
+    """Ask for an answer in a style of the caller's, last, so that instructions and values stay as they are."""
+    if not style:
+        return messages
+    *before, request = messages
+    wanted = f"Do not write the answer as short as possible but as asked for here, unless it is unanswerable: {style}"
+    return [*before, request.model_copy(update={"content": f"{request.text}\n\n{wanted}"})]
 
 
 JSON_ONLY = "Reply with JSON only, as in the example."

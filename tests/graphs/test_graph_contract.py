@@ -14,6 +14,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphRecursionError
 from langgraph.graph import END, START, StateGraph
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from langgraph_rag import Context, Result, create_cirag, is_refusal, strict_serializer, with_messages
@@ -225,6 +226,28 @@ def test_a_run_survives_strict_checkpoints_with_a_stop_before_every_node(
     assert told(graph.get_state(thread).values) == told(builder.compile().invoke(SCHOOL, context=QUICK))
     assert len(history) > len(graph.get_graph().nodes) / 2
     assert caplog.messages == []
+
+
+class NotedModel(OfflineModel):
+    """Notes what it is asked."""
+
+    received: list[list[BaseMessage]] = Field(default_factory=list)
+
+    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+        self.received.append(messages)
+        return super()._generate(messages, *args, **kwargs)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_style_is_asked_for_by_the_call_that_answers_alone(name: str, sample_kb: KnowledgeBase) -> None:
+    model = NotedModel()
+    graph: Any = METHODS[name].create(model, sample_kb).compile()
+
+    graph.invoke(SCHOOL, context=Context(answer_style="in German"))
+
+    styled = [messages for messages in model.received if messages[-1].text.endswith("unanswerable: in German")]
+    assert {asked_for(messages)["prompt"].split("_")[0] for messages in styled} == {"answer"}
+    assert styled[-1] == model.received[-1]
 
 
 @dataclass
