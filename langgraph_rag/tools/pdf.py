@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from io import BytesIO
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from pypdf import PageObject, PdfReader
+if TYPE_CHECKING:
+    from pypdf import PageObject
 
 logging.getLogger("pypdf").addHandler(logging.NullHandler())  # what is wrong with a file is told once, below
 
@@ -45,6 +46,8 @@ def read_pdf(written: bytes) -> Pdf:
     Raises:
         ValueError: when it is no PDF file, is broken or wants a password.
     """
+    from pypdf import PdfReader  # a tenth of a second, which whoever has no such file need not wait
+
     try:
         reader = PdfReader(BytesIO(written))
         locked = reader.is_encrypted and not reader.decrypt("")
@@ -59,7 +62,7 @@ def read_pdf(written: bytes) -> Pdf:
     return Pdf(" ".join(line.text for line in title), _with_whole_sentences(map(_paragraphs, bodies)))
 
 
-def _lines(page: PageObject) -> list[_Line]:
+def _lines(page: "PageObject") -> list[_Line]:
     """Return the lines of a page with the sizes of their largest letters; what stands upright in a margin has none."""
     lines: list[list[_Line]] = [[]]
 
