@@ -10,6 +10,7 @@ from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import triple_key
 from langgraph_rag.records import Evidence, Triple, evidence_at
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.support import nearest_evidence
 
 
 class AccumulateInput(TypedDict):
@@ -25,8 +26,8 @@ class Accumulate:
     """Add to the evidence each piece of knowledge with every sentence that states it.
 
     The paper's sets C, S and D are the distinct triples, sentences and passages of the evidence. `knowledge` returns
-    the pieces that passages hold now: a document that was updated since they were kept may have them in other places,
-    or no more.
+    the pieces that passages hold now: a document that was updated since they were kept may have them in other places.
+    Where it has one no more, the sentence nearest to that is evidence of what stands there instead.
     """
 
     kb: KnowledgeBase
@@ -41,16 +42,19 @@ class Accumulate:
             for piece in await self.knowledge(ids)
             for source in piece["sources"]
         }
-        found = [
-            evidence
-            for entry in state["core"]
-            for id_ in (source["passage_id"] for source in entry["sources"])
-            for evidence in evidence_at(
-                places.get((_key(entry), id_), []), passages.get(id_), state["step"], entry["triple"]
-            )
-        ]
+        found: list[Evidence] = []
+        for entry in state["core"]:
+            for passage in filter(None, (passages.get(source["passage_id"]) for source in entry["sources"])):
+                stated = places.get((_key(entry), passage["id"]), [])
+                found += evidence_at(stated, passage, state["step"], entry["triple"]) or nearest_evidence(
+                    _text(entry), passage, state["step"]
+                )
         emit("accumulate", step=state["step"], evidence=found)
         return {"evidence": [*state["evidence"], *found]}
+
+
+def _text(piece: Mapping[str, Any]) -> str:
+    return " ".join(piece["triple"]) or str(piece["text"])
 
 
 def _key(piece: Mapping[str, Any]) -> str:

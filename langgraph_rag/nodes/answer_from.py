@@ -34,7 +34,9 @@ Gather = Callable[[KnowledgeBase, GenerateInput], Awaitable[dict[str, Any]]]
 
 async def gather_triples(kb: KnowledgeBase, state: GenerateInput) -> dict[str, Any]:
     """Gather the distinct core triples (the paper's set C)."""
-    triples = {triple_key(evidence["triple"]): evidence["triple"] for evidence in state["evidence"]}
+    triples = {
+        triple_key(evidence["triple"]): evidence["triple"] for evidence in state["evidence"] if evidence["triple"]
+    }
     return {"triples": list(triples.values())}
 
 

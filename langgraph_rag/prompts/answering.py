@@ -61,9 +61,12 @@ def styled(messages: list[BaseMessage], style: str) -> list[BaseMessage]:
     if not style:
         return messages
     *before, request = messages
-    wanted = f"Do not write the answer as short as possible but as asked for here, unless it is unanswerable: {style}"
-    return [*before, request.model_copy(update={"content": f"{request.text}\n\n{wanted}"})]
+    return [*before, request.model_copy(update={"content": f"{request.text}\n\n{_STYLE}{style}"})]
 
+
+_STYLE = """\
+If the answer cannot be told, it is just: unanswerable. Otherwise write it, in "answer" alone, not as short as \
+possible, but like this: """
 
 JSON_ONLY = "Reply with JSON only, as in the example."
 

@@ -704,3 +704,20 @@ def test_calls_tokens_and_repairs_are_counted_over_the_whole_run(films: Knowledg
     assert (counted["calls"], counted["repairs"], counted["dropped"]) == (4, 1, 0)
     assert (counted["input_tokens"], counted["output_tokens"]) == (40, 20)
     assert counted["seconds"] > 0
+
+
+async def test_a_passage_that_states_what_was_kept_no_more_is_read_as_it_is_now(kb: KnowledgeBase) -> None:
+    kb.add([{"id": "ferry", "title": "Luna", "text": "The ferry Luna was built in Kell."}], progress=False)
+
+    def updating(prompt: str, values: Mapping[str, Any]) -> str:
+        if prompt != "integrate":
+            return say("Torrin" if "Torrin" in str(values) else "unanswerable")
+        kb.upsert([{"id": "ferry", "title": "Luna", "text": "The ferry Luna was made in Torrin."}], progress=False)
+        facts = [triple for triple in values["facts"] if "Luna" in triple[0]]
+        return json.dumps({"thought": "", "facts": facts, "question": None})
+
+    graph: Any = create_cirag(ScriptedModel.of(updating), kb).compile()
+    result = await graph.ainvoke({"question": "Where was the ferry Luna built?"})
+
+    assert (result["answer"], result["granularity"]) == ("Torrin", "sentences")
+    assert [entry["sentence"] for entry in result["evidence"]] == ["The ferry Luna was made in Torrin."]
