@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from langgraph_rag import read_documents
 from langgraph_rag.cli import app
 from langgraph_rag.errors import DocumentError
-from langgraph_rag.tools.pdf import read_pdf
+from langgraph_rag.tools.pdf import _Line, _whole, read_pdf
 
 Line = tuple[float, str]
 BODY, LARGE = 10.0, 20.0
@@ -67,6 +67,51 @@ def test_lines_are_joined_to_paragraphs_and_halves_of_words_to_words() -> None:
     assert page.split("\n\n") == ["Boats", f"{FULL} they return at night.", f"{FULL} the mail comes with them."]
 
 
+def test_a_line_ends_its_paragraph_where_the_next_word_would_have_fitted() -> None:
+    narrow = body(
+        "It has been documented", "seldom among the", "extraordinary tubenoses", "Few of them", "The others left."
+    )
+
+    (page,) = read_pdf(pdf(narrow)).pages
+
+    assert page.split("\n\n") == [
+        "It has been documented seldom among the extraordinary tubenoses Few of them",
+        "The others left.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "following", "joined"),
+    [
+        ("Frau Maria von M\xfcller-", "L\xfcdenscheidt sang.", "M\xfcller-L\xfcdenscheidt sang."),
+        ("There was no COVID-", "19 on the isle.", "COVID-19 on"),
+        ("It is a list of pre-", "and post-war boats.", "pre- and post-war"),
+        ("See the page of kell/ferry-", "boats on it.", "kell/ferry-boats on it."),
+        ("It is a sail-", "ing boat.", "a sailing boat."),
+        ("They went there -", "and came back.", "there - and came back."),
+    ],
+)
+def test_a_hyphen_at_the_end_of_a_line_goes_where_it_cuts_a_word(line: str, following: str, joined: str) -> None:
+    (page,) = read_pdf(pdf(body(line, following))).pages
+
+    assert joined in page
+
+
+def test_an_initial_is_a_part_of_its_word_and_no_title() -> None:
+    lines = [(40.0, "T"), (LARGE, "Boats of Kell"), *body("he ferries of Kell are old.")]
+
+    assert read_pdf(pdf(lines)) == ("Boats of Kell", ["The ferries of Kell are old."])
+
+
+def test_the_numbers_of_footnotes_are_left_out_but_not_those_of_units() -> None:
+    assert _whole([_Line(10.0, "It was built by Ada Renk."), _Line(6.0, "1"), _Line(10.0, " It is old.")]) == (
+        10.0,
+        "It was built by Ada Renk. It is old.",
+    )
+    assert _whole([_Line(10.0, "The isle has 20 km"), _Line(6.0, "2")]).text == "The isle has 20 km2"
+    assert _whole([_Line(10.0, "In CO"), _Line(6.0, "2"), _Line(10.0, ", 10"), _Line(6.0, "6")]).text == "In CO2, 106"
+
+
 def test_a_sentence_that_goes_on_over_the_page_stands_whole_on_the_next() -> None:
     first, second = body("Kell is an isle.", f"It lies where {FULL} sail-"), body("ing boats lie.", "Orsby is a town.")
 
@@ -74,6 +119,12 @@ def test_a_sentence_that_goes_on_over_the_page_stands_whole_on_the_next() -> Non
 
     assert pages[0] == "Kell is an isle."
     assert pages[1].startswith(f"It lies where {FULL} sailing boats lie.")
+
+
+def test_and_so_does_one_that_goes_on_with_a_name_after_others() -> None:
+    pages = read_pdf(pdf(body(f"{FULL} return. They sail to the"), body("Sarl in spring."))).pages
+
+    assert pages == [f"{FULL} return.", "They sail to the Sarl in spring."]
 
 
 def test_running_heads_and_numbers_of_pages_are_left_out() -> None:

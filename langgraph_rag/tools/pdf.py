@@ -5,6 +5,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import reduce
 from io import BytesIO
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,11 +17,15 @@ logging.getLogger("pypdf").addHandler(logging.NullHandler())  # what is wrong wi
 
 _LONGEST_TITLE = 200  # characters; what is longer is no title
 _EDGE = 2  # lines at the top and at the bottom of a page where running heads stand
-_REPEATED = 3  # pages on which a line there makes it one
-_FULL = 0.75  # of a page's usual width: a shorter line ends its paragraph
+_REPEATED = 2  # pages on which a line there makes it one
+_FULL = 0.75  # of a page's usual width: such a line goes on
+_MOST = 0.9  # of it that a line is filled to; one that the next word would have fitted on ends its paragraph
+_SMALL = 0.9  # of a line's largest letters: what is smaller may be the number of a footnote
 _NUMBER = re.compile(r"\d+|\b[ivxlc]+\b")
 _FORM_OF_NUMBER = "#"
 _HYPHENS = ("-", "\u2010")
+_AFTER_HYPHENS = frozenset({"and", "or", "to", "und", "oder", "bis", "et", "ou"})  # "pre- and post-war"
+_NOTED = re.compile(r"(?:[^\W\d_]{3}|[.,;:!?\"'\u201d\u2019)\]])$")  # what the number of a footnote follows; not km, CO
 _LIGATURE = re.compile("[\ufb00-\ufb06]")
 _SENTENCE_END = re.compile(r"[.!?:;][\"'\u201d\u2019)\]]*(?:\s+|$)")
 
@@ -40,8 +45,8 @@ class _Line(NamedTuple):
 def read_pdf(written: bytes) -> Pdf:
     """Read the text that a PDF file holds; of scans it holds none.
 
-    Running heads and the numbers of pages are left out, lines are joined to paragraphs, words cut at their ends to
-    words, and a sentence that goes on over the page stands on the one where it ends.
+    Running heads and the numbers of pages and footnotes are left out, lines are joined to paragraphs, words cut at
+    their ends to words, and a sentence that goes on over the page stands on the one where it ends.
 
     Raises:
         ValueError: when it is no PDF file, is broken or wants a password.
@@ -58,8 +63,8 @@ def read_pdf(written: bytes) -> Pdf:
         raise ValueError("it wants a password: save it without one")
     heads = _running_heads(pages)
     title = _largest(pages[0]) if pages else []
-    bodies = [[line for line in _body(lines, heads) if line not in title] for lines in pages]
-    return Pdf(" ".join(line.text for line in title), _with_whole_sentences(map(_paragraphs, bodies)))
+    bodies = [_with_initials(line for line in _body(lines, heads) if line not in title) for lines in pages]
+    return Pdf(reduce(_joined, (line.text for line in title), ""), _with_whole_sentences(map(_paragraphs, bodies)))
 
 
 def _lines(page: "PageObject") -> list[_Line]:
@@ -74,17 +79,37 @@ def _lines(page: "PageObject") -> list[_Line]:
         lines.extend([other] for other in others)
 
     page.extract_text(visitor_text=see)
-    sizes = [[part.size for part in line if part.text.strip()] for line in lines]
-    texts = [" ".join("".join(part.text for part in line).split()) for line in lines]
-    return [_Line(max(of_line), text) for of_line, text in zip(sizes, texts, strict=True) if text]
+    return [whole for line in lines if (whole := _whole(line)).text]
+
+
+def _whole(parts: Sequence[_Line]) -> _Line:
+    """Join the parts of a line, without the small numbers of footnotes."""
+    largest = max((part.size for part in parts if part.text.strip()), default=0.0)
+    text = ""
+    for part in parts:
+        is_note = part.size < _SMALL * largest and part.text.strip().isdigit() and _NOTED.search(text)
+        text += "" if is_note else part.text
+    return _Line(largest, " ".join(text.split()))
+
+
+def _with_initials(lines: Iterable[_Line]) -> list[_Line]:
+    """Join large initials with the lines that they open."""
+    joined: list[_Line] = []
+    for line in lines:
+        before = joined[-1] if joined else line
+        if len(before.text) == 1 and before.text.isupper() and before.size > line.size and line.text[0].islower():
+            joined[-1] = _Line(line.size, before.text + line.text)
+        else:
+            joined.append(line)
+    return joined
 
 
 def _largest(lines: Sequence[_Line]) -> list[_Line]:
     """Return the lines that are set larger than all others and make a title, if any do."""
-    sizes = {line.size for line in lines}
-    largest = [line for line in lines if line.size == max(sizes)]
-    title = "".join(line.text for line in largest)
-    return largest if len(sizes) > 1 and len(title) <= _LONGEST_TITLE and any(map(str.isalpha, title)) else []
+    worded = [line for line in lines if sum(map(str.isalpha, line.text)) > 2]
+    sizes = {line.size for line in worded}
+    largest = [line for line in worded if line.size == max(sizes)]
+    return largest if len(sizes) > 1 and sum(len(line.text) for line in largest) <= _LONGEST_TITLE else []
 
 
 def _running_heads(pages: Iterable[Sequence[_Line]]) -> set[str]:
@@ -111,23 +136,32 @@ def _paragraphs(lines: Sequence[_Line]) -> str:
     usual = sorted(len(line.text) for line in lines)[len(lines) * 3 // 4]
     text = lines[0].text
     for before, line in pairwise(lines):
-        goes_on = before.size == line.size and len(before.text) >= _FULL * usual
-        text = _joined(text, line.text) if goes_on else f"{text}\n\n{line.text}"
+        text = _joined(text, line.text) if _goes_on(before, line, usual) else f"{text}\n\n{line.text}"
     return text
 
 
+def _goes_on(line: _Line, following: _Line, usual: int) -> bool:
+    full = len(line.text) >= _FULL * usual
+    fitted = len(line.text) + 1 + len(following.text.split()[0]) < _MOST * usual
+    return line.size == following.size and (full or not fitted and not _SENTENCE_END.search(line.text[-2:]))
+
+
 def _joined(text: str, more: str) -> str:
-    """Join a line with the next one, and the halves of a word that is cut between them."""
-    cut = text[-1:] in _HYPHENS and text[-2:-1].isalpha() and more[:1].islower()
-    return text[:-1] + more if cut else f"{text} {more}".strip()
+    """Join a line with the next one, and the halves of a word that is cut between them; a name keeps its hyphen."""
+    word, following = (text.split() or [""])[-1], (more.split() or [""])[0]
+    if word[-1:] not in _HYPHENS or not word[-2:-1].isalnum() or following in _AFTER_HYPHENS:
+        return f"{text} {more}".strip()
+    is_cut = following[:1].islower() and not {"/", "@"}.intersection(word)
+    return (text[:-1] if is_cut else text) + more
 
 
 def _with_whole_sentences(pages: Iterable[str]) -> list[str]:
-    """Have a sentence that a page cuts stand on the next one, where that goes on in small letters."""
+    """Have a sentence that a page cuts stand on the next one: it goes on in small letters or has others before it."""
     whole = list(pages)
     for number in range(1, len(whole)):
         before, page = whole[number - 1], whole[number]
         end = max((found.end() for found in _SENTENCE_END.finditer(before)), default=0)
-        if page[:1].islower():
+        in_paragraph = before.rfind("\n\n") + 2 < end and any(map(str.isalpha, before[end:]))
+        if page[:1].islower() or in_paragraph and page[:1].isalnum():
             whole[number - 1], whole[number] = before[:end].strip(), _joined(before[end:], page)
     return whole
