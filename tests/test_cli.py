@@ -154,13 +154,17 @@ def test_bad_files_are_left_out_with_a_warning_each_where_asked_to(tmp_path: Pat
 
 
 def test_of_json_lines_only_the_bad_ones_are_left_out(tmp_path: Path) -> None:
-    rows = [{"text": "Orsby is a town."}, {"title": "Kell", "text": ""}, {"text": "Kell is an isle."}]
+    kell = {"id": "kell", "text": "Kell is an isle."}
+    rows = [kell, {"title": "Kell", "text": ""}, {**kell, "text": "A rock."}, {"text": "Orsby is a town."}]
     docs = write(tmp_path / "docs", {"a.jsonl": lines(rows)})
 
     done = run("index", docs, "--kb", tmp_path / "kb", "--skip-bad")
 
     assert done.stdout.startswith("2 passages added")
-    assert done.stderr.startswith(f"warning: left out {docs}/a.jsonl, line 2: expected a text in 'text', got ''\n")
+    assert done.stderr.startswith(
+        f"warning: left out {docs}/a.jsonl, line 2: expected a text in 'text', got ''\n"
+        f"{docs}/a.jsonl, line 3: id 'kell' was already given with another text or title ({docs}/a.jsonl, line 1)\n"
+    )
 
 
 def test_files_without_text_are_told_and_what_they_held_is_removed(tmp_path: Path) -> None:
@@ -185,7 +189,7 @@ def test_a_file_with_another_text_for_an_id_is_left_out_likewise(tmp_path: Path)
 
     done = run("index", write(tmp_path / "docs", files), "--kb", tmp_path / "kb", "--skip-bad")
 
-    assert done.stdout.startswith("2 passages added")
+    assert done.stdout.startswith("4 passages added")
     assert done.stderr.count("left out") == 2
     assert f"left out {tmp_path}/docs/c.jsonl, line 2: id 'kell' was already given with another text " in done.stderr
 

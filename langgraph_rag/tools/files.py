@@ -41,8 +41,8 @@ def read_what_can_be(
 ) -> tuple[list[Passage], list[str]]:
     """Read files and folders likewise, and return with the passages what is wrong with each file that is bad.
 
-    Of JSON lines only the bad ones are left out. Bad is also a file whose name is not UTF-8 or that gives an id another
-    text than one before it, and a folder that cannot be looked into.
+    Of JSON lines only the bad ones are left out. Bad is also what gives an id another text than something before it, a
+    file whose name is not UTF-8, and a folder that cannot be looked into.
 
     Args:
         sources: files and folders.
@@ -62,12 +62,24 @@ def read_what_can_be(
             )
         problems += unreadable
         for file in tqdm(files, "reading", unit="file", delay=_SOON, leave=False):
-            try:
-                documents, bad = _documents(file, names or {})
-                problems += bad
-                passages += to_passages(documents, known)
-            except DocumentError as error:
-                problems.append(str(error))
+            found, bad = _passages_of(file, names or {}, known)
+            passages += found
+            problems += [first_problems(bad)] if bad else []
+    return passages, problems
+
+
+def _passages_of(file: Path, names: Mapping[str, str], known: PassagesById) -> tuple[list[Passage], list[str]]:
+    """Return the passages of a file, line by line where it has such, and what is wrong with it or with its lines."""
+    passages: list[Passage] = []
+    try:
+        documents, problems = _documents(file, names)
+    except DocumentError as error:
+        return [], [str(error)]
+    for together in [[line] for line in documents] if file.suffix.lower() in JSON_LINES else [documents]:
+        try:
+            passages += to_passages(together, known)
+        except DocumentError as error:
+            problems.append(str(error))
     return passages, problems
 
 
@@ -142,13 +154,12 @@ def _json_lines(text: str, file: Path, names: Mapping[str, str]) -> tuple[list[d
                 documents.append({**document, "source": document.get("source") or str(file), PLACE: place})
             except DocumentError as error:
                 problems.append(str(error))
-    told = [first_problems(problems)] if problems else []
     for ours, theirs in names.items():
         if theirs not in (ours, *there):
             got = ", ".join(map(repr, there))
             wrong = f"{file}: expected a field {theirs!r} ({ours}) in some line, got the fields {got}"
-            raise DocumentError("\n".join([wrong, *told]))
-    return documents, told
+            raise DocumentError(first_problems([wrong, *problems]))
+    return documents, problems
 
 
 def _fields(line: str, place: str) -> dict[str, object]:
