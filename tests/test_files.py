@@ -46,6 +46,19 @@ def test_a_markdown_file_is_titled_by_its_front_matter_or_heading(
     assert passages_of(tmp_path, markdown) == [(title, text)]
 
 
+@pytest.mark.parametrize(
+    ("note", "text"),
+    [
+        ("Its mayor is Dahl. ![[map.png|300]] He is old.", "Its mayor is Dahl.  He is old."),
+        ("See [[People#Berit Nygaard]] and [[#Boats]].", "See People, Berit Nygaard and Boats."),
+        ("It is written in [[languages|C#]] and [[F#]].", "It is written in C# and F#."),
+        ("Ada led it. %%Is that\nso?%% It was new.", "Ada led it.  It was new."),
+    ],
+)
+def test_notes_of_obsidian_are_read_as_they_are_seen(tmp_path: Path, note: str, text: str) -> None:
+    assert [found for _, found in passages_of(tmp_path, note)] == [text]
+
+
 def test_each_section_of_a_markdown_file_is_a_passage_titled_by_its_headings(tmp_path: Path) -> None:
     markdown = """\
 # People

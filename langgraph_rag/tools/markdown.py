@@ -18,7 +18,9 @@ from langgraph_rag.tools.code import fenced
 _FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 _FIELD = re.compile(r"([\w-]+):(?:[ \t]+(.*))?")
 _NUMBERS = r"[-+.\d\s]+(?:,[-+.\d\s]+)+"
-_WIKI_LINK = re.compile(rf"\[\[(?!{_NUMBERS}\]\])(?:[^][|\n]*\|)?([^][|\n]+)\]\]")
+_WIKI_LINK = re.compile(rf"!?\[\[(?!{_NUMBERS}\]\])(?:[^][|\n]*\|)?([^][|\n]+)\]\]")
+_OF_PAGE = re.compile(r"(?<=\w)#(?=\w)")  # between a page and its heading
+_HIDDEN = re.compile(r"%%.*?%%", re.DOTALL)  # comments, as Obsidian has them
 _POWER = re.compile(r"[-\u2212+]?\d")  # "10<sup>6</sup>" is not 106
 _BREAK = re.compile(r"<br\b", re.IGNORECASE)
 _CHECKBOX = re.compile(r"\[[ xX]\]\s+")
@@ -38,16 +40,27 @@ _LONGEST_LABEL = 60  # characters of a list item that names what the items below
 
 
 def _wiki_link(state: StateInline, silent: bool) -> bool:
-    """Read `[[Page]]` or `[[Page|label]]` as its text, by a rule of the parser's: code has such brackets, too."""
+    """Read `[[Page]]` or `[[Page|label]]` as its text, by a rule of the parser's: code has such brackets, too.
+
+    What is embedded, `![[map.png]]`, is no text.
+    """
     if found := _WIKI_LINK.match(state.src, state.pos):
         state.pos = found.end()
-        if not silent:
-            state.push("text", "", 0).content = found[1]
+        if not silent and not found[0].startswith("!"):
+            labelled = "|" in found[0]
+            state.push("text", "", 0).content = found[1] if labelled else _OF_PAGE.sub(", ", found[1]).lstrip("#")
+    return found is not None
+
+
+def _hidden(state: StateInline, silent: bool) -> bool:
+    if found := _HIDDEN.match(state.src, state.pos):
+        state.pos = found.end()
     return found is not None
 
 
 _parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 _parser.inline.ruler.after("link", "wiki_link", _wiki_link)
+_parser.inline.ruler.before("link", "hidden", _hidden)
 
 
 class Section(NamedTuple):
