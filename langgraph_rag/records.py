@@ -40,10 +40,12 @@ def titled_text(passage: Passage) -> str:
 
 
 def page_of(passage: Passage) -> str:
-    """Return on which page of its source a passage stands, as its metadata tells it; nothing where that does not."""
+    """Return the page of its source that a passage stands on, as its metadata tells it; nothing where that does not."""
     metadata = passage.get("metadata", {})
-    page = metadata.get("page_label", metadata.get("page"))  # LangChain's PyPDFLoader counts pages from 0
-    return f"page {page}" if isinstance(page, int | str) else ""
+    page = metadata.get("page_label", metadata.get("page"))
+    if isinstance(page, int) and "total_pages" in metadata:  # as LangChain's loaders say, which count from 0
+        page += 1
+    return str(page) if isinstance(page, int | str) else ""
 
 
 class ScoredPassage(TypedDict):
@@ -96,7 +98,8 @@ class Candidate(Triple):
 class Evidence(TypedDict):
     """One piece of evidence: the fact, the sentence and passage that state it, the step (1, 2, ...) that found it.
 
-    `triple` is empty where none was read out of the sentence. A result names the passage's `source`, too, if known.
+    `triple` is empty where none was read out of the sentence. A result names the passage's `source` and its `page`, if
+    known, too.
     """
 
     triple: list[str]
@@ -105,6 +108,7 @@ class Evidence(TypedDict):
     title: str
     step: int
     source: NotRequired[str]
+    page: NotRequired[str]
 
 
 def evidence_of(passage: Passage, sentence: str, step: int, triple: Sequence[str] = ()) -> Evidence:

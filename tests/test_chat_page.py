@@ -487,7 +487,11 @@ def test_an_empty_knowledge_base_says_so_takes_documents_and_answers(open_tab: O
         for expected in ("broken.txt: expected UTF-8", "picture.png: expected files ending in .jsonl"):
             tab.page.get_by_role("alert").filter(has_text=expected).wait_for()
         problems = tab.page.get_by_role("alert").filter(has_text="lines.jsonl, line 2").inner_text().splitlines()
-        assert [line.split(":")[0] for line in problems] == ["lines.jsonl, line 1", "lines.jsonl, line 2"]
+        assert [line.split(":")[0] for line in problems] == [
+            "lines.jsonl, line 1",
+            "lines.jsonl, line 2",
+            "Nothing of this file was added.",
+        ]
         with tab.page.expect_file_chooser() as chooser:
             tab.page.get_by_role("button", name="Add documents").click()
         chooser.value.set_files(tmp_path / "heron.md")

@@ -17,7 +17,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_rag import knowledge_base_tools
 from langgraph_rag.methods import METHODS
 from langgraph_rag.offline.model import OfflineModel
-from langgraph_rag.records import Record
+from langgraph_rag.records import Record, page_of
 from langgraph_rag.tools.documents import AnyDocument, to_passages
 from langgraph_rag.tools.extraction import RuleExtractor
 from langgraph_rag.tools.files import read_documents
@@ -157,6 +157,22 @@ async def test_it_comes_back_with_the_passage_wherever_that_is_looked_up(empty_k
     assert "Orla" not in called.content
 
 
+@pytest.mark.parametrize(
+    ("metadata", "page"),
+    [
+        ({"page": 3}, "3"),
+        ({"page": 0, "page_label": "iv", "total_pages": 9}, "iv"),
+        ({"page": 0, "total_pages": 9}, "1"),
+        ({"page": [1]}, ""),
+        ({}, ""),
+    ],
+)
+def test_the_page_is_told_as_people_count_whichever_loader_counts(metadata: dict[str, Any], page: str) -> None:
+    (passage,) = to_passages([Document("Kell.", metadata=metadata)])
+
+    assert page_of(passage) == page
+
+
 def test_all_parts_of_a_text_have_it(empty_kb: KnowledgeBase) -> None:
     text = " ".join(f"Town {n} is a town on Kell." for n in range(90))
 
@@ -185,7 +201,7 @@ async def test_it_is_in_no_prompt_event_or_checkpoint(tmp_path: Path, embeddings
 
     question = {"question": "Who directed the film that Casper Holm produced?"}
     with KnowledgeBase.open(tmp_path / "kb", embeddings) as kb:
-        kb.add([{**document, "page": MARK} for document in DOCUMENTS], progress=False)
+        kb.add([{**document, "author": MARK} for document in DOCUMENTS], progress=False)
         for name, method in METHODS.items():
             saver = InMemorySaver()
             model: BaseChatModel = Listening()

@@ -1,5 +1,6 @@
 """What is read of PDF files, which are made here."""
 
+import json
 from io import BytesIO
 from pathlib import Path
 
@@ -151,6 +152,9 @@ def test_pages_are_documents_that_can_be_cited(tmp_path: Path) -> None:
     answer = CliRunner().invoke(app, asked).stdout
     assert "Answer: Ada Renk\n" in answer
     assert f"The Ferries of Kell ({tmp_path / 'ferries.pdf'}, page 3), step 1: Ada Renk built" in answer
+    result = json.loads(CliRunner().invoke(app, [*asked, "--json"]).stdout)
+    assert {entry["page"] for entry in result["evidence"] if entry["sentence"].startswith("Ada")} == {"3"}
+    assert {"page": 3} in [passage["metadata"] for passage in result["passages"]]
 
 
 GOOD = pdf(body("Kell is an isle."))

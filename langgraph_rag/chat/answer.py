@@ -2,7 +2,6 @@
 
 import asyncio
 from html import escape
-from pathlib import PurePath
 from typing import Any
 
 from nicegui import ui
@@ -11,7 +10,7 @@ from langgraph_rag.chat import evidence as drawing
 from langgraph_rag.narration import narrate_cost
 from langgraph_rag.nodes.conclude import UNASKED
 from langgraph_rag.normal_forms import normalise
-from langgraph_rag.records import Evidence, origin_of, page_of
+from langgraph_rag.records import Evidence, origin_of
 from langgraph_rag.refusals import UNANSWERABLE, is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -104,9 +103,10 @@ class AnswerView:
                 ui.html(escape(origin_of(piece)), sanitize=False, tag="h3")
                 ui.button(icon="close", on_click=self._reading.close).props('flat round dense aria-label="Close"')
             if records:
-                source = PurePath(records[0].get("source", "")).name
-                ui.html(drawing.passage(records[0], piece), sanitize=False)
-                ui.label(" · ".join(filter(None, [piece["passage_id"], source, page_of(records[0])]))).classes("help")
+                (record,) = records
+                own_id = "" if "source" in record and record["id"] == record["hash"] else record["id"]
+                ui.html(drawing.passage(record, piece), sanitize=False)
+                ui.label(" · ".join(filter(None, [own_id, *drawing.place_in_source(piece)]))).classes("help")
             else:
                 ui.label("The passage is no longer in the knowledge base.").classes("alert")
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from math import inf
+from pathlib import PurePath
 
 import networkx as nx
 
@@ -26,12 +27,19 @@ def listed(evidence: Sequence[Evidence]) -> str:
 
 def _item(place: int, piece: Evidence, look: str) -> str:
     fact = f'<span class="fact">{_fact(piece)}</span>' if piece["triple"] else ""
+    origin = escape(" · ".join([origin_of(piece), *place_in_source(piece)]))
     return (
         f'<li><button type="button" data-evidence="{place}" class="{look}">'
         f'<span class="number">{place + 1}</span>'
         f'<span class="words">{fact}<span class="sentence">{escape(piece["sentence"])}</span>'
-        f'<span class="origin">{escape(origin_of(piece))} · found in step {piece["step"]}</span></span></button></li>'
+        f'<span class="origin">{origin} · found in step {piece["step"]}</span></span></button></li>'
     )
+
+
+def place_in_source(piece: Evidence) -> list[str]:
+    """Return the name of the file that a piece of evidence comes from and its page, as far as they are known."""
+    page = piece.get("page", "")
+    return [part for part in (PurePath(piece.get("source", "")).name, page and f"page {page}") if part]
 
 
 def _fact(piece: Evidence) -> str:

@@ -78,7 +78,7 @@ class SettingsForm:
             context = _CONTEXT.validate_python(given)
         except ValidationError as error:
             wrong = "; ".join(f"{_words(str(e['loc'][0]))}: {e['msg']}" for e in error.errors())
-            raise RagError(f"a limit cannot be used: {wrong}") from error
+            raise RagError(f"a setting cannot be used: {wrong}") from error
         return Choice(str(self._method.value), (self._model.value or "").strip(), self._asks_first(), context)
 
     def _asks_first(self) -> bool:

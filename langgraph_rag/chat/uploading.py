@@ -60,7 +60,7 @@ async def read(file: File) -> list[Passage]:
         try:
             return await asyncio.to_thread(_read, path, f"{_UPLOADED}{name}")
         except DocumentError as error:
-            raise DocumentError(str(error).replace(str(path), name)) from error
+            raise DocumentError(f"{str(error).replace(str(path), name)}\nNothing of this file was added.") from error
 
 
 async def update(kb: KnowledgeBase, passages: list[Passage]) -> AsyncIterator[Progress]:

@@ -62,7 +62,8 @@ def _named(id_: str, records: dict[str, Record]) -> str:
         return id_
     source = record.get("source", "")
     own_id = "" if source and id_ == record["hash"] else id_
-    name, *more = filter(None, [record["title"], own_id, source, page_of(record)])
+    page = f"page {page}" if (page := page_of(record)) else ""
+    name, *more = filter(None, [record["title"], own_id, source, page])
     return f"{name} ({', '.join(more)})" if more else name
 
 

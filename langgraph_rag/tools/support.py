@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from langgraph_rag.normal_forms import stands_in, triple_text, words_of
-from langgraph_rag.records import Evidence, Record, Triple, evidence_of
+from langgraph_rag.records import Evidence, Record, Triple, evidence_of, page_of
 from langgraph_rag.tools.stop_words import stop_words
 from langgraph_rag.tools.text import RULES, text_pipeline
 
@@ -63,7 +63,7 @@ def answering_evidence(question: str, answer: str, passages: Sequence[Record], s
 def traced_back(
     evidence: Iterable[Evidence], records: Iterable[Record], triples: Iterable[Triple], question: str, answer: str
 ) -> list[Evidence]:
-    """Return evidence with the sources of its passages and, where it has no triple, the best that its sentence states.
+    """Return evidence with the sources and pages of its passages; where it has no triple, the best of its sentence.
 
     That is one with the answer in it, else the one that shares most words with the question.
 
@@ -92,7 +92,9 @@ def traced_back(
         if not entry["triple"] and entry["sentence"] in record["sentences"]:
             place = record["id"], record["sentences"].index(entry["sentence"])
             entry = {**entry, "triple": max(stated[place], key=worth, default=[])}
-        return {**entry, "source": record["source"]} if "source" in record else entry
+        if "source" in record:
+            entry = {**entry, "source": record["source"]}
+        return {**entry, "page": page} if (page := page_of(record)) else entry
 
     return [complete(entry) for entry in evidence]
 
