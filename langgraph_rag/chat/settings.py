@@ -15,7 +15,7 @@ from langgraph_rag.models import MODEL_FORMS
 from langgraph_rag.naming import spoken
 
 _CONTEXT = TypeAdapter(Context)
-_FIRST = ("search", "top_k", "max_steps", "max_model_calls", "max_tokens", "deadline_s")
+_FIRST = ("answer_style", "search", "top_k", "max_steps", "max_model_calls", "max_tokens", "deadline_s")
 _OFFLINE = "offline is no language model but rules without weights, to try the page with."
 
 

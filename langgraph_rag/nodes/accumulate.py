@@ -44,13 +44,17 @@ class Accumulate:
         }
         found: list[Evidence] = []
         for entry in state["core"]:
-            for passage in filter(None, (passages.get(source["passage_id"]) for source in entry["sources"])):
-                stated = places.get((_key(entry), passage["id"]), [])
-                found += evidence_at(stated, passage, state["step"], entry["triple"]) or nearest_evidence(
-                    _text(entry), passage, state["step"]
-                )
+            for id_ in (source["passage_id"] for source in entry["sources"]):
+                stated = places.get((_key(entry), id_), [])
+                told = evidence_at(stated, passages.get(id_), state["step"], entry["triple"])
+                found += told or await self._instead(entry, id_, state["step"])
         emit("accumulate", step=state["step"], evidence=found)
         return {"evidence": [*state["evidence"], *found]}
+
+    async def _instead(self, piece: Mapping[str, Any], id_: str, step: int) -> list[Evidence]:
+        """Look the passage up once more, as it was replaced meanwhile; none is there where it was deleted."""
+        records = await self.kb.apassages([id_])
+        return [evidence for record in records for evidence in nearest_evidence(_text(piece), record, step)]
 
 
 def _text(piece: Mapping[str, Any]) -> str:
