@@ -2,7 +2,7 @@
 
 import logging
 from dataclasses import dataclass, field, fields
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Literal, get_args, overload
 
 from langgraph.runtime import get_runtime
@@ -138,7 +138,7 @@ def _ours(given: dict[str, Any]) -> Context | None:
         return None
 
 
-@cache  # every node asks
+@lru_cache  # every node asks
 def _tell_not_ours(problem: str) -> None:
     _log.warning("no setting of this run's context counts for the method: %s", problem)
 

@@ -135,6 +135,17 @@ def test_running_heads_and_numbers_of_pages_are_left_out() -> None:
     assert read_pdf(pdf(*pages)).pages == [f"{text} It has {n} boats." for n, text in enumerate(texts)]
 
 
+def test_a_title_that_two_slides_have_is_no_running_head() -> None:
+    cover = [(30.0, "The Ferries of Kell"), *body("A report.")]
+    slides = [[(LARGE, "Results"), *body(text, "It is so.", "Ask us.")] for text in ("There are six.", "Two are new.")]
+
+    assert [page.partition("\n\n")[0] for page in read_pdf(pdf(cover, *slides)).pages] == [
+        "A report.",
+        "Results",
+        "Results",
+    ]
+
+
 def test_pages_are_documents_that_can_be_cited(tmp_path: Path) -> None:
     pages = [[(LARGE, "The Ferries of Kell"), *body("Kell is an isle.")], [], body("Ada Renk built the Kell ferry.")]
     (tmp_path / "ferries.pdf").write_bytes(pdf(*pages))

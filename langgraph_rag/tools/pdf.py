@@ -17,6 +17,7 @@ logging.getLogger("pypdf").addHandler(logging.NullHandler())  # what is wrong wi
 
 _LONGEST_TITLE = 200  # characters; what is longer is no title
 _EDGE = 2  # lines at the top and at the bottom of a page where running heads stand
+_LARGE = 1.4  # times the usual size of a page's letters
 _REPEATED = 2  # pages on which a line there makes it one
 _FULL = 0.75  # of a page's usual width: such a line goes on
 _MOST = 0.9  # of it that a line is filled to; one that the next word would have fitted on ends its paragraph
@@ -113,9 +114,14 @@ def _largest(lines: Sequence[_Line]) -> list[_Line]:
 
 
 def _running_heads(pages: Iterable[Sequence[_Line]]) -> set[str]:
-    """Return the forms of lines that stand at the edges of several pages, the same but for numbers."""
-    edges = ({_form(line) for line in (*lines[:_EDGE], *lines[-_EDGE:])} for lines in pages)
-    counts = Counter(form for forms in edges for form in forms)
+    """Return the forms of lines that stand at the edges of several pages, the same but for numbers.
+
+    What is set much larger than most of its page, as the titles of slides are, is none.
+    """
+    counts: Counter[str] = Counter()
+    for lines in pages:
+        usual = sorted(line.size for line in lines)[len(lines) // 2] if lines else 0.0
+        counts.update({_form(line) for line in (*lines[:_EDGE], *lines[-_EDGE:]) if line.size <= _LARGE * usual})
     return {form for form, count in counts.items() if count >= _REPEATED or form == _FORM_OF_NUMBER}
 
 
@@ -142,13 +148,13 @@ def _paragraphs(lines: Sequence[_Line]) -> str:
 
 def _goes_on(line: _Line, following: _Line, usual: int) -> bool:
     full = len(line.text) >= _FULL * usual
-    fitted = len(line.text) + 1 + len(following.text.split()[0]) < _MOST * usual
+    fitted = len(line.text) + 1 + len(following.text.split(None, 1)[0]) < _MOST * usual
     return line.size == following.size and (full or not fitted and not _SENTENCE_END.search(line.text[-2:]))
 
 
 def _joined(text: str, more: str) -> str:
     """Join a line with the next one, and the halves of a word that is cut between them; a name keeps its hyphen."""
-    word, following = (text.split() or [""])[-1], (more.split() or [""])[0]
+    word, following = (text.rsplit(None, 1) or [""])[-1], (more.split(None, 1) or [""])[0]
     if word[-1:] not in _HYPHENS or not word[-2:-1].isalnum() or following in _AFTER_HYPHENS:
         return f"{text} {more}".strip()
     is_cut = following[:1].islower() and not {"/", "@"}.intersection(word)
