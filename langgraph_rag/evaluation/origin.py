@@ -42,7 +42,7 @@ def model_by_name(model: str) -> str:
 
 def in_words(origin: Origin) -> str:
     """Return an origin as a sentence; settings that are left to the methods are not told."""
-    settings = ", ".join(f"{name}={value}" for name, value in origin["settings"].items() if value is not None)
+    settings = ", ".join(f"{name}={value}" for name, value in origin["settings"].items() if value not in (None, ""))
     made = f"Made by langgraph-rag {', '.join(origin['versions'])} on {origin['date']}"
     models = f"model {origin['model']}, judge {origin['judge'] or 'none'}"
     return f"{made}: {models}, knowledge base {origin['knowledge_base']}, questions {origin['questions']}; {settings}."
