@@ -35,6 +35,22 @@ def test_each_sentence_of_a_summary_rests_on_the_sentences_that_cover_its_words(
     assert all(entry["triple"] == [] and entry["step"] == 2 for entry in found)
 
 
+def test_a_sentence_that_says_it_itself_comes_before_one_that_only_stands_under_the_title() -> None:
+    lake = passage("lake", "Orm Lake, Vestland", "Orm Lake is a village in southern Vestland.", "It has 823 people.")
+
+    found = supporting_evidence("Orm Lake is in Vestland.", [lake], 1)
+
+    assert [entry["sentence"] for entry in found] == ["Orm Lake is a village in southern Vestland."]
+
+
+def test_a_sentence_is_taken_for_a_name_alone() -> None:
+    film = passage("film", "Grey Water", "It was made in 1990 by Orla Vint.", "Also written by Ada Moss and Jon Rask.")
+
+    found = supporting_evidence("Orla Vint, Ada Moss and Jon Rask were writers of the Grey Water film.", [film], 1)
+
+    assert {entry["sentence"] for entry in found} == set(film["sentences"])
+
+
 def test_a_passage_without_sentences_supports_nothing() -> None:
     empty = passage("empty", "Orla Vint")
 

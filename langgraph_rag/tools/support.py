@@ -2,9 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from langgraph_rag.normal_forms import stands_in, triple_text, words_of
 from langgraph_rag.records import Evidence, Record, Triple, evidence_of, page_of
+from langgraph_rag.tools.spans import spot
 from langgraph_rag.tools.stop_words import stop_words
 from langgraph_rag.tools.text import RULES, text_pipeline
 
@@ -16,19 +18,20 @@ _MOST_SENTENCES = 3
 def supporting_evidence(text: str, passages: Sequence[Record], step: int) -> list[Evidence]:
     """Return, for each sentence of a text, the sentences of passages that cover its words best.
 
-    The title of a passage counts as part of each of its sentences. A second and third sentence are taken where each
-    adds at least a quarter of the words; a sentence of the text that is not covered to the half has no evidence.
+    The title of a passage counts as part of each of its sentences; of those that cover as much with it, the one that
+    needs it least comes first. A second and third sentence are taken where each adds at least a quarter of the words,
+    or a name; a sentence of the text that is not covered to the half has no evidence.
     """
     offered = [
-        (title | _words(sentence), passage, sentence)
+        _Offer(_words(sentence), title, passage, sentence)
         for passage, title in ((passage, _words(passage["title"])) for passage in passages)
         for sentence in passage["sentences"]
     ]
     found: dict[tuple[str, str], Evidence] = {}
     for line in text.splitlines():
         for statement in text_pipeline(RULES).sentences(line):
-            for passage, sentence in _covering(_words(statement), offered):
-                found[passage["id"], sentence] = evidence_of(passage, sentence, step)
+            for offer in _covering(statement, offered):
+                found[offer.passage["id"], offer.sentence] = evidence_of(offer.passage, offer.sentence, step)
     return list(found.values())
 
 
@@ -99,16 +102,33 @@ def traced_back(
     return [complete(entry) for entry in evidence]
 
 
-def _covering(statement: set[str], offered: list[tuple[set[str], Record, str]]) -> list[tuple[Record, str]]:
-    missing = set(statement)
-    chosen: list[tuple[Record, str]] = []
+class _Offer(NamedTuple):
+    """A sentence that may support a statement, the words of it and those of its title."""
+
+    own: set[str]
+    title: set[str]
+    passage: Record
+    sentence: str
+
+
+def _covering(statement: str, offered: list[_Offer]) -> list[_Offer]:
+    words = _words(statement)
+    names = [name for span in spot(statement) if span.kind == "name" and (name := _words(span.text))]
+    missing = set(words)
+    chosen: list[_Offer] = []
+
+    def worth(offer: _Offer) -> tuple[int, int, int]:
+        told = offer.own | offer.title
+        return len(missing & told), len(words & offer.own), -len(told)
+
     while offered and missing and len(chosen) < _MOST_SENTENCES:
-        words, passage, sentence = max(offered, key=lambda offer: (len(missing & offer[0]), -len(offer[0])))
-        if len(missing & words) < max(1.0, _LEAST_GAIN * len(statement)):
+        best = max(offered, key=worth)
+        added = missing & (best.own | best.title)
+        if len(added) < max(1.0, _LEAST_GAIN * len(words)) and not any(name <= added for name in names):
             break
-        chosen.append((passage, sentence))
-        missing -= words
-    return chosen if len(missing) <= (1 - _LEAST_COVER) * len(statement) else []
+        chosen.append(best)
+        missing -= added
+    return chosen if len(missing) <= (1 - _LEAST_COVER) * len(words) else []
 
 
 def _words(text: str) -> set[str]:

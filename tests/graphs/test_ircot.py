@@ -69,7 +69,7 @@ def test_the_evidence_is_what_the_sentences_say(kb: KnowledgeBase) -> None:
     _, result = visit(create_ircot, kb, ScriptedModel.of(CASE))
 
     found = [(e["passage_id"], e["sentence"], e["step"]) for e in result["evidence"]]
-    assert ("vint", "She directed The Salt Road in 1968.", 1) in found  # the title is part of what a sentence says
+    assert ("salt-road", "The Salt Road is a 1968 drama film directed by Orla Vint.", 1) in found
     assert ("vint", "Vint was born in Pellworth.", 2) in found
     assert ["Orla Vint", "was born in", "Pellworth"] in [e["triple"] for e in result["evidence"]]
 
@@ -80,7 +80,8 @@ def test_what_the_reader_thought_and_answered_is_evidence_too(kb: KnowledgeBase)
     _, result = visit(create_ircot, kb, ScriptedModel.of(script))
 
     found = {(e["sentence"], e["step"]) for e in result["evidence"]}
-    assert {("She directed The Salt Road in 1968.", 2), ("Vint was born in Pellworth.", 2)} <= found
+    film = "The Salt Road is a 1968 drama film directed by Orla Vint."
+    assert {(film, 2), ("Vint was born in Pellworth.", 2)} <= found
 
 
 def test_an_abbreviation_does_not_cut_a_sentence_and_a_second_one_is_left_out(kb: KnowledgeBase) -> None:
