@@ -89,11 +89,14 @@ CASES: list[tuple[Prompt[Any], dict[str, Any]]] = [
     (answering.ANSWER_FROM_TRIPLES, {"question": QUESTION, "triples": [DIRECTED, MARRIED]}),
     (answering.ANSWER_FROM_SENTENCES, {"question": QUESTION, "sentences": [NINE_TIDES, TARRANT]}),
     (answering.ANSWER_FROM_PASSAGES, {"question": QUESTION, "passages": [NINE_TIDES, TARRANT]}),
-    (dualrag.REASON, {"question": QUESTION, "outline": OUTLINE, "thoughts": THOUGHTS}),
-    (dualrag.THINK_ON, {"question": QUESTION, "outline": OUTLINE, "thoughts": []}),
+    (
+        dualrag.REASON,
+        {"question": QUESTION, "outline": OUTLINE, "thoughts": THOUGHTS, "vain": ["Ilse Tarrant: husband"]},
+    ),
+    (dualrag.THINK_ON, {"question": QUESTION, "outline": OUTLINE, "thoughts": [], "vain": []}),
     (
         dualrag.IDENTIFY_ENTITIES,
-        {"question": QUESTION, "outline": OUTLINE, "names": ["Nine Tides"], "thoughts": THOUGHTS},
+        {"question": QUESTION, "outline": OUTLINE, "names": ["Nine Tides"], "thoughts": THOUGHTS, "vain": []},
     ),
     (
         dualrag.SUMMARIZE,

@@ -49,6 +49,7 @@ class DualragState(QuestionInput, Result):
     readings: list[Reading]
     fragments: Annotated[list[Fragment], joined]
     outline: list[prompts.OutlineEntry]
+    vain: list[str]
     fruitless: int
     ranking: list[ScoredPassage]
     retrieved: list[ScoredPassage]

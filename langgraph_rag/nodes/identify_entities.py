@@ -31,6 +31,7 @@ class IdentifyEntitiesInput(TypedDict):
     step: int
     outline: list[OutlineEntry]
     thoughts: list[str]
+    vain: list[str]
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ class IdentifyEntities:
             outline=state["outline"],
             names=names,
             thoughts=state["thoughts"],
+            vain=state["vain"],
         )
         demands = first_of(_linked(reply.entities, names), _MOST_ENTITIES)
         return _begin_step("identify_entities", state, demands or [_thought_as_query(state)])

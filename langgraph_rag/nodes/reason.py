@@ -22,6 +22,7 @@ class ReasonInput(TypedDict):
     step: int
     outline: list[OutlineEntry]
     thoughts: list[str]
+    vain: list[str]
     trace: list[TraceStep]
 
 
@@ -40,6 +41,7 @@ class Reason(Generic[Step]):
             question=state["question"],
             outline=state["outline"],
             thoughts=state["thoughts"],
+            vain=state["vain"],
         )
         step = state["step"] + 1
         emit("reason", step=step, thought=reply.thought, needs_retrieval=reply.needs_retrieval)

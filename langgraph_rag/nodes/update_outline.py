@@ -21,6 +21,7 @@ class UpdateInput(TypedDict):
     thoughts: list[str]
     found: list[Found]
     fragments: list[Fragment]
+    vain: list[str]
     outline: list[OutlineEntry]
     evidence: list[Evidence]
     ranking: list[ScoredPassage]
@@ -38,15 +39,18 @@ class UpdateOutline:
     """
 
     async def __call__(self, state: UpdateInput) -> dict[str, Any]:
-        """Return the outline and the evidence behind it, and count the steps in a row that added nothing."""
+        """Return the outline, its evidence, what was searched for in vain, and how many steps ended without a gain."""
         outline, added = _merged(state["outline"], state["fragments"])
         evidence = [entry for fragment in state["fragments"] for entry in fragment["evidence"]]
         new = new_evidence(evidence, state["evidence"])
         entities = [entry["entity"] for entry in outline]
         emit("update_outline", step=state["step"], added=added, entities=entities, evidence=new)
         query = "; ".join(demand_text(found) for found in state["found"])
+        told = {fragment["entity"] for fragment in state["fragments"]}
+        vain = [demand_text(found) for found in state["found"] if found["entity"] not in told]
         return {
             "outline": outline,
+            "vain": list(dict.fromkeys([*state["vain"], *vain])),
             "evidence": [*state["evidence"], *new],
             "ranking": _ranked(state["ranking"], evidence, state["found"]),
             "first_retrieval": state["first_retrieval"] or _first(state["found"]),

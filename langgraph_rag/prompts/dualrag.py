@@ -91,6 +91,11 @@ def thoughts_text(thoughts: list[str]) -> str:
     return "\n".join(f"{number}. {thought}" for number, thought in enumerate(thoughts, start=1)) or "(none yet)"
 
 
+def vain_text(vain: list[str]) -> str:
+    """Show what was searched for without a finding, if anything: nobody can word it anew who does not see it."""
+    return f"\n\nSearched for and not found: {name_list(vain)}" if vain else ""
+
+
 def known_text(known: list[str]) -> str:
     """Show what was written down of an entity before, if anything."""
     return "".join(["\nKnown already:", *(f" {fragment}" for fragment in known)]) if known else ""
@@ -125,11 +130,11 @@ Reply: {"thought": "The architect is Ada Moss. Jon Hale was born in 1870. When A
 If "Ada Moss was born in 1882." had been found too:
 Reply: {"thought": "The architect Ada Moss was born in 1882, Jon Hale in 1870. 1870 is earlier, so Jon Hale is \
 older.", "needs_retrieval": false}""",
-    request="Question: {question}\n\nFound so far:\n{outline}\n\nReasoning so far:\n{thoughts}",
+    request="Question: {question}\n\nFound so far:\n{outline}\n\nReasoning so far:\n{thoughts}{vain}",
     reply=Reasoning,
     shortens="outline",
     shorter=newest_half,
-    show={"outline": outline_text, "thoughts": thoughts_text},
+    show={"outline": outline_text, "thoughts": thoughts_text, "vain": vain_text},
 )
 
 THINK_ON = Prompt(
@@ -151,11 +156,11 @@ Mill Bridge was designed by Ada Moss.
 Reasoning so far:
 (none yet)
 Reply: {{"thought": "The architect of Mill Bridge is Ada Moss.", "final": false}}""",
-    request="Question: {question}\n\nFound so far:\n{outline}\n\nReasoning so far:\n{thoughts}",
+    request="Question: {question}\n\nFound so far:\n{outline}\n\nReasoning so far:\n{thoughts}{vain}",
     reply=NextThought,
     shortens="outline",
     shorter=newest_half,
-    show={"outline": outline_text, "thoughts": thoughts_text},
+    show={"outline": outline_text, "thoughts": thoughts_text, "vain": vain_text},
 )
 
 IDENTIFY_ENTITIES = Prompt(
@@ -195,11 +200,11 @@ Found so far:
 Names so far: {names}
 
 Reasoning so far:
-{thoughts}""",
+{thoughts}{vain}""",
     reply=Demands,
     shortens="outline",
     shorter=newest_half,
-    show={"outline": outline_text, "names": name_list, "thoughts": thoughts_text},
+    show={"outline": outline_text, "names": name_list, "thoughts": thoughts_text, "vain": vain_text},
 )
 
 SUMMARIZE = Prompt(

@@ -390,6 +390,17 @@ def test_documents_left_out_of_a_prompt_that_is_too_long_are_read_the_next_time(
     assert result["usage"]["left_out"] > 0
 
 
+def test_reasoner_and_identifier_see_what_was_searched_for_in_vain(films: KnowledgeBase) -> None:
+    demands = [look_up(**{VIAJE: ["director"], "Herons": ["Heron year", "Herons"]}), look_up(A=["film"])]
+    model = ScriptedModel.of(Actor([think("1"), think("2"), think("3", more=False)], demands, DIRECTORS))
+
+    visit(films, model)
+
+    herons = "Herons: Heron year, Herons"
+    assert [seen["vain"] for seen in values(model, "reason")] == [[], [herons], [herons, "A: film"]]
+    assert [seen["vain"] for seen in values(model, "identify_entities")] == [[], [herons]]
+
+
 def test_an_entity_nothing_was_noted_about_is_read_again(films: KnowledgeBase) -> None:
     demands = [look_up(Film=["film"]), look_up(Film=["film"])]
     notes = iter([None, "There is a film."])
