@@ -105,7 +105,7 @@ def create_par_rag(
         approve_plan: whether the graph stops for a person to approve, edit or reject the plan: it ends with an
             interrupt and goes on with `Command(resume=True)`, `Command(resume=[...])` or `Command(resume=False)`; needs
             a checkpointer.
-        refine_with: what goes into the next question, the answer of the step before (the paper) or all answers so far.
+        refine_with: what goes into the next question, the last answer found (the paper) or all answers so far.
 
     Raises:
         TypeError: when an option that is true or false is neither.
@@ -126,7 +126,7 @@ def create_par_rag(
             return "retrieve"
         if all(step["action"] == "answer" for step in state["plan"][state["place"] :]):
             return "answer_from_trajectories"
-        return "refine" if found(state["trajectories"], state["place"]) else after_refine(state)
+        return "refine" if found(state["trajectories"]) else after_refine(state)
 
     graph = Machine(ParRagState, context_schema=Context, input_schema=QuestionInput, output_schema=ParRagResult)
     graph.title = "PAR RAG"

@@ -91,12 +91,13 @@ def _settles(state: RecordInput) -> bool:
     return same and not is_refusal(doubted["answer"])
 
 
-def found_last(trajectories: list[Trajectory], place: int) -> list[Trajectory]:
-    """Return what the step before found (Algorithm 1: the next question is refined with the current answer)."""
-    return [trajectory for trajectory in found_so_far(trajectories, place) if trajectory["place"] == place - 1]
+def found_last(trajectories: list[Trajectory]) -> list[Trajectory]:
+    """Return what the last step that found anything found (Algorithm 1: the next question takes the current answer)."""
+    found = found_so_far(trajectories)
+    return [trajectory for trajectory in found if trajectory["place"] == found[-1]["place"]]
 
 
-def found_so_far(trajectories: list[Trajectory], place: int) -> list[Trajectory]:
+def found_so_far(trajectories: list[Trajectory]) -> list[Trajectory]:
     """Return everything found, as in the authors' later code, each with what led to it within its step."""
     found = {trajectory["place"] for trajectory in trajectories if not is_refusal(trajectory["answer"])}
     return [trajectory for trajectory in trajectories if trajectory["place"] in found]

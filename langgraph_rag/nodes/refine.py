@@ -14,7 +14,7 @@ from langgraph_rag.prompts.par_rag import Refined, Trajectory
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.refusals import asks_nothing
 
-FoundBefore = Callable[[list[Trajectory], int], list[Trajectory]]
+FoundBefore = Callable[[list[Trajectory]], list[Trajectory]]
 
 
 class RefineInput(TypedDict):
@@ -22,7 +22,6 @@ class RefineInput(TypedDict):
 
     question: str
     query: str
-    place: int
     trajectories: list[Trajectory]
 
 
@@ -36,7 +35,7 @@ class Refine:
 
     async def __call__(self, state: RefineInput) -> dict[str, Any]:
         """Return the refined question as the query."""
-        found = [Trajectory({**t, "sources": []}) for t in self.found(state["trajectories"], state["place"])]
+        found = [Trajectory({**t, "sources": []}) for t in self.found(state["trajectories"])]
         reply = await ask(self.llm, self.prompt, question=state["question"], found=found, following=state["query"])
         keeps = asks_nothing(reply.question) or _answers(reply.question, found)
         refined = state["query"] if keeps else reply.question

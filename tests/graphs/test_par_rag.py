@@ -621,6 +621,28 @@ def test_nothing_is_refined_with_an_answer_that_is_none(kb: KnowledgeBase, answe
     assert result["trace"][1]["query"] == BIRTHPLACE
 
 
+def test_the_last_answer_found_goes_into_a_question_behind_one_that_found_nothing(kb: KnowledgeBase) -> None:
+    script = [
+        planned(*STEPS),
+        said("Orla Vint directed The Salt Road [1]."),
+        PASS,
+        refined(BIRTHPLACE_OF_VINT),
+        said("unknown"),
+        PASS,
+        refined("In which country was Orla Vint born?"),
+        said("Pellworth is in Norland [1]."),
+        PASS,
+        say("Norland"),
+    ]
+    model = ScriptedModel.of(script)
+
+    _, result = visit(kb, model)
+
+    found = [[trajectory["question"] for trajectory in request["found"]] for request in values(model, "refine")]
+    assert found == [[DIRECTOR], [DIRECTOR]]
+    assert result["trace"][2]["query"] == "In which country was Orla Vint born?"
+
+
 # --- a person approves the plan --------------------------------------------------------------------------------------
 THREAD: Any = {"configurable": {"thread_id": "1"}}
 
