@@ -90,7 +90,7 @@ def create_par_rag(
     plan: bool = True,
     review: bool = True,
     approve_plan: bool = False,
-    refine_with: Literal["last", "all"] = "last",
+    refine_with: Literal["last", "all"] = "all",
 ) -> StateGraph[ParRagState, Context, QuestionInput, ParRagResult]:
     """Build PAR RAG as a state machine; compile it with the checkpointer and store you like.
 
@@ -105,7 +105,7 @@ def create_par_rag(
         approve_plan: whether the graph stops for a person to approve, edit or reject the plan: it ends with an
             interrupt and goes on with `Command(resume=True)`, `Command(resume=[...])` or `Command(resume=False)`; needs
             a checkpointer.
-        refine_with: what goes into the next question, the last answer found (the paper) or all answers so far.
+        refine_with: what goes into the next question: all answers so far, or the last one alone (Algorithm 1).
 
     Raises:
         TypeError: when an option that is true or false is neither.

@@ -211,11 +211,13 @@ what a description in the next question stands for, put the name, date or number
 description, and change nothing else. Where the next question is about something else, repeat it. Do not answer it. \
 Reply with JSON only, as in the examples.
 
-Original question: Which river runs through the birthplace of the architect of Mill Bridge?
+Original question: In which year did the architect of Mill Bridge leave her birthplace?
+Q: Who was the architect of Mill Bridge?
+A: Ada Moss was its architect.
 Q: In which town was Ada Moss born?
 A: Ada Moss was born in Bergen.
-Next question: Which river runs through the birthplace of the architect of Mill Bridge?
-Reply: {"question": "Which river runs through Bergen?"}
+Next question: In which year did the architect of Mill Bridge leave her birthplace?
+Reply: {"question": "In which year did Ada Moss leave Bergen?"}
 
 Original question: Who is older, the architect of Mill Bridge or the owner of Rose Tower?
 Q: Who is the owner of Rose Tower?
