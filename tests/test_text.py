@@ -480,6 +480,36 @@ def test_what_is_said_of_somebody_of_the_topic_is_not_said_of_the_topic(sentence
     assert extract_triples("Ada Renk", ["Ada Renk was born in 1883.", sentence])[1:] == facts
 
 
+@pytest.mark.parametrize(
+    ("sentence", "facts"),
+    [
+        ("Low Tide is Ada Renk's third novel, published in 1982.", [["Low Tide", "is third novel of", "Ada Renk"]]),
+        ("It was Renk's first film, shot in Kell.", [["Low Tide", "was first film of", "Renk"]]),
+        ("Low Tide became Karl Hales’ best work.", [["Low Tide", "became best work of", "Karl Hales"]]),
+        ("Low Tide is not Ada Renk's third novel.", []),
+        ("Low Tide was a hit because it was Ada Renk's last film.", []),
+    ],
+)
+def test_whose_something_is_is_a_fact(sentence: str, facts: list[list[str]]) -> None:
+    assert [fact for fact in extract_triples("Low Tide", [sentence]) if fact[1].endswith(" of")] == facts
+
+
+@pytest.mark.parametrize(
+    ("sentence", "facts"),
+    [
+        (
+            "Erik (Karl Hale) meets his wife Selma (Mia Bell).",
+            [["Erik", "in brackets", "Karl Hale"], ["Selma", "in brackets", "Mia Bell"]],
+        ),
+        ("Renk joined the Kell Water Board (KWB) in 1920.", []),
+        ("Andre and Charlotte (Nat Jones and Mia Bell) leave Kell.", []),
+        ("Ada Renk (born in Kell) met Orlo Renk (1883).", []),
+    ],
+)
+def test_a_full_name_in_brackets_is_tied_to_the_one_before(sentence: str, facts: list[list[str]]) -> None:
+    assert [fact for fact in extract_triples("Low Tide", [sentence]) if fact[1] == "in brackets"] == facts
+
+
 VERA = {"Vera Holm | left | Lund", "Vera Holm | left in | 1921"}
 
 

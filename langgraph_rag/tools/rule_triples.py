@@ -5,6 +5,7 @@ A weak but general extractor that needs no model: it works on any text in plain 
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.tools.clauses import clauses, statements
@@ -27,6 +28,10 @@ from langgraph_rag.tools.subjects import (
 from langgraph_rag.tools.topics import topic_of
 
 _COPULA = re.compile(r"\b(?:is|was|are|were|became|remains)\s+(?:an?|the|one of the)\s+([^,.;()]+)", re.IGNORECASE)
+_POSSESSED = re.compile(
+    rf"\b(is|was|are|were|became|remains)\s+(?P<owner>{UPPER}[^\s,.;()]*(?:\s{UPPER}[^\s,.;()]*){{0,4}}?)"
+    rf"(?:['’]s|(?<=s)['’])\s+(?P<noun>{LOWER}[^,.;()]+)"
+)
 _NOUN_PHRASE_END = re.compile(
     r"(?:\s+and)?\s+(?:who|which|that|by|in|on|at|from|for|of|to|with|based|located|situated|known|best|is|was|whose|where"
     r"|\w+ed(?= by| in| on| at| from| for| to))\b"
@@ -72,6 +77,8 @@ _DROPPED = {"the", "a", "an", "also", "who", "which", "that", "and", "or", "but"
 _LONGEST_RELATION = 6
 _NEGATION = re.compile(r"(?:no|not|never|cannot|.*n['’]t)", re.IGNORECASE)
 _MENTIONED = "mentioned in"
+_FULL_NAME = re.compile(rf"{UPPER}{LOWER}+(?: (?:{UPPER}\.?|{UPPER}{LOWER}+))*(?: {UPPER}[\w'’-]*{LOWER})")
+_IN_BRACKETS = "in brackets"
 _LABELLED = re.compile(rf"({UPPER}[^:;.!?]{{0,60}}): (\w[^:;.!?]{{0,40}}): ([^:;!?]{{1,80}}[^:;.!?])")
 _FIELD = re.compile(rf"(?P<name>{UPPER}[^:;.!?]{{0,40}}): (?P<value>[^:;!?]{{1,80}}[^:;.!?])")
 
@@ -114,6 +121,7 @@ def _triples(topic: str, sentences: list[str]) -> Iterator[tuple[str, str, str]]
             continue
         said = list(_said_by(subject, sentence))
         yield from said
+        yield from _glosses(sentence)
         if subject.name != topic and normalise(topic) not in normalise(sentence):
             act = _act_upon_topic(sentence, subject.begin) if of_topic and not subject.noun else ""
             yield subject.name, act or (_MENTIONED if said else ""), topic
@@ -140,9 +148,7 @@ def _said_of(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:
         if _DIRECTLY.fullmatch(sentence, position, measured.start()):
             yield from _measures(subject, measured)
             sentence = _without(sentence, *measured.span())
-    copula = _COPULA.search(sentence, position)
-    if copula and not _OTHER_CLAUSE.search(sentence, position, copula.start()):
-        yield name, f"{noun} {copula[0].split()[0].lower()}".strip(), _noun_phrase(copula[1])
+    yield from _being(subject, sentence)
     relation, hidden = noun, parentheses(sentence)
     for span in spot(sentence):
         if span.start < position or any(start <= span.start < end for start, end in hidden):
@@ -161,6 +167,25 @@ def _said_of(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:
         position = span.start + len(tail) if span.kind == "number" else span.end
         if relation:
             yield name, relation, tail
+
+
+def _being(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:
+    """Read what the subject is, or whose."""
+    name, position, noun, _ = subject
+    copula, possessed = _COPULA.search(sentence, position), _POSSESSED.search(sentence, position)
+    if copula and not _OTHER_CLAUSE.search(sentence, position, copula.start()):
+        yield name, f"{noun} {copula[0].split()[0].lower()}".strip(), _noun_phrase(copula[1])
+    if possessed and not _OTHER_CLAUSE.search(sentence, position, possessed.start()):
+        yield name, f"{noun} {possessed[1]} {_noun_phrase(possessed['noun'])} of".strip(), possessed["owner"]
+
+
+def _glosses(sentence: str) -> Iterator[tuple[str, str, str]]:
+    """Read a full name that stands in brackets behind another, as who plays a part: `Erik (Karl Hale)`."""
+    spans = [span for span in spot(sentence) if span.kind == "name"]
+    for name, other in pairwise(spans):
+        enclosed = sentence[name.end : other.start].strip(" ") == "(" and sentence[other.end : other.end + 1] == ")"
+        if enclosed and _FULL_NAME.fullmatch(other.text):
+            yield name.text, _IN_BRACKETS, other.text
 
 
 def _measures(subject: Subject, measured: re.Match[str]) -> Iterator[tuple[str, str, str]]:
