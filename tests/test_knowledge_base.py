@@ -950,6 +950,31 @@ def test_closing_waits_for_what_another_thread_adds(kb: KnowledgeBase, monkeypat
         kb.ids()
 
 
+def test_closing_stops_a_long_change_in_another_thread_which_can_be_finished_later(
+    kb: KnowledgeBase, embeddings: ArithmeticEmbeddings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = [{"id": f"tern {number}", "text": f"Tern {number} nests in Skellby."} for number in range(2_000)]
+    insert, closings = kb._records.insert, list[Future[None]]()
+
+    with ThreadPoolExecutor(1) as pool:
+
+        def meanwhile(records: Sequence[Record], embedded: Matrix) -> None:
+            if not closings:
+                closings.append(pool.submit(kb.close))
+                assert not wait(closings, 0.2).done
+            insert(records, embedded)
+
+        monkeypatch.setattr(kb._records, "insert", meanwhile)
+        with pytest.raises(KnowledgeBaseError, match="was closed meanwhile: what was stored by then stays"):
+            kb.add(documents, progress=False)
+        closings[0].result(10)
+
+    with KnowledgeBase.open(kb.path, embeddings) as again:
+        stored = len(again.ids()) - 8
+        assert 0 < stored < 2_000
+        assert again.add(documents, progress=False)["added"] == 2_000 - stored
+
+
 def test_one_process_may_open_it_twice(kb: KnowledgeBase, embeddings: ArithmeticEmbeddings) -> None:
     """As a notebook does whose cell is run again."""
     with KnowledgeBase.open(kb.path, embeddings) as second:

@@ -23,6 +23,7 @@ LAYERS = [
         "gate",
         "bindings",
         "tasks",
+        "threads",
         "write_ahead",
         "once",
     },

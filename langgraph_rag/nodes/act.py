@@ -1,6 +1,5 @@
 """PAR RAG's action module (section 3.5): answer a step's question from numbered sources, with citations."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +16,7 @@ from langgraph_rag.prompts.par_rag import CitedAnswer
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Evidence, Record, ScoredPassage
 from langgraph_rag.refusals import is_refusal
+from langgraph_rag.threads import in_thread
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.support import nearest_evidence, supporting_evidence
 
@@ -48,7 +48,7 @@ class Act:
         refused = is_refusal(answer)
         positions = cited(reply.answer, len(passages), otherwise=0 if refused else UNCITED)
         sources = [passages[position] for position in positions]
-        evidence = await asyncio.to_thread(_supporting, sources, state["query"], answer, state["step"])
+        evidence = await in_thread(_supporting, sources, state["query"], answer, state["step"])
         emit("act", step=state["step"], question=state["query"], answer=answer, cited=[e["title"] for e in evidence])
         return {"interim": answer, "cited": evidence, "status": "NOT REVIEWED", "doubt": ""}
 

@@ -1,6 +1,5 @@
 """MGranRAG's global structure-aware calibration (Eqs. 2-5): weigh nodes by the evidence, walk, rank the passages."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ from langgraph_rag.nodes.grown_graph import GrownGraph
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.weigh import Weights, personalization
 from langgraph_rag.records import ScoredPassage
+from langgraph_rag.threads import in_thread
 from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.text import RULES, text_pipeline
@@ -44,7 +44,7 @@ class Calibrate:
         """Return the ranking, the best of it to be read next, and how many of these were not read yet."""
         similar = await self.kb.arank(state["query"], context().similar_k, by="dense")
         graph = await self.kb.ahierarchy()
-        grown, ranking = await asyncio.to_thread(self._rank, graph, state, similar)
+        grown, ranking = await in_thread(self._rank, graph, state, similar)
         best = ranking[: context().top_k]
         ids = [passage["id"] for passage in best]
         titles = [record["title"] for record in await self.kb.apassages(ids)]

@@ -1,6 +1,5 @@
 """Round a run off: the passages behind the answer, best first, filled up from the first retrieval and by meaning."""
 
-import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from langgraph_rag.prompts.par_rag import PlanStep, Trajectory
 from langgraph_rag.records import LISTED, Evidence, ScoredPassage, TraceStep, by_place
 from langgraph_rag.refusals import UNANSWERABLE, begins_as_refusal, is_refusal
 from langgraph_rag.streaming import show_answer
+from langgraph_rag.threads import in_thread
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.round_robin import round_robin
 from langgraph_rag.tools.support import traced_back
@@ -104,7 +104,7 @@ class Conclude:
         ids = [entry["passage_id"] for entry in evidence]
         records = await self.kb.apassages(ids)
         triples = await self.kb.astored_triples(ids)
-        return await asyncio.to_thread(traced_back, evidence, records, triples, question, answer)
+        return await in_thread(traced_back, evidence, records, triples, question, answer)
 
 
 def _what_it_says(evidence: Evidence) -> tuple[object, ...]:

@@ -1,6 +1,5 @@
 """Find the sentences that an answer read from passages rests on, besides those that the method itself kept."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NotRequired
@@ -9,6 +8,7 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.records import Evidence, Record, TraceStep, new_evidence, trace_step
+from langgraph_rag.threads import in_thread
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.support import answering_evidence, has_answer, supporting_evidence
 
@@ -37,7 +37,7 @@ class FindSupport:
     async def __call__(self, state: FindSupportInput) -> dict[str, Any]:
         """Return all evidence; the trace of a run that thought only once, while reading, is that thought."""
         passages = await self.kb.apassages(state["read"])
-        found = await asyncio.to_thread(_found, state, passages)
+        found = await in_thread(_found, state, passages)
         emit("find_support", sentences=len(found), evidence=found)
         trace = state["trace"] or [trace_step(1, state["question"], state["thought"])]
         return {"evidence": [*state["evidence"], *found], "trace": trace}

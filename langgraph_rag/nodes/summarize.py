@@ -1,6 +1,5 @@
 """DualRAG's knowledge summariser (section 3.1.2, Eq. 9): what the documents of one entity say that helps."""
 
-import asyncio
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +16,7 @@ from langgraph_rag.prompts.dualrag import Summary
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Evidence
 from langgraph_rag.refusals import is_refusal
+from langgraph_rag.threads import in_thread
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.support import supporting_evidence
 from langgraph_rag.tools.text import RULES, text_pipeline
@@ -64,8 +64,8 @@ class Summarize:
             documents=passage_texts(records),
         )
         shown = reply.shown(records)
-        text = await asyncio.to_thread(_told, reply.summary or "")
-        evidence = await asyncio.to_thread(supporting_evidence, text, shown, reading["step"])
+        text = await in_thread(_told, reply.summary or "")
+        evidence = await in_thread(supporting_evidence, text, shown, reading["step"])
         emit("summarize", step=reading["step"], entity=reading["entity"], summary=text)
         read = [record["id"] for record in shown]
         fragment = Fragment(entity=reading["entity"], text=text, read=read, evidence=evidence)

@@ -1,6 +1,5 @@
 """IRCoT's reasoning step (Trivedi et al. 2023): one more sentence, which is also the next query."""
 
-import asyncio
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +15,7 @@ from langgraph_rag.prompts.answering import passage_texts
 from langgraph_rag.prompts.ircot import Thought
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import ScoredPassage, TraceStep, trace_step
+from langgraph_rag.threads import in_thread
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.text import RULES, text_pipeline
 
@@ -45,7 +45,7 @@ class Think:
         ids = [passage["id"] for passage in state["ranking"][: context(self.defaults).read_k]]
         texts = passage_texts(await self.kb.apassages(ids))
         reply = await ask(self.llm, self.prompt, passages=texts, question=state["question"], thoughts=state["thoughts"])
-        sentences = await asyncio.to_thread(text_pipeline(RULES).sentences, reply.sentence)
+        sentences = await in_thread(text_pipeline(RULES).sentences, reply.sentence)
         thought = sentences[0] if sentences else ""
         repeats = normalise(thought) in {"", *map(normalise, state["thoughts"])}
         following = "" if repeats or concludes(thought) else thought

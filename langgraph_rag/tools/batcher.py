@@ -37,6 +37,11 @@ class _Waiting(Generic[Request, Result]):
     future: "Future[Result]" = field(compare=False, default_factory=Future)
 
 
+def in_turn() -> "Batcher[Callable[[], Any], Any]":
+    """Return a batcher that does one piece of work after the other: who waits for his turn holds no thread."""
+    return Batcher(lambda works: [work() for work in works], largest=1)
+
+
 class Batcher(Generic[Request, Result]):
     """Answer requests in batches: while one batch is worked on, the next one gathers. Nobody waits for company.
 

@@ -36,8 +36,10 @@ class Indexer:
         vectors: VectorIndex,
         similarity: Similarity,
         embedder: Embedder,
+        check_not_closing: Callable[[], None],
     ) -> None:
         self._records, self._vectors, self._similarity, self._embedder = records, vectors, similarity, embedder
+        self._check_not_closing = check_not_closing
 
     def compare(self, passages: Sequence[Passage]) -> tuple[list[Passage], list[Passage]]:
         """Return the passages whose ids are not stored yet, and those whose ids are stored with another text."""
@@ -116,6 +118,7 @@ class Indexer:
             self._index(unused)
 
     def _embed(self, records: Sequence[Record]) -> Matrix:
+        self._check_not_closing()
         return self._embedder.texts([titled_text(record) for record in records])
 
     def _index(self, unused: list[str]) -> None:

@@ -1,6 +1,5 @@
 """The knowledge base: one object, one folder; records are the truth, vectors and graphs are derived from them."""
 
-import asyncio
 import json
 import logging
 import os
@@ -28,7 +27,8 @@ from langgraph_rag.errors import (
 from langgraph_rag.naming import counted, expect_name, first_few
 from langgraph_rag.normal_forms import first_of_each
 from langgraph_rag.records import FoundPassage, Passage, Record, ScoredPassage, Triple, passage_of
-from langgraph_rag.tools.batcher import Batcher
+from langgraph_rag.threads import in_thread
+from langgraph_rag.tools.batcher import in_turn
 from langgraph_rag.tools.chroma import NEEDS_WRITING
 from langgraph_rag.tools.derived_graphs import DerivedGraphs
 from langgraph_rag.tools.documents import LONG, AnyDocument, cleaned, long_passages, to_passages
@@ -112,16 +112,20 @@ class KnowledgeBase:
         self._similarity = Similarity(self._embedder, vectors, records)
         self._graphs = DerivedGraphs(records)
         self._searcher = Searcher(records, self._similarity, self._graphs.entities)
-        self._indexer = Indexer(records, vectors, self._similarity, self._embedder)
+        self._indexer = Indexer(records, vectors, self._similarity, self._embedder, self._check_not_closing)
         self._reader = TripleReader(records)
         self._triple_embedding = TripleEmbedding(records, self._similarity)
         self._memory = PassageMemory(records)
         self._changing_here = threading.RLock()  # who closes it within a change does not wait for that
-        self._closed, self._process = False, os.getpid()
+        self._closing = self._closed = False
+        self._process = os.getpid()
         self._told_unread = self._walked = False
-        self._reads: Batcher[Callable[[], Any], Any] = Batcher(lambda works: [work() for work in works], largest=1)
+        self._reads, self._graph_making, self._triple_indexing = in_turn(), in_turn(), in_turn()
         self._resources = ExitStack()  # the last one is released first
-        for held in (lock.release, records.close, vectors.close, self._reads.close, self._similarity.close):
+        self._resources.callback(lock.release)
+        for long in (self._graph_making, self._triple_indexing):  # what is under way there fails once the others close
+            self._resources.callback(long.close)
+        for held in (records.close, vectors.close, self._reads.close, self._similarity.close):
             self._resources.callback(held)
         self._resources.callback(self._searcher.close)
 
@@ -211,7 +215,11 @@ class KnowledgeBase:
         self._extractor = extractor
 
     def close(self) -> None:
-        """Finish what is under way and release the files; in a forked process, forget it: nothing there is its own."""
+        """Finish what is under way and release the files; in a forked process, forget it: nothing there is its own.
+
+        A change in another thread stops after the passages in hand and raises a `KnowledgeBaseError` there.
+        """
+        self._closing = True
         if self._process != os.getpid():
             self._closed = True
             return
@@ -492,7 +500,7 @@ class KnowledgeBase:
         _check_query(query)
         expect_count(k, "k")
         self._check_open()
-        await asyncio.to_thread(self._triple_embedding.make_searchable, self.extractor.version)
+        await self._triple_indexing.ask(partial(self._triple_embedding.make_searchable, self.extractor.version))
         looked_at, ids = k, await self._similarity.search_triples(query, k)
         while True:
             passages = await self._read(self._records.triples.stating, ids, self.extractor.version)
@@ -509,14 +517,17 @@ class KnowledgeBase:
 
     async def ahierarchy(self) -> HierarchyGraph:
         """Return the graph of passages, sentences and phrases, ready to walk on."""
-        return await asyncio.to_thread(lambda: self.hierarchy)
+        self._check_open()
+        graph: HierarchyGraph = await self._graph_making.ask(lambda: self.hierarchy)
+        return graph
 
     async def anear_entities(self, texts: Sequence[str], k: int = 10) -> list[ScoredPassage]:
         """Return the k passages nearest to the entities that texts name, by personalized PageRank over the triples."""
         expect_list(texts, "texts")
         expect_count(k, "k")
         await self._tell_unread_to_walk()
-        return await asyncio.to_thread(self._near_entities, texts, k)
+        graph: EntityGraph = await self._graph_making.ask(lambda: self.entities)
+        return await in_thread(_near, graph, texts, k)
 
     async def aids(self) -> list[str]:
         """Return the ids of all passages."""
@@ -623,10 +634,6 @@ class KnowledgeBase:
     def _unread_and_triples(self, ids: Sequence[str], extractor: str) -> tuple[list[str], list[Triple]]:
         return self._records.triples.unextracted(extractor, ids), self._records.triples.of(ids, extractor)
 
-    def _near_entities(self, texts: Sequence[str], k: int) -> list[ScoredPassage]:
-        graph = self.entities
-        return graph.rank({graph.entities[name]: 1.0 for text in texts for name in graph.link(text)}, k)
-
     def _found(self, scored: list[ScoredPassage]) -> list[FoundPassage]:
         scores = {passage["id"]: passage["score"] for passage in scored}
         records = self._records.passages(list(scores))
@@ -637,6 +644,13 @@ class KnowledgeBase:
             raise KnowledgeBaseError(f"{self.path} {FORKED}")
         if self._closed:
             raise KnowledgeBaseError(f"{self.path} was closed: open it again")
+
+    def _check_not_closing(self) -> None:
+        if self._closing:
+            raise KnowledgeBaseError(
+                f"{self.path} was closed meanwhile: what was stored by then stays, and the same call stores the rest "
+                "when it is open again"
+            )
 
     def _check_writable(self) -> None:
         self._check_open()
@@ -655,6 +669,10 @@ class KnowledgeBase:
             self._check_writable()
             with self._lock.writing:
                 yield
+
+
+def _near(graph: EntityGraph, texts: Sequence[str], k: int) -> list[ScoredPassage]:
+    return graph.rank({graph.entities[name]: 1.0 for text in texts for name in graph.link(text)}, k)
 
 
 def _texts(given: Iterable[object], what: str) -> list[str]:

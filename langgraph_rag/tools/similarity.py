@@ -1,6 +1,5 @@
 """What is similar to a query: passages and triples by their vectors, concurrent queries in shared batches."""
 
-import asyncio
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -11,6 +10,7 @@ import numpy as np
 from langgraph_rag.normal_forms import triple_text
 from langgraph_rag.records import ScoredPassage
 from langgraph_rag.tasks import gather
+from langgraph_rag.threads import in_thread
 from langgraph_rag.tools.batcher import Batcher
 from langgraph_rag.tools.embedder import Embedder
 from langgraph_rag.tools.record_store import RecordStore
@@ -49,7 +49,7 @@ class Similarity:
     async def search_triples(self, query: str, k: int) -> list[str]:
         """Return the vector ids of the k embedded triples nearest to a query, best first."""
         vector = await self._vector(query)
-        (found,) = await asyncio.to_thread(self._vectors.search_triples, vector[np.newaxis], k)
+        (found,) = await in_thread(self._vectors.search_triples, vector[np.newaxis], k)
         return [id_ for id_, _ in found]
 
     async def triple_cosines(self, queries: Sequence[str], triples: Sequence[Sequence[str]]) -> Matrix:

@@ -16,7 +16,7 @@ from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.tools.chroma import Place
 from langgraph_rag.tools.vectors import Matrix
 
-_LARGEST_WRITE = 500  # rows: more take as long, and a server refuses 40 MB at once
+_LARGEST_WRITE = 128  # rows: nothing else in the process runs meanwhile, and a server refuses 40 MB at once
 
 FORKED = (
     "cannot be used in a process forked from one that had a knowledge base open, because threads do not survive a "
