@@ -6,6 +6,7 @@ from typing import Any
 
 from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
+from pydantic import ValidationError
 
 from langgraph_rag.errors import MissingExtraError, ModelCallError, RagError, UnknownNameError
 from langgraph_rag.offline.model import OfflineModel
@@ -60,6 +61,9 @@ def _set_up(name: str, options: dict[str, Any]) -> BaseChatModel:
                 return _of_provider(kind, model, **options)
     except RagError:
         raise
+    except ValidationError as error:  # its text shows what was given, a key too
+        wrong = "; ".join(": ".join([*map(str, each["loc"]), each["msg"]]) for each in error.errors())
+        raise ModelCallError(f"model {name!r} cannot be set up: {wrong}") from None
     except Exception as error:
         raise ModelCallError(f"model {name!r} cannot be set up: {error}") from error
 

@@ -44,3 +44,18 @@ def test_the_page_refuses_other_names(behind_names: TestClient, host: str) -> No
     ):
         pass
     assert denied.value.status_code == 403
+
+
+def test_other_sites_neither_frame_the_page_nor_talk_to_it(behind_names: TestClient) -> None:
+    own = {"host": "localhost:8501", "origin": "http://localhost:8501"}
+
+    assert behind_names.get("/", headers=own).headers["x-frame-options"] == "DENY"
+    for origin in ("https://evil.example", "null"):
+        headers = {**own, "origin": origin}
+        assert behind_names.get("/", headers=headers).status_code == 403
+        with pytest.raises(WebSocketDenialResponse), behind_names.websocket_connect("/ws", headers=headers):
+            pass
+
+
+def test_behind_a_proxy_its_name_is_a_known_one(behind_names: TestClient) -> None:
+    assert behind_names.get("/", headers={"host": "127.0.0.1:8501", "origin": "https://box"}).text == "hello"

@@ -179,6 +179,14 @@ BAD = {
 }
 
 
+def test_a_file_that_says_more_than_anybody_reads_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = pdf(*[body("Kell is an isle.")] * 20)
+    monkeypatch.setattr("langgraph_rag.tools.pdf._MOST_INSTRUCTIONS", 50)
+
+    with pytest.raises(ValueError, match="cannot be read as PDF .it holds more than 50 instructions"):
+        read_pdf(written)
+
+
 @pytest.mark.parametrize("kind", BAD)
 def test_what_cannot_be_read_is_told(tmp_path: Path, kind: str) -> None:
     written, problem = BAD[kind]

@@ -1,16 +1,23 @@
-"""Answer only under known names: a website can have its own name lead here (DNS rebinding), and would read the page."""
+"""Answer only under known names, and to no other site.
+
+A website can have its own name lead here (DNS rebinding), and would read the page; or show it within its own page.
+"""
 
 import re
 from collections.abc import Iterable
 from ipaddress import ip_address
+from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
 class KnownHosts:
-    """Refuses requests and websockets whose Host is neither an IP address, which no rebinding has, nor a known name."""
+    """Refuses requests and websockets whose Host is neither an IP address, which no rebinding has, nor a known name.
+
+    So it does where their Origin is another host, and no other page may frame this one.
+    """
 
     def __init__(self, app: ASGIApp, names: Iterable[str]) -> None:
         self._app, self._names = app, {_name(name) for name in names}
@@ -18,9 +25,19 @@ class KnownHosts:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on what is not refused."""
         asked = scope["type"] in ("http", "websocket")
-        name = _name(Headers(scope=scope).get("host", "")) if asked else ""
+        headers = Headers(scope=scope) if asked else Headers()
+        name = _name(headers.get("host", ""))
         known = not asked or name in self._names or _is_address(name)
-        await (self._app if known else _refusal(name))(scope, receive, send)
+        origin = _name(urlsplit(headers["origin"]).netloc) if "origin" in headers else name
+        own = origin in {name, *self._names}
+
+        async def unframed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message)["X-Frame-Options"] = "DENY"
+            await send(message)
+
+        app = self._app if known and own else _refusal(origin if known else name)
+        await app(scope, receive, unframed)
 
 
 def _refusal(name: str) -> ASGIApp:

@@ -5,7 +5,7 @@ import re
 from langgraph_rag.metering import count_dropped
 from langgraph_rag.normal_forms import numbers_in
 
-_SOURCE = r"(?:(?:(?:source|passage|document)s?|no\.?|#|\^)\s*:?\s*)?\d{1,2}"  # [1990] is a year
+_SOURCE = r"(?:(?:(?:source|passage|document)s?|no\.?|#|\^)\s{0,3}:?\s{0,3})?\d{1,2}"  # [1990] is a year
 _SOURCES = rf"{_SOURCE}(?:(?:[\s,;&\u2013\u3001\uff0c\uff1b-]|and)+{_SOURCE})*"
 _OPEN, _CLOSE = r"\[\u3010\uff3b", r"\]\u3011\uff3d"
 _TITLE = rf"(?:[.:|\u2020][^{_CLOSE}]{{0,200}})?"  # of the source, by which some say again what they mean

@@ -20,7 +20,7 @@ _PHRASE_END = re.compile(
 )
 _PLACED = re.compile(r"(?:\b(?:in|at|near|from|to|of) (?:the )?|\([^()]*\d{4}, )$", re.IGNORECASE)  # or in its life
 _WHERE = re.compile(r"\b(?:in|at|near) (?:the )?(?:[A-Z][\w.]*(?: [A-Z][\w.]*)*, )?$", re.IGNORECASE)
-_DENIAL_REACHES = 100  # characters
+_DENIAL_REACHES, _BEFORE_REACHES = 100, 300  # characters before a span
 _DENIED = re.compile(
     r"(?:\b(?:not|never)|n['’]t)\b(?! only)"
     r"(?:(?!\b(?:but|until|till|before|because|since|when|while|where|that|who|which|and)\b)[^,;:])*$"
@@ -185,24 +185,25 @@ def _fit(question: Question, span: Span, line: Line, pages: Pages) -> float:
         return -_NEVER
     if question.wants == "number" or span.kind == "number":
         return fit + (0.7 if question.wants == span.kind else -2.0 if question.wants == "number" else -1.0)
-    placed = named and _PLACED.search(line.text[: span.start]) is not None
+    before = line.text[max(0, span.start - _BEFORE_REACHES) : span.start]
+    placed = named and _PLACED.search(before) is not None
     if question.wants == "person":
-        if not named or demonym or _WHERE.search(line.text[: span.start]):
+        if not named or demonym or _WHERE.search(before):
             return -_NEVER
         person = named and is_name(span.text) and 2 <= len(span.text.split()) <= 4 and not placed
         return fit + (1.1 if person else -0.5)
     if question.wants == "place":
-        return fit + 1.8 * _lies_there(question, span, line.text) if named else -_NEVER
+        return fit + 1.8 * _lies_there(question, span, line.text, before) if named else -_NEVER
     if question.wants in {"phrase", "nationality"}:
         return fit + (0.4 if span.kind == "phrase" or demonym else -0.4)
     return fit + (-0.8 if question.words else 0.8) * (span.kind == "phrase")
 
 
-def _lies_there(question: Question, span: Span, text: str) -> bool:
+def _lies_there(question: Question, span: Span, text: str, before: str) -> bool:
     """Tell whether a name stands where a place of the kind asked for does: "in Kirkwood, Missouri, United States"."""
-    listed = _LISTED.search(text[: span.start])
+    listed = _LISTED.search(before)
     within = listed[0].count(",") if listed else 0
-    if not _PLACED.search(text[: listed.start() if listed else span.start]):
+    if not _PLACED.search(before[: listed.start()] if listed else before):
         return False
     last = not _GOES_ON.match(text, span.end)
     if "nation" in question.kinds:

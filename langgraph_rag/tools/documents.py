@@ -28,7 +28,7 @@ PLACE = "place in a file"  # the field with what messages call a document that w
 _FIELDS = ("id", "title", "text", "source", PLACE)  # all others are metadata
 _LIFTED = ("title", "source")  # out of the metadata
 _LONGEST = 1_000_000  # characters of a passage: what spaCy takes at once
-_LONGEST_NAME = 1_000  # characters of a title or id: a title stands in every prompt that shows its passage
+LONGEST_NAME = 1_000  # characters of a title or id: a title stands in every prompt that shows its passage
 AnyDocument = Document | Mapping[str, object]
 PassagesById = dict[str, tuple[Passage, str]]
 """Passages that were made before, with the places of their documents."""
@@ -132,9 +132,9 @@ def _passages(fields: Mapping[str, object], place: str) -> Iterable[Passage]:
             raise DocumentError(f"{own}: expected text, got half a surrogate pair in its {name}, {ascii(value):.80}")
         if without_controls(value) != value:
             raise DocumentError(f"{own}: expected no control character in its {name}, got {ascii(value):.80}")
-        if name in ("id", "title") and len(value) > _LONGEST_NAME:
+        if name in ("id", "title") and len(value) > LONGEST_NAME:
             raise DocumentError(
-                f"{own}: expected a {name} of at most {_LONGEST_NAME:,} characters, got one of {len(value):,}"
+                f"{own}: expected a {name} of at most {LONGEST_NAME:,} characters, got one of {len(value):,}"
             )
     title = " ".join(title.splitlines()) or opening_of(text)  # the hash of a passage takes its first line for the title
     text = _without_heading(title, text)

@@ -9,7 +9,7 @@ from tqdm.auto import tqdm
 from langgraph_rag.characters import decoded, is_text
 from langgraph_rag.errors import DocumentError
 from langgraph_rag.records import Passage
-from langgraph_rag.tools.documents import PLACE, PassagesById, to_passages
+from langgraph_rag.tools.documents import LONGEST_NAME, PLACE, PassagesById, to_passages
 from langgraph_rag.tools.folders import JSON_LINES, MARKDOWN, OTHERS, PDF, READABLE, readable_files
 from langgraph_rag.tools.markdown import read_markdown, section_title
 from langgraph_rag.tools.pdf import read_pdf
@@ -135,7 +135,7 @@ def _sections(text: str, file: Path) -> list[dict[str, object]]:
     opening = "" if sections[0].headings else opening_of(sections[0].text)
     title = title or opening or file.stem
     return [
-        {"title": section_title(title, section.headings), "text": section.text, "metadata": fields}
+        {"title": section_title(title, section.headings)[:LONGEST_NAME], "text": section.text, "metadata": fields}
         for section in sections
     ]
 

@@ -24,14 +24,16 @@ _HIDDEN = re.compile(r"%%.*?%%", re.DOTALL)  # comments, as Obsidian has them
 _POWER = re.compile(r"[-\u2212+]?\d")  # "10<sup>6</sup>" is not 106
 _BREAK = re.compile(r"<br\b", re.IGNORECASE)
 _CHECKBOX = re.compile(r"\[[ xX]\]\s+")
-_FOOTNOTE = re.compile(r"\[\^[^\]\s]+\](?:: )?")
+_FOOTNOTE = re.compile(r"\[\^[^][\s]{1,100}\](?:: )?")
 _LINES = frozenset(  # of HTML
     "blockquote br caption dd div dt figcaption h1 h2 h3 h4 h5 h6 li p summary td th tr".split()
 )
 _UNREAD = ("script", "style")
 _UNREAD_TAG = re.compile(rf"<(?P<end>/?)(?:{'|'.join(_UNREAD)})\b", re.IGNORECASE)
-_NO_FIELDS = (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError)
+_NO_FIELDS = (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError, OverflowError)
 """What readers of front matter raise: for a day that no month has, an odd tag, lists in lists without end."""
+_LONGEST_FRONT_MATTER = 8_000  # characters: its readers take the square of what is nested in it
+_MOST_OPEN = 1_000  # tags of HTML begun and not ended, each of which is looked for to the end of the text
 _PARENTHESES = str.maketrans("()", "  ")
 _UNDERLINED = 2  # lines of a heading that has one of its own and one of rules
 _LONGEST_HEADING = 200  # characters, where only a rule below it makes it one
@@ -106,8 +108,11 @@ def section_title(title: str, headings: Sequence[str]) -> str:
 def _front_matter(text: str) -> tuple[dict[str, object], int]:
     """Return the fields before a text and where they end; what only stands between two rules is text."""
     found = _FRONT_MATTER.match(text)
+    if found and len(found[2]) > _LONGEST_FRONT_MATTER:
+        return {}, 0
     try:
         fields = (_yaml if found[1] == "---" else tomllib.loads)(found[2]) if found else None
+        str(fields)  # in vain where a number has more digits than Python writes
     except _NO_FIELDS:
         fields = _plain_fields(found[2]) if found else None
     return (fields, found.end()) if found and isinstance(fields, dict) else ({}, 0)
@@ -260,6 +265,8 @@ def _shown(nodes: Iterable[SyntaxTreeNode]) -> Iterator[SyntaxTreeNode]:
 
 
 def _html_lines(html: str) -> list[str]:
+    if html.count("<") - html.count(">") > _MOST_OPEN:
+        return [line for line in html.split("\n") if line]
     reader = _TextOfHtml()
     reader.feed(html)
     reader.close()

@@ -1,10 +1,11 @@
 """Read PDF files: the text of each page as it goes on from line to line, and what the first page sets largest."""
 
+import itertools
 import logging
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from io import BytesIO
 from itertools import pairwise
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 logging.getLogger("pypdf").addHandler(logging.NullHandler())  # what is wrong with a file is told once, below
 
+_MOST_INSTRUCTIONS = 10_000_000  # of a file, six minutes; a page of a book has a thousand
 _LONGEST_TITLE = 200  # characters; what is longer is no title
 _EDGE = 2  # lines at the top and at the bottom of a page where running heads stand
 _LARGE = 1.4  # times the usual size of a page's letters
@@ -50,14 +52,15 @@ def read_pdf(written: bytes) -> Pdf:
     their ends to words, and a sentence that goes on over the page stands on the one where it ends.
 
     Raises:
-        ValueError: when it is no PDF file, is broken or wants a password.
+        ValueError: when it is no PDF file, is broken, wants a password, or holds more than 10 million instructions.
     """
     from pypdf import PdfReader  # a tenth of a second, which whoever has no such file need not wait
 
     try:
         reader = PdfReader(BytesIO(written))
         locked = reader.is_encrypted and not reader.decrypt("")
-        pages = [] if locked else [_lines(page) for page in reader.pages]
+        count = _at_most(_MOST_INSTRUCTIONS)
+        pages = [] if locked else [_lines(page, count) for page in reader.pages]
     except Exception as error:  # of many kinds: files are broken in many ways
         raise ValueError(f"it cannot be read as PDF ({error})") from error
     if locked:
@@ -68,7 +71,18 @@ def read_pdf(written: bytes) -> Pdf:
     return Pdf(reduce(_joined, (line.text for line in title), ""), _with_whole_sentences(map(_paragraphs, bodies)))
 
 
-def _lines(page: "PageObject") -> list[_Line]:
+def _at_most(instructions: int) -> Callable[..., None]:
+    """Return what is called for each instruction: a file of one kilobyte may have its pages say the same for days."""
+    left = itertools.count(instructions, -1)
+
+    def count(*_: object) -> None:
+        if not next(left):
+            raise ValueError(f"it holds more than {instructions:,} instructions")
+
+    return count
+
+
+def _lines(page: "PageObject", count: Callable[..., None]) -> list[_Line]:
     """Return the lines of a page with the sizes of their largest letters; what stands upright in a margin has none."""
     lines: list[list[_Line]] = [[]]
 
@@ -79,7 +93,7 @@ def _lines(page: "PageObject") -> list[_Line]:
         lines[-1].append(first)
         lines.extend([other] for other in others)
 
-    page.extract_text(visitor_text=see)
+    page.extract_text(visitor_operand_before=count, visitor_text=see)
     return [whole for line in lines if (whole := _whole(line)).text]
 
 

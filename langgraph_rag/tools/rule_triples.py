@@ -63,7 +63,9 @@ _BEFORE_BIRTH = frozenset(
 )
 _COUNTED = re.compile(rf"(?: (?!(?:and|or|in|of|on|at|to|by|as|is|was|were|for|from|with|the)\b){LOWER}+){{1,2}}")
 _GLOSS = re.compile(r"(?P<before>[^()]{0,40})\([^()]*\)")
-_LIVED = re.compile(r"[^()]{0,60}?\([^()]*(?:\bborn\b|\bb\.|\bdied\b|\bd\.|née|\d{4}[^()]*[–—-][^()]*\d{4})")
+_LIVED = re.compile(
+    r"[^()]{0,60}?\([^()]{0,200}(?:\bborn\b|\bb\.|\bdied\b|\bd\.|née|\d{4}[^()]{0,80}[–—-][^()]{0,80}\d{4})"
+)
 _DEFINED = re.compile(r"\W*(?:\([^()]*\))*,?\s+(?:is|was|are|were)\s+(?:an?|the|one of)\b")
 _ALIAS = re.compile(
     r"(?:[^\w()]*\([^()]*\))*(?:,?\s+(?:also|better|best|more|popularly|commonly|widely|professionally|formerly|who|is|was|and"
@@ -74,7 +76,8 @@ _ALIAS = re.compile(
 _LINKERS = {"and", "or", ",", "&", "as", "well"}
 _DROPPED = {"the", "a", "an", "also", "who", "which", "that", "and", "or", "but", "then", "later", "he", "she", "it",
             "they", "his", "her", "its", "their", "respectively", "subsequently"}  # fmt: skip
-_LONGEST_RELATION = 6
+_LONGEST_RELATION = 6  # words
+_LONGEST_SENTENCE = 5_000  # characters
 _NEGATION = re.compile(r"(?:no|not|never|cannot|.*n['’]t)", re.IGNORECASE)
 _MENTIONED = "mentioned in"
 _FULL_NAME = re.compile(rf"{UPPER}{LOWER}+(?: (?:{UPPER}\.?|{UPPER}{LOWER}+))*(?: {UPPER}[\w'’-]*{LOWER})")
@@ -86,10 +89,11 @@ _FIELD = re.compile(rf"(?P<name>{UPPER}[^:;.!?]{{0,40}}): (?P<value>[^:;!?]{{1,8
 def extract_triples(title: str, sentences: list[str]) -> list[list[str]]:
     """Return the facts `[head, relation, tail]` of a passage, in reading order, without repetition.
 
-    Code states none.
+    Code states none, and nothing as long as no sentence is.
     """
     found: dict[tuple[str, str, str], list[str]] = {}
-    for head, relation, tail in _triples(topic_of(title), [text for text in sentences if not is_code(text)]):
+    stating = [text for text in sentences if len(text) <= _LONGEST_SENTENCE and not is_code(text)]
+    for head, relation, tail in _triples(topic_of(title), stating):
         if head and relation and tail and head.casefold() != tail.casefold():
             found.setdefault((head.casefold(), relation.casefold(), tail.casefold()), [head, relation, tail])
     return list(found.values())

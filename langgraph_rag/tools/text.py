@@ -26,6 +26,7 @@ _END = re.compile(
     r"|(?<=\bNo\.)\s+(?=[^\W\d_a-z][a-z])"  # "No. She", unlike "No. 5"
 )
 _MARK = r"(?:[^\w\s]|_)"
+_UNSPACED = re.compile(r"(\S{500,999}?)\w")
 _LONG_ROW = re.compile(rf"{_MARK}{{32,}}(?={_MARK}{{3}})")  # which draws a line or leads to a page number
 _OPENING = re.compile(r"(?<=\s)(?!'')(?:[^\w\s]+(?=\w)|«\s+)")  # quotes and brackets that belong to what comes next
 _FIRST = re.compile(r"[\W_]*(\w?)")
@@ -78,8 +79,11 @@ def _named(chunk: Any) -> str:
 
 
 def _without_long_rows(text: str) -> str:
-    """Blank out all but the last marks of a long row: spaCy's tokenizer takes the square of its length."""
-    return _LONG_ROW.sub(lambda row: " " * len(row[0]), text)
+    """Blank out all but the last marks of a long row: spaCy's tokenizer takes the square of its length.
+
+    Other characters without a space between them are parted now and then.
+    """
+    return _UNSPACED.sub(r"\1 ", _LONG_ROW.sub(lambda row: " " * len(row[0]), text))
 
 
 def _sentences(text: str, doc: Any) -> list[str]:

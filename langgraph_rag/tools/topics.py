@@ -9,6 +9,7 @@ from langgraph_rag.tools.spans import Span, spot
 from langgraph_rag.tools.stop_words import stop_words
 
 _LONGEST_HEADING = 12  # words
+_LONGEST_TITLE = 300  # characters
 _OPENING = 300  # characters in which a name that opens a text ends
 _BEFORE_NAMES = frozenset({"", "the", "a", "an", "“", '"'})
 _DEFINED = re.compile(r"(?:\s*\([^()]*\))*,?\s+(?:is|was|are|were)\s+(?:an?|the|one of)\b")
@@ -46,9 +47,9 @@ def opening_of(text: str) -> str:
         and len(first.split()) <= _LONGEST_HEADING
         and any(map(str.isalpha, first))  # unlike the number of a page, or a line drawn
     ):
-        return first.strip("#*_ ")
+        return first.strip("#*_ ")[:_LONGEST_TITLE]
     acting = _acting(first[:_OPENING])
-    return _defined(first) or (acting if " " in acting or _is_english(text[:_OPENING]) else "")
+    return _defined(first)[:_LONGEST_TITLE] or (acting if " " in acting or _is_english(text[:_OPENING]) else "")
 
 
 def _stands_alone(line: str, below: str) -> bool:

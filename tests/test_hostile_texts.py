@@ -1,0 +1,85 @@
+"""Texts on which reading in squares or cubes of their length would take minutes or days, and odd ones that broke it."""
+
+from pathlib import Path
+
+import pytest
+
+from langgraph_rag import create_native_rag
+from langgraph_rag.characters import without_controls
+from langgraph_rag.nodes.citations import cited
+from langgraph_rag.offline.model import OfflineModel
+from langgraph_rag.tools.documents import to_passages
+from langgraph_rag.tools.files import read_documents
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.markdown import read_markdown
+from langgraph_rag.tools.rule_triples import extract_triples
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Ada Renk (" + "1" * 4_000 + "-" * 4_000 + ")",
+        "Ada Renk met Karl, who saw " + "Ab, " * 50_000,
+        "(Ab) " * 40_000,
+        "Ada Renk was born and he was here " * 10_000,
+    ],
+)
+def test_no_fact_is_read_out_of_what_is_longer_than_a_sentence(sentence: str) -> None:
+    facts = extract_triples("Ada Renk", [sentence, "Ada Renk was born in Kell."])
+
+    assert facts == [["Ada Renk", "was born in", "Kell"]]
+
+
+@pytest.mark.parametrize(
+    "markdown",
+    ["[^" * 50_000, "<div>\n" + "<a b" * 50_000, "+++\n" + "a." * 50_000 + "a=1\n+++\nKell is an isle."],
+)
+def test_markdown_that_begins_what_it_never_ends_is_read(markdown: str) -> None:
+    _, sections, _ = read_markdown(markdown)
+
+    assert sections
+
+
+@pytest.mark.parametrize(
+    "front", ["title: 0x" + "f" * 4_000, "a: " + ":".join(["1"] * 300) + ".1", "title: 0b" + "1" * 20_000]
+)
+def test_front_matter_with_a_number_that_nobody_writes_costs_no_file(tmp_path: Path, front: str) -> None:
+    (tmp_path / "odd.md").write_text(f"---\n{front}\n---\nKell is an isle.")
+    (tmp_path / "good.md").write_text("Ost is a town.")
+
+    assert len(read_documents([tmp_path])) == 2
+
+
+def test_text_without_a_space_is_cut_into_sentences(empty_kb: KnowledgeBase) -> None:
+    rows = '{"id":1,"name":"Ada"},' * 10_000
+
+    assert empty_kb.add([{"title": "Rows", "text": f"See this: [{rows}]."}], progress=False)["added"]
+
+
+def test_accents_on_accents_are_cut_to_thirty() -> None:
+    pile = "a" + "\u0301\u0323" * 100_000
+
+    assert without_controls(pile) == pile[:31]
+    (passage,) = to_passages([{"text": f"{pile} Kell is an isle."}])
+    assert passage["text"].endswith("Kell is an isle.")
+
+
+def test_a_citation_that_goes_on_in_blanks_is_none() -> None:
+    assert cited("It is Kell [source" + " " * 100_000, 3) == []
+
+
+def test_a_title_that_nobody_gave_is_never_too_long(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Kell" * 500 + "\n\nIt is an isle.")
+    (tmp_path / "b.md").write_text("# " + "Kell " * 500 + "\n\nIt is an isle.\n\n# Ost\n\nIt is a town.")
+
+    assert all(len(str(passage["title"])) <= 1_000 for passage in read_documents([tmp_path]))
+
+
+def test_the_offline_model_reads_a_long_list_without_spaces(empty_kb: KnowledgeBase) -> None:
+    empty_kb.add(
+        [{"id": "renk", "title": "Ada Renk", "text": "Ada Renk was born in Ost" + ",Ab" * 5_000}], progress=False
+    )
+
+    result = create_native_rag(OfflineModel(), empty_kb).compile().invoke({"question": "Where was Ada Renk born?"})
+
+    assert result["answer"] == "Ost"
