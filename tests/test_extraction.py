@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import random
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -323,7 +324,8 @@ async def test_the_first_question_that_meets_unread_passages_tells_of_them_once(
         await kb.atriples([document["id"] for document in documents])
 
     [told] = caplog.messages
-    assert told.startswith(f"7 passages not read by {extractor.version} yet") and "`kb.add([])`" in told
+    assert re.match(rf"[67] passages not read by {extractor.version} yet", told)  # one may be read before they are told
+    assert "`kb.add([])`" in told
 
 
 @pytest.mark.parametrize("walk", ["search", "near entities"])

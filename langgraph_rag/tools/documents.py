@@ -15,6 +15,7 @@ from langchain_text_splitters import RecursiveCharacterTextSplitter
 from langgraph_rag.arguments import expect_list
 from langgraph_rag.characters import is_text, without_controls
 from langgraph_rag.errors import DocumentError, DuplicateIdError
+from langgraph_rag.naming import first_few
 from langgraph_rag.normal_forms import UNSPACED
 from langgraph_rag.records import Passage
 from langgraph_rag.tools.code import whole_blocks
@@ -28,6 +29,7 @@ PLACE = "place in a file"  # the field with what messages call a document that w
 _FIELDS = ("id", "title", "text", "source", PLACE)  # all others are metadata
 _LIFTED = ("title", "source")  # out of the metadata
 _LONGEST = 1_000_000  # characters of a passage: what spaCy takes at once
+_TOLD = 20  # fields told of a document that has others
 LONGEST_NAME = 1_000  # characters of a title or id: a title stands in every prompt that shows its passage
 AnyDocument = Document | Mapping[str, object]
 PassagesById = dict[str, tuple[Passage, str]]
@@ -123,7 +125,7 @@ def _passages(fields: Mapping[str, object], place: str) -> Iterable[Passage]:
     text, title, source = (_string(fields, name, place) for name in ("text", "title", "source"))
     text, title = cleaned(text), cleaned(title)
     if not text:
-        instead = "" if "text" in fields or not fields else f" in 'text', but {', '.join(map(repr, fields))}"
+        instead = "" if "text" in fields or not fields else f" in 'text', but {first_few([*map(repr, fields)], _TOLD)}"
         raise DocumentError(f"{place} ({fields.get('id') or title or source or 'no id'}): it has no text{instead}")
     id_ = _id(fields, place)
     own = f"{place} ({ascii(id_ or title):.80})"

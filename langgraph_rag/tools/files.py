@@ -8,6 +8,7 @@ from tqdm.auto import tqdm
 
 from langgraph_rag.characters import decoded, is_text
 from langgraph_rag.errors import DocumentError
+from langgraph_rag.naming import first_few
 from langgraph_rag.records import Passage
 from langgraph_rag.tools.documents import LONGEST_NAME, PLACE, PassagesById, to_passages
 from langgraph_rag.tools.folders import JSON_LINES, MARKDOWN, OTHERS, PDF, READABLE, readable_files
@@ -15,7 +16,7 @@ from langgraph_rag.tools.markdown import read_markdown, section_title
 from langgraph_rag.tools.pdf import read_pdf
 from langgraph_rag.tools.topics import opening_of
 
-_LISTED = 20  # problems told at once
+_LISTED = 20  # problems or fields told at once
 _SOON = 2  # seconds of reading without a word; PDF files take about one each
 
 
@@ -156,7 +157,7 @@ def _json_lines(text: str, file: Path, names: Mapping[str, str]) -> tuple[list[d
                 problems.append(str(error))
     for ours, theirs in names.items():
         if theirs not in (ours, *there):
-            got = ", ".join(map(repr, there))
+            got = first_few([*map(repr, there)], _LISTED)
             wrong = f"{file}: expected a field {theirs!r} ({ours}) in some line, got the fields {got}"
             raise DocumentError(first_problems([wrong, *problems]))
     return documents, problems
@@ -175,7 +176,7 @@ def _fields(line: str, place: str) -> dict[str, object]:
 def _document(fields: Mapping[str, object], names: Mapping[str, str], place: str) -> dict[str, object]:
     wanted = names.get("text", "text")
     if wanted not in fields:
-        got = f"the fields {', '.join(map(repr, fields))}" if fields else "no fields"
+        got = f"the fields {first_few([*map(repr, fields)], _LISTED)}" if fields else "no fields"
         raise DocumentError(
             f"{place}: expected a text in {wanted!r}, got {got} "
             "(on the command line, `index --text-field NAME` takes it from another one)"

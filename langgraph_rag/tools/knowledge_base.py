@@ -525,6 +525,7 @@ class KnowledgeBase:
         """Return the k passages nearest to the entities that texts name, by personalized PageRank over the triples."""
         expect_list(texts, "texts")
         expect_count(k, "k")
+        self._check_open()
         await self._tell_unread_to_walk()
         graph: EntityGraph = await self._graph_making.ask(lambda: self.entities)
         return await in_thread(_near, graph, texts, k)

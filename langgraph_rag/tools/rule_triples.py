@@ -89,14 +89,18 @@ _FIELD = re.compile(rf"(?P<name>{UPPER}[^:;.!?]{{0,40}}): (?P<value>[^:;!?]{{1,8
 def extract_triples(title: str, sentences: list[str]) -> list[list[str]]:
     """Return the facts `[head, relation, tail]` of a passage, in reading order, without repetition.
 
-    Code states none, and nothing as long as no sentence is.
+    Code states none. What is longer than any sentence is read at its beginning.
     """
     found: dict[tuple[str, str, str], list[str]] = {}
-    stating = [text for text in sentences if len(text) <= _LONGEST_SENTENCE and not is_code(text)]
+    stating = [_beginning(text) for text in sentences if not is_code(text)]
     for head, relation, tail in _triples(topic_of(title), stating):
         if head and relation and tail and head.casefold() != tail.casefold():
             found.setdefault((head.casefold(), relation.casefold(), tail.casefold()), [head, relation, tail])
     return list(found.values())
+
+
+def _beginning(sentence: str) -> str:
+    return sentence if len(sentence) <= _LONGEST_SENTENCE else sentence[:_LONGEST_SENTENCE].rpartition(" ")[0]
 
 
 def _triples(topic: str, sentences: list[str]) -> Iterator[tuple[str, str, str]]:
