@@ -3,8 +3,6 @@
 import re
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
-_MARK = "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
-_PILE = re.compile(f"({_MARK}{{30}}){_MARK}+")  # of accents: Unicode's normal forms take the square of its height
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # the marks that such texts begin with
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # of a surrogate pair, as broken JSON and odd terminals leave behind
 
@@ -17,9 +15,9 @@ def is_text(value: str) -> bool:
 def without_controls(text: str) -> str:
     """Return a text with blanks in place of control characters: they can hide, in a terminal, what others say.
 
-    NUL, which not all databases can keep, goes without a trace, and so do accents over thirty others on one letter.
+    NUL, which not all databases can keep, goes without a trace.
     """
-    return _PILE.sub(r"\1", _CONTROL.sub(" ", text.replace("\0", "")))
+    return _CONTROL.sub(" ", text.replace("\0", ""))
 
 
 def decoded(written: bytes) -> str:

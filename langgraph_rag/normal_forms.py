@@ -20,8 +20,14 @@ UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
 """A character of Thai, Lao, Burmese, Khmer, Japanese or Chinese, in which no space parts words."""
+_PILE = re.compile(rf"([{_MARKS}]{{30}})[{_MARKS}]+")
 _NOT_WORD = re.compile(rf"[^\w{_MARKS}]+")
 _RANGE = re.compile(r"(\d+)(?:\s*[\u2013-]\s*(\d+))?")
+
+
+def without_piles(text: str) -> str:
+    """Leave out accents and vowel signs after thirty others: Unicode's forms take the square of how many there are."""
+    return _PILE.sub(r"\1", text)
 
 
 @lru_cache(maxsize=65_536)  # names and relations come again and again

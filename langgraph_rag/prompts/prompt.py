@@ -18,7 +18,7 @@ from pydantic import (
 )
 
 from langgraph_rag.characters import without_controls
-from langgraph_rag.normal_forms import normalise
+from langgraph_rag.normal_forms import normalise, without_piles
 
 T = TypeVar("T")
 
@@ -91,9 +91,9 @@ class PromptReply(BaseModel):
     @field_validator("*")
     @classmethod
     def _printable(cls, value: Any) -> Any:
-        """Take control characters out of texts, also those in lists; replies within a reply do so themselves."""
+        """Take control characters and piles of accents out of texts, also in lists; replies within a reply do so alone."""
         if isinstance(value, str):
-            return without_controls(value).strip()
+            return without_piles(without_controls(value)).strip()
         return [cls._printable(item) for item in value] if isinstance(value, list) else value
 
 

@@ -16,7 +16,7 @@ from langgraph_rag.arguments import expect_list
 from langgraph_rag.characters import is_text, without_controls
 from langgraph_rag.errors import DocumentError, DuplicateIdError
 from langgraph_rag.naming import first_few
-from langgraph_rag.normal_forms import UNSPACED
+from langgraph_rag.normal_forms import UNSPACED, without_piles
 from langgraph_rag.records import Passage
 from langgraph_rag.tools.code import whole_blocks
 from langgraph_rag.tools.metadata import to_metadata
@@ -90,7 +90,7 @@ def to_passages(documents: Iterable[AnyDocument], known: PassagesById | None = N
 
 def cleaned(text: str) -> str:
     """Return a text with accents and letters as one character, where there is one, and without what is not seen."""
-    return unicodedata.normalize("NFC", _UNSEEN.sub("", without_controls(text))).strip()
+    return unicodedata.normalize("NFC", _UNSEEN.sub("", without_piles(without_controls(text)))).strip()
 
 
 def long_passages(passages: Sequence[Passage]) -> list[str]:

@@ -1,7 +1,5 @@
 """Embedding all triples that an extractor read, beforehand or when they are first searched."""
 
-import threading
-
 from tqdm.auto import tqdm
 
 from langgraph_rag.tools.record_store import RecordStore
@@ -15,7 +13,6 @@ class TripleEmbedding:
 
     def __init__(self, records: RecordStore, similarity: Similarity) -> None:
         self._records, self._similarity = records, similarity
-        self._making_searchable = threading.Lock()
         self._searchable: tuple[int, int, str] | None = None  # the ends of both logs, and whose triples
 
     def embed(self, extractor: str, *, progress: bool) -> int:
@@ -26,10 +23,9 @@ class TripleEmbedding:
         return len(ids)
 
     def make_searchable(self, extractor: str) -> None:
-        """Embed them and make them ready to be searched, unless they are; who comes meanwhile waits for that."""
-        with self._making_searchable:
-            state = self._records.changes.end, self._records.triples.changes(extractor).end, extractor
-            if self._searchable != state:
-                self.embed(extractor, progress=False)
-                self._similarity.index_triples()
-                self._searchable = state
+        """Embed them and make them ready to be searched, unless they are; one thread at a time may call it."""
+        state = self._records.changes.end, self._records.triples.changes(extractor).end, extractor
+        if self._searchable != state:
+            self.embed(extractor, progress=False)
+            self._similarity.index_triples()
+            self._searchable = state
