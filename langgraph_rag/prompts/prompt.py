@@ -91,7 +91,7 @@ class PromptReply(BaseModel):
     @field_validator("*")
     @classmethod
     def _printable(cls, value: Any) -> Any:
-        """Take control characters and piles of accents out of texts, also in lists; replies within a reply do it too."""
+        """Take control characters and piles of accents out of texts and lists; replies within a reply do it too."""
         if isinstance(value, str):
             return without_piles(without_controls(value)).strip()
         return [cls._printable(item) for item in value] if isinstance(value, list) else value
