@@ -17,10 +17,11 @@ from langgraph_rag.models import load_model
 from langgraph_rag.naming import counted, first_few
 from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.records import Passage, Record
+from langgraph_rag.tools.editing import Added
 from langgraph_rag.tools.extraction import ReadBefore, RuleExtractor, TripleExtractor
 from langgraph_rag.tools.files import first_problems, read_what_can_be
 from langgraph_rag.tools.folders import OTHERS, READABLE, empty_folders, left_out, otherwise_named, vanished
-from langgraph_rag.tools.knowledge_base import Added, Info, KnowledgeBase
+from langgraph_rag.tools.knowledge_base import Info, KnowledgeBase
 from langgraph_rag.tools.sentence_embeddings import CPU
 
 _KINDS, _MEANT = 8, 3  # named at most

@@ -12,34 +12,32 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from langchain_core.embeddings import Embeddings
-from typing_extensions import TypedDict
 
 from langgraph_rag.arguments import expect, expect_count, expect_list
 from langgraph_rag.background import run_in_background
 from langgraph_rag.characters import is_text
 from langgraph_rag.context import Search
 from langgraph_rag.errors import (
-    DuplicateIdError,
     EmptyKnowledgeBaseError,
     KnowledgeBaseError,
     QuestionError,
 )
-from langgraph_rag.naming import counted, expect_name, first_few
-from langgraph_rag.normal_forms import first_of_each
-from langgraph_rag.records import FoundPassage, Passage, Record, ScoredPassage, Triple, passage_of
+from langgraph_rag.naming import counted, expect_name
+from langgraph_rag.records import FoundPassage, Record, ScoredPassage, Triple, passage_of
 from langgraph_rag.threads import in_thread
 from langgraph_rag.tools.batcher import in_turn
 from langgraph_rag.tools.chroma import NEEDS_WRITING
 from langgraph_rag.tools.derived_graphs import DerivedGraphs
-from langgraph_rag.tools.documents import LONG, AnyDocument, cleaned, long_passages, to_passages
+from langgraph_rag.tools.documents import AnyDocument, cleaned, to_passages
+from langgraph_rag.tools.editing import LAST_EXTRACTOR, UNREAD, Added, Editor, Updated
 from langgraph_rag.tools.embedder import Embedder
 from langgraph_rag.tools.embeddings import last_embedder
 from langgraph_rag.tools.entity_graph import EntityGraph
-from langgraph_rag.tools.extraction import ReadBefore, RuleExtractor, TripleExtractor, last_extractor
+from langgraph_rag.tools.extraction import ReadBefore, TripleExtractor, last_extractor
 from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
-from langgraph_rag.tools.indexing import Indexer, Read, read_later
+from langgraph_rag.tools.indexing import Indexer
 from langgraph_rag.tools.passage_memory import PassageMemory
-from langgraph_rag.tools.record_store import FORMAT, Counts, Origin, RecordStore
+from langgraph_rag.tools.record_store import FORMAT, Counts, RecordStore
 from langgraph_rag.tools.search import SEARCHES, Searcher
 from langgraph_rag.tools.similarity import Similarity
 from langgraph_rag.tools.text import text_pipeline
@@ -55,28 +53,6 @@ from langgraph_rag.tools.write_lock import LOCK, WriteLock
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 RECORDS = "records.sqlite"
-_NAMED = 5  # in a warning, at most
-_EXTRACTOR = "extractor"  # the property that says what read the triples last
-_UNREAD = "unread by "  # an extractor: the ids of the passages that it could not read
-
-
-class Added(TypedDict):
-    """What `add` did, in passages; `failed` ones have no triples yet and are read again by the next `add`.
-
-    `ids` are those of the passages given, each once, in the order of the documents.
-    """
-
-    ids: list[str]
-    added: int
-    unchanged: int
-    without_triples: int
-    failed: int
-
-
-class Updated(Added):
-    """What `update` did, in passages; one replaced by another text was both added and removed."""
-
-    removed: int
 
 
 class Info(Counts):
@@ -114,6 +90,7 @@ class KnowledgeBase:
         self._searcher = Searcher(records, self._similarity, self._graphs.entities)
         self._indexer = Indexer(records, vectors, self._similarity, self._embedder, self._check_not_closing)
         self._reader = TripleReader(records)
+        self._editor = Editor(records, self._indexer, self._reader)
         self._triple_embedding = TripleEmbedding(records, self._similarity)
         self._memory = PassageMemory(records)
         self._changing_here = threading.RLock()  # who closes it within a change does not wait for that
@@ -193,7 +170,7 @@ class KnowledgeBase:
                 records,
                 vectors,
                 embeddings or last_embedder(records.meta("embeddings")),
-                extractor or last_extractor(records.meta(_EXTRACTOR) or records.triples.most_read_by()),
+                extractor or last_extractor(records.meta(LAST_EXTRACTOR) or records.triples.most_read_by()),
                 read_only=read_only,
             )
             kb._check_and_repair()
@@ -251,18 +228,8 @@ class KnowledgeBase:
         """
         self._check_writable()
         given = to_passages(documents)
-        passages, _ = _unique(given)
         with self._changing():
-            new, changed = self._indexer.compare(passages)
-            if changed:
-                raise DuplicateIdError(
-                    f"id {changed[0]['id']!r} is already stored with another text or title: update it to replace "
-                    "that (`update`, on the command line `index --update`)"
-                )
-            _tell_long(new)
-            self._indexer.store(new, self._reading, progress=progress)
-            self._records.add_origins(given)
-            return self._read_out(passages, added=len(new), progress=progress)
+            return self._editor.add(given, self.extractor, progress=progress)
 
     def update(self, documents: Iterable[AnyDocument], *, progress: bool = True) -> Updated:
         """Add documents, and remove what earlier versions of them left.
@@ -278,7 +245,10 @@ class KnowledgeBase:
             KnowledgeBaseError: when another process has the knowledge base open to change it, or the spaCy model that
                 found its phrases is not installed.
         """
-        return self._replace(documents, self._left_over, progress=progress)
+        self._check_writable()
+        given = to_passages(documents)
+        with self._changing():
+            return self._editor.update(given, self.extractor, progress=progress)
 
     def upsert(self, documents: Iterable[AnyDocument], *, progress: bool = True) -> Updated:
         """Add documents, those whose ids are stored in the place of what is there; nothing else is removed.
@@ -288,46 +258,20 @@ class KnowledgeBase:
         Raises:
             DocumentError, DuplicateIdError, KnowledgeBaseError: as `update` does.
         """
-        return self._replace(documents, _nothing_left_over, progress=progress)
-
-    def _replace(
-        self, documents: Iterable[AnyDocument], left_over: Callable[[Sequence[Origin]], list[Origin]], *, progress: bool
-    ) -> Updated:
         self._check_writable()
         given = to_passages(documents)
-        passages, origins = _unique(given)
         with self._changing():
-            new, changed = self._indexer.compare(passages)
-            _tell_long([*new, *changed])
-            self._indexer.store(new, self._reading, progress=progress)
-            self._indexer.replace(changed, self._reading, progress=progress)
-            self._records.add_origins(given)
-            self._records.update_metadata(given)
-            gone = self._remove(left_over(origins))
-            if gone > len(passages):
-                _log.warning(
-                    "%s removed, as they came from the sources of the %s given and were not given again; upsert "
-                    "changes single documents",
-                    counted(gone, "passage"),
-                    counted(len(passages), "passage"),
-                )
-            added = self._read_out(passages, added=len(new) + len(changed), progress=progress)
-        return Updated(**added, removed=gone + len(changed))
+            return self._editor.upsert(given, self.extractor, progress=progress)
 
     def outdated(self, documents: Iterable[AnyDocument]) -> list[str]:
         """Return the ids of the passages that `update` would remove, not counting those that it would replace."""
         self._check_open()
-        _, origins = _unique(to_passages(documents))
-        given = {id_ for id_, _ in origins}
-        return [id_ for id_ in self._records.only_from(self._left_over(origins)) if id_ not in given]
+        return self._editor.outdated(to_passages(documents))
 
     def contested(self, documents: Iterable[AnyDocument]) -> list[str]:
         """Return the ids that `update` would give another text or title though other sources have them, too."""
         self._check_open()
-        passages, origins = _unique(to_passages(documents))
-        _, changed = self._indexer.compare(passages)
-        own = set(self._records.only_from(origins))
-        return [passage["id"] for passage in changed if passage["id"] not in own]
+        return self._editor.contested(to_passages(documents))
 
     def delete(self, ids: Iterable[str] = (), *, sources: Iterable[str] = ()) -> int:
         """Remove passages with every sentence, phrase, triple and vector that came from them alone.
@@ -344,9 +288,7 @@ class KnowledgeBase:
         """
         ids, sources = _texts(ids, "ids"), _texts(sources, "sources")
         with self._changing():
-            present = list(self._records.hashes(ids))
-            self._indexer.remove(present)
-            return len(present) + self._remove(self._records.origins(sources))
+            return self._editor.delete(ids, sources)
 
     def embed_triples(self, *, progress: bool = True) -> int:
         """Embed all triples now instead of when a question first meets them; return how many were embedded.
@@ -438,7 +380,7 @@ class KnowledgeBase:
         self._check_open()
         hashes = self._records.hashes()
         passages = sorted(hashes.items())
-        unread = json.loads(self._records.meta(_UNREAD + self.extractor.version) or "[]")
+        unread = json.loads(self._records.meta(UNREAD + self.extractor.version) or "[]")
         made_by = f"{self._embedder.made_with}, {self.extractor.version}"
         state = json.dumps([passages, made_by, sorted(hashes.keys() & unread)])
         return f"{len(passages)} passages, {made_by}, {sha256(state.encode()).hexdigest()[:16]}"
@@ -566,43 +508,6 @@ class KnowledgeBase:
         if self._read_only:
             self._lock.release()
 
-    @property
-    def _reading(self) -> Read:
-        """How a passage is read as soon as it is stored: by the rules; what may ask a model reads many side by side."""
-        by_rules = type(self.extractor) is RuleExtractor  # one derived from it reads in its own way
-        return self._reader.read_by_rules if by_rules else read_later
-
-    def _read_out(self, passages: Sequence[Passage], *, added: int, progress: bool) -> Added:
-        """Read triples out of all passages that have not been read yet."""
-        unread = self._records.triples.unextracted(self.extractor.version)
-        failed = run_in_background(self._reader.read(unread, self.extractor, progress=progress))
-        self._records.set_meta(_EXTRACTOR, self.extractor.version)
-        unread = self._records.triples.unextracted(self.extractor.version)
-        self._records.set_meta(_UNREAD + self.extractor.version, json.dumps(unread))
-        barren = self.without_triples([passage["id"] for passage in passages])
-        if barren:
-            titles = [repr(passage["title"] or passage["id"]) for passage in self._records.passages(barren)]
-            _log.warning(
-                "%s (%s) gave no triples, and can be found by meaning and words, not by way of facts",
-                counted(len(barren), "passage"),
-                first_few(list(dict.fromkeys(titles)), _NAMED),
-            )
-        ids, unchanged = [passage["id"] for passage in passages], len(passages) - added
-        return Added(ids=ids, added=added, unchanged=unchanged, without_triples=len(barren), failed=failed)
-
-    def _left_over(self, origins: Sequence[Origin]) -> list[Origin]:
-        """Return what came from the same sources before and comes from them no more."""
-        given = set(origins)
-        sources = list(dict.fromkeys(source for _, source in origins))
-        return [origin for origin in self._records.origins(sources) if origin not in given]
-
-    def _remove(self, origins: Sequence[Origin]) -> int:
-        """Remove the passages that come from nowhere else, then the origins of the others; count the passages."""
-        ids = self._records.only_from(origins)
-        self._indexer.remove(ids)
-        self._records.remove_origins(origins)
-        return len(ids)
-
     async def _read(self, work: Callable[..., T], *values: Any) -> T:
         """Read records in turn, without blocking the event loop."""
         self._check_open()
@@ -691,27 +596,6 @@ def _check_queries(queries: Iterable[object]) -> None:
 def _check_query(query: object) -> None:
     if not isinstance(query, str) or not is_text(query):
         raise QuestionError(f"the query must be text, got {ascii(query)[:80]}")
-
-
-def _tell_long(passages: Sequence[Passage]) -> None:
-    if long := long_passages(passages):
-        _log.warning(
-            "%s with an id of its own (%s) of over %d words, of which most embedders read only the beginning: leave "
-            "out the id to have such a text split, or give it in parts",
-            counted(len(long), "passage"),
-            first_few([repr(id_) for id_ in long], _NAMED),
-            LONG,
-        )
-
-
-def _nothing_left_over(origins: Sequence[Origin]) -> list[Origin]:
-    return []
-
-
-def _unique(passages: Sequence[Passage]) -> tuple[list[Passage], list[Origin]]:
-    """Return each passage once, and where they all come from."""
-    once = first_of_each(passages, lambda passage: passage["id"])
-    return list(once.values()), [(passage["id"], passage.get("source", "")) for passage in passages]
 
 
 def _holds_something_else(path: Path) -> bool:

@@ -1,0 +1,171 @@
+"""Changing a knowledge base: documents come, are replaced and go, and what they state is read out of them."""
+
+import json
+import logging
+from collections.abc import Sequence
+
+from typing_extensions import TypedDict
+
+from langgraph_rag.background import run_in_background
+from langgraph_rag.errors import DuplicateIdError
+from langgraph_rag.naming import counted, first_few
+from langgraph_rag.normal_forms import first_of_each
+from langgraph_rag.records import Passage
+from langgraph_rag.tools.documents import LONG, long_passages
+from langgraph_rag.tools.extraction import RuleExtractor, TripleExtractor
+from langgraph_rag.tools.indexing import Indexer, Read, read_later
+from langgraph_rag.tools.record_store import Origin, RecordStore
+from langgraph_rag.tools.triple_reading import TripleReader
+
+LAST_EXTRACTOR = "extractor"  # the property that says what read the triples last
+UNREAD = "unread by "  # an extractor: the ids of the passages that it could not read
+_NAMED = 5  # in a warning, at most
+_log = logging.getLogger(__name__)
+
+
+class Added(TypedDict):
+    """What `add` did, in passages; `failed` ones have no triples yet and are read again by the next `add`.
+
+    `ids` are those of the passages given, each once, in the order of the documents.
+    """
+
+    ids: list[str]
+    added: int
+    unchanged: int
+    without_triples: int
+    failed: int
+
+
+class Updated(Added):
+    """What `update` did, in passages; one replaced by another text was both added and removed."""
+
+    removed: int
+
+
+class Editor:
+    """Adds, replaces and removes passages, for the one thread that changes the folder."""
+
+    def __init__(self, records: RecordStore, indexer: Indexer, reader: TripleReader) -> None:
+        self._records, self._indexer, self._reader = records, indexer, reader
+
+    def add(self, given: Sequence[Passage], extractor: TripleExtractor, *, progress: bool) -> Added:
+        """Add what is new.
+
+        Raises:
+            DuplicateIdError: when an id is stored with another text or title.
+        """
+        passages = _each_once(given)
+        new, changed = self._indexer.compare(passages)
+        if changed:
+            raise DuplicateIdError(
+                f"id {changed[0]['id']!r} is already stored with another text or title: update it to replace "
+                "that (`update`, on the command line `index --update`)"
+            )
+        _tell_long(new)
+        self._indexer.store(new, self._reading(extractor), progress=progress)
+        self._records.add_origins(given)
+        return self._read_out(passages, extractor, added=len(new), progress=progress)
+
+    def upsert(self, given: Sequence[Passage], extractor: TripleExtractor, *, progress: bool) -> Updated:
+        """Add what is new, and replace what is stored with another text, title or metadata."""
+        return self._replace(given, [], extractor, progress=progress)
+
+    def update(self, given: Sequence[Passage], extractor: TripleExtractor, *, progress: bool) -> Updated:
+        """Upsert, and remove what came from the same sources and does so no more."""
+        return self._replace(given, self._left_over(given), extractor, progress=progress)
+
+    def delete(self, ids: Sequence[str], sources: Sequence[str]) -> int:
+        """Remove passages, and what came from some sources alone; count the passages."""
+        present = list(self._records.hashes(ids))
+        self._indexer.remove(present)
+        return len(present) + self._remove(self._records.origins(sources))
+
+    def outdated(self, given: Sequence[Passage]) -> list[str]:
+        """Return the ids of what `update` would remove, not counting those that it would replace."""
+        ids = {passage["id"] for passage in given}
+        return [id_ for id_ in self._records.only_from(self._left_over(given)) if id_ not in ids]
+
+    def contested(self, given: Sequence[Passage]) -> list[str]:
+        """Return the ids of what `update` would replace though it came from other sources, too."""
+        _, changed = self._indexer.compare(_each_once(given))
+        own = set(self._records.only_from(_origins(given)))
+        return [passage["id"] for passage in changed if passage["id"] not in own]
+
+    def _replace(
+        self, given: Sequence[Passage], left_over: Sequence[Origin], extractor: TripleExtractor, *, progress: bool
+    ) -> Updated:
+        passages = _each_once(given)
+        new, changed = self._indexer.compare(passages)
+        _tell_long([*new, *changed])
+        read = self._reading(extractor)
+        self._indexer.store(new, read, progress=progress)
+        self._indexer.replace(changed, read, progress=progress)
+        self._records.add_origins(given)
+        self._records.update_metadata(given)
+        gone = self._remove(left_over)
+        if gone > len(passages):
+            _log.warning(
+                "%s removed, as they came from the sources of the %s given and were not given again; upsert "
+                "changes single documents",
+                counted(gone, "passage"),
+                counted(len(passages), "passage"),
+            )
+        added = self._read_out(passages, extractor, added=len(new) + len(changed), progress=progress)
+        return Updated(**added, removed=gone + len(changed))
+
+    def _reading(self, extractor: TripleExtractor) -> Read:
+        """How a passage is read as soon as it is stored: by the rules; what may ask a model reads many side by side."""
+        by_rules = type(extractor) is RuleExtractor  # one derived from it reads in its own way
+        return self._reader.read_by_rules if by_rules else read_later
+
+    def _read_out(
+        self, passages: Sequence[Passage], extractor: TripleExtractor, *, added: int, progress: bool
+    ) -> Added:
+        """Read triples out of all passages that have not been read yet."""
+        triples, version = self._records.triples, extractor.version
+        failed = run_in_background(self._reader.read(triples.unextracted(version), extractor, progress=progress))
+        self._records.set_meta(LAST_EXTRACTOR, version)
+        self._records.set_meta(UNREAD + version, json.dumps(triples.unextracted(version)))
+        ids = [passage["id"] for passage in passages]
+        barren = triples.none_found_in(ids, version)
+        if barren:
+            titles = [repr(passage["title"] or passage["id"]) for passage in self._records.passages(barren)]
+            _log.warning(
+                "%s (%s) gave no triples, and can be found by meaning and words, not by way of facts",
+                counted(len(barren), "passage"),
+                first_few(list(dict.fromkeys(titles)), _NAMED),
+            )
+        unchanged = len(passages) - added
+        return Added(ids=ids, added=added, unchanged=unchanged, without_triples=len(barren), failed=failed)
+
+    def _left_over(self, given: Sequence[Passage]) -> list[Origin]:
+        """Return what came from the same sources before and comes from them no more."""
+        still = dict.fromkeys(_origins(given))
+        sources = list(dict.fromkeys(source for _, source in still))
+        return [origin for origin in self._records.origins(sources) if origin not in still]
+
+    def _remove(self, origins: Sequence[Origin]) -> int:
+        """Remove the passages that come from nowhere else, then the origins of the others; count the passages."""
+        ids = self._records.only_from(origins)
+        self._indexer.remove(ids)
+        self._records.remove_origins(origins)
+        return len(ids)
+
+
+def _tell_long(passages: Sequence[Passage]) -> None:
+    if long := long_passages(passages):
+        _log.warning(
+            "%s with an id of its own (%s) of over %d words, of which most embedders read only the beginning: leave "
+            "out the id to have such a text split, or give it in parts",
+            counted(len(long), "passage"),
+            first_few([repr(id_) for id_ in long], _NAMED),
+            LONG,
+        )
+
+
+def _each_once(given: Sequence[Passage]) -> list[Passage]:
+    return list(first_of_each(given, lambda passage: passage["id"]).values())
+
+
+def _origins(given: Sequence[Passage]) -> list[Origin]:
+    return [(passage["id"], passage.get("source", "")) for passage in given]
