@@ -51,6 +51,15 @@ def test_a_sentence_is_taken_for_a_name_alone() -> None:
     assert {entry["sentence"] for entry in found} == set(film["sentences"])
 
 
+def test_a_date_is_shown_whole_before_a_sentence_that_shares_as_many_words() -> None:
+    came, won = "It came out on 3 May 1990.", "The Grey Water album came to win a prize of 1990."
+    song = passage("song", "Grey Water", won, came)
+
+    found = supporting_evidence("The album Grey Water came out on 3 May 1990.", [song], 1)
+
+    assert found[0]["sentence"] == came
+
+
 def test_a_passage_without_sentences_supports_nothing() -> None:
     empty = passage("empty", "Orla Vint")
 

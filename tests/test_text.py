@@ -346,6 +346,9 @@ def test_a_sentence_states_a_fact_of_the_topic(sentence: str, triple: list[str])
         ("painter; died 1951", ["died on 1951"]),
         ("née Lind, bef. 1880 – 1951", ["born on 1880", "died on 1951"]),
         ("1640–1685, r. 1660–1685", ["born on 1640", "died on 1685"]),
+        (" 4 May 1911- 3 June 1980", ["born on 4 May 1911", "died on 3 June 1980"]),
+        ("1911 -1960", ["born on 1911", "died on 1960"]),
+        ("active 1702- 1730s", []),
         ("reigned 1660–1685", []),
         ("mayor 1990–1994", []),
         ("fl. 1347–1391", []),
@@ -355,6 +358,12 @@ def test_what_stands_in_brackets_tells_a_life(bracket: str, life: list[str]) -> 
     triples = extract_triples("Otto Brandt", [f"Otto Brandt ({bracket}) was a painter."])
 
     assert [f"{relation} {tail}" for _, relation, tail in triples if relation.split()[0] in {"born", "died"}] == life
+
+
+def test_the_first_sentence_may_give_the_topic_a_longer_name() -> None:
+    triples = extract_triples("Senn Brewery", ["Senn Brewery Lager Ltd is a brewery founded by Ida Brack."])
+
+    assert {head for head, _, _ in triples} == {"Senn Brewery"}
 
 
 def test_a_clause_after_who_is_ruled_out_is_said_of_nobody() -> None:

@@ -70,3 +70,9 @@ def demand_text(demand: Demand) -> str:
     """Return what is looked for in one text: the entity alone would favour passages that only mention it."""
     queries = ", ".join(demand["queries"])
     return f"{demand['entity']}: {queries}" if demand["entity"] else queries
+
+
+def query_texts(demand: Demand) -> list[str]:
+    """Return each query, with the entity before those that do not name it."""
+    entity = demand["entity"]
+    return [query if entity in query else f"{entity}: {query}" for query in demand["queries"]]

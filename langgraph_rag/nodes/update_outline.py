@@ -6,7 +6,7 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.nodes.retrieve_for_entity import Found, demand_text
+from langgraph_rag.nodes.retrieve_for_entity import Found, demand_text, query_texts
 from langgraph_rag.nodes.summarize import Fragment
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.prompts.dualrag import OutlineEntry
@@ -47,7 +47,7 @@ class UpdateOutline:
         emit("update_outline", step=state["step"], added=added, entities=entities, evidence=new)
         query = "; ".join(demand_text(found) for found in state["found"])
         told = {fragment["entity"] for fragment in state["fragments"]}
-        vain = [demand_text(found) for found in state["found"] if found["entity"] not in told]
+        vain = [text for found in state["found"] if found["entity"] not in told for text in query_texts(found)]
         return {
             "outline": outline,
             "vain": list(dict.fromkeys([*state["vain"], *vain])),

@@ -52,7 +52,7 @@ _FAR = re.compile(
 )
 _LIFE_DATES = re.compile(r"\(([^()]*\d{4}[^()]*)\)")
 _ACTED = re.compile(rf"\b{VERB}")
-_DASH = re.compile(r"\s*[–—]\s*|\s+-\s+|(?<=\d)-(?=\d)")
+_DASH = re.compile(r"\s*[–—]\s*|(?:\s+|(?<=\d))-(?=[\s\d])\s*")
 _BORN, _DIED = re.compile(r"\bborn\b|\bb\."), re.compile(r"\bdied\b|\bd\.")
 _THEN_DIED = re.compile(r"(?:\s*[,;–—-])?\s+(?=died\b|d\.)")
 _OTHER_TIMES = re.compile(r"[,;]\s*(?:(?:r|fl)\.|reigned|ruled|in office)")
@@ -237,8 +237,9 @@ def _is_introduced(topic: str, subject: Subject, sentence: str) -> bool:
     if normalise(topic) in normalise(sentence[end:]):
         return False
     whole = words[-1:] == named[-1:] and (words[:1] == named[:1] or set(words) <= set(named))
+    longer = len(words) > 1 and words == named[: len(words)]  # "Senn Brewery Ltd is a brewery"
     return bool(_LIVED.match(sentence, end) and set(words) & set(named)) or (
-        whole and bool(_DEFINED.match(sentence, end))
+        (whole or longer) and bool(_DEFINED.match(sentence, end))
     )
 
 

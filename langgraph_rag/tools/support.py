@@ -18,9 +18,10 @@ _MOST_SENTENCES = 3
 def supporting_evidence(text: str, passages: Sequence[Record], step: int) -> list[Evidence]:
     """Return, for each sentence of a text, the sentences of passages that cover its words best.
 
-    The title of a passage counts as part of each of its sentences; of those that cover as much with it, the one that
-    needs it least comes first. A second and third sentence are taken where each adds at least a quarter of the words,
-    or a name; a sentence of the text that is not covered to the half has no evidence.
+    The title of a passage counts as part of each of its sentences; of those that cover as much with it, the one with
+    most names, dates and numbers whole comes first, then the one that needs it least. A second and third sentence are
+    taken where each adds at least a quarter of the words, or a whole name, date or number; a sentence of the text that
+    is not covered to the half has no evidence.
     """
     offered = [
         _Offer(_words(sentence), title, passage, sentence)
@@ -113,18 +114,20 @@ class _Offer(NamedTuple):
 
 def _covering(statement: str, offered: list[_Offer]) -> list[_Offer]:
     words = _words(statement)
-    names = [name for span in spot(statement) if span.kind == "name" and (name := _words(span.text))]
+    particulars = [particular for span in spot(statement) if (particular := _words(span.text))]
     missing = set(words)
     chosen: list[_Offer] = []
 
-    def worth(offer: _Offer) -> tuple[int, int, int]:
+    def worth(offer: _Offer) -> tuple[int, int, int, int]:
         told = offer.own | offer.title
-        return len(missing & told), len(words & offer.own), -len(told)
+        whole = sum(particular <= told for particular in particulars)
+        return len(missing & told), whole, len(words & offer.own), -len(told)
 
     while offered and missing and len(chosen) < _MOST_SENTENCES:
         best = max(offered, key=worth)
         added = missing & (best.own | best.title)
-        if len(added) < max(1.0, _LEAST_GAIN * len(words)) and not any(name <= added for name in names):
+        little = len(added) < max(1.0, _LEAST_GAIN * len(words))
+        if little and not any(particular <= added for particular in particulars):
             break
         chosen.append(best)
         missing -= added
