@@ -75,9 +75,29 @@ class Context:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(Context):
-    """The settings a method takes for what its caller leaves open; each graph module holds one."""
+    """The settings a method takes for what its caller leaves open; each graph module holds one.
+
+    Raises:
+        ValueError: for a setting that has the same default for all methods.
+    """
 
     max_steps: Count = field()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        common = [each.name for each in fields(Context) if each.default is not None]
+        if given := [name for name in common if getattr(self, name) != getattr(_UNCHANGED, name)]:
+            raise ValueError(
+                f"{', '.join(given)}: a method has no default of its own for this, as callers see one for all; of its "
+                f"own are those of {', '.join(sorted(_NAMES.difference(common)))}"
+            )
+
+
+class _Completed(Settings):
+    """A method's settings with what its caller gave in their place."""
+
+    def __post_init__(self) -> None:
+        Context.__post_init__(self)
 
 
 def as_context(given: object) -> Context | None:
@@ -146,4 +166,4 @@ def _tell_not_ours(problem: str) -> None:
 @lru_cache  # every node asks, and few settings are in use at once
 def _completed(given: Context, defaults: Settings) -> Settings:
     values = {f.name: (getattr(given, f.name), getattr(defaults, f.name)) for f in fields(Settings)}
-    return Settings(**{name: value if value is not None else default for name, (value, default) in values.items()})
+    return _Completed(**{name: value if value is not None else default for name, (value, default) in values.items()})

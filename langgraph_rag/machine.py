@@ -1,6 +1,7 @@
-"""A state machine whose steps are bounded by its own settings, however it is called."""
+"""A state machine whose steps can be changed, and are bounded by its own settings, however it is called."""
 
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import fields, replace
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -11,6 +12,8 @@ from langgraph.types import Checkpointer
 from langgraph.typing import ContextT, InputT, OutputT, StateT
 
 from langgraph_rag.context import Context, as_context
+from langgraph_rag.naming import expect_name
+from langgraph_rag.nodes.node import Node
 
 _LANGCHAIN_DEFAULT = 25
 STEPS = 10_000  # more than any settings allow: `max_steps` and the budgets end a run
@@ -29,9 +32,37 @@ class Machine(StateGraph[StateT, ContextT, InputT, OutputT]):
         self, checkpointer: Checkpointer = None, **options: Any
     ) -> CompiledStateGraph[StateT, ContextT, InputT, OutputT]:
         """Compile the graph; the options are those of `StateGraph.compile`."""
+        for node in self.nodes.values():
+            if isinstance(node.runnable, Node):
+                node.runnable.fields = self.channels.keys()
         compiled = super().compile(checkpointer, **{"name": self.title, **options})
         compiled.__class__ = _CompiledMachine  # the class is fixed in StateGraph.compile
         return compiled
+
+    def step(self, node: str) -> Any:
+        """Return the step of a node, a dataclass: what it asks with which prompt and model.
+
+        Raises:
+            UnknownNameError: when no step of ours has that name.
+        """
+        steps = {name: spec.runnable.step for name, spec in self.nodes.items() if isinstance(spec.runnable, Node)}
+        expect_name("node", node, steps)
+        return steps[node]
+
+    def change(self, node: str, **changes: Any) -> None:
+        """Give the step of a node another `prompt`, `llm` or whatever else it has, before the graph is compiled.
+
+            asking = graph.step("read_passages").prompt
+            graph.change("read_passages", prompt=replace(asking, instructions=f"{asking.instructions} Say please."))
+
+        Raises:
+            UnknownNameError: when no step of ours has that name, or the step has no such field.
+            TypeError: when a new `llm` is no model.
+        """
+        step: Any = self.step(node)
+        for name in changes:
+            expect_name(f"field of {node}", name, [field.name for field in fields(step)])
+        self.nodes[node].runnable = Node(replace(step, **changes))
 
 
 class _CompiledMachine(CompiledStateGraph[Any, Any, Any, Any]):

@@ -1,7 +1,9 @@
 """The methods by name, for the command line, the evaluation and LangGraph Studio."""
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib.metadata import entry_points
 from typing import Any
 
 from langgraph.graph import StateGraph
@@ -18,6 +20,8 @@ from langgraph_rag.graphs.par_rag import create_par_rag
 from langgraph_rag.naming import expect_name
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
+_ENTRY_POINTS = "langgraph_rag.methods"
+_log = logging.getLogger(__name__)
 Graph = StateGraph[Any, Any, Any, Any]
 """A method's graph, not compiled yet."""
 
@@ -112,6 +116,20 @@ def register(name: str, method: Method) -> None:
     if not name.isidentifier() or name in (*METHODS, "all", "ablations"):
         raise ValueError(f"expected a new name of letters, digits and underscores, got {name!r}")
     METHODS[name] = method
+
+
+def register_installed() -> None:
+    """Register the methods that installed packages name in the entry points `langgraph_rag.methods`.
+
+    The command line does so at its start. A method that cannot be loaded is left out with a warning.
+    """
+    for offered in entry_points(group=_ENTRY_POINTS):
+        if offered.name in METHODS:
+            continue
+        try:
+            register(offered.name, offered.load())
+        except Exception as error:
+            _log.warning("method %s cannot be loaded from %s: %r", offered.name, offered.value, error)
 
 
 def create(name: str, llm: ChatModel, kb: KnowledgeBase) -> Graph:

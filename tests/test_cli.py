@@ -1494,3 +1494,21 @@ def test_ctrl_c_ends_a_question_whose_model_does_not_reply(sample_folder: Path, 
 
     assert asking.exitcode == 130
     assert "stopped" in said
+
+
+# --- compare ---------------------------------------------------------------------------------------------------------
+def test_runs_of_two_folders_are_compared(folder: Path, tmp_path: Path) -> None:
+    few, many = tmp_path / "few", tmp_path / "many"
+    for out, k in ((few, 1), (many, 4)):
+        run("eval", "--kb", folder, "--questions", one_question(tmp_path), "--out", out, "--top-k", k)
+
+    said = run("compare", few, many).output
+
+    named = [line.split()[0] for line in said.splitlines() if line.startswith(str(tmp_path))]
+    assert named == [str(few), str(many), str(many)]
+    assert f"Differences from {few} in points, question by question" in said
+
+
+def test_what_cannot_be_compared_is_said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "expected a folder with outcomes.jsonl" in refuse(monkeypatch, capsys, "compare", "one", "two")
+    assert "cannot be compared with itself" in CliRunner().invoke(app, ["compare", "one", "one"]).output

@@ -9,6 +9,7 @@ import re
 import signal
 import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from types import MappingProxyType, ModuleType
@@ -19,6 +20,7 @@ from fakes import ScriptedModel
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
+from langgraph_rag import KnowledgeBase, create_ircot, create_native_rag
 from langgraph_rag.context import Context
 from langgraph_rag.errors import ModelAccessError, ModelCallError, RequestRefusedError
 from langgraph_rag.evaluation import (
@@ -30,6 +32,7 @@ from langgraph_rag.evaluation import (
     Question,
     QuestionFileError,
     bootstrap,
+    by_type,
     compare,
     evaluate,
     forms,
@@ -44,9 +47,11 @@ from langgraph_rag.evaluation import (
     write_report,
 )
 from langgraph_rag.evaluation.metrics import all_at, contains, exact_match, f1, normalise_answer, recall_at
-from langgraph_rag.evaluation.origin import this_version
+from langgraph_rag.evaluation.origin import beginning, this_version
 from langgraph_rag.evaluation.outcomes import begun_with
 from langgraph_rag.evaluation.pictures import draw_comparison
+from langgraph_rag.nodes.receive_question import QuestionInput
+from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.records import Usage, no_usage
 
 QUESTIONS = [
@@ -62,7 +67,8 @@ FINGERPRINTED = Configuration(**DEFAULT, knowledge_base_fingerprint="8 passages"
 def reply(answer: object, **other: object) -> dict[str, Any]:
     usage = Usage(**no_usage() | {"calls": 2, "input_tokens": 30, "output_tokens": 4, "seconds": 0.1})
     passages = [{"id": id_, "score": 0.5} for id_ in ("p1", "p9", "p8", "p7", "p3", "p2")]
-    return {"answer": answer, "passages": passages, "trace": [{}, {}], "usage": usage, "granularity": "triples"} | other
+    made: dict[str, Any] = {"answer": answer, "passages": passages, "trace": [{}, {}], "usage": usage}
+    return made | {"granularity": "triples", "evidence": [{"passage_id": "p1"}]} | other
 
 
 class FakeGraph:
@@ -406,6 +412,8 @@ async def test_each_question_is_scored_and_kept(tmp_path: Path) -> None:
         "usage": no_usage() | {"calls": 2, "input_tokens": 30, "output_tokens": 4, "seconds": 0.1},
         "error": None,
         "passages": ["p1", "p9", "p8", "p7", "p3", "p2"],
+        "evidence": [{"passage_id": "p1"}],
+        "trace": [{}, {}],
     }
     assert (second["em"], second["recall"], second["all_at_5"]) == (1.0, {"2": 0, "3": 0, "5": 1, "10": 1}, 1.0)
     assert (third["em"], third["recall"], third["all_at_5"], third["type"]) == (0.0, None, None, "")
@@ -709,7 +717,7 @@ class FullDisk(io.StringIO):
 
 
 async def test_a_full_disk_is_told_and_the_run_can_be_taken_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    this_version()  # which is in a file, too
+    beginning(FakeGraph())  # what it says is in files, too
     with monkeypatch.context() as full:
         full.setattr(Path, "open", lambda *_, **__: FullDisk())
         with pytest.raises(OutcomesError, match="can be written to at .*, got: No space left on device"):
@@ -728,7 +736,8 @@ async def test_the_settings_of_a_run_are_written_beside_it(tmp_path: Path) -> No
     await evaluate(graph, QUESTIONS, tmp_path, configuration=DEFAULT, context=Context(top_k=7))
     settings = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
     context = settings.pop("context")
-    assert settings == {**DEFAULT, "version": this_version()}
+    assert settings == {**DEFAULT, **beginning(graph)}
+    assert settings["libraries"].keys() >= {"python", "langgraph"}
     assert (context["top_k"], context["max_steps"]) == (7, Context().max_steps)
     assert graph.contexts == [Context(top_k=7)] * 3
 
@@ -805,7 +814,66 @@ async def test_going_on_with_another_version_is_warned_of(
 
     (message,) = caplog.messages
     assert f"was begun with {told} of this package and goes on with version {this_version()}" in message
-    assert json.loads(file.read_text())["version"] == begun_with(tmp_path) == (begun or "unknown")
+    assert json.loads(file.read_text())["version"] == begun_with(tmp_path)["version"] == (begun or "unknown")
+
+
+async def test_outcomes_of_other_prompts_are_kept_with_a_warning(
+    kb: KnowledgeBase, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def graph(more: str) -> Any:
+        machine = create_native_rag(OfflineModel(), kb)
+        prompt = machine.step("read_passages").prompt
+        machine.change("read_passages", prompt=replace(prompt, instructions=prompt.instructions + more))
+        return machine.compile()
+
+    await evaluate(graph(""), QUESTIONS, tmp_path)
+    await evaluate(graph(""), QUESTIONS, tmp_path)
+    assert not caplog.messages
+    await evaluate(graph(" Say please."), QUESTIONS, tmp_path)
+
+    (message,) = caplog.messages
+    assert "are of a graph with other steps or prompts, and are kept" in message
+
+
+async def test_without_a_configuration_the_graph_names_the_run(kb: KnowledgeBase, tmp_path: Path) -> None:
+    await evaluate(create_native_rag(OfflineModel(), kb).compile(), QUESTIONS, tmp_path)
+
+    with pytest.raises(OutcomesError, match="expected method 'IRCoT', got 'Native RAG'"):
+        await evaluate(create_ircot(OfflineModel(), kb).compile(), QUESTIONS, tmp_path)
+
+
+async def test_options_tell_runs_apart(tmp_path: Path) -> None:
+    await evaluate(FakeGraph(), QUESTIONS, tmp_path, configuration=Configuration(**DEFAULT, options={"prompts": 1}))
+
+    with pytest.raises(OutcomesError, match="expected options {'prompts': 2}, got {'prompts': 1}"):
+        await evaluate(FakeGraph(), QUESTIONS, tmp_path, configuration=Configuration(**DEFAULT, options={"prompts": 2}))
+
+
+async def test_an_error_that_is_none_of_ours_names_the_node(tmp_path: Path) -> None:
+    async def broken(state: QuestionInput) -> dict[str, Any]:
+        raise KeyError("quest")
+
+    graph = StateGraph(QuestionInput).add_node("look", broken).add_edge(START, "look").compile()
+
+    outcomes = await evaluate(graph, QUESTIONS[:1], tmp_path)
+
+    assert outcomes[0]["error"] == "KeyError: 'quest'; During task with name 'look'"
+
+
+def test_a_folder_without_outcomes_is_not_read_as_an_empty_run(tmp_path: Path) -> None:
+    with pytest.raises(OutcomesError, match=r"expected a folder with outcomes.jsonl"):
+        read_outcomes(tmp_path / "misspelt")
+
+
+async def test_a_report_tells_types_of_questions_apart(tmp_path: Path) -> None:
+    outcomes = await evaluate(FakeGraph(), QUESTIONS, tmp_path)
+    one_type = [{**outcome, "type": "bridge"} for outcome in outcomes]
+
+    write_report({"cirag": summarise(outcomes)}, tmp_path, types={"cirag": by_type(outcomes)})
+
+    assert "| cirag | bridge | 1 | 0.0 | 66.7 | 50.0 | 0.0 |" in (tmp_path / "report.md").read_text()
+    assert json.loads((tmp_path / "report.json").read_text())["cirag"]["types"]["bridge"]["questions"] == 1
+    assert by_type(cast(list[Outcome], one_type)) == {}
 
 
 async def test_a_run_that_begins_anew_has_this_version(tmp_path: Path) -> None:
@@ -815,7 +883,7 @@ async def test_a_run_that_begins_anew_has_this_version(tmp_path: Path) -> None:
 
     await evaluate(FakeGraph(), QUESTIONS, tmp_path)
 
-    assert begun_with(tmp_path) == this_version()
+    assert begun_with(tmp_path)["version"] == this_version()
 
 
 @pytest.mark.parametrize("content", [None, "", "[]", "{}", "7"])

@@ -236,6 +236,26 @@ def test_the_fingerprint_is_that_of_the_passages_and_of_what_they_were_read_by(
     assert len({first, replaced, deleted, read_by_a_model}) == 4
 
 
+def test_the_fingerprint_tells_embedders_of_one_name_apart(tmp_path: Path, documents: list[dict[str, str]]) -> None:
+    def fingerprint(seed: int) -> str:
+        with KnowledgeBase.open(tmp_path / str(seed), SeededEmbeddings(seed)) as kb:
+            kb.add(documents, progress=False)
+            return kb.fingerprint()
+
+    assert fingerprint(1) != fingerprint(2)
+
+
+class SeededEmbeddings(ArithmeticEmbeddings):
+    """Another embedder with each seed, always of the same name."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self.turned = seed
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [[*vector[self.turned :], *vector[: self.turned]] for vector in super().embed_documents(texts)]
+
+
 def test_the_fingerprint_stays_when_documents_are_added_again_or_asked_for(
     kb: KnowledgeBase, documents: list[dict[str, str]], embeddings: ArithmeticEmbeddings
 ) -> None:

@@ -1,20 +1,31 @@
-"""A state machine is bounded by its own settings, however it is called."""
+"""A state machine can be changed, and is bounded by its own settings, however it is called."""
 
+import json
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import pytest
+from fakes import ScriptedModel
 from langchain_core.runnables import RunnableLambda
 from langgraph.errors import GraphRecursionError
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
-from langgraph_rag import KnowledgeBase, Result, create_cirag, create_par_rag, with_messages
+from langgraph_rag import KnowledgeBase, Result, create_cirag, create_native_rag, create_par_rag, with_messages
+from langgraph_rag.errors import UnknownNameError
 from langgraph_rag.machine import Machine
+from langgraph_rag.nodes.node import Node
 from langgraph_rag.offline.model import OfflineModel
+from langgraph_rag.records import Usage
 
 LONG = 60
 BEGIN = {"count": 0}
+
+
+class Metered(TypedDict):
+    count: int
+    usage: Usage
 
 
 class Counting(TypedDict):
@@ -74,3 +85,52 @@ def test_a_limit_that_somebody_asks_for_stands() -> None:
             run(BEGIN)
     with pytest.raises(GraphRecursionError):
         graph.batch([BEGIN], asked)
+
+
+# --- looked at and changed -------------------------------------------------------------------------------------------
+def test_a_step_can_have_another_prompt_and_model(kb: KnowledgeBase) -> None:
+    asked, other = ScriptedModel.of([]), ScriptedModel.of([json.dumps({"thought": "", "answer": "Pellworth"})])
+    graph = create_native_rag(asked, kb)
+    prompt = graph.step("read_passages").prompt
+
+    graph.change("read_passages", prompt=replace(prompt, instructions=f"{prompt.instructions} Say please."), llm=other)
+    result = graph.compile().invoke({"question": "Where was Orla Vint born?"})
+
+    assert result["answer"] == "Pellworth"
+    assert "Say please." in other.received[0][0].text and asked.received == []
+
+
+@pytest.mark.parametrize(
+    ("node", "changes", "message"),
+    [
+        ("read", {}, "unknown node 'read': expected one of receive_question, retrieve"),
+        ("read_passages", {"promt": None}, "unknown field of read_passages 'promt': expected one of llm, prompt"),
+    ],
+)
+def test_what_is_not_there_cannot_be_changed(
+    node: str, changes: dict[str, None], message: str, kb: KnowledgeBase
+) -> None:
+    with pytest.raises(UnknownNameError, match=message):
+        create_native_rag(OfflineModel(), kb).change(node, **changes)
+
+
+def test_a_step_cannot_get_what_is_no_model(kb: KnowledgeBase) -> None:
+    with pytest.raises(TypeError, match="expected a chat model"):
+        create_native_rag(OfflineModel(), kb).change("read_passages", llm="gpt")
+
+
+async def run(graph: Any, way: str) -> None:
+    await graph.ainvoke(BEGIN) if way == "ainvoke" else graph.invoke(BEGIN)
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
+async def test_what_the_state_has_no_field_for_is_not_lost_silently(way: str) -> None:
+    async def misspelt(state: Counting) -> dict[str, int]:
+        return {"cuont": 1}
+
+    graph = Machine(Metered)
+    graph.add_node("step", Node(misspelt))
+    graph.add_edge(START, "step")
+
+    with pytest.raises(TypeError, match="function returned cuont, which the state has no field for"):
+        await run(graph.compile(), way)

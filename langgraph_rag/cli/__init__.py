@@ -1,4 +1,4 @@
-"""The command line: `langgraph-rag index | delete | ask | chat | info | methods | eval | demo`."""
+"""The command line: `langgraph-rag index | delete | ask | chat | info | methods | eval | compare | demo`."""
 
 import errno
 import logging
@@ -13,11 +13,13 @@ import typer
 
 from langgraph_rag.characters import without_controls
 from langgraph_rag.cli.asking import ask, demo
+from langgraph_rag.cli.comparing import compare_runs
 from langgraph_rag.cli.evaluating import evaluate_methods
 from langgraph_rag.cli.indexing import delete, index, info
 from langgraph_rag.cli.listing import show_methods
 from langgraph_rag.cli.page import chat
 from langgraph_rag.errors import RagError
+from langgraph_rag.methods import register_installed
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
@@ -47,6 +49,7 @@ def _program(
 ) -> None:
     """Multi-hop question answering over your own documents."""
     logging.getLogger("langgraph_rag").addHandler(_shown)
+    register_installed()
 
 
 app.command()(index)
@@ -56,6 +59,7 @@ app.command()(chat)
 app.command()(info)
 app.command("methods")(show_methods)
 app.command("eval")(evaluate_methods)
+app.command("compare")(compare_runs)
 app.command()(demo)
 
 

@@ -34,7 +34,7 @@ from langgraph_rag.evaluation.questions import Question, load_questions
 from langgraph_rag.evaluation.report import REPORTS, overview, write_report
 from langgraph_rag.evaluation.run_folder import OutcomesError, alone, writing
 from langgraph_rag.evaluation.runner import check_folder, evaluate
-from langgraph_rag.evaluation.summary import Summary, summarise
+from langgraph_rag.evaluation.summary import Summary, by_type, summarise
 from langgraph_rag.methods import create, parse_methods
 from langgraph_rag.models import load_model
 from langgraph_rag.naming import first_few
@@ -90,7 +90,8 @@ def evaluate_methods(
                 failed += _none_answered(name, kept[name]) + _none_judged(name, judgements)
                 rows[name] = summarise(kept[name], judgements)
             origin = _origin(model, kb, questions, context, judge_name, folders)
-            write_report(rows, out, comparisons=compare(kept), origin=origin)
+            types = {name: by_type(outcomes) for name, outcomes in kept.items()}
+            write_report(rows, out, comparisons=compare(kept), types=types, origin=origin)
             typer.echo(overview(rows))
             if len(names) > 1:
                 _draw(rows, out, questions.stem)
@@ -114,7 +115,7 @@ def _origin(
     model: str, kb: Path, questions: Path, context: Context, judge_name: str | None, folders: dict[str, Path]
 ) -> Origin:
     """Say what the report was made with; files and folders by their names, as reports are handed on."""
-    versions = {begun_with(folder) for folder in folders.values()} | {this_version()}
+    versions = {begun_with(folder)["version"] for folder in folders.values()} | {this_version()}
     return Origin(
         model=model_by_name(model),
         knowledge_base=kb.resolve().name,

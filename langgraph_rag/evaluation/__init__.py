@@ -8,7 +8,7 @@ from langgraph_rag.evaluation.questions import Question, QuestionFileError, load
 from langgraph_rag.evaluation.report import markdown_table, overview, write_report
 from langgraph_rag.evaluation.run_folder import OutcomesError
 from langgraph_rag.evaluation.runner import evaluate
-from langgraph_rag.evaluation.summary import Summary, summarise
+from langgraph_rag.evaluation.summary import Summary, by_type, summarise
 
 __all__ = [
     "Comparison",
@@ -21,6 +21,7 @@ __all__ = [
     "Question",
     "QuestionFileError",
     "Summary",
+    "by_type",
     "compare",
     "evaluate",
     "judge",

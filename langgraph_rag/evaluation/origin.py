@@ -1,11 +1,18 @@
-"""Where figures come from: what was asked, of what, and with which version of this package."""
+"""Where figures come from: what was asked, of what, by which prompts and with which version of this package."""
 
+import platform
+from datetime import date
 from functools import cache
+from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from typing_extensions import TypedDict
+
+from langgraph_rag.prompts.prompt import Prompt
+
+_LIBRARIES = ("langgraph", "langchain-core", "chromadb")
 
 
 class Origin(TypedDict):
@@ -22,6 +29,42 @@ class Origin(TypedDict):
     judge: str | None
     versions: list[str]
     date: str
+
+
+class Beginning(TypedDict):
+    """What a run was begun with, beside its configuration: it may go on with another, and is warned of it.
+
+    `libraries` are versions by name, of Python, too; `prompts` is a digest of the graph's steps and their prompts,
+    empty where it is not one of ours; `begun` is the day, as YYYY-MM-DD.
+    """
+
+    version: str
+    libraries: dict[str, str]
+    prompts: str
+    begun: str
+
+
+def beginning(graph: object) -> Beginning:
+    """Return what a run of a compiled graph begins with now."""
+    return Beginning(
+        version=this_version(), libraries=_libraries(), prompts=_digest(graph), begun=date.today().isoformat()
+    )
+
+
+@cache  # they are read from files
+def _libraries() -> dict[str, str]:
+    return {"python": platform.python_version(), **{name: metadata.version(name) for name in _LIBRARIES}}
+
+
+def _digest(graph: object) -> str:
+    nodes = getattr(getattr(graph, "builder", None), "nodes", {})
+    steps = {name: step for name, node in nodes.items() if (step := getattr(node.runnable, "step", None)) is not None}
+    told = [(name, type(step).__name__, _texts(step)) for name, step in sorted(steps.items())]
+    return sha256(repr(told).encode()).hexdigest()[:16] if told else ""
+
+
+def _texts(step: object) -> list[tuple[str, str]]:
+    return [(value.instructions, value.request) for value in vars(step).values() if isinstance(value, Prompt)]
 
 
 @cache  # it is read from a file

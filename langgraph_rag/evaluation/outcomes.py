@@ -8,6 +8,7 @@ from typing import Any, NotRequired
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
+from langgraph_rag.evaluation.origin import Beginning
 from langgraph_rag.evaluation.questions import Question
 from langgraph_rag.evaluation.run_folder import OutcomesError, read_entries, replace_file, writing
 from langgraph_rag.records import Usage
@@ -18,7 +19,7 @@ class Outcome(TypedDict):
 
     `em`, `f1` and `acc` are None where the question names no answers. `recall` is keyed by the number of passages ("2",
     "3", "5", "10"); it and `all_at_5` are None where the question names no supporting passages. `passages` are the ids
-    that were found, best first.
+    that were found, best first; `evidence` and `trace` are those of the result, to look into.
     """
 
     id: str
@@ -36,34 +37,45 @@ class Outcome(TypedDict):
     usage: Usage | None
     wall_seconds: float
     error: str | None
-    passages: NotRequired[list[str]]  # what failed has none
+    passages: NotRequired[list[str]]  # what failed has none of these
+    evidence: NotRequired[list[Any]]
+    trace: NotRequired[list[Any]]
 
 
 class Configuration(TypedDict):
     """What answers the questions, in names: a folder holds outcomes of one configuration only.
 
     `knowledge_base_fingerprint` is what `KnowledgeBase.fingerprint` returns: outcomes of other passages are refused,
-    those of the same by another path are not.
+    those of the same by another path are not. `options` are whatever else tells runs apart, such as those that the
+    graph was built with: names with values that JSON has.
     """
 
     method: str
     model: str
     knowledge_base: str
     knowledge_base_fingerprint: NotRequired[str]
+    options: NotRequired[dict[str, Any]]
 
 
 OUTCOMES = "outcomes.jsonl"
-_READER = TypeAdapter(Outcome)
-_FINGERPRINT, _VERSION = "knowledge_base_fingerprint", "version"
+_READER, _BEGINNING = TypeAdapter(Outcome), TypeAdapter(Beginning)
+_UNKNOWN = Beginning(version="unknown", libraries={}, prompts="", begun="")  # by earlier versions
+_FINGERPRINT = "knowledge_base_fingerprint"
 
 
 def read_outcomes(out: str | Path) -> list[Outcome]:
-    """Read the outcomes in a folder, if any; blank lines and a last one cut off by a kill are left out.
+    """Read the outcomes in a folder; blank lines and a last one cut off by a kill are left out.
 
     Raises:
-        OutcomesError: when any other line is not an outcome, or the file cannot be read.
+        OutcomesError: when there are none, any other line is not an outcome, or the file cannot be read.
     """
-    return read_entries(Path(out) / OUTCOMES, _READER, "an outcome", "its question is asked again")
+    if not (Path(out) / OUTCOMES).exists():
+        raise OutcomesError(f"expected a folder with {OUTCOMES}, which that of one method has, got {out}")
+    return _read(Path(out))
+
+
+def _read(out: Path) -> list[Outcome]:
+    return read_entries(out / OUTCOMES, _READER, "an outcome", "its question is asked again")
 
 
 def answered_before(out: Path, questions: Sequence[Question], settings: Mapping[str, Any]) -> list[Outcome]:
@@ -72,7 +84,7 @@ def answered_before(out: Path, questions: Sequence[Question], settings: Mapping[
     Raises:
         OutcomesError: when the folder is damaged or holds outcomes of another run.
     """
-    outcomes, kept = read_outcomes(out), out / "run.json"
+    outcomes, kept = _read(out), out / "run.json"
     found = _read_settings(kept) if outcomes or kept.exists() else {}
     if outcomes:
         _check_settings(out, found, settings)
@@ -80,23 +92,23 @@ def answered_before(out: Path, questions: Sequence[Question], settings: Mapping[
     return [outcome for outcome in outcomes if outcome["error"] is None]
 
 
-def begun_with(out: Path) -> str:
-    """Return the version of this package that the run in a folder was begun with, or "unknown".
+def begun_with(out: Path) -> Beginning:
+    """Return what the run in a folder was begun with, as far as it says so.
 
     Raises:
         OutcomesError: when the folder does not say what its outcomes are made with.
     """
-    return str(_read_settings(out / "run.json").get(_VERSION, "unknown"))
+    return _BEGINNING.validate_python({**_UNKNOWN, **_read_settings(out / "run.json")})
 
 
-def keep_settings(out: Path, settings: Mapping[str, Any], version: str) -> None:
-    """Write down in a folder what its outcomes are made with, and the version of this package that began them.
+def keep_settings(out: Path, settings: Mapping[str, Any], beginning: Beginning) -> None:
+    """Write down in a folder what its outcomes are made with, and what they were begun with.
 
     Raises:
         OutcomesError: when the folder cannot be written to.
     """
     with writing(out):
-        replace_file(out / "run.json", [json.dumps({**settings, _VERSION: version}, indent=2, ensure_ascii=False)])
+        replace_file(out / "run.json", [json.dumps({**settings, **beginning}, indent=2, ensure_ascii=False)])
 
 
 def _read_settings(path: Path) -> dict[str, Any]:
@@ -111,7 +123,7 @@ def _check_settings(out: Path, found: dict[str, Any], settings: Mapping[str, Any
     if _FINGERPRINT in expected and _FINGERPRINT in found:
         found["knowledge_base"] = expected["knowledge_base"]  # by whatever path
     for name in {**expected, **found}:
-        if name != _VERSION and expected.get(name) != found.get(name):
+        if name not in _UNKNOWN and expected.get(name) != found.get(name):
             raise OutcomesError(
                 f"{out} holds outcomes of another run: expected {name} {expected.get(name)!r}, "
                 f"got {found.get(name)!r}; give another folder, or delete this one to start again"

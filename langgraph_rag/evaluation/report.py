@@ -26,6 +26,9 @@ Differences from {first} in points, question by question, on the questions that 
 """
 
 
+_TYPES = "By type of question:\n"
+
+
 def _was_judged(row: Summary) -> bool:
     return row["acc_judged"] is not None or row["judge_failures"] > 0
 
@@ -59,12 +62,13 @@ def overview(rows: Mapping[str, Summary]) -> str:
     """
     _expect_methods(rows)
     named = {name: {"method": name, **_looked_at_first(row)} for name, row in rows.items()}
-    lines = _shown_columns(rows, named)
-    name, *others = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        "  ".join([line[0].ljust(name), *(cell.rjust(width) for cell, width in zip(line[1:], others, strict=True))])
-        for line in lines
-    )
+    return _aligned(_shown_columns(rows, named))
+
+
+def differences(comparisons: Mapping[str, Comparison]) -> str:
+    """Return how methods differ from the first one, as `compare` returns it, aligned for a terminal."""
+    (first,) = {one["to"] for one in comparisons.values()}
+    return f"{_DIFFERENCES.format(first=first)}{_aligned(_differing(comparisons, str))}"
 
 
 def write_report(
@@ -72,6 +76,7 @@ def write_report(
     out: str | Path,
     *,
     comparisons: Mapping[str, Comparison] | None = None,
+    types: Mapping[str, Mapping[str, Summary]] | None = None,
     origin: Origin | None = None,
 ) -> None:
     """Write the summaries of methods as `report.md` and `report.json` in a folder.
@@ -81,6 +86,8 @@ def write_report(
         out: the folder.
         comparisons: how methods differ from the first one, as `compare` returns it: a table of its own, and
             `compared` in the JSON of each of them.
+        types: the summaries of each type of question, as `by_type` returns them, by the names of the methods: a table
+            of its own, and `types` in the JSON of each of them.
         origin: what they were made with: a sentence at the end, and `origin` in the JSON of each method.
 
     Raises:
@@ -92,6 +99,10 @@ def write_report(
         parts.append(_differences(comparisons))
     for name, comparison in (comparisons or {}).items():
         entries[name]["compared"] = comparison
+    if types and any(types.values()):
+        parts.append(f"{_TYPES}\n{_as_markdown(_typed(types))}")
+        for name, of_types in types.items():
+            entries[name]["types"] = of_types
     if origin:
         parts.append(f"{in_words(origin)}\n")
         for entry in entries.values():
@@ -111,12 +122,24 @@ def _expect_methods(rows: Mapping[str, Summary]) -> None:
 
 
 def _differences(compared: Mapping[str, Comparison]) -> str:
-    head = ["Method", "F1", "Questions", "R@5", "Questions"]
-    lines = [
-        [_in_cell(name), *_point_cells(one["f1"]), *_point_cells(one["recall_at_5"])] for name, one in compared.items()
-    ]
     (first,) = {one["to"] for one in compared.values()}
-    return f"{_DIFFERENCES.format(first=first)}\n{_as_markdown([head, *lines])}"
+    return f"{_DIFFERENCES.format(first=first)}\n{_as_markdown(_differing(compared, _in_cell))}"
+
+
+def _differing(compared: Mapping[str, Comparison], named: Callable[[str], str]) -> list[list[str]]:
+    head = ["Method", "F1", "Questions", "R@5", "Questions"]
+    return [head] + [
+        [named(name), *_point_cells(one["f1"]), *_point_cells(one["recall_at_5"])] for name, one in compared.items()
+    ]
+
+
+def _typed(types: Mapping[str, Mapping[str, Summary]]) -> list[list[str]]:
+    columns = ("Questions", "EM", "F1", "R@5", "All@5")
+    return [["Method", "Type", *columns]] + [
+        [_in_cell(method), _in_cell(type_) or "–", *(_cells(row)[name] for name in columns)]
+        for method, of_types in types.items()
+        for type_, row in of_types.items()
+    ]
 
 
 def _point_cells(difference: Difference | None) -> tuple[str, str]:
@@ -143,6 +166,14 @@ def _shown_columns(rows: Mapping[str, Summary], cells: Mapping[str, Mapping[str,
 def _as_markdown(lines: Sequence[Sequence[str]]) -> str:
     rule = ["---"] + ["---:"] * (len(lines[0]) - 1)
     return "".join(f"| {' | '.join(line)} |\n" for line in [lines[0], rule, *lines[1:]])
+
+
+def _aligned(lines: Sequence[Sequence[str]]) -> str:
+    first, *others = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join([line[0].ljust(first), *(cell.rjust(width) for cell, width in zip(line[1:], others, strict=True))])
+        for line in lines
+    )
 
 
 def _looked_at_first(summary: Summary) -> dict[str, str]:

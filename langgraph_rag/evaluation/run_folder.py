@@ -74,7 +74,7 @@ def keeping(path: Path, entries: Iterable[Mapping[str, Any]]) -> Iterator[Callab
 
     def keep(entry: Mapping[str, Any]) -> None:
         with writing(path.parent):
-            file.write(json.dumps(entry, ensure_ascii=False) + "\n")
+            file.write(json.dumps(entry, ensure_ascii=False, default=str) + "\n")
             file.flush()
 
     try:

@@ -13,8 +13,9 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.arguments import expect_count
 from langgraph_rag.context import Context, as_context
+from langgraph_rag.errors import RagError
 from langgraph_rag.evaluation.metrics import all_at, contains, exact_match, f1, recall_at, refused_rightly
-from langgraph_rag.evaluation.origin import this_version
+from langgraph_rag.evaluation.origin import beginning
 from langgraph_rag.evaluation.outcomes import (
     OUTCOMES,
     Configuration,
@@ -47,6 +48,7 @@ class _Reply(TypedDict):
     answer: str
     passages: list[_FoundPassage]
     granularity: NotRequired[str | None]
+    evidence: NotRequired[list[Any]]
     trace: list[Any]
     usage: Usage
 
@@ -55,6 +57,10 @@ _READER = TypeAdapter(_Reply)
 _OTHER_VERSION = (
     "the run in %s was begun with version %s of this package and goes on with version %s, which may answer otherwise; "
     "give another folder for outcomes of one version"
+)
+_OTHER_PROMPTS = (
+    "the outcomes in %s are of a graph with other steps or prompts, and are kept; give another folder, or delete this "
+    "one, to ask all questions with the prompts of now"
 )
 _log = logging.getLogger(__name__)
 
@@ -75,11 +81,13 @@ async def evaluate(
     answers are scored anew, as gold answers and supporting ids may have been corrected.
 
     Args:
-        graph: returns `answer`, `passages` (best first), `trace`, `usage` and, if it has one, `granularity`.
+        graph: returns `answer`, `passages` (best first), `trace`, `usage` and, if it has them, `evidence` and
+            `granularity`.
         questions: in the forms that `load_questions` reads, too.
         out: folder for `outcomes.jsonl` and `run.json`, of one run.
         context: the graph's run-time settings.
-        configuration: method, model, knowledge base and its fingerprint, so that a folder never mixes two of them.
+        configuration: method, model, knowledge base and its fingerprint, so that a folder never mixes two of them; by
+            default the name of the graph alone.
         concurrency: questions under way at once.
         on_result: called with each new outcome once it is written.
 
@@ -96,15 +104,19 @@ async def evaluate(
     if not hasattr(graph, "ainvoke"):
         raise TypeError(f"expected a compiled graph, got a {type(graph).__name__}: call its method compile()")
     asked = {question["id"]: question for question in questions}
-    settings = _settings(context, configuration)
+    named = Configuration(method=getattr(graph, "name", ""), model="", knowledge_base="")
+    settings = _settings(context, configuration or named)
     with alone(out):
         kept = {outcome["id"]: outcome for outcome in answered_before(out, questions, settings)}
-        version = begun_with(out) if kept else this_version()
+        now = beginning(graph)
+        begun = begun_with(out) if kept else now
         outcomes = {id_: _scored(outcome, asked[id_]) if id_ in asked else outcome for id_, outcome in kept.items()}
-        keep_settings(out, settings, version)
+        keep_settings(out, settings, begun)
         unanswered = [question for question in questions if question["id"] not in outcomes]
-        if unanswered and version != this_version():
-            _log.warning(_OTHER_VERSION, out, version, this_version())
+        if unanswered and begun["version"] != now["version"]:
+            _log.warning(_OTHER_VERSION, out, begun["version"], now["version"])
+        if begun["prompts"] and begun["prompts"] != now["prompts"]:
+            _log.warning(_OTHER_PROMPTS, out)
         with keeping(out / OUTCOMES, outcomes.values()) as keep:
             found = await settle(unanswered, _Asker(graph, context), concurrency, keep, on_result)
     outcomes |= {outcome["id"]: outcome for outcome in found}
@@ -124,10 +136,10 @@ def check_folder(
         answered_before(out, questions, _settings(context, configuration))
 
 
-def _settings(context: Context | dict[str, Any] | None, configuration: Configuration | None) -> dict[str, Any]:
+def _settings(context: Context | dict[str, Any] | None, configuration: Configuration) -> dict[str, Any]:
     """Return what outcomes are made with, as it is kept beside them."""
     used = asdict(as_context(context) or Context())
-    return {**(configuration or Configuration(method="", model="", knowledge_base="")), "context": used}
+    return {**configuration, "context": used}
 
 
 @dataclass
@@ -152,7 +164,16 @@ class _Asker:
             if self.reach.is_lost(error):
                 raise
             outcome["wall_seconds"] = round(time.perf_counter() - started, 4)
-            return {**outcome, "error": f"{type(error).__name__}: {error}"}
+            if not isinstance(error, RagError):
+                _log.debug("question %s failed", question["id"], exc_info=error)
+            return {**outcome, "error": _told(error)}
+
+
+def _told(error: BaseException) -> str:
+    """Return an error as a text; one that is not ours with LangGraph's note, which says in what node it was raised."""
+    notes = [] if isinstance(error, RagError) else getattr(error, "__notes__", [])
+    nodes = [note.partition(" and id ")[0] for note in notes]  # the id is another one each time
+    return "; ".join([f"{type(error).__name__}: {error}", *nodes])
 
 
 def _unanswered(question: Question) -> Outcome:
@@ -183,6 +204,8 @@ def _answered(outcome: Outcome, reply: _Reply) -> Outcome:
         "steps": len(reply["trace"]),
         "usage": reply["usage"],
         "passages": [passage["id"] for passage in reply["passages"]],
+        "evidence": reply.get("evidence", []),
+        "trace": reply["trace"],
     }
 
 

@@ -77,6 +77,14 @@ def summarise(outcomes: Sequence[Outcome], judgements: Sequence[Judgement] = ())
     return cast(Summary, figures)
 
 
+def by_type(outcomes: Sequence[Outcome]) -> dict[str, Summary]:
+    """Sum up each type of question by itself; where there is but one, there is nothing to tell apart."""
+    types = sorted({outcome["type"] for outcome in outcomes})
+    if len(types) < 2:
+        return {}
+    return {type_: summarise([outcome for outcome in outcomes if outcome["type"] == type_]) for type_ in types}
+
+
 def _shares(answered: Sequence[Outcome], judgements: Sequence[Judgement]) -> dict[str, list[float]]:
     return {
         "em": _known(outcome["em"] for outcome in answered),

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Literal
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 
 from langgraph_rag.arguments import expect_list
 from langgraph_rag.bindings import ChatModel
@@ -102,7 +102,7 @@ def create_cirag(
     ranking: Literal["similarity", "none"] = "similarity",
     triples: Literal["offline", "online"] = "offline",
     granularities: Sequence[Granularity] = ("triples", "sentences", "passages"),
-) -> StateGraph[CiragState, Context, QuestionInput, CiragResult]:
+) -> Machine[CiragState, Context, QuestionInput, CiragResult]:
     """Build CIRAG as a state machine; compile it with the checkpointer and store you like.
 
     Args:

@@ -8,7 +8,7 @@ The answer comes from the outline and the reasoning.
 from typing import Annotated, Literal
 
 from langchain_core.documents import BaseDocumentCompressor
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 from langgraph.types import Send
 
 from langgraph_rag.arguments import expect_flags
@@ -29,7 +29,7 @@ from langgraph_rag.nodes.retrieve import Retrieve
 from langgraph_rag.nodes.retrieve_for_entity import EntityDemand, Found, RetrieveForEntity
 from langgraph_rag.nodes.select_documents import Reading, SelectDocuments
 from langgraph_rag.nodes.summarize import Fragment, Summarize
-from langgraph_rag.nodes.update_outline import UpdateOutline
+from langgraph_rag.nodes.update_outline import UpdateOutline, behind, side_by_side
 from langgraph_rag.prompts import answering
 from langgraph_rag.prompts import dualrag as prompts
 from langgraph_rag.records import Result, ScoredPassage, joined
@@ -106,7 +106,7 @@ def create_dualrag(
     detect_gaps: bool = True,
     identify_entities: bool = True,
     keep_outline: bool = True,
-) -> StateGraph[DualragState, Context, QuestionInput, Result]:
+) -> Machine[DualragState, Context, QuestionInput, Result]:
     """Build DualRAG as a state machine; compile it with the checkpointer and store you like.
 
     Args:
@@ -138,7 +138,6 @@ def create_dualrag(
     graph.add_node("reason", reason)
     graph.add_node(look_up, Node(querying))
     graph.add_node("retrieve_for_entity", Node(RetrieveForEntity(kb, reranker or EmbeddingReranker(kb=kb))))
-    graph.add_node("update_outline", Node(UpdateOutline()))
     graph.add_node("retrieve", Node(Retrieve(kb)))
     answer = AnswerFromFindings(reader or llm, prompts.ANSWER_FROM_OUTLINE, "answer", ["outline", "thoughts"])
     graph.add_node("answer", Node(answer))
@@ -157,11 +156,13 @@ def create_dualrag(
     if keep_outline:
         graph.add_node("select_documents", Node(SelectDocuments()))
         graph.add_node("summarize", Node(Summarize(summarizer or llm, prompts.SUMMARIZE, kb)))
+        graph.add_node("update_outline", Node(UpdateOutline(behind)))
         graph.add_edge("retrieve_for_entity", "select_documents")
         graph.add_conditional_edges("select_documents", Choice(for_each_reading), ["summarize", "update_outline"])
         graph.add_edge("summarize", "update_outline")
     else:
         graph.add_node("collect_passages", Node(CollectPassages(kb)))
+        graph.add_node("update_outline", Node(UpdateOutline(side_by_side)))
         graph.add_edge("retrieve_for_entity", "collect_passages")
         graph.add_edge("collect_passages", "update_outline")
     graph.add_conditional_edges("update_outline", Choice(after_update), ["reason", "answer", "read_passages"])

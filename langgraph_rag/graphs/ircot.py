@@ -6,7 +6,7 @@ with that sentence, until a sentence gives the answer. A reader then answers fro
 
 from typing import Literal
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 
 from langgraph_rag.bindings import ChatModel
 from langgraph_rag.context import Context, Settings, context
@@ -49,7 +49,7 @@ def after_think(state: IrcotState) -> Literal["retrieve", "read_passages"]:
 
 def create_ircot(
     llm: ChatModel, kb: KnowledgeBase, *, thinker: ChatModel | None = None, reader: ChatModel | None = None
-) -> StateGraph[IrcotState, Context, QuestionInput, Result]:
+) -> Machine[IrcotState, Context, QuestionInput, Result]:
     """Build IRCoT as a state machine; compile it with the checkpointer and store you like.
 
     Args:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from langchain_core.embeddings import Embeddings
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 
 from langgraph_rag.arguments import expect
 from langgraph_rag.bindings import ChatModel
@@ -105,7 +105,7 @@ def create_kirag(
     retriever: Literal["passages", "none"] = "passages",
     knowledge: Literal["triples", "sentences", "documents"] = "triples",
     ranking: Literal["best_score", "chain_first"] = "best_score",
-) -> StateGraph[KiragState, Context, QuestionInput, Result]:
+) -> Machine[KiragState, Context, QuestionInput, Result]:
     """Build KiRAG as a state machine; compile it with the checkpointer and store you like.
 
     Args:

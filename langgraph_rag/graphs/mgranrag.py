@@ -7,7 +7,7 @@ walk on that graph (global calibration). The answer comes from the best passages
 
 from typing import Literal
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 
 from langgraph_rag.bindings import ChatModel
 from langgraph_rag.context import Context, Settings, context
@@ -71,7 +71,7 @@ def create_mgranrag(
     reader: ChatModel | None = None,
     weights: Literal["paper", "official"] = "paper",
     parts: Literal["graph", "graph+decomposition", "graph+decomposition+evidence"] = "graph+decomposition+evidence",
-) -> StateGraph[MgranragState, Context, QuestionInput, Result]:
+) -> Machine[MgranragState, Context, QuestionInput, Result]:
     """Build MGranRAG as a state machine; compile it with the checkpointer and store you like.
 
     Args:

@@ -1,6 +1,6 @@
 """Single-shot RAG, the baseline of all papers here: retrieve once with the question, answer from what was found."""
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 
 from langgraph_rag.bindings import ChatModel
 from langgraph_rag.context import Context, Settings
@@ -35,7 +35,7 @@ DEFAULTS = Settings(max_steps=1)
 
 def create_native_rag(
     llm: ChatModel, kb: KnowledgeBase, *, reader: ChatModel | None = None
-) -> StateGraph[NativeRagState, Context, QuestionInput, Result]:
+) -> Machine[NativeRagState, Context, QuestionInput, Result]:
     """Build single-shot RAG as a state machine; compile it with the checkpointer and store you like.
 
     Args:

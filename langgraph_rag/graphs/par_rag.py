@@ -7,7 +7,7 @@ into the next question; the chain of questions, answers and sources gives the fi
 
 from typing import Literal
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 
 from langgraph_rag.arguments import expect_flags
 from langgraph_rag.bindings import ChatModel
@@ -85,19 +85,21 @@ def create_par_rag(
     kb: KnowledgeBase,
     *,
     planner: ChatModel | None = None,
+    executor: ChatModel | None = None,
     reviewer: ChatModel | None = None,
     reader: ChatModel | None = None,
     plan: bool = True,
     review: bool = True,
     approve_plan: bool = False,
     refine_with: Literal["last", "all"] = "all",
-) -> StateGraph[ParRagState, Context, QuestionInput, ParRagResult]:
+) -> Machine[ParRagState, Context, QuestionInput, ParRagResult]:
     """Build PAR RAG as a state machine; compile it with the checkpointer and store you like.
 
     Args:
         llm: the model for everything that has no model of its own.
         kb: the knowledge base to ask.
         planner: the model that plans.
+        executor: the model that carries out steps and words the next one by what was found.
         reviewer: the model that reviews.
         reader: the model that answers the whole question.
         plan: whether there is a plan; without one the question is its only step (figure 2, "w/o Plan Module").
@@ -135,9 +137,9 @@ def create_par_rag(
     graph.add_node("plan", Node(MakePlan(planner or llm, prompts.PLAN, DEFAULTS) if plan else PlanOneStep()))
     graph.add_node("retrieve", Node(Retrieve(kb)))
     graph.add_node("recall", Node(Recall()))
-    graph.add_node("act", Node(Act(llm, prompts.ACT, kb, DEFAULTS)))
+    graph.add_node("act", Node(Act(executor or llm, prompts.ACT, kb, DEFAULTS)))
     graph.add_node("record", Node(RecordTrajectory()))
-    graph.add_node("refine", Node(Refine(llm, prompts.REFINE, found)))
+    graph.add_node("refine", Node(Refine(executor or llm, prompts.REFINE, found)))
     answer = AnswerFromFindings(
         reader or llm, prompts.ANSWER_FROM_TRAJECTORIES, "answer_from_trajectories", ["trajectories"]
     )

@@ -1,7 +1,7 @@
 """What makes a step a LangGraph node: one coroutine that serves both sides, its cost, its events."""
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import Any
 
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -23,9 +23,15 @@ class Node(Runnable[Any, Update]):
 
     Unlike a `RunnableLambda` it does not inspect its function at each call.
 
+    Attributes:
+        fields: what the state of its graph has, set when that is compiled: what a step returns besides would be lost.
+
     Raises:
-        TypeError: when what the step has for a model, as `llm`, is not one.
+        TypeError: when what the step has for a model, as `llm`, is not one; as it runs, when the step returns what the
+            state has no field for.
     """
+
+    fields: Collection[str] | None = None
 
     def __init__(self, step: Callable[[Any], Awaitable[Update]]) -> None:
         llm = getattr(step, "llm", self)
@@ -38,6 +44,8 @@ class Node(Runnable[Any, Update]):
         began.set(time.monotonic() - (before["seconds"] if before else 0.0))
         with metered(before) as usage:
             update = await self.step(input)
+        if self.fields is not None and (lost := [name for name in update if name not in self.fields]):
+            raise TypeError(f"{self.name} returned {', '.join(lost)}, which the state has no field for")
         return {"usage": usage, **{name: _storable(value) for name, value in update.items()}}
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Update:

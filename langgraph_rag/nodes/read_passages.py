@@ -26,7 +26,7 @@ class ReadInput(TypedDict):
 
 @dataclass(frozen=True)
 class ReadPassages:
-    """Answer from the best `read_k` passages."""
+    """Answer from the best `read_k` passages, or `top_k` where the method reads as many as it retrieves."""
 
     llm: ChatModel
     prompt: Prompt[Answer]
@@ -37,7 +37,7 @@ class ReadPassages:
         """Return the answer, unless there is none, the thought that led to it, and the ids of the passages read."""
         settings = context(self.defaults)
         ranked = state["ranking"] or state["first_retrieval"][: settings.top_k]
-        best = ranked[: settings.read_k]
+        best = ranked[: settings.read_k or settings.top_k]
         records = await self.kb.apassages([passage["id"] for passage in best])
         reply = await ask(self.llm, self.prompt, question=state["question"], passages=passage_texts(records))
         emit(

@@ -1,5 +1,6 @@
 """DualRAG's progressive knowledge outline (section 3.1.2, Eq. 10): merge the new fragments, entity by entity."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,13 +31,19 @@ class UpdateInput(TypedDict):
     trace: list[TraceStep]
 
 
+Ranking = Callable[[list[ScoredPassage], list[Found], list[Evidence]], list[ScoredPassage]]
+"""Adds what a step found, and the evidence in it, to the ranking of the steps before."""
+
+
 @dataclass(frozen=True)
 class UpdateOutline:
     """Put each fragment under its entity, with the passages read for it.
 
     Passages count as read only once something came of them: an entity without a fragment is read again when asked for
-    again, with other documents or another thought.
+    again, with other documents or another thought. `ranked` ranks passages.
     """
+
+    ranked: Ranking
 
     async def __call__(self, state: UpdateInput) -> dict[str, Any]:
         """Return the outline, its evidence, what was searched for in vain, and how many steps ended without a gain."""
@@ -52,7 +59,7 @@ class UpdateOutline:
             "outline": outline,
             "vain": list(dict.fromkeys([*state["vain"], *vain])),
             "evidence": [*state["evidence"], *new],
-            "ranking": _ranked(state["ranking"], evidence, state["found"]),
+            "ranking": self.ranked(state["ranking"], state["found"], evidence),
             "first_retrieval": state["first_retrieval"] or _first(state["found"]),
             "fruitless": 0 if added else state["fruitless"] + 1,
             "trace": [*state["trace"], trace_step(state["step"], query, state["thoughts"][-1])],
@@ -78,11 +85,20 @@ def _merged(outline: list[OutlineEntry], fragments: list[Fragment]) -> tuple[lis
     return list(merged.values()), added
 
 
-def _ranked(ranking: list[ScoredPassage], evidence: list[Evidence], found: list[Found]) -> list[ScoredPassage]:
+def behind(ranking: list[ScoredPassage], found: list[Found], evidence: list[Evidence]) -> list[ScoredPassage]:
     """Put behind the ranking the passages this step's fragments rest on, those first that were found first."""
     support = {entry["passage_id"] for entry in evidence}
     places = fuse([by_place(id_ for id_ in f["passages"] if id_ in support) for f in found])
     return by_place(dict.fromkeys(passage["id"] for passage in [*ranking, *places]))
+
+
+def side_by_side(ranking: list[ScoredPassage], found: list[Found], _: list[Evidence]) -> list[ScoredPassage]:
+    """Rank all passages by their best place in any step, of equal ones those of earlier steps first."""
+    kept = fuse([by_place(f["passages"]) for f in found])
+    best: dict[str, float] = {}
+    for passage in [*ranking, *by_place(passage["id"] for passage in kept)]:
+        best[passage["id"]] = max(passage["score"], best.get(passage["id"], 0.0))
+    return [ScoredPassage(id=id_, score=score) for id_, score in sorted(best.items(), key=lambda item: -item[1])]
 
 
 def _first(found: list[Found]) -> list[ScoredPassage]:

@@ -40,9 +40,10 @@ class OfflineModel(BaseChatModel):
     ) -> ChatResult:
         asked = next((m.response_metadata[METADATA_KEY] for m in messages if METADATA_KEY in m.response_metadata), None)
         if asked is None or asked["prompt"] not in SKILLS:
+            told = "free text" if asked is None else f"the prompt {asked['prompt']}, for which it has no skill"
             raise RequestRefusedError(
-                f"the offline model answers only the prompts of this package ({', '.join(SKILLS)}), not free text: "
-                "use another model for that"
+                f"the offline model answers only the prompts of this package ({', '.join(SKILLS)}), not {told}: use "
+                "another model for that"
             )
         values = asked["values"]
         if "question" in values:

@@ -52,7 +52,10 @@ def _judge(values: Values) -> dict[str, Any]:
     return {"reason": f"It says {held}." if held else "It says none of them.", "correct": held is not None}
 
 
-SKILLS: dict[str, Callable[[Values], Mapping[str, Any]]] = {
+Skill = Callable[[Values], Mapping[str, Any]]
+"""Makes the fields of a reply out of the values of a prompt."""
+
+SKILLS: dict[str, Skill] = {
     "find_entities": _find_entities,
     "extract_triples": _extract_triples,
     "integrate": _integrate,

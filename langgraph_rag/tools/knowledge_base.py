@@ -382,7 +382,7 @@ class KnowledgeBase:
         passages = sorted(hashes.items())
         unread = json.loads(self._records.meta(UNREAD + self.extractor.version) or "[]")
         made_by = f"{self._embedder.made_with}, {self.extractor.version}"
-        state = json.dumps([passages, made_by, sorted(hashes.keys() & unread)])
+        state = json.dumps([passages, made_by, self._embedder.mark, sorted(hashes.keys() & unread)])
         return f"{len(passages)} passages, {made_by}, {sha256(state.encode()).hexdigest()[:16]}"
 
     def without_triples(self, ids: Iterable[str]) -> list[str]:

@@ -490,6 +490,18 @@ def test_without_the_outline_the_passages_are_handed_on_whole_and_once(films: Kn
     assert len({evidence["passage_id"] for evidence in result["evidence"]}) == len(DOCUMENTS)
 
 
+def test_without_the_outline_passages_are_ranked_by_their_best_place_in_any_step(films: KnowledgeBase) -> None:
+    demands = [
+        look_up(**{VIAJE: [f"{VIAJE} director"]}),
+        look_up(**{SAUNDERS: ["life began on 8 April 1904 in London"]}),
+    ]
+    model = ScriptedModel.of(Actor([think("1"), think("2"), think("3", more=False)], demands))
+
+    _, result = visit(films, model, keep_outline=False)
+
+    assert {passage["id"] for passage in result["passages"][:2]} == {"viaje", "saunders"}
+
+
 def test_each_part_can_have_a_model_of_its_own(films: KnowledgeBase) -> None:
     play = case_study()
     parts: dict[str, Any] = {

@@ -790,14 +790,22 @@ def test_the_next_question_can_be_refined_with_the_last_answer_alone(kb: Knowled
     assert found == [[DIRECTOR], [BIRTHPLACE_OF_VINT]]
 
 
-def test_planner_reviewer_and_reader_are_asked_their_own_prompts_only(kb: KnowledgeBase) -> None:
-    planner, reviewer = ScriptedModel.of([planned(DIRECTOR)]), ScriptedModel.of([PASS])
-    reader, llm = ScriptedModel.of([say("Orla Vint")]), ScriptedModel.of([said("Orla Vint [1]")])
+def test_each_part_can_have_a_model_of_its_own(kb: KnowledgeBase) -> None:
+    parts: dict[str, Any] = {
+        "planner": ScriptedModel.of([planned(DIRECTOR, BIRTHPLACE_OF_VINT)]),
+        "executor": ScriptedModel.of([said("Orla Vint [1]"), refined(BIRTHPLACE_OF_VINT), said("Pellworth [1]")]),
+        "reviewer": ScriptedModel.of([PASS, PASS]),
+        "reader": ScriptedModel.of([say("Pellworth")]),
+    }
 
-    visit(kb, llm, planner=planner, reviewer=reviewer, reader=reader)
+    visit(kb, ScriptedModel.of([]), **parts)
 
-    assert (planner.prompts(), reviewer.prompts()) == (["plan"], ["review"])
-    assert (llm.prompts(), reader.prompts()) == (["act"], ["answer_from_trajectories"])
+    assert {part: model.prompts() for part, model in parts.items()} == {
+        "planner": ["plan"],
+        "executor": ["act", "refine", "act"],
+        "reviewer": ["review", "review"],
+        "reader": ["answer_from_trajectories"],
+    }
 
 
 def test_an_unknown_option_is_refused_with_the_known_ones(kb: KnowledgeBase) -> None:

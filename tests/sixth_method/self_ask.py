@@ -6,7 +6,7 @@ Ask a follow-up question, look it up, and so on until there is nothing more to a
 from typing import Literal
 
 from langchain_core.language_models import BaseChatModel
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 from self_ask_prompts import FOLLOW_UP
 
 from langgraph_rag.context import Context, Settings, context
@@ -46,7 +46,7 @@ def after_follow_up(state: SelfAskState) -> Literal["retrieve", "read_passages"]
     return "retrieve" if state["query"] and state["step"] < context(DEFAULTS).max_steps else "read_passages"
 
 
-def create_self_ask(llm: BaseChatModel, kb: KnowledgeBase) -> StateGraph[SelfAskState, Context, QuestionInput, Result]:
+def create_self_ask(llm: BaseChatModel, kb: KnowledgeBase) -> Machine[SelfAskState, Context, QuestionInput, Result]:
     """Build Self-Ask as a state machine."""
     graph = Machine(SelfAskState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
     graph.add_node("receive_question", Node(ReceiveQuestion(kb, SelfAskState)))

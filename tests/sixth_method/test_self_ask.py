@@ -9,7 +9,9 @@ import pytest
 from fakes import ScriptedModel
 from self_ask import create_self_ask
 from self_ask_prompts import FOLLOW_UP
+from typer.testing import CliRunner
 
+from langgraph_rag.cli import app
 from langgraph_rag.context import Context
 from langgraph_rag.evaluation import Question, evaluate, summarise
 from langgraph_rag.methods import METHODS, Method, create, parse_methods, register
@@ -70,6 +72,32 @@ async def test_once_registered_it_is_created_by_name_and_compared_with_the_other
     summary = summarise(await evaluate(graph, [question], tmp_path))
 
     assert (summary["em"], summary["recall_at_5"], summary["calls"], summary["steps"]) == (100.0, 100.0, 4.0, 3.0)
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A package that offers a method, and one that cannot be loaded."""
+    about = tmp_path / "asking-0.1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: asking\nVersion: 0.1\n")
+    (about / "entry_points.txt").write_text(
+        "[langgraph_rag.methods]\ninstalled_ask = asking_methods:SELF_ASK\nbroken = asking_methods:NOTHING\n"
+    )
+    (tmp_path / "asking_methods.py").write_text(
+        "from langgraph_rag.methods import Method\nfrom self_ask import create_self_ask\n"
+        "SELF_ASK = Method(create_self_ask, 'Press et al. 2023, Self-Ask')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    yield
+    METHODS.pop("installed_ask", None)
+
+
+@pytest.mark.usefixtures("installed")
+def test_the_command_line_knows_the_methods_of_installed_packages() -> None:
+    said = CliRunner().invoke(app, ["methods"])
+
+    assert "installed_ask" in said.output and "Press et al. 2023, Self-Ask" in said.output
+    assert "warning: method broken cannot be loaded from asking_methods:NOTHING" in said.output
 
 
 @pytest.mark.parametrize("name", ["cirag", "all", "ablations", "self/ask", "self,ask", ""])

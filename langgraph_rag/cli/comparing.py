@@ -1,0 +1,24 @@
+"""`langgraph-rag compare`: runs in several folders, question by question."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from langgraph_rag.evaluation.comparison import compare
+from langgraph_rag.evaluation.judging import read_judgements
+from langgraph_rag.evaluation.outcomes import read_outcomes
+from langgraph_rag.evaluation.report import differences, overview
+from langgraph_rag.evaluation.summary import summarise
+
+
+def compare_runs(
+    first: Annotated[Path, typer.Argument(help="Folder of the run that the others are compared with.")],
+    others: Annotated[list[Path], typer.Argument(help="Folders of the other runs.")],
+) -> None:
+    """Compare runs of `eval`, such as those of two settings, on the questions that both answered."""
+    if first in others:
+        raise typer.BadParameter(f"a run cannot be compared with itself: {first}")
+    kept = {str(folder): read_outcomes(folder) for folder in (first, *others)}
+    typer.echo(overview({name: summarise(of_run, read_judgements(Path(name))) for name, of_run in kept.items()}))
+    typer.echo(f"\n{differences(compare(kept))}")
