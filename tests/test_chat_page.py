@@ -739,6 +739,15 @@ def test_light_and_dark_can_be_switched(tab: Tab) -> None:
     assert tab.page.evaluate("getComputedStyle(document.body).backgroundColor") != before
 
 
+def test_settings_that_cover_a_small_window_can_be_closed_by_touch(browser: Browser, url: str) -> None:
+    with browser.new_context(viewport=ViewportSize(width=320, height=640), has_touch=True) as window:
+        page = Tab.open(window, url).page
+        page.get_by_role("button", name="Settings and documents").tap()
+        page.get_by_text("How to answer").wait_for()
+        page.get_by_role("button", name="Close").tap()
+        page.get_by_text("How to answer").wait_for(state="hidden")
+
+
 def test_a_narrow_window_shows_everything_without_scrolling_sideways(open_tab: OpenTab, url: str) -> None:
     tab = open_tab(url, viewport=NARROW)
     assert not tab.page.get_by_text("How to answer").is_visible()

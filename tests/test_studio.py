@@ -221,6 +221,14 @@ async def test_each_graph_is_a_tool_of_the_model_context_protocol(url: str) -> N
     assert "'answer': 'yes'" in result["content"][0]["text"]
 
 
+async def test_a_plan_cannot_wait_where_nobody_can_be_asked(url: str, client: Any) -> None:
+    called = mcp(url, "tools/call", name="PAR_RAG_approve_plan", arguments={"question": QUESTION})
+    run = await client.runs.wait(None, "par_rag_approve_plan", input={"question": QUESTION}, raise_error=False)
+
+    assert called["isError"]
+    assert "on LangGraph's server, which brings its own, run it on a thread" in run["__error__"]["message"]
+
+
 def mcp(url: str, method: str, **params: Any) -> Any:
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
     headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}

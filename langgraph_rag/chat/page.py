@@ -48,6 +48,7 @@ class ChatPage:
         self._drawer.props(f"width=320 breakpoint={_NARROW} show-if-above")
         self._drawer.props('role=complementary aria-label="Settings and documents"')
         with self._drawer:
+            _icon_button("close", "Close").classes("closing").on_click(self._drawer.hide)
             self._documents = DocumentsPanel(self._shared, self._drawer.show) if self._shared.upload else None
             self._settings = SettingsForm(self._shared.method, self._shared.model, self._shared.models)
         self._header()

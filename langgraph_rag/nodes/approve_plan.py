@@ -1,5 +1,7 @@
 """Let a person approve or edit a plan before it is acted on."""
 
+import json
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +19,8 @@ from langgraph_rag.nodes.receive_question import checked_question
 from langgraph_rag.prompts.par_rag import PlanStep, StepReply
 
 REJECTED = "No answer: the plan was rejected."
-_APPROVALS = ("approve", "approved", "ok", "yes")
-_REJECTIONS = ("reject", "rejected", "no")
+_APPROVALS = ("approve", "approved", "ok", "yes", "true")
+_REJECTIONS = ("reject", "rejected", "no", "false")
 
 
 class ApproveInput(TypedDict):
@@ -35,7 +37,7 @@ class ApprovePlan:
 
     That is `True` (or "approve", "approved", "ok", "yes") for approval, `False` ("reject", "rejected", "no") to end the
     question without an answer, or the edited plan: a list of questions or of steps like those shown, also in a dict
-    like the interrupt's value.
+    like the interrupt's value, or any of these as JSON in a text, as pages may send what is typed.
     """
 
     defaults: Settings
@@ -53,7 +55,8 @@ class ApprovePlan:
         if get_config()["configurable"].get(CONFIG_KEY_CHECKPOINTER) is None:
             raise ValueError(
                 "a plan that waits for a person needs a checkpointer: compile the graph, or the one around it, with "
-                "one, e.g. .compile(checkpointer=InMemorySaver()), or build it without approve_plan"
+                "one, e.g. .compile(checkpointer=InMemorySaver()), or build it without approve_plan; on LangGraph's "
+                "server, which brings its own, run it on a thread"
             )
         problem = {"problem": state["problem"]} if state["problem"] else {}
         given = interrupt({"question": state["question"], "plan": state["plan"], **problem})
@@ -69,17 +72,22 @@ class ApprovePlan:
 
     def _edited(self, given: object) -> list[PlanStep]:
         most = context(self.defaults).max_steps
+        if isinstance(given, str):
+            with suppress(ValueError, RecursionError):
+                given = json.loads(given)
         if isinstance(given, dict) and "plan" in given:
             given = given["plan"]
         if not isinstance(given, list | tuple):
-            raise PlanError(f"expected True, False, or a plan of 1 to {most} questions or steps, got {given!r:.200}")
+            raise PlanError(
+                f"expected approve, reject, True, False or a plan of 1 to {most} questions or steps, got {given!r:.200}"
+            )
         if not 1 <= len(given) <= most:
             raise PlanError(f"expected 1 to {most} questions, got {len(given) or 'none'}")
         return [_step(number, step) for number, step in enumerate(given, start=1)]
 
 
 def _means(given: object, answer: bool, words: tuple[str, ...]) -> bool:
-    return given is answer or isinstance(given, str) and given.strip().lower() in words
+    return given is answer or isinstance(given, str) and given.strip().rstrip(".!").lower() in words
 
 
 def _step(number: int, given: object) -> PlanStep:

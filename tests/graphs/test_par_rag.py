@@ -654,7 +654,7 @@ def stopped(kb: KnowledgeBase, script: list[str]) -> tuple[Any, dict[str, Any]]:
     return graph, shown.value
 
 
-@pytest.mark.parametrize("approval", [True, "approve", " OK", "Yes"])
+@pytest.mark.parametrize("approval", [True, "approve", " OK", "Yes.", "true"])
 def test_the_graph_waits_with_the_plan_and_goes_on_when_it_is_approved(kb: KnowledgeBase, approval: object) -> None:
     graph, shown = stopped(kb, list(RUN))
 
@@ -673,8 +673,8 @@ def test_a_plan_that_waits_is_not_shown_with_the_answer_to_the_question_before(k
     assert (waiting["answer"], waiting["passages"], waiting["trajectories"]) == ("", [], [])
 
 
-@pytest.mark.parametrize("alone", [True, False], ids=["alone", "as it was shown"])
-async def test_an_edited_plan_is_acted_on_instead(alone: bool, kb: KnowledgeBase) -> None:
+@pytest.mark.parametrize("way", ["alone", "as it was shown", "typed"])
+async def test_an_edited_plan_is_acted_on_instead(way: str, kb: KnowledgeBase) -> None:
     graph: Any = create_par_rag(
         ScriptedModel.of([RUN[0], said("Norland [1]"), PASS, refined("And?"), said("x [1]"), PASS, say("Norland")]),
         kb,
@@ -683,8 +683,8 @@ async def test_an_edited_plan_is_acted_on_instead(alone: bool, kb: KnowledgeBase
     await graph.ainvoke({"question": QUESTION}, THREAD)
 
     edited = [COUNTRY_OF_PELLWORTH, {"question": "And then?", "action": "retrieve"}]
-    resume: Any = edited if alone else {"question": QUESTION, "plan": edited}
-    result = await graph.ainvoke(Command(resume=resume), THREAD)
+    ways = {"alone": edited, "as it was shown": {"question": QUESTION, "plan": edited}, "typed": json.dumps(edited)}
+    result = await graph.ainvoke(Command(resume=ways[way]), THREAD)
 
     assert [step["question"] for step in result["plan"]] == [COUNTRY_OF_PELLWORTH, "And then?"]
     assert [step["query"] for step in result["trace"]] == [COUNTRY_OF_PELLWORTH, "And?"]
@@ -712,9 +712,12 @@ SERACH = {"question": "When?", "action": "serach"}
     [
         ([], "expected 1 to 6 questions, got none"),
         (["Who?"] * 7, "expected 1 to 6 questions, got 7"),
-        ("", "expected True, False, or a plan of 1 to 6 questions or steps, got ''"),
-        (42, "expected True, False, or a plan of 1 to 6 questions or steps, got 42"),
-        ({"steps": []}, "expected True, False, or a plan of 1 to 6 questions or steps, got {'steps': []}"),
+        ("", "expected approve, reject, True, False or a plan of 1 to 6 questions or steps, got ''"),
+        (42, "expected approve, reject, True, False or a plan of 1 to 6 questions or steps, got 42"),
+        (
+            {"steps": []},
+            "expected approve, reject, True, False or a plan of 1 to 6 questions or steps, got {'steps': []}",
+        ),
         (["Who?", " "], "step 2: expected a question as a non-empty string, got ''"),
         (["Who?", SERACH], "step 2: action: Input should be 'retrieve' or 'answer', got 'serach'"),
         ([{"action": "retrieve"}], "step 1: question: Field required, got {'action': 'retrieve'}"),
