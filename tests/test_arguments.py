@@ -28,6 +28,7 @@ from langgraph_rag import (
     knowledge_base_tools,
     with_messages,
 )
+from langgraph_rag.context import Settings
 from langgraph_rag.errors import ModelCallError
 from langgraph_rag.offline.model import OfflineModel
 
@@ -231,3 +232,9 @@ def test_sources_that_are_none_are_refused_before_anything_is_deleted(kb: Knowle
         kb.delete(["heron"], sources=mistake)
 
     assert kb.passages(["heron"])
+
+
+def test_a_method_has_no_default_of_its_own_where_callers_see_one_for_all() -> None:
+    with pytest.raises(ValueError, match="top_k, search: a method has no default of its own"):
+        Settings(max_steps=1, top_k=3, search="bm25")
+    assert Settings(max_steps=1, read_k=3, max_tokens=900).read_k == 3

@@ -64,7 +64,11 @@ def _digest(graph: object) -> str:
 
 
 def _texts(step: object) -> list[tuple[str, str]]:
-    return [(value.instructions, value.request) for value in vars(step).values() if isinstance(value, Prompt)]
+    return [
+        (value.instructions, value.request)
+        for value in getattr(step, "__dict__", {}).values()
+        if isinstance(value, Prompt)
+    ]
 
 
 @cache  # it is read from a file
