@@ -18,6 +18,7 @@ from langgraph_rag.records import Result
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.retriever import KnowledgeBaseRetriever
 from langgraph_rag.tools.embeddings import load_embeddings
+from langgraph_rag.tools.extraction import RuleExtractor
 from langgraph_rag.tools.files import read_documents
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -28,6 +29,7 @@ __all__ = [
     "ModelExtractor",
     "RagError",
     "Result",
+    "RuleExtractor",
     "as_tool",
     "create_cirag",
     "create_dualrag",

@@ -24,7 +24,7 @@ class Replied(Result, MessagesInput):
 
 def with_messages(
     graph: StateGraph[Any, ContextT, Any, Any], llm: ChatModel | None = None
-) -> StateGraph[Any, ContextT, MessagesInput, Replied]:
+) -> Machine[Any, ContextT, MessagesInput, Replied]:
     """Return a method's graph with messages going in and out; compile it as you would the method's own.
 
     The last message of a person is the question. The answer is added as an AI message, whose `additional_kwargs` have
@@ -60,7 +60,7 @@ def with_messages(
                 f"expected the nodes that a create_* function adds, got {name} as well: add it to what with_messages "
                 "returns, or put it in a graph around that"
             )
-        runnable = Node(InConversation(node.runnable.step))
+        runnable = InConversation(node.runnable.step)
         talking.nodes[name] = replace(node, runnable=runnable, input_schema=state)  # its retries and all that stay
     talking._node_defaults = graph._node_defaults  # LangGraph has no other way to hand them on
     talking.add_node("reply", Node(Reply()))
@@ -68,6 +68,8 @@ def with_messages(
     talking.add_edge(START, "take_message")
     begins, ends = {START: "take_message"}, {END: "reply"}
     if llm is not None:
+        if "receive_question" not in graph.nodes:
+            raise ValueError("expected a graph with a node receive_question, after which a question can be made whole")
         talking.add_node("restate_question", Node(RestateQuestion(llm)))
         talking.add_edge("receive_question", "restate_question")
         begins["receive_question"] = "restate_question"

@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 _under_way: ContextVar[bool] = ContextVar("langgraph_rag_call_under_way", default=False)
 
 
-async def ask(llm: ChatModel, prompt: Prompt[Reply], **values: Any) -> Reply:
+async def ask(llm: ChatModel, prompt: Prompt[Reply], /, **values: Any) -> Reply:
     """Ask a model one prompt and return its typed reply.
 
     A reply that cannot be read is answered with what was wrong, at most twice. A prompt that is too long for the model

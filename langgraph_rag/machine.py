@@ -45,11 +45,9 @@ class Machine(StateGraph[StateT, ContextT, InputT, OutputT]):
         Raises:
             UnknownNameError: when no step of ours has that name.
         """
-        steps = {name: spec.runnable.step for name, spec in self.nodes.items() if isinstance(spec.runnable, Node)}
-        expect_name("node", node, steps)
-        return steps[node]
+        return self._ours(node).step
 
-    def change(self, node: str, **changes: Any) -> None:
+    def change(self, node: str, /, **changes: Any) -> None:
         """Give the step of a node another `prompt`, `llm` or whatever else it has, before the graph is compiled.
 
             asking = graph.step("read_passages").prompt
@@ -59,10 +57,16 @@ class Machine(StateGraph[StateT, ContextT, InputT, OutputT]):
             UnknownNameError: when no step of ours has that name, or the step has no such field.
             TypeError: when a new `llm` is no model.
         """
-        step: Any = self.step(node)
+        ours = self._ours(node)
+        step: Any = ours.step
         for name in changes:
             expect_name(f"field of {node}", name, [field.name for field in fields(step)])
-        self.nodes[node].runnable = Node(replace(step, **changes))
+        self.nodes[node].runnable = type(ours)(replace(step, **changes))
+
+    def _ours(self, node: str) -> Node:
+        ours = {name: spec.runnable for name, spec in self.nodes.items() if isinstance(spec.runnable, Node)}
+        expect_name("node", node, ours)
+        return ours[node]
 
 
 class _CompiledMachine(CompiledStateGraph[Any, Any, Any, Any]):

@@ -8,6 +8,7 @@ from typing import Any
 
 from langgraph.graph import StateGraph
 
+from langgraph_rag.arguments import expect
 from langgraph_rag.bindings import ChatModel
 from langgraph_rag.errors import UnknownNameError
 from langgraph_rag.graphs.cirag import create_cirag
@@ -111,8 +112,10 @@ def register(name: str, method: Method) -> None:
         register("self_ask", Method(create_self_ask, "Press et al. 2023, Self-Ask"))
 
     Raises:
+        TypeError: when the method is no `Method`.
         ValueError: when the name is taken or cannot be told from others in a list.
     """
+    expect(Method, method, "a Method", "Method(create_mine, PAPER) is one")
     if not name.isidentifier() or name in (*METHODS, "all", "ablations"):
         raise ValueError(f"expected a new name of letters, digits and underscores, got {name!r}")
     METHODS[name] = method

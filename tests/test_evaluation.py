@@ -37,6 +37,7 @@ from langgraph_rag.evaluation import (
     evaluate,
     forms,
     judge,
+    judgements_of,
     load_questions,
     markdown_table,
     metrics,
@@ -1278,6 +1279,19 @@ def test_a_picture_in_which_nothing_would_be_drawn_is_left_out(
 
     assert [path.name for path in tmp_path.iterdir()] == drawn
     assert len(caplog.messages) == len(told) and all(map(str.count, caplog.messages, told))
+
+
+async def test_what_is_compared_later_was_said_of_these_answers_by_one_judge(tmp_path: Path) -> None:
+    outcomes = await evaluate(FakeGraph(), QUESTIONS[:1], tmp_path)
+    other = [{**outcome, "answer": "elsewhere"} for outcome in outcomes]
+    await judge(ScriptedModel.of(verdicts(False)), cast(list[Outcome], other), tmp_path, name="a")
+    await judge(ScriptedModel.of(verdicts(True)), outcomes, tmp_path, name="a")
+
+    assert [one["correct"] for one in judgements_of(outcomes, str(tmp_path))] == [True]
+
+    await judge(ScriptedModel.of(verdicts(False)), outcomes, tmp_path, name="b")
+    with pytest.raises(OutcomesError, match="holds judgements of a, b: expected those of one judge"):
+        judgements_of(outcomes, tmp_path)
 
 
 async def test_judgements_are_kept_as_outcomes_are(tmp_path: Path) -> None:

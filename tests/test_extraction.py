@@ -6,6 +6,7 @@ import logging
 import random
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -281,15 +282,16 @@ def test_the_version_names_the_model_and_changes_with_it() -> None:
     assert one != other
 
 
-@pytest.mark.parametrize("prompt", ["FIND_ENTITIES", "EXTRACT_TRIPLES"])
-def test_the_version_changes_with_each_prompt(monkeypatch: pytest.MonkeyPatch, prompt: str) -> None:
-    extractor = ModelExtractor(ScriptedModel.of([]))
-    before = extractor.version
-    changed = getattr(prompts, prompt)
-    changed = type(changed)(**{**vars(changed), "instructions": changed.instructions + " Please."})
-    monkeypatch.setattr(f"langgraph_rag.nodes.extract_triples.{prompt}", changed)
+def test_the_version_changes_with_each_part_of_each_prompt() -> None:
+    model, find, extract = ScriptedModel.of([]), prompts.FIND_ENTITIES, prompts.EXTRACT_TRIPLES
+    extractors = [
+        ModelExtractor(model),
+        ModelExtractor(model, finding=replace(find, instructions=f"{find.instructions} Please.")),
+        ModelExtractor(model, finding=replace(find, request=f"Read this. {find.request}")),
+        ModelExtractor(model, extracting=replace(extract, instructions=f"{extract.instructions} Please.")),
+    ]
 
-    assert extractor.version != before
+    assert len({extractor.version for extractor in extractors}) == 4
 
 
 def test_another_version_reads_all_passages_anew_and_sees_only_its_own_triples(

@@ -995,6 +995,43 @@ def test_closing_stops_a_long_change_in_another_thread_which_can_be_finished_lat
         assert again.add(documents, progress=False)["added"] == 2_000 - stored
 
 
+class Closing:
+    """Reads a passage at a time, and has the knowledge base closed after the first."""
+
+    version = "closing"
+
+    def __init__(self) -> None:
+        self.kb: KnowledgeBase | None = None
+        self.closing: threading.Thread | None = None
+
+    async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
+        for passage in passages:
+            if self.kb and not self.closing:
+                self.closing = threading.Thread(target=self.kb.close)
+                self.closing.start()
+                while not self.kb._closing:
+                    await asyncio.sleep(0.01)
+            yield [(passage["id"], [[passage["id"], "is", "read"]])]
+
+
+def test_closing_stops_the_reading_of_triples_and_keeps_what_was_read(
+    tmp_path: Path, embeddings: ArithmeticEmbeddings, documents: list[dict[str, str]]
+) -> None:
+    reader = Closing()
+    with KnowledgeBase.open(tmp_path / "kb", embeddings, extractor=reader) as kb:
+        reader.kb = kb
+        with pytest.raises(KnowledgeBaseError, match="was closed meanwhile: what was stored by then stays"):
+            kb.add(documents, progress=False)
+        assert reader.closing
+        reader.closing.join(10)
+
+    reader.kb = None
+    with KnowledgeBase.open(kb.path, embeddings, extractor=reader) as again:
+        assert again.info()["passages_to_extract"] == len(documents) - 1
+        assert again.add([], progress=False)["failed"] == 0
+        assert again.info()["passages_to_extract"] == 0
+
+
 def test_one_process_may_open_it_twice(kb: KnowledgeBase, embeddings: ArithmeticEmbeddings) -> None:
     """As a notebook does whose cell is run again."""
     with KnowledgeBase.open(kb.path, embeddings) as second:

@@ -7,12 +7,21 @@ from typing import Any
 
 import pytest
 from fakes import ScriptedModel
+from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableLambda
 from langgraph.errors import GraphRecursionError
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
-from langgraph_rag import KnowledgeBase, Result, create_cirag, create_native_rag, create_par_rag, with_messages
+from langgraph_rag import (
+    KnowledgeBase,
+    Result,
+    create_cirag,
+    create_dualrag,
+    create_native_rag,
+    create_par_rag,
+    with_messages,
+)
 from langgraph_rag.errors import UnknownNameError
 from langgraph_rag.machine import Machine
 from langgraph_rag.nodes.node import Node
@@ -112,6 +121,25 @@ def test_what_is_not_there_cannot_be_changed(
 ) -> None:
     with pytest.raises(UnknownNameError, match=message):
         create_native_rag(OfflineModel(), kb).change(node, **changes)
+
+
+def test_a_step_of_a_conversation_can_be_changed_likewise(kb: KnowledgeBase) -> None:
+    other = ScriptedModel.of([json.dumps({"thought": "", "answer": "Pellworth"})])
+    graph = with_messages(create_native_rag(OfflineModel(), kb), OfflineModel())
+    restating = graph.step("restate_question").prompt
+
+    graph.change("restate_question", prompt=replace(restating, instructions="Say it whole."))
+    graph.change("read_passages", llm=other)
+    result = graph.compile().invoke({"messages": [HumanMessage("Where was Orla Vint born?")]})
+
+    assert result["messages"][-1].text == "Pellworth"
+    assert graph.step("restate_question").prompt.instructions == "Say it whole."
+
+
+def test_a_field_may_have_any_name(kb: KnowledgeBase) -> None:
+    graph = create_dualrag(OfflineModel(), kb)
+    graph.change("answer", node="answer")
+    assert graph.step("answer").node == "answer"
 
 
 def test_a_step_cannot_get_what_is_no_model(kb: KnowledgeBase) -> None:

@@ -110,7 +110,7 @@ def _control(name: str, schema: dict[str, Any]) -> Any:
         whole = any(form.get("type") == "integer" for form in [schema, *schema.get("anyOf", [])])
         control = ui.number(
             _words(name), value=schema["default"], step=1 if whole else None,
-            placeholder="none" if name.startswith(("max_model", "max_tokens", "deadline")) else "as in the paper",
+            placeholder="none" if name.startswith(("max_model", "max_tokens", "deadline")) else "the method's own",
         )  # fmt: skip
         control.props("clearable" if schema["default"] is None else "")
     control.props("outlined dense stack-label")

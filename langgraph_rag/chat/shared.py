@@ -48,10 +48,10 @@ class Shared:
             _model(name, self.cache)
 
     async def warm_up(self) -> None:
-        """Have the embedder loaded, which takes seconds; the question tells of whatever goes wrong with it."""
+        """Have the embedder loaded and the graph made; the question tells of whatever goes wrong with them."""
         with suppress(RagError):
             if not self._warm:
-                await self.kb.arank("warm up", 1)
+                await self.kb.arank("warm up", 1, by="graph")
                 self._warm = True
 
     async def asking(self, choice: Choice, conversation: Sequence[AnyMessage]) -> Asking:

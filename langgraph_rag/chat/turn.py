@@ -30,7 +30,7 @@ class Turn:
     """
 
     def __init__(self, question: str, kb: KnowledgeBase, by: str, again: Callable[[], Any]) -> None:
-        self._question, self._again = question, again
+        self._again = again
         self._task: asyncio.Task[None] | None = None
         self.conversation: list[AnyMessage] = []
         with ui.element("section").classes("turn running") as self._place:

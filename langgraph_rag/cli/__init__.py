@@ -5,7 +5,6 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
-from importlib import metadata
 from io import TextIOWrapper
 from typing import Annotated
 
@@ -19,6 +18,7 @@ from langgraph_rag.cli.indexing import delete, index, info
 from langgraph_rag.cli.listing import show_methods
 from langgraph_rag.cli.page import chat
 from langgraph_rag.errors import RagError
+from langgraph_rag.evaluation.origin import this_version
 from langgraph_rag.methods import register_installed
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
@@ -37,7 +37,7 @@ _shown = _Shown(logging.WARNING)
 
 def _tell_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(metadata.version("langgraph-rag"))
+        typer.echo(this_version())
         raise typer.Exit
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from langgraph_rag.evaluation.comparison import compare
-from langgraph_rag.evaluation.judging import read_judgements
+from langgraph_rag.evaluation.judging import judgements_of
 from langgraph_rag.evaluation.outcomes import read_outcomes
 from langgraph_rag.evaluation.report import differences, overview
 from langgraph_rag.evaluation.summary import summarise
@@ -20,5 +20,5 @@ def compare_runs(
     if first in others:
         raise typer.BadParameter(f"a run cannot be compared with itself: {first}")
     kept = {str(folder): read_outcomes(folder) for folder in (first, *others)}
-    typer.echo(overview({name: summarise(of_run, read_judgements(Path(name))) for name, of_run in kept.items()}))
+    typer.echo(overview({name: summarise(of_run, judgements_of(of_run, name)) for name, of_run in kept.items()}))
     typer.echo(f"\n{differences(compare(kept))}")

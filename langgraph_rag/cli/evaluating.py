@@ -70,6 +70,7 @@ def evaluate_methods(
         _check_kind(out, names)
     folders = {name: out if len(names) == 1 else out / name for name in names}
     rows: dict[str, Summary] = {}
+    types: dict[str, dict[str, Summary]] = {}
     kept: dict[str, list[Outcome]] = {}
     failed: list[str] = []
     with KnowledgeBase.open(kb, embedder(embeddings), read_only=True) as base:
@@ -88,9 +89,8 @@ def evaluate_methods(
                     base, llm, asked, folder, context, configurations[name], concurrency, judging
                 )
                 failed += _none_answered(name, kept[name]) + _none_judged(name, judgements)
-                rows[name] = summarise(kept[name], judgements)
+                rows[name], types[name] = summarise(kept[name], judgements), by_type(kept[name], judgements)
             origin = _origin(model, kb, questions, context, judge_name, folders)
-            types = {name: by_type(outcomes) for name, outcomes in kept.items()}
             write_report(rows, out, comparisons=compare(kept), types=types, origin=origin)
             typer.echo(overview(rows))
             if len(names) > 1:

@@ -32,7 +32,7 @@ KbFolder = Annotated[
     Path, typer.Option("--kb", parser=named_path, metavar="<path>", help="Folder of the knowledge base.")
 ]
 _METHODS = f"One of: {', '.join(METHODS)}"
-MethodName = Annotated[str, typer.Option("--method", help=f"{_METHODS}.")]
+MethodName = Annotated[str, typer.Option("--method", help=f"{_METHODS}, or of an installed package.")]
 MethodOrAblation = Annotated[
     str, typer.Option("--method", help=f"{_METHODS}; or an ablation of one, such as cirag/only-triples.")
 ]

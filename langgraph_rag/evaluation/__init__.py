@@ -1,11 +1,12 @@
 """Evaluation: ask a graph many questions, score what comes back, and report it."""
 
 from langgraph_rag.evaluation.comparison import Comparison, Difference, compare
-from langgraph_rag.evaluation.judging import Judgement, judge
+from langgraph_rag.evaluation.judging import Judgement, judge, judgements_of, read_judgements
 from langgraph_rag.evaluation.origin import Origin
 from langgraph_rag.evaluation.outcomes import Configuration, Outcome, read_outcomes
+from langgraph_rag.evaluation.pictures import draw_comparison
 from langgraph_rag.evaluation.questions import Question, QuestionFileError, load_questions
-from langgraph_rag.evaluation.report import markdown_table, overview, write_report
+from langgraph_rag.evaluation.report import differences, markdown_table, overview, write_report
 from langgraph_rag.evaluation.run_folder import OutcomesError
 from langgraph_rag.evaluation.runner import evaluate
 from langgraph_rag.evaluation.summary import Summary, by_type, summarise
@@ -23,11 +24,15 @@ __all__ = [
     "Summary",
     "by_type",
     "compare",
+    "differences",
+    "draw_comparison",
     "evaluate",
     "judge",
+    "judgements_of",
     "load_questions",
     "markdown_table",
     "overview",
+    "read_judgements",
     "read_outcomes",
     "summarise",
     "write_report",

@@ -13,7 +13,7 @@ from langgraph_rag.errors import RagError
 from langgraph_rag.evaluation.metrics import refused_rightly
 from langgraph_rag.evaluation.outcomes import Outcome
 from langgraph_rag.evaluation.reach import Reach
-from langgraph_rag.evaluation.run_folder import alone, keeping, read_entries, settle
+from langgraph_rag.evaluation.run_folder import OutcomesError, alone, keeping, read_entries, settle
 from langgraph_rag.llm import ask
 from langgraph_rag.prompts.judging import JUDGE
 
@@ -37,13 +37,34 @@ class Judgement(TypedDict):
 _READER = TypeAdapter(Judgement)
 
 
-def read_judgements(out: Path) -> list[Judgement]:
+def read_judgements(out: str | Path) -> list[Judgement]:
     """Read what judges said in a folder; blank lines and a last one cut off by a kill are left out.
 
     Raises:
         OutcomesError: when any other line is not a judgement, or the file cannot be read.
     """
-    return read_entries(out / JUDGEMENTS, _READER, "a judgement", "its answer is judged again")
+    return read_entries(Path(out) / JUDGEMENTS, _READER, "a judgement", "its answer is judged again")
+
+
+def judgements_of(outcomes: Sequence[Outcome], out: str | Path) -> list[Judgement]:
+    """Return what the judge of a folder said of these outcomes, not of earlier answers; nothing where there was none.
+
+    Raises:
+        OutcomesError: when there was more than one judge, or the file cannot be read.
+    """
+    made = read_judgements(out)
+    judges = list(dict.fromkeys(one["judge"] for one in made))
+    if len(judges) > 1:
+        raise OutcomesError(f"{out} holds judgements of {', '.join(judges)}: expected those of one judge")
+    return [*_last_of_each(made, _answered(outcomes)).values()]
+
+
+def _answered(outcomes: Sequence[Outcome]) -> dict[str, Outcome]:
+    return {outcome["id"]: outcome for outcome in outcomes if outcome["answer"] is not None and outcome["answers"]}
+
+
+def _last_of_each(made: Iterable[Judgement], answered: Mapping[str, Outcome]) -> dict[str, Judgement]:
+    return {one["id"]: one for one in made if _is_of(one, answered)}
 
 
 def told_by_judge(judgements: Iterable[Judgement]) -> list[Judgement]:
@@ -81,10 +102,10 @@ async def judge(
     """
     expect_count(concurrency, "concurrency")
     out = Path(out)
-    answered = {outcome["id"]: outcome for outcome in outcomes if outcome["answer"] is not None and outcome["answers"]}
+    answered = _answered(outcomes)
     with alone(out):
         kept = [judgement for judgement in read_judgements(out) if judgement["correct"] is not None]
-        judged = {one["id"]: one for one in kept if one["judge"] == name and _is_of(one, answered)}
+        judged = _last_of_each((one for one in kept if one["judge"] == name), answered)
         unjudged = [outcome for id_, outcome in answered.items() if id_ not in judged]
         with keeping(out / JUDGEMENTS, kept) as keep:
             found = await settle(unjudged, _Judge(llm, name), concurrency, keep, on_result)

@@ -67,8 +67,7 @@ def overview(rows: Mapping[str, Summary]) -> str:
 
 def differences(comparisons: Mapping[str, Comparison]) -> str:
     """Return how methods differ from the first one, as `compare` returns it, aligned for a terminal."""
-    (first,) = {one["to"] for one in comparisons.values()}
-    return f"{_DIFFERENCES.format(first=first)}{_aligned(_differing(comparisons, str))}"
+    return f"{_differing_from(comparisons)}{_aligned(_differing(comparisons, str))}"
 
 
 def write_report(
@@ -96,7 +95,7 @@ def write_report(
     parts = [markdown_table(rows), _NOTE]
     entries: dict[str, dict[str, Any]] = {name: {**row} for name, row in rows.items()}
     if comparisons:
-        parts.append(_differences(comparisons))
+        parts.append(f"{_differing_from(comparisons)}\n{_as_markdown(_differing(comparisons, _in_cell))}")
     for name, comparison in (comparisons or {}).items():
         entries[name]["compared"] = comparison
     if types and any(types.values()):
@@ -121,9 +120,9 @@ def _expect_methods(rows: Mapping[str, Summary]) -> None:
         raise ValueError("expected at least one method to report, got none")
 
 
-def _differences(compared: Mapping[str, Comparison]) -> str:
+def _differing_from(compared: Mapping[str, Comparison]) -> str:
     (first,) = {one["to"] for one in compared.values()}
-    return f"{_DIFFERENCES.format(first=first)}\n{_as_markdown(_differing(compared, _in_cell))}"
+    return _DIFFERENCES.format(first=first)
 
 
 def _differing(compared: Mapping[str, Comparison], named: Callable[[str], str]) -> list[list[str]]:

@@ -77,12 +77,17 @@ def summarise(outcomes: Sequence[Outcome], judgements: Sequence[Judgement] = ())
     return cast(Summary, figures)
 
 
-def by_type(outcomes: Sequence[Outcome]) -> dict[str, Summary]:
+def by_type(outcomes: Sequence[Outcome], judgements: Sequence[Judgement] = ()) -> dict[str, Summary]:
     """Sum up each type of question by itself; where there is but one, there is nothing to tell apart."""
     types = sorted({outcome["type"] for outcome in outcomes})
     if len(types) < 2:
         return {}
-    return {type_: summarise([outcome for outcome in outcomes if outcome["type"] == type_]) for type_ in types}
+    of_type = {type_: [outcome for outcome in outcomes if outcome["type"] == type_] for type_ in types}
+    ids = {type_: {outcome["id"] for outcome in some} for type_, some in of_type.items()}
+    return {
+        type_: summarise(some, [judgement for judgement in judgements if judgement["id"] in ids[type_]])
+        for type_, some in of_type.items()
+    }
 
 
 def _shares(answered: Sequence[Outcome], judgements: Sequence[Judgement]) -> dict[str, list[float]]:

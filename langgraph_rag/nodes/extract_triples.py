@@ -16,7 +16,8 @@ from langgraph_rag.errors import BudgetReachedError, ModelOutputError, RequestRe
 from langgraph_rag.llm import ask
 from langgraph_rag.metering import stopped
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.prompts.cirag import EXTRACT_TRIPLES, FIND_ENTITIES
+from langgraph_rag.prompts.cirag import EXTRACT_TRIPLES, FIND_ENTITIES, Entities, Triples
+from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Record, ScoredPassage
 from langgraph_rag.tools.extraction import Reading, TripleExtractor, valid_triples
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
@@ -33,6 +34,8 @@ class ModelExtractor:
     """
 
     llm: ChatModel
+    finding: Prompt[Entities] = FIND_ENTITIES
+    extracting: Prompt[Triples] = EXTRACT_TRIPLES
 
     def __post_init__(self) -> None:
         expect(Runnable, self.llm, "a chat model", "load_model(NAME) returns one")
@@ -40,7 +43,7 @@ class ModelExtractor:
     @property
     def version(self) -> str:
         """Name the model and the prompts, so that a changed prompt reads passages anew."""
-        prompts = FIND_ENTITIES.instructions + EXTRACT_TRIPLES.instructions
+        prompts = "".join(prompt.instructions + prompt.request for prompt in (self.finding, self.extracting))
         return f"{model_name(self.llm)}-{hashlib.sha256(prompts.encode()).hexdigest()[:8]}"
 
     async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
@@ -72,8 +75,8 @@ class ModelExtractor:
 
     async def _read(self, passage: Record) -> Reading:
         title, text = passage["title"], passage["text"]
-        found = await ask(self.llm, FIND_ENTITIES, title=title, text=text)
-        reply = await ask(self.llm, EXTRACT_TRIPLES, title=title, text=text, entities=found.entities)
+        found = await ask(self.llm, self.finding, title=title, text=text)
+        reply = await ask(self.llm, self.extracting, title=title, text=text, entities=found.entities)
         return passage["id"], valid_triples(reply.triples)
 
 

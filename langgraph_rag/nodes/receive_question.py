@@ -70,7 +70,7 @@ class ReceiveQuestion:
         expect(KnowledgeBase, self.kb, "a knowledge base", "KnowledgeBase.open(PATH) returns one")
 
     async def __call__(self, state: QuestionInput) -> dict[str, Any]:
-        """Return the beginnings with the question in one line as the first query.
+        """Return the beginnings with the question in one line, as the first query, too, if the state has one.
 
         Raises:
             QuestionError: when the question is missing or cannot be asked.
@@ -81,4 +81,5 @@ class ReceiveQuestion:
         question = checked_question(state["question"])
         await self.kb.acheck_filled()
         emit("receive_question", question=question)
-        return {**beginnings(self.state), "question": question, "query": question}
+        begun = beginnings(self.state)
+        return {**begun, "question": question, **({"query": question} if "query" in begun else {})}

@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 from langgraph_rag.bindings import ChatModel
 from langgraph_rag.llm import ask
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.normal_forms import normalise
+from langgraph_rag.normal_forms import stands_in
 from langgraph_rag.prompts.par_rag import Refined, Trajectory
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.refusals import asks_nothing
@@ -45,5 +45,4 @@ class Refine:
 
 def _answers(question: str, found: list[Trajectory]) -> bool:
     """Tell whether what stands in the place of a question repeats what was found."""
-    form = normalise(question)
-    return "?" not in question and any(form in normalise(trajectory["answer"]) for trajectory in found)
+    return "?" not in question and any(stands_in(question, trajectory["answer"]) for trajectory in found)

@@ -1,12 +1,13 @@
 """Put the answer into a conversation."""
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, RemoveMessage
+from langchain_core.runnables import RunnableConfig
 
 from langgraph_rag.nodes.approve_plan import REJECTED
+from langgraph_rag.nodes.node import Node, Update
 from langgraph_rag.nodes.take_message import MessagesInput, last_question
 from langgraph_rag.records import Result
 from langgraph_rag.refusals import is_refusal
@@ -29,20 +30,17 @@ def _replies(messages: list[AnyMessage]) -> list[str]:
     return [str(message.id) for message in messages if mark <= message.response_metadata.items()]
 
 
-@dataclass(frozen=True)
-class InConversation:
-    """Run a step, with the answer that it streamed, if it did, as the message that `Reply` will complete.
+class InConversation(Node):
+    """A node with the answer that its step streamed, if it did, as the message that `Reply` will complete.
 
     The message is added at once: who follows the state sees what was streamed stay there, until `Reply` comes.
     """
 
-    step: Callable[[Any], Awaitable[dict[str, Any]]]
-
-    async def __call__(self, state: Any) -> dict[str, Any]:
-        """Return what the step returns, and its answer as a message, in place of one that the question had before."""
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
+        """Run the step and add its answer as a message, in place of one that the question had before."""
         with noting_answers() as ids:
-            update = await self.step(state)
-        messages, answer = state.get("messages"), update.get("answer")
+            update = await super().ainvoke(input, config, **kwargs)
+        messages, answer = input.get("messages"), update.get("answer")
         if not (messages and ids and answer):  # no messages: a parallel step that is sent what it works on
             return update
         earlier = [RemoveMessage(id=id_) for id_ in _replies(messages)]

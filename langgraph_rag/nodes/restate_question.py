@@ -12,7 +12,8 @@ from langgraph_rag.llm import ask
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.receive_question import QuestionInput, checked_question
 from langgraph_rag.nodes.take_message import MessagesInput, last_question, text_of
-from langgraph_rag.prompts.conversation import RESTATE_QUESTION, Utterance
+from langgraph_rag.prompts.conversation import RESTATE_QUESTION, Restated, Utterance
+from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.refusals import asks_nothing
 
 _LOOKED_BACK = 6  # utterances, three turns
@@ -27,13 +28,14 @@ class RestateQuestion:
     """Ask for the question as it would be put by somebody who has said nothing before; a first one stays as it is."""
 
     llm: ChatModel
+    prompt: Prompt[Restated] = RESTATE_QUESTION
 
     async def __call__(self, state: RestateQuestionInput) -> dict[str, Any]:
         """Return the question, as the first query, too."""
         conversation = _said_before(state["messages"])[-_LOOKED_BACK:]
         if not conversation:
             return {}
-        reply = await ask(self.llm, RESTATE_QUESTION, conversation=conversation, question=state["question"])
+        reply = await ask(self.llm, self.prompt, conversation=conversation, question=state["question"])
         try:
             question = state["question"] if asks_nothing(reply.question) else checked_question(reply.question)
         except QuestionError:

@@ -13,6 +13,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.vectors import Matrix
 
 _CONTEXT = 0.3  # what the passage counts, the triple the rest
+_REMEMBERED = 50_000  # vectors
 
 Queries = Callable[[str, Sequence[Candidate]], list[str]]
 """Makes of a question and a chain what knowledge is compared with; the query most like a piece counts."""
@@ -77,7 +78,7 @@ class OwnAligner:
 
 
 class BiEncoder:
-    """Any embedder, e.g. a trained aligner; what was embedded once is remembered while this object lives."""
+    """Any embedder, e.g. a trained aligner; what was embedded last is remembered."""
 
     def __init__(self, embeddings: Embeddings, queries: Queries = whole_chain) -> None:
         self._embeddings, self._queries = embeddings, queries
@@ -89,10 +90,13 @@ class BiEncoder:
         return await asyncio.to_thread(self._score, self._queries(question, chain), texts)
 
     def _score(self, queries: list[str], texts: list[str]) -> list[float]:
-        new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
-        if new:
-            self._vectors.update(zip(new, embed_texts(self._embeddings, new), strict=True))
-        vectors = np.stack([self._vectors[text] for text in texts])
+        known = {text: vector for text in texts if (vector := self._vectors.get(text)) is not None}
+        if new := [text for text in dict.fromkeys(texts) if text not in known]:
+            known.update(zip(new, embed_texts(self._embeddings, new), strict=True))
+        if len(self._vectors) + len(new) > _REMEMBERED:
+            self._vectors = {}
+        self._vectors.update(known)
+        vectors = np.stack([known[text] for text in texts])
         cosines = vectors @ embed_queries(self._embeddings, queries).T
         scores: list[float] = cosines.max(axis=1).tolist()
         return scores

@@ -89,7 +89,7 @@ class KnowledgeBase:
         self._graphs = DerivedGraphs(records)
         self._searcher = Searcher(records, self._similarity, self._graphs.entities)
         self._indexer = Indexer(records, vectors, self._similarity, self._embedder, self._check_not_closing)
-        self._reader = TripleReader(records)
+        self._reader = TripleReader(records, self._check_not_closing)
         self._editor = Editor(records, self._indexer, self._reader)
         self._triple_embedding = TripleEmbedding(records, self._similarity)
         self._memory = PassageMemory(records)
@@ -126,8 +126,8 @@ class KnowledgeBase:
             path: the folder; nothing outside it is written, but for vectors in a server.
             embeddings: any LangChain embedder, by default all-MiniLM-L6-v2. It must be the one the folder was made
                 with; without it, whatever embeds nothing (`info`, `delete`) still works.
-            extractor: reads triples out of passages; by default rules do. Where another extractor read them last, its
-                triples are used, and it must be given again to add passages.
+            extractor: reads triples out of passages; by default rules do (`RuleExtractor`). Where another extractor
+                read them last, its triples are used, and it must be given again to add passages.
             create: whether a missing folder is made.
             chroma: where the vectors are kept: the address of a Chroma server, or "folder". By default where they were
                 kept last, at first the folder; in another place they are made anew.
@@ -313,9 +313,17 @@ class KnowledgeBase:
                 return found[:k]
             looked_at *= 4  # others are just being stored or removed
 
-    def triples(self, passage_ids: Iterable[str]) -> list[Triple]:
-        """Return the triples of passages with their sources; passages not read yet are read now."""
-        return run_in_background(self.atriples(passage_ids))
+    def triples(self, passage_ids: Iterable[str], extractor: TripleExtractor | None = None) -> list[Triple]:
+        """Return the triples of passages as read by an extractor; what it has not read yet is read now and kept."""
+        return run_in_background(self.atriples(passage_ids, extractor))
+
+    def search_triples(self, query: str, k: int = 10) -> list[Triple]:
+        """Return the k triples nearest to a query, best first; the first call embeds all that have no vector yet."""
+        return run_in_background(self.asearch_triples(query, k))
+
+    def near_entities(self, texts: Sequence[str], k: int = 10) -> list[ScoredPassage]:
+        """Return the k passages nearest to the entities that texts name, by personalized PageRank over the triples."""
+        return run_in_background(self.anear_entities(texts, k))
 
     def passages(self, ids: Iterable[str]) -> list[Record]:
         """Return passages with their sentences and phrases, each once, in the order of the ids, but for unknown ids."""
@@ -419,7 +427,7 @@ class KnowledgeBase:
         return found
 
     async def atriples(self, passage_ids: Iterable[str], extractor: TripleExtractor | None = None) -> list[Triple]:
-        """Return the triples of passages as read by an extractor; what it has not read yet is read now and kept."""
+        """Return triples like `triples`, without blocking the event loop."""
         ids, extractor = _texts(passage_ids, "ids"), extractor or self.extractor
         unread, triples = await self._read(self._unread_and_triples, ids, extractor.version)
         if unread:
@@ -438,7 +446,7 @@ class KnowledgeBase:
         return await self._read(self._records.triples.of, _texts(passage_ids, "ids"), self.extractor.version)
 
     async def asearch_triples(self, query: str, k: int = 10) -> list[Triple]:
-        """Return the k triples nearest to a query, best first; the first call embeds all that have no vector yet."""
+        """Search triples like `search_triples`, without blocking the event loop."""
         _check_query(query)
         expect_count(k, "k")
         self._check_open()
@@ -464,7 +472,7 @@ class KnowledgeBase:
         return graph
 
     async def anear_entities(self, texts: Sequence[str], k: int = 10) -> list[ScoredPassage]:
-        """Return the k passages nearest to the entities that texts name, by personalized PageRank over the triples."""
+        """Find passages like `near_entities`, without blocking the event loop."""
         expect_list(texts, "texts")
         expect_count(k, "k")
         self._check_open()

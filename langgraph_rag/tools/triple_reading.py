@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, AsyncIterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Sequence
 from concurrent.futures import Future
 from contextlib import AsyncExitStack, suppress
 
@@ -28,8 +28,8 @@ _BATCH = 512  # passages whose triples are read side by side
 class TripleReader:
     """Has an extractor read passages, and stores what it finds with the sentences that state it."""
 
-    def __init__(self, records: RecordStore) -> None:
-        self._records = records
+    def __init__(self, records: RecordStore, check_not_closing: Callable[[], None]) -> None:
+        self._records, self._check_not_closing = records, check_not_closing
         self._reading: dict[tuple[str, str], Future[bool]] = {}  # by extractor and passage
         self._reading_lock = threading.Lock()
 
@@ -49,6 +49,7 @@ class TripleReader:
                         await asyncio.to_thread(self._save, extractor.version, readings, by_id)
                         done += len(readings)
                         bar.update(len(readings))
+                        self._check_not_closing()
         return len(ids) - done
 
     def read_by_rules(self, passages: Sequence[Record]) -> None:

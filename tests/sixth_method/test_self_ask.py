@@ -74,6 +74,13 @@ async def test_once_registered_it_is_created_by_name_and_compared_with_the_other
     assert (summary["em"], summary["recall_at_5"], summary["calls"], summary["steps"]) == (100.0, 100.0, 4.0, 3.0)
 
 
+def test_what_is_no_method_is_not_registered() -> None:
+    given: Any = create_self_ask
+    with pytest.raises(TypeError, match="expected a Method"):
+        register("self_asking", given)
+    assert "self_asking" not in METHODS
+
+
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A package that offers a method, and one that cannot be loaded."""
