@@ -2,12 +2,14 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from functools import partial
 from http import HTTPStatus
 from typing import Any
+
+from langgraph_rag.scopes import having
 
 _SHOWN = 200  # characters of what is no completion
 _LONGEST_REPLY = 2**23  # bytes, with all that a server may tell of each token
@@ -15,15 +17,9 @@ _LONGEST_STREAM = 2**25  # bytes; around each token stands what around a whole r
 _begun: ContextVar[asyncio.Event | None] = ContextVar("langgraph_rag_begun", default=None)
 
 
-@contextmanager
-def noting_streams() -> Iterator[asyncio.Event]:
+def noting_streams() -> AbstractContextManager[asyncio.Event]:
     """Yield an event that is set once a stream has begun inside."""
-    begun = asyncio.Event()
-    token = _begun.set(begun)
-    try:
-        yield begun
-    finally:
-        _begun.reset(token)
+    return having(_begun, asyncio.Event())
 
 
 async def checked_response(response: Any, *, stream: bool) -> Any:

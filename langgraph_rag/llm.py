@@ -22,6 +22,7 @@ from langgraph_rag.prompts.answering import Answer, styled
 from langgraph_rag.prompts.prompt import Prompt, Reply
 from langgraph_rag.replies import MAX_REPLY_CHARS, read_part, read_reply, repair_request, was_cut_off, withheld
 from langgraph_rag.response_cache import kept_if_usable
+from langgraph_rag.scopes import having
 from langgraph_rag.sending import TooLongError, send
 from langgraph_rag.streaming import AnswerStream
 
@@ -154,11 +155,8 @@ async def _place(gate: Gate, limit: int) -> AsyncIterator[None]:
         yield
         return
     async with gate.place(limit):
-        token = _under_way.set(True)
-        try:
+        with having(_under_way, True):
             yield
-        finally:
-            _under_way.reset(token)
 
 
 @made_once

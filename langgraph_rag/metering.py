@@ -13,6 +13,7 @@ from langchain_core.messages.ai import UsageMetadata
 from langgraph_rag.context import Context, context
 from langgraph_rag.errors import BudgetReachedError
 from langgraph_rag.records import Limit, Usage, no_usage, tokens_spent
+from langgraph_rag.scopes import having
 
 T = TypeVar("T")
 CHARS_PER_TOKEN = 4  # estimated
@@ -107,11 +108,10 @@ _meter: ContextVar[Meter | None] = ContextVar("langgraph_rag_meter", default=Non
 def metered(before: Usage | None = None) -> Iterator[Usage]:
     """Collect what everything inside costs, also in tasks started inside; `before` is what the question cost so far."""
     meter = Meter(before or no_usage())
-    token = _meter.set(meter)
     try:
-        yield meter.usage
+        with having(_meter, meter):
+            yield meter.usage
     finally:
-        _meter.reset(token)
         meter.usage["seconds"] = meter.seconds
         since = meter.before["ended_at"] + meter.seconds  # at least: a wall clock may be set back
         meter.usage["ended_at"] = max(time.time(), since)

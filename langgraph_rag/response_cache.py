@@ -17,6 +17,7 @@ from langchain_core.messages import messages_from_dict, messages_to_dict
 from langchain_core.outputs import ChatGeneration
 
 from langgraph_rag.errors import ModelOutputError, ResponseCacheError
+from langgraph_rag.scopes import having
 from langgraph_rag.write_ahead import PATIENCE, use_wal
 
 _TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"
@@ -27,16 +28,13 @@ _used: ContextVar[list[tuple["ResponseCache", str]] | None] = ContextVar("langgr
 @asynccontextmanager
 async def kept_if_usable() -> AsyncIterator[None]:
     """Forget the replies of a conversation that ends with no usable one, so that the model is asked again next time."""
-    used: list[tuple[ResponseCache, str]] = []
-    token = _used.set(used)
-    try:
-        yield
-    except ModelOutputError:
-        for cache, key in used:
-            await asyncio.to_thread(cache.forget, key)  # it may wait for who writes to the file
-        raise
-    finally:
-        _used.reset(token)
+    with having(_used, list[tuple[ResponseCache, str]]()) as used:
+        try:
+            yield
+        except ModelOutputError:
+            for cache, key in used:
+                await asyncio.to_thread(cache.forget, key)  # it may wait for who writes to the file
+            raise
 
 
 class ResponseCache(BaseCache):

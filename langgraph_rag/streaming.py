@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any
 from uuid import uuid4
@@ -22,6 +22,7 @@ from langgraph.graph.message import push_message
 
 from langgraph_rag.reasoning import UnfinishedReply
 from langgraph_rag.refusals import begins_as_refusal, may_begin_as_refusal
+from langgraph_rag.scopes import having
 
 _KEY = '"answer"'
 _HIGH = "[dD][89abAB]"  # how the first half of a pair of surrogates begins: it waits for the other one
@@ -33,15 +34,9 @@ _INTERNAL_TAGS = [_HIDING, "langsmith:nostream"]  # keep a call out of LangGraph
 _answers: ContextVar[list[str] | None] = ContextVar("langgraph_rag_answers", default=None)
 
 
-@contextmanager
-def noting_answers() -> Iterator[list[str]]:
+def noting_answers() -> AbstractContextManager[list[str]]:
     """Collect the ids of the messages as which answers are streamed inside, to their end."""
-    ids: list[str] = []
-    token = _answers.set(ids)
-    try:
-        yield ids
-    finally:
-        _answers.reset(token)
+    return having(_answers, list[str]())
 
 
 def show_answer(answer: str) -> None:
@@ -126,11 +121,8 @@ def kept_internal(config: RunnableConfig) -> Iterator[RunnableConfig]:
     """
     around = ensure_config()
     tagged = get_async_callback_manager_for_config({**around, "tags": _INTERNAL_TAGS})
-    token = var_child_runnable_config.set({**around, "callbacks": tagged})
-    try:
+    with having(var_child_runnable_config, RunnableConfig({**around, "callbacks": tagged})):
         yield {"tags": _INTERNAL_TAGS, **config}
-    finally:
-        var_child_runnable_config.reset(token)
 
 
 def _answer_so_far(reply: str) -> str:

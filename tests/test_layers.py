@@ -26,6 +26,7 @@ LAYERS = [
         "threads",
         "write_ahead",
         "once",
+        "scopes",
     },
     {"errors", "context", "refusals", "background", "matching"},
     {"naming", "conclusions"},
