@@ -27,6 +27,7 @@ from langgraph_rag.evaluation.questions import load_questions
 from langgraph_rag.methods import parse_methods
 
 _COMMAND = [sys.executable, "-c", "from langgraph_rag.cli import main; main()"]
+_NOT_SHOWN = {"types", "compared", "origin"}  # of a report, which is several times as long with them
 _ONE_THREAD = {"OMP_NUM_THREADS": "1"}  # torch threads of several processes would wait for each other
 
 
@@ -146,6 +147,9 @@ def _rows(out: Path) -> dict[str, Any]:
     reports = {file.parent.name: json.loads(file.read_text(encoding="utf-8")) for file in out.glob("*/report.json")}
     dense = reports.pop(DENSE)["native_rag"]
     found = {name: row for report in reports.values() for name, row in report.items()}
+    for row in (dense, *found.values()):
+        for more in _NOT_SHOWN & row.keys():
+            del row[more]
     return {DENSE: dense, **{name: found[name] for name in parse_methods("ablations") if name in found}}
 
 

@@ -135,7 +135,7 @@ def _differing(compared: Mapping[str, Comparison], named: Callable[[str], str]) 
 def _typed(types: Mapping[str, Mapping[str, Summary]]) -> list[list[str]]:
     columns = ("Questions", "EM", "F1", "R@5", "All@5")
     return [["Method", "Type", *columns]] + [
-        [_in_cell(method), _in_cell(type_) or "–", *(_cells(row)[name] for name in columns)]
+        [_in_cell(method), _in_cell(type_) or "–", *map(_cells(row).__getitem__, columns)]
         for method, of_types in types.items()
         for type_, row in of_types.items()
     ]
