@@ -10,6 +10,7 @@ from langgraph_rag.bindings import AnyModel, bound_options, models_in
 from langgraph_rag.connections import address, is_openai
 
 _log = logging.getLogger(__name__)
+_SHORT_REPLY = 512  # tokens, in which nearly all replies end
 
 
 class Refusals:
@@ -54,6 +55,14 @@ def schema_options(llm: AnyModel, name: str, schema: dict[str, Any]) -> dict[str
     if not is_openai(model) or model.use_responses_api:  # which has another place for it
         return form
     return {"extra_body": {**form, **(bound.get("extra_body", model.extra_body) or {})}}
+
+
+def shorter_reply(llm: AnyModel) -> dict[str, Any]:
+    """Return the options that ask a model on OpenAI's client for a shorter reply, none where it asks for such a one."""
+    model, bound = _one_model(llm), bound_options(llm)
+    if not is_openai(model) or (bound.get("max_tokens", model.max_tokens) or 0) <= _SHORT_REPLY:
+        return {}
+    return {"max_tokens": _SHORT_REPLY}
 
 
 def without_template_options(llm: AnyModel, options: dict[str, Any]) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from langgraph_rag.streaming import AnswerStream
 
 MAX_REPAIRS = 2
 MAX_SHORTENED = 3
+_BEGINNING = 1_000  # characters that a model sees again of a reply that was cut off
 _log = logging.getLogger(__name__)
 _under_way: ContextVar[bool] = ContextVar("langgraph_rag_call_under_way", default=False)
 
@@ -35,10 +36,10 @@ _under_way: ContextVar[bool] = ContextVar("langgraph_rag_call_under_way", defaul
 async def ask(llm: ChatModel, prompt: Prompt[Reply], /, **values: Any) -> Reply:
     """Ask a model one prompt and return its typed reply.
 
-    A reply that cannot be read is answered with what was wrong, at most twice. A prompt that is too long for the model
-    loses the last half of its list of passages or candidates, at most three times. Where the question's budget is
-    spent, the reply is the one that the prompt has for that case, and the usage says which limit it was. The question
-    goes on with the same one where a reply that it can do without cannot be read.
+    A reply that cannot be read is answered with what was wrong, at most twice. A prompt that is too long for the model,
+    or whose reply was, loses the last half of its list of passages or candidates, at most three times. Where the
+    question's budget is spent, the reply is the one that the prompt has for that case, and the usage says which limit
+    it was. The question goes on with the same one where a reply that it can do without cannot be read.
 
     Raises:
         ModelCallError: when the model could not be asked at all.
@@ -99,7 +100,9 @@ async def _converse(llm: ChatModel, prompt: Prompt[Reply], values: Mapping[str, 
             if prompt.reply.useful_in_part and (part := read_part(text, prompt.reply)):
                 return part
             problem = f"it was cut off for its length and {problem}"
-            raise TooLongError(_output_error(llm, prompt, attempt, problem, message))
+            if prompt.shortened(values):
+                raise TooLongError(_output_error(llm, prompt, attempt, problem, message))
+            text = f"{text[:_BEGINNING]} ..."  # the rest is often one phrase over and over
         messages = [*messages, AIMessage(text[:MAX_REPLY_CHARS] or "(empty)"), HumanMessage(repair_request(problem))]
     raise _output_error(llm, prompt, attempt, problem, message)
 

@@ -90,7 +90,7 @@ def _served(model: str, **options: Any) -> BaseChatModel:
         "api_key": os.environ.get("VLLM_API_KEY") or "none",
         "temperature": 0,
         "stream_usage": True,
-        "max_tokens": 4_096,  # a model that repeats itself comes to an end
+        "max_tokens": 2_048,  # a model that repeats itself comes to an end
         "timeout": _timeout(),
         "max_retries": 3,
         "extra_body": {"chat_template_kwargs": {"enable_thinking": False}},

@@ -25,10 +25,11 @@ from langgraph_rag.errors import ModelAccessError, ModelCallError, RequestRefuse
 _OVERFLOW = re.compile(
     r"maximum (context|model|prompt) length|context[ _](length|size|window|limit)|(prompt|input)s? (is |are )?too long"
     r"|input token count|number of input tokens|range of input length|input length \d+ exceeds|inputs\W+must have less"
-    r"|max_new_tokens\W+must be|max_seq_len|too many tokens(?!,? (per|please wait))|request too large"
+    r"|max_new_tokens\W+must be|max_seq_len|max_model_len|too many tokens(?!,? (per|please wait))|request too large"
     r"|reduce (the length of the|your) (message|prompt|input)",
     re.IGNORECASE,
 )
+_REPLY = re.compile(r"output tokens|in the completion|max_(new_|completion_)?tokens", re.IGNORECASE)
 _SCHEMA = re.compile(
     r"response.?(format|schema)|json.?schema|output_(config|format)|guided|structured.outputs?|parse grammar",
     re.IGNORECASE,
@@ -75,6 +76,11 @@ def is_too_long(error: Exception) -> bool:
         return True
     # limits of a rate are told in much the same words
     return status != HTTPStatus.TOO_MANY_REQUESTS and _OVERFLOW.search(_said(error)) is not None
+
+
+def leaves_no_room(error: Exception) -> bool:
+    """Tell whether a request was too long because of the reply that it left room for, at least in part."""
+    return is_too_long(error) and _REPLY.search(_said(error)) is not None
 
 
 def kind_of(error: Exception) -> type[ModelCallError]:

@@ -14,6 +14,7 @@ from langgraph_rag.capabilities import (
     Refusals,
     schema_options,
     schema_refusals,
+    shorter_reply,
     stream_refusals,
     system_refusals,
     template_refusals,
@@ -29,6 +30,7 @@ from langgraph_rag.provider_errors import (
     is_bare_status,
     is_too_long,
     kind_of,
+    leaves_no_room,
     may_pass,
     misses_schema,
     refuses_schema,
@@ -58,7 +60,7 @@ async def send(
         RequestRefusedError: when it could, but not this.
     """
     try:
-        return await _by_schema(llm, prompt, messages, shown)
+        return await _within_context(llm, prompt, messages, shown)
     except RagError:
         raise
     except Exception as error:
@@ -70,18 +72,35 @@ async def send(
         raise failed from error
 
 
-async def _by_schema(
+async def _within_context(
     llm: ChatModel, prompt: Prompt[Reply], messages: list[BaseMessage], shown: AnswerStream | None
 ) -> BaseMessage:
-    """Ask for JSON by schema, and without it where the server refuses that or the reply missed it."""
-    options = schema_options(llm, prompt.name, _schema(prompt.reply))
+    """Ask for a shorter reply where the prompt and as long a one as the model may give exceed the context."""
     try:
-        return await _instructed(llm, messages, options, shown)
+        return await _by_schema(llm, prompt, messages, {}, shown)
+    except Exception as error:
+        shorter = shorter_reply(llm)
+        if not shorter or not leaves_no_room(error):
+            raise
+    return await _by_schema(llm, prompt, messages, shorter, shown)
+
+
+async def _by_schema(
+    llm: ChatModel,
+    prompt: Prompt[Reply],
+    messages: list[BaseMessage],
+    limit: dict[str, Any],
+    shown: AnswerStream | None,
+) -> BaseMessage:
+    """Ask for JSON by schema, and without it where the server refuses that or the reply missed it."""
+    schema = schema_options(llm, prompt.name, _schema(prompt.reply))
+    try:
+        return await _instructed(llm, messages, {**schema, **limit}, shown)
     except Exception as error:
         missed = misses_schema(error)
-        if not options or not (missed or refuses_schema(error)):
+        if not schema or not (missed or refuses_schema(error)):
             raise
-    message = await _instructed(llm, messages, {}, shown)
+    message = await _instructed(llm, messages, limit, shown)
     if not missed:
         schema_refusals.add(llm)
     return message

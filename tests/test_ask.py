@@ -529,8 +529,8 @@ async def test_tokens_that_a_server_counts_as_none_are_estimated() -> None:
     ],
     ids=str,
 )
-async def test_a_reply_that_was_cut_off_is_not_asked_for_again(told: dict[str, Any]) -> None:
-    with pytest.raises(ModelOutputError, match="in 1 attempt; .*it was cut off for its length"):
+async def test_a_reply_that_was_cut_off_is_known_in_the_words_of_every_provider(told: dict[str, Any]) -> None:
+    with pytest.raises(ModelOutputError, match="in 3 attempts; .*it was cut off for its length"):
         await answered_by(SynchronousModel(reply=AIMessage('{"name": "Ke', response_metadata=told)))
 
 

@@ -291,7 +291,7 @@ async def test_a_served_model_is_asked_by_schema_and_sent_nothing_but_the_text(s
         "model": "small",
         "temperature": 0,
         "stream": False,
-        "max_completion_tokens": 4096,
+        "max_completion_tokens": 2048,
         "messages": [
             {"role": "system", "content": instructions.text},
             {"role": "user", "content": request.text},
@@ -427,7 +427,7 @@ async def test_what_is_changed_about_a_model_after_its_first_call_holds_for_the_
     await who(model)
 
     sent = [(body["temperature"], body["model"], body.get("max_completion_tokens")) for body in server.sent]
-    assert sent == [(0.0, "small", 4096), (0.9, "large", 77)]
+    assert sent == [(0.0, "small", 2048), (0.9, "large", 77)]
 
 
 async def test_a_model_with_a_client_of_its_owners_keeps_it(server: Server) -> None:
@@ -671,8 +671,8 @@ async def test_what_is_refused_without_options_of_the_chat_template_too_was_not_
 # --- prompts that are too long ---------------------------------------------------------------------------------------
 VLLM_OVERFLOW = {
     "error": {
-        "message": "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens "
-        "(4900 in the messages, 100 in the completion). Please reduce the length of the messages or completion.",
+        "message": "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens. "
+        "Please reduce the length of the messages.",
         "type": "BadRequestError",
         "param": None,
         "code": 400,
@@ -702,7 +702,6 @@ TOLD = VLLM_OVERFLOW["error"]["message"]
 
 
 TOO_LONG = [
-    (400, "input length and `max_tokens` exceed context limit: 178959 + 64000 > 200000, decrease input length"),
     (400, "Input is too long for requested model."),
     (400, "Prompt too long"),
     (400, "This model's maximum prompt length is 131072 but the request contains 537812 tokens."),
@@ -755,6 +754,41 @@ async def test_limits_of_a_rate_or_of_replies_say_nothing_about_the_prompt(
     assert shown(server) == [8]
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        "This model's maximum context length is 4096 tokens. However, you requested 2048 output tokens and your prompt "
+        "contains at least 2049 input tokens, for a total of at least 4097 tokens. Please reduce the length of the "
+        "input prompt or the number of requested output tokens. (parameter=input_tokens, value=2049)",
+        "max_completion_tokens=2048 cannot be greater than max_model_len=max_total_tokens=1024. Please request fewer "
+        "output tokens. (parameter=max_completion_tokens, value=2048)",
+        "'max_tokens' or 'max_completion_tokens' is too large: 2048. This model's maximum context length is 4096 "
+        "tokens and your request has 3000 input tokens (2048 > 4096 - 3000).",
+        "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens (2952 in the messages, "
+        "2048 in the completion). Please reduce the length of the messages or completion.",
+        "input length and `max_tokens` exceed context limit: 178959 + 64000 > 200000, decrease input length",
+    ],
+)
+async def test_a_prompt_that_fits_with_a_shorter_reply_stays_whole(server: Server, told: str) -> None:
+    server.first = [(400, {}, {"error": {"message": told}})]
+
+    with metered() as usage:
+        await ask(server.model(max_tokens=2048), ANSWER_FROM_TRIPLES, question=QUESTION, triples=EIGHT)
+
+    assert shown(server) == [8, 8]
+    assert [body["max_completion_tokens"] for body in server.sent] == [2048, 512]
+    assert (usage["left_out"], usage["calls"]) == (0, 1)
+
+
+async def test_a_prompt_that_does_not_fit_with_a_short_reply_either_loses_something(server: Server) -> None:
+    told = "maximum context length is 4096 tokens. However, you requested 2048 output tokens"
+    server.first = [(400, {}, {"error": {"message": told}})] * 2
+
+    await ask(server.model(max_tokens=2048), ANSWER_FROM_TRIPLES, question=QUESTION, triples=EIGHT)
+
+    assert shown(server) == [8, 8, 4]
+
+
 async def test_a_prompt_that_stays_too_long_is_an_error_of_the_call(server: Server) -> None:
     server.first = [(400, {}, VLLM_OVERFLOW)] * 9
 
@@ -775,12 +809,23 @@ async def test_a_stream_whose_every_piece_says_that_it_was_cut_off_is_asked_for_
     assert shown(server) == [8, 4]
 
 
-async def test_a_reply_that_is_cut_off_without_anything_to_leave_out_is_an_error_of_the_output(server: Server) -> None:
-    server.first = [(200, {}, completion('{"thought": "It goes on and on', "length"))]
+async def test_a_reply_that_is_cut_off_without_anything_to_leave_out_is_asked_for_again(server: Server) -> None:
+    endless = '{"thought": "It goes on' + " and on" * 1_000
+    server.first = [(200, {}, completion(endless, "length"))]
 
-    with pytest.raises(ModelOutputError, match="in 1 attempt; .*it was cut off for its length and its JSON object is"):
+    assert await who(server.model()) == TARRANT
+
+    *_, cut_off, problem = server.sent[1]["messages"]
+    assert cut_off["content"] == f"{endless[:1_000]} ..."
+    assert "it was cut off for its length and its JSON object is" in problem["content"]
+
+
+async def test_a_reply_that_stays_cut_off_is_an_error_of_the_output(server: Server) -> None:
+    server.first = [(200, {}, completion('{"thought": "It goes on and on', "length"))] * 3
+
+    with pytest.raises(ModelOutputError, match="in 3 attempts; .*it was cut off for its length and its JSON object is"):
         await who(server.model())
-    assert len(server.sent) == 1
+    assert len(server.sent) == 3
 
 
 # --- servers in trouble ----------------------------------------------------------------------------------------------
@@ -894,9 +939,9 @@ async def test_a_reply_that_a_server_takes_for_reasoning_is_read(server: Server,
 async def test_reasoning_that_was_cut_off_is_no_reply(server: Server) -> None:
     reply = completion("", "length")
     reply["choices"][0]["message"]["reasoning"] = f"Maybe {TARRANT.model_dump_json()}, but"
-    server.first = [(200, {}, reply)]
+    server.first = [(200, {}, reply)] * 3
 
-    with pytest.raises(ModelOutputError, match="in 1 attempt; .*it was cut off for its length"):
+    with pytest.raises(ModelOutputError, match="in 3 attempts; .*it was cut off for its length"):
         await who(server.model())
 
 
