@@ -48,6 +48,26 @@ def test_a_reply_to_every_prompt_follows_its_schema(model: Any, name: str) -> No
     reply.model_validate_json(message.text)
 
 
+@pytest.mark.parametrize(
+    ("fast", "given", "used"),
+    [(False, {}, "float32"), (True, {}, "bfloat16"), (False, {"dtype": "float16"}, "float16")],
+)
+def test_weights_in_half_precision_stay_so_where_the_processor_is_fast_in_it(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fast: bool, given: dict[str, str], used: str
+) -> None:
+    shutil.copytree(folder, tmp_path / "model")
+    from transformers import AutoModelForCausalLM
+
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype="bfloat16")
+    model.save_pretrained(tmp_path / "model")
+    monkeypatch.setattr("langgraph_rag.transformers_model._is_fast_in_half", lambda: fast)
+
+    loaded = load_model(f"transformers:{tmp_path / 'model'}", device="cpu", **given)
+
+    assert str(loaded._model.dtype) == f"torch.{used}"  # type: ignore[attr-defined]
+    assert loaded.invoke("Go on.").text
+
+
 def test_a_tokenizer_and_a_model_that_end_otherwise_both_end_a_reply(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder, tmp_path / "model")
     settings = tmp_path / "model" / "generation_config.json"
