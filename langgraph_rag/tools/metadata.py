@@ -60,8 +60,9 @@ class MetadataTable:
         """Store the metadata of passages, or that they have none, in place of what is stored."""
         query = "DELETE FROM metadata WHERE passage = (SELECT number FROM passages WHERE id = ?) AND source = ?"
         self._db.executemany(query, map(_origin, passages))
-        rows = [(*_origin(passage), _dumped(passage)) for passage in passages if "metadata" in passage]
-        self._db.executemany("INSERT INTO metadata SELECT number, ?2, ?3 FROM passages WHERE id = ?1", rows)
+        given = [passage for passage in passages if "metadata" in passage]
+        rows = [(passage.get("source", ""), _dumped(passage), passage["id"]) for passage in given]
+        self._db.executemany("INSERT INTO metadata SELECT number, ?, ? FROM passages WHERE id = ?", rows)
 
     def differing(self, passages: Sequence[Passage]) -> list[Passage]:
         """Return the passages whose metadata is not what is stored."""
