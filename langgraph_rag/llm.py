@@ -28,7 +28,6 @@ from langgraph_rag.streaming import AnswerStream
 
 MAX_REPAIRS = 2
 MAX_SHORTENED = 3
-_BEGINNING = 1_000  # characters that a model sees again of a reply that was cut off
 _log = logging.getLogger(__name__)
 _under_way: ContextVar[bool] = ContextVar("langgraph_rag_call_under_way", default=False)
 
@@ -102,7 +101,7 @@ async def _converse(llm: ChatModel, prompt: Prompt[Reply], values: Mapping[str, 
             problem = f"it was cut off for its length and {problem}"
             if prompt.shortened(values):
                 raise TooLongError(_output_error(llm, prompt, attempt, problem, message))
-            text = f"{text[:_BEGINNING]} ..."  # the rest is often one phrase over and over
+            text = "(cut off)"  # a model that sees how it began to repeat itself does so again
         messages = [*messages, AIMessage(text[:MAX_REPLY_CHARS] or "(empty)"), HumanMessage(repair_request(problem))]
     raise _output_error(llm, prompt, attempt, problem, message)
 
