@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from fakes import ArithmeticEmbeddings, contents
 from langchain_core.embeddings import Embeddings
+from tiny_bert import save_bert
 
 from langgraph_rag import KnowledgeBase, create_native_rag, knowledge_base_tools
 from langgraph_rag.errors import EmbedderError, EmbeddingsMismatchError
@@ -25,20 +26,7 @@ from langgraph_rag.tools.sentence_embeddings import FAMILIES, Family, MiniLMEmbe
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A random BERT of two layers without a pooling of its own."""
-    transformers: Any = pytest.importorskip("transformers")
-    torch: Any = pytest.importorskip("torch")
-    folder = tmp_path_factory.mktemp("models") / "tiny"
-    folder.mkdir()
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"query passage : represent this sentence mill town".split()]
-    (folder / "vocab.txt").write_text("\n".join(words))
-    torch.manual_seed(0)
-    config = transformers.BertConfig(
-        vocab_size=len(words), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32
-    )
-    transformers.BertModel(config).save_pretrained(folder)
-    transformers.BertTokenizerFast(vocab_file=str(folder / "vocab.txt")).save_pretrained(folder)
-    return folder
+    return save_bert(tmp_path_factory.mktemp("models") / "tiny", "query passage : represent this sentence mill town")
 
 
 @pytest.mark.parametrize(

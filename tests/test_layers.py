@@ -40,7 +40,7 @@ LAYERS = [
     {"graphs", "agents", "retriever", "conversation"},
     {PACKAGE},
     {"events", "methods", "narration", "evaluation"},
-    {"chat"},
+    {"chat", "training"},
     {"cli", "studio"},
     {"__main__"},
 ]

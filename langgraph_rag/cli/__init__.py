@@ -1,4 +1,4 @@
-"""The command line: `langgraph-rag index | delete | ask | chat | info | methods | eval | compare | demo`."""
+"""The command line, `langgraph-rag`: index, delete, ask, chat, info, methods, eval, compare, train-aligner, demo."""
 
 import errno
 import logging
@@ -17,6 +17,7 @@ from langgraph_rag.cli.evaluating import evaluate_methods
 from langgraph_rag.cli.indexing import delete, index, info
 from langgraph_rag.cli.listing import show_methods
 from langgraph_rag.cli.page import chat
+from langgraph_rag.cli.training import train_kirags_aligner
 from langgraph_rag.errors import RagError
 from langgraph_rag.evaluation.origin import this_version
 from langgraph_rag.methods import register_installed
@@ -60,6 +61,7 @@ app.command()(info)
 app.command("methods")(show_methods)
 app.command("eval")(evaluate_methods)
 app.command("compare")(compare_runs)
+app.command("train-aligner")(train_kirags_aligner)
 app.command()(demo)
 
 

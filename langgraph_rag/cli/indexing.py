@@ -145,7 +145,8 @@ def _listed(record: Record) -> dict[str, str]:
 def _show_info(held: Info) -> None:
     rest = held["passages_to_extract"]
     more = f", not read by {held['extractor']} yet: run index again" if rest else ""
-    show_properties({**held, "passages_to_extract": f"{rest}{more}"})
+    shown = {**held, "passages_to_extract": f"{rest}{more}", "aligner": "trained"}
+    show_properties({name: value for name, value in shown.items() if name != "aligner" or held["aligner"]})
 
 
 def _emptied(folders: Iterable[Path], kb: Path) -> list[Path]:

@@ -115,8 +115,8 @@ def create_kirag(
             Constructor").
         reader: the model that answers.
         aligner: a bi-encoder trained on chains, or its folder (an untrained one is table 4's "w/o Training"); by
-            default the knowledge base's own embedder, by link; "none" shows the constructor all triples (table 4, "w/o
-            Aligner").
+            default the one that was trained for the knowledge base (`train_aligner`), and where none was, its own
+            embedder, by link; "none" shows the constructor all triples (table 4, "w/o Aligner").
         retriever: "none" has the aligner search all triples of the knowledge base (table 4, "w/o Retriever").
         knowledge: what chains are made of (table 1: KiRAG, KiRAG-Sent, KiRAG-Doc).
         ranking: "chain_first" prefers the documents behind the chain, in the manner of the authors' public code.
@@ -192,6 +192,10 @@ def _is_missing(aligner: str | Path) -> bool:
 
 def _aligner(given: Embeddings | str | Path | None, kb: KnowledgeBase, knowledge: str) -> Aligner:
     """Return the aligner; the knowledge base's own one keeps the vectors of triples there."""
+    if given is None and knowledge == "triples":
+        if not kb.aligner.is_dir():
+            return OwnAligner(kb)
+        given = kb.aligner
     if given is None:
-        return OwnAligner(kb) if knowledge == "triples" else BiEncoder(kb.embeddings, each_link)
+        return BiEncoder(kb.embeddings, each_link)
     return BiEncoder(load_embeddings(str(given)) if isinstance(given, str | Path) else given)

@@ -85,14 +85,14 @@ def _filtered(
         name = piece if isinstance(piece, str) else triple_text(piece)
         if normalise(name) in known:  # some models repeat the chain
             continue
-        if taken := _meant(piece, candidates):
+        if taken := meant(piece, candidates):
             return taken, invented
-        if not _meant(piece, chain):  # some in other words
+        if not meant(piece, chain):  # some in other words
             invented.append(name)
     return [], invented
 
 
-def _meant(piece: str | Sequence[str], candidates: list[Candidate]) -> list[Candidate]:
+def meant(piece: str | Sequence[str], candidates: list[Candidate]) -> list[Candidate]:
     """Return the candidate that a model means by a piece, if one."""
     if isinstance(piece, str):  # of a document, some models repeat how it is shown
         names = [candidate["name"] for candidate in candidates]

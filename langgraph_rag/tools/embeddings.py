@@ -63,9 +63,13 @@ def load_embeddings(name_or_path: str, device: str = CPU) -> Embeddings:
     name = Path(name_or_path).name
     if name.lower() in {MINILM.lower(), "minilm"} and not Path(name_or_path).exists():
         return MiniLMEmbeddings(device)
+    return SentenceEmbeddings(name, name_or_path, family_of(name), device)
+
+
+def family_of(name: str) -> Family:
+    """Return the family that a model's name tells of."""
     words = _WORD.findall(name.lower())
-    family = next((family for word, family in FAMILIES.items() if word in words), Family())
-    return SentenceEmbeddings(name, name_or_path, family, device)
+    return next((family for word, family in FAMILIES.items() if word in words), Family())
 
 
 def _provided(name: str) -> Embeddings | None:

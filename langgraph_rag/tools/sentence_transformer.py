@@ -59,6 +59,11 @@ class SentenceTransformerEncoder:
 
 
 def read(source: str, pooling: str) -> SentenceTransformerEncoder:
+    """Read a model to embed with; see `read_model`."""
+    return SentenceTransformerEncoder(read_model(source, pooling))
+
+
+def read_model(source: str, pooling: str) -> SentenceTransformer:
     """Read a model with the pooling it comes with, or with its family's where it comes with none.
 
     Raises:
@@ -66,12 +71,12 @@ def read(source: str, pooling: str) -> SentenceTransformerEncoder:
     """
     folder = Path(source)
     try:
-        with _no_bar() if folder.is_dir() else nullcontext():
+        with without_bar() if folder.is_dir() else nullcontext():
             if not folder.is_dir() or (folder / "modules.json").exists():
-                return SentenceTransformerEncoder(SentenceTransformer(source, device=CPU))
+                return SentenceTransformer(source, device=CPU)
             transformer = modules.Transformer(source)
             pooled = modules.Pooling(transformer.get_embedding_dimension(), pooling_mode=pooling)
-            return SentenceTransformerEncoder(SentenceTransformer(modules=[transformer, pooled], device=CPU))
+            return SentenceTransformer(modules=[transformer, pooled], device=CPU)
     except (OSError, ValueError, RuntimeError) as error:
         raise EmbedderError(
             f"embedder {source!r} can neither be read nor downloaded: expected a folder with a sentence-transformers "
@@ -80,8 +85,8 @@ def read(source: str, pooling: str) -> SentenceTransformerEncoder:
 
 
 @contextmanager
-def _no_bar() -> Iterator[None]:
-    """Keep transformers from drawing a progress bar for weights that are read from disk in a moment."""
+def without_bar() -> Iterator[None]:
+    """Keep transformers from drawing a progress bar for weights that are read or written in a moment."""
     drawn = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
     try:

@@ -1,0 +1,59 @@
+"""`langgraph-rag train-aligner`: an aligner for KiRAG, trained on questions about a knowledge base."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from langgraph_rag.cli.options import Cache, EmbeddingsName, KbFolder, ModelName, embedder
+from langgraph_rag.evaluation.questions import load_questions
+from langgraph_rag.models import load_model
+from langgraph_rag.naming import counted
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.sentence_embeddings import CPU, MINILM
+from langgraph_rag.training.aligner import Trained, train_aligner
+
+
+def train_kirags_aligner(
+    kb: KbFolder,
+    questions: Annotated[Path, typer.Option(help="JSON lines with question, answers and supporting_ids.")],
+    model: ModelName = "offline",
+    cache: Cache = None,
+    embeddings: EmbeddingsName = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for the aligner; by default in the knowledge base, where KiRAG finds it."),
+    ] = None,
+    base: Annotated[str, typer.Option(help="Embedder to begin with: name or folder.")] = MINILM,
+    epochs: Annotated[int, typer.Option(min=1, help="How often everything is gone through.")] = 10,
+    device: Annotated[str, typer.Option(help="Where to train, such as cuda.")] = CPU,
+    concurrency: Annotated[int, typer.Option(min=1, help="Questions under way at once.")] = 1,
+) -> None:
+    """Train KiRAG's aligner on chains of triples that the model builds from questions to their answers.
+
+    Take other questions than those that the method is to be measured with.
+    """
+    asked = load_questions(questions)
+    with KnowledgeBase.open(kb, embedder(embeddings), read_only=True) as opened:
+        llm = load_model(model, cache=cache)
+        trained = train_aligner(
+            llm, opened, asked, out, base=base, epochs=epochs, device=device, concurrency=concurrency
+        )
+    _show(trained, used_by_itself=out is None)
+
+
+def _show(trained: Trained, used_by_itself: bool) -> None:
+    typer.echo(
+        f"{counted(trained.chains, 'chain')} of {counted(trained.questions, 'question')} came to the answer, "
+        f"with {counted(trained.lessons, 'step')} to learn from. Of those held back,"
+    )
+    before, after = trained.before, trained.after
+    typer.echo("the right triple is              before   after")
+    for what, was, now in [
+        ("first among the candidates", before.first, after.first),
+        ("among the first 20", before.shown, after.shown),
+    ]:
+        typer.echo(f"  {what:<30}{was:>6.0%}  {now:>6.0%}")
+    typer.echo(f"  {'mean reciprocal rank':<30}{before.reciprocal:>6.3f}  {after.reciprocal:>6.3f}")
+    use = "kirag uses it from now on" if used_by_itself else f'give it to create_kirag as aligner="{trained.folder}"'
+    typer.echo(f"The aligner is in {trained.folder}: {use}.")

@@ -1,0 +1,157 @@
+"""Training of KiRAG's aligner: from questions with known answers to a folder that KiRAG loads."""
+
+import asyncio
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tqdm.auto import tqdm
+
+from langgraph_rag.arguments import expect_count
+from langgraph_rag.background import run_in_background
+from langgraph_rag.bindings import ChatModel
+from langgraph_rag.errors import MissingExtraError, ModelOutputError, RagError
+from langgraph_rag.evaluation.questions import Question, as_questions
+from langgraph_rag.naming import counted
+from langgraph_rag.tasks import gather
+from langgraph_rag.tools.embeddings import family_of
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.sentence_embeddings import CPU, MINILM, packaged_minilm
+from langgraph_rag.training.chains import reasoning_chain
+from langgraph_rag.training.lessons import Lesson, lessons_of
+
+if TYPE_CHECKING:
+    from langgraph_rag.training.fitting import Ranks
+
+_HELD_BACK = 10  # one question in so many
+_FEWEST = 5  # chains to learn anything from
+_IN_PROGRESS = ".part"
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What an aligner was trained on, and how it ranks the right triples of the questions held back from that.
+
+    `chains` came to their answers, of `questions`; each of `lessons` is one step of one of them.
+    """
+
+    folder: Path
+    questions: int
+    chains: int
+    lessons: int
+    before: "Ranks"
+    after: "Ranks"
+
+
+def train_aligner(
+    llm: ChatModel,
+    kb: KnowledgeBase,
+    questions: Iterable[Question],
+    out: str | Path | None = None,
+    *,
+    base: str = MINILM,
+    epochs: int = 10,
+    device: str = CPU,
+    concurrency: int = 1,
+    progress: bool = True,
+) -> Trained:
+    """Train a bi-encoder to tell which triple continues a chain (KiRAG, section 3.4 and appendix B.3).
+
+    The model builds a chain for each question from the triples of the passages that support it; chains that come to
+    the answer are learnt from. One question in ten is held back, and the epoch that ranks its steps best is kept.
+
+    Args:
+        llm: the model that builds the chains.
+        kb: the knowledge base that holds the passages.
+        questions: with `answers` and `supporting_ids`, as `load_questions` reads them; others are left out.
+        out: the folder for the aligner, by default the one in the knowledge base, which KiRAG then takes by itself.
+        base: the embedder to begin with: its name, or the folder it lies in. A name of `out` with the word `e5` or
+            `bge` in it says that it has that family's prefixes.
+        epochs: how often all steps are gone through.
+        device: where to train, as torch names it, such as `cuda`.
+        concurrency: questions under way at once.
+        progress: whether to show it.
+
+    Raises:
+        ValueError: when a question is none, or a number is not at least 1.
+        RagError: when too few chains come to their answers, the base or the device cannot be used, or the folder
+            holds something else.
+    """
+    expect_count(epochs, "epochs")
+    expect_count(concurrency, "concurrency")
+    known = [question for question in as_questions(questions) if question.get("answers") and _support(question)]
+    folder = Path(out) if out is not None else kb.aligner
+    _check_free(folder)
+    model = _model(base, device)
+    from langgraph_rag.training.fitting import batches_of, fit
+
+    with tqdm(total=len(known), desc="building chains", unit="question", disable=not progress) as bar:
+        taught = list(filter(None, run_in_background(_taught(llm, kb, known, concurrency, bar))))
+    if len(taught) < _FEWEST:
+        raise RagError(
+            f"expected at least {_FEWEST} questions whose chains of triples come to the answer, got "
+            f"{len(taught)} of {counted(len(known), 'question')} with answers and supporting passages"
+        )
+    held_back = [*chain.from_iterable(taught[::_HELD_BACK])]
+    lessons = [lesson for place, some in enumerate(taught) if place % _HELD_BACK for lesson in some]
+    with tqdm(total=epochs * batches_of(lessons), desc="training", unit="batch", disable=not progress) as bar:
+        before, after = fit(model, family_of(folder.name), lessons, held_back, epochs=epochs, each_batch=bar.update)
+    _save(model, folder)
+    return Trained(folder, len(known), len(taught), len(lessons) + len(held_back), before, after)
+
+
+async def _taught(
+    llm: ChatModel, kb: KnowledgeBase, questions: Sequence[Question], concurrency: int, bar: Any
+) -> list[list[Lesson]]:
+    """Return the lessons of each question; none where its chain does not come to the answer, or cannot be read."""
+    free = asyncio.Semaphore(concurrency)
+
+    async def lessons(question: Question) -> list[Lesson]:
+        async with free:
+            try:
+                chain = await reasoning_chain(llm, kb, question["question"], question["answers"], _support(question))
+            except ModelOutputError:
+                chain = []
+            taught = await lessons_of(kb, question["question"], chain)
+            bar.update()
+            return taught
+
+    return await gather(map(lessons, questions))
+
+
+def _support(question: Question) -> list[str]:
+    return question.get("supporting_ids", [])
+
+
+def _model(base: str, device: str) -> Any:
+    """Read the model to begin with."""
+    try:
+        from langgraph_rag.tools import sentence_transformer
+    except ImportError as error:
+        raise MissingExtraError("training an aligner", "minilm") from error
+    source = str(packaged_minilm()) if base == MINILM else base
+    model = sentence_transformer.read_model(source, family_of(Path(base).name).pooling)
+    try:
+        return model.to(device)
+    except (RuntimeError, AssertionError) as error:
+        raise RagError(f"an aligner cannot be trained on device {device!r}: {error}") from error
+
+
+def _check_free(folder: Path) -> None:
+    if folder.exists() and not (folder / "modules.json").exists():
+        raise RagError(f"expected a new folder for the aligner, or that of an earlier one, got {folder}")
+
+
+def _save(model: Any, folder: Path) -> None:
+    """Write the model beside the folder first: whoever loads it meanwhile gets a whole one."""
+    from langgraph_rag.tools.sentence_transformer import without_bar
+
+    written = folder.with_name(folder.name + _IN_PROGRESS)
+    shutil.rmtree(written, ignore_errors=True)
+    with without_bar():
+        model.to(CPU).save(str(written), create_model_card=False)
+    shutil.rmtree(folder, ignore_errors=True)
+    written.rename(folder)

@@ -1,0 +1,52 @@
+"""Reasoning chains for questions whose answers and supporting passages are known (KiRAG, appendix B.3)."""
+
+from collections.abc import Sequence
+
+from langgraph_rag.bindings import ChatModel
+from langgraph_rag.conclusions import concluded
+from langgraph_rag.evaluation.metrics import contains, exact_match
+from langgraph_rag.llm import ask
+from langgraph_rag.nodes.construct_chain import meant
+from langgraph_rag.nodes.decompose_knowledge import as_triple, into_triples
+from langgraph_rag.prompts.kirag import CONSTRUCT_CHAIN
+from langgraph_rag.records import Candidate
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+_LONGEST = 5  # triples, as KiRAG's L
+
+
+async def reasoning_chain(
+    llm: ChatModel, kb: KnowledgeBase, question: str, answers: Sequence[str], supporting_ids: Sequence[str]
+) -> list[Candidate]:
+    """Have a model lead from a question to its answer through the triples of the passages that support it.
+
+    Returns:
+        The chain, which ends with the triple that names the answer, if the question does not name it itself; empty
+        where it comes to none of the accepted answers, or takes more steps than KiRAG would.
+    """
+    knowledge, chain, conclusion = await into_triples(kb, supporting_ids), list[Candidate](), ""
+    while not conclusion and (unused := [candidate for candidate in knowledge if candidate not in chain]):
+        reply = await ask(
+            llm,
+            CONSTRUCT_CHAIN,
+            question=question,
+            candidates=[as_triple(candidate) for candidate in unused],
+            chain=[as_triple(candidate) for candidate in chain],
+            refused=[],
+        )
+        taken = [candidate for piece in reply.chain for candidate in meant(piece, unused)]
+        if not taken:
+            break
+        chain += [candidate for place, candidate in enumerate(taken) if candidate not in taken[:place]]
+        conclusion = concluded(reply.conclusion)
+    complete = _complete(chain, conclusion, question, answers)
+    return complete if len(complete) <= _LONGEST else []
+
+
+def _complete(chain: list[Candidate], conclusion: str, question: str, answers: Sequence[str]) -> list[Candidate]:
+    """Return a chain up to its answer; one that a comparison chooses stands in the question, and names no end."""
+    named_before = any(contains(question, [answer]) for answer in answers)
+    naming = (place for place, link in enumerate(chain, start=1) if contains(link["name"], answers))
+    if not named_before and (end := next(naming, 0)):
+        return chain[:end]
+    return chain if exact_match(conclusion, answers) else []

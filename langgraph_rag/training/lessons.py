@@ -1,0 +1,39 @@
+"""What an aligner learns from a chain: at each of its steps, which triple comes next (KiRAG, section 3.4)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from langgraph_rag.context import Context
+from langgraph_rag.nodes.decompose_knowledge import into_triples
+from langgraph_rag.normal_forms import normalise
+from langgraph_rag.records import Candidate
+from langgraph_rag.tools.aligner import in_words, whole_chain
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A question with the chain so far, the triple that comes next, and the others that are found there."""
+
+    query: str
+    right: str
+    wrong: list[str]
+
+
+async def lessons_of(kb: KnowledgeBase, question: str, chain: Sequence[Candidate]) -> list[Lesson]:
+    """Take a chain apart; the wrong triples are those of the passages that KiRAG retrieves at that step.
+
+    Steps at which there is no wrong triple teach nothing and are left out.
+    """
+    lessons = [await _lesson(kb, question, chain, step) for step in range(len(chain))]
+    return [lesson for lesson in lessons if lesson.wrong]
+
+
+async def _lesson(kb: KnowledgeBase, question: str, chain: Sequence[Candidate], step: int) -> Lesson:
+    so_far, settings = chain[:step], Context()
+    found = await kb.arank(in_words(question, so_far), settings.top_k, by=settings.search)
+    candidates = await into_triples(kb, [passage["id"] for passage in found])
+    used = {normalise(link["text"]) for link in chain}
+    wrong = [candidate["text"] for candidate in candidates if normalise(candidate["text"]) not in used]
+    (query,) = whole_chain(question, so_far)
+    return Lesson(query, chain[step]["text"], wrong)
