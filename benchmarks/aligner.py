@@ -1,0 +1,52 @@
+"""Measure what a trained aligner is worth to KiRAG: beside the knowledge base's own embedder, by link and untrained.
+
+python benchmarks/aligner.py ROOT ALIGNER
+
+ALIGNER is a folder that `langgraph-rag train-aligner` wrote, trained on other questions than those in ROOT.
+"""
+
+import argparse
+import asyncio
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from measuring import corpus, report
+
+from langgraph_rag import KnowledgeBase, create_kirag, load_embeddings, load_model
+from langgraph_rag.evaluation.questions import load_questions
+from langgraph_rag.evaluation.runner import evaluate
+from langgraph_rag.evaluation.summary import Summary, summarise
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("root", type=Path, help="folder with a folder for each data set")
+    parser.add_argument("aligner", type=Path, help="folder of the trained aligner")
+    arguments = parser.parse_args()
+
+    data = sorted(file.parent for file in arguments.root.glob("*/questions.jsonl"))
+    found = {folder.name: _ask(folder, arguments.aligner) for folder in data}
+    rows = [
+        (f"{name}, {aligner}", f"{row['recall_at_5']} / {row['f1']}", "")
+        for name, summaries in found.items()
+        for aligner, row in summaries.items()
+    ]
+    report("aligner", arguments.root, found, [("data, aligner", "R@5 / F1", ""), *rows])
+
+
+def _ask(data: Path, trained: Path) -> dict[str, Summary]:
+    llm, asked = load_model("offline"), load_questions(data / "questions.jsonl")
+    with TemporaryDirectory() as folder, KnowledgeBase.open(Path(folder) / "kb") as kb:
+        kb.add(corpus(data))
+        aligners = {"own, by link": None, "own, whole chain": kb.embeddings, "trained": load_embeddings(str(trained))}
+        return {
+            name: summarise(
+                asyncio.run(evaluate(create_kirag(llm, kb, aligner=aligner).compile(), asked, Path(folder) / name))
+            )
+            for name, aligner in aligners.items()
+        }
+
+
+if __name__ == "__main__":
+    main()
