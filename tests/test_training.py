@@ -167,6 +167,7 @@ def test_a_trained_aligner_replaces_an_earlier_one_and_nothing_else(base: Path, 
         ([], "got 0 of 0 questions"),
         ([Question(id="1", question="Who?", answers=["Ada"])], "got 0 of 0 questions"),
         ([Question(id="1", question="Who?", answers=["Ada"], supporting_ids=["sarl-viaduct"])], "got 0 of 1 question "),
+        ([Question(id="1", question="Who?", answers=["Ada"], supporting_ids=["elsewhere"])], "got 0 of 0 questions "),
     ],
 )
 def test_too_few_chains_are_told(base: Path, own_sample: Path, questions: list[Question], said: str) -> None:

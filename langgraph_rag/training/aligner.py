@@ -35,7 +35,8 @@ _IN_PROGRESS = ".part"
 class Trained:
     """What an aligner was trained on, and how it ranks the right triples of the questions held back from that.
 
-    `chains` came to their answers, of `questions`; each of `lessons` is one step of one of them.
+    `chains` came to their answers, of so many `questions` that could be learnt from; each of `lessons` is one step of
+    one of them.
     """
 
     folder: Path
@@ -66,7 +67,7 @@ def train_aligner(
     Args:
         llm: the model that builds the chains.
         kb: the knowledge base that holds the passages.
-        questions: with `answers` and `supporting_ids`, as `load_questions` reads them; others are left out.
+        questions: with `answers`, and `supporting_ids` of passages that it holds; others are left out.
         out: the folder for the aligner, by default the one in the knowledge base, which KiRAG then takes by itself.
         base: the embedder to begin with: its name, or the folder it lies in. A name of `out` with the word `e5` or
             `bge` in it says that it has that family's prefixes.
@@ -82,7 +83,8 @@ def train_aligner(
     """
     expect_count(epochs, "epochs")
     expect_count(concurrency, "concurrency")
-    known = [question for question in as_questions(questions) if question.get("answers") and _support(question)]
+    held = set(kb.ids())
+    known = [q for q in as_questions(questions) if q.get("answers") and _support(q) and held.issuperset(_support(q))]
     folder = Path(out) if out is not None else kb.aligner
     _check_free(folder)
     model = _model(base, device)
@@ -93,7 +95,7 @@ def train_aligner(
     if len(taught) < _FEWEST:
         raise RagError(
             f"expected at least {_FEWEST} questions whose chains of triples come to the answer, got "
-            f"{len(taught)} of {counted(len(known), 'question')} with answers and supporting passages"
+            f"{len(taught)} of {counted(len(known), 'question')} with answers and supporting passages in {kb.path}"
         )
     held_back = [*chain.from_iterable(taught[::_HELD_BACK])]
     lessons = [lesson for place, some in enumerate(taught) if place % _HELD_BACK for lesson in some]
