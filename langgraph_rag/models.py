@@ -1,6 +1,5 @@
 """Chat models by name, for the command line and LangGraph Studio; in code, any LangChain chat model will do."""
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from langgraph_rag.errors import MissingExtraError, ModelCallError, RagError, Un
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.response_cache import ResponseCache
 from langgraph_rag.transformers_model import TransformersModel
+from langgraph_rag.vllm_server import vllm_server
 
 MODEL_FORMS = [
     "offline",
@@ -19,7 +19,6 @@ MODEL_FORMS = [
     "transformers:PATH_OR_NAME",
     "PROVIDER:MODEL (as LangChain's init_chat_model takes it)",
 ]
-_VLLM_URL, _VLLM_TIMEOUT = "http://localhost:8000/v1", "120"
 
 
 def load_model(name: str, *, cache: str | Path | None = None, **options: Any) -> BaseChatModel:
@@ -86,24 +85,10 @@ def _served(model: str, **options: Any) -> BaseChatModel:
     except ImportError as error:
         raise MissingExtraError("a served model", "openai") from error
     defaults: dict[str, Any] = {
-        "base_url": os.environ.get("VLLM_BASE_URL") or _VLLM_URL,
-        "api_key": os.environ.get("VLLM_API_KEY") or "none",
+        **vllm_server("VLLM_BASE_URL"),
         "temperature": 0,
         "stream_usage": True,
         "max_tokens": 2_048,  # a model that repeats itself comes to an end
-        "timeout": _timeout(),
-        "max_retries": 3,
         "extra_body": {"chat_template_kwargs": {"enable_thinking": False}},
     }
     return ChatOpenAI(model=model, **{**defaults, **options})
-
-
-def _timeout() -> float:
-    given = os.environ.get("VLLM_TIMEOUT", _VLLM_TIMEOUT)
-    try:
-        seconds = float(given)
-    except ValueError:
-        seconds = 0.0
-    if not seconds > 0:
-        raise ModelCallError(f"VLLM_TIMEOUT: expected the seconds to wait for the server, such as 300, got {given!r}")
-    return seconds

@@ -27,6 +27,7 @@ LAYERS = [
         "write_ahead",
         "once",
         "scopes",
+        "vllm_server",
     },
     {"errors", "context", "refusals", "background", "matching"},
     {"naming", "conclusions"},

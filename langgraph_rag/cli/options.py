@@ -41,7 +41,8 @@ EmbeddingsName = Annotated[
     str | None,
     typer.Option(
         "--embeddings",
-        help="Embedder the knowledge base is made with: name, folder or PROVIDER:MODEL; default all-MiniLM-L6-v2.",
+        help="Embedder the knowledge base is made with: name, folder, vllm:MODEL or PROVIDER:MODEL; default "
+        "all-MiniLM-L6-v2.",
     ),
 ]
 Cache = Annotated[Path | None, typer.Option("--cache", help="File that keeps the model's replies.")]

@@ -18,6 +18,7 @@ from langgraph_rag.tools.sentence_embeddings import (
     MiniLMEmbeddings,
     SentenceEmbeddings,
 )
+from langgraph_rag.tools.served_embeddings import ServedEmbeddings
 from langgraph_rag.tools.vectors import Matrix, unit
 
 _WORD = re.compile(r"[^\W_]+")  # of a name: e5, base, v2
@@ -45,13 +46,15 @@ def load_embeddings(name_or_path: str, device: str = CPU) -> Embeddings:
     """Load an embedder by the name of a model or the folder it lies in.
 
     Args:
-        name_or_path: `all-MiniLM-L6-v2`, which comes with the extra `minilm`; `PROVIDER:MODEL` for LangChain's
-            `init_embeddings`, e.g. `openai:text-embedding-3-small`; or the folder or model hub name of a
+        name_or_path: `all-MiniLM-L6-v2`, which comes with the extra `minilm`; `vllm:MODEL`, a model served by vLLM or
+            any other OpenAI-compatible server at `VLLM_EMBEDDINGS_BASE_URL`, else `VLLM_BASE_URL`; `PROVIDER:MODEL` for
+            LangChain's `init_embeddings`, e.g. `openai:text-embedding-3-small`; or the folder or model hub name of a
             sentence-transformers or transformers model. A name with the word `e5` or `bge` in it gets the prefixes and
-            pooling of that family, any other none and the mean.
+            pooling of that family, any other none and the mean; on a server only the prefixes.
         device: where a model runs in this process, as torch names it, such as `cuda`; there it runs in half precision.
 
     Raises:
+        MissingExtraError: when the package for served models is not installed.
         EmbedderError: when a provider's embedder cannot be set up: its package or its key is missing, or a device is
             given, which is for models in this process.
         RagError: when the model is first used and can neither be read nor downloaded, or torch has no such device.
@@ -73,13 +76,17 @@ def family_of(name: str) -> Family:
 
 
 def _provided(name: str) -> Embeddings | None:
-    """Set up the embedder of a provider; none where LangChain knows no such provider, as in C:/models."""
+    """Set up an embedder that runs elsewhere; none where LangChain knows no such provider, as in C:/models."""
     from langchain.embeddings import init_embeddings  # here, because importing it takes a while
 
+    provider, _, model = name.partition(":")
+    served = provider == "vllm"
     try:
-        return init_embeddings(name)
+        return ServedEmbeddings(model, family_of(Path(model).name)) if served else init_embeddings(name)
+    except RagError:
+        raise
     except Exception as error:
-        if type(error) is ValueError:  # how init_embeddings refuses a provider it does not know
+        if type(error) is ValueError and not served:  # how init_embeddings refuses a provider it does not know
             return None
         raise EmbedderError(f"embedder {name!r} cannot be set up: {error}") from error
 
@@ -134,7 +141,7 @@ def _vectors(embeddings: Embeddings, embed: Callable[[list[str]], list[list[floa
 
 
 def _query_vectors(embeddings: Embeddings, queries: list[str]) -> list[list[float]]:
-    if isinstance(embeddings, SentenceEmbeddings):
+    if isinstance(embeddings, SentenceEmbeddings | ServedEmbeddings):
         return embeddings.embed_queries(queries)
     if type(embeddings).aembed_query is Embeddings.aembed_query:  # it may not bear several threads
         return [embeddings.embed_query(query) for query in queries]

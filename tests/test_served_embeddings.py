@@ -1,0 +1,132 @@
+"""An embedder on a server is sent texts as they are, with the prefixes of its family."""
+
+import json
+import sys
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fakes import ArithmeticEmbeddings
+from servers import serving
+
+from langgraph_rag import KnowledgeBase, create_native_rag, load_embeddings, load_model
+from langgraph_rag.errors import EmbedderError, EmbeddingsMismatchError, MissingExtraError
+from langgraph_rag.tools.embeddings import embed_queries, embed_texts, name_of
+
+pytestmark = pytest.mark.usefixtures("localhost")
+TOWN = {"id": "kell", "title": "Kell", "text": "Kell is a town in Norland. Its mayor is Ada Holm."}
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: "Server"
+
+    def do_POST(self) -> None:
+        self.server.asked.append(self.path)
+        self.server.sent.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        texts = self.server.sent[-1]["input"]
+        status, reply = self.server.refusal or (200, {"object": "list", "model": "m", "data": _entries(texts)})
+        body = json.dumps(reply).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+class Server(ThreadingHTTPServer):
+    """An OpenAI-compatible server of an embedder: keeps what it is sent."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.asked, self.sent = list[str](), list[dict[str, Any]]()
+        self.refusal: tuple[int, Any] | None = None
+
+
+def _entries(texts: list[str]) -> list[dict[str, Any]]:
+    vectors = ArithmeticEmbeddings().embed_documents(texts)
+    return [{"object": "embedding", "index": place, "embedding": vector} for place, vector in enumerate(vectors)]
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    with serving(Server()) as server:
+        monkeypatch.setenv("VLLM_BASE_URL", "http://127.0.0.1:9/v1")
+        monkeypatch.setenv("VLLM_EMBEDDINGS_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
+        yield server
+
+
+def test_texts_go_as_they_are_with_the_prefixes_of_the_family(server: Server) -> None:
+    embedder = load_embeddings("vllm:intfloat/e5-base-v2")
+
+    passages, queries = embed_texts(embedder, ["Kell", "Ost"]), embed_queries(embedder, ["Where?", "Who?"])
+
+    assert [(sent["model"], sent["input"]) for sent in server.sent] == [
+        ("intfloat/e5-base-v2", ["passage: Kell", "passage: Ost"]),
+        ("intfloat/e5-base-v2", ["query: Where?", "query: Who?"]),
+    ]
+    assert set(server.asked) == {"/v1/embeddings"}
+    assert all(sent["truncate_prompt_tokens"] == -1 for sent in server.sent)
+    assert passages.shape == queries.shape == (2, len(ArithmeticEmbeddings().embed_query("Kell")))
+    assert np.allclose(embedder.embed_query("Where?"), embedder.embed_documents(["Where?"])) is False
+
+
+class PooledOtherwise(ArithmeticEmbeddings):
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [vector[::-1] for vector in super().embed_documents(texts)]
+
+
+def test_the_same_model_in_this_process_is_known_by_its_vectors(server: Server, tmp_path: Path) -> None:
+    assert name_of(load_embeddings("vllm:small")) == "vllm:small"
+    with KnowledgeBase.open(tmp_path / "kb", load_embeddings("vllm:small")) as kb:
+        kb.add([TOWN], progress=False)
+
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings("small")) as kb:
+        assert kb.search("Kell")
+    with pytest.raises(EmbeddingsMismatchError, match="made with embedder 'vllm:small' .*whose vectors differ"):
+        KnowledgeBase.open(tmp_path / "kb", PooledOtherwise("small"))
+
+
+def test_a_knowledge_base_is_made_and_asked_with_it(server: Server, tmp_path: Path) -> None:
+    with KnowledgeBase.open(tmp_path / "kb", load_embeddings("vllm:small")) as kb:
+        kb.add([TOWN], progress=False)
+        result = (
+            create_native_rag(load_model("offline"), kb).compile().invoke({"question": "Who is the mayor of Kell?"})
+        )
+
+    assert result["answer"] == "Ada Holm"
+    assert any("Who is the mayor of Kell?" in sent["input"] for sent in server.sent)
+
+
+def test_without_an_address_of_its_own_it_is_where_the_model_is(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VLLM_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
+    monkeypatch.delenv("VLLM_EMBEDDINGS_BASE_URL")
+
+    assert load_embeddings("vllm:small").embed_query("Kell") == ArithmeticEmbeddings().embed_query("Kell")
+
+
+def test_a_refusal_says_what_the_server_said(server: Server) -> None:
+    server.refusal = 404, {"error": {"message": "the model `small` does not exist", "type": "NotFoundError"}}
+
+    with pytest.raises(
+        EmbedderError, match="embedder 'vllm:small' could not be asked: .*the model `small` does not exist"
+    ):
+        embed_texts(load_embeddings("vllm:small"), ["Kell"])
+
+
+def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(EmbedderError, match="runs elsewhere: leave out the device"):
+        load_embeddings("vllm:small", device="cuda")
+    monkeypatch.setenv("VLLM_TIMEOUT", "soon")
+    with pytest.raises(EmbedderError, match="embedder 'vllm:small' cannot be set up: VLLM_TIMEOUT: expected the"):
+        load_embeddings("vllm:small")
+    monkeypatch.setitem(sys.modules, "langchain_openai", None)
+    with pytest.raises(MissingExtraError, match="openai"):
+        load_embeddings("vllm:small")
