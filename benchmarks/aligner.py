@@ -39,12 +39,16 @@ def _ask(data: Path, trained: Path) -> dict[str, Summary]:
     llm, asked = load_model("offline"), load_questions(data / "questions.jsonl")
     with TemporaryDirectory() as folder, KnowledgeBase.open(Path(folder) / "kb") as kb:
         kb.add(corpus(data))
-        aligners = {"own, by link": None, "own, whole chain": kb.embeddings, "trained": load_embeddings(str(trained))}
+        aligner = load_embeddings(str(trained))
+        graphs = {
+            "own, by link": create_kirag(llm, kb),
+            "own, whole chain": create_kirag(llm, kb, aligner=kb.embeddings),
+            "trained": create_kirag(llm, kb, aligner=aligner),
+            "trained, chain first": create_kirag(llm, kb, aligner=aligner, ranking="chain_first"),
+        }
         return {
-            name: summarise(
-                asyncio.run(evaluate(create_kirag(llm, kb, aligner=aligner).compile(), asked, Path(folder) / name))
-            )
-            for name, aligner in aligners.items()
+            name: summarise(asyncio.run(evaluate(graph.compile(), asked, Path(folder) / name)))
+            for name, graph in graphs.items()
         }
 
 
