@@ -112,12 +112,12 @@ def test_without_an_address_of_its_own_it_is_where_the_model_is(
     assert load_embeddings("vllm:small").embed_query("Kell") == ArithmeticEmbeddings().embed_query("Kell")
 
 
-def test_a_refusal_says_what_the_server_said(server: Server) -> None:
+def test_a_refusal_says_where_and_what_the_server_said(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = f"127.0.0.1:{server.server_port}/v1"
+    monkeypatch.setenv("VLLM_EMBEDDINGS_BASE_URL", f"http://me:secret@{place}")
     server.refusal = 404, {"error": {"message": "the model `small` does not exist", "type": "NotFoundError"}}
 
-    with pytest.raises(
-        EmbedderError, match="embedder 'vllm:small' could not be asked: .*the model `small` does not exist"
-    ):
+    with pytest.raises(EmbedderError, match=f"'vllm:small' could not be asked at http://{place}: .*`small` does not"):
         embed_texts(load_embeddings("vllm:small"), ["Kell"])
 
 

@@ -1,8 +1,10 @@
 """An embedder on vLLM, or on another server that speaks as OpenAI's does."""
 
+from urllib.parse import urlsplit
+
 from langchain_core.embeddings import Embeddings
 
-from langgraph_rag.errors import MissingExtraError
+from langgraph_rag.errors import EmbedderError, MissingExtraError
 from langgraph_rag.tools.sentence_embeddings import Family
 from langgraph_rag.vllm_server import vllm_server
 
@@ -29,12 +31,22 @@ class ServedEmbeddings(Embeddings):
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Embed passages; shape: texts x dimensions."""
-        return self._client.embed_documents([self.family.passage_prefix + text for text in texts])
+        return self._embed([self.family.passage_prefix + text for text in texts])
 
     def embed_queries(self, texts: list[str]) -> list[list[float]]:
         """Embed queries by one request; shape: texts x dimensions."""
-        return self._client.embed_documents([self.family.query_prefix + text for text in texts])
+        return self._embed([self.family.query_prefix + text for text in texts])
 
     def embed_query(self, text: str) -> list[float]:
         """Embed one query."""
         return self.embed_queries([text])[0]
+
+    def _embed(self, texts: list[str]) -> list[list[float]]:
+        from openai import OpenAIError
+
+        try:
+            return self._client.embed_documents(texts)
+        except OpenAIError as error:
+            server = urlsplit(self._client.openai_api_base or "")
+            place = server._replace(netloc=server.netloc.rpartition("@")[2]).geturl()  # without credentials
+            raise EmbedderError(f"embedder {self.model_name!r} could not be asked at {place}: {error}") from error
