@@ -3,11 +3,11 @@
 import difflib
 import json
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NotRequired
 
 import httpx
+from servers import JsonServer
 from typing_extensions import TypedDict
 
 FOLDER = Path(__file__).parent / "recordings"
@@ -48,46 +48,21 @@ def write(file: Path, recording: Recording) -> None:
     new.replace(file)
 
 
-class _Handler(BaseHTTPRequestHandler):
-    server: "RecordedServer"
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        status, reply = self.server.answer(body)
-        content = json.dumps(reply).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_: object) -> None: ...
-
-
-class RecordedServer(ThreadingHTTPServer):
+class RecordedServer(JsonServer):
     """Replies as recorded; what is not recorded it asks `upstream`, keeping the reply at once, or refuses.
 
     `problems` says what could not be answered, `used` are the places of the exchanges that were asked for.
     """
 
-    daemon_threads = True
-    request_queue_size = 64
-
     def __init__(
         self, file: Path, recording: Recording, upstream: str = "", key: str = "", time_limit: float = 60
     ) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__()
         self.file, self.recording, self.upstream = file, recording, upstream
         self._headers, self._time_limit = {"Authorization": f"Bearer {key}"}, time_limit
         self.problems: list[str] = []
         self.used: set[int] = set()
         self._lock = threading.Lock()
-
-    @property
-    def url(self) -> str:
-        """Return the base URL for clients."""
-        return f"http://127.0.0.1:{self.server_port}/v1"
 
     def answer(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         """Return the status and the body of the reply to a request."""

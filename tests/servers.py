@@ -1,10 +1,13 @@
 """Servers that tests run in their own process."""
 
+import json
 import threading
+from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import BaseServer
-from typing import TypeVar
+from typing import Any, TypeVar
 
 S = TypeVar("S", bound=BaseServer)
 
@@ -20,3 +23,38 @@ def serving(server: S) -> Iterator[S]:
         finally:
             server.shutdown()
             thread.join()
+
+
+class _JsonHandler(BaseHTTPRequestHandler):
+    server: "JsonServer"
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        status, reply = self.server.answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        content = json.dumps(reply).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None: ...
+
+
+class JsonServer(ThreadingHTTPServer):
+    """Answers JSON with JSON, whatever the path."""
+
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _JsonHandler)
+
+    @property
+    def url(self) -> str:
+        """Return the base URL for OpenAI's clients."""
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+    @abstractmethod
+    def answer(self, body: dict[str, Any]) -> tuple[int, Any]:
+        """Return the status and the body of the reply to a request."""

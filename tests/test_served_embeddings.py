@@ -1,16 +1,14 @@
 """An embedder on a server is sent texts as they are, with the prefixes of its family."""
 
-import json
 import sys
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from fakes import ArithmeticEmbeddings
-from servers import serving
+from servers import JsonServer, serving
 
 from langgraph_rag import KnowledgeBase, create_native_rag, load_embeddings, load_model
 from langgraph_rag.errors import EmbedderError, EmbeddingsMismatchError, MissingExtraError
@@ -20,44 +18,26 @@ pytestmark = pytest.mark.usefixtures("localhost")
 TOWN = {"id": "kell", "title": "Kell", "text": "Kell is a town in Norland. Its mayor is Ada Holm."}
 
 
-class Handler(BaseHTTPRequestHandler):
-    server: "Server"
-
-    def do_POST(self) -> None:
-        self.server.asked.append(self.path)
-        self.server.sent.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-        texts = self.server.sent[-1]["input"]
-        status, reply = self.server.refusal or (200, {"object": "list", "model": "m", "data": _entries(texts)})
-        body = json.dumps(reply).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: Any) -> None:
-        """Say nothing."""
-
-
-class Server(ThreadingHTTPServer):
+class Server(JsonServer):
     """An OpenAI-compatible server of an embedder: keeps what it is sent."""
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.asked, self.sent = list[str](), list[dict[str, Any]]()
+        super().__init__()
+        self.sent = list[dict[str, Any]]()
         self.refusal: tuple[int, Any] | None = None
 
-
-def _entries(texts: list[str]) -> list[dict[str, Any]]:
-    vectors = ArithmeticEmbeddings().embed_documents(texts)
-    return [{"object": "embedding", "index": place, "embedding": vector} for place, vector in enumerate(vectors)]
+    def answer(self, body: dict[str, Any]) -> tuple[int, Any]:
+        self.sent.append(body)
+        vectors = ArithmeticEmbeddings().embed_documents(body["input"])
+        data = [{"object": "embedding", "index": place, "embedding": vector} for place, vector in enumerate(vectors)]
+        return self.refusal or (200, {"object": "list", "model": body["model"], "data": data})
 
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     with serving(Server()) as server:
         monkeypatch.setenv("VLLM_BASE_URL", "http://127.0.0.1:9/v1")
-        monkeypatch.setenv("VLLM_EMBEDDINGS_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
+        monkeypatch.setenv("VLLM_EMBEDDINGS_BASE_URL", server.url)
         yield server
 
 
@@ -70,7 +50,6 @@ def test_texts_go_as_they_are_with_the_prefixes_of_the_family(server: Server) ->
         ("intfloat/e5-base-v2", ["passage: Kell", "passage: Ost"]),
         ("intfloat/e5-base-v2", ["query: Where?", "query: Who?"]),
     ]
-    assert set(server.asked) == {"/v1/embeddings"}
     assert all(sent["truncate_prompt_tokens"] == -1 for sent in server.sent)
     assert passages.shape == queries.shape == (2, len(ArithmeticEmbeddings().embed_query("Kell")))
     assert np.allclose(embedder.embed_query("Where?"), embedder.embed_documents(["Where?"])) is False
@@ -106,7 +85,7 @@ def test_a_knowledge_base_is_made_and_asked_with_it(server: Server, tmp_path: Pa
 def test_without_an_address_of_its_own_it_is_where_the_model_is(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("VLLM_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
+    monkeypatch.setenv("VLLM_BASE_URL", server.url)
     monkeypatch.delenv("VLLM_EMBEDDINGS_BASE_URL")
 
     assert load_embeddings("vllm:small").embed_query("Kell") == ArithmeticEmbeddings().embed_query("Kell")

@@ -39,10 +39,11 @@ def train_kirags_aligner(
         trained = train_aligner(
             llm, opened, asked, out, base=base, epochs=epochs, device=device, concurrency=concurrency
         )
-    _show(trained, used_by_itself=out is None)
+    _show(trained, opened.aligner)
 
 
-def _show(trained: Trained, used_by_itself: bool) -> None:
+def _show(trained: Trained, found: Path) -> None:
+    """Say what came of it; an aligner in the folder where KiRAG looks is `found`."""
     typer.echo(
         f"{counted(trained.chains, 'chain')} of {counted(trained.questions, 'question')} came to the answer, "
         f"with {counted(trained.lessons, 'step')} to learn from. Of those held back,"
@@ -55,5 +56,6 @@ def _show(trained: Trained, used_by_itself: bool) -> None:
     ]:
         typer.echo(f"  {what:<30}{was:>6.0%}  {now:>6.0%}")
     typer.echo(f"  {'mean reciprocal rank':<30}{before.reciprocal:>6.3f}  {after.reciprocal:>6.3f}")
-    use = "kirag uses it from now on" if used_by_itself else f'give it to create_kirag as aligner="{trained.folder}"'
+    by_itself = trained.folder.resolve() == found.resolve()
+    use = "kirag uses it from now on" if by_itself else f'give it to create_kirag as aligner="{trained.folder}"'
     typer.echo(f"The aligner is in {trained.folder}: {use}.")

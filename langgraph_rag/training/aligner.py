@@ -2,7 +2,8 @@
 
 import asyncio
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -86,22 +87,22 @@ def train_aligner(
     held = set(kb.ids())
     known = [q for q in as_questions(questions) if q.get("answers") and _support(q) and held.issuperset(_support(q))]
     folder = Path(out) if out is not None else kb.aligner
-    _check_free(folder)
-    model = _model(base, device)
-    from langgraph_rag.training.fitting import batches_of, fit
+    with _in_place_of(folder) as written:
+        model = _model(base, device)
+        from langgraph_rag.training.fitting import batches_of, fit
 
-    with tqdm(total=len(known), desc="building chains", unit="question", disable=not progress) as bar:
-        taught = list(filter(None, run_in_background(_taught(llm, kb, known, concurrency, bar))))
-    if len(taught) < _FEWEST:
-        raise RagError(
-            f"expected at least {_FEWEST} questions whose chains of triples come to the answer, got "
-            f"{len(taught)} of {counted(len(known), 'question')} with answers and supporting passages in {kb.path}"
-        )
-    held_back = [*chain.from_iterable(taught[::_HELD_BACK])]
-    lessons = [lesson for place, some in enumerate(taught) if place % _HELD_BACK for lesson in some]
-    with tqdm(total=epochs * batches_of(lessons), desc="training", unit="batch", disable=not progress) as bar:
-        before, after = fit(model, family_of(folder.name), lessons, held_back, epochs=epochs, each_batch=bar.update)
-    _save(model, folder)
+        with tqdm(total=len(known), desc="building chains", unit="question", disable=not progress) as bar:
+            taught = list(filter(None, run_in_background(_taught(llm, kb, known, concurrency, bar))))
+        if len(taught) < _FEWEST:
+            raise RagError(
+                f"expected at least {_FEWEST} questions whose chains of triples come to the answer, got "
+                f"{len(taught)} of {counted(len(known), 'question')} with answers and supporting passages in {kb.path}"
+            )
+        held_back = [*chain.from_iterable(taught[::_HELD_BACK])]
+        lessons = [lesson for place, some in enumerate(taught) if place % _HELD_BACK for lesson in some]
+        with tqdm(total=epochs * batches_of(lessons), desc="training", unit="batch", disable=not progress) as bar:
+            before, after = fit(model, family_of(folder.name), lessons, held_back, epochs=epochs, each_batch=bar.update)
+        _save(model, written)
     return Trained(folder, len(known), len(taught), len(lessons) + len(held_back), before, after)
 
 
@@ -142,18 +143,27 @@ def _model(base: str, device: str) -> Any:
         raise RagError(f"an aligner cannot be trained on device {device!r}: {error}") from error
 
 
-def _check_free(folder: Path) -> None:
+@contextmanager
+def _in_place_of(folder: Path) -> Iterator[Path]:
+    """Yield a new folder that then takes the place of another: whoever loads the aligner meanwhile gets a whole one."""
     if folder.exists() and not (folder / "modules.json").exists():
         raise RagError(f"expected a new folder for the aligner, or that of an earlier one, got {folder}")
+    written = folder.with_name(folder.name + _IN_PROGRESS)
+    shutil.rmtree(written, ignore_errors=True)  # left by a run that was killed
+    try:
+        written.mkdir(parents=True)
+    except OSError as error:
+        raise RagError(f"the aligner cannot be written to {folder}: {error.strerror or error}") from error
+    try:
+        yield written
+        shutil.rmtree(folder, ignore_errors=True)
+        written.rename(folder)
+    finally:
+        shutil.rmtree(written, ignore_errors=True)
 
 
 def _save(model: Any, folder: Path) -> None:
-    """Write the model beside the folder first: whoever loads it meanwhile gets a whole one."""
     from langgraph_rag.tools.sentence_transformer import without_bar
 
-    written = folder.with_name(folder.name + _IN_PROGRESS)
-    shutil.rmtree(written, ignore_errors=True)
     with without_bar():
-        model.to(CPU).save(str(written), create_model_card=False)
-    shutil.rmtree(folder, ignore_errors=True)
-    written.rename(folder)
+        model.to(CPU).save(str(folder), create_model_card=False)

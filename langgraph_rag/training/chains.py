@@ -5,14 +5,13 @@ from collections.abc import Sequence
 from langgraph_rag.bindings import ChatModel
 from langgraph_rag.conclusions import concluded
 from langgraph_rag.evaluation.metrics import contains, exact_match
+from langgraph_rag.graphs.kirag import DEFAULTS
 from langgraph_rag.llm import ask
 from langgraph_rag.nodes.construct_chain import meant
 from langgraph_rag.nodes.decompose_knowledge import as_triple, into_triples
 from langgraph_rag.prompts.kirag import CONSTRUCT_CHAIN
 from langgraph_rag.records import Candidate
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-
-_LONGEST = 5  # triples, as KiRAG's L
 
 
 async def reasoning_chain(
@@ -40,7 +39,7 @@ async def reasoning_chain(
         chain += [candidate for place, candidate in enumerate(taken) if candidate not in taken[:place]]
         conclusion = concluded(reply.conclusion)
     complete = _complete(chain, conclusion, question, answers)
-    return complete if len(complete) <= _LONGEST else []
+    return complete if len(complete) <= DEFAULTS.max_steps else []
 
 
 def _complete(chain: list[Candidate], conclusion: str, question: str, answers: Sequence[str]) -> list[Candidate]:

@@ -16,8 +16,8 @@ from langgraph_rag.training.lessons import Lesson
 
 _LEARNING_RATE, _WEIGHT_DECAY, _TEMPERATURE = 2e-5, 0.01, 0.01
 _BATCH, _WRONG = 64, 7
-_ALIKE = 32  # texts of like length embedded at once: less padding
 _SHOWN = 20  # candidates, KiRAG's N
+_ALIKE = 32  # texts of like length embedded at once: less padding
 
 
 @dataclass(frozen=True)

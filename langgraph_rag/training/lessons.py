@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from langgraph_rag.context import Context
+from langgraph_rag.graphs.kirag import DEFAULTS
 from langgraph_rag.nodes.decompose_knowledge import into_triples
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.records import Candidate
@@ -30,8 +30,8 @@ async def lessons_of(kb: KnowledgeBase, question: str, chain: Sequence[Candidate
 
 
 async def _lesson(kb: KnowledgeBase, question: str, chain: Sequence[Candidate], step: int) -> Lesson:
-    so_far, settings = chain[:step], Context()
-    found = await kb.arank(in_words(question, so_far), settings.top_k, by=settings.search)
+    so_far = chain[:step]
+    found = await kb.arank(in_words(question, so_far), DEFAULTS.top_k, by=DEFAULTS.search)
     candidates = await into_triples(kb, [passage["id"] for passage in found])
     used = {normalise(link["text"]) for link in chain}
     wrong = [candidate["text"] for candidate in candidates if normalise(candidate["text"]) not in used]
