@@ -2,8 +2,7 @@
 
 python benchmarks/comparing.py ROOT
 
-ROOT holds a folder with corpus.jsonl and questions.jsonl for each data set. Each data set is a process of its own:
-the work is the processor's, and one process keeps one core busy. A stopped run goes on where it stopped.
+ROOT holds a folder with corpus.jsonl and questions.jsonl for each data set. A stopped run goes on where it stopped.
 """
 
 import argparse
@@ -13,22 +12,19 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 from measuring import COMMIT, RESULTS, command, machine
 from results_page import DENSE, IMAGES, methods_of, name_of, results_page, write_pages
-from tqdm import tqdm
 
 from langgraph_rag.evaluation.pictures import draw_comparison
 from langgraph_rag.evaluation.questions import load_questions
 from langgraph_rag.methods import parse_methods
 
-_COMMAND = [sys.executable, "-c", "from langgraph_rag.cli import main; main()"]
 _NOT_SHOWN = {"types", "compared", "origin"}  # of a report, which is several times as long with them
-_ONE_THREAD = {"OMP_NUM_THREADS": "1"}  # torch threads of several processes would wait for each other
 
 
 def main() -> None:
@@ -38,29 +34,29 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("runs/comparing"), help="folder for indexes and outcomes")
     parser.add_argument("--method", default="ablations", help="as eval takes them; all is without ablations")
     parser.add_argument("--limit", type=int, help="ask only the first so many questions, and leave the docs alone")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at once")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="processes that ask")
     arguments = parser.parse_args()
     data = sorted((file.parent for file in arguments.root.glob("*/questions.jsonl")), key=_size, reverse=True)
     if not data:
         parser.error(f"expected folders with corpus.jsonl and questions.jsonl in {arguments.root}, got none")
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # else no process it began would be stopped
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # else the command under way would go on
     out, names = arguments.out, parse_methods(arguments.method)
     run = _begin(out)
-    evaluation = _Evaluation(data, out, arguments.limit, arguments.jobs)
     asked = sum(len(load_questions(folder / "questions.jsonl", arguments.limit)) for folder in data)
     phases = {
         DENSE: ["native_rag"],
         "methods": [name for name in names if "/" not in name],
         "ablations": [name for name in names if "/" in name],
     }
-    print("indexing", file=sys.stderr)
-    _at_once([_index(folder, out) for folder in data], out, arguments.jobs, lambda: None)
+    for folder in data:
+        _run("index", folder / "corpus.jsonl", "--kb", out / folder.name / "kb")
     for phase, chosen in phases.items():
         if chosen:
             started = time.perf_counter()
             try:
-                evaluation.ask(phase, chosen, asked * len(chosen))
+                for folder in data:
+                    _ask(folder, out / folder.name, phase, chosen, arguments)
             finally:  # a stopped run says what it took as well
                 minutes = (time.perf_counter() - started) / 60
                 run["minutes"][phase] = round(run["minutes"].get(phase, 0.0) + minutes, 1)
@@ -81,52 +77,16 @@ def main() -> None:
         write_pages(figures)
 
 
-class _Evaluation:
-    """Asks the questions of all data sets, some data sets at once."""
-
-    def __init__(self, data: Sequence[Path], out: Path, limit: int | None, jobs: int) -> None:
-        self.data, self.out, self.jobs = data, out, jobs
-        self.limit = ["--limit", str(limit)] if limit else []
-
-    def ask(self, phase: str, names: Sequence[str], total: int) -> None:
-        """Ask what no earlier run has asked."""
-        commands = [self._command(folder, phase, names) for folder in self.data]
-        with tqdm(desc=phase, total=total, unit="question") as bar:
-            _at_once(commands, self.out, self.jobs, lambda: bar.update(self._answered(phase) - bar.n))
-
-    def _command(self, folder: Path, phase: str, names: Sequence[str]) -> list[str]:
-        out = self.out / folder.name
-        places = ["--kb", out / "kb", "--questions", folder / "questions.jsonl", "--out", out / phase]
-        search = ["--search", "dense"] if phase == DENSE else []
-        return [*_COMMAND, "eval", *map(str, places), "--method", ",".join(names), *self.limit, *search]
-
-    def _answered(self, phase: str) -> int:
-        return sum(file.read_bytes().count(b"\n") for file in self.out.glob(f"*/{phase}/**/outcomes.jsonl"))
+def _ask(folder: Path, out: Path, phase: str, names: Sequence[str], arguments: argparse.Namespace) -> None:
+    """Ask what no earlier run has asked."""
+    places = ["--kb", out / "kb", "--questions", folder / "questions.jsonl", "--out", out / phase]
+    limit = ["--limit", arguments.limit] if arguments.limit else []
+    search = ["--search", "dense"] if phase == DENSE else []
+    _run("eval", *places, "--method", ",".join(names), "--processes", arguments.processes, *limit, *search)
 
 
-def _index(folder: Path, out: Path) -> list[str]:
-    return [*_COMMAND, "index", str(folder / "corpus.jsonl"), "--kb", str(out / folder.name / "kb")]
-
-
-def _at_once(commands: Sequence[list[str]], out: Path, jobs: int, look: Callable[[], object]) -> None:
-    """Run commands, the first ones first and so many at once, and look how far they are from time to time."""
-    waiting, running = list(commands), list[subprocess.Popen[bytes]]()
-    log = out / "log.txt"
-    with log.open("ab") as file:
-        try:
-            while waiting or running:
-                while waiting and len(running) < jobs:
-                    environment = {**_ONE_THREAD, **os.environ}
-                    running.append(subprocess.Popen(waiting.pop(0), stdout=file, stderr=file, env=environment))
-                time.sleep(0.5)
-                look()
-                if any(process.poll() for process in running):
-                    raise SystemExit(f"a command failed; what it said is at the end of {log}")
-                running = [process for process in running if process.poll() is None]
-        finally:
-            for process in running:
-                process.terminate()
-    look()
+def _run(*arguments: object) -> None:
+    subprocess.run([sys.executable, "-m", "langgraph_rag", *map(str, arguments)], check=True)
 
 
 def _begin(out: Path) -> dict[str, Any]:

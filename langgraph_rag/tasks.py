@@ -19,3 +19,9 @@ async def gather(coroutines: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
         first = errors.exceptions[0]
         raise first from first.__cause__
     return [task.result() for task in tasks]
+
+
+def called_off(error: BaseException) -> bool:
+    """Tell whether an error is that the coroutine that runs was called off, not something that it waits for."""
+    task = asyncio.current_task()
+    return isinstance(error, asyncio.CancelledError) and task is not None and bool(task.cancelling())

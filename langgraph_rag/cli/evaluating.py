@@ -2,11 +2,13 @@
 
 import asyncio
 import sys
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from datetime import date
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from tqdm.auto import tqdm
@@ -30,12 +32,13 @@ from langgraph_rag.evaluation.judging import JUDGEMENTS, Judgement, judge, read_
 from langgraph_rag.evaluation.origin import Origin, model_by_name, this_version
 from langgraph_rag.evaluation.outcomes import OUTCOMES, Configuration, Outcome, begun_with
 from langgraph_rag.evaluation.pictures import draw_comparison
+from langgraph_rag.evaluation.processes import Elsewhere, OpenGraphs, side_by_side
 from langgraph_rag.evaluation.questions import Question, load_questions
 from langgraph_rag.evaluation.report import REPORTS, overview, write_report
 from langgraph_rag.evaluation.run_folder import OutcomesError, alone, writing
-from langgraph_rag.evaluation.runner import check_folder, evaluate
+from langgraph_rag.evaluation.runner import Graph, check_folder, evaluate
 from langgraph_rag.evaluation.summary import Summary, by_type, summarise
-from langgraph_rag.methods import create, parse_methods
+from langgraph_rag.methods import create, parse_methods, register_installed
 from langgraph_rag.models import load_model
 from langgraph_rag.naming import first_few
 from langgraph_rag.tools.knowledge_base import RECORDS, KnowledgeBase
@@ -58,7 +61,10 @@ def evaluate_methods(
     context: Context = DEFAULTS,
     cache: Cache = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Ask only the first so many.")] = None,
-    concurrency: Annotated[int, typer.Option(min=1, help="Questions under way at once.")] = 1,
+    concurrency: Annotated[int, typer.Option(min=1, help="Questions under way at once in a process.")] = 1,
+    processes: Annotated[
+        int, typer.Option(min=1, help="Processes that ask; each loads the embedder, and a model of its own.")
+    ] = 1,
     judge_name: Annotated[
         str | None, typer.Option("--judge", help="Model that judges the answers (Acc†); none by default.")
     ] = None,
@@ -83,13 +89,18 @@ def evaluate_methods(
                 check_folder(folder, asked, context, configurations[name])
             for folder in folders.values() if judging else ():
                 read_judgements(folder)
-            warm_up(base, context)
-            for name, folder in folders.items():
-                kept[name], judgements = _measure(
-                    base, llm, asked, folder, context, configurations[name], concurrency, judging
-                )
-                failed += _none_answered(name, kept[name]) + _none_judged(name, judgements)
-                rows[name], types[name] = summarise(kept[name], judgements), by_type(kept[name], judgements)
+            with _graphs(
+                llm, base, context, processes, partial(_opened, kb, embeddings, model, cache, context)
+            ) as graph:
+                for name, folder in folders.items():
+                    outcomes = _evaluate(
+                        graph(name), asked, folder, context, configurations[name], concurrency * processes
+                    )
+                    _check_unchanged(base, configurations[name], folder)
+                    judgements = _judge(*judging, outcomes, folder, concurrency) if judging else []
+                    failed += _none_answered(name, outcomes) + _none_judged(name, judgements)
+                    rows[name], types[name] = summarise(outcomes, judgements), by_type(outcomes, judgements)
+                    kept[name] = outcomes
             origin = _origin(model, kb, questions, context, judge_name, folders)
             write_report(rows, out, comparisons=compare(kept), types=types, origin=origin)
             typer.echo(overview(rows))
@@ -127,26 +138,37 @@ def _origin(
     )
 
 
-def _measure(
-    base: KnowledgeBase,
-    llm: ChatModel,
-    asked: list[Question],
-    folder: Path,
-    context: Context,
-    configuration: Configuration,
-    concurrency: int,
-    judging: tuple[ChatModel, str] | None,
-) -> tuple[list[Outcome], list[Judgement]]:
-    """Ask a method all questions, and have its answers judged where there is a judge (a model and its name)."""
-    name = configuration["method"]
-    graph = create(name, llm, base).compile()
-    outcomes = _evaluate(graph, asked, folder, context, configuration, concurrency)
+@contextmanager
+def _graphs(
+    llm: ChatModel, base: KnowledgeBase, context: Context, processes: int, open_graphs: OpenGraphs
+) -> Iterator[Callable[[str], Graph]]:
+    """Make ready what is asked, in this process or in several others."""
+    if processes == 1:
+        warm_up(base, context)
+        yield lambda name: create(name, llm, base).compile()
+        return
+    with side_by_side(processes, open_graphs) as ask:
+        yield lambda name: Elsewhere(name, create(name, llm, base), ask)
+
+
+@contextmanager
+def _opened(
+    kb: Path, embeddings: str | None, model: str, cache: Path | None, context: Context
+) -> Iterator[Callable[[str], Graph]]:
+    """Open, in a process of its own, what is asked."""
+    register_installed()
+    with KnowledgeBase.open(kb, embedder(embeddings), read_only=True) as base:
+        llm = load_model(model, cache=cache)
+        warm_up(base, context)
+        yield lambda name: create(name, llm, base).compile()
+
+
+def _check_unchanged(base: KnowledgeBase, configuration: Configuration, folder: Path) -> None:
     if base.fingerprint() != configuration["knowledge_base_fingerprint"]:
         raise OutcomesError(
-            f"{configuration['knowledge_base']} changed while {name} was asked: the outcomes in {folder} are of more "
-            "than one state of it; delete that folder and ask again"
+            f"{configuration['knowledge_base']} changed while {configuration['method']} was asked: the outcomes in "
+            f"{folder} are of more than one state of it; delete that folder and ask again"
         )
-    return outcomes, _judge(*judging, outcomes, folder, concurrency) if judging else []
 
 
 def _none_answered(name: str, outcomes: list[Outcome]) -> list[str]:
@@ -234,7 +256,7 @@ def _tell_unknown_passages(base: KnowledgeBase, asked: list[Question]) -> None:
 
 
 def _evaluate(
-    graph: Any, asked: list[Question], out: Path, context: Context, configuration: Configuration, concurrency: int
+    graph: Graph, asked: list[Question], out: Path, context: Context, configuration: Configuration, concurrency: int
 ) -> list[Outcome]:
     with tqdm(total=len(asked), desc=configuration["method"], unit="question") as bar:
 

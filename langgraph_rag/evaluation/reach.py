@@ -1,8 +1,9 @@
-"""When it is plain that asking on is of no use: the model refuses whoever asks, or stays out of reach."""
+"""When it is plain that asking on is of no use: who asks is refused or has ended, or the model stays out of reach."""
 
 from dataclasses import dataclass
 
 from langgraph_rag.errors import ModelAccessError, ModelCallError, RequestRefusedError
+from langgraph_rag.evaluation.processes import ProcessEndedError
 
 _MOST_UNREACHED = 10  # requests in a row for which the model could not be asked
 
@@ -21,4 +22,4 @@ class Reach:
         """Note an error, and tell whether all that is asked after it would end in it, too."""
         reached = not isinstance(error, ModelCallError) or isinstance(error, RequestRefusedError)
         self.unreached = 0 if reached else self.unreached + 1
-        return isinstance(error, ModelAccessError) or self.unreached >= _MOST_UNREACHED
+        return isinstance(error, ModelAccessError | ProcessEndedError) or self.unreached >= _MOST_UNREACHED

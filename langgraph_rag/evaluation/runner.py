@@ -29,6 +29,7 @@ from langgraph_rag.evaluation.reach import Reach
 from langgraph_rag.evaluation.run_folder import alone, keeping, settle
 from langgraph_rag.records import Usage
 from langgraph_rag.refusals import UNANSWERABLE
+from langgraph_rag.tasks import called_off
 
 RECALL_DEPTHS = (2, 3, 5, 10)
 
@@ -158,10 +159,7 @@ class _Asker:
             self.reach.succeeded()
             return _scored(_answered(outcome, _READER.validate_python(found)), question)
         except (Exception, asyncio.CancelledError) as error:
-            task = asyncio.current_task()
-            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
-                raise  # this run is cancelled, not something inside the graph
-            if self.reach.is_lost(error):
+            if called_off(error) or self.reach.is_lost(error):
                 raise
             outcome["wall_seconds"] = round(time.perf_counter() - started, 4)
             if not isinstance(error, RagError):

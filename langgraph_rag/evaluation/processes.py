@@ -1,0 +1,199 @@
+"""Processes that ask side by side: one of them, busy with Python, keeps little more than one processor core busy."""
+
+import asyncio
+import os
+import pickle
+import signal
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
+from itertools import count
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from threading import Thread
+from typing import Any, Self, TypeVar
+
+from langgraph_rag.background import in_own_thread
+from langgraph_rag.errors import RagError
+from langgraph_rag.tasks import called_off
+
+T = TypeVar("T")
+
+_SPAWN = get_context("spawn")  # neither a knowledge base nor an embedder survives a fork
+_THREADS = "OMP_NUM_THREADS"
+_OPENED = 0  # the number of the first reply, which nobody asks for
+
+OpenGraphs = Callable[[], AbstractContextManager[Callable[[str], Any]]]
+"""Opens what compiled graphs are found in by name; it is pickled, and called in each process."""
+Ask = Callable[[str, Any, Any], Awaitable[Any]]
+"""Runs the graph of a name on an input with a context."""
+
+
+class ProcessEndedError(RagError):
+    """A process that was asked ended by itself, such as one killed for lack of memory."""
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """A compiled graph that is run in other processes, for `evaluate`; `builder` is what its prompts are known by."""
+
+    name: str
+    builder: Any
+    ask: Ask
+
+    async def ainvoke(self, input: Any, /, *, context: Any = None) -> Any:
+        """Run the graph in the process that has least to do."""
+        return await self.ask(self.name, input, context)
+
+
+@contextmanager
+def side_by_side(number: int, open_graphs: OpenGraphs) -> Iterator[Ask]:
+    """Start processes, wait until each has opened its graphs, and hand what is asked to the one with least to do.
+
+    They are started by the main thread alone, as it is the one that Ctrl-C reaches.
+
+    Raises:
+        Exception: whatever opening raised in one of them.
+        ProcessEndedError: when one ended by itself, also out of what is asked after that.
+    """
+    with ExitStack() as stack:
+        with _sharing_cores(number), _ignoring_ctrl_c():
+            processes = [stack.enter_context(_Process(open_graphs)) for _ in range(number)]
+        for process in processes:
+            process.opened.result()
+
+        async def ask(name: str, given: Any, context: Any) -> Any:
+            least = min(processes, key=lambda process: len(process.waiting))
+            return await asyncio.wrap_future(least.ask(name, given, context))
+
+        yield ask
+
+
+@contextmanager
+def _sharing_cores(number: int) -> Iterator[None]:
+    """Give processes that start now a share of the cores each: torch's threads would wait for those of the others."""
+    given = os.environ.get(_THREADS)
+    os.environ.setdefault(_THREADS, str(max(1, (os.cpu_count() or 1) // number)))
+    try:
+        yield
+    finally:
+        if given is None:
+            del os.environ[_THREADS]
+
+
+@contextmanager
+def _ignoring_ctrl_c() -> Iterator[None]:
+    """Have processes that start now ignore Ctrl-C from the first: it is for the one that asks, which ends them."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+class _Process:
+    """A process, and what it has been asked and has not answered yet, by number; leaving it ends it."""
+
+    def __init__(self, open_graphs: OpenGraphs) -> None:
+        self._connection, theirs = _SPAWN.Pipe()
+        self._numbers = count(_OPENED + 1)
+        self.opened = _begun()
+        self.waiting: dict[int, Future[Any]] = {_OPENED: self.opened}
+        self._process = _SPAWN.Process(target=_serve, args=(theirs, open_graphs), daemon=True)
+        self._process.start()
+        theirs.close()  # or its end would not be noticed
+        self._listener = Thread(target=self._listen, name="langgraph-rag", daemon=True)
+        self._listener.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.terminate()  # it only reads
+        self._listener.join()
+
+    def ask(self, *request: Any) -> "Future[Any]":
+        number = next(self._numbers)
+        reply = self.waiting[number] = _begun()
+        try:
+            self._connection.send((number, *request))
+        except OSError:  # it has ended, and the listener may have looked for what waits already
+            self._listener.join()
+            self._give_up()
+        return reply
+
+    def _listen(self) -> None:
+        with suppress(EOFError, OSError):
+            while True:
+                number, result, error = self._connection.recv()
+                reply = self.waiting.pop(number)
+                reply.set_result(result) if error is None else reply.set_exception(error)
+        self._process.join()
+        self._connection.close()
+        self._give_up()
+
+    def _give_up(self) -> None:
+        while self.waiting:
+            self.waiting.popitem()[1].set_exception(
+                ProcessEndedError(
+                    f"expected a process to go on, got its end with exit code {self._process.exitcode}; -9 is a kill, "
+                    "as for lack of memory, of which fewer processes need less"
+                )
+            )
+
+
+def _begun() -> "Future[Any]":
+    future = Future[Any]()
+    future.set_running_or_notify_cancel()  # who waits for it may leave, and what comes of it is still taken
+    return future
+
+
+def _serve(connection: Connection, open_graphs: OpenGraphs) -> None:
+    """Answer until nobody asks any more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is not handed down on Windows
+    with ExitStack() as stack:
+        try:
+            graph = stack.enter_context(open_graphs())
+        except Exception as error:
+            connection.send((_OPENED, None, _portable_error(error)))
+            return
+        connection.send((_OPENED, None, None))
+        asyncio.run(_answer(connection, cache(graph)))
+
+
+async def _answer(connection: Connection, graph: Callable[[str], Any]) -> None:
+    """Run graphs as they are asked for; those under way when nobody asks any more are called off."""
+    tasks = set[asyncio.Task[None]]()
+
+    async def run(number: int, name: str, given: Any, context: Any) -> None:
+        try:
+            connection.send((number, _portable(await graph(name).ainvoke(given, context=context)), None))
+        except (Exception, asyncio.CancelledError) as error:
+            if called_off(error):
+                raise
+            connection.send((number, None, _portable_error(error)))
+
+    with suppress(EOFError, OSError):
+        while True:
+            request = await in_own_thread(connection.recv)
+            task = asyncio.create_task(run(*request))
+            tasks.add(task)
+            task.add_done_callback(tasks.discard)
+
+
+def _portable(result: T) -> T:
+    """Return what another process can read, and raise why it cannot: there it would be the end of the listener."""
+    pickle.loads(pickle.dumps(result))  # noqa: S301 - it is our own
+    return result
+
+
+def _portable_error(error: BaseException) -> BaseException:
+    """Return an error that another process can read, as a text where it cannot read its kind."""
+    with suppress(Exception):
+        return _portable(error)
+    told = RuntimeError(f"{type(error).__name__}: {error}")
+    for note in getattr(error, "__notes__", []):
+        told.add_note(note)
+    return told
