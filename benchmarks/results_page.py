@@ -26,7 +26,7 @@ These are the figures of a rule-based model: what they show is what each method'
 search, not what a language model makes of them.
 
 Made by `python benchmarks/comparing.py ROOT{options}` at commit {commit} on {date}: {cores} cores ({cpu}), a process \
-for each data set. {minutes}
+on each. {minutes}
 
 The columns are those of `langgraph-rag eval`. EM, F1, Acc (a gold answer is contained), R@k and All@5 (gold passages \
 among the first k; all of them among the first 5) and refusals are percentages of the answered questions; calls, \

@@ -18,12 +18,24 @@ _log = logging.getLogger(__name__)
 
 Tensors = tuple[Any, ...]
 
+MULTIPLE = 16
+"""Texts are padded to so many tokens or a multiple.
+
+On a processor a text then has the same vector whatever else is in its batch, and there are few shapes to prepare for:
+sums over other numbers of tokens are added up in another order.
+"""
+
 _PADDED = ["One short sentence.", "Another one, which is a little longer than the first."]
 _UNPADDED = ["A sentence by itself, of a length that neither of the others has."]
 _LONG = ["word " * 600]  # cut where the model ends; beyond the window of those that attend to their neighbours only
 _PROBE = ["A short sentence of a dozen words with which to time the number formats."] * 4
 _TIMINGS = 3  # of which the fastest counts: the first one warms up
 _CLEARLY = 2  # times as fast: warming up makes less of a difference
+
+
+def padded(tokens: int) -> int:
+    """Return how many tokens a text of so many has once it is padded."""
+    return -(-tokens // MULTIPLE) * MULTIPLE
 
 
 class Encoder(Protocol):
@@ -33,8 +45,11 @@ class Encoder(Protocol):
     def dtype(self) -> Any:
         """The number format it computes in."""
 
+    def lengths(self, texts: list[str]) -> list[int]:
+        """Return how many tokens each text has once it is padded by itself."""
+
     def __call__(self, texts: list[str]) -> Any:
-        """Embed a batch, padded to its longest text.
+        """Embed a batch of texts of one such length.
 
         Returns:
             Vectors of unit length in float32; shape: texts x dimensions.

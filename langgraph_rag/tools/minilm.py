@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch.nn import functional
 
-from langgraph_rag.tools.encoders import Tensors, trace
+from langgraph_rag.tools.encoders import MULTIPLE, Tensors, padded, trace
 
 _LONGEST = 256  # tokens, as it was trained
 
@@ -24,13 +24,17 @@ class MiniLM:
         self._weights = load_file(folder / "model.safetensors")
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.enable_truncation(_LONGEST)
-        self._tokenizer.enable_padding()
+        self._tokenizer.enable_padding(pad_to_multiple_of=MULTIPLE)
         self._run = self._forward
 
     @property
     def dtype(self) -> Any:
         """The number format of the weights."""
         return self._word_vectors.dtype
+
+    def lengths(self, texts: list[str]) -> list[int]:
+        """Return how many tokens each text has once it is padded by itself."""
+        return [padded(sum(one.attention_mask)) for one in self._tokenizer.encode_batch(texts)]
 
     def __call__(self, texts: list[str]) -> Any:
         """Embed a batch; shape: texts x 384."""

@@ -1,4 +1,4 @@
-"""Models that embed in this process: prefixes and pooling of their training, texts of like length together.
+"""Models that embed in this process: prefixes and pooling of their training, texts of one length together.
 
 What runs them, torch, is imported when one is first used.
 """
@@ -6,8 +6,7 @@ What runs them, torch, is imported when one is first used.
 import hashlib
 import os
 import threading
-from bisect import bisect
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -25,10 +24,8 @@ if TYPE_CHECKING:
 MINILM = "all-MiniLM-L6-v2"
 CPU = "cpu"
 _MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-_WORDS_PER_BATCH = 2_000  # passages go 16 at a time, triples by the hundred: more wastes padding, fewer wastes calls
+_TOKENS_PER_BATCH = 2_048  # passages go a dozen at a time, triples by the hundred
 _LARGEST_BATCH = 128
-_PADDING = 24  # words of padding that take as long as a batch more, of queries
-_LENGTHS = (16, 64)  # words that tell short texts (phrases, triples, questions) from long ones (passages)
 _TOLD_TO_TORCH = {
     "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64",
     "LRU_CACHE_CAPACITY": "64",
@@ -92,7 +89,7 @@ class SentenceEmbeddings(Embeddings):
             Vectors; shape: texts x dimensions.
         """
         given = [self.family.passage_prefix + text for text in texts]
-        return self._embed(given, _full_batches) if len(given) > 1 else self._embed_in_one_thread(given)
+        return self._embed(given) if len(given) > 1 else self._embed_in_one_thread(given)
 
     def embed_queries(self, texts: list[str]) -> list[list[float]]:
         """Embed queries in one thread: spread over more, such short texts cost more than they gain.
@@ -106,17 +103,18 @@ class SentenceEmbeddings(Embeddings):
         """Embed one query."""
         return self.embed_queries([text])[0]
 
-    def _embed_in_one_thread(self, texts: Sequence[str]) -> list[list[float]]:
+    def _embed_in_one_thread(self, texts: list[str]) -> list[list[float]]:
         self._encoder()  # says what is missing where it cannot be loaded
         from langgraph_rag.tools.encoders import one_thread
 
         with one_thread():
-            return self._embed(texts, _short_batches)
+            return self._embed(texts)
 
-    def _embed(self, texts: Sequence[str], divide: Callable[[Sequence[int]], Iterable[list[int]]]) -> list[list[float]]:
+    def _embed(self, texts: list[str]) -> list[list[float]]:
+        encoder = self._encoder()
         vectors: list[list[float]] = [[] for _ in texts]
-        for batch in divide([len(text.split()) for text in texts]):
-            embedded = self._encoder()([texts[position] for position in batch])
+        for batch in _batches(encoder.lengths(texts)) if len(texts) != 1 else [[0]]:
+            embedded = encoder([texts[position] for position in batch])
             for position, vector in zip(batch, embedded.tolist(), strict=True):
                 vectors[position] = vector
         return vectors
@@ -167,26 +165,12 @@ def load_minilm(device: str) -> "Encoder":
 _minilm = made_once(load_minilm)
 
 
-def _short_batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Divide texts of so many words into batches, by position: each is padded to its longest text."""
-    batch: list[int] = []
-    longest = 0
-    for position in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if (lengths[position] - longest) * len(batch) > _PADDING or len(batch) == _LARGEST_BATCH:
-            yield batch
-            batch = []
-        batch.append(position)
-        longest = lengths[position]
-    if batch:
-        yield batch
-
-
-def _full_batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Divide texts of so many words into batches as large as pays, by position, short ones apart from long ones."""
+def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Divide texts of so many tokens into batches of one length, by position."""
     by_length = sorted(range(len(lengths)), key=lengths.__getitem__)
-    for _, alike in groupby(by_length, key=lambda position: bisect(_LENGTHS, lengths[position])):
+    for length, alike in groupby(by_length, key=lengths.__getitem__):
         positions = list(alike)
-        size = min(_LARGEST_BATCH, max(16, _WORDS_PER_BATCH // max(1, lengths[positions[-1]])))
+        size = max(1, min(_LARGEST_BATCH, _TOKENS_PER_BATCH // length))
         for start in range(0, len(positions), size):
             yield positions[start : start + size]
 
