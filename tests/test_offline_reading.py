@@ -1,5 +1,9 @@
 """What the offline model reads out of sentences, on small invented facts."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from langgraph_rag.offline.answer import conclude
@@ -397,3 +401,23 @@ def test_where_somebody_was_born_is_told_by_a_birth_not_by_what_was_made() -> No
     assert conclude("When was the person who wrote Lantern born?", pages_of([*texts, life]), least=2.0).answer == (
         "3 May 1871"
     )
+
+
+_PATHS = """
+from random import Random
+from langgraph_rag.offline.paths import find_paths
+
+random = Random(0)
+words = "album band group label record release music manage founder filmmaker businessman publisher".split()
+names = [f"Kell {number}" for number in "One Two Three Four Five Six".split()]
+facts = [(random.choice(names), " ".join(random.sample(words, 5)), random.choice(names)) for _ in range(200)]
+print([path.facts for path in find_paths(names[:1], words, facts)][:40])
+"""
+
+
+def test_paths_are_the_same_in_every_process() -> None:
+    def found(seed: int) -> bytes:
+        environment = {**os.environ, "PYTHONHASHSEED": str(seed)}  # other orders of sets
+        return subprocess.run([sys.executable, "-c", _PATHS], env=environment, capture_output=True, check=True).stdout
+
+    assert len({found(seed) for seed in range(5)}) == 1

@@ -78,7 +78,7 @@ def _extended(
         if link < _LINKED or name_likeness(path.start, fact[far_end]) >= _LINKED:
             continue
         fresh = matched - path.covered - frozenset(stems(fact[near_end]))
-        gain = sum(rarity[word] * order.get(word, 1.0) for word in fresh)
+        gain = math.fsum(rarity[word] * order.get(word, 1.0) for word in fresh)  # which no order of a set can change
         cost = _HOP_COST + (0 if fresh else _IDLE_COST) + (_BACKWARDS_COST if near_end else 0)
         score = path.score + gain + 0.3 * (link - 1) - cost
         extended.append(Path((*path.facts, fact), path.start, fact[far_end], path.covered | fresh, score, bool(fresh)))
@@ -86,7 +86,7 @@ def _extended(
 
 
 def _leaps(fact: Fact, matched: frozenset[str], rarity: dict[str, float]) -> list[Path]:
-    score = sum(rarity[word] for word in matched) - _HOP_COST - _LEAP_COST
+    score = math.fsum(rarity[word] for word in matched) - _HOP_COST - _LEAP_COST
     return [Path((fact,), "", fact[end], matched, score) for end in (0, 2)]
 
 

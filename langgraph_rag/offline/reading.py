@@ -146,7 +146,7 @@ def _weights(words: Sequence[str], lines: Sequence[Line]) -> dict[str, float]:
 
 
 def _sum(weight: dict[str, float], words: frozenset[str]) -> float:
-    return sum(weight[word] for word in sorted(words))
+    return math.fsum(weight[word] for word in words)  # which no order of a set can change
 
 
 def _nearness(question: Question, weight: dict[str, float], hits: Sequence[tuple[int, int, str]], span: Span) -> float:
@@ -159,7 +159,7 @@ def _nearness(question: Question, weight: dict[str, float], hits: Sequence[tuple
     focus = question.nearness
     closest = max((focus[word] * value for word, value in near.items() if word in question.words), default=0.0)
     spread = sum((0.4 + 0.4 * focus[word]) * weight[word] * value for word, value in near.items())
-    return 1.9 * closest + spread + 0.7 * sum(focus[word] * weight[word] for word in {word for _, _, word in hits})
+    return 1.9 * closest + spread + 0.7 * math.fsum(focus[word] * weight[word] for word in {word for *_, word in hits})
 
 
 def _possible(question: Question, span: Span) -> bool:
