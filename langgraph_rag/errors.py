@@ -92,6 +92,10 @@ class UnknownNameError(RagError, ValueError):
         super().__init__(f"unknown {kind} {given!r}: expected one of {', '.join(known)}")
 
 
+class ProcessEndedError(RagError):
+    """A process that was asked ended by itself, such as one killed for lack of memory."""
+
+
 class AddressError(RagError):
     """An address cannot be listened on: it is taken, or not this machine's."""
 

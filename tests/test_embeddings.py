@@ -182,15 +182,25 @@ def test_a_text_has_the_same_vector_whatever_else_is_in_its_batch(name: str, tin
         assert embed(texts[::-3]) == alone[::-3]
 
 
-def test_a_model_whose_longest_text_would_be_padded_beyond_it_is_asked_as_it_is(tiny: Path) -> None:
+def test_texts_are_not_padded_beyond_what_a_model_can_read(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sentence_transformer: Any = pytest.importorskip("langgraph_rag.tools.sentence_transformer")
     model: Any = sentence_transformer.read_model(str(tiny), "mean")
-    model.max_seq_length = 7
+    model.max_seq_length = 37
+    monkeypatch.setattr(sentence_transformer, "read_model", lambda *_: model)
+    embeddings = SentenceEmbeddings("x", str(tiny), Family())
+    texts = ["mill " * number for number in (1, 2, 14, 20, 20, 31, 60)]
 
-    embedded = sentence_transformer.SentenceTransformerEncoder(model)(["mill " * 20])
+    assert embeddings.embed_documents(texts) == [embeddings.embed_query(text) for text in texts]
+    assert model.preprocess(texts)["input_ids"].shape == (7, 37)
 
-    assert model.preprocess(["mill " * 20])["input_ids"].shape == (1, 7)
-    assert embedded.shape == (1, 16)
+
+def test_on_another_device_texts_of_like_length_share_a_batch(tiny: Path) -> None:
+    embeddings = SentenceEmbeddings("x", str(tiny), Family(), "cpu:0")
+    batches = batches_of(embeddings)
+
+    embeddings.embed_documents(["mill " * 80, "town"])
+
+    assert batches == [["town", "mill " * 80]]
 
 
 def test_the_packaged_model_is_ready_without_transformers() -> None:

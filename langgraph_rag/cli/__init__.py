@@ -1,7 +1,6 @@
 """The command line, `langgraph-rag`: index, delete, ask, chat, info, methods, eval, compare, train-aligner, demo."""
 
 import errno
-import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ import typer
 
 from langgraph_rag.characters import without_controls
 from langgraph_rag.cli.asking import ask, demo
+from langgraph_rag.cli.beginning import begin
 from langgraph_rag.cli.comparing import compare_runs
 from langgraph_rag.cli.evaluating import evaluate_methods
 from langgraph_rag.cli.indexing import delete, index, info
@@ -20,20 +20,9 @@ from langgraph_rag.cli.page import chat
 from langgraph_rag.cli.training import train_kirags_aligner
 from langgraph_rag.errors import RagError
 from langgraph_rag.evaluation.origin import this_version
-from langgraph_rag.methods import register_installed
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
-
-
-class _Shown(logging.Handler):
-    """Shows what the package logs as commands show their own warnings."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        typer.echo(f"{record.levelname.lower()}: {self.format(record)}", err=True)
-
-
-_shown = _Shown(logging.WARNING)
 
 
 def _tell_version(wanted: bool) -> None:
@@ -49,8 +38,7 @@ def _program(
     ] = False,
 ) -> None:
     """Multi-hop question answering over your own documents."""
-    logging.getLogger("langgraph_rag").addHandler(_shown)
-    register_installed()
+    begin()
 
 
 app.command()(index)

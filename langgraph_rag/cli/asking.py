@@ -21,6 +21,7 @@ from langgraph_rag.cli.options import (
     ModelName,
     embedder,
     embedder_of,
+    tell_loading,
     warm_up,
     with_context,
 )
@@ -72,6 +73,7 @@ def ask(
                 return await _run(kept, question, context, show=not as_json, thread=f"{method_name}/{thread}")
 
         if question.strip():  # an empty one, such as of an unset variable, is refused at once
+            tell_loading()
             warm_up(base, context)
         result = asyncio.run(answered())
         records = records_behind(result, base)
@@ -90,6 +92,7 @@ def demo(kb: KbFolder = Path("demo_kb")) -> None:
     with KnowledgeBase.open(kb, embedder_of(kb)) as base:
         base.update([{**document, "source": "the sample corpus"} for document in corpus])  # not where it is installed
         show_properties(dict(base.info()))
+        tell_loading()
         warm_up(base, DEFAULTS)
         graph = create("cirag", load_model("offline"), base).compile()
         for asked in chosen:

@@ -14,6 +14,7 @@ import typer
 from tqdm.auto import tqdm
 
 from langgraph_rag.bindings import ChatModel
+from langgraph_rag.cli.beginning import begin
 from langgraph_rag.cli.options import (
     DEFAULTS,
     Cache,
@@ -22,6 +23,7 @@ from langgraph_rag.cli.options import (
     ModelName,
     embedder,
     named_path,
+    tell_loading,
     warm_up,
     with_context,
 )
@@ -38,7 +40,7 @@ from langgraph_rag.evaluation.report import REPORTS, overview, write_report
 from langgraph_rag.evaluation.run_folder import OutcomesError, alone, writing
 from langgraph_rag.evaluation.runner import Graph, check_folder, evaluate
 from langgraph_rag.evaluation.summary import Summary, by_type, summarise
-from langgraph_rag.methods import create, parse_methods, register_installed
+from langgraph_rag.methods import create, parse_methods
 from langgraph_rag.models import load_model
 from langgraph_rag.naming import first_few
 from langgraph_rag.tools.knowledge_base import RECORDS, KnowledgeBase
@@ -143,6 +145,7 @@ def _graphs(
     llm: ChatModel, base: KnowledgeBase, context: Context, processes: int, open_graphs: OpenGraphs
 ) -> Iterator[Callable[[str], Graph]]:
     """Make ready what is asked, in this process or in several others."""
+    tell_loading()
     if processes == 1:
         warm_up(base, context)
         yield lambda name: create(name, llm, base).compile()
@@ -156,7 +159,7 @@ def _opened(
     kb: Path, embeddings: str | None, model: str, cache: Path | None, context: Context
 ) -> Iterator[Callable[[str], Graph]]:
     """Open, in a process of its own, what is asked."""
-    register_installed()
+    begin()
     with KnowledgeBase.open(kb, embedder(embeddings), read_only=True) as base:
         llm = load_model(model, cache=cache)
         warm_up(base, context)

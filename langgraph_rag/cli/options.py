@@ -94,9 +94,13 @@ def embedder_of(kb: Path, name: str | None = None, device: str = CPU) -> Embeddi
     return given
 
 
-def warm_up(base: KnowledgeBase, context: Context) -> None:
-    """Have the embedder loaded, and the graph built that is searched, before the clock of the first question starts."""
+def tell_loading() -> None:
+    """Tell who looks on why nothing is to be seen yet."""
     if sys.stderr.isatty():
         typer.echo("loading ...", err=True)
+
+
+def warm_up(base: KnowledgeBase, context: Context) -> None:
+    """Have the embedder loaded, and the graph built that is searched, before the clock of the first question starts."""
     embed_queries(base.embeddings, [_PROBE])
     base.search(_PROBE, 1, by=context.search)

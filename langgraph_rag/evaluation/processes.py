@@ -13,26 +13,21 @@ from itertools import count
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from threading import Thread
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from langgraph_rag.background import in_own_thread
-from langgraph_rag.errors import RagError
+from langgraph_rag.errors import ProcessEndedError
 from langgraph_rag.tasks import called_off
-
-T = TypeVar("T")
 
 _SPAWN = get_context("spawn")  # neither a knowledge base nor an embedder survives a fork
 _THREADS = "OMP_NUM_THREADS"
+_KILLED = -9
 _OPENED = 0  # the number of the first reply, which nobody asks for
 
 OpenGraphs = Callable[[], AbstractContextManager[Callable[[str], Any]]]
 """Opens what compiled graphs are found in by name; it is pickled, and called in each process."""
 Ask = Callable[[str, Any, Any], Awaitable[Any]]
 """Runs the graph of a name on an input with a context."""
-
-
-class ProcessEndedError(RagError):
-    """A process that was asked ended by itself, such as one killed for lack of memory."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +47,8 @@ class Elsewhere:
 def side_by_side(number: int, open_graphs: OpenGraphs) -> Iterator[Ask]:
     """Start processes, wait until each has opened its graphs, and hand what is asked to the one with least to do.
 
-    They are started by the main thread alone, as it is the one that Ctrl-C reaches.
+    Call it in the main thread, which Ctrl-C reaches, and in a script under `if __name__ == "__main__"`: each process
+    imports the script anew.
 
     Raises:
         Exception: whatever opening raised in one of them.
@@ -111,8 +107,9 @@ class _Process:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.terminate()  # it only reads
+        self._process.terminate()  # what it writes survives a kill
         self._listener.join()
+        self._connection.close()
 
     def ask(self, *request: Any) -> "Future[Any]":
         number = next(self._numbers)
@@ -127,21 +124,27 @@ class _Process:
     def _listen(self) -> None:
         with suppress(EOFError, OSError):
             while True:
-                number, result, error = self._connection.recv()
-                reply = self.waiting.pop(number)
-                reply.set_result(result) if error is None else reply.set_exception(error)
+                number, failed, packed = self._connection.recv()
+                _settle(self.waiting.pop(number), failed, packed)
         self._process.join()
-        self._connection.close()
         self._give_up()
 
     def _give_up(self) -> None:
+        code = self._process.exitcode
+        told = f"expected a process to go on, got its end with exit code {code}"
+        if code == _KILLED:
+            told += ", which is a kill, as for lack of memory: fewer processes need less"
         while self.waiting:
-            self.waiting.popitem()[1].set_exception(
-                ProcessEndedError(
-                    f"expected a process to go on, got its end with exit code {self._process.exitcode}; -9 is a kill, "
-                    "as for lack of memory, of which fewer processes need less"
-                )
-            )
+            self.waiting.popitem()[1].set_exception(ProcessEndedError(told))
+
+
+def _settle(reply: "Future[Any]", failed: bool, packed: bytes) -> None:
+    try:
+        found = pickle.loads(packed)  # noqa: S301 - it is our own
+    except Exception as error:  # the reply of one question, and no end of the listener
+        reply.set_exception(error)
+        return
+    reply.set_exception(found) if failed else reply.set_result(found)
 
 
 def _begun() -> "Future[Any]":
@@ -153,13 +156,13 @@ def _begun() -> "Future[Any]":
 def _serve(connection: Connection, open_graphs: OpenGraphs) -> None:
     """Answer until nobody asks any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is not handed down on Windows
-    with ExitStack() as stack:
+    with ExitStack() as stack, suppress(OSError):  # nobody asks any more
         try:
             graph = stack.enter_context(open_graphs())
         except Exception as error:
-            connection.send((_OPENED, None, _portable_error(error)))
+            connection.send((_OPENED, True, _packed_error(error)))
             return
-        connection.send((_OPENED, None, None))
+        connection.send((_OPENED, False, pickle.dumps(None)))
         asyncio.run(_answer(connection, cache(graph)))
 
 
@@ -169,13 +172,15 @@ async def _answer(connection: Connection, graph: Callable[[str], Any]) -> None:
 
     async def run(number: int, name: str, given: Any, context: Any) -> None:
         try:
-            connection.send((number, _portable(await graph(name).ainvoke(given, context=context)), None))
+            reply = number, False, pickle.dumps(await graph(name).ainvoke(given, context=context))
         except (Exception, asyncio.CancelledError) as error:
             if called_off(error):
                 raise
-            connection.send((number, None, _portable_error(error)))
+            reply = number, True, _packed_error(error)
+        with suppress(OSError):  # nobody asks any more
+            connection.send(reply)
 
-    with suppress(EOFError, OSError):
+    with suppress(EOFError):
         while True:
             request = await in_own_thread(connection.recv)
             task = asyncio.create_task(run(*request))
@@ -183,17 +188,13 @@ async def _answer(connection: Connection, graph: Callable[[str], Any]) -> None:
             task.add_done_callback(tasks.discard)
 
 
-def _portable(result: T) -> T:
-    """Return what another process can read, and raise why it cannot: there it would be the end of the listener."""
-    pickle.loads(pickle.dumps(result))  # noqa: S301 - it is our own
-    return result
-
-
-def _portable_error(error: BaseException) -> BaseException:
-    """Return an error that another process can read, as a text where it cannot read its kind."""
+def _packed_error(error: BaseException) -> bytes:
+    """Pickle an error, as a text where it would be read as another one or not at all."""
     with suppress(Exception):
-        return _portable(error)
+        packed = pickle.dumps(error)
+        if str(pickle.loads(packed)) == str(error):  # noqa: S301 - it is our own
+            return packed
     told = RuntimeError(f"{type(error).__name__}: {error}")
     for note in getattr(error, "__notes__", []):
         told.add_note(note)
-    return told
+    return pickle.dumps(told)

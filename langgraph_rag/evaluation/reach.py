@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from langgraph_rag.errors import ModelAccessError, ModelCallError, RequestRefusedError
-from langgraph_rag.evaluation.processes import ProcessEndedError
+from langgraph_rag.errors import ModelAccessError, ModelCallError, ProcessEndedError, RequestRefusedError
 
 _MOST_UNREACHED = 10  # requests in a row for which the model could not be asked
 

@@ -21,8 +21,8 @@ Tensors = tuple[Any, ...]
 MULTIPLE = 16
 """Texts are padded to so many tokens or a multiple.
 
-On a processor a text then has the same vector whatever else is in its batch, and there are few shapes to prepare for:
-sums over other numbers of tokens are added up in another order.
+On a processor a text then has the same vector whatever else is in its batch, as sums over other numbers of tokens would
+be added up in another order; and there are few shapes to prepare for.
 """
 
 _PADDED = ["One short sentence.", "Another one, which is a little longer than the first."]
@@ -33,9 +33,9 @@ _TIMINGS = 3  # of which the fastest counts: the first one warms up
 _CLEARLY = 2  # times as fast: warming up makes less of a difference
 
 
-def padded(tokens: int) -> int:
-    """Return how many tokens a text of so many has once it is padded."""
-    return -(-tokens // MULTIPLE) * MULTIPLE
+def padded_length(tokens: int, multiple: int = MULTIPLE) -> int:
+    """Return how many tokens a text of so many has once it is padded, at least one."""
+    return -(-max(1, tokens) // multiple) * multiple
 
 
 class Encoder(Protocol):
@@ -46,10 +46,10 @@ class Encoder(Protocol):
         """The number format it computes in."""
 
     def lengths(self, texts: list[str]) -> list[int]:
-        """Return how many tokens each text has once it is padded by itself."""
+        """Return how many tokens each text has once it is padded by itself, at least one."""
 
     def __call__(self, texts: list[str]) -> Any:
-        """Embed a batch of texts of one such length.
+        """Embed a batch, padded to its longest text.
 
         Returns:
             Vectors of unit length in float32; shape: texts x dimensions.

@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch.nn import functional
 
-from langgraph_rag.tools.encoders import MULTIPLE, Tensors, padded, trace
+from langgraph_rag.tools.encoders import MULTIPLE, Tensors, padded_length, trace
 
 _LONGEST = 256  # tokens, as it was trained
 
@@ -33,8 +33,8 @@ class MiniLM:
         return self._word_vectors.dtype
 
     def lengths(self, texts: list[str]) -> list[int]:
-        """Return how many tokens each text has once it is padded by itself."""
-        return [padded(sum(one.attention_mask)) for one in self._tokenizer.encode_batch(texts)]
+        """Return how many tokens each text has once it is padded by itself, at least one."""
+        return [padded_length(sum(one.attention_mask)) for one in self._tokenizer.encode_batch(texts)]
 
     def __call__(self, texts: list[str]) -> Any:
         """Embed a batch; shape: texts x 384."""

@@ -111,9 +111,10 @@ class SentenceEmbeddings(Embeddings):
             return self._embed(texts)
 
     def _embed(self, texts: list[str]) -> list[list[float]]:
-        encoder = self._encoder()
+        encoder, divide = self._encoder(), _of_one_length if self._device == CPU else _of_like_length
         vectors: list[list[float]] = [[] for _ in texts]
-        for batch in _batches(encoder.lengths(texts)) if len(texts) != 1 else [[0]]:
+        batches = divide(encoder.lengths(texts)) if len(texts) > 1 else [[0]] * len(texts)
+        for batch in batches:
             embedded = encoder([texts[position] for position in batch])
             for position, vector in zip(batch, embedded.tolist(), strict=True):
                 vectors[position] = vector
@@ -165,7 +166,14 @@ def load_minilm(device: str) -> "Encoder":
 _minilm = made_once(load_minilm)
 
 
-def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+def _of_like_length(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Divide texts of so many tokens into batches as large as a GPU likes, by position, short ones before long ones."""
+    by_length = sorted(range(len(lengths)), key=lengths.__getitem__)
+    for start in range(0, len(by_length), _LARGEST_BATCH):
+        yield by_length[start : start + _LARGEST_BATCH]
+
+
+def _of_one_length(lengths: Sequence[int]) -> Iterator[list[int]]:
     """Divide texts of so many tokens into batches of one length, by position."""
     by_length = sorted(range(len(lengths)), key=lengths.__getitem__)
     for length, alike in groupby(by_length, key=lengths.__getitem__):

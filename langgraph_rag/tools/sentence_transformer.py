@@ -12,7 +12,7 @@ from sentence_transformers.util import batch_to_device
 from transformers.utils import logging
 
 from langgraph_rag.errors import EmbedderError
-from langgraph_rag.tools.encoders import MULTIPLE, Tensors, padded, trace
+from langgraph_rag.tools.encoders import MULTIPLE, Tensors, padded_length, trace
 from langgraph_rag.tools.sentence_embeddings import CPU
 
 
@@ -21,10 +21,10 @@ class SentenceTransformerEncoder:
 
     def __init__(self, model: Any) -> None:
         self._model = model.eval().requires_grad_(False)  # so that a trace may take the weights for constants
-        first, longest = model[0], model.max_seq_length
-        if hasattr(first, "processing_kwargs") and longest and padded(longest) == longest:  # else it might be too long
-            given = first.processing_kwargs
-            first.processing_kwargs = given | {"text": {"pad_to_multiple_of": MULTIPLE, **given.get("text", {})}}
+        first, longest, self._multiple = model[0], model.max_seq_length, 1
+        if hasattr(first, "processing_kwargs") and longest and longest % MULTIPLE == 0:  # else it might get too long
+            first.processing_kwargs["text"] = first.processing_kwargs.get("text", {}) | {"pad_to_multiple_of": MULTIPLE}
+            self._multiple = MULTIPLE
 
     @property
     def dtype(self) -> Any:
@@ -32,9 +32,10 @@ class SentenceTransformerEncoder:
         return next(self._model.parameters()).dtype
 
     def lengths(self, texts: list[str]) -> list[int]:
-        """Return how many tokens each text has once it is padded by itself; the same for all where none is padded."""
+        """Return how many tokens each text has once it is padded by itself, at least one; 1 where none is padded."""
         seen = self._model.preprocess(texts).get("attention_mask")
-        return [MULTIPLE] * len(texts) if seen is None else [padded(tokens) for tokens in seen.sum(1).tolist()]
+        tokens = [1] * len(texts) if seen is None else seen.sum(1).tolist()
+        return [padded_length(number, self._multiple) for number in tokens]
 
     def __call__(self, texts: list[str]) -> Any:
         """Embed a batch; shape: texts x dimensions."""
