@@ -25,8 +25,8 @@ All methods{too} on {names}, {questions} questions in all, with the offline mode
 These are the figures of a rule-based model: what they show is what each method's retrieval and reasoning add over one \
 search, not what a language model makes of them.
 
-Made by `python benchmarks/comparing.py ROOT{options}` at commit {commit} on {date}: {cores} cores ({cpu}), a process \
-on each. {minutes}
+Made by `python benchmarks/comparing.py ROOT{options}` at commit {commit} on {date}: {cores} cores ({cpu}). \
+{minutes}
 
 The columns are those of `langgraph-rag eval`. EM, F1, Acc (a gold answer is contained), R@k and All@5 (gold passages \
 among the first k; all of them among the first 5) and refusals are percentages of the answered questions; calls, \
