@@ -2,17 +2,17 @@
 
 import re
 
-from langgraph_rag.offline.question import PLACES, asking_word
+from langgraph_rag.offline.question import PLACES, asking_word, joined, names_in
 from langgraph_rag.offline.words import stems
-from langgraph_rag.tools.spans import Span, spot
+from langgraph_rag.tools.spans import Span
 
 _DESCRIBES = (
-    r"(?:(?:in|on|at|of|by|to|from|for|with) wh(?:ich|om|ose)|of|who|that|which|whose|by|where|in|on|at|from|for|with)"
+    r"(?:(?:in|on|at|of|by|to|from|for|with) wh(?:ich|om|ose)"
+    r"|of|who|that|which|whose|by|where|containing|in|on|at|from|for|with)"
 )
 _DESCRIPTION = re.compile(rf"\b[Tt]he(?: [a-z][\w-]*){{1,4}}? {_DESCRIBES}\b")
 _OWNED = re.compile(r"['’]s?(?: (?!(?:on|in|was|is|did|at|to|from|by|of|and|for|with|born|died?)\b)[a-z][\w-]*){1,3}")
 _RELATIVE = re.compile(r"\b(?:who|that|which|whose|where)$")
-_TITLED = re.compile(r",(?: \d+(?:st|nd|rd|th))? ", re.IGNORECASE)  # "Ada Renk, 2nd Countess of Kell"
 _SAYS_NOTHING = re.compile(
     r"(?: (?:the|an?)(?: [a-z][\w-]*){1,3} (?:of|in|on|at|from|by|for|with))*(?: (?:the|an?))? ?"
 )
@@ -26,6 +26,7 @@ _STATED = re.compile(  # "where the mill is located", before what is asked of th
     r" (?:is|was|are|were) (?:\w+ed|born|built|found|held|made|set)"
     r"(?= (?!(?:after|and|as|at|before|between|by|during|for|from|in|near|of|on|or|to|with)\b)[a-z])"
 )
+_BEING = re.compile(r" (?:is|was|are|were) (?:from|in|an? \w+)(?=\W*$)")  # "the country that Ada is from"
 _GOVERNED = re.compile(r"\b(?:of|by|to|from|with) $")  # a relative clause after these goes on to the end
 _ASKED_WHOLE = re.compile(
     r"^\W*(?:(?:who|what|which|where|when) (?:is|was|are|were) (?:the name of )?)?", re.IGNORECASE
@@ -39,7 +40,7 @@ def descriptions(text: str) -> list[str]:
     """Return the descriptions in a question, innermost first; not the whole of it."""
     names, ends = _names(text), dict[int, int]()
     for number, name in enumerate(names):
-        end = name.end
+        end = name.end + text.startswith(")", name.end)
         if owned := _OWNED.match(text, name.start + len(name.text)):
             end = ends[name.start] = owned.end()
         before = names[number - 1].end if number else 0
@@ -78,12 +79,10 @@ def put_for(description: str, name: str, text: str) -> str:
 def _names(text: str) -> list[Span]:
     """Return the names in a question; with a title that follows, where something is said to be of both ("Ada's")."""
     names: list[Span] = []
-    for name in (span for span in spot(text) if span.kind == "name"):
-        owned = _OWNED.match(text, name.start + len(name.text))
-        if owned and names and _TITLED.fullmatch(text[names[-1].end : name.start]):
-            start = names.pop().start
-            name = Span(start, name.end, text[start : name.start + len(name.text)], "name")
-        names.append(name)
+    for name in names_in(text):
+        owned = names and _OWNED.match(text, name.start + len(name.text))
+        titled = owned and text[names[-1].end : name.start] == ", "
+        names.append(joined(text, names.pop(), name) if titled else name)
     return names
 
 
@@ -93,7 +92,7 @@ def _clause_end(text: str, opening: re.Match[str], name: Span, end: int) -> int:
         return _last_end(text)
     if not _SAYS_NOTHING.fullmatch(text[opening.end() : name.start]):
         return end
-    if stated := _STATED.match(text, end):
+    if stated := _STATED.match(text, end) or _BEING.match(text, end):
         return stated.end()
     whole, last = next(_CLAUSE_END.finditer(text, end)).start(), _last_end(text)
     return min(whole, last) if _SAID.search(text, end, last) else whole

@@ -6,7 +6,8 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from langgraph_rag.offline.words import DEMONYM, name_likeness, plain, stems
+from langgraph_rag.offline.question import PLACES
+from langgraph_rag.offline.words import DEMONYM, name_likeness, plain, stem, stems
 from langgraph_rag.tools.rule_triples import extract_triples
 from langgraph_rag.tools.spans import JOINED_WORD, spot
 from langgraph_rag.tools.stop_words import stop_words
@@ -20,6 +21,7 @@ DEFINED = re.compile(r"\b(?:is|was|are|were)\s+(?:an?|the|one of the)\s+([^,.;()
 _FROM = re.compile(r"\bfrom (?=[A-Z])")
 _NOT_ITS_OWN = re.compile(r"\b(?:by|of|in|from|for|about|with|who|which|that)\b")
 _APPOSED = re.compile(r"(?: \([^()]*\))?, (?:an?|the) ([^,.;()]{3,60})")
+_FOLLOWING = re.compile(r" ([a-z]+)\b")
 _MODIFIERS = re.compile(r"((?:[\w-]+ ){1,4})[\"“']?$")
 
 _SURE = 0.9
@@ -187,6 +189,8 @@ def _origins(defined: re.Match[str]) -> Iterator[tuple[int, int, str]]:
 
 def _said_of(text: str, start: int, end: int) -> Iterator[str]:
     """Yield the stems that tell what kind of thing a name in a sentence means, before or after it."""
+    if (following := _FOLLOWING.match(text, end)) and stem(following[1]) in PLACES:
+        yield stem(following[1])  # "Kell province"
     apposed = _APPOSED.match(text, end)
     if apposed:
         yield from stems(apposed[1])

@@ -1,14 +1,16 @@
 """Plan, act and review: split a question from the inside out, answer with citations, check the answer."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from langgraph_rag.offline import Values
 from langgraph_rag.offline.answer import conclude
 from langgraph_rag.offline.compare import questions_about
 from langgraph_rag.offline.descriptions import ask_for, described, descriptions, put_for
-from langgraph_rag.offline.pages import Line, pages_of
+from langgraph_rag.offline.pages import Line, Pages, pages_of
 from langgraph_rag.offline.question import analyse
+from langgraph_rag.offline.reading import WIDE, stands_as
 from langgraph_rag.offline.search import integrate
 from langgraph_rag.offline.words import name_words
 from langgraph_rag.tools.spans import spot
@@ -16,6 +18,7 @@ from langgraph_rag.tools.spans import spot
 _UNKNOWN = "unknown"
 _REASON = " — "  # stands between an answer and the sentences it rests on
 _LEAST = 2.5
+_LIES = " where {} is located"
 
 
 def plan(values: Values) -> dict[str, Any]:
@@ -42,7 +45,8 @@ def act(values: Values) -> dict[str, Any]:
 def review(values: Values) -> dict[str, Any]:
     """Let an answer pass; answer what was not answered from better sources, or ask what would lead on."""
     if not values["answer"].startswith(_UNKNOWN):
-        return {"status": "PASS", "answer": None, "question": None}
+        wider = _wider(values["question"], _short(values["question"], values["answer"]), pages_of(values["sources"]))
+        return {"status": "UNCONFIDENT" if wider else "PASS", "answer": None, "question": wider or None}
     better = act(values)["answer"]
     if not better.startswith(_UNKNOWN):
         return {"status": "REVISED", "answer": better, "question": None}
@@ -50,11 +54,22 @@ def review(values: Values) -> dict[str, Any]:
     return {"status": "UNCONFIDENT" if following else "PASS", "answer": None, "question": following or None}
 
 
+def _wider(text: str, place: str, pages: Pages) -> str:
+    """Ask in which county, state or country a place lies, where one of these was asked for and it is none."""
+    question = analyse(text)
+    pairs = zip(question.words, question.spelled, strict=True)
+    kind = next((spelled for word, spelled in pairs if word in question.kinds & WIDE), "")
+    asks = question.wants == "place" and kind and place and not stands_as(question, place, pages)
+    return f"What is the {kind}{_LIES.format(place)}?" if asks else ""
+
+
 def refine(values: Values) -> dict[str, Any]:
     """Put what was found in the place of the description that was asked about."""
     following = values["following"]
-    for found in values["found"]:
+    for found, later in pairwise([*values["found"], None]):
         name, phrase = _short(found["question"], found["answer"]), described(found["question"])
+        if later and _LIES.format(name) in later["question"]:  # which tells what the description stands for
+            name = described(later["question"])
         if name and phrase and not found["answer"].startswith(_UNKNOWN):
             following = put_for(phrase, name, following)
     return {"question": following}

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Literal
 
 from langgraph_rag.offline.words import name_words, stem, stems
-from langgraph_rag.tools.spans import JOINED_WORD, spot
+from langgraph_rag.tools.spans import JOINED_WORD, Span, spot
 from langgraph_rag.tools.stop_words import stop_words
 
 Wants = Literal[
@@ -101,6 +101,7 @@ _KIN = {
 _KIN_OF = re.compile(rf"\b({'|'.join(_KIN)}) of\b", re.IGNORECASE)
 _KIN_OWNED = re.compile(rf"['’]s ({'|'.join(_KIN)})\b", re.IGNORECASE)
 _BIRTHPLACE = re.compile(r"\bbirth ?place\b")
+_TITLE_FOLLOWS = re.compile(r", \d+(?:st|nd|rd|th) ")
 _LED = re.compile(r"^\w+ of (?:the )?(?=\S)")  # "CEO of Google" is asked of Google, as "head of Google" is
 _LETTERS = 25  # over which nearness to the question word falls to a half
 
@@ -289,9 +290,25 @@ def _clean(name: str) -> str:
     return name.strip(" \"'“”?!.,*")
 
 
+def names_in(text: str) -> list[Span]:
+    """Return the names in a text, each with the numbered title that follows it ("Ada Renk, 2nd Countess of Kell")."""
+    names: list[Span] = []
+    for name in (span for span in spot(text) if span.kind == "name"):
+        titled = names and _TITLE_FOLLOWS.fullmatch(text[names[-1].end : name.start])
+        names.append(joined(text, names.pop(), name) if titled else name)
+    return names
+
+
+def joined(text: str, one: Span, other: Span) -> Span:
+    """Return two names in a text, and what stands between them, as one."""
+    end = other.start + len(other.text)
+    return Span(one.start, other.end, text[one.start : end], "name")
+
+
 def _names(text: str, pair: tuple[str, ...]) -> list[str]:
     inside = name_words(" ".join(pair))
-    spans = [span for span in spot(text) if span.kind == "name" or (span.kind == "date" and span.start > 0)]
+    dates = [span for span in spot(text) if span.kind == "date" and span.start > 0]
+    spans = sorted([*names_in(text), *dates], key=lambda span: span.start)
     names = [span.text for span in spans if not name_words(span.text) <= inside]
     return [_LED.sub("", name) if stem(name.split()[0].lower()) == "lead" else name for name in names]
 

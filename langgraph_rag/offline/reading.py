@@ -11,7 +11,7 @@ from langgraph_rag.normal_forms import normalise
 from langgraph_rag.offline.descriptions import ask_for, descriptions, put_for
 from langgraph_rag.offline.pages import DEFINED, Line, Pages, key_of
 from langgraph_rag.offline.paths import is_name
-from langgraph_rag.offline.question import DATES, Question, analyse
+from langgraph_rag.offline.question import DATES, PLACES, Question, analyse
 from langgraph_rag.offline.words import DEMONYM, DENIAL, FAMILIES, name_words, stem, stems
 from langgraph_rag.tools.spans import Span, spot
 
@@ -37,6 +37,8 @@ _YEAR = re.compile(r"\d{4}")
 _LISTED = re.compile(r"(?:[A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*)*, )+$")  # what a place lies in follows it
 _GOES_ON = re.compile(r", [A-Z]")
 _REGIONS = frozenset(map(stem, ("state", "province")))
+_PARTS = frozenset(map(stem, ("county", "district", "region")))
+WIDE = _REGIONS | _PARTS | {"nation"}  # places that others lie in
 _LEVELS = 2  # descriptions within descriptions that are followed
 _WIDER = 2  # descriptions looked at from the innermost on
 _BREADTH = 3  # things tried in the place of a description
@@ -130,7 +132,7 @@ def _readings(text: str, pages: Pages) -> list[Reading]:
             key = normalise(span.text)
             if not key or f" {key} " in form or name_words(span.text) <= asked:
                 continue
-            score = base + _nearness(question, weight, hits, span) + _fit(question, span, line, pages)
+            score = base + _nearness(question, weight, hits, span, line.text) + _fit(question, span, line, pages)
             if score > max(0.0, found[key].score if key in found else 0.0):
                 lines = (line, pages.lines[helper]) if gain else (line,)
                 found[key] = Reading(_shaped(question, span), score, lines)
@@ -149,11 +151,14 @@ def _sum(weight: dict[str, float], words: frozenset[str]) -> float:
     return math.fsum(weight[word] for word in words)  # which no order of a set can change
 
 
-def _nearness(question: Question, weight: dict[str, float], hits: Sequence[tuple[int, int, str]], span: Span) -> float:
+def _nearness(
+    question: Question, weight: dict[str, float], hits: Sequence[tuple[int, int, str]], span: Span, text: str
+) -> float:
     """Score how near a span stands to the words of a question, those next to its question word before all."""
     near: dict[str, float] = {}
     for start, end, word in hits:
-        if start < span.start or end > span.end:
+        named = word in question.kinds and text[start].isupper()  # "Kell Province" says nothing of what it lies in
+        if (start < span.start or end > span.end) and not named:
             gap = max(start - span.end, span.start - end, 0)
             near[word] = max(near.get(word, 0.0), 1 / (1 + gap / _NEAR))
     focus = question.nearness
@@ -213,6 +218,15 @@ def _lies_there(question: Question, span: Span, text: str, before: str) -> bool:
     return not within or not question.kinds.isdisjoint(stems(span.text))  # "Pomeroy, Meigs County"
 
 
+def stands_as(question: Question, name: str, pages: Pages) -> bool:
+    """Tell whether a name is that of a place of the kind asked for, by itself or by where it stands."""
+    told = pages.kinds.get(key_of(name), set()).union(stems(name), ["nation"] if DEMONYM.search(name) else [])
+    if question.kinds & (_PARTS | told):
+        return not question.kinds.isdisjoint(told)
+    spans = ((span, line.text) for line in pages.lines for span in spot(line.text) if span.text == name)
+    return any(_lies_there(question, span, text, text[: span.start]) for span, text in spans)
+
+
 def _spans(line: Line) -> Iterator[Span]:
     """Yield what may be an answer and is not denied: not Ost in "She was not born in Ost"."""
     denies = DENIAL.search(line.text) is not None
@@ -236,5 +250,11 @@ def _named(line: Line) -> Iterator[Span]:
 
 
 def _shaped(question: Question, span: Span) -> str:
-    year = _YEAR.search(span.text) if question.wants == "year" else None
-    return year[0] if year else span.text
+    if question.wants == "year" and (year := _YEAR.search(span.text)):
+        return year[0]
+    head, _, tail = span.text.rpartition(" of ")
+    if head and " " not in tail and DEMONYM.search(tail):
+        return head  # "by Ada Renk of Kellish folk band Brack"
+    if "nation" in question.kinds and not PLACES.isdisjoint(stems(head)):
+        return tail  # "Eastern Region of Kell"
+    return span.text
