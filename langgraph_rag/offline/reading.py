@@ -50,6 +50,7 @@ _NEVER = 9.0
 _NAMED = frozenset({"person", "place", "nationality"})  # wanted, and no date or number will do
 _SIMPLE = 2  # content words of a question that one sentence about the thing it names may answer
 _BESIDE = 1.0  # what a sentence about the thing loses that says nothing of what is asked of it
+_OTHER_YEAR = 1.5  # what a sentence about another year than the one asked about loses
 _CLEAR = 0.25  # of a question's weight that a sentence with its neighbour must answer to
 
 
@@ -113,6 +114,7 @@ def _readings(text: str, pages: Pages) -> list[Reading]:
     about = pages.about(question.names[0]) if simple else set()
     needed = set(question.words) - (question.kinds | {"place"} if question.wants == "place" else set())
     linked, own = (1.5, 3.3) if simple else (3.3, 0.4)
+    years = set(_YEAR.findall(" ".join(question.names)))
     found: dict[str, Reading] = {}
     for place, line in enumerate(pages.lines):
         if not said[place] or (about and place not in about):
@@ -127,6 +129,9 @@ def _readings(text: str, pages: Pages) -> list[Reading]:
             if needed <= FAMILIES:
                 continue  # all words for it are known, and none stands there
             base -= _BESIDE
+        told = set(_YEAR.findall(line.text))
+        if years and told and years.isdisjoint(told):
+            base -= _OTHER_YEAR
         hits = pages.hits(line, weight)
         for span in filter(partial(_possible, question), _spans(line)):
             key = normalise(span.text)

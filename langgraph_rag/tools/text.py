@@ -1,7 +1,8 @@
 """Sentences and phrases of a text by spaCy: a trained pipeline where one is installed, rules where none is."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Any, TypedDict
@@ -36,6 +37,8 @@ _NEVER_LAST = re.compile(
     r"|Vol|pp|vs|ca|cf|approx|e\.g|i\.e)\.$|^(?:\d{1,3}[.)]|[^\W\d_]\.)$"
 )
 _ABBREVIATION = re.compile(rf"(?:^|[\s(])(?:[^\W\d_]|Jr|Sr|No|et al)\.$|{_NEVER_LAST.pattern}")
+_OPENED_BY = {")": "(", "）": "（", "」": "「", "』": "『"}
+_BRACKET = re.compile("[()（）「」『』]")
 _NAMELESS = {"DET", "PRON", "PUNCT", "SCONJ"}  # parts of speech
 _LONGEST_ENDING = 8  # characters, more than an abbreviation with what is around it
 
@@ -99,6 +102,7 @@ def _sentences(text: str, doc: Any) -> list[str]:
     endings = [ending.span() for ending in _END.finditer(text)]
     ends = {end for _, end in endings}
     edges = {0, *starts, *ends, *(openings.get(span.start_char, span.start_char) for span in doc.sents), len(text)}
+    brackets = _brackets(text, starts)
     inside = {edge for edge in edges if within(edge, code) or within(edge, endings)}
     for start, end in pairwise(sorted(edges - inside)):
         if not text[start:end].strip():
@@ -107,7 +111,11 @@ def _sentences(text: str, doc: Any) -> list[str]:
         if (
             sentences
             and start not in starts
-            and (_goes_on(text, start, end) or _unfinished(text[slice(*sentences[-1])], abbreviation))
+            and (
+                within(start, brackets)
+                or _goes_on(text, start, end)
+                or abbreviation.search(_last_words(text, *sentences[-1]))
+            )
         ):
             sentences[-1] = (sentences[-1][0], end)
         else:
@@ -125,11 +133,25 @@ def _goes_on(text: str, start: int, end: int) -> bool:
     return (first is not None and first[1].islower()) or _ASIDE.match(text, start) is not None
 
 
-def _unfinished(sentence: str, abbreviation: re.Pattern[str]) -> bool:
-    sentence = sentence.strip()
-    return abbreviation.search(sentence[-_LONGEST_ENDING:]) is not None or any(
-        sentence.count(opening) > sentence.count(closing) for opening, closing in ("()", "（）", "「」", "『』")
-    )
+def _last_words(text: str, start: int, end: int) -> str:
+    return text[max(start, end - 2 * _LONGEST_ENDING) : end].strip()[-_LONGEST_ENDING:]
+
+
+def _brackets(text: str, starts: Iterable[int]) -> list[tuple[int, int]]:
+    """Return where the outermost brackets of each paragraph stand; one that never closes, as in ":(", is none."""
+    found: list[tuple[int, int]] = []
+    for start, end in pairwise(sorted({0, *starts, len(text)})):
+        opened: dict[str, list[int]] = defaultdict(list)
+        for mark in _BRACKET.finditer(text, start, end):
+            opening = _OPENED_BY.get(mark[0])
+            if opening is None:
+                opened[mark[0]].append(mark.start())
+            elif opened[opening]:
+                begin = opened[opening].pop()
+                while found and found[-1][0] > begin:
+                    found.pop()
+                found.append((begin, mark.end()))
+    return found
 
 
 @made_once
