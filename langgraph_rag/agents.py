@@ -115,7 +115,7 @@ def _errors_shown() -> Iterator[None]:
 
 
 def _with_sentences(result: dict[str, Any]) -> str:
-    if "__interrupt__" in result or not result["answer"]:  # a breakpoint leaves no more than that
+    if not result or "__interrupt__" in result or not result["answer"]:  # a breakpoint leaves no more than that
         raise ValueError(
             "the graph stopped for a person, whom a tool that is called on its own cannot ask: call it in an agent of "
             "LangGraph's with a checkpointer, or make the graph without approve_plan and breakpoints"

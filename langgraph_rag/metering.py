@@ -67,7 +67,7 @@ class Meter:
         """
         self._check_calls(limits.max_model_calls, concluding)
         self._check_tokens(limits.max_tokens, tokens, concluding)
-        call = Call(self._seconds_left(limits.deadline_s, concluding), tokens)
+        call = Call(self.seconds_left(limits.deadline_s, concluding=concluding), tokens)
         self.usage["calls"] += 1
         self.under_way += tokens
         try:
@@ -92,7 +92,12 @@ class Meter:
         if limit is not None and spent + tokens > (limit if concluding else limit * _WORKING_SHARE):
             raise BudgetReachedError("max_tokens", limit)
 
-    def _seconds_left(self, limit: float | None, concluding: bool) -> float | None:
+    def seconds_left(self, limit: float | None, *, concluding: bool = False) -> float | None:
+        """Return how long the work on the answer, or what concludes it, may still take; None is as long as it likes.
+
+        Raises:
+            BudgetReachedError: when there is no time left.
+        """
         if limit is None:
             return None
         left = (limit if concluding else limit * _WORKING_SHARE) - self.before["seconds"] - self.seconds

@@ -65,6 +65,10 @@ class AnswerStream(AsyncCallbackHandler):
             self._read = length
             self._show(_answer_so_far(self._reply.text).rstrip())
 
+    async def on_llm_error(self, error: BaseException, **kwargs: Any) -> None:
+        """Begin anew, as LangChain's `with_retry` and `with_fallbacks` do without telling anybody."""
+        self.begin_anew()
+
     def begin_anew(self) -> None:
         """Forget the reply so far."""
         self._id = self._shown = ""

@@ -29,7 +29,7 @@ from langgraph_rag import (
     with_messages,
 )
 from langgraph_rag.context import Settings
-from langgraph_rag.errors import ModelCallError
+from langgraph_rag.errors import ModelCallError, QuestionError
 from langgraph_rag.offline.model import OfflineModel
 
 LLM: Any = OfflineModel()
@@ -128,6 +128,12 @@ def test_a_graph_has_to_be_compiled_for_a_tool_and_not_yet_for_messages(kb: Know
         with_messages(graph.compile())
 
 
+def test_a_number_in_place_of_a_name_is_refused(kb: KnowledgeBase) -> None:
+    number: Any = 5
+    with pytest.raises(QuestionError, match="must be text, got 5"):
+        kb.near_entities([number])
+
+
 def test_what_completes_text_is_no_chat_model(kb: KnowledgeBase) -> None:
     completing: Any = FakeListLLM(responses=["The Salt Road"])
 
@@ -176,7 +182,7 @@ def test_a_graph_around_a_method_is_no_tool_unless_it_returns_what_the_method_do
         as_tool(around.compile())
 
 
-@pytest.mark.parametrize(("approve", "before"), [(True, []), (False, ["retrieve"])])
+@pytest.mark.parametrize(("approve", "before"), [(True, []), (False, ["retrieve"]), (False, ["receive_question"])])
 def test_a_run_that_stops_for_a_person_cannot_go_on_in_a_tool_called_on_its_own(
     approve: bool, before: list[str], kb: KnowledgeBase
 ) -> None:

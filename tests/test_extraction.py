@@ -5,6 +5,7 @@ import json
 import logging
 import random
 import re
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -489,9 +490,10 @@ class NotAwaited(Extractor):
         (Extractor([("vint", [["Orla Vint", "born in", 1931]])]), "got 1931 in it: Input should be a valid string"),
         (Extractor({"vint": []}), r"got \{'vint': \[\]\} in it: Input should be a valid list"),
         (Extractor([("nobody", [])]), "got the id 'nobody', which is none of the passages given to it"),
+        (Extractor([("vint", []), ("vint", [])]), "got the id 'vint', which is none of .*, or came before"),
         (NotAwaited([("vint", [])]), r"expected readings as they are done, got \[.*: write `async def extract`"),
     ],
-    ids=["two parts", "number", "dict", "unknown", "no coroutine"],
+    ids=["two parts", "number", "dict", "unknown", "twice", "no coroutine"],
 )
 def test_an_extractor_that_returns_something_else_is_told(
     tmp_path: Path, documents: list[dict[str, str]], extractor: Any, told: str
@@ -501,6 +503,32 @@ def test_an_extractor_that_returns_something_else_is_told(
         pytest.raises(TypeError, match=told),
     ):
         kb.add(documents[:1], progress=False)
+
+
+async def test_what_cannot_be_read_is_left_alone_for_a_while(
+    tmp_path: Path, documents: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = ScriptedModel.of(lambda prompt, values: "garbage")
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=ModelExtractor(model)) as kb:
+        kb.add(documents[:1], progress=False)
+        asked = []
+        for seconds in (0.0, 0.0, 0.0, 601.0):
+            later = time.monotonic() + seconds
+            monkeypatch.setattr("langgraph_rag.tools.triple_reading.time.monotonic", lambda later=later: later)
+            model.received.clear()
+            assert await kb.atriples(kb.ids()) == []
+            asked.append(len(model.received))
+
+    assert asked == [3, 0, 0, 3]
+
+
+def test_facts_of_the_same_words_are_all_found(tmp_path: Path) -> None:
+    facts = [["Ada B", "c", "d"], ["Ada", "B c", "d"], ["Ada", "B", "c d"]]
+    extractor: Any = Extractor([("a", facts)])
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=extractor) as kb:
+        kb.add([{"id": "a", "title": "Ada", "text": "Ada B c d."}], progress=False)
+
+        assert [found["triple"] for found in kb.search_triples("Ada B c d", 5)] == facts
 
 
 def test_an_extractor_whose_version_is_no_text_is_refused_on_opening(tmp_path: Path) -> None:

@@ -692,6 +692,7 @@ def test_what_a_text_was_split_into_is_deleted_by_its_source(kb: KnowledgeBase) 
     before = kb.ids()
     kb.add([{"text": " ".join(f"Town {n} is on Kell." for n in range(200)), "source": "notes.md"}], progress=False)
     split = kb.ids(source="notes.md")
+    assert kb.ids(source=Path("notes.md")) == split
 
     assert len(split) > 1
     assert kb.delete(split) == len(split)

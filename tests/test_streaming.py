@@ -8,19 +8,21 @@ from typing import Any
 import pytest
 from fakes import ScriptedModel, WritingModel
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.language_models import BaseChatModel
+from langchain_core.documents import BaseDocumentCompressor
+from langchain_core.language_models import BaseChatModel, FakeListChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
-from langgraph_rag import KnowledgeBase, create_cirag, create_native_rag, streaming, with_messages
+from langgraph_rag import KnowledgeBase, create_cirag, create_dualrag, create_native_rag, streaming, with_messages
 from langgraph_rag.llm import ask
 from langgraph_rag.methods import METHODS
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.prompts.answering import ANSWER_FROM_PASSAGES
 
 QUESTION = {"question": "Who directed The Salt Road?"}
+LATE = {"answer": "Orla Vint, who made it", "thought": ""}
 FACT = '["Orla Vint", "directed", "The Salt Road"]'
 
 
@@ -286,6 +288,54 @@ async def test_of_a_model_that_calls_another_one_the_answer_is_streamed_once_and
     assert texts(await tokens(with_messages(method).compile(), talk)) == ["Orla Vint"]
     at_once = method.compile().stream(QUESTION, stream_mode="messages")
     assert "".join(message.text for message, _ in at_once) == "Orla Vint"
+
+
+class BreakingOff(WritingModel):
+    """Loses its connection after some characters of its first reply."""
+
+    broken: bool = False
+
+    async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+        written = 0
+        async for chunk in super()._astream(*args, **kwargs):
+            if not self.broken and (written := written + len(chunk.text)) > 20:
+                self.broken = True
+                raise ConnectionError("lost")
+            yield chunk
+
+
+@pytest.mark.parametrize(
+    "again", [lambda model: model.with_retry(), lambda model: model.with_fallbacks([answering(json.dumps(LATE))])]
+)
+async def test_after_a_broken_stream_the_answer_begins_anew_whoever_asks_again(
+    again: Callable[[Any], Any], kb: KnowledgeBase
+) -> None:
+    graph: Any = create_native_rag(again(BreakingOff.of([json.dumps(LATE)] * 2)), kb).compile()
+
+    pieces = await tokens(graph)
+
+    begun, whole = texts(pieces)
+    assert LATE["answer"].startswith(begun)
+    assert whole == LATE["answer"]
+    assert len(pieces) > 5  # piece by piece both times
+
+
+class Asking(BaseDocumentCompressor):
+    """A reranker that asks a model."""
+
+    model: Any
+
+    def compress_documents(self, documents: Any, query: str, callbacks: Any = None) -> Any:
+        self.model.invoke(query)
+        return documents
+
+
+async def test_what_a_reranker_asks_a_model_is_not_streamed(sample_kb: KnowledgeBase) -> None:
+    ranking = FakeListChatModel(responses=["3, 1, 2"])
+    graph: Any = create_dualrag(OfflineModel(), sample_kb, reranker=Asking(model=ranking)).compile()
+    asked = {"question": "Whom did the director of Nine Tides marry?"}
+
+    assert texts(await tokens(graph, asked)) == [graph.invoke(asked)["answer"]]
 
 
 class Calls(BaseCallbackHandler):

@@ -58,6 +58,7 @@ def rules() -> TextPipeline:
             ["Lunt Inc. (1950) is big.", "He said: “Go!”", "“No,” she said."],
         ),
         ("他说：“走吧。”她走了。北京是首都！", ["他说：“走吧。”", "她走了。", "北京是首都！"]),
+        ("It was off :( Ada went to Ost. (So. Did. She.", ["It was off :( Ada went to Ost.", "(So.", "Did.", "She."]),
         (
             "彼は「行く。」と言った。東京は首都（1868年。）である。",
             ["彼は「行く。」と言った。", "東京は首都（1868年。）である。"],

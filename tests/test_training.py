@@ -51,6 +51,13 @@ async def test_a_chain_leads_through_the_supporting_passages_to_the_answer(sampl
     assert [link["triple"][2] == "Corwen Ashlade" for link in chain] == [False] * (len(chain) - 1) + [True]
 
 
+async def test_a_chain_that_is_too_long_to_teach_anything_goes_no_further(sample_kb: KnowledgeBase) -> None:
+    model = adding(1, "More is missing.")
+
+    assert await reasoning_chain(model, sample_kb, "Who?", ["Nobody"], sample_kb.ids()[:9]) == []
+    assert len(model.received) == 6
+
+
 async def test_a_chain_that_comes_to_another_answer_is_none(sample_kb: KnowledgeBase) -> None:
     assert await reasoning_chain(load_model("offline"), sample_kb, QUESTION, ["Ada Moss"], SUPPORT) == []
 

@@ -176,6 +176,13 @@ def test_add_says_that_update_replaces(kb: KnowledgeBase) -> None:
         kb.add([ROCK], progress=False)
 
 
+def test_add_names_all_documents_that_changed(kb: KnowledgeBase) -> None:
+    kb.add([ISLE, {**ISLE, "id": "islet"}], progress=False)
+
+    with pytest.raises(DuplicateIdError, match=r"^2 ids \('isle', 'islet'\) are already stored .* update them to"):
+        kb.add([ROCK, {**ROCK, "id": "islet"}], progress=False)
+
+
 @pytest.mark.parametrize(("bad", "error"), [([{"text": ""}], DocumentError), ([ISLE, ROCK], DuplicateIdError)])
 def test_bad_documents_change_nothing(kb: KnowledgeBase, bad: Documents, error: type[Exception]) -> None:
     kb.add([GULL], progress=False)

@@ -1,9 +1,9 @@
 """Draw the comparison of methods: quality against cost, and retrieval by depth."""
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from langgraph_rag.errors import MissingExtraError
 from langgraph_rag.evaluation.run_folder import writing
@@ -13,6 +13,8 @@ from langgraph_rag.evaluation.summary import Summary
 _BESIDE = 0.1  # how far methods lie apart at one depth at most, as equal lines would hide each other; 1 is the next
 _COLOURS, _MARKERS = 10, "os^DvPX*"
 _log = logging.getLogger(__name__)
+
+_Counted = Literal["questions", "recall_questions"]
 
 
 def draw_comparison(rows: Mapping[str, Summary], out: str | Path, data: str = "") -> list[Path]:
@@ -30,21 +32,22 @@ def draw_comparison(rows: Mapping[str, Summary], out: str | Path, data: str = ""
     except ImportError as error:
         raise MissingExtraError("drawing pictures", "plots") from error
     out = Path(out)
-    pictures = {
-        out / "quality_by_tokens.png": (_quality_by_tokens, "no question was answered that names accepted answers"),
-        out / "recall_by_depth.png": (_recall_by_depth, "no question was answered that names supporting passages"),
+    pictures: dict[str, tuple[Callable[[Any, Mapping[str, Summary]], None], _Counted, str]] = {
+        "quality_by_tokens.png": (_quality_by_tokens, "questions", "accepted answers"),
+        "recall_by_depth.png": (_recall_by_depth, "recall_questions", "supporting passages"),
     }
     drawn: list[Path] = []
     with writing(out):
-        for path, (draw, if_empty) in pictures.items():
+        for name, (draw, counts, needs) in pictures.items():
+            path = out / name
             figure = Figure(figsize=(9, max(5.0, 0.22 * len(rows))), layout="constrained")
             axes = figure.subplots()
             draw(axes, rows)
             if not axes.has_data():
                 path.unlink(missing_ok=True)
-                _log.warning("%s is left out: %s", path, if_empty)
+                _log.warning("%s is left out: no question was answered that names %s", path, needs)
                 continue
-            axes.set_title(f"{axes.get_title()}: {_asked(rows, data)}", parse_math=False)
+            axes.set_title(f"{axes.get_title()}: {_asked(rows, counts, data)}", parse_math=False)
             if figure.axes[0].get_legend_handles_labels()[0]:
                 figure.legend(loc="outside right upper", fontsize="small")
             figure.savefig(path, dpi=120)
@@ -52,9 +55,9 @@ def draw_comparison(rows: Mapping[str, Summary], out: str | Path, data: str = ""
     return drawn
 
 
-def _asked(rows: Mapping[str, Summary], data: str) -> str:
+def _asked(rows: Mapping[str, Summary], counts: _Counted, data: str) -> str:
     readable = data.encode(errors="replace").decode()  # the name of a file may be none
-    return f"{readable}, " * bool(data) + f"{max((row['questions'] for row in rows.values()), default=0)} questions"
+    return f"{readable}, " * bool(data) + f"{max((row.get(counts, 0) for row in rows.values()), default=0)} questions"
 
 
 def _looks(rows: Mapping[str, Summary]) -> Iterator[tuple[Summary, dict[str, Any]]]:

@@ -10,6 +10,7 @@ from langgraph_rag.context import context
 from langgraph_rag.nodes.identify_entities import Demand
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.records import LISTED, ScoredPassage, by_place
+from langgraph_rag.streaming import kept_internal
 from langgraph_rag.tasks import gather
 from langgraph_rag.tools.fusion import fuse
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
@@ -53,7 +54,8 @@ class RetrieveForEntity:
         recalled = fuse(lists)
         records = await self.kb.apassages([passage["id"] for passage in recalled])
         most = settings.top_k
-        best = await rerank(self.reranker, demand_text(demand), records, most=most, least=min(_LEAST, most))
+        with kept_internal({}):  # a reranker may ask a model
+            best = await rerank(self.reranker, demand_text(demand), records, most=most, least=min(_LEAST, most))
         titles = {record["id"]: record["title"] for record in records}
         emit(
             "retrieve_for_entity",

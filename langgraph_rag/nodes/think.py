@@ -42,13 +42,15 @@ class Think:
 
     async def __call__(self, state: ThinkInput) -> dict[str, Any]:
         """Return the sentence as the next query; `query` is empty once the reasoning has come to an end."""
-        ids = [passage["id"] for passage in state["ranking"][: context(self.defaults).read_k]]
+        settings = context(self.defaults)
+        ids = [passage["id"] for passage in state["ranking"][: settings.read_k]]
         texts = passage_texts(await self.kb.apassages(ids))
         reply = await ask(self.llm, self.prompt, passages=texts, question=state["question"], thoughts=state["thoughts"])
         sentences = await in_thread(text_pipeline(RULES).sentences, reply.sentence)
         thought = sentences[0] if sentences else ""
         repeats = normalise(thought) in {"", *map(normalise, state["thoughts"])}
         following = "" if repeats or concludes(thought) else thought
-        emit("think", step=state["step"], thought=thought, goes_on=bool(following))
+        goes_on = bool(following) and state["step"] < settings.max_steps
+        emit("think", step=state["step"], thought=thought, goes_on=goes_on)
         step = trace_step(state["step"], state["query"], thought, next_question=following)
         return {"query": following, "thoughts": [*state["thoughts"], thought], "trace": [*state["trace"], step]}

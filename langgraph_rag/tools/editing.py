@@ -57,9 +57,11 @@ class Editor:
         passages = _each_once(given)
         new, changed = self._indexer.compare(passages)
         if changed:
+            named = first_few([repr(passage["id"]) for passage in changed], _NAMED)
+            are = f"id {named} is" if len(changed) == 1 else f"{counted(len(changed), 'id')} ({named}) are"
             raise DuplicateIdError(
-                f"id {changed[0]['id']!r} is already stored with another text or title: update it to replace "
-                "that (`update`, on the command line `index --update`)"
+                f"{are} already stored with another text or title: update {'it' if len(changed) == 1 else 'them'} to "
+                "replace that (`update`, on the command line `index --update`)"
             )
         _tell_long(new)
         self._indexer.store(new, self._reading(extractor), progress=progress)

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import re
 from collections import defaultdict
-from collections.abc import AsyncIterator, Container, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from pydantic import TypeAdapter, ValidationError
@@ -85,11 +85,11 @@ def valid_triples(triples: Sequence[Sequence[str]]) -> list[list[str]]:
     return [list(parts) for parts in kept]
 
 
-def valid_readings(extractor: str, readings: object, ids: Container[str]) -> list[Reading]:
+def valid_readings(extractor: str, readings: object, ids: Iterable[str]) -> list[Reading]:
     """Return what an extractor read out of the passages of some ids, with the triples that are valid.
 
     Raises:
-        TypeError: when it is no list of readings of these passages.
+        TypeError: when it is no list of readings of these passages, each once.
     """
     expected = f"extractor {extractor!r}: expected a list of (id of a passage, [[head, relation, tail], ...])"
     try:
@@ -97,8 +97,13 @@ def valid_readings(extractor: str, readings: object, ids: Container[str]) -> lis
     except ValidationError as error:
         wrong = error.errors()[0]
         raise TypeError(f"{expected}, got {repr(wrong['input'])[:80]} in it: {wrong['msg']}") from error
-    if unknown := [id_ for id_, _ in read if id_ not in ids]:
-        raise TypeError(f"{expected}, got the id {unknown[0]!r}, which is none of the passages given to it")
+    left = set(ids)
+    for id_, _ in read:
+        if id_ not in left:
+            raise TypeError(
+                f"{expected}, got the id {id_!r}, which is none of the passages given to it, or came before"
+            )
+        left.remove(id_)
     return read
 
 

@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -332,12 +333,13 @@ class KnowledgeBase:
         self._check_open()
         return self._records.passages(ids)
 
-    def ids(self, source: str | None = None) -> list[str]:
+    def ids(self, source: str | Path | None = None) -> list[str]:
         """Return the ids of all passages, or of those from one source ("": given without), in the order of storing.
 
         Of those that are new in one call of `add` or `update`, the longest are stored first.
         """
         self._check_open()
+        source = None if source is None else str(source)
         return [] if source is not None and not is_text(source) else self._records.ids(source)
 
     def sources(self) -> list[str]:
@@ -462,8 +464,10 @@ class KnowledgeBase:
         looked_at, ids = k, await self._similarity.search_triples(query, k)
         while True:
             passages = await self._read(self._records.triples.stating, ids, self.extractor.version)
-            by_id = {vector_id(entry["triple"]): entry for entry in await self.atriples(passages)}
-            found = [by_id[id_] for id_ in ids if id_ in by_id]
+            by_id: defaultdict[str, list[Triple]] = defaultdict(list)
+            for entry in await self.atriples(passages):
+                by_id[vector_id(entry["triple"])].append(entry)
+            found = [entry for id_ in ids for entry in by_id[id_]]
             if len(found) >= k or len(ids) < looked_at:
                 return found[:k]
             looked_at *= 4  # others were read by another extractor
@@ -481,7 +485,7 @@ class KnowledgeBase:
 
     async def anear_entities(self, texts: Sequence[str], k: int = 10) -> list[ScoredPassage]:
         """Find passages like `near_entities`, without blocking the event loop."""
-        expect_list(texts, "texts")
+        _check_queries(texts)
         expect_count(k, "k")
         self._check_open()
         await self._tell_unread_to_walk()

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Sequence
 from concurrent.futures import Future
 from contextlib import AsyncExitStack, suppress
@@ -9,7 +10,9 @@ from contextlib import AsyncExitStack, suppress
 from tqdm.auto import tqdm
 
 from langgraph_rag.arguments import expect
+from langgraph_rag.context import context
 from langgraph_rag.errors import BudgetReachedError
+from langgraph_rag.metering import current_meter, stop
 from langgraph_rag.records import Record
 from langgraph_rag.tools.extraction import (
     Reading,
@@ -23,6 +26,7 @@ from langgraph_rag.tools.record_store import RecordStore
 from langgraph_rag.tools.triple_records import Fact
 
 _BATCH = 512  # passages whose triples are read side by side
+_REST = 600.0  # seconds before a question tries again what could not be read: each attempt costs calls of a model
 
 
 class TripleReader:
@@ -32,6 +36,7 @@ class TripleReader:
         self._records, self._check_not_closing = records, check_not_closing
         self._reading: dict[tuple[str, str], Future[bool]] = {}  # by extractor and passage
         self._reading_lock = threading.Lock()
+        self._rests_until: dict[tuple[str, str], float] = {}  # by extractor and passage, on the monotonic clock
 
     async def read(self, ids: Sequence[str], extractor: TripleExtractor, *, progress: bool) -> int:
         """Read passages; return how many could not be read, for example because a model failed."""
@@ -47,6 +52,8 @@ class TripleReader:
                         opened.push_async_callback(reading.aclose)
                     async for readings in reading:
                         await asyncio.to_thread(self._save, extractor.version, readings, by_id)
+                        for id_, _ in readings:
+                            del by_id[id_]
                         done += len(readings)
                         bar.update(len(readings))
                         self._check_not_closing()
@@ -61,16 +68,24 @@ class TripleReader:
     async def read_once(self, ids: Sequence[str], extractor: TripleExtractor) -> None:
         """Read passages that nobody else is reading, and wait for those that somebody is: models are dear.
 
-        What that one leaves unread, because it fails, is called off or has spent its budget, is read here.
+        What that one leaves unread, because it is called off or has spent its budget, is read here. What cannot be read
+        is left alone for ten minutes. Nobody waits beyond the deadline of the question that this is for.
         """
+        ids = [id_ for id_ in ids if self._rests_until.get((extractor.version, id_), 0.0) <= time.monotonic()]
         while ids:
             reading: Future[bool] = Future()  # whether all of it was tried
             reading.set_running_or_notify_cancel()  # from here on nobody who waits for it can cancel it
             with self._reading_lock:
                 readings = {id_: self._reading.setdefault((extractor.version, id_), reading) for id_ in ids}
             await self._read_mine([id_ for id_, whose in readings.items() if whose is reading], extractor, reading)
-            others = {whose for whose in readings.values() if whose is not reading}
-            given_up = {other for other in others if not await asyncio.wrap_future(other)}
+            if not (others := {whose for whose in readings.values() if whose is not reading}):
+                break
+            try:
+                async with asyncio.timeout(current_meter().seconds_left(context().deadline_s)):
+                    given_up = {other for other in others if not await asyncio.wrap_future(other)}
+            except (TimeoutError, BudgetReachedError):
+                stop("deadline_s")
+                break
             left = [id_ for id_, whose in readings.items() if whose in given_up]
             ids = await asyncio.to_thread(self._records.triples.unextracted, extractor.version, left) if left else []
 
@@ -79,8 +94,10 @@ class TripleReader:
         done = False
         try:
             with suppress(BudgetReachedError):
-                if ids:
-                    await self.read(ids, extractor, progress=False)
+                if ids and await self.read(ids, extractor, progress=False):
+                    version, until = extractor.version, time.monotonic() + _REST
+                    failed = await asyncio.to_thread(self._records.triples.unextracted, version, ids)
+                    self._rests_until.update({(version, id_): until for id_ in failed})
                 done = True
         finally:
             with self._reading_lock:

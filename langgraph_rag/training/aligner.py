@@ -14,7 +14,7 @@ from tqdm.auto import tqdm
 from langgraph_rag.arguments import expect_count
 from langgraph_rag.background import run_in_background
 from langgraph_rag.bindings import ChatModel
-from langgraph_rag.errors import MissingExtraError, ModelOutputError, RagError
+from langgraph_rag.errors import MissingExtraError, ModelOutputError, RagError, RequestRefusedError
 from langgraph_rag.evaluation.questions import Question, as_questions
 from langgraph_rag.naming import counted
 from langgraph_rag.tasks import gather
@@ -116,7 +116,7 @@ async def _taught(
         async with free:
             try:
                 chain = await reasoning_chain(llm, kb, question["question"], question["answers"], _support(question))
-            except ModelOutputError:
+            except (ModelOutputError, RequestRefusedError):
                 chain = []
             taught = await lessons_of(kb, question["question"], chain)
             bar.update()

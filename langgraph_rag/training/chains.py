@@ -24,7 +24,8 @@ async def reasoning_chain(
         where it comes to none of the accepted answers, or takes more steps than KiRAG would.
     """
     knowledge, chain, conclusion = await into_triples(kb, supporting_ids), list[Candidate](), ""
-    while not conclusion and (unused := [candidate for candidate in knowledge if candidate not in chain]):
+    unused = knowledge
+    while unused and not conclusion and len(chain) <= DEFAULTS.max_steps:
         reply = await ask(
             llm,
             CONSTRUCT_CHAIN,
@@ -37,7 +38,10 @@ async def reasoning_chain(
         if not taken:
             break
         chain += [candidate for place, candidate in enumerate(taken) if candidate not in taken[:place]]
-        conclusion = concluded(reply.conclusion)
+        unused, conclusion = (
+            [candidate for candidate in knowledge if candidate not in chain],
+            concluded(reply.conclusion),
+        )
     complete = _complete(chain, conclusion, question, answers)
     return complete if len(complete) <= DEFAULTS.max_steps else []
 

@@ -15,6 +15,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatResult
 from langgraph.checkpoint.memory import InMemorySaver
 
+from langgraph_rag import create_cirag
 from langgraph_rag.context import Context
 from langgraph_rag.errors import BudgetReachedError, ModelCallError
 from langgraph_rag.llm import _gate, ask
@@ -43,6 +44,29 @@ class SlowModel(OfflineModel):
 @pytest.fixture(params=sorted(METHODS))
 def method(request: pytest.FixtureRequest) -> Any:
     return METHODS[request.param].create
+
+
+class SlowReader(ScriptedModel):
+    """Reads passages for a long time."""
+
+    async def _agenerate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+        if asked_for(messages)["prompt"] == "find_entities":
+            await asyncio.sleep(60)
+        return self._generate(messages)
+
+
+async def test_nobody_waits_beyond_the_deadline_for_what_another_question_reads(kb: KnowledgeBase) -> None:
+    graph: Any = create_cirag(SlowReader.of(lambda *_: '{"answer": "Kell"}'), kb, triples="online").compile()
+    patient = asyncio.create_task(graph.ainvoke({"question": "Where is Pellworth?"}))
+    await asyncio.sleep(0.5)
+
+    async with asyncio.timeout(30):
+        result = await graph.ainvoke({"question": "Where is the town of Pellworth?"}, context=Context(deadline_s=2))
+    patient.cancel()
+    await asyncio.gather(patient, return_exceptions=True)
+
+    assert result["usage"]["stopped_by"] == "deadline_s"
+    assert result["answer"] == "Kell"
 
 
 # --- in every graph --------------------------------------------------------------------------------------------------

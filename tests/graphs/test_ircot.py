@@ -110,6 +110,14 @@ def test_the_reasoning_ends_after_the_papers_number_of_steps(
     assert nodes.count("think") == nodes.count("retrieve") == len(result["trace"]) == steps
 
 
+def test_the_last_thought_says_that_nothing_is_retrieved_with_it(kb: KnowledgeBase) -> None:
+    model = ScriptedModel.of([think("Vint made a film."), think("Vint made another film."), say("unanswerable")])
+    graph: Any = create_ircot(model, kb).compile()
+    told = graph.stream({"question": "What did Vint make?"}, context={"max_steps": 2}, stream_mode="custom")
+
+    assert [event["goes_on"] for event in told if event["node"] == "think"] == [True, False]
+
+
 def test_thinker_and_reader_can_be_models_of_their_own(kb: KnowledgeBase) -> None:
     thinker, reader = ScriptedModel.of(CASE[:-1]), ScriptedModel.of(CASE[-1:])
 
