@@ -46,6 +46,8 @@ def _retrieve(event: Event) -> str:
 def _integrate(event: Event) -> str:
     kept = "".join(f"\n  kept      {' | '.join(triple)}" for triple in event["kept"]) or "\n  kept      nothing"
     following = f"\n  next      {event['next_question']}" if event["next_question"] else ""
+    if not (event["thought"] or event["kept"] or following):
+        return "  thought   not asked"  # the budget left no room
     return f"  thought   {event['thought']}{kept}{following}"
 
 

@@ -49,6 +49,15 @@ def test_each_node_that_has_run_has_sent_one_event_of_the_schema(name: str, samp
         assert events[-1]["node"] == "conclude"
 
 
+def test_the_story_says_what_the_budget_left_unasked(kb: KnowledgeBase) -> None:
+    graph: Any = create("cirag", OfflineModel(), kb).compile()
+    asked = {"question": "Who directed The Salt Road?"}
+
+    told = [narrate(event) for event in graph.stream(asked, context={"max_model_calls": 1}, stream_mode="custom")]
+
+    assert "  thought   not asked" in told
+
+
 @pytest.mark.parametrize("name", parse_methods("ablations"))
 def test_the_story_of_a_run_begins_each_step_with_its_number(name: str, sample_kb: KnowledgeBase) -> None:
     graph = create(name, OfflineModel(), sample_kb).compile()
