@@ -15,7 +15,7 @@ from langgraph_rag.tools.vectors import Matrix
 from langgraph_rag.write_ahead import PATIENCE, use_wal
 
 _MAPPED = 2**30  # bytes of the file that are read where they lie; copied first, reading takes half as long again
-_AT_ONCE = 500  # ids in one query: SQLite bears some thousands
+_AT_ONCE = 100  # ids in one query: the longest documents take some 6 MB each, and SQLite bears no more than 1 GB
 
 
 class Database:

@@ -11,7 +11,7 @@ from langgraph_rag.tools.incremental import Incremental
 from langgraph_rag.tools.record_store import RecordStore
 from langgraph_rag.tools.triple_graph import TripleGraph
 
-_PAGE = 500  # passages held at a time while the graph of all is made
+_PAGE = 100  # passages held at a time while the graph of all is made
 
 
 class DerivedGraphs:
