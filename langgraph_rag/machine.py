@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config, merge_configs
@@ -38,6 +38,13 @@ class Machine(StateGraph[StateT, ContextT, InputT, OutputT]):
         compiled = super().compile(checkpointer, **{"name": self.title, **options})
         compiled.__class__ = _CompiledMachine  # the class is fixed in StateGraph.compile
         return compiled
+
+    if not TYPE_CHECKING:  # to which a class with this method has any attribute
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Tell who asks a graph before it is compiled what to do."""
+            hint = f": compile the graph first, graph.compile().{name}" if hasattr(CompiledStateGraph, name) else ""
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
 
     def step(self, node: str) -> Any:
         """Return the step of a node, a dataclass: what it asks with which prompt and model.

@@ -128,6 +128,17 @@ def test_a_graph_has_to_be_compiled_for_a_tool_and_not_yet_for_messages(kb: Know
         with_messages(graph.compile())
 
 
+def test_a_graph_has_to_be_compiled_before_it_is_asked(kb: KnowledgeBase) -> None:
+    graph: Any = create_native_rag(LLM, kb)
+
+    with pytest.raises(
+        AttributeError, match=r"no attribute 'invoke': compile the graph first, graph\.compile\(\)\.invoke$"
+    ):
+        graph.invoke({"question": "Who directed The Salt Road?"})
+    with pytest.raises(AttributeError, match="no attribute 'nothing'$"):
+        _ = graph.nothing
+
+
 def test_a_number_in_place_of_a_name_is_refused(kb: KnowledgeBase) -> None:
     number: Any = 5
     with pytest.raises(QuestionError, match="must be text, got 5"):
