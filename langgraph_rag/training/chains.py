@@ -38,10 +38,8 @@ async def reasoning_chain(
         if not taken:
             break
         chain += [candidate for place, candidate in enumerate(taken) if candidate not in taken[:place]]
-        unused, conclusion = (
-            [candidate for candidate in knowledge if candidate not in chain],
-            concluded(reply.conclusion),
-        )
+        unused = [candidate for candidate in knowledge if candidate not in chain]
+        conclusion = concluded(reply.conclusion)
     complete = _complete(chain, conclusion, question, answers)
     return complete if len(complete) <= DEFAULTS.max_steps else []
 
