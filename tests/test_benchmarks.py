@@ -59,10 +59,12 @@ def test_kills_before_anything_was_stored_prove_nothing(
 
 
 def test_methods_are_held_to_the_goals_of_the_data_that_are_there() -> None:
-    assert tokens._row("mgranrag", {"tokens": {"2wiki": 2000, "own": 4000}})[1:] == (
-        "3,000 (2wiki 2,000, own 4,000)",
-        "at most 2,600 on 2wiki: met",
+    spent = {"tokens": {"2wiki": 3000, "own": 5000}, "retrieval": {"2wiki": 2000, "own": 4000}}
+    assert tokens._row("mgranrag", spent)[1:] == (
+        "4,000 (2wiki 3,000, own 5,000)",
+        "at most 2,600 for retrieval on 2wiki: met",
     )
-    assert tokens._row("mgranrag", {"tokens": {"own": 4000}}) == ("mgranrag", "4,000 (own 4,000)", "")
+    own = {"tokens": {"own": 5000}, "retrieval": {"own": 4000}}
+    assert tokens._row("mgranrag", own) == ("mgranrag", "5,000 (own 5,000)", "")
     assert tokens._row("par_rag", {"tokens": {"own": 6000}})[2] == "at most 5,040: missed"
     assert tokens._row("cirag", {"tokens": {"2wiki": 1}})[2] == ""
