@@ -44,8 +44,8 @@ passages. *Instructions* never change from question to question: a server with p
 
 {table}
 With other models and prompts the papers report more tokens per question (MGranRAG's with one round, and of the \
-retrieval stage, without the answer); the goal here is half of them. {goals}. Triples were read from the passages by rules; a model that reads them costs two \
-calls per passage once, when it is indexed.
+retrieval stage, without the answer); the goal here is half of them. {goals}. Triples were read from the passages by \
+rules; a model that reads them costs two calls per passage once, when it is indexed.
 
 Made by `python benchmarks/tokens.py ROOT`; the tokens of each prompt are in `benchmarks/results/tokens.json`. The \
 limits `max_model_calls` and `max_tokens` bound what a question may cost.
