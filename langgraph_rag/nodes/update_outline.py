@@ -8,6 +8,7 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.retrieve_for_entity import Found, demand_text, query_texts
+from langgraph_rag.nodes.select_documents import Reading
 from langgraph_rag.nodes.summarize import Fragment
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.prompts.dualrag import OutlineEntry
@@ -21,6 +22,7 @@ class UpdateInput(TypedDict):
     step: int
     thoughts: list[str]
     found: list[Found]
+    readings: list[Reading]
     fragments: list[Fragment]
     vain: list[str]
     outline: list[OutlineEntry]
@@ -53,11 +55,9 @@ class UpdateOutline:
         entities = [entry["entity"] for entry in outline]
         emit("update_outline", step=state["step"], added=added, entities=entities, evidence=new)
         query = "; ".join(demand_text(found) for found in state["found"])
-        told = {fragment["entity"] for fragment in state["fragments"]}
-        vain = [text for found in state["found"] if found["entity"] not in told for text in query_texts(found)]
         return {
             "outline": outline,
-            "vain": list(dict.fromkeys([*state["vain"], *vain])),
+            "vain": _vain(state),
             "evidence": [*state["evidence"], *new],
             "ranking": self.ranked(state["ranking"], state["found"], evidence),
             "first_retrieval": state["first_retrieval"] or _first(state["found"]),
@@ -83,6 +83,13 @@ def _merged(outline: list[OutlineEntry], fragments: list[Fragment]) -> tuple[lis
             entry["fragments"].append(fragment["text"])
             added += 1
     return list(merged.values()), added
+
+
+def _vain(state: UpdateInput) -> list[str]:
+    """Return what was read about without a finding; where there was nothing new to read, it may be known already."""
+    told = {fragment["entity"] for fragment in state["fragments"]}
+    searched = {text: reading["entity"] in told for reading in state["readings"] for text in query_texts(reading)}
+    return [text for text in dict.fromkeys([*state["vain"], *searched]) if not searched.get(text)]
 
 
 def behind(ranking: list[ScoredPassage], found: list[Found], evidence: list[Evidence]) -> list[ScoredPassage]:

@@ -410,6 +410,17 @@ def test_an_entity_nothing_was_noted_about_is_read_again(films: KnowledgeBase) -
 
     first, second = values(model, "summarize")
     assert first["documents"] == second["documents"]
+    assert [seen["vain"] for seen in values(model, "reason")] == [[], ["Film: film"], []]
+
+
+def test_what_has_been_read_already_was_not_searched_for_in_vain(films: KnowledgeBase) -> None:
+    demands = [look_up(Film=["film"]), look_up(Film=["film year"])]
+    model = ScriptedModel.of(Actor([think("1"), think("2"), think("3", more=False)], demands, lambda _: "A film."))
+
+    visit(films, model)
+
+    assert len(values(model, "summarize")) == 1
+    assert [seen["vain"] for seen in values(model, "reason")] == [[], [], []]
 
 
 @pytest.mark.parametrize("options", [{}, {"identify_entities": False}])
