@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from langgraph_rag import create_native_rag
-from langgraph_rag.nodes.citations import cited
+from langgraph_rag.nodes.citations import cited, uncited
 from langgraph_rag.normal_forms import without_piles
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.tools.documents import to_passages
@@ -67,6 +67,11 @@ def test_accents_on_accents_are_cut_to_thirty(letter: str) -> None:
 
 def test_a_citation_that_goes_on_in_blanks_is_none() -> None:
     assert cited("It is Kell [source" + " " * 100_000, 3) == []
+
+
+@pytest.mark.parametrize("part", ["[1], ", "[1 ", "[1.", "([1] and "])
+def test_many_citations_are_taken_out_in_one_go(part: str) -> None:
+    assert "[1]" not in uncited(part * 20_000)
 
 
 def test_a_title_that_nobody_gave_is_never_too_long(tmp_path: Path) -> None:

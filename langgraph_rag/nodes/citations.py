@@ -15,11 +15,13 @@ _CITATION = re.compile(
     rf"(?(bold)\*\*)",
     re.IGNORECASE,
 )
-_ATTRIBUTION = re.compile(
-    rf"(?:\b(?:according to|as stated in)\s*[{_OPEN}](?:{_SOURCES})[{_CLOSE}]\s*,?\s*"
-    rf"|[{_OPEN}](?:{_SOURCES})[{_CLOSE}] (?:states|says|mentions|confirms|shows|indicates) (?:that )?)",
-    re.IGNORECASE,
+_MARK = "\ufffc"  # stands for a citation
+_SERIES = rf"{_MARK}(?:(?:[\s,;&\u3001\uff0c]|and|or)*{_MARK})*"
+_ATTRIBUTION = (
+    rf"\b(?:according to|as stated in){_SERIES},?\s*"
+    rf"|(?:\b(?:source|passage|document)s?)?{_SERIES} (?:state|say|mention|confirm|show|indicate)s? (?:that )?"
 )
+_CITING = re.compile(rf"{_ATTRIBUTION}|\s?\({_SERIES}\)|{_SERIES}", re.IGNORECASE)
 UNCITED = 3
 
 
@@ -37,4 +39,4 @@ def cited(text: str, sources: int, *, otherwise: int = 0) -> list[int]:
 
 def uncited(text: str) -> str:
     """Return a text without its citations, and without the words that only introduce them."""
-    return _CITATION.sub("", _ATTRIBUTION.sub("", text)).strip()
+    return _CITING.sub("", _CITATION.sub(_MARK, text)).strip()

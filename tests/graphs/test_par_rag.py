@@ -173,6 +173,13 @@ def test_cited_passages_are_the_evidence_from_the_first_to_the_last(
         ("[2] states that Orla Vint did.", "Orla Vint did."),
         ("Orla Vint [2: The Salt Road] (source 1).", "Orla Vint."),
         ("Orla Vint (2).", "Orla Vint (2)."),
+        ("Orla Vint [1], [2].", "Orla Vint."),
+        ("Orla Vint [1] and [2], of Kell [3][4].", "Orla Vint, of Kell."),
+        ("Orla Vint ([1], [2]).", "Orla Vint."),
+        ("Orla Vint did [1], and Ada Renk did [2].", "Orla Vint did, and Ada Renk did."),
+        ("According to [1] and [2], Orla Vint did.", "Orla Vint did."),
+        ("Sources [1] and [3] say that Orla Vint did.", "Orla Vint did."),
+        ("Source [1] states that Orla Vint did.", "Orla Vint did."),
     ],
 )
 def test_words_that_introduce_a_citation_go_with_it(text: str, read: str) -> None:
