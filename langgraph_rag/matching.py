@@ -11,6 +11,7 @@ _NUMBER = re.compile(r"\d+|\b(?:x{1,3}(?:ix|iv|v?i{0,3})|ix|iv|vi{0,3}|i{1,3})\b
 _SIMILAR = 0.85  # difflib ratio of two items
 _SIMILAR_PART = 0.8  # likewise, of two heads, relations or tails; names are short
 _STEM = 5  # letters by which forms of a word begin alike, as in "directed" and "director"
+_PREPOSITION = 2  # letters: in, of, by
 _DENIALS = frozenset({"no", "not", "never"})
 _LEADING = re.compile(r"^(?:(?:a|an|the|is|are|was|were|be|been|has|have|had)\s)+")  # articles and auxiliaries
 
@@ -90,7 +91,8 @@ def _related(one: Sequence[str], other: Sequence[str]) -> bool:
     same_ends = (head <= other_head and tail <= other_tail) or (head <= other_tail and tail <= other_head)
     same_numbers = _numbers(head | tail) == _numbers(other_head | other_tail)
     stems = _stems(relation) <= _stems(other_relation)
-    return bool(head and relation and tail) and same_ends and same_numbers and stems
+    telling = any(len(word) > _PREPOSITION for word in relation)  # much is "in" France
+    return bool(head and tail) and telling and same_ends and same_numbers and stems
 
 
 def _numbers(words: frozenset[str]) -> set[str]:

@@ -126,6 +126,7 @@ FACTS = [
         (["Barrow", "died in", "Skellby"], [7]),
         (["Barrow", "in", "Skellby"], []),
         (["Philip", "father", "Otto"], []),
+        (["Ada", "in", "Bergen"], []),
         (["", "directed by", "Ada Renk"], []),
         (["Kell", "owned by", "Ada Renk"], []),
         (["Kell", "is", "Ada Renk"], []),

@@ -42,14 +42,12 @@ HISTORY = [
         candidates=[DIRECTED, ["Nine Tides", "is", '1954 drama film, first named "Ebb"']],
         thought="Ilse Tarrant directed the film. Whom she married is missing.",
         facts=[DIRECTED],
-        question="Whom did Ilse Tarrant marry?",
     ),
     HistoryStep(
         query="Whom did Ilse Tarrant marry?",
         candidates=[],
         thought="None of them tells.",
         facts=[],
-        question="Who was the husband of Ilse Tarrant?",
     ),
 ]
 OUTLINE = [

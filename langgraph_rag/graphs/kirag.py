@@ -115,8 +115,8 @@ def create_kirag(
             Constructor").
         reader: the model that answers.
         aligner: a bi-encoder trained on chains, or its folder (an untrained one is table 4's "w/o Training"); by
-            default the one that was trained for the knowledge base (`train_aligner`), and where none was, its own
-            embedder, by link; "none" shows the constructor all triples (table 4, "w/o Aligner").
+            default, for triples, the one that was trained for the knowledge base (`train_aligner`), and where none was
+            its own embedder, by link; "none" shows the constructor all triples (table 4, "w/o Aligner").
         retriever: "none" has the aligner search all triples of the knowledge base (table 4, "w/o Retriever").
         knowledge: what chains are made of (table 1: KiRAG, KiRAG-Sent, KiRAG-Doc).
         ranking: "chain_first" prefers the documents behind the chain, in the manner of the authors' public code.

@@ -79,7 +79,7 @@ def create_mgranrag(
         kb: the knowledge base to ask.
         extractor: the model that decomposes the question and extracts evidence.
         reader: the model that answers.
-        weights: what nodes weigh (Eqs. 2-4): as in the paper, or as in the authors' code.
+        weights: what nodes weigh (Eqs. 2-4): the factors of the paper, or those of the authors' code.
         parts: the steps of the ablation (table 4): the graph alone (+ CHG), with query decomposition (+ QD), with
             evidence (the whole method). Without evidence there is one round.
 

@@ -18,6 +18,8 @@ from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.round_robin import round_robin
 
+_MOST = 10  # passages: the sentences, one level before, may be of as many
+
 Granularity = Literal["triples", "sentences", "passages"]
 
 
@@ -52,7 +54,7 @@ async def gather_sentences(kb: KnowledgeBase, state: GenerateInput) -> dict[str,
 
 
 async def gather_passages(kb: KnowledgeBase, state: GenerateInput) -> dict[str, Any]:
-    """Gather `top_k` of the supporting passages whole (D), or the first retrieval's where no triple was accepted.
+    """Gather up to ten of the supporting passages whole (D), or the first retrieval's where no triple was accepted.
 
     Each step has its turn, so that none goes short where they are too many, or too long for the model.
     """
@@ -60,8 +62,8 @@ async def gather_passages(kb: KnowledgeBase, state: GenerateInput) -> dict[str, 
 
 
 def _passages(state: GenerateInput) -> list[str]:
-    ids = round_robin(state["evidence"]) or [passage["id"] for passage in state["first_retrieval"]]
-    return ids[: context().top_k]
+    found = [passage["id"] for passage in state["first_retrieval"]]
+    return round_robin(state["evidence"])[:_MOST] or found[: context().top_k]
 
 
 @dataclass(frozen=True)

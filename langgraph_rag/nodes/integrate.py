@@ -75,9 +75,7 @@ class Integrate:
             dropped=sum(entry not in kept for entry in state["candidates"]),
             next_question=following,
         )
-        done = HistoryStep(
-            query=state["query"], candidates=shown, thought=reply.thought, facts=core, question=following
-        )
+        done = HistoryStep(query=state["query"], candidates=shown, thought=reply.thought, facts=core)
         step = trace_step(state["step"], state["query"], reply.thought, core_triples=core, next_question=following)
         return {
             "core": kept,

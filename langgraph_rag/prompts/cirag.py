@@ -12,7 +12,6 @@ class HistoryStep(TypedDict):
     candidates: list[list[str]]
     thought: str
     facts: list[list[str]]
-    question: str
 
 
 class Entities(PromptReply):

@@ -200,14 +200,20 @@ def test_each_level_is_shown_the_evidence_in_its_own_grain(films: KnowledgeBase)
     ]
 
 
-def test_at_most_top_k_passages_are_read_one_of_each_step_first(films: KnowledgeBase) -> None:
+def test_all_supporting_passages_are_read_one_of_each_step_first(films: KnowledgeBase) -> None:
     script = [keep(GIFT, BRAK, ask=BIRTHS), keep(CARLMAR, CURTIZ), *[say("unknown")] * 3]
     model = ScriptedModel.of(script)
 
     visit(films, model, PAPERS_STEPS)
 
-    shown = values(model, "answer_from_passages")[0]["passages"]
-    assert [text["title"] for text in shown] == ["God's Gift to Women", "Edith Carlmar", "Aldri annet enn bråk"]
+    sentences, shown = (values(model, f"answer_from_{level}")[0][level] for level in ("sentences", "passages"))
+    assert [text["title"] for text in shown] == [
+        "God's Gift to Women",
+        "Edith Carlmar",
+        "Aldri annet enn bråk",
+        "Michael Curtiz",
+    ]
+    assert {text["title"] for text in sentences} == {text["title"] for text in shown}
 
 
 def test_without_candidates_in_the_first_step_the_first_passages_are_read(tmp_path: Path) -> None:
@@ -430,7 +436,7 @@ def test_the_integrator_sees_what_earlier_steps_were_shown_thought_and_kept(film
     thought = json.loads(CASE_STUDY[0])["thought"]
     assert first["history"] == []
     assert second["history"] == [
-        {"query": QUESTION, "candidates": first["facts"], "thought": thought, "facts": [GIFT, BRAK], "question": BIRTHS}
+        {"query": QUESTION, "candidates": first["facts"], "thought": thought, "facts": [GIFT, BRAK]}
     ]
     assert (second["question"], second["query"]) == (QUESTION, BIRTHS)
 
