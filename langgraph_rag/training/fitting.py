@@ -1,4 +1,4 @@
-"""Contrastive training of a bi-encoder (KiRAG, section 3.4, Eq. 4; the settings are those of appendix B.3)."""
+"""Contrastive training of a bi-encoder (KiRAG, section 3.4, Eq. 4; rate, batch and negatives of appendix B.3)."""
 
 import copy
 import math
