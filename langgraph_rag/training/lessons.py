@@ -13,7 +13,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 @dataclass(frozen=True)
 class Lesson:
-    """A question with the chain so far, the triple that comes next, and those found there that are none of the chain."""
+    """A question with the chain so far, the triple that comes next, and those found there that are not in it."""
 
     query: str
     right: str
