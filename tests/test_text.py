@@ -686,6 +686,25 @@ def test_a_pronoun_after_somebody_of_the_topic_means_the_topic_or_nobody(sentenc
 
 
 @pytest.mark.parametrize(
+    ("opening", "subject"),
+    [
+        ("Per Senn", "Per Senn"),
+        ("May Senn", "May Senn"),
+        ("But Karl Senn", "Karl Senn"),
+        ("So Senn", "Senn"),
+        ("However Karl Senn", "Karl Senn"),
+        ("Per capita income", "Ada Renk"),
+    ],
+)
+def test_who_acts_after_a_word_that_only_opens_a_sentence_is_its_subject(opening: str, subject: str) -> None:
+    born = [
+        fact for fact in read("Ada Renk", f"Ada Renk is old. {opening} was born in Ost.") if fact.endswith("in | Ost")
+    ]
+
+    assert [fact.split(" | ")[0] for fact in born] == [subject]
+
+
+@pytest.mark.parametrize(
     ("opening", "head"),
     [
         ("Vera Holm was shot by Nils Brask in 1920.", "Vera Holm"),

@@ -32,6 +32,7 @@ _CLAUSE_WORDS = frozenset(
 )
 _ARTICLES = frozenset({"the", "a", "an"})
 _BEGIN_NAMES = frozenset("First Third Last IT US WHO".split())
+_GIVEN_NAMES = frozenset("Can May Per Will".split())  # no statement begins with one, and then with a name
 _GOES_ON = re.compile(r"[\w,]")  # a capital after these begins no clause ("in Then She Found Me")
 _ROMAN = re.compile(r"[IVXLC]+|\d+")
 
@@ -99,6 +100,8 @@ def _name_start(tokens: list[re.Match[str]], position: int, end: int, begins: Ca
     if _opens_clause(tokens, position) and (end == position + 1 or tokens[position + 1][0] == "the"):
         position += 1
     while position < end and leads(tokens[position][0]):
+        if leads is _begins_clause and position + 1 < end and tokens[position][0] in _GIVEN_NAMES:
+            break
         position += 1
     return position
 

@@ -47,6 +47,10 @@ _LINKS = frozenset("of to on for by about against".split())
 _ORDINALS = frozenset("first third last next former latter only other".split())
 _IS = re.compile(r"\b(?:is|are|was|were|has|have|had)\b|[;:]")
 _FRONTED = re.compile(rf",\s+|{DATE.pattern}\s+(?={UPPER})")
+_LEADING = re.compile(
+    "(?:And|But|So|Then|Thus|Therefore|Hence|Yet|Still|Even|Also|Only|However|Nevertheless|Meanwhile|Moreover|Thereafter"
+    "|Afterwards|Now|Here|There) "
+)
 _NAMED = frozenset(  # by what follows "of": the village of Hale
     "village town city county state province district region island parish borough suburb municipality kingdom".split()
 )
@@ -141,19 +145,29 @@ def opening_subject(sentence: str) -> Subject:
 
 
 def _fronted(sentence: str) -> Subject:
-    """Return who acts after what a sentence opens with: "In 1920, Karl Senn left Ost"."""
+    """Return who acts after what a sentence opens with: "In 1920, Karl Senn left Ost", "But Senn came back"."""
+    for place in _ends_of_front(sentence):
+        if _ANY_PRONOUN.match(sentence, place):
+            break
+        name = opening_name(sentence, place)
+        if name and acts(name, sentence):
+            found = named(name, sentence)
+            return found if found.noun else found._replace(begin=0)
+    return Subject("", 0)
+
+
+def _ends_of_front(sentence: str) -> Iterator[int]:
+    """Find where a sentence may begin anew, before it says what is."""
+    if leading := _LEADING.match(sentence):
+        yield leading.end()
     first, *_ = sentence.split() or [""]
     fronted = first not in _ARTICLES and (first.lower() in stop_words() or first.endswith(("ed", "ing", "ly", "rn")))
     being = _IS.search(sentence)
     last = being.end() if being else len(sentence)
     for comma in _FRONTED.finditer(sentence) if fronted else ():
-        if comma.start() >= last or _ANY_PRONOUN.match(sentence, comma.end()):
-            break
-        name = opening_name(sentence, comma.end())
-        if name and acts(name, sentence):
-            found = named(name, sentence)
-            return found if found.noun else found._replace(begin=0)
-    return Subject("", 0)
+        if comma.start() >= last:
+            return
+        yield comma.end()
 
 
 def acts(name: Span, sentence: str) -> bool:
