@@ -27,6 +27,7 @@ _Call = Callable[..., Awaitable[tuple[str, Any]]]  # what the model reads, and t
 _MOST = 20  # results of one call: what a tool returns is read by a model
 _AROUND = 20  # passages whose facts are searched
 _LONGEST = 4_000  # characters of a passage in a message: some six times as many as most have
+_LONGEST_SENTENCE = 1_000  # likewise; code, or a table on one line, is a sentence, too
 _DESCRIPTION = (
     "Answer one question from the documents, also where the answer has to be put together from several of them. "
     "Returns the answer with the sentences it rests on."
@@ -68,7 +69,7 @@ def as_tool(
         ValueError: when it takes no question or does not return a result, or a setting cannot have its value.
     """
     expect(CompiledStateGraph, graph, "a compiled graph", "create_cirag(llm, kb).compile() returns one")
-    settings = as_context(context)
+    settings = as_context(context, graph.context_schema)
     taken = graph.get_input_jsonschema().get("properties", {})
     if "question" not in taken:
         raise ValueError(
@@ -126,10 +127,11 @@ def _with_sentences(result: dict[str, Any]) -> str:
     if is_refusal(result["answer"]):
         unread = f"No answer was found before the limit {limit} was reached: the documents may hold one."
         return unread if limit else "The documents do not answer this question."
-    said = dict.fromkeys(f"{origin_of(evidence)}: {evidence['sentence']}" for evidence in result["evidence"])
+    said = dict.fromkeys(f"{origin_of(e)}: {_beginning(e['sentence'], _LONGEST_SENTENCE)}" for e in result["evidence"])
     unsure = [f"The limit {limit} ended the search before it was complete: the answer may be wrong."] if limit else []
     numbered = [f"[{n}] {line}" for n, line in enumerate(said, start=1)]
-    return "\n".join([f"Answer: {result['answer']}", *unsure, *numbered])
+    others = [f"({_MOST} of {len(said)} sentences)"] if len(said) > _MOST else []
+    return "\n".join([f"Answer: {result['answer']}", *unsure, *numbered[:_MOST], *others])
 
 
 # --- the knowledge base as tools -------------------------------------------------------------------------------------
@@ -204,10 +206,10 @@ async def _shown(kb: KnowledgeBase, found: list[ScoredPassage]) -> tuple[str, li
     return text or "Nothing was found.", [passage_of(record) for record in records]
 
 
-def _beginning(text: str) -> str:
+def _beginning(text: str, longest: int = _LONGEST) -> str:
     """Return as much of a text as fits in a message; documents with ids of their own may be whole books."""
-    more = len(text) - _LONGEST
-    return text if more <= 0 else f"{text[:_LONGEST]} ... ({more:,} more characters)"
+    more = len(text) - longest
+    return text if more <= 0 else f"{text[:longest]} ... ({more:,} more characters)"
 
 
 def _facts_about(kb: KnowledgeBase, entity: str) -> list[list[str]]:

@@ -100,17 +100,19 @@ class _Completed(Settings):
         Context.__post_init__(self)
 
 
-def as_context(given: object) -> Context | None:
-    """Return settings as they were given, a dict of them as a `Context`.
+def as_context(given: object, schema: object = None) -> Context | None:
+    """Return settings as they were given, a dict of them as a `Context`, or as a graph's own subclass of it.
 
     Raises:
         TypeError: when they are neither, or name a setting that there is not.
         ValueError: when a setting cannot have its value.
     """
     if isinstance(given, dict):
-        if unknown := sorted(map(str, given.keys() - _NAMES)):
-            raise TypeError(f"there is no setting {', '.join(unknown)}, but {', '.join(sorted(_NAMES))}")
-        return Context(**given)
+        kind = schema if isinstance(schema, type) and issubclass(schema, Context) else Context
+        names = {each.name for each in fields(kind)}
+        if unknown := sorted(map(str, given.keys() - names)):
+            raise TypeError(f"there is no setting {', '.join(unknown)}, but {', '.join(sorted(names))}")
+        return kind(**given)
     if given is None or isinstance(given, Context):
         return given
     raise TypeError(
@@ -142,7 +144,7 @@ def context(defaults: Settings | None = None) -> Context:
     return given if defaults is None else _completed(given, defaults)
 
 
-def _ours(given: dict[str, Any]) -> Context | None:
+def _ours(given: dict[str, Any]) -> Context:
     """Return the settings among those of a graph around this one, which may have others by the same names.
 
     Raises:
@@ -151,16 +153,24 @@ def _ours(given: dict[str, Any]) -> Context | None:
     ours = {name: value for name, value in given.items() if name in _NAMES}
     try:
         return Context(**ours)
-    except ValueError as error:
+    except ValueError:
         if len(ours) == len(given):
             raise
+    return Context(**{name: value for name, value in ours.items() if _can_be(name, value)})
+
+
+def _can_be(name: str, value: object) -> bool:
+    try:
+        Context(**{name: value})  # type: ignore[arg-type]
+    except ValueError as error:
         _tell_not_ours(str(error))
-        return None
+        return False
+    return True
 
 
 @lru_cache  # every node asks
 def _tell_not_ours(problem: str) -> None:
-    _log.warning("no setting of this run's context counts for the method: %s", problem)
+    _log.warning("a setting in this run's context does not count for the method: %s", problem)
 
 
 @lru_cache  # every node asks, and few settings are in use at once

@@ -7,6 +7,7 @@ from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
 from pydantic import ValidationError
 
+from langgraph_rag.arguments import expect
 from langgraph_rag.errors import MissingExtraError, ModelCallError, RagError, UnknownNameError
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.response_cache import ResponseCache
@@ -34,12 +35,14 @@ def load_model(name: str, *, cache: str | Path | None = None, **options: Any) ->
         options: passed on to the model's class.
 
     Raises:
+        TypeError: when it is no name.
         UnknownNameError: when the name has none of these forms.
         MissingExtraError: when the packages for served models or for models in this process are not installed.
         ResponseCacheError: when the file is no cache.
         ModelCallError: when a model cannot be set up: its package, its key or its files are missing, or an
             option is wrong.
     """
+    expect(str, name, "a model's name", "a LangChain chat model is given to a method as it is")
     llm = OfflineModel(**options) if name == "offline" else _set_up(name, options)
     if cache is not None:
         llm.cache = ResponseCache(cache)  # last: no file is left behind where there is no such model

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from langgraph_rag.naming import counted, spoken
+from langgraph_rag.nodes.node import EVENT_VERSION
 from langgraph_rag.records import Usage, tokens_spent
 
 Event = Mapping[str, Any]
@@ -12,8 +13,10 @@ FURTHER = " " * 12
 """What the further lines of a text begin with, under its first one, which has a label before it."""
 
 
-def narrate(event: Event) -> str:
-    """Return a line for an event, or nothing for one of no interest to a reader."""
+def narrate(event: object) -> str:
+    """Return a line for an event, or nothing for one of no interest to a reader, or of somebody else's."""
+    if not isinstance(event, Mapping) or event.get("v") != EVENT_VERSION:
+        return ""
     tell = _TELL.get(str(event.get("node")))
     return tell(_hanging(event)) if tell else ""
 

@@ -1,6 +1,7 @@
 """Methods and the knowledge base as tools: what a model reads, what a program gets, what reaches whoever watches."""
 
 import asyncio
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -9,6 +10,8 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START
+from langgraph.runtime import Runtime
 from langgraph.types import Command
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -22,8 +25,11 @@ from langgraph_rag import (
     create_par_rag,
     knowledge_base_tools,
 )
+from langgraph_rag.machine import Machine
 from langgraph_rag.methods import METHODS
+from langgraph_rag.nodes.receive_question import QuestionInput
 from langgraph_rag.offline.model import OfflineModel
+from langgraph_rag.records import Evidence, Result, no_usage
 
 SCHOOL = "Did Nessa Palliver and Sunniva Lockhaven go to the same school?"
 LATER = "Who died later, Ilse Tarrant or Tobin Grell?"
@@ -63,6 +69,32 @@ def agent(kb: KnowledgeBase, *script: list[tuple[str, dict[str, Any]]], **option
     return create_agent(model, [rag, *knowledge_base_tools(kb)], **options)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Guesses(Context):
+    """Settings of a method that has one of its own."""
+
+    guesses: int = 1
+
+
+class Guessed(QuestionInput, Result):
+    """What its only node fills."""
+
+
+def guessing() -> Any:
+    def guess(_: Guessed, runtime: Runtime[Guesses]) -> dict[str, Any]:
+        evidence = [
+            Evidence(triple=[], sentence="Kell " * 1_000, passage_id=str(n), title="", step=1)
+            for n in range(runtime.context.guesses)
+        ]
+        return {"answer": "yes", "evidence": evidence, "passages": [], "trace": [], "usage": no_usage()}
+
+    graph: Any = Machine(Guessed, context_schema=Guesses, input_schema=QuestionInput, output_schema=Result)
+    graph.add_node("guess", guess)
+    graph.add_edge(START, "guess")
+    graph.add_edge("guess", END)
+    return graph.compile()
+
+
 # --- a method as a tool ----------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", sorted(METHODS))
 async def test_every_method_can_be_a_tool(name: str, sample_kb: KnowledgeBase) -> None:
@@ -100,6 +132,23 @@ def test_an_answer_that_a_limit_cut_short_is_told_as_that(sample_kb: KnowledgeBa
 
     assert answer.startswith("Answer: ")
     assert limit == "The limit max_tokens ended the search before it was complete: the answer may be wrong."
+
+
+def test_a_model_reads_the_beginning_of_long_sentences_and_of_many() -> None:
+    tool = as_tool(guessing(), context={"guesses": 30, "top_k": 3})
+    call = {"type": "tool_call", "name": "answer_question", "args": {"question": SCHOOL}, "id": "1"}
+
+    message = tool.invoke(call)
+
+    answer, *sentences, others = message.content.splitlines()
+    assert (answer, len(sentences), others) == ("Answer: yes", 20, "(20 of 30 sentences)")
+    assert sentences[0].endswith(" ... (4,000 more characters)")
+    assert len(message.artifact["evidence"]) == 30
+
+
+def test_a_setting_that_a_method_does_not_have_is_refused() -> None:
+    with pytest.raises(TypeError, match="there is no setting guess, but .*guesses, "):
+        as_tool(guessing(), context={"guess": 3})
 
 
 def test_an_agent_reads_the_answer_and_keeps_the_evidence(sample_kb: KnowledgeBase) -> None:
@@ -230,9 +279,11 @@ def test_a_setting_that_cannot_be_is_refused_and_one_of_the_agents_by_its_name_t
 
     with pytest.raises(ValueError, match="max_model_calls"):
         asking.invoke({"messages": [HumanMessage("?")]}, context={"max_model_calls": "1"})
-    asking.invoke({"messages": [HumanMessage("?")]}, context={"search": "the web", "mood": "calm"})
+    mixed = {"search": "the web", "mood": "calm", "max_model_calls": 1}
+    (message,) = told(asking.invoke({"messages": [HumanMessage("?")]}, context=mixed))
 
-    assert "no setting of this run's context counts for the method: search must be one of" in caplog.text
+    assert "a setting in this run's context does not count for the method: search must be one of" in caplog.text
+    assert message.artifact["usage"]["calls"] == 1
 
 
 def test_a_tool_leaves_the_checkpointer_of_its_graph_aside(kb: KnowledgeBase) -> None:

@@ -17,6 +17,7 @@ from typing import Any, cast
 
 import pytest
 from fakes import ScriptedModel
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
@@ -565,7 +566,8 @@ async def test_a_compiled_graph_is_run_with_its_context(tmp_path: Path) -> None:
     builder.add_node("answer", answer)
     builder.add_edge(START, "answer")
     builder.add_edge("answer", END)
-    (outcome,) = await evaluate(builder.compile(), QUESTIONS[2:], tmp_path, context={"top_k": 3})
+    graph = builder.compile(checkpointer=InMemorySaver())  # as a service has it; an evaluation has no threads
+    (outcome,) = await evaluate(graph, QUESTIONS[2:], tmp_path, context={"top_k": 3})
     assert (outcome["error"], outcome["em"], outcome["steps"]) == (None, 1.0, 3)
 
 

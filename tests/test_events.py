@@ -145,12 +145,19 @@ LINES = "One thing.\n\n  Another.\nA third."
     ],
 )
 def test_the_further_lines_of_a_text_are_told_under_its_first_one(event: dict[str, Any]) -> None:
-    told = narrate(event)
+    told = narrate({"v": 1, **event})
 
     further = [line for line in told.splitlines() if line.endswith(("Another.", "A third."))]
     assert len(further) == 2 * json.dumps(event).count("A third.")
     assert all(line.startswith(" " * 12) for line in further)
     assert "" not in told.splitlines()
+
+
+@pytest.mark.parametrize(
+    "event", ["Looking up.", 3, None, ["retrieve"], {"node": "retrieve"}, {"v": 2, "node": "retrieve"}]
+)
+def test_nothing_is_told_of_an_event_of_somebody_else(event: Any) -> None:
+    assert narrate(event) == ""
 
 
 def test_the_cost_is_told_in_words() -> None:

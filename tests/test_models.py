@@ -54,6 +54,12 @@ def test_a_name_of_no_known_form_is_refused_with_the_forms(name: str) -> None:
         load_model(name)
 
 
+def test_a_model_in_place_of_its_name_is_refused() -> None:
+    model: Any = OfflineModel()
+    with pytest.raises(TypeError, match="expected a model's name, got OfflineModel"):
+        load_model(model)
+
+
 def test_a_provider_whose_package_is_missing_is_named_with_the_package_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NotRequired, Protocol
 
+from langgraph.graph.state import CompiledStateGraph
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
@@ -104,6 +105,8 @@ async def evaluate(
     out, questions = Path(out), as_questions(questions)
     if not hasattr(graph, "ainvoke"):
         raise TypeError(f"expected a compiled graph, got a {type(graph).__name__}: call its method compile()")
+    if isinstance(graph, CompiledStateGraph):
+        context, graph = as_context(context, graph.context_schema), graph.copy({"checkpointer": None})
     asked = {question["id"]: question for question in questions}
     named = Configuration(method=getattr(graph, "name", ""), model="", knowledge_base="")
     settings = _settings(context, configuration or named)
