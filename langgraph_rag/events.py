@@ -59,6 +59,8 @@ class QuestionRestated(_Event):
     """The question as it was asked."""
     question: str
     """The question as it will be answered; the same where nothing was left open."""
+    understood: bool
+    """Whether a model read it beside what was said before; else it is answered as it stands."""
 
 
 class PassagesRetrieved(_Titled):

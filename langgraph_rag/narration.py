@@ -38,6 +38,8 @@ def narrate_cost(usage: Usage) -> str:
 
 
 def _restate_question(event: Event) -> str:
+    if not event["understood"]:
+        return "Taken as it stands: what was said before could not be looked at"
     return f"Understood as: {event['question']}" if event["question"] != event["asked"] else ""
 
 

@@ -29,6 +29,7 @@ from langgraph_rag import (
 from langgraph_rag.conversation import Replied
 from langgraph_rag.errors import BudgetReachedError, QuestionError, RequestRefusedError
 from langgraph_rag.methods import METHODS, create, parse_methods
+from langgraph_rag.narration import narrate
 from langgraph_rag.nodes.node import Choice, Node
 from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
 from langgraph_rag.offline.model import OfflineModel
@@ -376,9 +377,12 @@ def test_a_spent_budget_leaves_the_follow_up_as_it_stands(kb: KnowledgeBase) -> 
     model = ScriptedModel.of(['{"thought": "", "answer": "Skellby"}'])
     graph: Any = with_messages(create_native_rag(model, kb), model).compile()
 
-    result = graph.invoke(a_conversation("Who?", "Orla Vint", "Where?"), context=Context(max_model_calls=1))
+    asked = a_conversation("Who?", "Orla Vint", "Where?")
+    *events, (_, result) = graph.stream(asked, context=Context(max_model_calls=1), stream_mode=["custom", "values"])
 
     assert (result["answer"], result["usage"]["stopped_by"]) == ("Skellby", "max_model_calls")
+    lines = [narrate(event) for mode, event in events if mode == "custom"]
+    assert "Taken as it stands: what was said before could not be looked at" in lines
 
 
 @pytest.mark.parametrize("name", METHODS)

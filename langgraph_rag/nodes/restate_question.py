@@ -36,12 +36,18 @@ class RestateQuestion:
         if not conversation:
             return {}
         reply = await ask(self.llm, self.prompt, conversation=conversation, question=state["question"])
-        try:
-            question = state["question"] if asks_nothing(reply.question) else checked_question(reply.question)
-        except QuestionError:
-            question = state["question"]
-        emit("restate_question", asked=state["question"], question=question)
+        restated = _usable(reply.question)
+        question = restated or state["question"]
+        emit("restate_question", asked=state["question"], question=question, understood=bool(restated))
         return {"question": question, "query": question}
+
+
+def _usable(question: str) -> str:
+    """Return what the model asks, empty where there was no reply or it asks nothing that can be answered."""
+    try:
+        return "" if asks_nothing(question) else checked_question(question)
+    except QuestionError:
+        return ""
 
 
 def _said_before(messages: list[AnyMessage]) -> list[Utterance]:
