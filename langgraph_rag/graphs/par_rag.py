@@ -18,9 +18,11 @@ from langgraph_rag.nodes.act import Act
 from langgraph_rag.nodes.answer_from_findings import AnswerFromFindings
 from langgraph_rag.nodes.approve_plan import ApprovePlan
 from langgraph_rag.nodes.conclude import Conclude, evidence_round_robin, planned
+from langgraph_rag.nodes.find_support import FindSupport
 from langgraph_rag.nodes.look_up_question import LookUpQuestion
 from langgraph_rag.nodes.node import Choice, Node
 from langgraph_rag.nodes.plan import MakePlan, PlanOneStep
+from langgraph_rag.nodes.read_passages import ReadPassages
 from langgraph_rag.nodes.recall import Recall
 from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
 from langgraph_rag.nodes.record_trajectory import RecordTrajectory, found_last, found_so_far
@@ -29,6 +31,7 @@ from langgraph_rag.nodes.retrieve import Retrieve
 from langgraph_rag.nodes.retrieve_finely import RetrieveFinely
 from langgraph_rag.nodes.review import Review
 from langgraph_rag.prompts import par_rag as prompts
+from langgraph_rag.prompts.answering import ANSWER_FROM_PASSAGES
 from langgraph_rag.records import Evidence, Result, ScoredPassage
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -47,7 +50,8 @@ class ParRagState(QuestionInput, ParRagResult):
 
     `problem` is what is wrong with the plan as a person edited it. `place` is the plan's step that comes next or is
     under way, `step` counts retrievals. `interim`, `cited`, `status` and `doubt` (a question that would settle it)
-    belong to the answer under way; `doubting` says that its question was asked because of such a doubt.
+    belong to the answer under way; `doubting` says that its question was asked because of such a doubt. The last three
+    are of passages read because the budget ended before any step was answered.
     """
 
     problem: str
@@ -62,6 +66,9 @@ class ParRagState(QuestionInput, ParRagResult):
     status: prompts.Standing
     doubt: str
     doubting: bool
+    ranking: list[ScoredPassage]
+    read: list[str]
+    thought: str
 
 
 _FOUND: dict[str, FoundBefore] = {"last": found_last, "all": found_so_far}
@@ -117,13 +124,16 @@ def create_par_rag(
     expect_name("refine_with", refine_with, _FOUND)
     found = _FOUND[refine_with]
 
-    def after_record(state: ParRagState) -> Literal["retrieve", "recall", "refine", "answer_from_trajectories"]:
+    def after_record(
+        state: ParRagState,
+    ) -> Literal["retrieve", "recall", "refine", "answer_from_trajectories", "read_passages"]:
         """Settle a doubt first; answer after the last step that looks something up; refine if something was found.
 
-        Once the budget is spent, answer: nobody would read what is retrieved for the other steps.
+        Once the budget is spent, answer: nobody would read what is retrieved for the other steps. Where no step has
+        been answered by then, the passages are all there is to answer from.
         """
         if state["usage"]["stopped_by"]:
-            return "answer_from_trajectories"
+            return "answer_from_trajectories" if found_so_far(state["trajectories"]) else "read_passages"
         if state["doubting"]:
             return "retrieve"
         if all(step["action"] == "answer" for step in state["plan"][state["place"] :]):
@@ -144,6 +154,8 @@ def create_par_rag(
         reader or llm, prompts.ANSWER_FROM_TRAJECTORIES, "answer_from_trajectories", ["trajectories"]
     )
     graph.add_node("answer_from_trajectories", Node(answer))
+    graph.add_node("read_passages", Node(ReadPassages(reader or llm, ANSWER_FROM_PASSAGES, kb, DEFAULTS)))
+    graph.add_node("find_support", Node(FindSupport(kb)))
     graph.add_node("conclude", Node(Conclude(kb, evidence_round_robin, planned)))
 
     graph.add_edge(START, "receive_question")
@@ -166,9 +178,13 @@ def create_par_rag(
     else:
         graph.add_edge("act", "record")
     graph.add_conditional_edges(
-        "record", Choice(after_record), ["retrieve", "recall", "refine", "answer_from_trajectories"]
+        "record",
+        Choice(after_record),
+        ["retrieve", "recall", "refine", "answer_from_trajectories", "read_passages"],
     )
     graph.add_conditional_edges("refine", Choice(after_refine), ["retrieve", "recall"])
     graph.add_edge("answer_from_trajectories", "conclude")
+    graph.add_edge("read_passages", "find_support")
+    graph.add_edge("find_support", "conclude")
     graph.add_edge("conclude", END)
     return graph

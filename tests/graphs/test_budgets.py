@@ -1,6 +1,7 @@
 """A question's budget of calls, tokens and seconds: whatever it is, every method ends in time with an honest answer."""
 
 import asyncio
+import itertools
 import json
 import os
 import time
@@ -82,17 +83,21 @@ async def test_no_method_makes_more_calls_than_it_may(method: Any, most: int, sa
     assert found["usage"]["stopped_by"] == ("max_model_calls" if whole > most else "")
 
 
-@pytest.mark.parametrize("name", ["dualrag", "dualrag/without-outline"])
-@pytest.mark.parametrize("most", [1, 2, 3])
-async def test_dualrag_reads_the_passages_where_its_budget_ends_before_there_is_an_outline(
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [*itertools.product(["dualrag", "dualrag/without-outline"], [1, 2, 3]), ("par_rag", 1), ("par_rag", 2)],
+)
+async def test_the_passages_are_read_where_the_budget_ends_before_anything_was_found(
     name: str, most: int, sample_kb: KnowledgeBase
 ) -> None:
     graph = create(name, OfflineModel(), sample_kb).compile()
 
-    nodes = [next(iter(update)) async for update in graph.astream(LATER, context={"max_model_calls": most})]
-    found = await graph.ainvoke(LATER, context={"max_model_calls": most})
+    context = {"max_model_calls": most, "read_k": 10}
 
-    assert ("read_passages" in nodes) != ("answer" in nodes)
+    nodes = [next(iter(update)) async for update in graph.astream(LATER, context=context)]
+    found = await graph.ainvoke(LATER, context=context)
+
+    assert ("read_passages" in nodes) == {"answer", "answer_from_trajectories"}.isdisjoint(nodes)
     assert found["usage"]["calls"] == most
     assert found["answer"] != "unanswerable"
 

@@ -22,7 +22,7 @@ from processes import start
 from pydantic import Field
 from savers import async_saver_at, database, saver_at
 
-from langgraph_rag import KnowledgeBase, create_par_rag
+from langgraph_rag import Context, KnowledgeBase, create_par_rag
 from langgraph_rag.methods import METHODS, create
 from langgraph_rag.nodes.accumulate import Accumulate, AccumulateInput
 from langgraph_rag.offline.model import OfflineModel
@@ -35,7 +35,9 @@ QUESTIONS = (
     "Who is older, Orla Vint or Casper Holm?",
     "What do herons wait for?",
     "What is the colour of the moon?",
+    "Who directed The Salt Road?",
 )
+LIMITS = {"Who directed The Salt Road?": Context(max_model_calls=1)}
 SCRIPTS: dict[str, dict[str, Any]] = {  # for nodes that the offline model does not come to on these documents
     "dualrag": {
         "reason": {"thought": "I know that.", "needs_retrieval": False},
@@ -152,22 +154,24 @@ def test_killed_at_any_node_it_goes_on_and_asks_nothing_twice(
     questions = [*QUESTIONS, *(["scripted"] if name in SCRIPTS else [])]
     ways: dict[str, str] = {}
     for question in questions:
-        for update in METHODS[name].create(model(name, question), kb).compile().stream({"question": question}):
+        graph = METHODS[name].create(model(name, question), kb).compile()
+        for update in graph.stream({"question": question}, context=LIMITS.get(question)):
             ways |= {node: question for node in update if node not in ways}
     assert set(ways) == set(METHODS[name].create(OfflineModel(), kb).nodes)
 
     for node, question in ways.items():
         thread: Any = {"configurable": {"thread_id": node}}
+        limits = LIMITS.get(question)
         steady, killed, resumed = (model(name, question) for _ in range(3))
-        expected = METHODS[name].create(steady, kb).compile().invoke({"question": question})
+        expected = METHODS[name].create(steady, kb).compile().invoke({"question": question}, context=limits)
         inside: list[str] = []
         dying = METHODS[name].create(killed, kb)
         killed_at(dying, node, when, inside)
         with compiled(dying, place) as graph, pytest.raises(KilledError):
-            graph.invoke({"question": question}, thread, durability="sync")
+            graph.invoke({"question": question}, thread, context=limits, durability="sync")
 
         with compiled(METHODS[name].create(resumed, kb), place) as graph:
-            result = graph.invoke(None, thread, durability="sync")
+            result = graph.invoke(None, thread, context=limits, durability="sync")
 
         assert told(result) == told(expected), node
         assert Counter(killed.asked + resumed.asked) == Counter(steady.asked + inside), node
