@@ -461,3 +461,12 @@ def test_paths_are_the_same_in_every_process() -> None:
         return subprocess.run([sys.executable, "-c", _PATHS], env=environment, capture_output=True, check=True).stdout
 
     assert len({found(seed) for seed in range(5)}) == 1
+
+
+@pytest.mark.parametrize(("title", "answer"), [("notes", "unanswerable"), ("Notes", "Notes")])
+def test_a_title_without_a_capital_is_that_of_a_file_and_no_answer(title: str, answer: str) -> None:
+    passages = [{"title": title, "text": "Ada Renk was born in \u0627\u0644\u0642\u0627\u0647\u0631\u0629."}]
+
+    reply = SKILLS["answer_from_passages"]({"question": "Where was Ada Renk born?", "passages": passages})
+
+    assert reply["answer"] == answer

@@ -241,8 +241,9 @@ def _spans(line: Line) -> Iterator[Span]:
 
 
 def _named(line: Line) -> Iterator[Span]:
-    """Yield what is spotted in a sentence, its topic ("title"), what it is ("phrase")."""
-    yield Span(0, 0, line.topic, "title")
+    """Yield what is spotted in a sentence, its topic ("title") unless that is a file's name, what it is ("phrase")."""
+    if not line.topic[:1].islower() or line.topic in line.text:
+        yield Span(0, 0, line.topic, "title")
     yield from spot(line.text)
     if defined := DEFINED.search(line.text):
         words = [word for word in _PHRASE_END.split(defined[1])[0].split() if not word[0].isupper()]
