@@ -187,7 +187,7 @@ def create_kirag(
 def _is_missing(aligner: str | Path) -> bool:
     """Tell of a path whether nothing is there; other text may name a model on a hub."""
     is_path = isinstance(aligner, Path) or aligner.startswith(("/", "./", "../"))
-    return is_path and not Path(aligner).exists()
+    return not aligner or (is_path and not Path(aligner).exists())
 
 
 def _aligner(given: Embeddings | str | Path | None, kb: KnowledgeBase, knowledge: str) -> Aligner:

@@ -431,3 +431,11 @@ def test_unknown_options_are_named_with_the_known_ones(places: KnowledgeBase, op
 def test_without_retriever_and_aligner_nothing_would_choose(places: KnowledgeBase) -> None:
     with pytest.raises(ValueError, match="there must be an aligner"):
         create_kirag(ScriptedModel(), places, retriever="none", aligner="none")
+
+
+@pytest.mark.parametrize("folder", ["", "./nowhere", Path("nowhere")])
+def test_an_aligner_that_is_not_there_is_refused_when_the_graph_is_built(
+    places: KnowledgeBase, folder: str | Path
+) -> None:
+    with pytest.raises(ValueError, match=r"expected the folder of an aligner, got '.*', which does not exist"):
+        create_kirag(ScriptedModel(), places, aligner=folder)
