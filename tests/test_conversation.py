@@ -402,6 +402,10 @@ def test_every_method_answers_a_follow_up(name: str, sample_kb: KnowledgeBase) -
 @pytest.mark.parametrize(
     ("turns", "question", "restated"),
     [
+        (["Where was Ada Renk born?", "Kell"], "And Orla Vint?", "Where was Orla Vint born?"),
+        (["And where was she born?", "Kell"], "What about Orla Vint?", "where was Orla Vint born?"),
+        (["Who is older, Ada Renk or Karl Senn?", "Karl Senn"], "And Orla Vint?", "And Orla Vint?"),
+        (["Where was Ada Renk born?", "Kell"], "Orla Vint?", "Where was Orla Vint born?"),
         (["Who built Ost Mill?", "Ada Renk"], "And where was she born?", "Where was Ada Renk born?"),
         (["Who built Ost Mill?", "Ada Renk"], "When was it built?", "When was Ost Mill built?"),
         (["Who built Ost Mill?", "Ada Renk"], "Who was her mother?", "Who was Ada Renk's mother?"),

@@ -1,4 +1,4 @@
-"""Put names in place of the pronouns of a question that leans on the conversation before it."""
+"""Put names in place of the pronouns of a question that leans on the conversation before it, or ask it of another."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -11,16 +11,25 @@ from langgraph_rag.offline.paths import is_name
 from langgraph_rag.offline.question import analyse
 from langgraph_rag.prompts.conversation import Utterance
 from langgraph_rag.refusals import is_refusal
+from langgraph_rag.tools.spans import spot
 from langgraph_rag.tools.stop_words import stop_words
 
 _JOINED = re.compile(r"^(?:and|but|so|then)\b[, ]*", re.IGNORECASE)
+_ABOUT = re.compile(r"(?:(?:and|but) )?(?:(?:what|how) about )?(?P<name>[^?]+?) *\?", re.IGNORECASE)
 _PRONOUN = re.compile(r"\b(?:(?P<person>s?he|him|his|her)|its?|they|them|their)\b(?=\W*(?P<next>\w*))", re.IGNORECASE)
 _OWNING = {"his", "her", "its", "their"}
 _PERSON = {"person", "which of two"}  # kinds of questions that a person may answer
 
 
 def restate_question(values: Values) -> dict[str, Any]:
-    """Return the question with the name that was last spoken of; unchanged where it has one, or none is meant."""
+    """Return the question with the name that was last spoken of; unchanged where it has one, or none is meant.
+
+    "And Orla Vint?" asks what was asked last, of somebody else.
+    """
+    about = _ABOUT.fullmatch(values["question"].strip())
+    named = about is not None and [span.text for span in spot(about["name"])] == [about["name"]]
+    if about and named and (again := _again(values["conversation"], about["name"])):
+        return {"question": again}
     question = _JOINED.sub("", values["question"])
     question = question[:1].upper() + question[1:]
     pronoun = _PRONOUN.search(question)
@@ -28,6 +37,15 @@ def restate_question(values: Values) -> dict[str, Any]:
     if not pronoun or not meant or analyse(question).names:
         return {"question": values["question"]}
     return {"question": _PRONOUN.sub(lambda found: _named(found, meant), question)}
+
+
+def _again(conversation: Sequence[Utterance], name: str) -> str:
+    """Return the last question with another name in it, empty where it has none or several."""
+    asked = next((said["text"] for said in reversed(conversation) if said["speaker"] == "Person"), "")
+    names = analyse(asked).names
+    if len(names) == 1:
+        return asked.replace(names[0], name)
+    return "" if names else _JOINED.sub("", _PRONOUN.sub(lambda found: _named(found, name), asked))
 
 
 def _meant(conversation: Sequence[Utterance], *, person: bool) -> str:
