@@ -26,7 +26,7 @@ _Call = Callable[..., Awaitable[tuple[str, Any]]]  # what the model reads, and t
 
 _MOST = 20  # results of one call: what a tool returns is read by a model
 _AROUND = 20  # passages whose facts are searched
-_LONGEST = 4_000  # characters of a passage in a message: some six times as many as most have
+_LONGEST = 4_000  # characters of a query, or of a passage in a message: some six times as many as most have
 _LONGEST_SENTENCE = 1_000  # likewise; code, or a table on one line, is a sentence, too
 _DESCRIPTION = (
     "Answer one question from the documents, also where the answer has to be put together from several of them. "
@@ -188,8 +188,8 @@ def knowledge_base_tools(kb: KnowledgeBase, *, prefix: str = "", about: str = ""
 def _search(call: _Call, name: str, description: str) -> BaseTool:
     async def awaited(**values: Any) -> tuple[str, list[Any]]:
         for argument, value in values.items():
-            if isinstance(value, str) and not value.strip():
-                raise ToolException(f"{argument}: expected words, got {value!r}")
+            if isinstance(value, str) and not (value.strip() and len(value) <= _LONGEST):
+                raise ToolException(f"{argument}: expected words, at most {_LONGEST:,} characters, got {value!r:.80}")
         with _errors_shown():
             return await call(**values)
 

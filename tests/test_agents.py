@@ -373,11 +373,15 @@ async def test_a_query_that_is_no_text_is_told_to_the_model(kb: KnowledgeBase) -
     assert found.content.startswith("the query must be text, got 'half of")
 
 
+@pytest.mark.parametrize("given", ["  ", "Kell " * 1_000])
 @pytest.mark.parametrize(("name", "argument"), [("search_passages", "query"), ("neighbours", "entity")])
-async def test_an_empty_query_is_told_to_the_model(name: str, argument: str, kb: KnowledgeBase) -> None:
-    found = await call(kb, name, **{argument: "  "})
+async def test_an_empty_or_endless_query_is_told_to_the_model(
+    name: str, argument: str, given: str, kb: KnowledgeBase
+) -> None:
+    found = await call(kb, name, **{argument: given})
 
-    assert (found.status, found.content) == ("error", f"{argument}: expected words, got '  '")
+    expected = f"{argument}: expected words, at most 4,000 characters, got {given!r:.80}"
+    assert (found.status, found.content) == ("error", expected)
 
 
 async def test_an_empty_knowledge_base_is_told_to_the_model(empty_kb: KnowledgeBase) -> None:
