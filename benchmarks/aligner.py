@@ -10,12 +10,13 @@ import asyncio
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from measuring import corpus, report
+from measuring import indexed, report
 
 from langgraph_rag import KnowledgeBase, create_kirag, load_embeddings, load_model
 from langgraph_rag.evaluation.questions import load_questions
 from langgraph_rag.evaluation.runner import evaluate
 from langgraph_rag.evaluation.summary import Summary, summarise
+from langgraph_rag.tools.sentence_embeddings import MiniLMEmbeddings
 
 
 def main() -> None:
@@ -23,10 +24,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("root", type=Path, help="folder with a folder for each data set")
     parser.add_argument("aligner", type=Path, help="folder of the trained aligner")
+    parser.add_argument("--kb", type=Path, help="folder to keep the indexes in for the next run")
     arguments = parser.parse_args()
 
     data = sorted(file.parent for file in arguments.root.glob("*/questions.jsonl"))
-    found = {folder.name: _ask(folder, arguments.aligner) for folder in data}
+    found = {folder.name: _ask(folder, arguments.kb, arguments.aligner) for folder in data}
     rows = [
         (f"{name}, {aligner}", f"{row['recall_at_5']} / {row['f1']}", "")
         for name, summaries in found.items()
@@ -35,10 +37,13 @@ def main() -> None:
     report("aligner", arguments.root, found, [("data, aligner", "R@5 / F1", ""), *rows])
 
 
-def _ask(data: Path, trained: Path) -> dict[str, Summary]:
-    llm, asked = load_model("offline"), load_questions(data / "questions.jsonl")
-    with TemporaryDirectory() as folder, KnowledgeBase.open(Path(folder) / "kb") as kb:
-        kb.add(corpus(data))
+def _ask(data: Path, kept: Path | None, trained: Path) -> dict[str, Summary]:
+    llm, asked, minilm = load_model("offline"), load_questions(data / "questions.jsonl"), MiniLMEmbeddings()
+    with (
+        TemporaryDirectory() as folder,
+        indexed(data, kept and kept / data.name, minilm) as path,
+        KnowledgeBase.open(path, minilm) as kb,
+    ):
         aligner = load_embeddings(str(trained))
         graphs = {
             "own, by link": create_kirag(llm, kb),
