@@ -467,6 +467,35 @@ async def test_a_bad_file_is_refused_by_the_name_it_came_with(name: str, content
         await uploading.read(Upload(name, content))
 
 
+class SlowUpload(Upload):
+    """A file that arrives when it is let go."""
+
+    def __init__(self, name: str, content: bytes) -> None:
+        super().__init__(name, content)
+        self.released = asyncio.Event()
+
+    async def save(self, path: str | Path) -> None:
+        await self.released.wait()
+        await super().save(path)
+
+
+async def test_files_chosen_after_a_stop_are_added(empty_kb: KnowledgeBase) -> None:
+    queue = pytest.importorskip("langgraph_rag.chat.upload_queue").UploadQueue(empty_kb, lambda: None)
+    slow = SlowUpload("gull.md", b"Gulls cry.")
+    adding = asyncio.create_task(queue.add([slow, Upload("tern.md", b"Terns dive.")]))
+    await asyncio.sleep(0)
+
+    queue.stop()
+    await queue.add([Upload("owl.md", b"Owls fly.")])
+    slow.released.set()
+    await adding
+
+    told = [message.text for message in queue.messages]
+    assert "tern.md: not added." in told
+    assert told[-1] == "owl.md: 1 passage added."
+    assert "Owls fly." in texts(empty_kb)
+
+
 class DeadEmbeddings(ArithmeticEmbeddings):
     """Worked when the knowledge base was made, and no longer does."""
 

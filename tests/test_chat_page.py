@@ -558,22 +558,30 @@ def test_documents_are_added_from_an_empty_page_and_can_be_asked_meanwhile(open_
         assert tab.troubles == []
 
 
-def test_adding_can_be_stopped_and_taken_up_again(open_tab: OpenTab, tmp_path: Path) -> None:
+def test_adding_is_seen_and_stopped_on_every_page_and_taken_up_again(open_tab: OpenTab, tmp_path: Path) -> None:
     towns = [{"id": str(n), "text": f"Town {n} is old.{' Old.' * (60 - n)}"} for n in range(40)]
     (tmp_path / "towns.jsonl").write_text("\n".join(map(json.dumps, towns)))
     with serving(tmp_path / "new", prepare=partial(hold_back, "Town 0", tmp_path / "released")) as url:
-        tab = open_tab(url)
+        tab, other = open_tab(url), open_tab(url)
         tab.page.set_input_files("input[type=file]", tmp_path / "towns.jsonl")
         tab.page.get_by_text("towns.jsonl: reading …").wait_for()
         assert tab.drop("tern.md", "Terns dive for fish.")
         tab.page.get_by_text("tern.md: waiting …").wait_for()
-        tab.page.get_by_role("button", name="Stop adding").click()
-        tab.page.wait_for_timeout(500)
+        tab.page.reload()
+        for each in (tab, other):
+            expect(each.page.get_by_role("progressbar", name="Documents added")).to_be_visible()
+            each.page.get_by_text("towns.jsonl: reading …").wait_for()
+            each.page.get_by_text("tern.md: waiting …").wait_for()
+        other.page.get_by_role("button", name="Stop adding").click()
+        tab.page.get_by_text("tern.md: not added.").wait_for()
+        assert tab.drop("owl.md", "Owls hunt mice.")
+        tab.page.get_by_text("owl.md: waiting …").wait_for()
         (tmp_path / "released").touch()
 
-        tab.page.get_by_text("towns.jsonl: stopped at 16 of 40; add it again to go on.").wait_for()
-        tab.page.get_by_text("tern.md: not added.").wait_for()
-        expect(tab.page.get_by_role("button", name="Stop adding")).to_be_hidden()
+        for each in (tab, other):
+            each.page.get_by_text("towns.jsonl: stopped at 16 of 40; add it again to go on.").wait_for()
+            each.page.get_by_text("owl.md: 1 passage added.").wait_for()
+            expect(each.page.get_by_role("button", name="Stop adding")).to_be_hidden()
         with tab.page.expect_file_chooser() as chooser:
             tab.page.locator(".q-drawer").get_by_role("button", name="Add documents").click()
         chooser.value.set_files(tmp_path / "towns.jsonl")
@@ -597,10 +605,10 @@ def test_files_that_are_dropped_are_added_in_turn_and_never_opened_in_place_of_t
     released, told = tmp_path / "released", tmp_path / "told"
     with serving(tmp_path / "new", prepare=partial(hold_back_and_forget, "Gulls", released, told)) as url:
         tab, closed_soon = open_tab(url), open_tab(url)
+        assert closed_soon.drop("gull.md", "Gulls cry.")
+        expect(tab.page.get_by_role("progressbar", name="Documents added")).to_be_visible()
+        assert closed_soon.drop("tern.md", "Terns dive for fish.")
         for each in (tab, closed_soon):
-            assert each.drop("gull.md", "Gulls cry.")
-            expect(each.page.get_by_role("progressbar", name="Documents added")).to_be_visible()
-            assert each.drop("tern.md", "Terns dive for fish.")
             each.page.get_by_text("tern.md: waiting …").wait_for()
             each.page.get_by_text("gull.md: reading …").wait_for()
 
@@ -608,7 +616,7 @@ def test_files_that_are_dropped_are_added_in_turn_and_never_opened_in_place_of_t
         tab.page.wait_for_timeout(500)
         released.touch()
         for name in ("gull.md", "tern.md"):
-            tab.page.get_by_text(re.compile(f"{name}: . passages? added")).wait_for()
+            tab.page.get_by_text(f"{name}: 1 passage added.").wait_for()
         expect(tab.page.get_by_role("progressbar", name="Documents added")).to_be_hidden()
         expect(tab.page.locator(".counts")).to_have_text(re.compile(r"new: 2 passages · \d facts?$"), timeout=PATIENCE)
         assert "is still being used" not in told.read_text()

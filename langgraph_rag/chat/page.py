@@ -84,7 +84,7 @@ class ChatPage:
             return
         name = self._shared.kb.path.resolve().name
         counts = [counted(info["passages"], "passage"), counted(info["triples"], "fact")]
-        self._counts.text = f"{name}: {' · '.join(counts)}{' · adding …' if self._shared.uploads else ''}"
+        self._counts.text = f"{name}: {' · '.join(counts)}{' · adding …' if self._shared.queue.current else ''}"
         self._welcome.clear()
         with self._welcome:
             ui.html(ICON, sanitize=False).classes("logo").props("aria-hidden=true")
@@ -94,7 +94,7 @@ class ChatPage:
             else:
                 text = "Add documents first, then ask what they say."
             ui.label(text)
-            if self._documents and not info["passages"] and not self._shared.uploads:
+            if self._documents and not info["passages"] and not self._shared.queue.current:
                 self._documents.adding_button("unelevated")
 
     # --- asking ------------------------------------------------------------------------------------------------------
@@ -137,7 +137,7 @@ class ChatPage:
         self._welcome.visible = False
         with self._conversation:
             self._turn = Turn(question, self._shared.kb, str(choice), lambda: self._ask(question))
-        if self._shared.uploads:
+        if self._shared.queue.current:
             self._turn.say("Documents are still being added: the answer knows those that are there by now.", "note")
         self._halt.visible = True
         self._send.disable()

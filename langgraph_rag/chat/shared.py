@@ -12,6 +12,7 @@ from nicegui import Event
 
 from langgraph_rag.chat.asking import Asking
 from langgraph_rag.chat.settings import Choice
+from langgraph_rag.chat.upload_queue import UploadQueue
 from langgraph_rag.conversation import with_messages
 from langgraph_rag.errors import RagError
 from langgraph_rag.methods import METHODS
@@ -27,7 +28,7 @@ def _model(name: str, kept: Path | None) -> BaseChatModel:
 
 @dataclass
 class Shared:
-    """What all tabs have in common; `models` are the only ones, if any, and `uploads` those under way.
+    """What all tabs have in common; `models` are the only ones, if any, and `queue` has the files being added.
 
     Raises:
         RagError: when a model or the file of its replies cannot be used.
@@ -40,10 +41,11 @@ class Shared:
     models: Sequence[str] = ()
     upload: bool = True
     changed: Event[[]] = field(default_factory=Event)
-    uploads: int = 0
+    queue: UploadQueue = field(init=False)
     _warm: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
+        self.queue = UploadQueue(self.kb, self.changed.emit)
         for name in (self.model, *self.models):  # what cannot be used is told here, not in the page
             _model(name, self.cache)
 

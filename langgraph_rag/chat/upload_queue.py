@@ -1,0 +1,106 @@
+"""The files being added, whichever page sent them: all pages show and can stop them, also when that one is gone."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from langgraph_rag.chat import uploading
+from langgraph_rag.chat.turn import message_for
+from langgraph_rag.naming import counted, first_few
+from langgraph_rag.records import Passage
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+
+class Message(NamedTuple):
+    """What became of a file."""
+
+    text: str
+    kind: Literal["done", "alert"]
+
+
+@dataclass
+class Upload:
+    """The file that is being added, how far it is (from 0 to 1), and whether it is to be stopped."""
+
+    name: str
+    state: str = "reading …"
+    share: float = 0.0
+    stopping: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.state}"
+
+
+class UploadQueue:
+    """Adds files one after another; `changed` is called whenever there is something else to show.
+
+    `messages` say what became of the files since the queue was last empty.
+    """
+
+    def __init__(self, kb: KnowledgeBase, changed: Callable[[], object]) -> None:
+        self._kb, self._changed = kb, changed
+        self.current: Upload | None = None
+        self.waiting: list[uploading.File] = []
+        self.messages: list[Message] = []
+
+    async def add(self, files: Sequence[uploading.File]) -> None:
+        """Add files when it is their turn; where others are being added, return at once."""
+        self.waiting += files
+        if self.current:
+            self._changed()
+            return
+        self.messages.clear()
+        try:
+            while self.waiting:
+                await self._add(self.waiting.pop(0))
+        finally:
+            self.current = None
+            self._changed()
+
+    def stop(self) -> None:
+        """Add no more of what is in the queue by now."""
+        if self.waiting:
+            self._tell(f"{self.names_waiting()}: not added.")
+            self.waiting.clear()
+        if self.current:
+            self.current.stopping = True
+        self._changed()
+
+    def names_waiting(self) -> str:
+        """Name the first files whose turn has not come."""
+        return first_few(list(map(uploading.name_of, self.waiting)), 10)
+
+    async def _add(self, file: uploading.File) -> None:
+        self.current = Upload(uploading.name_of(file))
+        self._changed()
+        try:
+            await self._update(self.current, await uploading.read(file))
+        except Exception as error:
+            self._tell(message_for(error), "alert")
+
+    async def _update(self, upload: Upload, passages: list[Passage]) -> None:
+        async for reached in uploading.update(self._kb, passages):
+            if upload.stopping:
+                break
+            upload.share = reached.done / len(passages)
+            upload.state = f"{reached.done:,} of {counted(len(passages), 'passage')} …"
+            self._changed()
+        if reached.done < len(passages):
+            self._tell(f"{upload.name}: stopped at {reached.done:,} of {len(passages):,}; add it again to go on.")
+        else:
+            self._tell_added(upload.name, reached)
+
+    def _tell_added(self, name: str, reached: uploading.Progress) -> None:
+        known = reached.done - reached.new
+        there = f", {known} were there already" if known else ""
+        gone = f", {reached.removed} of earlier versions removed" if reached.removed else ""
+        self._tell(f"{name}: {counted(reached.new, 'passage')} added{there}{gone}.")
+        if reached.unread:
+            self._tell(
+                f"No facts yet out of {counted(reached.unread, 'passage')}, which can be found all the same: "
+                f"{self._kb.extractor.version} read the others. "
+                "Close this page and run `langgraph-rag index --model` to have them."
+            )
+
+    def _tell(self, text: str, kind: Literal["done", "alert"] = "done") -> None:
+        self.messages.append(Message(text, kind))
