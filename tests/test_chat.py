@@ -369,7 +369,7 @@ async def test_an_uploaded_file_is_known_by_its_own_name(empty_kb: KnowledgeBase
     progress = [done async for done in uploading.update(empty_kb, passages)]
 
     assert [(passage["title"], passage["source"]) for passage in passages] == [("Grey heron", "upload://heron.md")]
-    assert progress == [(1, 1, 0, 0)]
+    assert progress == [(0, 0, 0, 0), (1, 1, 0, 0)]
     assert empty_kb.info()["passages"] == 1
 
 
@@ -386,8 +386,8 @@ async def test_progress_comes_in_batches_and_known_passages_are_not_new(empty_kb
     first = [done async for done in uploading.update(empty_kb, passages)]
     again = [done async for done in uploading.update(empty_kb, passages)]
 
-    assert first == [(16, 16, 0, 0), (20, 20, 0, 0)]
-    assert again == [(20, 0, 0, 0)]
+    assert first == [(0, 0, 0, 0), (16, 16, 0, 0), (20, 20, 0, 0)]
+    assert again == [(0, 0, 0, 0), (20, 0, 0, 0)]
 
 
 async def test_what_gave_no_triples_is_told_once(empty_kb: KnowledgeBase, caplog: pytest.LogCaptureFixture) -> None:
@@ -479,21 +479,24 @@ class SlowUpload(Upload):
         await super().save(path)
 
 
-async def test_files_chosen_after_a_stop_are_added(empty_kb: KnowledgeBase) -> None:
+async def test_what_was_chosen_before_a_stop_is_not_added_and_what_comes_after_is(empty_kb: KnowledgeBase) -> None:
     queue = pytest.importorskip("langgraph_rag.chat.upload_queue").UploadQueue(empty_kb, lambda: None)
     slow = SlowUpload("gull.md", b"Gulls cry.")
     adding = asyncio.create_task(queue.add([slow, Upload("tern.md", b"Terns dive.")]))
     await asyncio.sleep(0)
 
     queue.stop()
+    assert str(queue.current) == "gull.md: stopping …"
     await queue.add([Upload("owl.md", b"Owls fly.")])
     slow.released.set()
     await adding
 
-    told = [message.text for message in queue.messages]
-    assert "tern.md: not added." in told
-    assert told[-1] == "owl.md: 1 passage added."
-    assert "Owls fly." in texts(empty_kb)
+    assert [message.text for message in queue.messages] == [
+        "tern.md: not added.",
+        "gull.md: stopped at 0 of 1; add it again to go on.",
+        "owl.md: 1 passage added.",
+    ]
+    assert texts(empty_kb) == {"Owls fly."}
 
 
 class DeadEmbeddings(ArithmeticEmbeddings):

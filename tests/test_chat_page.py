@@ -564,16 +564,18 @@ def test_adding_is_seen_and_stopped_on_every_page_and_taken_up_again(open_tab: O
     with serving(tmp_path / "new", prepare=partial(hold_back, "Town 0", tmp_path / "released")) as url:
         tab, other = open_tab(url), open_tab(url)
         tab.page.set_input_files("input[type=file]", tmp_path / "towns.jsonl")
-        tab.page.get_by_text("towns.jsonl: reading …").wait_for()
+        tab.page.get_by_text("towns.jsonl: 0 of 40 passages …").wait_for()
         assert tab.drop("tern.md", "Terns dive for fish.")
         tab.page.get_by_text("tern.md: waiting …").wait_for()
         tab.page.reload()
         for each in (tab, other):
             expect(each.page.get_by_role("progressbar", name="Documents added")).to_be_visible()
-            each.page.get_by_text("towns.jsonl: reading …").wait_for()
+            each.page.get_by_text("towns.jsonl: 0 of 40 passages …").wait_for()
             each.page.get_by_text("tern.md: waiting …").wait_for()
         other.page.get_by_role("button", name="Stop adding").click()
         tab.page.get_by_text("tern.md: not added.").wait_for()
+        tab.page.get_by_text("towns.jsonl: stopping …").wait_for()
+        expect(tab.page.get_by_role("button", name="Stop adding")).to_be_disabled()
         assert tab.drop("owl.md", "Owls hunt mice.")
         tab.page.get_by_text("owl.md: waiting …").wait_for()
         (tmp_path / "released").touch()
@@ -610,7 +612,7 @@ def test_files_that_are_dropped_are_added_in_turn_and_never_opened_in_place_of_t
         assert closed_soon.drop("tern.md", "Terns dive for fish.")
         for each in (tab, closed_soon):
             each.page.get_by_text("tern.md: waiting …").wait_for()
-            each.page.get_by_text("gull.md: reading …").wait_for()
+            each.page.get_by_text("gull.md: 0 of 1 passage …").wait_for()
 
         closed_soon.page.close()
         tab.page.wait_for_timeout(500)

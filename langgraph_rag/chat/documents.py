@@ -85,6 +85,7 @@ class DocumentsPanel:
         self._waiting.text = f"{self._queue.names_waiting()}: waiting …"
         if current:
             self._progress.value = current.share
+            self._stop.enabled = bool(self._queue.waiting) or not current.stopping
         self._show_messages()
 
     def _show_messages(self) -> None:

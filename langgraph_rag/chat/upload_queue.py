@@ -28,7 +28,7 @@ class Upload:
     stopping: bool = False
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.state}"
+        return f"{self.name}: {'stopping …' if self.stopping else self.state}"
 
 
 class UploadQueue:

@@ -66,6 +66,8 @@ async def read(file: File) -> list[Passage]:
 async def update(kb: KnowledgeBase, passages: list[Passage]) -> AsyncIterator[Progress]:
     """Add the passages of a file batch by batch; with the last one, remove those that earlier versions of it left.
 
+    The first progress comes before anything is added, so that it can be left at that.
+
     Raises:
         DuplicateIdError: when an id is stored with another text that came from elsewhere; nothing is changed then.
     """
@@ -77,6 +79,7 @@ async def update(kb: KnowledgeBase, passages: list[Passage]) -> AsyncIterator[Pr
             "files of this name added here: give it another id, or delete that one first (`langgraph-rag delete --id`)"
         )
     unknown = [passage for passage in passages if passage["id"] not in known]
+    yield Progress()
     new = 0
     for start in range(0, len(unknown) - _BATCH, _BATCH):
         batch = unknown[start : start + _BATCH]
