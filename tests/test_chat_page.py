@@ -792,6 +792,20 @@ def test_a_narrow_window_shows_everything_without_scrolling_sideways(open_tab: O
     assert tab.page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
 
 
+def test_long_names_leave_room_for_what_stands_beside_them(open_tab: OpenTab, tmp_path: Path) -> None:
+    text = "The Kwex Building was designed by Olaf Brint. Olaf Brint was born in Molde."
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        kb.add([{"id": "i" * 80, "title": "Quarterly_Report_" * 5, "text": text}], progress=False)
+    with serving(tmp_path / "kb") as url:
+        tab = open_tab(url, viewport=ViewportSize(width=360, height=740))
+        tab.ask("Who designed the Kwex Building?")
+        tab.answer()
+        tab.page.locator(".evidence button").first.click()
+        reading = tab.page.get_by_role("dialog")
+        expect(reading.get_by_role("button", name="Close")).to_be_in_viewport(ratio=1)
+        assert reading.locator(".reading").evaluate("card => card.scrollWidth === card.clientWidth")
+
+
 @pytest.mark.parametrize(("viewport", "expanded"), [(WIDE, "true"), (NARROW, "false")], ids=["wide", "narrow"])
 def test_settings_are_at_hand_where_there_is_room_however_slow_the_link(
     browser: Browser, url: str, viewport: ViewportSize, expanded: str
