@@ -71,7 +71,7 @@ def test_below_a_fact_stand_those_of_the_entity_it_leads_to() -> None:
         "    3 born in Pellworth Vint",
         "  2 shown in Corwen Film",
     ]
-    assert '<mark class="entity">Pellworth</mark>' in drawn
+    assert '<mark class="entity" dir="auto">Pellworth</mark>' in drawn
     assert 'class="fact step-1" data-evidence="2" aria-label="3: orla  vint born in Pellworth"' in drawn
 
 
@@ -180,7 +180,7 @@ def test_documents_cannot_bring_markup_into_the_page() -> None:
 def test_evidence_from_a_passage_without_title_is_named_by_its_id() -> None:
     untitled = piece(["Kell", "is", "isle"], title="")
 
-    assert "p · found in step 1" in evidence.listed([untitled])
+    assert "<bdi>p</bdi> · found in step 1" in evidence.listed([untitled])
     assert ">p<" in evidence.drawn([untitled], "")
 
 
@@ -208,11 +208,12 @@ def test_a_text_of_several_lines_is_drawn_under_one_label() -> None:
     event = {"node": "think", "thought": "Two bridges:\n- Mill Bridge\n\n- Sarl <Viaduct>"}
 
     assert turn.drawn(narrate(event)) == (
-        "<div><span>thought</span> Two bridges:</div><div><span></span> - Mill Bridge</div>"
-        "<div><span></span> - Sarl &lt;Viaduct&gt;</div>"
+        '<div><span>thought</span> <div dir="auto">Two bridges:</div></div>'
+        '<div><span></span> <div dir="auto">- Mill Bridge</div></div>'
+        '<div><span></span> <div dir="auto">- Sarl &lt;Viaduct&gt;</div></div>'
     )
-    assert (
-        turn.drawn("Step 1: Who?\n  from      Kell") == "<strong>Step 1: Who?</strong><div><span>from</span> Kell</div>"
+    assert turn.drawn("Step 1: Who?\n  from      Kell") == (
+        '<strong dir="auto">Step 1: Who?</strong><div><span>from</span> <div dir="auto">Kell</div></div>'
     )
 
 

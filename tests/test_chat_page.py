@@ -806,6 +806,40 @@ def test_long_names_leave_room_for_what_stands_beside_them(open_tab: OpenTab, tm
         assert reading.locator(".reading").evaluate("card => card.scrollWidth === card.clientWidth")
 
 
+def test_text_written_from_right_to_left_is_laid_out_so(open_tab: OpenTab, tmp_path: Path) -> None:
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        kb.add([{"title": "جسر القاهرة", "text": "القاهرة was founded by Jawhar Siqilli."}], progress=False)
+    with serving(tmp_path / "kb") as url:
+        tab = open_tab(url)
+        tab.choose("Method", "par_rag")
+        tab.page.get_by_role("switch", name="Show me the plan first").click()
+        tab.ask("القاهرة was founded by whom?")
+        expect(tab.page.locator(".plan textarea").first).to_have_css("direction", "rtl")
+        tab.page.get_by_role("button", name="Go on with this plan").click()
+        tab.answer()
+        tab.box.fill("القاهرة")
+        tab.page.locator(".evidence button").first.click()
+        tab.page.get_by_role("dialog").locator("mark").wait_for()
+
+        for place in (
+            ".question",
+            ".steps li > div > div",
+            ".evidence .fact",
+            ".evidence .sentence",
+            ".evidence bdi",
+            ".graph .entity",
+            ".graph .number + span",
+            ".graph .origin",
+            ".reading h3",
+            ".passage",
+            ".composer textarea",
+        ):
+            expect(tab.page.locator(place).first).to_have_css("direction", "rtl")
+        expect(tab.page.locator(".answer")).to_have_css("direction", "ltr")
+        card, words = (tab.page.locator(place).bounding_box() for place in (".reading", ".reading mark"))
+        assert card and words and words["x"] - card["x"] > card["width"] / 2
+
+
 @pytest.mark.parametrize(("viewport", "expanded"), [(WIDE, "true"), (NARROW, "false")], ids=["wide", "narrow"])
 def test_settings_are_at_hand_where_there_is_room_however_slow_the_link(
     browser: Browser, url: str, viewport: ViewportSize, expanded: str

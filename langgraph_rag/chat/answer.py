@@ -27,7 +27,7 @@ class AnswerView:
         self._written = ""
         self._soon: asyncio.TimerHandle | None = None
         with ui.element("div").classes("outcome") as self._place:
-            self._text = ui.label()
+            self._text = ui.label().props("dir=auto")
             self._reading = ui.dialog().props("aria-label=Passage")
         self._place.visible = False
 
@@ -100,7 +100,7 @@ class AnswerView:
         self._reading.open()
         with self._reading, ui.card().classes("reading"):
             with ui.row().classes("reading-head"):
-                ui.html(escape(origin_of(piece)), sanitize=False, tag="h3")
+                ui.html(escape(origin_of(piece)), sanitize=False, tag="h3").props("dir=auto")
                 ui.button(icon="close", on_click=self._reading.close).props('flat round dense aria-label="Close"')
             if records:
                 (record,) = records

@@ -26,12 +26,12 @@ def listed(evidence: Sequence[Evidence]) -> str:
 
 
 def _item(place: int, piece: Evidence, look: str) -> str:
-    fact = f'<span class="fact">{_fact(piece)}</span>' if piece["triple"] else ""
-    origin = escape(" · ".join([origin_of(piece), *place_in_source(piece)]))
+    fact = f'<span class="fact" dir="auto">{_fact(piece)}</span>' if piece["triple"] else ""
+    origin = " · ".join(f"<bdi>{escape(part)}</bdi>" for part in [origin_of(piece), *place_in_source(piece)])
     return (
         f'<li><button type="button" data-evidence="{place}" class="{look}">'
         f'<span class="number">{place + 1}</span>'
-        f'<span class="words">{fact}<span class="sentence">{escape(piece["sentence"])}</span>'
+        f'<span class="words">{fact}<span class="sentence" dir="auto">{escape(piece["sentence"])}</span>'
         f'<span class="origin">{origin} · found in step {piece["step"]}</span></span></button></li>'
     )
 
@@ -53,7 +53,7 @@ def passage(record: Record, piece: Evidence) -> str:
     found = re.search(r"\s+".join(map(re.escape, words)), text) if words else None
     start, end = found.span() if found else (0, 0)
     marked = f"<mark>{escape(text[start:end])}</mark>" if found else ""
-    return f'<p class="passage">{escape(text[:start])}{marked}{escape(text[end:])}</p>'
+    return f'<p class="passage" dir="auto">{escape(text[:start])}{marked}{escape(text[end:])}</p>'
 
 
 def legend(evidence: Sequence[Evidence]) -> str:
@@ -142,11 +142,11 @@ class _Trees:
         head, relation, tail = _parts(piece)
         if piece["triple"]:
             label = f"{place + 1}: {head} {relation} {tail}"
-            origin = f'<small class="origin">{escape(origin_of(piece))}</small>'
-            words = f"<span>{escape(relation)} {self._entity(tail, place)} {origin}</span>"
+            origin = f'<small class="origin" dir="auto">{escape(origin_of(piece))}</small>'
+            words = f'<span dir="auto">{escape(relation)} {self._entity(tail, place)} {origin}</span>'
         else:
             label = f"{place + 1}: {head}: {tail}"
-            words = f'<span class="sentence">{escape(tail)}</span>'
+            words = f'<span class="sentence" dir="auto">{escape(tail)}</span>'
         return (
             f'<button type="button" class="fact {self._looks[piece["step"]]}" data-evidence="{place}"'
             f' aria-label="{escape(label)}"><span class="number">{place + 1}</span>{words}</button>'
@@ -156,7 +156,7 @@ class _Trees:
         tag = "mark" if _name(text) == self._answer else "b"
         first = self._first.setdefault(_name(text), place)
         seen = f" <small>see {first + 1}</small>" if first != place else ""
-        return f'<{tag} class="entity">{escape(text)}{seen}</{tag}>'
+        return f'<{tag} class="entity" dir="auto">{escape(text)}{seen}</{tag}>'
 
 
 def _looks(evidence: Sequence[Evidence]) -> dict[int, str]:

@@ -100,7 +100,7 @@ class ChatPage:
     # --- asking ------------------------------------------------------------------------------------------------------
     def _composer(self) -> None:
         self._box = ui.textarea(placeholder="Ask a question …").props(
-            'autogrow outlined autofocus maxlength=200000 aria-label="Question" input-style="max-height: 30vh"'
+            'autogrow outlined autofocus dir=auto maxlength=200000 aria-label="Question" input-style="max-height: 30vh"'
         )
         self._box.on("keydown.enter", lambda e: self._ask_from_box(e.args), js_handler=_SEND_ON_ENTER)
         self._halt = _icon_button("stop", "Stop").props("outline", remove="flat").on_click(self._stop)

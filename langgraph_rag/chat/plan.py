@@ -51,7 +51,7 @@ class PlanEditor:
 
     def _add(self, step: PlanStep) -> None:
         with self._place, ui.row().classes("plan-step") as line:
-            box = ui.textarea(value=step["question"]).props("autogrow outlined dense")
+            box = ui.textarea(value=step["question"]).props("autogrow outlined dense dir=auto")
             remove = ui.button(icon="delete").props('flat round aria-label="Remove this question"')
         row = _Row(step, line, box, remove)
         remove.on_click(lambda: self._remove(row))

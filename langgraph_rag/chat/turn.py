@@ -34,7 +34,7 @@ class Turn:
         self._task: asyncio.Task[None] | None = None
         self.conversation: list[AnyMessage] = []
         with ui.element("section").classes("turn running") as self._place:
-            ui.html(escape(question), sanitize=False, tag="h2").classes("question")
+            ui.html(escape(question), sanitize=False, tag="h2").classes("question").props("dir=auto")
             with ui.expansion(value=True).classes("steps").props("dense") as self._steps:
                 self._steps.text = "Steps"
                 self._list = ui.element("ol").props("aria-live=polite")
@@ -143,7 +143,7 @@ def drawn(text: str) -> str:
     for line in text.split("\n"):
         label, _, detail = ("", "", line) if line.startswith(FURTHER) else line.strip().partition(" ")
         if line.startswith("  ") and detail:
-            lines.append(f"<div><span>{escape(label)}</span> {escape(detail.strip())}</div>")
+            lines.append(f'<div><span>{escape(label)}</span> <div dir="auto">{escape(detail.strip())}</div></div>')
         else:
-            lines.append(f"<strong>{escape(line)}</strong>")
+            lines.append(f'<strong dir="auto">{escape(line)}</strong>')
     return "".join(lines)
