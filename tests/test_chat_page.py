@@ -794,10 +794,17 @@ def test_a_narrow_window_shows_everything_without_scrolling_sideways(open_tab: O
 
 def test_long_names_leave_room_for_what_stands_beside_them(open_tab: OpenTab, tmp_path: Path) -> None:
     text = "The Kwex Building was designed by Olaf Brint. Olaf Brint was born in Molde."
-    with KnowledgeBase.open(tmp_path / "kb") as kb:
+    folder = tmp_path / "a_rather_long_knowledge_base_name_of_the_legal_department"
+    with KnowledgeBase.open(folder) as kb:
         kb.add([{"id": "i" * 80, "title": "Quarterly_Report_" * 5, "text": text}], progress=False)
-    with serving(tmp_path / "kb") as url:
+    with serving(folder) as url:
         tab = open_tab(url, viewport=ViewportSize(width=360, height=740))
+        counts = tab.page.locator(".counts > *").last
+        expect(counts).to_contain_text("1 passage")
+        counts.evaluate("(counts) => { counts.textContent = ': 1,234 passages · 4,567 facts · adding …'; }")
+
+        numbers, look = counts.bounding_box(), tab.page.get_by_role("button", name="Switch").bounding_box()
+        assert numbers and look and numbers["x"] + numbers["width"] <= look["x"]
         tab.ask("Who designed the Kwex Building?")
         tab.answer()
         tab.page.locator(".evidence button").first.click()

@@ -72,7 +72,10 @@ class ChatPage:
                 place.on("keydown.escape", self._drawer.hide, js_handler=_WHERE_NARROW)
             with ui.element("div").classes("title"):
                 ui.html("langgraph_rag", tag="h1")
-                self._counts = ui.label().classes("counts").props("role=status")
+                with ui.element("div").classes("counts").props("role=status"):
+                    name = self._shared.kb.path.resolve().name
+                    ui.label(name).classes("name").tooltip(name)
+                    self._counts = ui.label()
             ui.space()
             dark = _icon_button("contrast", "Switch between light and dark")
             dark.on("click", js_handler="() => { Quasar.Dark.set(sessionStorage.dark = !Quasar.Dark.isActive); }")
@@ -82,9 +85,8 @@ class ChatPage:
             info = await asyncio.to_thread(self._shared.kb.info)
         if self._counts.is_deleted:
             return
-        name = self._shared.kb.path.resolve().name
         counts = [counted(info["passages"], "passage"), counted(info["triples"], "fact")]
-        self._counts.text = f"{name}: {' · '.join(counts)}{' · adding …' if self._shared.queue.current else ''}"
+        self._counts.text = f": {' · '.join(counts)}{' · adding …' if self._shared.queue.current else ''}"
         self._welcome.clear()
         with self._welcome:
             ui.html(ICON, sanitize=False).classes("logo").props("aria-hidden=true")
