@@ -779,6 +779,10 @@ def test_a_narrow_window_shows_everything_without_scrolling_sideways(open_tab: O
     expect(drawer).to_have_attribute("aria-expanded", "true")
     method.press("Escape")
     expect(drawer).to_have_attribute("aria-expanded", "false")
+    expect(drawer).to_be_focused()
+    drawer.press("Enter")
+    tab.page.get_by_role("button", name="Close").press("Enter")
+    expect(drawer).to_be_focused()
 
     tab.ask(QUESTION)
 

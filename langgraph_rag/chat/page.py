@@ -48,7 +48,7 @@ class ChatPage:
         self._drawer.props(f"width=320 breakpoint={_NARROW} show-if-above")
         self._drawer.props('role=complementary aria-label="Settings and documents"')
         with self._drawer:
-            _icon_button("close", "Close").classes("closing").on_click(self._drawer.hide)
+            _icon_button("close", "Close").classes("closing").on_click(self._leave_drawer)
             self._documents = DocumentsPanel(self._shared, self._drawer.show) if self._shared.upload else None
             self._settings = SettingsForm(self._shared.method, self._shared.model, self._shared.models)
         self._header()
@@ -65,11 +65,11 @@ class ChatPage:
 
     def _header(self) -> None:
         with ui.header().classes("bar"):
-            menu = _icon_button("menu", "Settings and documents").on_click(self._drawer.toggle)
-            menu.props("aria-expanded=false")
-            self._drawer.on_value_change(lambda: menu.props(f"aria-expanded={str(self._drawer.value).lower()}"))
-            for place in (menu, self._drawer):
-                place.on("keydown.escape", self._drawer.hide, js_handler=_WHERE_NARROW)
+            self._menu = _icon_button("menu", "Settings and documents").on_click(self._drawer.toggle)
+            self._menu.props("aria-expanded=false")
+            self._drawer.on_value_change(lambda: self._menu.props(f"aria-expanded={str(self._drawer.value).lower()}"))
+            for place in (self._menu, self._drawer):
+                place.on("keydown.escape", self._leave_drawer, js_handler=_WHERE_NARROW)
             with ui.element("div").classes("title"):
                 ui.html("langgraph_rag", tag="h1")
                 with ui.element("div").classes("counts").props("role=status"):
@@ -79,6 +79,10 @@ class ChatPage:
             ui.space()
             dark = _icon_button("contrast", "Switch between light and dark")
             dark.on("click", js_handler="() => { Quasar.Dark.set(sessionStorage.dark = !Quasar.Dark.isActive); }")
+
+    def _leave_drawer(self) -> None:
+        self._drawer.hide()
+        self._menu.client.run_javascript(f"getHtmlElement({self._menu.id}).focus()")
 
     async def _show_knowledge_base(self) -> None:
         async with self._counting:  # the last count is the newest
