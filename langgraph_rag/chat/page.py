@@ -97,8 +97,10 @@ class ChatPage:
             ui.html("Ask your documents" if info["passages"] else "No documents yet", tag="h2")
             if info["passages"]:
                 text = "A question may need several facts from several documents: you will see how they are found."
-            else:
+            elif self._documents:
                 text = "Add documents first, then ask what they say."
+            else:
+                text = "There is nothing to ask yet: whoever runs this page adds the documents."
             ui.label(text)
             if self._documents and not info["passages"] and not self._shared.queue.current:
                 self._documents.adding_button("unelevated")

@@ -12,7 +12,7 @@ from nicegui import ui
 from langgraph_rag.chat.answer import AnswerView, answered
 from langgraph_rag.chat.asking import Answered, Asking, Happening, Planned, Told, Written
 from langgraph_rag.chat.plan import PlanEditor
-from langgraph_rag.errors import RagError
+from langgraph_rag.errors import EmptyKnowledgeBaseError, RagError
 from langgraph_rag.naming import counted
 from langgraph_rag.narration import FURTHER
 from langgraph_rag.prompts.par_rag import PlanStep
@@ -131,6 +131,8 @@ class Turn:
 
 def message_for(error: Exception) -> str:
     """Return what to tell of an error; one that nobody foresaw is logged as well."""
+    if isinstance(error, EmptyKnowledgeBaseError):
+        return "There are no documents to answer from yet."  # its own words name a folder of the server
     if isinstance(error, RagError):
         return str(error)
     _log.error("this should not happen", exc_info=error)
