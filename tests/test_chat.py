@@ -5,6 +5,7 @@ import gc
 import json
 import random
 import re
+import shutil
 import socket
 import sqlite3
 import sys
@@ -27,6 +28,7 @@ from langgraph_rag.errors import (
     DocumentError,
     DuplicateIdError,
     EmptyKnowledgeBaseError,
+    KnowledgeBaseError,
     MissingExtraError,
 )
 from langgraph_rag.narration import narrate
@@ -498,6 +500,15 @@ async def test_what_was_chosen_before_a_stop_is_not_added_and_what_comes_after_i
         "owl.md: 1 passage added.",
     ]
     assert texts(empty_kb) == {"Owls fly."}
+
+
+async def test_nothing_is_added_once_the_folder_is_gone(empty_kb: KnowledgeBase) -> None:
+    passages = await uploading.read(Upload("gull.md", b"Gulls cry."))
+    shutil.rmtree(empty_kb.path)
+
+    with pytest.raises(KnowledgeBaseError, match="The folder of the knowledge base is gone"):
+        [done async for done in uploading.update(empty_kb, passages)]
+    assert empty_kb.info()["passages"] == 0
 
 
 class DeadEmbeddings(ArithmeticEmbeddings):

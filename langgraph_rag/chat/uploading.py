@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple, Protocol
 
 from langgraph_rag.characters import without_controls
-from langgraph_rag.errors import DocumentError, DuplicateIdError
+from langgraph_rag.errors import DocumentError, DuplicateIdError, KnowledgeBaseError
 from langgraph_rag.records import Passage
 from langgraph_rag.tools.documents import to_passages
 from langgraph_rag.tools.files import read_documents
@@ -69,8 +69,11 @@ async def update(kb: KnowledgeBase, passages: list[Passage]) -> AsyncIterator[Pr
     The first progress comes before anything is added, so that it can be left at that.
 
     Raises:
+        KnowledgeBaseError: when the folder of the knowledge base is gone, whose open files would take records still.
         DuplicateIdError: when an id is stored with another text that came from elsewhere; nothing is changed then.
     """
+    if not kb.path.is_dir():
+        raise KnowledgeBaseError("The folder of the knowledge base is gone: nothing was added. Start the page anew.")
     known = set(await asyncio.to_thread(kb.ids))
     if contested := await asyncio.to_thread(kb.contested, passages):
         name = passages[0]["source"].removeprefix(_UPLOADED)
