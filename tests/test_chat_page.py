@@ -316,7 +316,16 @@ def test_a_draft_outlives_a_reload(tab: Tab) -> None:
     expect(tab.box).to_have_value("")
 
 
-def test_what_was_chosen_outlives_a_reload(tab: Tab) -> None:
+def test_a_question_under_way_is_in_the_box_after_a_reload(tab: Tab) -> None:
+    tab.page.get_by_label("Model", exact=True).fill("vllm:silent")
+    tab.ask(QUESTION)
+    tab.page.locator(".turn.running").get_by_text("Working").wait_for()
+    tab.page.reload()
+    expect(tab.box).to_have_value(QUESTION)
+
+
+def test_what_was_chosen_outlives_a_reload(open_tab: OpenTab, url: str) -> None:
+    tab = open_tab(url, color_scheme="light")
     look = "document.body.classList.contains('body--dark')"
     tab.choose("Method", "par_rag")
     tab.page.get_by_role("switch", name="Show me the plan first").click()
@@ -743,12 +752,16 @@ def test_what_has_the_focus_is_seen(tab: Tab) -> None:
     expect(ask).not_to_have_css("box-shadow", "none")
 
 
-def test_light_and_dark_can_be_switched(tab: Tab) -> None:
+def test_light_and_dark_can_be_switched_for_all_tabs(open_tab: OpenTab, url: str) -> None:
+    tab = open_tab(url, color_scheme="light")
     before = tab.page.evaluate("getComputedStyle(document.body).backgroundColor")
     tab.page.get_by_role("button", name="Switch between light and dark").click()
 
     tab.page.locator("body.body--dark").wait_for()
     assert tab.page.evaluate("getComputedStyle(document.body).backgroundColor") != before
+    other = Tab.open(tab.page.context, url).page
+    other.locator("body.body--dark").wait_for()
+    other.close()
 
 
 def test_settings_that_cover_a_small_window_can_be_closed_by_touch(browser: Browser, url: str) -> None:

@@ -1,5 +1,5 @@
 // What the page does in the browser: it follows a question under way for a reader who is at the end, keeps settings and a
-// draft over a reload, and takes dropped files.
+// question over a reload and the look for all tabs, and takes dropped files.
 const page = document.documentElement;
 const box = () => document.querySelector(".composer textarea");
 const underWay = () => document.querySelector(".turn.running");
@@ -32,7 +32,7 @@ function settle(turn, where) {
 // The server is there: go on with what was chosen and written before the page was loaded anew, as after a new start of
 // the server.
 function resume() {
-  if (sessionStorage.dark) Quasar.Dark.set(sessionStorage.dark === "true");
+  if (localStorage.dark) Quasar.Dark.set(localStorage.dark === "true");
   if (sessionStorage.chosen) emitEvent("chosen", JSON.parse(sessionStorage.chosen));
   if (!sessionStorage.draft) return;
   box().value = sessionStorage.draft;
@@ -40,7 +40,10 @@ function resume() {
   sessionStorage.removeItem("draft");
 }
 
-addEventListener("pagehide", () => { if (box()?.value) sessionStorage.draft = box().value; });
+addEventListener("pagehide", () => {
+  const unanswered = box()?.value || underWay()?.querySelector(".question").textContent;
+  if (unanswered) sessionStorage.draft = unanswered;
+});
 
 for (const event of ["wheel", "touchmove"])
   addEventListener(event, () => { moved = performance.now(); }, {passive: true});

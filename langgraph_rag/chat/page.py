@@ -78,7 +78,7 @@ class ChatPage:
                     self._counts = ui.label()
             ui.space()
             dark = _icon_button("contrast", "Switch between light and dark")
-            dark.on("click", js_handler="() => { Quasar.Dark.set(sessionStorage.dark = !Quasar.Dark.isActive); }")
+            dark.on("click", js_handler="() => { Quasar.Dark.set(localStorage.dark = !Quasar.Dark.isActive); }")
 
     def _leave_drawer(self) -> None:
         self._drawer.hide()
