@@ -207,7 +207,7 @@ async def test_steps_come_before_the_result(kb: KnowledgeBase) -> None:
 
 
 def test_a_text_of_several_lines_is_drawn_under_one_label() -> None:
-    event = {"node": "think", "thought": "Two bridges:\n- Mill Bridge\n\n- Sarl <Viaduct>"}
+    event = {"v": 1, "node": "think", "thought": "Two bridges:\n- Mill Bridge\n\n- Sarl <Viaduct>"}
 
     assert turn.drawn(narrate(event)) == (
         '<div><span>thought</span> <div dir="auto">Two bridges:</div></div>'
