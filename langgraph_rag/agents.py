@@ -13,7 +13,8 @@ from pydantic import BaseModel, Field
 
 from langgraph_rag.arguments import expect
 from langgraph_rag.background import run_in_background
-from langgraph_rag.context import Context, as_context
+from langgraph_rag.context import Context, as_context, within
+from langgraph_rag.context import context as run_context
 from langgraph_rag.errors import EmptyKnowledgeBaseError, QuestionError
 from langgraph_rag.machine import STEPS
 from langgraph_rag.nodes.approve_plan import REJECTED
@@ -62,7 +63,8 @@ def as_tool(
         graph: a compiled graph of this package, without messages; the agent's checkpointer serves it, not its own.
         name: what the model calls the tool.
         description: tells the model when to use it; say what the documents are about.
-        context: the settings of its runs; without it they are those of the agent's run, where these are a `Context`.
+        context: the settings of its runs, within the limits of the agent's run where its settings are a `Context`;
+            without it these are those of the tool as well.
 
     Raises:
         TypeError: when `graph` is not a compiled graph, or `context` neither a `Context` nor a dict.
@@ -83,12 +85,12 @@ def as_tool(
 
     def answer(question: str) -> tuple[str, dict[str, Any]]:
         with _errors_shown():
-            result = bounded.invoke({"question": question}, context=settings)
+            result = bounded.invoke({"question": question}, context=settings and within(settings, run_context()))
         return _with_sentences(result), result
 
     async def aanswer(question: str) -> tuple[str, dict[str, Any]]:
         with _errors_shown():
-            result = await bounded.ainvoke({"question": question}, context=settings)
+            result = await bounded.ainvoke({"question": question}, context=settings and within(settings, run_context()))
         return _with_sentences(result), result
 
     return _tool(answer, aanswer, name, Question, description)

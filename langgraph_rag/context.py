@@ -1,7 +1,8 @@
 """Run-time settings: the numbers and names a caller may change per run (`graph.invoke(..., context=Context(...))`)."""
 
 import logging
-from dataclasses import dataclass, field, fields
+import math
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Literal, get_args, overload
 
@@ -10,6 +11,7 @@ from pydantic import ConfigDict, Field
 
 from langgraph_rag.arguments import expect_count
 from langgraph_rag.characters import is_text
+from langgraph_rag.records import Limit
 
 _log = logging.getLogger(__name__)
 Search = Literal["dense", "bm25", "hybrid", "graph"]
@@ -118,6 +120,16 @@ def as_context(given: object, schema: object = None) -> Context | None:
     raise TypeError(
         f"expected settings, got {repr(given)[:80]}: give a Context, or a dict such as {{'max_tokens': 20_000}}"
     )
+
+
+def within(given: Context, around: Context) -> Context:
+    """Return settings with the limits of the run around them where these are stricter."""
+    limits = {name: (getattr(given, name), getattr(around, name)) for name in get_args(Limit)}
+    return replace(given, **{name: min(both, key=_or_endless) for name, both in limits.items()})
+
+
+def _or_endless(limit: float | None) -> float:
+    return math.inf if limit is None else limit
 
 
 _UNCHANGED = Context()

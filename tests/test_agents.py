@@ -248,6 +248,22 @@ class Mood(TypedDict):
     mood: str
 
 
+async def test_a_tools_own_settings_keep_within_the_limits_of_the_agents_run(sample_kb: KnowledgeBase) -> None:
+    tool = as_tool(create_cirag(OfflineModel(), sample_kb).compile(), context={"max_model_calls": 3, "max_steps": 2})
+    model = CallingModel(script=[[("answer_question", {"question": SCHOOL})]])
+    asking: Any = create_agent(model, [tool], context_schema=Context)
+
+    calls = [
+        told(asking.invoke({"messages": [HumanMessage("?")]}, context=context))[0].artifact["usage"]["calls"]
+        for context in (None, Context(max_model_calls=1), Context(max_model_calls=9))
+    ]
+
+    awaited = await asking.ainvoke({"messages": [HumanMessage("?")]}, context=Context(max_model_calls=1))
+
+    assert calls == [2, 1, 2]
+    assert told(awaited)[0].artifact["usage"]["calls"] == 1
+
+
 def test_an_agents_own_settings_are_not_taken_for_ours(sample_kb: KnowledgeBase) -> None:
     asking = asked_once(sample_kb, context_schema=Mood)
 
