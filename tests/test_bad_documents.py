@@ -409,6 +409,7 @@ USES: list[Callable[[KnowledgeBase], object]] = [
     lambda kb: kb.passages(["vint"]),
     lambda kb: kb.ids(),
     lambda kb: kb.sources(),
+    lambda kb: kb.documents(),
     lambda kb: kb.graph,
     lambda kb: kb.entities,
     lambda kb: kb.hierarchy,

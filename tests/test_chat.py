@@ -21,7 +21,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.graph import START, StateGraph
 
 from langgraph_rag import Context, create_cirag, create_native_rag, create_par_rag, load_model
-from langgraph_rag.chat import asking, evidence, serve, turn, uploading
+from langgraph_rag.chat import asking, evidence, serve, stored, turn, uploading
 from langgraph_rag.chat.asking import Answered, Asking, Planned, Told, Written
 from langgraph_rag.errors import (
     AddressError,
@@ -509,6 +509,88 @@ async def test_nothing_is_added_once_the_folder_is_gone(empty_kb: KnowledgeBase)
     with pytest.raises(KnowledgeBaseError, match="The folder of the knowledge base is gone"):
         [done async for done in uploading.update(empty_kb, passages)]
     assert empty_kb.info()["passages"] == 0
+
+
+# --- documents -------------------------------------------------------------------------------------------------------
+def names(kb: KnowledgeBase) -> list[str]:
+    return [entry.name for entry in stored.named(kb.documents())]
+
+
+def document(kb: KnowledgeBase, name: str) -> stored.NamedDocument:
+    return next(entry for entry in stored.named(kb.documents()) if entry.name == name)
+
+
+async def test_documents_are_named_by_file_and_those_of_one_name_by_source(empty_kb: KnowledgeBase) -> None:
+    sources = ["docs/gull.md", "upload://tern.md", "a/index.html", "b/index.html", "/"]
+    empty_kb.add([{"text": f"Text {n}.", "source": source} for n, source in enumerate(sources)], progress=False)
+    empty_kb.add([{"title": "AC/DC", "text": "A title."}, {"id": "Kell", "text": "An id."}], progress=False)
+
+    assert names(empty_kb) == ["/", "a/index.html", "AC/DC", "b/index.html", "gull.md", "Kell", "tern.md"]
+
+
+async def test_of_a_document_that_is_removed_stays_what_came_from_elsewhere_too(empty_kb: KnowledgeBase) -> None:
+    await upload(empty_kb, "one.jsonl", {"text": "Gulls nest."}, {"text": "Terns dive."})
+    chosen = document(empty_kb, "one.jsonl").document
+    await upload(empty_kb, "two.jsonl", {"text": "Terns dive."})
+
+    assert stored.remove(empty_kb, chosen) == (1, 1)
+    assert (texts(empty_kb), names(empty_kb)) == ({"Terns dive."}, ["two.jsonl"])
+    assert stored.remove(empty_kb, chosen) == (0, 0)
+
+
+async def test_what_has_no_source_is_removed_by_its_title_unless_it_has_got_one(empty_kb: KnowledgeBase) -> None:
+    birds = [{"title": "Birds", "text": "Gulls nest."}, {"title": "Birds", "text": "Terns dive."}]
+    empty_kb.add([*birds, {"title": "Fish", "text": "Cod swim."}], progress=False)
+    chosen = document(empty_kb, "Birds").document
+    empty_kb.add([{**birds[0], "source": "birds.md"}], progress=False)
+
+    assert stored.remove(empty_kb, chosen) == (1, 0)
+    assert texts(empty_kb) == {"Gulls nest.", "Cod swim."}
+
+
+async def test_a_document_is_removed_before_the_files_that_came_meanwhile(empty_kb: KnowledgeBase) -> None:
+    await upload(empty_kb, "gull.jsonl", {"text": "Gulls nest."})
+    seen: list[str] = []
+    queue: Any = pytest.importorskip("langgraph_rag.chat.upload_queue").UploadQueue(
+        empty_kb, lambda: seen.append(queue.under_way)
+    )
+    removing = asyncio.create_task(queue.remove(document(empty_kb, "gull.jsonl")))
+    await asyncio.sleep(0)
+    await queue.add([Upload("owl.md", b"Owls fly.")])
+    await removing
+
+    assert list(dict.fromkeys(seen))[:2] == ["gull.jsonl: removing …", "owl.md: reading …"]
+    assert seen[-1] == ""
+    assert [message.text for message in queue.messages] == [
+        "gull.jsonl: 1 passage removed.",
+        "owl.md: 1 passage added.",
+    ]
+    assert texts(empty_kb) == {"Owls fly."}
+
+
+async def test_no_document_is_removed_while_others_are_added_or_once_the_folder_is_gone(
+    empty_kb: KnowledgeBase,
+) -> None:
+    await upload(empty_kb, "gull.jsonl", {"text": "Gulls nest."})
+    gull = document(empty_kb, "gull.jsonl")
+    queue = pytest.importorskip("langgraph_rag.chat.upload_queue").UploadQueue(empty_kb, lambda: None)
+    slow = SlowUpload("tern.md", b"Terns dive.")
+    adding = asyncio.create_task(queue.add([slow]))
+    await asyncio.sleep(0)
+    await queue.remove(gull)
+    slow.released.set()
+    await adding
+    assert [message.text for message in queue.messages] == [
+        "gull.jsonl: not removed, because something is being added or removed: try again when that is done.",
+        "tern.md: 1 passage added.",
+    ]
+
+    shutil.rmtree(empty_kb.path)
+    await queue.remove(gull)
+    assert [message.text for message in queue.messages] == [
+        "The folder of the knowledge base is gone: nothing was removed. Start the page anew."
+    ]
+    assert texts(empty_kb) == {"Gulls nest.", "Terns dive."}
 
 
 class DeadEmbeddings(ArithmeticEmbeddings):

@@ -658,6 +658,51 @@ def test_an_upload_is_told_of_whatever_its_name_and_whatever_goes_wrong(open_tab
         tab.page.get_by_text("tern.txt: 1 passage added.").wait_for()
 
 
+def test_documents_are_listed_and_filtered_and_once_that_is_confirmed_removed(
+    open_tab: OpenTab, tmp_path: Path
+) -> None:
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        many = [{"text": f"Town {n} is old.", "source": f"docs/town {n}.txt"} for n in range(210)]
+        bad = {"text": "Gulls were described by Linnaeus.", "source": "upload://<b>gull.txt"}
+        kb.add([*many, bad, {**bad, "text": "Gulls cry."}], progress=False)
+    with serving(tmp_path / "kb") as url:
+        other, tab = open_tab(url), open_tab(url)
+        tab.choose("Method", "native_rag")
+        tab.ask("Who described gulls?")
+        tab.answer()
+        for each in (tab, other):
+            each.page.get_by_text("Show documents").click()
+            expect(each.page.get_by_text("211 documents", exact=True)).to_be_visible()
+        listed = tab.page.locator(".documents li")
+        expect(listed).to_have_count(200)
+        expect(tab.page.get_by_text("11 more: filter by name to see them.")).to_be_visible()
+
+        tab.page.get_by_label("Filter by name").fill("GULL")
+        expect(tab.page.get_by_text("1 of 211 documents", exact=True)).to_be_visible()
+        expect(listed).to_have_text(["<b>gull.txt 2 passagesRemove"])
+        remove = listed.get_by_role("button", name="Remove <b>gull.txt")
+        remove.press("Enter")
+        asked = tab.page.get_by_role("dialog", name="Remove a document")
+        expect(asked).to_contain_text("Remove <b>gull.txt, 2 passages? This cannot be undone.")
+        expect(asked.get_by_role("button", name="Cancel")).to_be_focused()
+        tab.page.keyboard.press("Escape")
+        asked.wait_for(state="hidden")
+        expect(remove).to_be_focused()
+        assert (tab.nameless(), tab.faint()) == ([], [])
+
+        remove.press("Enter")
+        asked.get_by_role("button", name="Remove").press("Enter")
+        for each in (tab, other):
+            each.page.get_by_text("<b>gull.txt: 2 passages removed.").wait_for()
+            expect(each.page.locator(".counts")).to_have_text(re.compile("kb: 210 passages"))
+        expect(tab.page.get_by_text("0 of 210 documents")).to_be_visible()
+        expect(other.page.get_by_text("210 documents", exact=True)).to_be_visible()
+        assert tab.page.evaluate("document.activeElement.matches(':has(> .documents)')")
+        tab.page.locator(".evidence button", has_text="Linnaeus").first.click()
+        tab.page.get_by_text("The passage is no longer in the knowledge base.").wait_for()
+        assert tab.troubles == other.troubles == []
+
+
 # --- what others may do ----------------------------------------------------------------------------------------------
 def test_the_page_is_refused_under_a_name_that_is_not_its_own(url: str) -> None:
     upgrade = {
@@ -686,6 +731,9 @@ def test_only_the_models_named_can_be_chosen_and_no_documents_added(
         tab = open_tab(url)
         assert tab.page.locator("input[type=file]").count() == 0
         assert tab.page.get_by_role("button", name="Add documents").count() == 0
+        tab.page.get_by_text("Show documents").click()
+        tab.page.locator(".documents li").first.wait_for()
+        assert tab.page.get_by_role("button", name="Remove").count() == 0
 
         tab.page.get_by_role("combobox", name="Model").click()
         assert tab.page.get_by_role("option").all_inner_texts() == ["offline", "vllm:small"]

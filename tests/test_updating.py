@@ -308,6 +308,28 @@ def test_deleting_sources_leaves_what_others_have_too(kb: KnowledgeBase, documen
     assert kb.sources() == ["copy.md", "gazetteer.txt"]
 
 
+def test_documents_are_sources_and_without_one_titles_and_ids(empty_kb: KnowledgeBase) -> None:
+    untitled, titled = {"id": "kell", "text": "alas!"}, {"title": "Gull", "text": "Gulls nest."}
+    both = {"title": "Gull", "text": "Gulls cry."}
+    given = [
+        untitled,
+        {"id": "one", **titled},
+        {"id": "two", "title": "Gull", "text": "Gulls fly."},
+        {"id": "both", **both},
+        {"id": "both", **both, "source": "birds.md"},
+        {"id": "both", **both, "source": "copy.md"},
+    ]
+    for document in given:
+        empty_kb.add([document], progress=False)
+
+    assert sorted((one["source"], one["title"], sorted(one["ids"])) for one in empty_kb.documents()) == [
+        ("", "Gull", ["one", "two"]),
+        ("", "kell", ["kell"]),
+        ("birds.md", "", ["both"]),
+        ("copy.md", "", ["both"]),
+    ]
+
+
 def test_a_string_is_no_list_of_sources_to_delete(kb: KnowledgeBase) -> None:
     with pytest.raises(TypeError, match=r"expected a list of sources, got the string 'birds\.md'"):
         kb.delete(sources="birds.md")

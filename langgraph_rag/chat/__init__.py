@@ -24,7 +24,7 @@ def serve(
     """Serve the chat page of a knowledge base until interrupted.
 
     Args:
-        kb: what is asked, and what uploaded documents are added to.
+        kb: what is asked, and what documents are added to and removed from.
         method: the method chosen when the page opens.
         model: the name of the model chosen when the page opens.
         cache: a file that keeps the replies of every model chosen, so that nothing is asked twice.
@@ -33,7 +33,7 @@ def serve(
         show: whether to open the page in the browser.
         allow_hosts: names by which the page may be asked for, besides `host`, localhost and IP addresses.
         only_models: the models that can be chosen besides `model`; without any, every model can, by its name.
-        upload: whether documents can be added on the page.
+        upload: whether documents can be added and removed on the page.
 
     Raises:
         MissingExtraError: when NiceGUI is not installed.

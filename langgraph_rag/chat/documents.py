@@ -32,7 +32,6 @@ class DocumentsPanel:
 
     def __init__(self, shared: Shared, show: Callable[[], object]) -> None:
         self._queue, self._show = shared.queue, show
-        ui.html("Documents", tag="h2").classes("section")
         uploader = ui.upload(multiple=True, auto_upload=True, on_multi_upload=_weakly(self._add))
         uploader.classes("hidden-uploader").props(f'accept="{",".join(READABLE)}"')
         uploader.on("rejected", _weakly(self._refuse), js_handler=_NAMES)
@@ -80,7 +79,7 @@ class DocumentsPanel:
     def _show_queue(self) -> None:
         current = self._queue.current
         self._progress.visible = self._stop.visible = current is not None
-        self._under_way.text = str(current or "")
+        self._under_way.text = self._queue.under_way
         self._waiting.visible = bool(self._queue.waiting)
         self._waiting.text = f"{self._queue.names_waiting()}: waiting …"
         if current:

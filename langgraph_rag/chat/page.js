@@ -29,6 +29,15 @@ function settle(turn, where) {
   shown();
 }
 
+// A document is about to go, and the button that has the focus with it: its list takes the focus.
+function keepFocus(list) {
+  const place = getHtmlElement(list);
+  new MutationObserver((_, observer) => {
+    observer.disconnect();
+    if (document.activeElement === document.body) place.focus({preventScroll: true});
+  }).observe(place, {childList: true});
+}
+
 // The server is there: go on with what was chosen and written before the page was loaded anew, as after a new start of
 // the server.
 function resume() {

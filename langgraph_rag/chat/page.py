@@ -8,6 +8,7 @@ from typing import Any
 from langchain_core.messages import AnyMessage, HumanMessage
 from nicegui import background_tasks, events, ui
 
+from langgraph_rag.chat.document_list import DocumentList, RemovableDocuments
 from langgraph_rag.chat.documents import DocumentsPanel
 from langgraph_rag.chat.settings import Choice, SettingsForm
 from langgraph_rag.chat.shared import Shared
@@ -49,7 +50,9 @@ class ChatPage:
         self._drawer.props('role=complementary aria-label="Settings and documents"')
         with self._drawer:
             _icon_button("close", "Close").classes("closing").on_click(self._leave_drawer)
+            ui.html("Documents", tag="h2").classes("section")
             self._documents = DocumentsPanel(self._shared, self._drawer.show) if self._shared.upload else None
+            (RemovableDocuments if self._shared.upload else DocumentList)(self._shared)
             self._settings = SettingsForm(self._shared.method, self._shared.model, self._shared.models)
         self._header()
         with ui.column().classes("conversation").props("role=region aria-label=Conversation") as self._conversation:

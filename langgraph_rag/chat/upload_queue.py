@@ -1,10 +1,15 @@
-"""The files being added, whichever page sent them: all pages show and can stop them, also when that one is gone."""
+"""The files being added, whichever page sent them: all pages show and can stop them, also when that one is gone.
 
+A document is removed when none is under way.
+"""
+
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from langgraph_rag.chat import uploading
+from langgraph_rag.chat import stored, uploading
+from langgraph_rag.chat.stored import NamedDocument
 from langgraph_rag.chat.turn import message_for
 from langgraph_rag.naming import counted, first_few
 from langgraph_rag.records import Passage
@@ -12,7 +17,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
 class Message(NamedTuple):
-    """What became of a file."""
+    """What became of a file or a document."""
 
     text: str
     kind: Literal["done", "alert"]
@@ -32,24 +37,52 @@ class Upload:
 
 
 class UploadQueue:
-    """Adds files one after another; `changed` is called whenever there is something else to show.
+    """Adds files one after another, and removes a document where none is under way.
 
-    `messages` say what became of the files since the queue was last empty.
+    `changed` is called whenever there is something else to show; `messages` say what became of them since the queue was
+    last empty.
     """
 
     def __init__(self, kb: KnowledgeBase, changed: Callable[[], object]) -> None:
         self._kb, self._changed = kb, changed
         self.current: Upload | None = None
+        self._removing = ""
         self.waiting: list[uploading.File] = []
         self.messages: list[Message] = []
 
     async def add(self, files: Sequence[uploading.File]) -> None:
-        """Add files when it is their turn; where others are being added, return at once."""
+        """Add files when it is their turn; where something else is under way, return at once."""
         self.waiting += files
-        if self.current:
+        if self.under_way:
             self._changed()
             return
         self.messages.clear()
+        await self._add_waiting()
+
+    async def remove(self, removed: NamedDocument) -> None:
+        """Remove a document, unless something else is under way; then add what has come meanwhile."""
+        if self.under_way:
+            waits = "because something is being added or removed: try again when that is done"
+            self._tell(f"{removed.name}: not removed, {waits}.", "alert")
+            self._changed()
+            return
+        self.messages.clear()
+        self._removing = removed.name
+        self._changed()
+        try:
+            self._tell_removed(removed.name, await asyncio.to_thread(stored.remove, self._kb, removed.document))
+        except Exception as error:
+            self._tell(message_for(error), "alert")
+        finally:
+            self._removing = ""
+        await self._add_waiting()
+
+    @property
+    def under_way(self) -> str:
+        """What is being done, in words; empty where nothing is."""
+        return f"{self._removing}: removing …" if self._removing else str(self.current or "")
+
+    async def _add_waiting(self) -> None:
         try:
             while self.waiting:
                 await self._add(self.waiting.pop(0))
@@ -89,6 +122,10 @@ class UploadQueue:
             self._tell(f"{upload.name}: stopped at {reached.done:,} of {len(passages):,}; add it again to go on.")
         else:
             self._tell_added(upload.name, reached)
+
+    def _tell_removed(self, name: str, removed: stored.Removed) -> None:
+        kept = f", {removed.kept:,} left that came from elsewhere, too" if removed.kept else ""
+        self._tell(f"{name}: {counted(removed.passages, 'passage')} removed{kept}.")
 
     def _tell_added(self, name: str, reached: uploading.Progress) -> None:
         known = reached.done - reached.new

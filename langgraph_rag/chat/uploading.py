@@ -17,7 +17,7 @@ from langgraph_rag.tools.files import read_documents
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 _BATCH = 16  # passages: some seconds each with a large embedder
-_UPLOADED = "upload://"  # begins the source of an upload, and of no file: paths have no two slashes in a row
+UPLOADED = "upload://"  # begins the source of an upload, and of no file: paths have no two slashes in a row
 _LONGEST = 200  # bytes of a file's name before its ending; file systems take 255 in all
 
 
@@ -58,7 +58,7 @@ async def read(file: File) -> list[Passage]:
         path = Path(folder, _saved_as(name))
         await file.save(path)
         try:
-            return await asyncio.to_thread(_read, path, f"{_UPLOADED}{name}")
+            return await asyncio.to_thread(_read, path, f"{UPLOADED}{name}")
         except DocumentError as error:
             raise DocumentError(f"{str(error).replace(str(path), name)}\nNothing of this file was added.") from error
 
@@ -69,14 +69,13 @@ async def update(kb: KnowledgeBase, passages: list[Passage]) -> AsyncIterator[Pr
     The first progress comes before anything is added, so that it can be left at that.
 
     Raises:
-        KnowledgeBaseError: when the folder of the knowledge base is gone, whose open files would take records still.
+        KnowledgeBaseError: when the folder of the knowledge base is gone.
         DuplicateIdError: when an id is stored with another text that came from elsewhere; nothing is changed then.
     """
-    if not kb.path.is_dir():
-        raise KnowledgeBaseError("The folder of the knowledge base is gone: nothing was added. Start the page anew.")
+    check_folder(kb, "added")
     known = set(await asyncio.to_thread(kb.ids))
     if contested := await asyncio.to_thread(kb.contested, passages):
-        name = passages[0]["source"].removeprefix(_UPLOADED)
+        name = passages[0]["source"].removeprefix(UPLOADED)
         raise DuplicateIdError(
             f"{name}: id {contested[0]!r} is already stored with another text or title, and not only from "
             "files of this name added here: give it another id, or delete that one first (`langgraph-rag delete --id`)"
@@ -92,6 +91,16 @@ async def update(kb: KnowledgeBase, passages: list[Passage]) -> AsyncIterator[Pr
     updated = await asyncio.to_thread(kb.update, passages, progress=False)
     new = min(new + updated["added"], len(passages))  # another page may have replaced some meanwhile
     yield Progress(len(passages), new, updated["removed"], updated["failed"])
+
+
+def check_folder(kb: KnowledgeBase, done: str) -> None:
+    """Check that the folder of the knowledge base is there: without it, its open files would take changes still.
+
+    Raises:
+        KnowledgeBaseError: when it is gone, and nothing was `done`.
+    """
+    if not kb.path.is_dir():
+        raise KnowledgeBaseError(f"The folder of the knowledge base is gone: nothing was {done}. Start the page anew.")
 
 
 def _saved_as(name: str) -> str:

@@ -29,7 +29,7 @@ def chat(
         list[str] | None,
         typer.Option(help="Model that can be chosen besides --model, and then no other; may be repeated."),
     ] = None,
-    upload: Annotated[bool, typer.Option(help="Let documents be added on the page.")] = True,
+    upload: Annotated[bool, typer.Option(help="Let documents be added and removed on the page.")] = True,
     browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
 ) -> None:
     """Serve a chat page: ask, watch the steps, look into the evidence, add documents."""

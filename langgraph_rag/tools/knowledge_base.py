@@ -38,7 +38,7 @@ from langgraph_rag.tools.extraction import ReadBefore, TripleExtractor, last_ext
 from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
 from langgraph_rag.tools.indexing import Indexer
 from langgraph_rag.tools.passage_memory import PassageMemory
-from langgraph_rag.tools.record_store import FORMAT, Counts, RecordStore
+from langgraph_rag.tools.record_store import FORMAT, Counts, RecordStore, StoredDocument
 from langgraph_rag.tools.search import SEARCHES, Searcher
 from langgraph_rag.tools.similarity import Similarity
 from langgraph_rag.tools.text import text_pipeline
@@ -346,6 +346,11 @@ class KnowledgeBase:
         """Return the sources that passages come from, in alphabetical order."""
         self._check_open()
         return self._records.sources()
+
+    def documents(self) -> list[StoredDocument]:
+        """Return the documents that passages come from: each source, and of what came without one each title."""
+        self._check_open()
+        return self._records.documents()
 
     @property
     def graph(self) -> TripleGraph:

@@ -52,6 +52,14 @@ Origin = tuple[str, str]
 """A passage id and a source it was given with, empty for none; a passage of several files has several."""
 
 
+class StoredDocument(TypedDict):
+    """What came from one source, or, where it came from none, has one title; without a title a passage is by its id."""
+
+    source: str
+    title: str
+    ids: list[str]
+
+
 class Counts(TypedDict):
     """How much is stored."""
 
@@ -220,6 +228,18 @@ class RecordStore:
         """Return the sources that passages come from, in alphabetical order."""
         of = "(SELECT DISTINCT source FROM origins WHERE source <> '' ORDER BY source)"
         return [row[0] for row in self._db.rows("source", of)]
+
+    def documents(self) -> list[StoredDocument]:
+        """Return the documents that passages come from; one of several sources belongs to each of them."""
+        title = "CASE origins.source WHEN '' THEN coalesce(nullif(title, ''), id) ELSE '' END"
+        elsewhere = "SELECT passage FROM origins WHERE source <> ''"
+        of = (
+            f"(SELECT origins.source, {title} AS title, json_group_array(id) AS ids "
+            f"FROM origins JOIN passages ON number = passage "
+            f"WHERE origins.source <> '' OR number NOT IN ({elsewhere}) GROUP BY 1, 2)"
+        )
+        rows = self._db.rows("source, title, json(ids)", of)
+        return [StoredDocument(source=source, title=title, ids=ids) for source, title, ids in rows]
 
     def origins(self, sources: Sequence[str]) -> list[Origin]:
         """Return what comes from these sources."""
