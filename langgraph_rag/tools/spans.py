@@ -5,6 +5,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from langgraph_rag.tools.stop_words import stop_words
 
@@ -32,7 +33,7 @@ _CLAUSE_WORDS = frozenset(
 )
 _ARTICLES = frozenset({"the", "a", "an"})
 _BEGIN_NAMES = frozenset("First Third Last IT US WHO".split())
-_GIVEN_NAMES = frozenset("Can May Per Will".split())  # no statement begins with one, and then with a name
+_GIVEN_NAMES = frozenset("Can May Per".split())  # no statement begins with one, and then with a name
 _GOES_ON = re.compile(r"[\w,]")  # a capital after these begins no clause ("in Then She Found Me")
 _ROMAN = re.compile(r"[IVXLC]+|\d+")
 
@@ -93,14 +94,14 @@ def _names(sentence: str) -> Iterator[Span]:
         position = end
 
 
-def _name_start(tokens: list[re.Match[str]], position: int, end: int, begins: Callable[[str], bool]) -> int:
-    """Return the index of the first token of the name in a row of capitals; `begins` tells what leads a clause."""
+def _name_start(tokens: list[re.Match[str]], position: int, end: int, begins: Callable[[str, str], bool]) -> int:
+    """Return the index of the first token of the name in a row of capitals; `begins` tells by a word and the next."""
     goes_on = position > 0 and (_GOES_ON.match(tokens[position - 1][0]) or _is_acronym(tokens[position][0]))
     leads = _is_article if goes_on else begins
     if _opens_clause(tokens, position) and (end == position + 1 or tokens[position + 1][0] == "the"):
         position += 1
-    while position < end and leads(tokens[position][0]):
-        if leads is _begins_clause and position + 1 < end and tokens[position][0] in _GIVEN_NAMES:
+    for word, following in pairwise([*(token[0] for token in tokens[position:end]), ""]):
+        if not leads(word, following):
             break
         position += 1
     return position
@@ -129,18 +130,19 @@ def _opens_clause(tokens: list[re.Match[str]], position: int) -> bool:
     return tokens[position][0].endswith(("ed", "ing", "ly")) or following in _CLAUSE_WORDS
 
 
-def _is_article(word: str) -> bool:
+def _is_article(word: str, _: str) -> bool:
     return word.lower() in _ARTICLES
 
 
-def _begins_question(word: str) -> bool:
+def _begins_question(word: str, _: str) -> bool:
     """Tell whether the first word of a question has its capital for that alone, and is no part of a name."""
     return word.lower() in stop_words() and word not in _BEGIN_NAMES
 
 
-def _begins_clause(word: str) -> bool:
-    """Tell the same of a statement, where "Will" is somebody."""
-    return word != "Will" and _begins_question(word)
+def _begins_clause(word: str, following: str) -> bool:
+    """Tell the same of a statement, where "Will" is somebody, and so is "Per Lund"."""
+    named = word == "Will" or (bool(following) and word in _GIVEN_NAMES)
+    return not named and _begins_question(word, following)
 
 
 def _says_nothing(word: str) -> bool:
