@@ -12,7 +12,7 @@ from langgraph.graph.state import CompiledStateGraph
 from pydantic import BaseModel, Field
 
 from langgraph_rag.arguments import expect
-from langgraph_rag.background import run_in_background
+from langgraph_rag.concurrency.background import run_in_background
 from langgraph_rag.context import Context, as_context, within
 from langgraph_rag.context import context as run_context
 from langgraph_rag.errors import EmptyKnowledgeBaseError, QuestionError

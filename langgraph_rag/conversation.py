@@ -9,8 +9,8 @@ from langgraph.typing import ContextT
 from typing_extensions import TypedDict
 
 from langgraph_rag.arguments import expect
-from langgraph_rag.bindings import ChatModel
 from langgraph_rag.machine import Machine
+from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.nodes.node import Node
 from langgraph_rag.nodes.reply import InConversation, Reply
 from langgraph_rag.nodes.restate_question import RestateQuestion

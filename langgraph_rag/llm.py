@@ -10,21 +10,21 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from langgraph_rag.bindings import ChatModel, model_name
-from langgraph_rag.connections import named_server
+from langgraph_rag.concurrency.gate import Gate
+from langgraph_rag.concurrency.once import made_once
+from langgraph_rag.concurrency.scopes import having
 from langgraph_rag.context import context
 from langgraph_rag.errors import BudgetReachedError, ModelOutputError, RequestRefusedError
-from langgraph_rag.gate import Gate
 from langgraph_rag.metering import current_meter, estimated_tokens, stop
+from langgraph_rag.models.bindings import ChatModel, model_name
+from langgraph_rag.models.connections import named_server
+from langgraph_rag.models.replies import MAX_REPLY_CHARS, read_part, read_reply, repair_request, was_cut_off, withheld
+from langgraph_rag.models.response_cache import kept_if_usable
+from langgraph_rag.models.sending import TooLongError, send
+from langgraph_rag.models.streaming import AnswerStream
 from langgraph_rag.naming import counted
-from langgraph_rag.once import made_once
 from langgraph_rag.prompts.answering import Answer, styled
 from langgraph_rag.prompts.prompt import Prompt, Reply
-from langgraph_rag.replies import MAX_REPLY_CHARS, read_part, read_reply, repair_request, was_cut_off, withheld
-from langgraph_rag.response_cache import kept_if_usable
-from langgraph_rag.scopes import having
-from langgraph_rag.sending import TooLongError, send
-from langgraph_rag.streaming import AnswerStream
 
 MAX_REPAIRS = 2
 MAX_SHORTENED = 3

@@ -10,10 +10,10 @@ from typing import TypeVar
 from langchain_core.messages import BaseMessage
 from langchain_core.messages.ai import UsageMetadata
 
+from langgraph_rag.concurrency.scopes import having
 from langgraph_rag.context import Context, context
 from langgraph_rag.errors import BudgetReachedError
 from langgraph_rag.records import Limit, Usage, no_usage, tokens_spent
-from langgraph_rag.scopes import having
 
 T = TypeVar("T")
 CHARS_PER_TOKEN = 4  # estimated

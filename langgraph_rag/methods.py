@@ -9,7 +9,6 @@ from typing import Any
 from langgraph.graph import StateGraph
 
 from langgraph_rag.arguments import expect
-from langgraph_rag.bindings import ChatModel
 from langgraph_rag.errors import UnknownNameError
 from langgraph_rag.graphs.cirag import create_cirag
 from langgraph_rag.graphs.dualrag import create_dualrag
@@ -18,6 +17,7 @@ from langgraph_rag.graphs.kirag import create_kirag
 from langgraph_rag.graphs.mgranrag import create_mgranrag
 from langgraph_rag.graphs.native_rag import create_native_rag
 from langgraph_rag.graphs.par_rag import create_par_rag
+from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.naming import expect_name
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 

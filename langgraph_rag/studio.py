@@ -10,7 +10,7 @@ import os
 
 from langgraph_rag.conversation import with_messages
 from langgraph_rag.methods import METHODS
-from langgraph_rag.models import load_model
+from langgraph_rag.models.loading import load_model
 from langgraph_rag.tools.embeddings import load_embeddings
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.sentence_embeddings import MINILM

@@ -8,7 +8,7 @@ from typing import Any
 from langchain_core.exceptions import ContextOverflowError
 from langchain_core.messages import AIMessage, convert_to_messages
 
-from langgraph_rag.transformers_model import TransformersModel
+from langgraph_rag.models.transformers_model import TransformersModel
 
 
 class _Handler(BaseHTTPRequestHandler):

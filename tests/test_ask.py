@@ -25,8 +25,8 @@ from langgraph.types import RetryPolicy
 from pydantic import Field, SecretStr
 from typing_extensions import TypedDict
 
-from langgraph_rag.background import run_in_background
-from langgraph_rag.bindings import model_name
+from langgraph_rag.concurrency.background import run_in_background
+from langgraph_rag.concurrency.gate import Gate
 from langgraph_rag.context import Context
 from langgraph_rag.errors import (
     BudgetReachedError,
@@ -38,14 +38,14 @@ from langgraph_rag.errors import (
     VectorServerError,
     retry_on,
 )
-from langgraph_rag.gate import Gate
 from langgraph_rag.graphs.native_rag import create_native_rag
 from langgraph_rag.llm import ask
 from langgraph_rag.metering import count_dropped, metered
+from langgraph_rag.models.bindings import model_name
+from langgraph_rag.models.replies import MAX_REPLY_CHARS, read_reply
 from langgraph_rag.prompts.answering import Answer
 from langgraph_rag.prompts.cirag import EXTRACT_TRIPLES
 from langgraph_rag.prompts.prompt import METADATA_KEY, Prompt, PromptReply
-from langgraph_rag.replies import MAX_REPLY_CHARS, read_reply
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
@@ -336,7 +336,7 @@ PASSING = [
 
 @pytest.fixture
 def without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("langgraph_rag.retries._FIRST_PAUSE", 0.0)
+    monkeypatch.setattr("langgraph_rag.models.retries._FIRST_PAUSE", 0.0)
 
 
 @pytest.mark.usefixtures("without_pauses")

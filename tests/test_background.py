@@ -11,7 +11,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from langgraph_rag.background import BackgroundLoop, _cancel, in_own_thread, run_in_background
+from langgraph_rag.concurrency.background import BackgroundLoop, _cancel, in_own_thread, run_in_background
 
 
 def test_a_coroutine_that_would_wait_for_itself_is_told_so() -> None:
@@ -54,7 +54,7 @@ def test_a_coroutine_that_would_end_the_program_ends_only_its_callers_call(endin
 
 INTERRUPTED = """
 import asyncio, signal, threading
-from langgraph_rag.background import run_in_background
+from langgraph_rag.concurrency.background import run_in_background
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # also in the background
 async def wait_long() -> None:
@@ -149,7 +149,7 @@ def called_last():
     except RuntimeError as error:
         print(error)
 
-from langgraph_rag.background import run_in_background
+from langgraph_rag.concurrency.background import run_in_background
 
 run_in_background(asyncio.sleep(0))
 """
@@ -169,7 +169,7 @@ async def test_an_end_that_no_future_can_hold_ends_the_wait_as_an_error() -> Non
 ENDLESS = """
 import asyncio, threading
 
-from langgraph_rag.background import in_own_thread
+from langgraph_rag.concurrency.background import in_own_thread
 
 async def give_up():
     async with asyncio.timeout(0.1):

@@ -18,7 +18,7 @@ from fakes import ArithmeticEmbeddings, contents, vectors
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 
-from langgraph_rag.background import run_in_background
+from langgraph_rag.concurrency.background import run_in_background
 from langgraph_rag.errors import (
     DocumentError,
     DuplicateIdError,

@@ -215,7 +215,7 @@ def test_closed_while_others_ask_it_ends_and_leaves_nobody_without_an_answer(wor
 
 LEFT = """
 import threading, time
-from langgraph_rag import workers
+from langgraph_rag.concurrency import workers
 from langgraph_rag.tools.batcher import Batcher
 
 def work(requests):

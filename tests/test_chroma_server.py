@@ -16,7 +16,7 @@ from servers import serving
 from test_cli import run
 from test_knowledge_base import held_by_another_process
 
-from langgraph_rag.background import run_in_background
+from langgraph_rag.concurrency.background import run_in_background
 from langgraph_rag.context import Search
 from langgraph_rag.errors import EmbeddingsMismatchError, KnowledgeBaseError, VectorServerError
 from langgraph_rag.tools.knowledge_base import KnowledgeBase

@@ -25,11 +25,11 @@ from typer.main import get_command
 
 import langgraph_rag
 from langgraph_rag import KnowledgeBase, RagError
-from langgraph_rag.bindings import ChatModel
 from langgraph_rag.cli import app
 from langgraph_rag.context import Context
 from langgraph_rag.evaluation import Outcome, summarise
 from langgraph_rag.methods import METHODS
+from langgraph_rag.models.bindings import ChatModel
 
 SETTINGS = TypeAdapter(Context).json_schema()["properties"]
 FOR_ALL = {"max_question_chars", "max_concurrency", "max_model_calls", "max_tokens", "deadline_s"}

@@ -11,8 +11,8 @@ from servers import serving
 from langgraph_rag import load_model
 from langgraph_rag.errors import ModelCallError
 from langgraph_rag.llm import ask
+from langgraph_rag.models.replies import read_reply
 from langgraph_rag.prompts.answering import ANSWER_FROM_PASSAGES, Answer
-from langgraph_rag.replies import read_reply
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 GOOD = Answer(thought="The fact says so.", answer="Ilse Tarrant")

@@ -19,7 +19,7 @@ from fakes import ArithmeticEmbeddings, contents, vectors
 from filelock import FileLock, Timeout
 from langchain_core.documents import Document
 
-from langgraph_rag.background import run_in_background
+from langgraph_rag.concurrency.background import run_in_background
 from langgraph_rag.context import Search
 from langgraph_rag.errors import EmbedderError, KnowledgeBaseError
 from langgraph_rag.nodes.extract_triples import ModelExtractor

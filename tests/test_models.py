@@ -17,7 +17,7 @@ from openai import DefaultAsyncHttpxClient
 from pydantic import SecretStr
 from servers import serving
 
-from langgraph_rag.background import run_in_background
+from langgraph_rag.concurrency.background import run_in_background
 from langgraph_rag.errors import (
     MissingExtraError,
     ModelCallError,
@@ -29,7 +29,7 @@ from langgraph_rag.errors import (
 from langgraph_rag.graphs.native_rag import create_native_rag
 from langgraph_rag.llm import ask
 from langgraph_rag.metering import metered
-from langgraph_rag.models import load_model
+from langgraph_rag.models.loading import load_model
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.prompts.answering import ANSWER_FROM_TRIPLES, Answer
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
@@ -282,7 +282,7 @@ def stream(*events: dict[str, Any] | str, name: str = "text/event-stream") -> tu
 @pytest.fixture
 def server(localhost: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     """Serve; who is sent away by it does not wait long before asking again."""
-    monkeypatch.setattr("langgraph_rag.retries._FIRST_PAUSE", 0.1)
+    monkeypatch.setattr("langgraph_rag.models.retries._FIRST_PAUSE", 0.1)
     monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.1)
     with serving(Server()) as server:
         yield server

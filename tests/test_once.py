@@ -4,7 +4,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from langgraph_rag.once import made_once
+from langgraph_rag.concurrency.once import made_once
 
 
 def test_what_takes_long_to_make_keeps_nobody_from_what_is_made() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import langgraph_rag.prompts
+from langgraph_rag.models.replies import read_reply
 from langgraph_rag.nodes.citations import uncited
 from langgraph_rag.prompts import answering, cirag, conversation, dualrag, ircot, judging, kirag, mgranrag, par_rag
 from langgraph_rag.prompts.answering import TitledText
@@ -20,7 +21,6 @@ from langgraph_rag.prompts.cirag import HistoryStep
 from langgraph_rag.prompts.dualrag import OutlineEntry
 from langgraph_rag.prompts.par_rag import Trajectory
 from langgraph_rag.prompts.prompt import Prompt, PromptReply
-from langgraph_rag.replies import read_reply
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 QUESTION = "Whom did the director of Nine Tides marry?"

@@ -14,9 +14,9 @@ from langchain_core.outputs import ChatResult
 from langgraph_rag.errors import ModelCallError, ModelOutputError, ResponseCacheError
 from langgraph_rag.llm import ask
 from langgraph_rag.metering import metered
-from langgraph_rag.models import load_model
+from langgraph_rag.models.loading import load_model
+from langgraph_rag.models.response_cache import ResponseCache
 from langgraph_rag.prompts.answering import ANSWER_FROM_TRIPLES, Answer
-from langgraph_rag.response_cache import ResponseCache
 from langgraph_rag.tools.database import Database
 
 GOOD = '{"thought": "The fact says so.", "answer": "Ilse Tarrant"}'

@@ -14,7 +14,7 @@ from langgraph_rag.evaluation.outcomes import Outcome
 from langgraph_rag.evaluation.questions import load_questions
 from langgraph_rag.evaluation.runner import evaluate
 from langgraph_rag.methods import METHODS
-from langgraph_rag.models import load_model
+from langgraph_rag.models.loading import load_model
 from langgraph_rag.normal_forms import triple_key
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 

@@ -13,7 +13,7 @@ from tiny_model import make_tiny_model
 from langgraph_rag.llm import ask
 from langgraph_rag.metering import metered
 from langgraph_rag.methods import METHODS
-from langgraph_rag.models import load_model
+from langgraph_rag.models.loading import load_model
 from langgraph_rag.prompts.answering import ANSWER_FROM_TRIPLES, Answer
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 

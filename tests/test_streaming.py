@@ -15,9 +15,10 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
-from langgraph_rag import KnowledgeBase, create_cirag, create_dualrag, create_native_rag, streaming, with_messages
+from langgraph_rag import KnowledgeBase, create_cirag, create_dualrag, create_native_rag, with_messages
 from langgraph_rag.llm import ask
 from langgraph_rag.methods import METHODS
+from langgraph_rag.models import streaming
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.prompts.answering import ANSWER_FROM_PASSAGES
 

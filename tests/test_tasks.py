@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from langgraph_rag.tasks import gather
+from langgraph_rag.concurrency.tasks import gather
 
 
 async def after(seconds: float, value: int) -> int:

@@ -9,8 +9,8 @@ import pytest
 from langchain_core.outputs import ChatResult
 
 from langgraph_rag import KnowledgeBase, create_mgranrag
+from langgraph_rag.concurrency.threads import in_thread
 from langgraph_rag.offline.model import OfflineModel
-from langgraph_rag.threads import in_thread
 
 QUESTION: Any = {"question": "Where was the director of The Salt Road born?"}
 

@@ -15,11 +15,11 @@ from langgraph_rag.errors import MissingExtraError, ModelCallError, ModelOutputE
 from langgraph_rag.graphs.cirag import create_cirag
 from langgraph_rag.llm import ask
 from langgraph_rag.metering import metered
-from langgraph_rag.models import load_model
+from langgraph_rag.models.loading import load_model
+from langgraph_rag.models.transformers_model import TransformersModel
 from langgraph_rag.prompts import answering, cirag, dualrag, ircot, kirag, mgranrag, par_rag
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.transformers_model import TransformersModel
 
 MODULES = (answering, cirag, dualrag, ircot, kirag, mgranrag, par_rag)
 PROMPTS = {p.name: p for module in MODULES for p in vars(module).values() if isinstance(p, Prompt)}
@@ -60,7 +60,7 @@ def test_weights_in_half_precision_stay_so_where_the_processor_is_fast_in_it(
 
     model = AutoModelForCausalLM.from_pretrained(folder, dtype="bfloat16")
     model.save_pretrained(tmp_path / "model")
-    monkeypatch.setattr("langgraph_rag.transformers_model._is_fast_in_half", lambda: fast)
+    monkeypatch.setattr("langgraph_rag.models.transformers_model._is_fast_in_half", lambda: fast)
 
     loaded = load_model(f"transformers:{tmp_path / 'model'}", device="cpu", **given)
 

@@ -11,7 +11,8 @@ import pytest
 from fakes import ArithmeticEmbeddings, contents, vectors
 from langchain_core.documents import Document
 
-from langgraph_rag.background import run_in_background
+from langgraph_rag.concurrency.background import run_in_background
+from langgraph_rag.concurrency.workers import in_threads
 from langgraph_rag.errors import DocumentError, DuplicateIdError, KnowledgeBaseError
 from langgraph_rag.records import Record
 from langgraph_rag.tools.editing import Added
@@ -21,7 +22,6 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.record_store import RecordStore
 from langgraph_rag.tools.search import SEARCHES
 from langgraph_rag.tools.vectors import Matrix
-from langgraph_rag.workers import in_threads
 
 Documents = list[dict[str, str]]
 

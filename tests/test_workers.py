@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from langgraph_rag.workers import in_threads
+from langgraph_rag.concurrency.workers import in_threads
 
 
 def test_what_is_done_last_is_not_finished_before_what_came_first() -> None:

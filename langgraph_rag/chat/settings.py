@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from langgraph_rag.context import Context
 from langgraph_rag.errors import RagError
 from langgraph_rag.methods import METHODS
-from langgraph_rag.models import MODEL_FORMS
+from langgraph_rag.models.loading import MODEL_FORMS
 from langgraph_rag.naming import spoken
 
 _CONTEXT = TypeAdapter(Context)

@@ -30,7 +30,7 @@ from langgraph_rag.context import Context
 from langgraph_rag.evaluation.metrics import exact_match
 from langgraph_rag.evaluation.questions import load_questions
 from langgraph_rag.methods import create
-from langgraph_rag.models import load_model
+from langgraph_rag.models.loading import load_model
 from langgraph_rag.narration import narrate
 from langgraph_rag.tools.files import read_documents
 from langgraph_rag.tools.knowledge_base import KnowledgeBase

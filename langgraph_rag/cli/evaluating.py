@@ -13,7 +13,6 @@ from typing import Annotated
 import typer
 from tqdm.auto import tqdm
 
-from langgraph_rag.bindings import ChatModel
 from langgraph_rag.cli.beginning import begin
 from langgraph_rag.cli.options import (
     DEFAULTS,
@@ -41,7 +40,8 @@ from langgraph_rag.evaluation.run_folder import OutcomesError, alone, writing
 from langgraph_rag.evaluation.runner import Graph, check_folder, evaluate
 from langgraph_rag.evaluation.summary import Summary, by_type, summarise
 from langgraph_rag.methods import create, parse_methods
-from langgraph_rag.models import load_model
+from langgraph_rag.models.bindings import ChatModel
+from langgraph_rag.models.loading import load_model
 from langgraph_rag.naming import first_few
 from langgraph_rag.tools.knowledge_base import RECORDS, KnowledgeBase
 

@@ -13,7 +13,7 @@ from langgraph_rag.characters import without_controls
 from langgraph_rag.cli.options import Cache, EmbeddingsName, KbFolder, embedder, embedder_of, named_path
 from langgraph_rag.cli.properties import show_properties
 from langgraph_rag.errors import DocumentError, DuplicateIdError, KnowledgeBaseError, ModelOutputError
-from langgraph_rag.models import load_model
+from langgraph_rag.models.loading import load_model
 from langgraph_rag.naming import counted, first_few
 from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.records import Passage, Record

@@ -7,7 +7,7 @@ import typer
 
 from langgraph_rag.cli.properties import show_properties
 from langgraph_rag.methods import METHODS, create
-from langgraph_rag.models import load_model
+from langgraph_rag.models.loading import load_model
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 

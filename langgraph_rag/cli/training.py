@@ -7,7 +7,7 @@ import typer
 
 from langgraph_rag.cli.options import Cache, EmbeddingsName, KbFolder, ModelName, embedder
 from langgraph_rag.evaluation.questions import load_questions
-from langgraph_rag.models import load_model
+from langgraph_rag.models.loading import load_model
 from langgraph_rag.naming import counted
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.sentence_embeddings import CPU, MINILM

@@ -15,9 +15,9 @@ from multiprocessing.connection import Connection
 from threading import Thread
 from typing import Any, Self
 
-from langgraph_rag.background import in_own_thread
+from langgraph_rag.concurrency.background import in_own_thread
+from langgraph_rag.concurrency.tasks import called_off
 from langgraph_rag.errors import ProcessEndedError
-from langgraph_rag.tasks import called_off
 
 _SPAWN = get_context("spawn")  # neither a knowledge base nor an embedder survives a fork
 _THREADS = "OMP_NUM_THREADS"

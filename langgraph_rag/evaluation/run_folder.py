@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 from filelock import FileLock, Timeout
 from pydantic import TypeAdapter, ValidationError
 
+from langgraph_rag.concurrency.tasks import gather
 from langgraph_rag.errors import RagError
 from langgraph_rag.evaluation.problems import first_problem
-from langgraph_rag.tasks import gather
 from langgraph_rag.tools.write_lock import LOCK
 
 Item = TypeVar("Item")

@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
 from langgraph_rag.arguments import expect_count
+from langgraph_rag.concurrency.tasks import called_off
 from langgraph_rag.context import Context, as_context
 from langgraph_rag.errors import RagError
 from langgraph_rag.evaluation.metrics import all_at, contains, exact_match, f1, recall_at, refused_rightly
@@ -30,7 +31,6 @@ from langgraph_rag.evaluation.reach import Reach
 from langgraph_rag.evaluation.run_folder import alone, keeping, settle
 from langgraph_rag.records import Usage
 from langgraph_rag.refusals import UNANSWERABLE
-from langgraph_rag.tasks import called_off
 
 RECALL_DEPTHS = (2, 3, 5, 10)
 

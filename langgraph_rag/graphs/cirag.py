@@ -12,9 +12,9 @@ from typing import Literal
 from langgraph.graph import END, START
 
 from langgraph_rag.arguments import expect_list
-from langgraph_rag.bindings import ChatModel
 from langgraph_rag.context import Context, Settings, context
 from langgraph_rag.machine import Machine
+from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.naming import expect_name
 from langgraph_rag.nodes.accumulate import Accumulate
 from langgraph_rag.nodes.answer_from import (

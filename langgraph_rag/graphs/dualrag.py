@@ -12,10 +12,10 @@ from langgraph.graph import END, START
 from langgraph.types import Send
 
 from langgraph_rag.arguments import expect_flags
-from langgraph_rag.bindings import ChatModel
 from langgraph_rag.context import Context, Settings, context
 from langgraph_rag.machine import Machine
 from langgraph_rag.metering import split_budget
+from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.nodes.answer_from_findings import AnswerFromFindings
 from langgraph_rag.nodes.collect_passages import CollectPassages
 from langgraph_rag.nodes.conclude import Conclude, as_ranked

@@ -8,9 +8,9 @@ from typing import Literal
 
 from langgraph.graph import END, START
 
-from langgraph_rag.bindings import ChatModel
 from langgraph_rag.context import Context, Settings, context
 from langgraph_rag.machine import Machine
+from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.nodes.conclude import Conclude, as_ranked
 from langgraph_rag.nodes.find_support import FindSupport
 from langgraph_rag.nodes.node import Choice, Node

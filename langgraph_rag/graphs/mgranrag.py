@@ -9,9 +9,9 @@ from typing import Literal
 
 from langgraph.graph import END, START
 
-from langgraph_rag.bindings import ChatModel
 from langgraph_rag.context import Context, Settings, context
 from langgraph_rag.machine import Machine
+from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.naming import expect_name
 from langgraph_rag.nodes.align_phrases import AlignPhrases
 from langgraph_rag.nodes.augment_query import AugmentQuery, with_evidence, with_subqueries

@@ -2,9 +2,9 @@
 
 from langgraph.graph import END, START
 
-from langgraph_rag.bindings import ChatModel
 from langgraph_rag.context import Context, Settings
 from langgraph_rag.machine import Machine
+from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.nodes.conclude import Conclude, as_ranked
 from langgraph_rag.nodes.find_support import FindSupport
 from langgraph_rag.nodes.node import Node

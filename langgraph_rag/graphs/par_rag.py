@@ -10,9 +10,9 @@ from typing import Literal
 from langgraph.graph import END, START
 
 from langgraph_rag.arguments import expect_flags
-from langgraph_rag.bindings import ChatModel
 from langgraph_rag.context import Context, Settings
 from langgraph_rag.machine import Machine
+from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.naming import expect_name
 from langgraph_rag.nodes.act import Act
 from langgraph_rag.nodes.answer_from_findings import AnswerFromFindings

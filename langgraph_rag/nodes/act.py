@@ -6,9 +6,10 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from langgraph_rag.bindings import ChatModel
+from langgraph_rag.concurrency.threads import in_thread
 from langgraph_rag.context import Settings, context
 from langgraph_rag.llm import ask
+from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.nodes.citations import UNCITED, cited, uncited
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.answering import passage_texts
@@ -16,7 +17,6 @@ from langgraph_rag.prompts.par_rag import CitedAnswer
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Evidence, Record, ScoredPassage
 from langgraph_rag.refusals import is_refusal
-from langgraph_rag.threads import in_thread
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.support import nearest_evidence, supporting_evidence
 

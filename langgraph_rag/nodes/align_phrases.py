@@ -5,9 +5,9 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
+from langgraph_rag.concurrency.tasks import gather
 from langgraph_rag.nodes.extract_evidence import EvidenceUnit
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.tasks import gather
 from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 

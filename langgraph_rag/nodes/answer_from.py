@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 from typing_extensions import TypedDict
 
-from langgraph_rag.bindings import ChatModel
 from langgraph_rag.context import context
 from langgraph_rag.llm import ask
+from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import triple_key
 from langgraph_rag.prompts.answering import Answer, TitledText, passage_texts

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langgraph_rag.bindings import ChatModel
 from langgraph_rag.llm import ask
+from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.answering import Answer
 from langgraph_rag.prompts.prompt import Prompt

@@ -6,13 +6,13 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
+from langgraph_rag.concurrency.threads import in_thread
 from langgraph_rag.context import context
 from langgraph_rag.nodes.extract_evidence import EvidenceUnit
 from langgraph_rag.nodes.grown_graph import GrownGraph
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.weigh import Weights, personalization
 from langgraph_rag.records import ScoredPassage
-from langgraph_rag.threads import in_thread
 from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.text import RULES, text_pipeline

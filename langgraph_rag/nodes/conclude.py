@@ -8,15 +8,15 @@ from typing import Any, NotRequired
 from typing_extensions import TypedDict
 
 from langgraph_rag.conclusions import concluded
+from langgraph_rag.concurrency.threads import in_thread
 from langgraph_rag.errors import EmbeddingsMismatchError
 from langgraph_rag.metering import stopped
+from langgraph_rag.models.streaming import show_answer
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import first_of_each
 from langgraph_rag.prompts.par_rag import PlanStep, Trajectory
 from langgraph_rag.records import LISTED, Evidence, ScoredPassage, TraceStep, by_place
 from langgraph_rag.refusals import UNANSWERABLE, begins_as_refusal, is_refusal
-from langgraph_rag.streaming import show_answer
-from langgraph_rag.threads import in_thread
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.round_robin import round_robin
 from langgraph_rag.tools.support import traced_back

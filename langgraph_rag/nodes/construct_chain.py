@@ -10,11 +10,11 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from langgraph_rag.bindings import ChatModel
 from langgraph_rag.conclusions import concluded
 from langgraph_rag.llm import ask
 from langgraph_rag.matching import resolve, resolve_triples
 from langgraph_rag.metering import count_dropped
+from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import normalise, triple_text
 from langgraph_rag.prompts.kirag import ChainOfTexts, ChainOfTriples

@@ -5,9 +5,9 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from langgraph_rag.bindings import ChatModel
 from langgraph_rag.llm import ask
 from langgraph_rag.metering import first_of
+from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import first_of_each, normalise
 from langgraph_rag.prompts.mgranrag import Decomposition

@@ -7,11 +7,11 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
+from langgraph_rag.concurrency.tasks import gather
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import triple_key, triple_text
 from langgraph_rag.prompts.answering import TitledText
 from langgraph_rag.records import Candidate, ScoredPassage, Source, Triple
-from langgraph_rag.tasks import gather
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 Decomposer = Callable[[KnowledgeBase, Sequence[str]], Awaitable[list[Candidate]]]

@@ -7,18 +7,18 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from langgraph_rag.bindings import ChatModel
+from langgraph_rag.concurrency.tasks import gather
 from langgraph_rag.context import context
 from langgraph_rag.llm import ask
 from langgraph_rag.matching import resolve
 from langgraph_rag.metering import CHARS_PER_TOKEN, count_dropped
+from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import first_of_each, normalise, numbers_in, stands_in
 from langgraph_rag.prompts.answering import TitledText
 from langgraph_rag.prompts.mgranrag import EvidenceReply, Extraction, NumberedText
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Record, ScoredPassage, TraceStep, trace_step
-from langgraph_rag.tasks import gather
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 _NUMBER = re.compile(r"\D{0,3}(\d{1,6})(?:\.0)?\D{0,2}")  # 3, 3.0, "3", "[3]", "Q3"

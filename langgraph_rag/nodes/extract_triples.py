@@ -11,10 +11,10 @@ from langchain_core.runnables import Runnable
 from typing_extensions import TypedDict
 
 from langgraph_rag.arguments import expect
-from langgraph_rag.bindings import ChatModel, model_name
 from langgraph_rag.errors import BudgetReachedError, ModelOutputError, RequestRefusedError
 from langgraph_rag.llm import ask
 from langgraph_rag.metering import stopped
+from langgraph_rag.models.bindings import ChatModel, model_name
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.cirag import EXTRACT_TRIPLES, FIND_ENTITIES, Entities, Triples
 from langgraph_rag.prompts.prompt import Prompt

@@ -5,9 +5,9 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from langgraph_rag.bindings import ChatModel
 from langgraph_rag.llm import ask
 from langgraph_rag.metering import count_dropped, first_of
+from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.prompts.dualrag import Demands, EntityQueries, OutlineEntry

@@ -5,11 +5,11 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from langgraph_rag.bindings import ChatModel
 from langgraph_rag.context import context
 from langgraph_rag.llm import ask
 from langgraph_rag.matching import resolve_triples
 from langgraph_rag.metering import CHARS_PER_TOKEN, count_dropped
+from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import first_of_each, normalise, triple_key
 from langgraph_rag.prompts.cirag import HistoryStep, Integration, history_text

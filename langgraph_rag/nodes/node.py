@@ -9,7 +9,7 @@ from langchain_core.runnables.config import set_config_context
 from langgraph.config import get_stream_writer
 
 from langgraph_rag.arguments import expect
-from langgraph_rag.background import run_in_background
+from langgraph_rag.concurrency.background import run_in_background
 from langgraph_rag.metering import metered
 from langgraph_rag.tools.batcher import began
 

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from langgraph_rag.bindings import ChatModel
 from langgraph_rag.context import Settings, context
 from langgraph_rag.llm import ask
 from langgraph_rag.metering import first_of
+from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.receive_question import QuestionInput
 from langgraph_rag.normal_forms import first_of_each, normalise

@@ -5,9 +5,9 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from langgraph_rag.bindings import ChatModel
 from langgraph_rag.context import Settings, context
 from langgraph_rag.llm import ask
+from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.answering import Answer, passage_texts
 from langgraph_rag.prompts.prompt import Prompt

@@ -5,8 +5,8 @@ from typing import Any, Generic, TypeVar
 
 from typing_extensions import TypedDict
 
-from langgraph_rag.bindings import ChatModel
 from langgraph_rag.llm import ask
+from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.dualrag import NextThought, OutlineEntry, Reasoning
 from langgraph_rag.prompts.prompt import Prompt

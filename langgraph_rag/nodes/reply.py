@@ -6,12 +6,12 @@ from typing import Any
 from langchain_core.messages import AIMessage, AnyMessage, RemoveMessage
 from langchain_core.runnables import RunnableConfig
 
+from langgraph_rag.models.streaming import noting_answers
 from langgraph_rag.nodes.approve_plan import REJECTED
 from langgraph_rag.nodes.node import Node, Update
 from langgraph_rag.nodes.take_message import MessagesInput, last_question
 from langgraph_rag.records import Result
 from langgraph_rag.refusals import is_refusal
-from langgraph_rag.streaming import noting_answers
 
 
 class ReplyInput(Result, MessagesInput):

@@ -5,10 +5,10 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
-from langgraph_rag.bindings import ChatModel
 from langgraph_rag.context import context
 from langgraph_rag.errors import QuestionError
 from langgraph_rag.llm import ask
+from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.receive_question import QuestionInput, checked_question
 from langgraph_rag.nodes.take_message import MessagesInput, last_question, text_of

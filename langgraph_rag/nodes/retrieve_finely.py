@@ -6,11 +6,11 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
+from langgraph_rag.concurrency.tasks import gather
 from langgraph_rag.context import Settings, context
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.records import Evidence, Record, Triple, evidence_at, new_evidence, place_of
 from langgraph_rag.refusals import is_refusal
-from langgraph_rag.tasks import gather
 from langgraph_rag.tools.fusion import fuse
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.spans import spot

@@ -6,12 +6,12 @@ from typing import Any
 from langchain_core.documents import BaseDocumentCompressor
 
 from langgraph_rag.arguments import expect
+from langgraph_rag.concurrency.tasks import gather
 from langgraph_rag.context import context
+from langgraph_rag.models.streaming import kept_internal
 from langgraph_rag.nodes.identify_entities import Demand
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.records import LISTED, ScoredPassage, by_place
-from langgraph_rag.streaming import kept_internal
-from langgraph_rag.tasks import gather
 from langgraph_rag.tools.fusion import fuse
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.reranker import rerank

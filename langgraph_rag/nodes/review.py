@@ -5,8 +5,8 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from langgraph_rag.bindings import ChatModel
 from langgraph_rag.llm import ask
+from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.nodes.citations import UNCITED, cited, uncited
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import normalise

@@ -6,8 +6,9 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from langgraph_rag.bindings import ChatModel
+from langgraph_rag.concurrency.threads import in_thread
 from langgraph_rag.llm import ask
+from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.select_documents import Reading
 from langgraph_rag.normal_forms import normalise
@@ -16,7 +17,6 @@ from langgraph_rag.prompts.dualrag import Summary
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Evidence
 from langgraph_rag.refusals import is_refusal
-from langgraph_rag.threads import in_thread
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.support import supporting_evidence
 from langgraph_rag.tools.text import RULES, text_pipeline

@@ -5,17 +5,17 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from langgraph_rag.bindings import ChatModel
 from langgraph_rag.conclusions import concludes
+from langgraph_rag.concurrency.threads import in_thread
 from langgraph_rag.context import Settings, context
 from langgraph_rag.llm import ask
+from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.prompts.answering import passage_texts
 from langgraph_rag.prompts.ircot import Thought
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import ScoredPassage, TraceStep, trace_step
-from langgraph_rag.threads import in_thread
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.text import RULES, text_pipeline
 

@@ -12,8 +12,8 @@ from functools import partial
 from itertools import count
 from typing import Any, Generic, TypeVar
 
+from langgraph_rag.concurrency.workers import Worker
 from langgraph_rag.errors import KnowledgeBaseError
-from langgraph_rag.workers import Worker
 
 Request = TypeVar("Request")
 Result = TypeVar("Result")

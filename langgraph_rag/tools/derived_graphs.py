@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import chain
 
-from langgraph_rag.once import made_once
+from langgraph_rag.concurrency.once import made_once
 from langgraph_rag.tools.change_log import ChangeLog
 from langgraph_rag.tools.entity_graph import EntityGraph, EntityRows
 from langgraph_rag.tools.hierarchy_graph import HierarchyGraph, HierarchyRows

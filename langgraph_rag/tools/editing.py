@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from typing_extensions import TypedDict
 
-from langgraph_rag.background import run_in_background
+from langgraph_rag.concurrency.background import run_in_background
 from langgraph_rag.errors import DuplicateIdError
 from langgraph_rag.naming import counted, first_few
 from langgraph_rag.normal_forms import first_of_each

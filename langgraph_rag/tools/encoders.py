@@ -12,7 +12,6 @@ from typing import Any, Protocol, Self
 import torch
 
 from langgraph_rag.errors import EmbedderError
-from langgraph_rag.tools.sentence_embeddings import CPU
 
 _log = logging.getLogger(__name__)
 
@@ -76,7 +75,7 @@ def load(name: str, read: Callable[[], Encoder], device: str) -> Encoder:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
         raise EmbedderError(f"embedder {name!r} cannot run on device {device!r}: {error}") from error
-    if device != CPU:
+    if device != "cpu":
         return read().to(device).to(torch.float16)
     encoder = _in_fastest_format(read())
     try:

@@ -8,6 +8,7 @@ from typing import NoReturn, TypeVar
 import numpy as np
 from tqdm.auto import tqdm
 
+from langgraph_rag.concurrency.workers import in_threads
 from langgraph_rag.records import Passage, Record, titled_text
 from langgraph_rag.tools.embedder import Embedder
 from langgraph_rag.tools.record_store import RecordStore, content_hash
@@ -15,7 +16,6 @@ from langgraph_rag.tools.similarity import Similarity
 from langgraph_rag.tools.text import TextPipeline, text_pipeline
 from langgraph_rag.tools.vector_index import VectorIndex
 from langgraph_rag.tools.vectors import Matrix
-from langgraph_rag.workers import in_threads
 
 T = TypeVar("T")
 

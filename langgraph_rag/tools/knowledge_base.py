@@ -15,8 +15,9 @@ from typing import Any, TypeVar
 from langchain_core.embeddings import Embeddings
 
 from langgraph_rag.arguments import expect, expect_count, expect_list
-from langgraph_rag.background import run_in_background
 from langgraph_rag.characters import is_text
+from langgraph_rag.concurrency.background import run_in_background
+from langgraph_rag.concurrency.threads import in_thread
 from langgraph_rag.context import Search
 from langgraph_rag.errors import (
     EmptyKnowledgeBaseError,
@@ -25,7 +26,6 @@ from langgraph_rag.errors import (
 )
 from langgraph_rag.naming import counted, expect_name
 from langgraph_rag.records import FoundPassage, Record, ScoredPassage, Triple, passage_of
-from langgraph_rag.threads import in_thread
 from langgraph_rag.tools.batcher import in_turn
 from langgraph_rag.tools.chroma import NEEDS_WRITING
 from langgraph_rag.tools.derived_graphs import DerivedGraphs

@@ -7,7 +7,7 @@ from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
 from pydantic import ConfigDict
 
-from langgraph_rag.background import run_in_background
+from langgraph_rag.concurrency.background import run_in_background
 from langgraph_rag.errors import RagError, RerankerError
 from langgraph_rag.records import Record, titled_text
 from langgraph_rag.tools.knowledge_base import KnowledgeBase

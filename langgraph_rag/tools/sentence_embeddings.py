@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Literal
 
 from langchain_core.embeddings import Embeddings
 
+from langgraph_rag.concurrency.once import made_once
 from langgraph_rag.errors import EmbedderError, MissingExtraError
-from langgraph_rag.once import made_once
 
 if TYPE_CHECKING:
     from langgraph_rag.tools.encoders import Encoder

@@ -13,7 +13,6 @@ from transformers.utils import logging
 
 from langgraph_rag.errors import EmbedderError
 from langgraph_rag.tools.encoders import MULTIPLE, Tensors, padded_length, trace
-from langgraph_rag.tools.sentence_embeddings import CPU
 
 
 class SentenceTransformerEncoder:
@@ -83,10 +82,10 @@ def read_model(source: str, pooling: str) -> SentenceTransformer:
     try:
         with without_bar() if folder.is_dir() else nullcontext():
             if not folder.is_dir() or (folder / "modules.json").exists():
-                return SentenceTransformer(source, device=CPU)
+                return SentenceTransformer(source, device="cpu")
             transformer = modules.Transformer(source)
             pooled = modules.Pooling(transformer.get_embedding_dimension(), pooling_mode=pooling)
-            return SentenceTransformer(modules=[transformer, pooled], device=CPU)
+            return SentenceTransformer(modules=[transformer, pooled], device="cpu")
     except (OSError, ValueError, RuntimeError) as error:
         raise EmbedderError(
             f"embedder {source!r} can neither be read nor downloaded: expected a folder with a sentence-transformers "

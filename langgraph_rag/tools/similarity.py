@@ -7,10 +7,10 @@ from itertools import islice
 
 import numpy as np
 
+from langgraph_rag.concurrency.tasks import gather
+from langgraph_rag.concurrency.threads import in_thread
 from langgraph_rag.normal_forms import triple_text
 from langgraph_rag.records import ScoredPassage
-from langgraph_rag.tasks import gather
-from langgraph_rag.threads import in_thread
 from langgraph_rag.tools.batcher import Batcher
 from langgraph_rag.tools.embedder import Embedder
 from langgraph_rag.tools.record_store import RecordStore

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Any, TypedDict
 
+from langgraph_rag.concurrency.once import made_once
 from langgraph_rag.errors import KnowledgeBaseError
-from langgraph_rag.once import made_once
 from langgraph_rag.tools.code import blocks_of_code
 from langgraph_rag.tools.spans import spot, within
 

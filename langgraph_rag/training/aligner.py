@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from tqdm.auto import tqdm
 
 from langgraph_rag.arguments import expect_count
-from langgraph_rag.background import run_in_background
-from langgraph_rag.bindings import ChatModel
+from langgraph_rag.concurrency.background import run_in_background
+from langgraph_rag.concurrency.tasks import gather
 from langgraph_rag.errors import MissingExtraError, ModelOutputError, RagError, RequestRefusedError
 from langgraph_rag.evaluation.questions import Question, as_questions
+from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.naming import counted
-from langgraph_rag.tasks import gather
 from langgraph_rag.tools.embeddings import family_of
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.sentence_embeddings import CPU, MINILM, packaged_minilm

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from langgraph_rag.bindings import ChatModel
 from langgraph_rag.conclusions import concluded
 from langgraph_rag.evaluation.metrics import contains, exact_match
 from langgraph_rag.graphs.kirag import DEFAULTS
 from langgraph_rag.llm import ask
+from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.nodes.construct_chain import meant
 from langgraph_rag.nodes.decompose_knowledge import as_triple, into_triples
 from langgraph_rag.prompts.kirag import CONSTRUCT_CHAIN

@@ -18,10 +18,10 @@ from running import TableExtractor, say, values, visited
 from langgraph_rag.context import Context
 from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelOutputError, QuestionError, UnknownNameError
 from langgraph_rag.graphs.par_rag import ParRagResult, create_par_rag
+from langgraph_rag.models.replies import MAX_REPLY_CHARS
 from langgraph_rag.nodes.citations import cited, uncited
 from langgraph_rag.nodes.receive_question import QuestionInput
 from langgraph_rag.refusals import is_refusal
-from langgraph_rag.replies import MAX_REPLY_CHARS
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 QUESTION = "In which country lies the birthplace of the director of The Salt Road?"

@@ -15,7 +15,7 @@ from langgraph_rag.cli import app
 from langgraph_rag.context import Context
 from langgraph_rag.evaluation import Question, evaluate, summarise
 from langgraph_rag.methods import METHODS, Method, create, parse_methods, register
-from langgraph_rag.replies import read_reply
+from langgraph_rag.models.replies import read_reply
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 QUESTION = "Where was the director of The Salt Road born?"

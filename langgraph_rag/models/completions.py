@@ -9,7 +9,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any
 
-from langgraph_rag.scopes import having
+from langgraph_rag.concurrency.scopes import having
 
 _SHOWN = 200  # characters of what is no completion
 _LONGEST_REPLY = 2**23  # bytes, with all that a server may tell of each token

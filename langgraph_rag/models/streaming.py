@@ -20,9 +20,9 @@ from langchain_core.runnables.config import (
 from langgraph.config import get_config
 from langgraph.graph.message import push_message
 
-from langgraph_rag.reasoning import UnfinishedReply
+from langgraph_rag.concurrency.scopes import having
+from langgraph_rag.models.reasoning import UnfinishedReply
 from langgraph_rag.refusals import begins_as_refusal, may_begin_as_refusal
-from langgraph_rag.scopes import having
 
 _KEY = '"answer"'
 _HIGH = "[dD][89abAB]"  # how the first half of a pair of surrogates begins: it waits for the other one

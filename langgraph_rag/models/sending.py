@@ -8,9 +8,11 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 
-from langgraph_rag.background import in_own_thread
-from langgraph_rag.bindings import ChatModel, model_name, models_in
-from langgraph_rag.capabilities import (
+from langgraph_rag.concurrency.background import in_own_thread
+from langgraph_rag.errors import ModelCallError, RagError
+from langgraph_rag.metering import current_meter, estimated_tokens
+from langgraph_rag.models.bindings import ChatModel, model_name, models_in
+from langgraph_rag.models.capabilities import (
     Refusals,
     schema_options,
     schema_refusals,
@@ -20,12 +22,9 @@ from langgraph_rag.capabilities import (
     template_refusals,
     without_template_options,
 )
-from langgraph_rag.completions import noting_streams
-from langgraph_rag.connections import named_server, on_any_loop
-from langgraph_rag.errors import ModelCallError, RagError
-from langgraph_rag.metering import current_meter, estimated_tokens
-from langgraph_rag.prompts.prompt import Prompt, Reply
-from langgraph_rag.provider_errors import (
+from langgraph_rag.models.completions import noting_streams
+from langgraph_rag.models.connections import named_server, on_any_loop
+from langgraph_rag.models.provider_errors import (
     error_text,
     is_bare_status,
     is_too_long,
@@ -38,8 +37,9 @@ from langgraph_rag.provider_errors import (
     refuses_system,
     refuses_template_options,
 )
-from langgraph_rag.retries import asks_again, pauses
-from langgraph_rag.streaming import AnswerStream, kept_internal, listening
+from langgraph_rag.models.retries import asks_again, pauses
+from langgraph_rag.models.streaming import AnswerStream, kept_internal, listening
+from langgraph_rag.prompts.prompt import Prompt, Reply
 
 
 class TooLongError(Exception):

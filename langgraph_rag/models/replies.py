@@ -10,8 +10,8 @@ from json_repair import repair_json
 from langchain_core.messages import BaseMessage
 from pydantic import ValidationError
 
+from langgraph_rag.models.reasoning import without_reasoning
 from langgraph_rag.prompts.prompt import Reply
-from langgraph_rag.reasoning import without_reasoning
 
 MAX_REPLY_CHARS = 200_000  # far more than any prompt asks for, and less than spaCy takes at once
 _MAX_BRACES = 1000  # that no object begins with: each costs an error, which counts lines from the start

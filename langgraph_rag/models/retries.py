@@ -6,8 +6,8 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
-from langgraph_rag.bindings import AnyModel, unbound
-from langgraph_rag.connections import is_openai
+from langgraph_rag.models.bindings import AnyModel, unbound
+from langgraph_rag.models.connections import is_openai
 
 _RETRIES = 2  # as many as OpenAI's client makes
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 8.0  # seconds, as OpenAI's client waits

@@ -6,8 +6,8 @@ from weakref import WeakValueDictionary
 
 from langchain_core.language_models import BaseChatModel
 
-from langgraph_rag.bindings import AnyModel, bound_options, models_in
-from langgraph_rag.connections import address, is_openai
+from langgraph_rag.models.bindings import AnyModel, bound_options, models_in
+from langgraph_rag.models.connections import address, is_openai
 
 _log = logging.getLogger(__name__)
 _SHORT_REPLY = 512  # tokens, in which nearly all replies end

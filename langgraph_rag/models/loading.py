@@ -9,9 +9,9 @@ from pydantic import ValidationError
 
 from langgraph_rag.arguments import expect
 from langgraph_rag.errors import MissingExtraError, ModelCallError, RagError, UnknownNameError
+from langgraph_rag.models.response_cache import ResponseCache
+from langgraph_rag.models.transformers_model import TransformersModel
 from langgraph_rag.offline.model import OfflineModel
-from langgraph_rag.response_cache import ResponseCache
-from langgraph_rag.transformers_model import TransformersModel
 from langgraph_rag.vllm_server import vllm_server
 
 MODEL_FORMS = [

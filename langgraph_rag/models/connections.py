@@ -9,8 +9,8 @@ import sys
 import weakref
 from typing import Any
 
-from langgraph_rag.bindings import AnyModel, models_in, with_models
-from langgraph_rag.completions import checked_response
+from langgraph_rag.models.bindings import AnyModel, models_in, with_models
+from langgraph_rag.models.completions import checked_response
 
 _clients: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()  # by the client that each stands in for
 

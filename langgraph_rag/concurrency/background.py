@@ -9,8 +9,8 @@ from concurrent.futures import Future, wait
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from langgraph_rag.once import made_once
-from langgraph_rag.workers import Worker
+from langgraph_rag.concurrency.once import made_once
+from langgraph_rag.concurrency.workers import Worker
 
 T = TypeVar("T")
 _UNWINDING = 1.0  # seconds

@@ -16,8 +16,8 @@ from langchain_core.caches import RETURN_VAL_TYPE, BaseCache
 from langchain_core.messages import messages_from_dict, messages_to_dict
 from langchain_core.outputs import ChatGeneration
 
+from langgraph_rag.concurrency.scopes import having
 from langgraph_rag.errors import ModelOutputError, ResponseCacheError
-from langgraph_rag.scopes import having
 from langgraph_rag.write_ahead import PATIENCE, use_wal
 
 _TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"
