@@ -21,9 +21,9 @@ from unittest.mock import patch
 import torch
 from measuring import Round, corpus, counted, quiet, report, rounds, timed, verdict
 
-from langgraph_rag.tools import encoders
+from langgraph_rag.tools.embedding import encoders
+from langgraph_rag.tools.embedding.sentence_embeddings import CPU, MiniLMEmbeddings, load_minilm
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.sentence_embeddings import CPU, MiniLMEmbeddings, load_minilm
 
 RATIO_GOAL, OPENING_GOAL = 1.25, 1.0
 _FORMATS = {"fp32": torch.float32, "bf16": torch.bfloat16}

@@ -17,7 +17,7 @@ import numpy as np
 from measuring import report, timed, verdict
 
 from langgraph_rag import KnowledgeBase
-from langgraph_rag.tools.record_store import RecordStore
+from langgraph_rag.tools.storage.record_store import RecordStore
 
 _INDEX = [str(Path(sys.executable).with_name("langgraph-rag")), "index"]
 _SAME_VECTOR = 0.999  # cosine; the number format is chosen anew by each process

@@ -25,7 +25,7 @@ from tokenizers import Tokenizer
 
 from langgraph_rag import KnowledgeBase
 from langgraph_rag.methods import METHODS
-from langgraph_rag.tools.sentence_embeddings import MiniLMEmbeddings
+from langgraph_rag.tools.embedding.sentence_embeddings import MiniLMEmbeddings
 
 REPORTED = {"par_rag": 10_081, "mgranrag": 5_200}
 """What their papers report per question, PAR RAG over the three data sets, MGranRAG on 2Wiki: half is the goal."""

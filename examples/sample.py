@@ -2,8 +2,7 @@
 
 from importlib import resources
 
-from langgraph_rag import KnowledgeBase
-from langgraph_rag.tools.files import read_documents
+from langgraph_rag import KnowledgeBase, read_documents
 
 
 def open_sample() -> KnowledgeBase:

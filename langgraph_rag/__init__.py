@@ -17,10 +17,10 @@ from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.records import Result
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.retriever import KnowledgeBaseRetriever
-from langgraph_rag.tools.embeddings import load_embeddings
-from langgraph_rag.tools.extraction import RuleExtractor
-from langgraph_rag.tools.files import read_documents
+from langgraph_rag.tools.embedding.embeddings import load_embeddings
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.language.extraction import RuleExtractor
+from langgraph_rag.tools.reading.files import read_documents
 
 __all__ = [
     "Context",

@@ -11,9 +11,9 @@ import os
 from langgraph_rag.conversation import with_messages
 from langgraph_rag.methods import METHODS
 from langgraph_rag.models.loading import load_model
-from langgraph_rag.tools.embeddings import load_embeddings
+from langgraph_rag.tools.embedding.embeddings import load_embeddings
+from langgraph_rag.tools.embedding.sentence_embeddings import MINILM
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.sentence_embeddings import MINILM
 
 _embeddings = load_embeddings(os.environ.get("LANGGRAPH_RAG_EMBEDDINGS", MINILM))
 _kb = KnowledgeBase.open(os.environ.get("LANGGRAPH_RAG_KB", "kb"), _embeddings, read_only=True)

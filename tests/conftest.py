@@ -9,9 +9,9 @@ from fakes import ArithmeticEmbeddings
 
 import langgraph_rag
 from langgraph_rag.tools import indexing
-from langgraph_rag.tools.files import read_documents
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.text import RULES, text_pipeline
+from langgraph_rag.tools.language.text import RULES, text_pipeline
+from langgraph_rag.tools.reading.files import read_documents
 
 SAMPLE = Path(langgraph_rag.__file__).parent / "sample"
 

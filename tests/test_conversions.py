@@ -11,7 +11,7 @@ from pages import DOCS
 from test_cli import run
 
 from langgraph_rag.evaluation import load_questions
-from langgraph_rag.tools.files import read_documents
+from langgraph_rag.tools.reading.files import read_documents
 
 PAGE = (DOCS / "evaluation.md").read_text(encoding="utf-8")
 HOTPOT, MUSIQUE, TABLE = re.findall(
@@ -88,8 +88,8 @@ def test_a_table() -> None:
 
 
 def test_what_a_script_makes_is_indexed_and_evaluated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("langgraph_rag.tools.embeddings.MiniLMEmbeddings", ArithmeticEmbeddings)
-    monkeypatch.setattr("langgraph_rag.tools.embeddings.MINILM", "arithmetic")
+    monkeypatch.setattr("langgraph_rag.tools.embedding.embeddings.MiniLMEmbeddings", ArithmeticEmbeddings)
+    monkeypatch.setattr("langgraph_rag.tools.embedding.embeddings.MINILM", "arithmetic")
     context = [["Nine Tides", NINE_TIDES], ["Ilse Tarrant", ILSE]]
     facts = [["Nine Tides", 1], ["Ilse Tarrant", 1]]
     row = {

@@ -20,8 +20,8 @@ from tiny_bert import save_bert
 from langgraph_rag import KnowledgeBase, create_native_rag, knowledge_base_tools
 from langgraph_rag.errors import EmbedderError, EmbeddingsMismatchError
 from langgraph_rag.offline.model import OfflineModel
-from langgraph_rag.tools.embeddings import embed_queries, embed_texts, load_embeddings, name_of
-from langgraph_rag.tools.sentence_embeddings import FAMILIES, Family, MiniLMEmbeddings, SentenceEmbeddings
+from langgraph_rag.tools.embedding.embeddings import embed_queries, embed_texts, load_embeddings, name_of
+from langgraph_rag.tools.embedding.sentence_embeddings import FAMILIES, Family, MiniLMEmbeddings, SentenceEmbeddings
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def test_short_texts_are_not_padded_to_long_ones(tiny: Path) -> None:
 
 
 def test_queries_of_one_length_share_batches(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("langgraph_rag.tools.sentence_embeddings._LARGEST_BATCH", 3)
+    monkeypatch.setattr("langgraph_rag.tools.embedding.sentence_embeddings._LARGEST_BATCH", 3)
     embeddings = SentenceEmbeddings("x", str(tiny), Family())
     texts = ["mill " * 40, "town", "mill town", "town " * 41, "mill", "town mill"]
     batches = batches_of(embeddings)
@@ -183,7 +183,7 @@ def test_a_text_has_the_same_vector_whatever_else_is_in_its_batch(name: str, tin
 
 
 def test_texts_are_not_padded_beyond_what_a_model_can_read(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sentence_transformer: Any = pytest.importorskip("langgraph_rag.tools.sentence_transformer")
+    sentence_transformer: Any = pytest.importorskip("langgraph_rag.tools.embedding.sentence_transformer")
     model: Any = sentence_transformer.read_model(str(tiny), "mean")
     model.max_seq_length = 37
     monkeypatch.setattr(sentence_transformer, "read_model", lambda *_: model)
@@ -205,7 +205,7 @@ def test_on_another_device_texts_of_like_length_share_a_batch(tiny: Path) -> Non
 
 def test_the_packaged_model_is_ready_without_transformers() -> None:
     probe = (
-        "import sys; from langgraph_rag.tools.embeddings import load_embeddings;"
+        "import sys; from langgraph_rag.tools.embedding.embeddings import load_embeddings;"
         "load_embeddings('minilm').embed_query('Kell'); sys.exit('transformers' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", probe], check=False).returncode == 0
@@ -259,7 +259,7 @@ def test_a_transformer_runs_as_one_call_with_the_same_vectors_and_as_it_is_where
     tiny: Path,
 ) -> None:
     load: Any = pytest.importorskip("sentence_transformers").SentenceTransformer
-    encoder: Any = pytest.importorskip("langgraph_rag.tools.sentence_transformer").SentenceTransformerEncoder
+    encoder: Any = pytest.importorskip("langgraph_rag.tools.embedding.sentence_transformer").SentenceTransformerEncoder
     plain, traced, odd = (load(str(tiny), device="cpu") for _ in range(3))
     texts = ["mill " * n for n in (1, 3, 40)]
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from langgraph_rag.tools.entity_graph import EntityGraph, EntityRows
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityGraph, EntityRows
 
 STATEMENTS = [
     ("ferry", "Halden Ferry", "serves", "Kell"),

@@ -19,7 +19,8 @@ from langgraph_rag.errors import BudgetReachedError, KnowledgeBaseError, ModelCa
 from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.prompts import cirag as prompts
 from langgraph_rag.records import Record
-from langgraph_rag.tools.extraction import (
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.language.extraction import (
     ReadBefore,
     Reading,
     RuleExtractor,
@@ -27,8 +28,7 @@ from langgraph_rag.tools.extraction import (
     supporting_sentences,
     valid_triples,
 )
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.triple_records import Fact
+from langgraph_rag.tools.storage.triple_records import Fact
 
 
 def record(id_: str, *sentences: str, title: str = "Halden Mill") -> Record:

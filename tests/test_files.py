@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from langgraph_rag.tools.documents import to_passages
-from langgraph_rag.tools.files import read_documents
+from langgraph_rag.tools.reading.files import read_documents
 
 
 def passages_of(folder: Path, markdown: str) -> list[tuple[str, str]]:

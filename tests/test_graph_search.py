@@ -3,9 +3,9 @@
 import pytest
 
 from langgraph_rag.records import ScoredPassage
-from langgraph_rag.tools.entity_graph import EntityRows
-from langgraph_rag.tools.graph_search import walk_from
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityRows
+from langgraph_rag.tools.knowledge_graphs.graph_search import walk_from
 
 CHAIN = [
     {"id": "viaduct", "title": "Sarl Viaduct", "text": "The Sarl Viaduct was designed by Matthis Orvane."},

@@ -9,10 +9,10 @@ from langgraph_rag.nodes.citations import cited, uncited
 from langgraph_rag.normal_forms import without_piles
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.tools.documents import to_passages
-from langgraph_rag.tools.files import read_documents
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.markdown import read_markdown
-from langgraph_rag.tools.rule_triples import extract_triples
+from langgraph_rag.tools.language.rule_triples import extract_triples
+from langgraph_rag.tools.reading.files import read_documents
+from langgraph_rag.tools.reading.markdown import read_markdown
 
 
 @pytest.mark.parametrize(

@@ -26,11 +26,11 @@ from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.records import Record
 from langgraph_rag.tools import indexing
-from langgraph_rag.tools.extraction import Reading, RuleExtractor
+from langgraph_rag.tools.embedding.sentence_embeddings import MiniLMEmbeddings
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.language.extraction import Reading, RuleExtractor
+from langgraph_rag.tools.language.text import TextPipeline, text_pipeline
 from langgraph_rag.tools.search import SEARCHES
-from langgraph_rag.tools.sentence_embeddings import MiniLMEmbeddings
-from langgraph_rag.tools.text import TextPipeline, text_pipeline
 from langgraph_rag.tools.vectors import Matrix
 
 Documents = list[dict[str, str]]

@@ -19,10 +19,10 @@ from langgraph_rag.methods import METHODS
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.records import Record, page_of
 from langgraph_rag.tools.documents import AnyDocument, to_passages
-from langgraph_rag.tools.extraction import RuleExtractor
-from langgraph_rag.tools.files import read_documents
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.record_store import content_hash
+from langgraph_rag.tools.language.extraction import RuleExtractor
+from langgraph_rag.tools.reading.files import read_documents
+from langgraph_rag.tools.storage.record_store import content_hash
 
 ISLE = {"id": "isle", "title": "Kell", "text": "Kell is an island in Norland.", "source": "isles.pdf"}
 LIKE_FIELDS = {"id": 7, "text": "x", "metadata": {"page": 1}}

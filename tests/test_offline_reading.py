@@ -13,7 +13,7 @@ from langgraph_rag.offline.pages import Line, Pages, pages_of
 from langgraph_rag.offline.question import analyse, as_question
 from langgraph_rag.offline.reading import read
 from langgraph_rag.offline.skills import SKILLS
-from langgraph_rag.tools.rule_triples import extract_triples
+from langgraph_rag.tools.language.rule_triples import extract_triples
 
 TEXTS = [
     (

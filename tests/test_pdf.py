@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from langgraph_rag import read_documents
 from langgraph_rag.cli import app
 from langgraph_rag.errors import DocumentError
-from langgraph_rag.tools.pdf import _Line, _whole, read_pdf
+from langgraph_rag.tools.reading.pdf import _Line, _whole, read_pdf
 
 Line = tuple[float, str]
 BODY, LARGE = 10.0, 20.0
@@ -181,7 +181,7 @@ BAD = {
 
 def test_a_file_that_says_more_than_anybody_reads_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     written = pdf(*[body("Kell is an isle.")] * 20)
-    monkeypatch.setattr("langgraph_rag.tools.pdf._MOST_INSTRUCTIONS", 50)
+    monkeypatch.setattr("langgraph_rag.tools.reading.pdf._MOST_INSTRUCTIONS", 50)
 
     with pytest.raises(ValueError, match="cannot be read as PDF .it holds more than 50 instructions"):
         read_pdf(written)

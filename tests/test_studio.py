@@ -104,7 +104,9 @@ def test_the_embedder_is_the_one_that_the_environment_names(
     kb.close()
     monkeypatch.setenv("LANGGRAPH_RAG_KB", str(kb.path))
     monkeypatch.setenv("LANGGRAPH_RAG_EMBEDDINGS", "openai:small")
-    monkeypatch.setattr("langgraph_rag.tools.embeddings.load_embeddings", {"openai:small": embeddings}.__getitem__)
+    monkeypatch.setattr(
+        "langgraph_rag.tools.embedding.embeddings.load_embeddings", {"openai:small": embeddings}.__getitem__
+    )
 
     studio = runpy.run_module("langgraph_rag.studio")
 
@@ -116,7 +118,7 @@ def test_a_mistyped_folder_is_told_and_not_made(
     tmp_path: Path, embeddings: ArithmeticEmbeddings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LANGGRAPH_RAG_KB", str(tmp_path / "typo"))
-    monkeypatch.setattr("langgraph_rag.tools.embeddings.load_embeddings", lambda _: embeddings)
+    monkeypatch.setattr("langgraph_rag.tools.embedding.embeddings.load_embeddings", lambda _: embeddings)
 
     with pytest.raises(KnowledgeBaseError, match="there is no knowledge base in .*typo: make one with `langgraph-rag"):
         runpy.run_module("langgraph_rag.studio")

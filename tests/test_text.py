@@ -11,10 +11,10 @@ from spacy.tokens import Doc
 
 from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.offline.pages import lines_of
-from langgraph_rag.tools.rule_triples import extract_triples
-from langgraph_rag.tools.spans import spot
-from langgraph_rag.tools.text import TextPipeline, text_pipeline
-from langgraph_rag.tools.topics import opening_of, topic_of
+from langgraph_rag.tools.language.rule_triples import extract_triples
+from langgraph_rag.tools.language.spans import spot
+from langgraph_rag.tools.language.text import TextPipeline, text_pipeline
+from langgraph_rag.tools.language.topics import opening_of, topic_of
 
 
 @pytest.fixture

@@ -16,11 +16,11 @@ from langgraph_rag.concurrency.workers import in_threads
 from langgraph_rag.errors import DocumentError, DuplicateIdError, KnowledgeBaseError
 from langgraph_rag.records import Record
 from langgraph_rag.tools.editing import Added
-from langgraph_rag.tools.extraction import Reading, RuleExtractor
 from langgraph_rag.tools.indexing import read_later
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.record_store import RecordStore
+from langgraph_rag.tools.language.extraction import Reading, RuleExtractor
 from langgraph_rag.tools.search import SEARCHES
+from langgraph_rag.tools.storage.record_store import RecordStore
 from langgraph_rag.tools.vectors import Matrix
 
 Documents = list[dict[str, str]]

@@ -13,8 +13,8 @@ from langgraph_rag.characters import without_controls
 from langgraph_rag.errors import DocumentError, DuplicateIdError, KnowledgeBaseError
 from langgraph_rag.records import Passage
 from langgraph_rag.tools.documents import to_passages
-from langgraph_rag.tools.files import read_documents
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.reading.files import read_documents
 
 _BATCH = 16  # passages: some seconds each with a large embedder
 UPLOADED = "upload://"  # begins the source of an upload, and of no file: paths have no two slashes in a row

@@ -18,11 +18,11 @@ from langgraph_rag.naming import counted, first_few
 from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.records import Passage, Record
 from langgraph_rag.tools.editing import Added
-from langgraph_rag.tools.extraction import ReadBefore, RuleExtractor, TripleExtractor
-from langgraph_rag.tools.files import first_problems, read_what_can_be
-from langgraph_rag.tools.folders import OTHERS, READABLE, empty_folders, left_out, otherwise_named, vanished
+from langgraph_rag.tools.embedding.sentence_embeddings import CPU
 from langgraph_rag.tools.knowledge_base import Info, KnowledgeBase
-from langgraph_rag.tools.sentence_embeddings import CPU
+from langgraph_rag.tools.language.extraction import ReadBefore, RuleExtractor, TripleExtractor
+from langgraph_rag.tools.reading.files import first_problems, read_what_can_be
+from langgraph_rag.tools.reading.folders import OTHERS, READABLE, empty_folders, left_out, otherwise_named, vanished
 
 _KINDS, _MEANT = 8, 3  # named at most
 

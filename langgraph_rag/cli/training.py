@@ -9,8 +9,8 @@ from langgraph_rag.cli.options import Cache, EmbeddingsName, KbFolder, ModelName
 from langgraph_rag.evaluation.questions import load_questions
 from langgraph_rag.models.loading import load_model
 from langgraph_rag.naming import counted
+from langgraph_rag.tools.embedding.sentence_embeddings import CPU, MINILM
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.sentence_embeddings import CPU, MINILM
 from langgraph_rag.training.aligner import Trained, train_aligner
 
 

@@ -25,7 +25,7 @@ from langgraph_rag.evaluation.forms import other_form
 from langgraph_rag.evaluation.problems import first_problem
 from langgraph_rag.naming import counted
 from langgraph_rag.refusals import UNANSWERABLE
-from langgraph_rag.tools.files import first_problems
+from langgraph_rag.tools.reading.files import first_problems
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from langgraph_rag.concurrency.tasks import gather
 from langgraph_rag.errors import RagError
 from langgraph_rag.evaluation.problems import first_problem
-from langgraph_rag.tools.write_lock import LOCK
+from langgraph_rag.tools.storage.write_lock import LOCK
 
 Item = TypeVar("Item")
 Entry = TypeVar("Entry", bound=Mapping[str, Any])

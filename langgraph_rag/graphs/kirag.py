@@ -44,7 +44,7 @@ from langgraph_rag.prompts import kirag as prompts
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Candidate, Result, ScoredPassage
 from langgraph_rag.tools.aligner import Aligner, BiEncoder, OwnAligner, each_link
-from langgraph_rag.tools.embeddings import load_embeddings
+from langgraph_rag.tools.embedding.embeddings import load_embeddings
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 

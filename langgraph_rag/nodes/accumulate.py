@@ -10,7 +10,7 @@ from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import triple_key
 from langgraph_rag.records import Evidence, Triple, evidence_at
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.support import nearest_evidence
+from langgraph_rag.tools.language.support import nearest_evidence
 
 
 class AccumulateInput(TypedDict):

@@ -18,7 +18,7 @@ from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Evidence, Record, ScoredPassage
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.support import nearest_evidence, supporting_evidence
+from langgraph_rag.tools.language.support import nearest_evidence, supporting_evidence
 
 
 class ActInput(TypedDict):

@@ -13,9 +13,9 @@ from langgraph_rag.nodes.grown_graph import GrownGraph
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.weigh import Weights, personalization
 from langgraph_rag.records import ScoredPassage
-from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.text import RULES, text_pipeline
+from langgraph_rag.tools.knowledge_graphs.hierarchy_graph import HierarchyGraph
+from langgraph_rag.tools.language.text import RULES, text_pipeline
 
 _RANKED = 50  # passages that the next round's momentum sees, and the result, if no more are read
 

@@ -10,7 +10,7 @@ from langgraph_rag.nodes.retrieve_for_entity import Found
 from langgraph_rag.nodes.summarize import Fragment
 from langgraph_rag.prompts.dualrag import OutlineEntry
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.support import nearest_evidence
+from langgraph_rag.tools.language.support import nearest_evidence
 
 
 class CollectInput(TypedDict):

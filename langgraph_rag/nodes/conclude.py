@@ -18,8 +18,8 @@ from langgraph_rag.prompts.par_rag import PlanStep, Trajectory
 from langgraph_rag.records import LISTED, Evidence, ScoredPassage, TraceStep, by_place
 from langgraph_rag.refusals import UNANSWERABLE, begins_as_refusal, is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.language.support import traced_back
 from langgraph_rag.tools.round_robin import round_robin
-from langgraph_rag.tools.support import traced_back
 
 UNASKED = "unknown"
 

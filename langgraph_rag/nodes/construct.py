@@ -11,8 +11,8 @@ from langgraph_rag.context import Settings, context
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import triple_key
 from langgraph_rag.records import Evidence, ScoredPassage, Triple
-from langgraph_rag.tools.extraction import TripleExtractor
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.language.extraction import TripleExtractor
 
 Selection = Callable[[KnowledgeBase, str, list[Triple], int | None], Awaitable[list[Triple]]]
 

@@ -19,8 +19,8 @@ from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.cirag import EXTRACT_TRIPLES, FIND_ENTITIES, Entities, Triples
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Record, ScoredPassage
-from langgraph_rag.tools.extraction import Reading, TripleExtractor, valid_triples
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.language.extraction import Reading, TripleExtractor, valid_triples
 
 _log = logging.getLogger(__name__)
 

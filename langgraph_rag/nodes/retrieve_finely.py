@@ -13,8 +13,8 @@ from langgraph_rag.records import Evidence, Record, Triple, evidence_at, new_evi
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.fusion import fuse
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.spans import spot
-from langgraph_rag.tools.support import nearest_evidence
+from langgraph_rag.tools.language.spans import spot
+from langgraph_rag.tools.language.support import nearest_evidence
 
 
 class RetrieveFinelyInput(TypedDict):

@@ -18,8 +18,8 @@ from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Evidence
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.support import supporting_evidence
-from langgraph_rag.tools.text import RULES, text_pipeline
+from langgraph_rag.tools.language.support import supporting_evidence
+from langgraph_rag.tools.language.text import RULES, text_pipeline
 
 _PARTS = re.compile(r";|\b(?:but|however|though|although)\b")  # of a sentence that tells something after all
 _NOTHING = {"none", "null", "nothing", "not helpful", "not relevant"}

@@ -17,7 +17,7 @@ from langgraph_rag.prompts.ircot import Thought
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import ScoredPassage, TraceStep, trace_step
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.text import RULES, text_pipeline
+from langgraph_rag.tools.language.text import RULES, text_pipeline
 
 
 class ThinkInput(TypedDict):

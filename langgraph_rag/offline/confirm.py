@@ -8,7 +8,7 @@ from langgraph_rag.offline.pages import Fact, Line, Pages, key_of
 from langgraph_rag.offline.paths import is_name
 from langgraph_rag.offline.question import PERSONS, PLACES, Question
 from langgraph_rag.offline.words import DENIAL, date_of, name_likeness, name_words, stem, stems
-from langgraph_rag.tools.spans import spot
+from langgraph_rag.tools.language.spans import spot
 
 _SAME = 0.9
 _QUALIFIED = re.compile(  # what facts are read without, or words that ask more than whether something is said

@@ -11,8 +11,8 @@ from langgraph_rag.offline.paths import is_name
 from langgraph_rag.offline.question import analyse
 from langgraph_rag.prompts.conversation import Utterance
 from langgraph_rag.refusals import is_refusal
-from langgraph_rag.tools.spans import spot
-from langgraph_rag.tools.stop_words import stop_words
+from langgraph_rag.tools.language.spans import spot
+from langgraph_rag.tools.language.stop_words import stop_words
 
 _JOINED = re.compile(r"^(?:and|but|so|then)\b[, ]*", re.IGNORECASE)
 _ABOUT = re.compile(r"(?:(?:and|but) )?(?:(?:what|how) about )?(?P<name>[^?]+?) *\?", re.IGNORECASE)

@@ -11,7 +11,7 @@ from langgraph_rag.offline.descriptions import ask_for, descriptions
 from langgraph_rag.offline.pages import Fact, Line, Pages
 from langgraph_rag.offline.question import analyse
 from langgraph_rag.offline.search import ask_about, integrate
-from langgraph_rag.tools.spans import spot
+from langgraph_rag.tools.language.spans import spot
 
 _SUBQUERIES = 5
 _LEAST = 3.0

@@ -8,11 +8,11 @@ from functools import cached_property, lru_cache
 
 from langgraph_rag.offline.question import PLACES
 from langgraph_rag.offline.words import DEMONYM, name_likeness, plain, stem, stems
-from langgraph_rag.tools.rule_triples import extract_triples
-from langgraph_rag.tools.spans import JOINED_WORD, spot
-from langgraph_rag.tools.stop_words import stop_words
-from langgraph_rag.tools.text import RULES, text_pipeline
-from langgraph_rag.tools.topics import topic_of
+from langgraph_rag.tools.language.rule_triples import extract_triples
+from langgraph_rag.tools.language.spans import JOINED_WORD, spot
+from langgraph_rag.tools.language.stop_words import stop_words
+from langgraph_rag.tools.language.text import RULES, text_pipeline
+from langgraph_rag.tools.language.topics import topic_of
 
 _LIFE = re.compile(r"\([^()]*?(?P<birth>\d{4})(?:\s*-|[^()]*[–—])[^()]*(?P<death>\d{4})[^()]*\)")
 _MADE = re.compile(r"(?<=[a-z])(?<!ed)(?<!en)(?<!wn) by\b")

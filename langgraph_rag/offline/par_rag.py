@@ -13,7 +13,7 @@ from langgraph_rag.offline.question import analyse
 from langgraph_rag.offline.reading import WIDE, stands_as
 from langgraph_rag.offline.search import integrate
 from langgraph_rag.offline.words import name_words
-from langgraph_rag.tools.spans import spot
+from langgraph_rag.tools.language.spans import spot
 
 _UNKNOWN = "unknown"
 _REASON = " — "  # stands between an answer and the sentences it rests on

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from langgraph_rag.offline.pages import Fact
 from langgraph_rag.offline.words import DEMONYM, name_likeness, stems
-from langgraph_rag.tools.spans import DATE, NAME_CONNECTORS, NUMBER
+from langgraph_rag.tools.language.spans import DATE, NAME_CONNECTORS, NUMBER
 
 _LINKED = 0.7
 _BEAM = 32

@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import Literal
 
 from langgraph_rag.offline.words import name_words, stem, stems
-from langgraph_rag.tools.spans import JOINED_WORD, Span, spot
-from langgraph_rag.tools.stop_words import stop_words
+from langgraph_rag.tools.language.spans import JOINED_WORD, Span, spot
+from langgraph_rag.tools.language.stop_words import stop_words
 
 Wants = Literal[
     "person", "place", "date", "year", "number", "reason", "nationality", "phrase", "thing", "yes or no", "which of two"

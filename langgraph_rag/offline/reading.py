@@ -13,7 +13,7 @@ from langgraph_rag.offline.pages import DEFINED, Line, Pages, key_of
 from langgraph_rag.offline.paths import is_name
 from langgraph_rag.offline.question import DATES, PLACES, Question, analyse
 from langgraph_rag.offline.words import DEMONYM, DENIAL, FAMILIES, name_words, stem, stems
-from langgraph_rag.tools.spans import Span, spot
+from langgraph_rag.tools.language.spans import Span, spot
 
 _PHRASE_END = re.compile(
     r"\s+(?:who|which|that|by|in|on|at|from|for|to|with|based|located|situated|known|best|is|was|whose|where)\b"

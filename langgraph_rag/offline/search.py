@@ -9,7 +9,7 @@ from langgraph_rag.offline.pages import Fact
 from langgraph_rag.offline.paths import Path, find_paths, is_name
 from langgraph_rag.offline.question import Question, analyse
 from langgraph_rag.offline.words import name_likeness, name_words, stems
-from langgraph_rag.tools.spans import spot
+from langgraph_rag.tools.language.spans import spot
 
 _SAME = 0.7
 _PATHS_KEPT = 3

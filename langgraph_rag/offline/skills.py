@@ -9,9 +9,9 @@ from langgraph_rag.offline.answer import conclude
 from langgraph_rag.offline.conversation import restate_question
 from langgraph_rag.offline.pages import Pages, pages_of, spelled_out
 from langgraph_rag.offline.search import integrate
-from langgraph_rag.tools.rule_triples import extract_triples
-from langgraph_rag.tools.spans import spot
-from langgraph_rag.tools.text import RULES, text_pipeline
+from langgraph_rag.tools.language.rule_triples import extract_triples
+from langgraph_rag.tools.language.spans import spot
+from langgraph_rag.tools.language.text import RULES, text_pipeline
 
 _LEAST = {"triples": 4.0, "sentences": 3.0, "passages": 2.5}  # scores below which more text should be read
 

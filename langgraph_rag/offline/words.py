@@ -6,8 +6,8 @@ from functools import lru_cache
 from itertools import filterfalse
 
 from langgraph_rag.normal_forms import normalise
-from langgraph_rag.tools.spans import DATE, MONTHS
-from langgraph_rag.tools.stop_words import stop_words
+from langgraph_rag.tools.language.spans import DATE, MONTHS
+from langgraph_rag.tools.language.stop_words import stop_words
 
 _SUFFIXES = (
     "ations", "ation", "ings", "ing", "ions", "ion", "ments", "ment", "ors", "or", "ers", "er", "ress", "ed", "es",

@@ -18,10 +18,10 @@ from langgraph_rag.errors import DocumentError, DuplicateIdError
 from langgraph_rag.naming import first_few
 from langgraph_rag.normal_forms import UNSPACED, without_piles
 from langgraph_rag.records import Passage
-from langgraph_rag.tools.code import whole_blocks
-from langgraph_rag.tools.metadata import to_metadata
-from langgraph_rag.tools.record_store import content_hash
-from langgraph_rag.tools.topics import opening_of
+from langgraph_rag.tools.language.code import whole_blocks
+from langgraph_rag.tools.language.topics import opening_of
+from langgraph_rag.tools.storage.metadata import to_metadata
+from langgraph_rag.tools.storage.record_store import content_hash
 
 WORDS_PER_PASSAGE = 200
 LONG = 2 * WORDS_PER_PASSAGE  # of a passage with an id: most embedders read only the beginning of longer ones

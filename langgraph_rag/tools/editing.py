@@ -12,9 +12,9 @@ from langgraph_rag.naming import counted, first_few
 from langgraph_rag.normal_forms import first_of_each
 from langgraph_rag.records import Passage
 from langgraph_rag.tools.documents import LONG, long_passages
-from langgraph_rag.tools.extraction import RuleExtractor, TripleExtractor
 from langgraph_rag.tools.indexing import Indexer, Read, read_later
-from langgraph_rag.tools.record_store import Origin, RecordStore
+from langgraph_rag.tools.language.extraction import RuleExtractor, TripleExtractor
+from langgraph_rag.tools.storage.record_store import Origin, RecordStore
 from langgraph_rag.tools.triple_reading import TripleReader
 
 LAST_EXTRACTOR = "extractor"  # the property that says what read the triples last

@@ -11,10 +11,10 @@ from tqdm.auto import tqdm
 from langgraph_rag.concurrency.workers import in_threads
 from langgraph_rag.records import Passage, Record, titled_text
 from langgraph_rag.tools.embedder import Embedder
-from langgraph_rag.tools.record_store import RecordStore, content_hash
+from langgraph_rag.tools.language.text import TextPipeline, text_pipeline
 from langgraph_rag.tools.similarity import Similarity
-from langgraph_rag.tools.text import TextPipeline, text_pipeline
-from langgraph_rag.tools.vector_index import VectorIndex
+from langgraph_rag.tools.storage.record_store import RecordStore, content_hash
+from langgraph_rag.tools.storage.vector_index import VectorIndex
 from langgraph_rag.tools.vectors import Matrix
 
 T = TypeVar("T")

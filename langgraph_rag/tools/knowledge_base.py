@@ -27,29 +27,29 @@ from langgraph_rag.errors import (
 from langgraph_rag.naming import counted, expect_name
 from langgraph_rag.records import FoundPassage, Record, ScoredPassage, Triple, passage_of
 from langgraph_rag.tools.batcher import in_turn
-from langgraph_rag.tools.chroma import NEEDS_WRITING
-from langgraph_rag.tools.derived_graphs import DerivedGraphs
 from langgraph_rag.tools.documents import AnyDocument, cleaned, to_passages
 from langgraph_rag.tools.editing import LAST_EXTRACTOR, UNREAD, Added, Editor, Updated
 from langgraph_rag.tools.embedder import Embedder
-from langgraph_rag.tools.embeddings import last_embedder
-from langgraph_rag.tools.entity_graph import EntityGraph
-from langgraph_rag.tools.extraction import ReadBefore, TripleExtractor, last_extractor
-from langgraph_rag.tools.hierarchy_graph import HierarchyGraph
+from langgraph_rag.tools.embedding.embeddings import last_embedder
 from langgraph_rag.tools.indexing import Indexer
-from langgraph_rag.tools.passage_memory import PassageMemory
-from langgraph_rag.tools.record_store import FORMAT, Counts, RecordStore, StoredDocument
+from langgraph_rag.tools.knowledge_graphs.derived_graphs import DerivedGraphs
+from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityGraph
+from langgraph_rag.tools.knowledge_graphs.hierarchy_graph import HierarchyGraph
+from langgraph_rag.tools.knowledge_graphs.triple_graph import TripleGraph
+from langgraph_rag.tools.language.extraction import ReadBefore, TripleExtractor, last_extractor
+from langgraph_rag.tools.language.text import text_pipeline
 from langgraph_rag.tools.search import SEARCHES, Searcher
 from langgraph_rag.tools.similarity import Similarity
-from langgraph_rag.tools.text import text_pipeline
+from langgraph_rag.tools.storage.chroma import NEEDS_WRITING
+from langgraph_rag.tools.storage.passage_memory import PassageMemory
+from langgraph_rag.tools.storage.record_store import FORMAT, Counts, RecordStore, StoredDocument
+from langgraph_rag.tools.storage.triple_records import vector_id
+from langgraph_rag.tools.storage.vector_index import FORKED, VectorIndex
+from langgraph_rag.tools.storage.vector_storage import open_vectors
+from langgraph_rag.tools.storage.write_lock import LOCK, WriteLock
 from langgraph_rag.tools.triple_embedding import TripleEmbedding
-from langgraph_rag.tools.triple_graph import TripleGraph
 from langgraph_rag.tools.triple_reading import TripleReader
-from langgraph_rag.tools.triple_records import vector_id
-from langgraph_rag.tools.vector_index import FORKED, VectorIndex
-from langgraph_rag.tools.vector_storage import open_vectors
 from langgraph_rag.tools.vectors import Matrix
-from langgraph_rag.tools.write_lock import LOCK, WriteLock
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)

@@ -7,11 +7,11 @@ from typing import get_args
 from langgraph_rag.context import Search
 from langgraph_rag.records import ScoredPassage
 from langgraph_rag.tools.batcher import Batcher
-from langgraph_rag.tools.entity_graph import EntityGraph
 from langgraph_rag.tools.fusion import fuse
-from langgraph_rag.tools.graph_search import FACTS, READ, walk_from
-from langgraph_rag.tools.record_store import RecordStore
+from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityGraph
+from langgraph_rag.tools.knowledge_graphs.graph_search import FACTS, READ, walk_from
 from langgraph_rag.tools.similarity import Similarity
+from langgraph_rag.tools.storage.record_store import RecordStore
 
 SEARCHES: tuple[Search, ...] = get_args(Search)
 _FUSED_DEPTH = 50  # places of each ranking that reciprocal rank fusion looks at

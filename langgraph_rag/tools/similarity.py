@@ -13,9 +13,9 @@ from langgraph_rag.normal_forms import triple_text
 from langgraph_rag.records import ScoredPassage
 from langgraph_rag.tools.batcher import Batcher
 from langgraph_rag.tools.embedder import Embedder
-from langgraph_rag.tools.record_store import RecordStore
-from langgraph_rag.tools.triple_records import vector_id
-from langgraph_rag.tools.vector_index import VectorIndex
+from langgraph_rag.tools.storage.record_store import RecordStore
+from langgraph_rag.tools.storage.triple_records import vector_id
+from langgraph_rag.tools.storage.vector_index import VectorIndex
 from langgraph_rag.tools.vectors import Matrix
 
 _REMEMBERED_QUERIES = 1_024

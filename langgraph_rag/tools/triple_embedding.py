@@ -2,8 +2,8 @@
 
 from tqdm.auto import tqdm
 
-from langgraph_rag.tools.record_store import RecordStore
 from langgraph_rag.tools.similarity import Similarity
+from langgraph_rag.tools.storage.record_store import RecordStore
 
 _BATCH = 1_000  # triples embedded and stored together: what a kill can cost
 

@@ -14,7 +14,7 @@ from langgraph_rag.context import context
 from langgraph_rag.errors import BudgetReachedError
 from langgraph_rag.metering import current_meter, stop
 from langgraph_rag.records import Record
-from langgraph_rag.tools.extraction import (
+from langgraph_rag.tools.language.extraction import (
     Reading,
     RuleExtractor,
     TripleExtractor,
@@ -22,8 +22,8 @@ from langgraph_rag.tools.extraction import (
     supporting_sentences,
     valid_readings,
 )
-from langgraph_rag.tools.record_store import RecordStore
-from langgraph_rag.tools.triple_records import Fact
+from langgraph_rag.tools.storage.record_store import RecordStore
+from langgraph_rag.tools.storage.triple_records import Fact
 
 _BATCH = 512  # passages whose triples are read side by side
 _REST = 600.0  # seconds before a question tries again what could not be read: each attempt costs calls of a model

@@ -18,9 +18,9 @@ from langgraph_rag.errors import MissingExtraError, ModelOutputError, RagError, 
 from langgraph_rag.evaluation.questions import Question, as_questions
 from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.naming import counted
-from langgraph_rag.tools.embeddings import family_of
+from langgraph_rag.tools.embedding.embeddings import family_of
+from langgraph_rag.tools.embedding.sentence_embeddings import CPU, MINILM, packaged_minilm
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.sentence_embeddings import CPU, MINILM, packaged_minilm
 from langgraph_rag.training.chains import reasoning_chain
 from langgraph_rag.training.lessons import Lesson, lessons_of
 
@@ -132,7 +132,7 @@ def _support(question: Question) -> list[str]:
 def _model(base: str, device: str) -> Any:
     """Read the model to begin with."""
     try:
-        from langgraph_rag.tools import sentence_transformer
+        from langgraph_rag.tools.embedding import sentence_transformer
     except ImportError as error:
         raise MissingExtraError("training an aligner", "minilm") from error
     source = str(packaged_minilm()) if base == MINILM else base
@@ -163,7 +163,7 @@ def _in_place_of(folder: Path) -> Iterator[Path]:
 
 
 def _save(model: Any, folder: Path) -> None:
-    from langgraph_rag.tools.sentence_transformer import without_bar
+    from langgraph_rag.tools.embedding.sentence_transformer import without_bar
 
     with without_bar():
         model.to(CPU).save(str(folder), create_model_card=False)

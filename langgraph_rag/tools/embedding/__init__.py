@@ -1,0 +1,1 @@
+"""Embedders: loaded by name, in this process or served."""

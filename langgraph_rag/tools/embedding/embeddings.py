@@ -1,0 +1,157 @@
+"""Embedders: loaded by name, and asked in one place, where what they return is checked."""
+
+import re
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from langchain_core.embeddings import Embeddings
+
+from langgraph_rag.errors import EmbedderError, EmbeddingsMismatchError, RagError
+from langgraph_rag.tools.embedding.sentence_embeddings import (
+    CPU,
+    FAMILIES,
+    MINILM,
+    Family,
+    MiniLMEmbeddings,
+    SentenceEmbeddings,
+)
+from langgraph_rag.tools.embedding.served_embeddings import ServedEmbeddings
+from langgraph_rag.tools.vectors import Matrix, unit
+
+_WORD = re.compile(r"[^\W_]+")  # of a name: e5, base, v2
+SAME_EMBEDDER = "open it with the same embedder (`embeddings=`, on the command line `--embeddings`)"
+
+
+class UsedBefore(Embeddings):
+    """Stands in for the embedder that a knowledge base was made with and that was not given now: it embeds nothing."""
+
+    def __init__(self, model_name: str) -> None:
+        self.model_name = model_name
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Tell that the embedder is needed."""
+        raise EmbeddingsMismatchError(
+            f"the knowledge base was made with embedder {self.model_name!r}: to search it or add to it, {SAME_EMBEDDER}"
+        )
+
+    def embed_query(self, text: str) -> list[float]:
+        """Tell the same."""
+        return self.embed_documents([text])[0]
+
+
+def load_embeddings(name_or_path: str, device: str = CPU) -> Embeddings:
+    """Load an embedder by the name of a model or the folder it lies in.
+
+    Args:
+        name_or_path: `all-MiniLM-L6-v2`, which comes with the extra `minilm`; `vllm:MODEL`, a model served by vLLM or
+            any other OpenAI-compatible server at `VLLM_EMBEDDINGS_BASE_URL`, else `VLLM_BASE_URL`; `PROVIDER:MODEL` for
+            LangChain's `init_embeddings`, e.g. `openai:text-embedding-3-small`; or the folder or model hub name of a
+            sentence-transformers or transformers model. A name with the word `e5` or `bge` in it gets the prefixes and
+            pooling of that family, any other none and the mean; on a server only the prefixes.
+        device: where a model runs in this process, as torch names it, such as `cuda`; there it runs in half precision.
+
+    Raises:
+        MissingExtraError: when the package for served models is not installed.
+        EmbedderError: when a provider's embedder cannot be set up: its package or its key is missing, or a device is
+            given, which is for models in this process.
+        RagError: when the model is first used and can neither be read nor downloaded, or torch has no such device.
+    """
+    if ":" in name_or_path and not Path(name_or_path).exists() and (provided := _provided(name_or_path)):
+        if device != CPU:
+            raise EmbedderError(f"embedder {name_or_path!r} runs elsewhere: leave out the device, got {device!r}")
+        return provided
+    name = Path(name_or_path).name
+    if name.lower() in {MINILM.lower(), "minilm"} and not Path(name_or_path).exists():
+        return MiniLMEmbeddings(device)
+    return SentenceEmbeddings(name, name_or_path, family_of(name), device)
+
+
+def family_of(name: str) -> Family:
+    """Return the family that a model's name tells of."""
+    words = _WORD.findall(name.lower())
+    return next((family for word, family in FAMILIES.items() if word in words), Family())
+
+
+def _provided(name: str) -> Embeddings | None:
+    """Set up an embedder that runs elsewhere; none where LangChain knows no such provider, as in C:/models."""
+    from langchain.embeddings import init_embeddings  # here, because importing it takes a while
+
+    provider, _, model = name.partition(":")
+    served = provider == "vllm"
+    try:
+        return ServedEmbeddings(model, family_of(Path(model).name)) if served else init_embeddings(name)
+    except RagError:
+        raise
+    except Exception as error:
+        if type(error) is ValueError and not served:  # how init_embeddings refuses a provider it does not know
+            return None
+        raise EmbedderError(f"embedder {name!r} cannot be set up: {error}") from error
+
+
+def last_embedder(name: str | None) -> Embeddings:
+    """Return what stands for the embedder that a knowledge base was made with; the default where there was none."""
+    return MiniLMEmbeddings() if name is None or Path(name).name.lower() == MINILM.lower() else UsedBefore(name)
+
+
+def embed_texts(embeddings: Embeddings, texts: Sequence[str]) -> Matrix:
+    """Embed passages or triples.
+
+    Returns:
+        Vectors of unit length; shape: texts x dimensions.
+
+    Raises:
+        EmbedderError: when the embedder fails, or returns something else than a vector for each text.
+    """
+    return _vectors(embeddings, embeddings.embed_documents, list(texts))
+
+
+def embed_queries(embeddings: Embeddings, queries: Sequence[str]) -> Matrix:
+    """Embed queries in one batch where the embedder can, side by side where it is made to wait for a server.
+
+    Returns:
+        Vectors of unit length; shape: queries x dimensions.
+
+    Raises:
+        EmbedderError: when the embedder fails, or returns something else than a vector for each query.
+    """
+    return _vectors(embeddings, partial(_query_vectors, embeddings), list(queries))
+
+
+def _vectors(embeddings: Embeddings, embed: Callable[[list[str]], list[list[float]]], texts: list[str]) -> Matrix:
+    """Ask an embedder, whatever it is, and check what it returns."""
+    name = name_of(embeddings)
+    try:
+        returned = embed(texts)
+    except RagError:
+        raise
+    except Exception as error:
+        raise EmbedderError(f"embedder {name!r} could not be asked: {type(error).__name__}: {error}") from error
+    try:
+        vectors = np.asarray(returned, dtype=np.float32)
+    except (TypeError, ValueError) as error:  # which have several lengths, for one
+        raise EmbedderError(f"embedder {name!r}: expected vectors of one length, got other values: {error}") from error
+    if vectors.ndim != 2 or len(vectors) != len(texts) or not vectors.shape[1]:
+        raise EmbedderError(f"embedder {name!r}: expected {len(texts)} vectors, got an array of shape {vectors.shape}")
+    if not np.isfinite(vectors).all():
+        raise EmbedderError(f"embedder {name!r}: expected vectors of finite numbers, got NaN or infinity")
+    return unit(vectors)
+
+
+def _query_vectors(embeddings: Embeddings, queries: list[str]) -> list[list[float]]:
+    if isinstance(embeddings, SentenceEmbeddings | ServedEmbeddings):
+        return embeddings.embed_queries(queries)
+    if type(embeddings).aembed_query is Embeddings.aembed_query:  # it may not bear several threads
+        return [embeddings.embed_query(query) for query in queries]
+    with ThreadPoolExecutor(len(queries)) as threads:
+        return list(threads.map(embeddings.embed_query, queries))
+
+
+def name_of(embeddings: Embeddings) -> str:
+    """Return the name under which a knowledge base remembers its embedder."""
+    for attribute in ("model_name", "model", "name"):
+        if isinstance(name := getattr(embeddings, attribute, None), str):
+            return name
+    return type(embeddings).__name__

@@ -1,0 +1,105 @@
+"""Any model that sentence-transformers can read."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any, Self
+
+import torch
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer import modules
+from sentence_transformers.util import batch_to_device
+from transformers.utils import logging
+
+from langgraph_rag.errors import EmbedderError
+from langgraph_rag.tools.embedding.encoders import MULTIPLE, Tensors, padded_length, trace
+
+
+class SentenceTransformerEncoder:
+    """A model without what its `encode` does around it, which takes a quarter of the time of a short text."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model.eval().requires_grad_(False)  # so that a trace may take the weights for constants
+        first, longest, self._multiple = model[0], model.max_seq_length, 1
+        if hasattr(first, "processing_kwargs") and longest and longest % MULTIPLE == 0:  # else it might get too long
+            first.processing_kwargs["text"] = first.processing_kwargs.get("text", {}) | {"pad_to_multiple_of": MULTIPLE}
+            self._multiple = MULTIPLE
+
+    @property
+    def dtype(self) -> Any:
+        """The number format of the weights."""
+        return next(self._model.parameters()).dtype
+
+    def lengths(self, texts: list[str]) -> list[int]:
+        """Return how many tokens each text has once it is padded by itself, at least one; 1 where none is padded."""
+        seen = self._model.preprocess(texts).get("attention_mask")
+        tokens = [1] * len(texts) if seen is None else seen.sum(1).tolist()
+        return [padded_length(number, self._multiple) for number in tokens]
+
+    def __call__(self, texts: list[str]) -> Any:
+        """Embed a batch; shape: texts x dimensions."""
+        with torch.inference_mode():
+            pooled = self._model(batch_to_device(self._model.preprocess(texts), self._model.device))
+            return torch.nn.functional.normalize(pooled["sentence_embedding"].float(), dim=1)
+
+    def to(self, place: Any) -> Self:
+        """Move to a device, or to a number format."""
+        self._model.to(place)
+        return self
+
+    def trace(self) -> None:
+        """Run the transformer, the first of the modules, as TorchScript from now on.
+
+        Raises:
+            Exception: when it cannot, or the vectors would be others.
+        """
+        transformer = self._model[0].auto_model
+        names = [name for name, value in self._model.preprocess([""]).items() if isinstance(value, torch.Tensor)]
+
+        def tokens(texts: list[str]) -> Tensors:
+            given = self._model.preprocess(texts)
+            return tuple(given[name] for name in names)
+
+        def forward(*inputs: Any) -> Any:
+            return transformer(**dict(zip(names, inputs, strict=True))).last_hidden_state
+
+        run = trace(forward, tokens)
+        transformer.forward = lambda **given: {"last_hidden_state": run(*(given[name] for name in names))}
+
+
+def read(source: str, pooling: str) -> SentenceTransformerEncoder:
+    """Read a model to embed with; see `read_model`."""
+    return SentenceTransformerEncoder(read_model(source, pooling))
+
+
+def read_model(source: str, pooling: str) -> SentenceTransformer:
+    """Read a model with the pooling it comes with, or with its family's where it comes with none.
+
+    Raises:
+        EmbedderError: when it can neither be read nor downloaded.
+    """
+    folder = Path(source)
+    try:
+        with without_bar() if folder.is_dir() else nullcontext():
+            if not folder.is_dir() or (folder / "modules.json").exists():
+                return SentenceTransformer(source, device="cpu")
+            transformer = modules.Transformer(source)
+            pooled = modules.Pooling(transformer.get_embedding_dimension(), pooling_mode=pooling)
+            return SentenceTransformer(modules=[transformer, pooled], device="cpu")
+    except (OSError, ValueError, RuntimeError) as error:
+        raise EmbedderError(
+            f"embedder {source!r} can neither be read nor downloaded: expected a folder with a sentence-transformers "
+            f"or transformers model, or the name of one on a reachable model hub ({type(error).__name__}: {error})"
+        ) from error
+
+
+@contextmanager
+def without_bar() -> Iterator[None]:
+    """Keep transformers from drawing a progress bar for weights that are read or written in a moment."""
+    drawn = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if drawn:
+            logging.enable_progress_bar()

@@ -1,0 +1,52 @@
+"""An embedder on vLLM, or on another server that speaks as OpenAI's does."""
+
+from urllib.parse import urlsplit
+
+from langchain_core.embeddings import Embeddings
+
+from langgraph_rag.errors import EmbedderError, MissingExtraError
+from langgraph_rag.tools.embedding.sentence_embeddings import Family
+from langgraph_rag.vllm_server import vllm_server
+
+
+class ServedEmbeddings(Embeddings):
+    """A served model of a family; the server pools, and cuts off what is too long for the model.
+
+    LangChain's client is kept from sending the numbers that OpenAI's tokenizer makes of a text, which other models take
+    for other words.
+    """
+
+    def __init__(self, model: str, family: Family) -> None:
+        try:
+            from langchain_openai import OpenAIEmbeddings
+        except ImportError as error:
+            raise MissingExtraError("a served embedder", "openai") from error
+        self.model_name, self.family = f"vllm:{model}", family  # not the model's own: a server may pool otherwise
+        self._client = OpenAIEmbeddings(
+            model=model,
+            check_embedding_ctx_length=False,
+            model_kwargs={"extra_body": {"truncate_prompt_tokens": -1}},
+            **vllm_server("VLLM_EMBEDDINGS_BASE_URL", "VLLM_BASE_URL"),
+        )
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Embed passages; shape: texts x dimensions."""
+        return self._embed([self.family.passage_prefix + text for text in texts])
+
+    def embed_queries(self, texts: list[str]) -> list[list[float]]:
+        """Embed queries by one request; shape: texts x dimensions."""
+        return self._embed([self.family.query_prefix + text for text in texts])
+
+    def embed_query(self, text: str) -> list[float]:
+        """Embed one query."""
+        return self.embed_queries([text])[0]
+
+    def _embed(self, texts: list[str]) -> list[list[float]]:
+        from openai import OpenAIError
+
+        try:
+            return self._client.embed_documents(texts)
+        except OpenAIError as error:
+            server = urlsplit(self._client.openai_api_base or "")
+            place = server._replace(netloc=server.netloc.rpartition("@")[2]).geturl()  # without credentials
+            raise EmbedderError(f"embedder {self.model_name!r} could not be asked at {place}: {error}") from error

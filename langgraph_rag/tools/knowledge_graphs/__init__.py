@@ -1,0 +1,1 @@
+"""Graphs made of the records, and walks over them."""

@@ -1,0 +1,62 @@
+"""The graphs made of the records; each catches up with what changed when it is asked for."""
+
+from collections.abc import Sequence
+from itertools import chain
+
+from langgraph_rag.concurrency.once import made_once
+from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityGraph, EntityRows
+from langgraph_rag.tools.knowledge_graphs.hierarchy_graph import HierarchyGraph, HierarchyRows
+from langgraph_rag.tools.knowledge_graphs.triple_graph import TripleGraph
+from langgraph_rag.tools.storage.change_log import ChangeLog
+from langgraph_rag.tools.storage.incremental import Incremental
+from langgraph_rag.tools.storage.record_store import RecordStore
+
+_PAGE = 100  # passages held at a time while the graph of all is made
+
+
+class DerivedGraphs:
+    """The graphs of one knowledge base, each built when first asked for."""
+
+    def __init__(self, records: RecordStore) -> None:
+        self._records = records
+        self._triples, self._entities = made_once(self._triples_by), made_once(self._entities_by)
+        self._hierarchy = Incremental(HierarchyRows, self._add_passages, self._hierarchy_of, [records.changes])
+
+    def triples(self, extractor: str) -> TripleGraph:
+        """Return the graph of all triples that an extractor read."""
+        return self._triples(extractor).now()
+
+    def entities(self, extractor: str) -> EntityGraph:
+        """Return the graph of all entities in what an extractor read, to walk on."""
+        return self._entities(extractor).now()
+
+    def hierarchy(self) -> HierarchyGraph:
+        """Return the graph of passages, sentences and phrases."""
+        return self._hierarchy.now()
+
+    def _triples_by(self, extractor: str) -> Incremental[TripleGraph, TripleGraph]:
+        def fill(graph: TripleGraph, ids: Sequence[str] | None) -> None:
+            graph.add(self._records.triples.statements(extractor, ids))
+
+        def in_order(graph: TripleGraph) -> TripleGraph:
+            graph.sort(self._records.ids())
+            return graph
+
+        return Incremental(TripleGraph, fill, in_order, self._logs(extractor))
+
+    def _entities_by(self, extractor: str) -> Incremental[EntityRows, EntityGraph]:
+        def fill(rows: EntityRows, ids: Sequence[str] | None) -> None:
+            rows.add(self._records.triples.statements(extractor, ids))
+
+        return Incremental(EntityRows, fill, lambda rows: rows.graph(self._records.ids()), self._logs(extractor))
+
+    def _add_passages(self, rows: HierarchyRows, ids: Sequence[str] | None) -> None:
+        ids = self._records.ids() if ids is None else ids
+        pages = (ids[start : start + _PAGE] for start in range(0, len(ids), _PAGE))
+        rows.add(chain.from_iterable(map(self._records.passages, pages)))
+
+    def _hierarchy_of(self, rows: HierarchyRows) -> HierarchyGraph:
+        return rows.graph(self._records.ids())
+
+    def _logs(self, extractor: str) -> list[ChangeLog]:
+        return [self._records.changes, self._records.triples.changes(extractor)]

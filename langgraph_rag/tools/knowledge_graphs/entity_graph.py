@@ -1,0 +1,153 @@
+"""The triple graph to walk on: entities, the facts between them, the passages that state them."""
+
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+
+import numpy as np
+
+from langgraph_rag.normal_forms import normalise
+from langgraph_rag.records import ScoredPassage, Statement
+from langgraph_rag.tools.knowledge_graphs.graph_rows import Nodes, Rows, forget
+from langgraph_rag.tools.knowledge_graphs.names import Names
+from langgraph_rag.tools.knowledge_graphs.pagerank import Ids, PageRankGraph, PassageNodes
+from langgraph_rag.tools.language.spans import spot
+
+_LONGEST_NAME = 8  # words
+_EPSILON = 1e-5  # finer steps exchange some of the last passages, find no more of those wanted, and take twice as long
+
+
+@dataclass(frozen=True)
+class EntityGraph:
+    """Nodes are numbers: of passages by id, and of entities by normal form.
+
+    An edge between two entities weighs as many facts as link them, one between an entity and a passage that names it
+    weighs 1 (HippoRAG 2, Gutiérrez et al. 2025). Nothing here changes: after the records have, another one is made.
+    """
+
+    passages: PassageNodes
+    entities: Mapping[str, int]
+    walk: PageRankGraph
+    spread: Ids
+    """How many passages name each node."""
+    mention: Ids
+    """Where each node is mentioned first, in the order of the passages and of what they state."""
+    names: Names
+    """The entities by their words; some may have come since."""
+
+    def link(self, text: str) -> list[str]:
+        """Return the entities that a text names: by normal form, else by most words in common; no model is asked.
+
+        Names are what is written like one, and what is known by a name of several words that stands in the text.
+        """
+        linked = dict.fromkeys(entity for span in spot(text) if (entity := self._entity(span.text)))
+        words, begin = normalise(text).split(), 0
+        while begin < len(words):
+            ends = range(min(len(words), begin + _LONGEST_NAME), begin + 1, -1)
+            known = ((end, name) for end in ends if (name := " ".join(words[begin:end])) in self.entities)
+            begin, entity = next(known, (begin + 1, ""))
+            if entity:
+                linked[entity] = None
+        return list(linked)
+
+    def stating(self, passages: Iterable[str]) -> dict[str, int]:
+        """Return the nodes of those of some passages that state facts, by which alone a walk comes to one."""
+        nodes = {id_: self.passages[id_] for id_ in passages if id_ in self.passages}
+        facts = self.walk.degree(list(nodes.values()))
+        return {id_: node for (id_, node), some in zip(nodes.items(), facts, strict=True) if some}
+
+    def rank(self, seeds: Mapping[int, float], k: int) -> list[ScoredPassage]:
+        """Return the k passages nearest to nodes that weigh so much, by personalized PageRank; none if none is given.
+
+        A walk begins at an entity the less often the more passages name it (HippoRAG's node specificity).
+        """
+        if not seeds:
+            return []
+        specific = {node: weight / max(float(self.spread[node]), 1.0) for node, weight in seeds.items()}
+        return self.passages.best(self.walk.push(specific, epsilon=_EPSILON), k)
+
+    def _entity(self, name: str) -> str:
+        form = normalise(name)
+        if form in self.entities:
+            return form
+        alike = self.names.alike(form, self.entities)
+        return max(alike, key=lambda other: (alike[other], -self.mention[self.entities[other]]), default="")
+
+
+class EntityRows:
+    """What an entity graph is made of, kept so that it is soon made anew after passages came or went."""
+
+    def __init__(self) -> None:
+        self._nodes = Nodes()
+        self._passages: defaultdict[str, int] = defaultdict(self._nodes)
+        self._entities: defaultdict[str, int] = defaultdict(self._nodes)
+        self._relations: defaultdict[str, int] = defaultdict(Nodes())
+        self._names = Names()
+        self._facts = Rows(4)  # passage, head, relation, tail
+
+    def add(self, statements: Iterable[Statement]) -> None:
+        """Add what passages state."""
+        known, facts, form = len(self._entities), array("q"), cache(normalise)
+        for id_, head, relation, tail in statements:
+            ends = self._entities[form(head)], self._entities[form(tail)]
+            facts.extend((self._passages[id_], ends[0], self._relations[form(relation)], ends[1]))
+        self._facts.add(facts)
+        self._names.add(islice(self._entities, known, None))
+
+    def remove(self, ids: Iterable[str]) -> None:
+        """Remove what passages state, and the entities that nobody names then."""
+        passages = [self._passages.pop(id_) for id_ in ids if id_ in self._passages]
+        if unnamed := self._facts.remove(passages, columns=(1, 3)):
+            self._names.remove(forget(self._entities, unnamed))
+
+    def outgrown(self) -> bool:
+        """Tell whether more nodes have gone than are left: their numbers are not given again, and arrays have them."""
+        return self._nodes.given > 2 * (len(self._passages) + len(self._entities))
+
+    def graph(self, passages: Sequence[str]) -> EntityGraph:
+        """Make the graph of these passages; a fact that several state weighs once."""
+        nodes = PassageNodes((id_, self._passages[id_]) for id_ in passages)
+        size = self._nodes.given
+        there = np.zeros(size, bool)
+        there[list(nodes.values())] = True
+        passage, head, relation, tail = self._facts.columns[:, there[self._facts.columns[0]]]
+        _, pair = np.unique(head * size + tail, return_inverse=True)
+        _, facts = _distinct(pair * len(self._relations) + relation)
+        lower, higher = np.minimum(head, tail)[facts], np.maximum(head, tail)[facts]
+        weights, edges = _distinct(lower * size + higher)
+        naming, named = np.tile(passage, 2), np.concatenate([head, tail])
+        _, once = _distinct(naming * size + named)
+        naming, named = naming[once], named[once]
+        places = np.zeros(size, np.int64)
+        places[list(nodes.values())] = np.arange(len(nodes))
+        in_order = np.argsort(places[passage], kind="stable")  # rows come in the order of changes
+        return EntityGraph(
+            passages=nodes,
+            entities=dict(self._entities),
+            walk=PageRankGraph.from_edges(
+                size,
+                np.concatenate([lower[edges], naming]),
+                np.concatenate([higher[edges], named]),
+                np.concatenate([weights, np.ones(naming.size, np.int64)]),
+            ),
+            spread=np.bincount(named, minlength=size),
+            mention=_first_places(np.stack([head, tail])[:, in_order].ravel(order="F"), size),
+            names=self._names,
+        )
+
+
+def _first_places(numbers: Ids, size: int) -> Ids:
+    """Return where each number below `size` occurs first, behind them all for one that does not."""
+    found, first = np.unique(numbers, return_index=True)
+    places = np.full(size, numbers.size)
+    places[found] = first
+    return places
+
+
+def _distinct(numbers: Ids) -> tuple[Ids, Ids]:
+    """Return how often each number occurs, and where it occurs first."""
+    _, first, counts = np.unique(numbers, return_index=True, return_counts=True)
+    return counts, first

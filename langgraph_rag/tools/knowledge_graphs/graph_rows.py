@@ -1,0 +1,52 @@
+"""What a graph is made of: numbers that stay the same while it grows, in rows that each come from a passage."""
+
+from array import array
+from collections.abc import Container, Sequence
+
+import numpy as np
+
+from langgraph_rag.tools.knowledge_graphs.pagerank import Ids
+
+
+class Nodes:
+    """Gives one new node after the other; none twice, also not after something went. For `defaultdict(nodes)`."""
+
+    def __init__(self) -> None:
+        self.given = 0
+
+    def __call__(self) -> int:
+        """Return a new node."""
+        self.given += 1
+        return self.given - 1
+
+
+class Rows:
+    """Rows of numbers, the first of each being the passage that it comes from.
+
+    Args:
+        width: how many numbers are in a row.
+    """
+
+    def __init__(self, width: int) -> None:
+        self.columns: Ids = np.empty((width, 0), np.int64)
+        """Shape: width x rows."""
+
+    def add(self, numbers: "array[int]") -> None:
+        """Add rows, given one after the other."""
+        rows = np.frombuffer(numbers, np.int64).reshape(-1, len(self.columns))
+        self.columns = np.concatenate([self.columns, rows.T], axis=1)
+
+    def remove(self, passages: Sequence[int], columns: Sequence[int]) -> set[int]:
+        """Remove the rows of passages; return the numbers that some columns had in these rows and in no other."""
+        gone = np.isin(self.columns[0], passages)
+        removed, self.columns = self.columns[:, gone], self.columns[:, ~gone]
+        numbers = np.unique(removed[list(columns)])
+        return set(numbers[~np.isin(numbers, self.columns[list(columns)])].tolist())
+
+
+def forget(keys: dict[str, int], nodes: Container[int]) -> list[str]:
+    """Remove the keys of nodes; return them."""
+    gone = [key for key, node in keys.items() if node in nodes]
+    for key in gone:
+        del keys[key]
+    return gone

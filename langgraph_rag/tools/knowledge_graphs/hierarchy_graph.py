@@ -1,0 +1,145 @@
+"""MGranRAG's contextual hierarchical graph: passages, their sentences, the phrases in them, as compact arrays."""
+
+import re
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from langgraph_rag.normal_forms import normalise
+from langgraph_rag.records import Record
+from langgraph_rag.tools.knowledge_graphs.graph_rows import Nodes, Rows, forget
+from langgraph_rag.tools.knowledge_graphs.names import Names
+from langgraph_rag.tools.knowledge_graphs.pagerank import PageRankGraph, PassageNodes
+
+_BRACKETS = re.compile(r"\s*\([^()]*\)")
+_SIMILAR = 10  # phrases at most
+
+
+@dataclass(frozen=True)
+class HierarchyGraph:
+    """Nodes are numbers: of passages by id, sentences by text, phrases by normal form; edges link what contains what.
+
+    A sentence that stands in several passages is one node, and so are the spellings of a phrase with one normal form
+    (`spellings` has that of the first passage). The title belongs to the first sentence. Nothing here changes: after
+    the records have, another one is made.
+    """
+
+    passages: PassageNodes
+    sentences: Mapping[str, int]
+    phrases: Mapping[str, int]
+    spellings: Mapping[str, str]
+    walk: PageRankGraph
+    """Undirected and unweighted."""
+    names: Names
+    """The phrases by their words; some may have come since."""
+
+    def has(self, phrase: str) -> bool:
+        """Tell whether a phrase is known, however it is capitalised and punctuated."""
+        return normalise(phrase) in self.phrases
+
+    def linked(self, sentence: int, phrase: int) -> bool:
+        """Tell whether a sentence is known to contain a phrase (both as nodes, the phrase perhaps of no node here)."""
+        return phrase in self.walk.neighbours(sentence)
+
+    def similar(self, text: str) -> list[str]:
+        """Return the phrases that share most words, half of them at least, and all numbers with a text, best first."""
+        form = normalise(text)
+        shares = self.names.alike(form, self.phrases)
+        alike = [phrase for phrase in shares if _numbers(phrase) == _numbers(form)]
+        best = sorted(alike, key=lambda phrase: (-shares[phrase], phrase))[:_SIMILAR]
+        return [self.spellings[phrase] for phrase in best]
+
+
+class HierarchyRows:
+    """What a hierarchical graph is made of, kept so that it is soon made anew after passages came or went."""
+
+    def __init__(self) -> None:
+        self._nodes = Nodes()
+        self._passages: defaultdict[str, int] = defaultdict(self._nodes)
+        self._sentences: defaultdict[str, int] = defaultdict(self._nodes)
+        self._phrases: defaultdict[str, int] = defaultdict(self._nodes)
+        self._spellings: defaultdict[str, int] = defaultdict(Nodes())
+        self._names = Names()
+        self._stands = Rows(2)  # passage, sentence
+        self._says = Rows(3)  # passage, sentence, phrase
+        self._spells = Rows(3)  # passage, phrase, spelling
+
+    def add(self, records: Iterable[Record]) -> None:
+        """Add passages with their stored sentences and phrases."""
+        known, stands, says, spells = len(self._phrases), array("q"), array("q"), array("q")
+        for record in records:
+            passage = self._passages[record["id"]]
+            forms = list(_forms(record).items())
+            begun_by: defaultdict[str, list[int]] = defaultdict(list)  # a long passage has too many to try all
+            for number, (form, _) in enumerate(forms):
+                begun_by[form.partition(" ")[0]].append(number)
+            spelled: dict[str, str] = {}
+            for place, sentence in enumerate(record["sentences"]):
+                node = self._sentences[sentence]
+                stands.extend((passage, node))
+                text = f" {normalise(sentence if place else record['title'] + ' ' + sentence)} "
+                begun = sorted(number for word in set(text.split()) for number in begun_by.get(word, ()))
+                for form, spelling in map(forms.__getitem__, begun):
+                    if f" {form} " in text:
+                        says.extend((passage, node, self._phrases[form]))
+                        spelled[form] = spelling
+            for form, spelling in spelled.items():
+                spells.extend((passage, self._phrases[form], self._spellings[spelling]))
+        self._stands.add(stands)
+        self._says.add(says)
+        self._spells.add(spells)
+        self._names.add(islice(self._phrases, known, None))
+
+    def remove(self, ids: Iterable[str]) -> None:
+        """Remove passages, and the sentences and phrases that stand nowhere then."""
+        passages = [self._passages.pop(id_) for id_ in ids if id_ in self._passages]
+        if sentences := self._stands.remove(passages, columns=(1,)):
+            forget(self._sentences, sentences)
+        if phrases := self._says.remove(passages, columns=(2,)):
+            self._names.remove(forget(self._phrases, phrases))
+        if spellings := self._spells.remove(passages, columns=(2,)):
+            forget(self._spellings, spellings)
+
+    def outgrown(self) -> bool:
+        """Tell whether more nodes have gone than are left: their numbers are not given again, and arrays have them."""
+        return self._nodes.given > 2 * (len(self._passages) + len(self._sentences) + len(self._phrases))
+
+    def graph(self, passages: Sequence[str]) -> HierarchyGraph:
+        """Make the graph; of the spellings of a phrase it has that of the first of some passages, given in order."""
+        size = self._nodes.given
+        pairs = np.concatenate([self._stands.columns, self._says.columns[1:]], axis=1)
+        sources, targets = np.divmod(np.unique(pairs[0] * size + pairs[1]), max(size, 1))
+        return HierarchyGraph(
+            passages=PassageNodes(self._passages),
+            sentences=dict(self._sentences),
+            phrases=dict(self._phrases),
+            spellings=self._first_spellings(passages),
+            walk=PageRankGraph.from_edges(size, sources, targets),
+            names=self._names,
+        )
+
+    def _first_spellings(self, passages: Sequence[str]) -> dict[str, str]:
+        there = [self._passages[id_] for id_ in passages if id_ in self._passages]
+        places = np.full(self._nodes.given, len(there))  # rows come in the order of changes
+        places[there] = np.arange(len(there))
+        by_place = np.argsort(places[self._spells.columns[0]], kind="stable")
+        _, spelled_phrases, spellings = self._spells.columns[:, by_place]
+        phrases, rows = np.unique(spelled_phrases, return_index=True)
+        first = dict(zip(phrases.tolist(), spellings[rows].tolist(), strict=True))
+        spelled = {number: spelling for spelling, number in self._spellings.items()}
+        return {form: spelled[first[phrase]] for form, phrase in self._phrases.items()}
+
+
+def _forms(record: Record) -> dict[str, str]:
+    """Return the phrases of a passage by normal form: those stored, its title, and that without what is in brackets."""
+    title = record["title"]
+    spellings = [title, _BRACKETS.sub("", title), *record["phrases"]]
+    return {form: spelling for spelling in reversed(spellings) if (form := normalise(spelling))}
+
+
+def _numbers(form: str) -> set[str]:
+    return {word for word in form.split() if word.isdigit()}

@@ -1,0 +1,164 @@
+"""What reads triples out of passages: the contract, and the extractor that needs no model."""
+
+import asyncio
+import logging
+import re
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from typing import Protocol, runtime_checkable
+
+from pydantic import TypeAdapter, ValidationError
+
+from langgraph_rag.normal_forms import words_of
+from langgraph_rag.records import Record
+from langgraph_rag.tools.language.rule_triples import extract_triples
+
+_log = logging.getLogger(__name__)
+_LONGEST_TRIPLE = 60  # words
+
+Reading = tuple[str, list[list[str]]]
+"""The id of a passage and the triples `[head, relation, tail]` found in it."""
+_READINGS = TypeAdapter(list[tuple[str, list[tuple[str, str, str]]]])
+
+
+@runtime_checkable
+class TripleExtractor(Protocol):
+    """Reads triples out of passages.
+
+    `version` names everything the result depends on (model, prompt): triples are stored under it.
+    """
+
+    @property
+    def version(self) -> str:
+        """Return what the stored triples are kept under."""
+
+    def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
+        """Yield readings as they are done, each passage once; one that fails is left out, and tried again by `add`."""
+
+
+class RuleExtractor:
+    """The default extractor: sentence patterns, no model."""
+
+    NAME = "rules"
+    version = f"{NAME}-13"
+
+    async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
+        """Yield all readings at once."""
+        yield await asyncio.to_thread(lambda: [*map(read_by_rules, passages)])
+
+
+def read_by_rules(passage: Record) -> Reading:
+    """Read one passage as `RuleExtractor` does."""
+    return passage["id"], extract_triples(passage["title"], passage["sentences"])
+
+
+_RULES = re.compile(rf"{RuleExtractor.NAME}-\d+")  # of any version
+
+
+class ReadBefore:
+    """Stands in for an extractor that read passages before and is not at hand now, as a model is not: it reads none."""
+
+    def __init__(self, version: str) -> None:
+        self.version = version
+
+    async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
+        """Yield nothing."""
+        _log.warning(
+            "%d passages stay without triples: %s, which is to read them, was not given", len(passages), self.version
+        )
+        return
+        yield []
+
+
+def last_extractor(version: str | None) -> TripleExtractor:
+    """Return what stands for the extractor that a knowledge base was last read by; rules if there was none."""
+    return RuleExtractor() if not version or _RULES.fullmatch(version) else ReadBefore(version)
+
+
+def valid_triples(triples: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Keep the triples of three non-empty parts and at most 60 words, each once."""
+    kept: dict[tuple[str, ...], None] = {}
+    for triple in triples:
+        parts = tuple(part.strip() for part in triple)
+        if len(parts) == 3 and all(parts) and len(" ".join(parts).split()) <= _LONGEST_TRIPLE:
+            kept[parts] = None
+    return [list(parts) for parts in kept]
+
+
+def valid_readings(extractor: str, readings: object, ids: Iterable[str]) -> list[Reading]:
+    """Return what an extractor read out of the passages of some ids, with the triples that are valid.
+
+    Raises:
+        TypeError: when it is no list of readings of these passages, each once.
+    """
+    expected = f"extractor {extractor!r}: expected a list of (id of a passage, [[head, relation, tail], ...])"
+    try:
+        read = [(id_, valid_triples(triples)) for id_, triples in _READINGS.validate_python(readings)]
+    except ValidationError as error:
+        wrong = error.errors()[0]
+        raise TypeError(f"{expected}, got {repr(wrong['input'])[:80]} in it: {wrong['msg']}") from error
+    left = set(ids)
+    for id_, _ in read:
+        if id_ not in left:
+            raise TypeError(
+                f"{expected}, got the id {id_!r}, which is none of the passages given to it, or came before"
+            )
+        left.remove(id_)
+    return read
+
+
+def supporting_sentences(triples: Sequence[Sequence[str]], passage: Record) -> list[list[int]]:
+    """Find the sentences of a passage that state each triple.
+
+    That is the sentence that covers the words of head and tail, the title counting as a mention; among several the one
+    with most of the relation's words, then the first. Where no sentence covers both, it is the pair that covers most.
+
+    Returns:
+        For each triple one or two positions, ascending; none where the passage has no sentences.
+    """
+    sentences, title = [set(words_of(sentence)) for sentence in passage["sentences"]], set(words_of(passage["title"]))
+    places: defaultdict[str, int] = defaultdict(int)
+    for position, words in enumerate(sentences):
+        for word in words:
+            places[word] |= 1 << position
+    return [_supporting(triple, title, sentences, places) for triple in triples]
+
+
+def _supporting(
+    triple: Sequence[str], title: set[str], sentences: Sequence[set[str]], places: Mapping[str, int]
+) -> list[int]:
+    """Find the sentences that state a triple; `places` has a bit for each sentence that a word stands in."""
+    if not sentences:
+        return []
+    head, relation, tail = (set(words_of(part)) for part in triple)
+    mentioned = (head | tail) - title
+
+    def most(words: Iterable[str], among: int) -> int:
+        return _in_most([places[word] for word in words if word in places], among)
+
+    everywhere = (1 << len(sentences)) - 1
+    best = _first(most(relation, most([*mentioned, *(mentioned & tail)], everywhere)))
+    missing = mentioned - sentences[best]
+    helper = _first(most(missing, everywhere))
+    return sorted({best, helper}) if missing & sentences[helper] else [best]
+
+
+def _in_most(sets: Iterable[int], among: int) -> int:
+    """Return those of some numbers that are in most of some sets, all sets of numbers being the bits of an integer.
+
+    How often each number occurs is counted for all at once, digit by binary digit: a long passage has as many triples
+    as sentences, which are too many to be looked at for each.
+    """
+    digits: list[int] = []
+    for carried in sets:
+        for place, digit in enumerate(digits):
+            digits[place], carried = digit ^ carried, digit & carried
+        if carried:
+            digits.append(carried)
+    for digit in reversed(digits):
+        among = among & digit or among
+    return among
+
+
+def _first(positions: int) -> int:
+    return (positions & -positions).bit_length() - 1

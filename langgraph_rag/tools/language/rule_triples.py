@@ -1,0 +1,342 @@
+"""Triples by rules: what a sentence says of its subject, read off the words between the names in it.
+
+A weak but general extractor that needs no model: it works on any text in plain expository English.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from langgraph_rag.normal_forms import normalise
+from langgraph_rag.tools.language.clauses import clauses, statements
+from langgraph_rag.tools.language.code import is_code
+from langgraph_rag.tools.language.spans import DATE, JOINED_WORD, NUMBER, Span, spot
+from langgraph_rag.tools.language.subjects import (
+    LOWER,
+    UPPER,
+    VERB,
+    Subject,
+    content_words,
+    first_subject,
+    function_words,
+    opening_subject,
+    parentheses,
+    relative_clauses,
+    same_name,
+    states_facts,
+)
+from langgraph_rag.tools.language.topics import topic_of
+
+_COPULA = re.compile(r"\b(?:is|was|are|were|became|remains)\s+(?:an?|the|one of the)\s+([^,.;()]+)", re.IGNORECASE)
+_POSSESSED = re.compile(
+    rf"\b(is|was|are|were|became|remains)\s+(?P<owner>{UPPER}[^\s,.;()]*(?:\s{UPPER}[^\s,.;()]*){{0,4}}?)"
+    rf"(?:['’]s|(?<=s)['’])\s+(?P<noun>{LOWER}[^,.;()]+)"
+)
+_NOUN_PHRASE_END = re.compile(
+    r"(?:\s+and)?\s+(?:who|which|that|by|in|on|at|from|for|of|to|with|based|located|situated|known|best|is|was|whose|where"
+    r"|\w+ed(?= by| in| on| at| from| for| to))\b"
+)
+_OTHER_CLAUSE = re.compile(r"\w\s+(?:who|whom|which|that|when|while|where|because|if)\b")
+_ACT = re.compile(rf"\s+((?:{LOWER}+\s+){{0,3}}?{LOWER}+)\s*(?:[.,;]|and\b|$)")
+_ON_IT = re.compile(rf"\s+({LOWER}+)\s+it(?=\s*(?:[.,;]|$)|\s+(?:in|on|at|to|for|from|and)\b)")
+_ABOUT_ACTS = frozenset("a an the his her its their has had have also then later".split())
+_OWN_LIFE = frozenset("born died lived married moved resigned retired returned".split())
+_UNIT = r"(?:(?:kilo|centi|milli)?met(?:re|er)s?|[kcm]?m|miles?|mi|yards?|yd|feet|foot|ft|inch(?:es)?|years?)\b"
+_LONG = rf"((?:{NUMBER.pattern})(?:\s|-){_UNIT})(?:\s\([^()]*\))?\s(long|high|tall|wide|deep|old)\b"
+_MEASURED = re.compile(rf"\b(is|was|are|were)\s(?:{LOWER}+\s){{0,2}}?{_LONG}(?:,?\sand\s(?:{LOWER}+\s)?{_LONG})?")
+_DIRECTLY = re.compile(r"(?:.*(?:\band|\balso)|\W*(?:which|that|who)|.*,(?!\s+(?:which|that|who)))?\W*")
+_FAR = re.compile(
+    rf"((?:{NUMBER.pattern})(?:\s|-){LOWER}+)(?:\s\([^()]*\))?"
+    rf"\s((?:due |to the )?(?:north|south|east|west){LOWER}*(?:-{LOWER}+)?\sof)\b"
+    rf"(?:\s+(?:the|its|this)(?:\s+(?P<common>{LOWER}+))?)?"
+)
+_LIFE_DATES = re.compile(r"\(([^()]*\d{4}[^()]*)\)")
+_ACTED = re.compile(rf"\b{VERB}")
+_DASH = re.compile(r"\s*[–—]\s*|(?:\s+|(?<=\d))-(?=[\s\d])\s*")
+_BORN, _DIED = re.compile(r"\bborn\b|\bb\."), re.compile(r"\bdied\b|\bd\.")
+_THEN_DIED = re.compile(r"(?:\s*[,;–—-])?\s+(?=died\b|d\.)")
+_OTHER_TIMES = re.compile(r"[,;]\s*(?:(?:r|fl)\.|reigned|ruled|in office)")
+_WORD_OR_MARK = re.compile(r"\w+|[^\w\s.]")
+_BEFORE_BIRTH = frozenset(
+    "born b c ca circa about around before bef bf after aft between early late or née né in on of by "
+    "baptised baptized christened bap bapt possibly probably perhaps likely".split()
+)
+_COUNTED = re.compile(rf"(?: (?!(?:and|or|in|of|on|at|to|by|as|is|was|were|for|from|with|the)\b){LOWER}+){{1,2}}")
+_GLOSS = re.compile(r"(?P<before>[^()]{0,40})\([^()]*\)")
+_LIVED = re.compile(
+    r"[^()]{0,60}?\([^()]{0,200}(?:\bborn\b|\bb\.|\bdied\b|\bd\.|née|\d{4}[^()]{0,80}[–—-][^()]{0,80}\d{4})"
+)
+_DEFINED = re.compile(r"\W*(?:\([^()]*\))*,?\s+(?:is|was|are|were)\s+(?:an?|the|one of)\b")
+_ALIAS = re.compile(
+    r"(?:[^\w()]*\([^()]*\))*(?:,?\s+(?:also|better|best|more|popularly|commonly|widely|professionally|formerly|who|is|was|and"
+    r"|now|often|simply|known|credited|writing|under|by|\(|his|her|the))*,?\s*\(?\b(?:alias|known|called|nicknamed|named|or|born"
+    r"|pseudonym|pen name|stage name|name)\b(?:\s(?!and\b)[a-z]+){0,6}?"
+    r"\s+(?P<name>(?:[a-z]+\s){0,4}[^\W\d_a-z][^,.;()]*|[\"“][^\"”]*)"
+)
+_LINKERS = {"and", "or", ",", "&", "as", "well"}
+_DROPPED = {"the", "a", "an", "also", "who", "which", "that", "and", "or", "but", "then", "later", "he", "she", "it",
+            "they", "his", "her", "its", "their", "respectively", "subsequently"}  # fmt: skip
+_LONGEST_RELATION = 6  # words
+_LONGEST_SENTENCE = 5_000  # characters
+_NEGATION = re.compile(r"(?:no|not|never|cannot|.*n['’]t)", re.IGNORECASE)
+_MENTIONED = "mentioned in"
+_FULL_NAME = re.compile(rf"{UPPER}{LOWER}+(?: (?:{UPPER}\.?|{UPPER}{LOWER}+))*(?: {UPPER}[\w'’-]*{LOWER})")
+_IN_BRACKETS = "in brackets"
+_LABELLED = re.compile(rf"({UPPER}[^:;.!?]{{0,60}}): (\w[^:;.!?]{{0,40}}): ([^:;!?]{{1,80}}[^:;.!?])")
+_FIELD = re.compile(rf"(?P<name>{UPPER}[^:;.!?]{{0,40}}): (?P<value>[^:;!?]{{1,80}}[^:;.!?])")
+
+
+def extract_triples(title: str, sentences: list[str]) -> list[list[str]]:
+    """Return the facts `[head, relation, tail]` of a passage, in reading order, without repetition.
+
+    Code states none. What is longer than any sentence is read at its beginning.
+    """
+    found: dict[tuple[str, str, str], list[str]] = {}
+    stating = [_beginning(text) for text in sentences if not is_code(text)]
+    for head, relation, tail in _triples(topic_of(title), stating):
+        if head and relation and tail and head.casefold() != tail.casefold():
+            found.setdefault((head.casefold(), relation.casefold(), tail.casefold()), [head, relation, tail])
+    return list(found.values())
+
+
+def _beginning(sentence: str) -> str:
+    return sentence if len(sentence) <= _LONGEST_SENTENCE else sentence[:_LONGEST_SENTENCE].rpartition(" ")[0]
+
+
+def _triples(topic: str, sentences: list[str]) -> Iterator[tuple[str, str, str]]:
+    of_topic, meant = _is_about(topic, sentences), topic
+    stated = [(number == 0, text) for number, whole in enumerate(sentences) for text in statements(whole)]
+    for first, sentence in stated:
+        if not states_facts(sentence):
+            continue
+        if fields := _fields(sentence):
+            yield from _of_fields(topic, fields)
+            continue
+        if of_topic:
+            subject = _subject(topic, sentence, first=first)
+        else:
+            subject = first_subject(sentence)
+            subject = subject if subject.name else subject._replace(name=meant)
+            meant = subject.name
+        if (first or subject.name == topic) and not subject.noun:
+            yield from _life_dates(subject, sentence)
+        on_it = (
+            _ON_IT.match(sentence, subject.begin) if of_topic and subject.name != topic and not subject.noun else None
+        )
+        if on_it:  # "Karl Senn sold it in 1920" is said of what he sold
+            yield subject.name, on_it[1], topic
+            yield from _said_by(Subject(topic, subject.begin), sentence)
+            continue
+        said = list(_said_by(subject, sentence))
+        yield from said
+        yield from _glosses(sentence)
+        if subject.name != topic and normalise(topic) not in normalise(sentence):
+            act = _act_upon_topic(sentence, subject.begin) if of_topic and not subject.noun else ""
+            yield subject.name, act or (_MENTIONED if said else ""), topic
+
+
+def _said_by(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:
+    """Read what a sentence says of its subject, or of somebody of the subject's: `Her brother Karl built the mill`."""
+    relatives, main = list(relative_clauses(subject.acting, sentence)), sentence
+    for relative in relatives:
+        main = _without(main, relative.start, relative.end)
+    for about, end in clauses(subject, subject.name, main):
+        if about.holder:
+            yield about.name, about.noun, about.holder.text
+        yield from _said_of(about.acting, main[:end])
+    for relative in relatives:
+        if relative.subject:
+            yield from _said_by(relative.subject, sentence[: relative.end])
+
+
+def _said_of(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:
+    """Read what a sentence without relative clauses says of its subject."""
+    name, position, noun, _ = subject
+    for measured in _MEASURED.finditer(sentence, position):
+        if _DIRECTLY.fullmatch(sentence, position, measured.start()):
+            yield from _measures(subject, measured)
+            sentence = _without(sentence, *measured.span())
+    yield from _being(subject, sentence)
+    relation, hidden = noun, parentheses(sentence)
+    for span in spot(sentence):
+        if span.start < position or any(start <= span.start < end for start, end in hidden):
+            continue
+        if span.kind == "number" and _FAR.match(sentence, span.start):
+            continue
+        if far := _FAR.search(sentence, position, span.start):
+            relation = _relation(sentence[position : far.start()], relation, noun)
+            if not far["common"]:
+                yield name, f"{noun} {far[1]} {far[2]}".strip(), span.text
+                position = span.end
+                continue
+            position = far.end()
+        relation = _relation(sentence[position : span.start], relation, noun)
+        tail = _counted(sentence, span) if span.kind == "number" else span.text
+        position = span.start + len(tail) if span.kind == "number" else span.end
+        if relation:
+            yield name, relation, tail
+
+
+def _being(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:
+    """Read what the subject is, or whose."""
+    name, position, noun, _ = subject
+    copula, possessed = _COPULA.search(sentence, position), _POSSESSED.search(sentence, position)
+    if copula and not _OTHER_CLAUSE.search(sentence, position, copula.start()):
+        yield name, f"{noun} {copula[0].split()[0].lower()}".strip(), _noun_phrase(copula[1])
+    if possessed and not _OTHER_CLAUSE.search(sentence, position, possessed.start()):
+        yield name, f"{noun} {possessed[1]} {_noun_phrase(possessed['noun'])} of".strip(), possessed["owner"]
+
+
+def _glosses(sentence: str) -> Iterator[tuple[str, str, str]]:
+    """Read a full name that stands in brackets behind another, as who plays a part: `Erik (Karl Hale)`."""
+    spans = [span for span in spot(sentence) if span.kind == "name"]
+    for name, other in pairwise(spans):
+        enclosed = sentence[name.end : other.start].strip(" ") == "(" and sentence[other.end : other.end + 1] == ")"
+        if enclosed and _FULL_NAME.fullmatch(other.text):
+            yield name.text, _IN_BRACKETS, other.text
+
+
+def _measures(subject: Subject, measured: re.Match[str]) -> Iterator[tuple[str, str, str]]:
+    being, *amounts = (part for part in measured.groups() if part)
+    for amount, how in zip(amounts[::2], amounts[1::2], strict=True):
+        yield subject.name, f"{subject.noun} {being} {how}".strip(), amount
+
+
+def _is_about(topic: str, sentences: list[str]) -> bool:
+    """Tell whether a text names its topic, or the topic is a name that it may be about without naming it."""
+    words = [word for word in JOINED_WORD.findall(topic) if normalise(word) not in function_words()]
+    a_name = len(words) > 1 and not any(word[0].islower() for word in words)
+    telling = set(content_words(topic))
+    return a_name or any(telling.intersection(content_words(sentence)) for sentence in sentences)
+
+
+def _subject(topic: str, sentence: str, *, first: bool) -> Subject:
+    """Return the subject of a sentence about the topic.
+
+    The topic stands in for anything unnamed, and for another form of its name; in the first sentence also for a name
+    that the sentence says is another of the topic's.
+    """
+    subject = opening_subject(sentence)
+    opens = first and not subject.noun and _is_introduced(topic, subject, sentence)
+    is_topic = not subject.name or opens or same_name(topic, subject.name)
+    return subject._replace(name=topic) if is_topic and topic else subject
+
+
+def _is_introduced(topic: str, subject: Subject, sentence: str) -> bool:
+    """Tell whether a sentence says that its subject is the topic: `Ida "Ink" Strand (born 1903)`, alias Ink."""
+    end = subject.begin
+    for name in spot(sentence):
+        if name.start >= end and name.kind == "name" and not sentence[end : name.start].strip():
+            end = name.end
+    words, named = content_words(topic), content_words(sentence[:end])
+    alias, gloss = _ALIAS.match(sentence, end), _GLOSS.match(sentence, end)
+    if alias and set(words) & set(content_words(alias["name"])):
+        return True
+    if gloss and not _ACTED.search(gloss["before"]) and normalise(topic) in normalise(gloss[0]):
+        return True
+    if normalise(topic) in normalise(sentence[end:]):
+        return False
+    whole = words[-1:] == named[-1:] and (words[:1] == named[:1] or set(words) <= set(named))
+    longer = len(words) > 1 and words == named[: len(words)]  # "Senn Brewery Ltd is a brewery"
+    return bool(_LIVED.match(sentence, end) and set(words) & set(named)) or (
+        (whole or longer) and bool(_DEFINED.match(sentence, end))
+    )
+
+
+def _act_upon_topic(sentence: str, begin: int) -> str:
+    """Return what the subject does if that may be done to the topic: "directed the film", not "died in Ost"."""
+    act = _ACT.match(sentence, begin)
+    words = [word for word in act[1].split() if word not in _ABOUT_ACTS] if act else []
+    return act[1] if act and words and not function_words() & set(words) and words[0] not in _OWN_LIFE else ""
+
+
+def _fields(line: str) -> list[tuple[str, str]]:
+    """Return the fields of a line such as `- Product: HX-200; Price: 400`; none where it is a sentence.
+
+    That of a line such as `- Mill: owner: Ada Renk` follows one without a name, which says what it is of.
+    """
+    if labelled := _LABELLED.fullmatch(line.removeprefix("- ")):
+        return [("", labelled[1]), (labelled[2], labelled[3])]
+    parts = [_FIELD.fullmatch(part) for part in line.removeprefix("- ").split("; ")]
+    fields = [(part["name"], part["value"]) for part in parts if part]
+    return fields if len(fields) == len(parts) else []
+
+
+def _of_fields(topic: str, fields: list[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
+    """Read a single field as one of the topic; of several the first says what the others are of."""
+    subject = topic if len(fields) == 1 else fields[0][1]
+    for name, value in fields:
+        yield subject, name.lower(), value
+
+
+def _life_dates(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:
+    """Read when and where somebody was born and died from the parentheses after the name."""
+    match = _LIFE_DATES.search(sentence[:250], subject.begin)
+    if not match or _ACTED.search(sentence, subject.begin, match.start()):
+        return
+    inside = _OTHER_TIMES.split(match[1], maxsplit=1)[0]
+    lived, died = _THEN_DIED.split(inside, maxsplit=1), _DASH.split(inside, maxsplit=1)
+    if len(lived) == 2 and (_BORN.search(lived[0]) or DATE.search(lived[0])):
+        events = [("born", lived[0]), ("died", lived[1])]
+    elif len(died) == 2 and _is_birth(died[0]) and DATE.search(died[1]):
+        events = [("born", died[0]), ("died", died[1])]
+    elif _BORN.search(inside):
+        events = [("born", inside)]
+    elif _DIED.search(inside):
+        events = [("died", inside)]
+    else:
+        return
+    for event, text in events:
+        dates = [span.start for span in spot(text) if span.kind == "date"]
+        for span in spot(text):
+            named = dates and span.kind == "name" and span.start < dates[0]  # "born John Smith, 3 May 1900"
+            if span.kind != "number" and not named:
+                yield subject.name, f"{event} {'on' if span.kind == 'date' else 'in'}", span.text
+
+
+def _is_birth(half: str) -> bool:
+    """Tell whether what stands before a dash is a date of birth, and not one of a reign or an office."""
+    date = DATE.search(half)
+    last = _WORD_OR_MARK.findall(half, 0, date.start())[-1:] if date else []
+    return date is not None and all(not word[0].islower() or word in _BEFORE_BIRTH for word in last)
+
+
+def _without(text: str, start: int, end: int) -> str:
+    """Return a text with blanks in place of a part, so that all else stays where it is."""
+    return text[:start] + " " * (end - start) + text[end:]
+
+
+def _noun_phrase(text: str) -> str:
+    end = _NOUN_PHRASE_END.search(text)
+    return " ".join((text[: end.start()] if end else text).split()[:8])
+
+
+def _relation(between: str, previous: str, noun: str) -> str:
+    """Read the relation off the text between two names; mere list punctuation repeats the previous one.
+
+    What is said of a noun of the subject begins with it.
+    """
+    text = re.sub(r"\([^()]*\)", " ", between)
+    words = JOINED_WORD.findall(text)
+    if all(word.lower() in _LINKERS for word in words):
+        return previous
+    if len(words) == 1 and words[0].lower() in function_words() and previous:
+        content = previous.split()
+        while len(content) > 1 and content[-1].lower() in function_words():
+            content.pop()
+        return " ".join([*content, words[0].lower()])
+    kept = [word for word in words if word.lower() not in _DROPPED]
+    if not previous and all(word.lower() in function_words() for word in kept):
+        return ""
+    return " ".join(([noun] if noun else []) + _shortened(kept))
+
+
+def _shortened(words: list[str]) -> list[str]:
+    """Return the last words, and the negations before them."""
+    return [word for word in words[:-_LONGEST_RELATION] if _NEGATION.fullmatch(word)] + words[-_LONGEST_RELATION:]
+
+
+def _counted(sentence: str, number: Span) -> str:
+    """Return a number with what it counts: `120 passengers`."""
+    counted = _COUNTED.match(sentence, number.end)
+    return number.text + (counted[0] if counted else "")

@@ -1,0 +1,157 @@
+"""Spot names, quotations, dates and numbers in a sentence by the look of its words; no model."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+from langgraph_rag.tools.language.stop_words import stop_words
+
+MONTHS = "january february march april may june july august september october november december".split()
+_MONTH = "(?:" + "|".join(month.title() for month in MONTHS) + ")"
+_YEAR = r"(?:1\d{3}|20\d{2})"
+DATE = re.compile(
+    rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)?\s+{_MONTH}(?:,?\s+{_YEAR})?|{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+{_YEAR})?"
+    rf"|{_MONTH}\s+{_YEAR}|{_YEAR}s?)\b"
+)
+NUMBER = re.compile(
+    r"(?<![\w.])(?:[$€£]\s?)?\d[\d,]*(?:\.\d+)?(?:\s?%|(?:\s?(?:percent|million|billion|thousand|hundred))?\b)"
+    r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|thousand)\b"
+)
+QUOTE = re.compile(r"[\"“«]\s?([^\"“”«»]{1,80}?)\s?[\"”»]")
+JOINED_WORD = re.compile(r"\w+(?:['’-]\w+)*")  # with what an apostrophe or a hyphen joins
+_TOKEN = re.compile(r"(?:[^\W\d_]\.)+|(?:Jr|Sr|St|Dr|Mr|Mrs|Ms|Lt|Gen|Col|Capt|Rev|Mt|Ft|No)\.|\w+(?:['’\-./&]\w+)*|\S")
+
+# Words that may stand inside a name between two capitalised ones.
+NAME_CONNECTORS = frozenset(
+    "of the de la le las los du des von van der den di da del della dos y al el bin ibn af av & -".split()
+)
+_CLAUSE_WORDS = frozenset(
+    "in on at by from to with as into under over for after before between the a an its his her their this".split()
+)
+_ARTICLES = frozenset({"the", "a", "an"})
+_BEGIN_NAMES = frozenset("First Third Last IT US WHO".split())
+_GIVEN_NAMES = frozenset("Can May Per".split())  # no statement begins with one, and then with a name
+_GOES_ON = re.compile(r"[\w,]")  # a capital after these begins no clause ("in Then She Found Me")
+_ROMAN = re.compile(r"[IVXLC]+|\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of a text: `text[start:end]`, with what it looks like: a "name", "date" or "number" where spotted."""
+
+    start: int
+    end: int
+    text: str
+    kind: str
+
+
+def within(position: int, stretches: Sequence[tuple[int, int]]) -> bool:
+    """Tell whether a place lies inside one of some stretches of text, which are in order and do not overlap."""
+    before = bisect_left(stretches, (position, 0)) - 1
+    return before >= 0 and position < stretches[before][1]
+
+
+@lru_cache(maxsize=8192)  # phrases and triples of a passage ask for the same sentences
+def spot(sentence: str) -> tuple[Span, ...]:
+    """Return the spans of a sentence in reading order, without overlaps."""
+    taken: list[Span] = []
+    for quote in QUOTE.finditer(sentence):
+        if text := quote[1].strip(" ,.;"):
+            taken.append(Span(quote.start(), quote.end(), text, "name"))
+    for match in DATE.finditer(sentence):
+        _add(taken, Span(match.start(), match.end(), match[0], "date"))
+    for name in _names(sentence):
+        _add(taken, name)
+    for match in NUMBER.finditer(sentence):
+        _add(taken, Span(match.start(), match.end(), match[0], "number"))
+    return tuple(taken)
+
+
+def _add(taken: list[Span], span: Span) -> None:
+    """Put a span among those in reading order, unless it overlaps one of them."""
+    place = bisect_left(taken, span.start, key=lambda other: other.start)
+    after_the_last = place == 0 or taken[place - 1].end <= span.start
+    if after_the_last and (place == len(taken) or span.end <= taken[place].start):
+        taken.insert(place, span)
+
+
+def _names(sentence: str) -> Iterator[Span]:
+    tokens = list(_TOKEN.finditer(sentence))
+    begins = _begins_question if sentence.rstrip().endswith("?") else _begins_clause
+    position = 0
+    while position < len(tokens):
+        if not _capitalised(tokens[position][0]):
+            position += 1
+            continue
+        end = _name_end(sentence, tokens, position)
+        first = _name_start(tokens, position, end, begins)
+        if not all(map(_says_nothing, (token[0] for token in tokens[first:end]))):
+            start, stop = tokens[first].start(), tokens[end - 1].end()
+            yield Span(start, stop, sentence[start:stop].removesuffix("'s").removesuffix("’s"), "name")
+        position = end
+
+
+def _name_start(tokens: list[re.Match[str]], position: int, end: int, begins: Callable[[str, str], bool]) -> int:
+    """Return the index of the first token of the name in a row of capitals; `begins` tells by a word and the next."""
+    goes_on = position > 0 and (_GOES_ON.match(tokens[position - 1][0]) or _is_acronym(tokens[position][0]))
+    leads = _is_article if goes_on else begins
+    if _opens_clause(tokens, position) and (end == position + 1 or tokens[position + 1][0] == "the"):
+        position += 1
+    for word, following in pairwise([*(token[0] for token in tokens[position:end]), ""]):
+        if not leads(word, following):
+            break
+        position += 1
+    return position
+
+
+def _name_end(sentence: str, tokens: list[re.Match[str]], start: int) -> int:
+    """Return the index after the last token of the name that starts at `start`."""
+    end = start + 1
+    while True:
+        ahead = end
+        while ahead < len(tokens) and tokens[ahead][0] in NAME_CONNECTORS and ahead - end < 2:
+            ahead += 1
+        if ahead == len(tokens) or DATE.match(sentence, tokens[ahead].start()):
+            return end
+        following = tokens[ahead][0]
+        if not (_capitalised(following) or (ahead == end and _ROMAN.fullmatch(following))):
+            return end
+        end = ahead + 1
+
+
+def _opens_clause(tokens: list[re.Match[str]], position: int) -> bool:
+    """Tell whether a capital is only that of a sentence's first word ("Founded in 1911 by ...", "Initially ...")."""
+    if tokens[position].start() > 0:
+        return False
+    following = tokens[position + 1][0] if position + 1 < len(tokens) else ""
+    return tokens[position][0].endswith(("ed", "ing", "ly")) or following in _CLAUSE_WORDS
+
+
+def _is_article(word: str, _: str) -> bool:
+    return word.lower() in _ARTICLES
+
+
+def _begins_question(word: str, _: str) -> bool:
+    """Tell whether the first word of a question has its capital for that alone, and is no part of a name."""
+    return word.lower() in stop_words() and word not in _BEGIN_NAMES
+
+
+def _begins_clause(word: str, following: str) -> bool:
+    """Tell the same of a statement, where "Will" is somebody, and so is "Per Lund"."""
+    named = word == "Will" or (bool(following) and word in _GIVEN_NAMES)
+    return not named and _begins_question(word, following)
+
+
+def _says_nothing(word: str) -> bool:
+    return word.lower() in stop_words() and not _is_acronym(word)
+
+
+def _is_acronym(word: str) -> bool:
+    return word.isupper() and len(word) > 1
+
+
+def _capitalised(token: str) -> bool:
+    return token[0].isupper()

@@ -1,0 +1,138 @@
+"""Find the sentences a text was written from."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from langgraph_rag.normal_forms import stands_in, triple_text, words_of
+from langgraph_rag.records import Evidence, Record, Triple, evidence_of, page_of
+from langgraph_rag.tools.language.spans import spot
+from langgraph_rag.tools.language.stop_words import stop_words
+from langgraph_rag.tools.language.text import RULES, text_pipeline
+
+_LEAST_GAIN = 0.25  # of a statement's words that a sentence must add
+_LEAST_COVER = 0.5  # of a statement's words that its sentences must have together
+_MOST_SENTENCES = 3
+
+
+def supporting_evidence(text: str, passages: Sequence[Record], step: int) -> list[Evidence]:
+    """Return, for each sentence of a text, the sentences of passages that cover its words best.
+
+    The title of a passage counts as part of each of its sentences; of those that cover as much with it, the one with
+    most names, dates and numbers whole comes first, then the one that needs it least. A second and third sentence are
+    taken where each adds at least a quarter of the words, or a whole name, date or number; a sentence of the text that
+    is not covered to the half has no evidence.
+    """
+    offered = [
+        _Offer(_words(sentence), title, passage, sentence)
+        for passage, title in ((passage, _words(passage["title"])) for passage in passages)
+        for sentence in passage["sentences"]
+    ]
+    found: dict[tuple[str, str], Evidence] = {}
+    for line in text.splitlines():
+        for statement in text_pipeline(RULES).sentences(line):
+            for offer in _covering(statement, offered):
+                found[offer.passage["id"], offer.sentence] = evidence_of(offer.passage, offer.sentence, step)
+    return list(found.values())
+
+
+def nearest_evidence(query: str, passage: Record, step: int) -> list[Evidence]:
+    """Return the sentence of a passage that shares most words with a query; none where it has no sentences."""
+    wanted = _words(query)
+    best = max(passage["sentences"], key=lambda sentence: len(wanted & _words(sentence)), default="")
+    return [evidence_of(passage, best, step)] if best else []
+
+
+def has_answer(evidence: Evidence, answer: str) -> bool:
+    """Tell whether an answer stands in the sentence of a piece of evidence or in the title above it."""
+    return stands_in(answer, f"{evidence['title']} {evidence['sentence']}")
+
+
+def answering_evidence(question: str, answer: str, passages: Sequence[Record], step: int) -> list[Evidence]:
+    """Return, of the sentences that an answer stands in, the one that shares most words with the question.
+
+    There is none for an answer without words of its own, such as "no".
+    """
+    wanted = _words(question)
+    having = [
+        entry
+        for passage in passages
+        for sentence in passage["sentences"]
+        if has_answer(entry := evidence_of(passage, sentence, step), answer)
+    ]
+    nearest = max(having, key=lambda entry: len(wanted & _words(f"{entry['title']} {entry['sentence']}")), default=None)
+    return [nearest] if nearest and _words(answer) else []
+
+
+def traced_back(
+    evidence: Iterable[Evidence], records: Iterable[Record], triples: Iterable[Triple], question: str, answer: str
+) -> list[Evidence]:
+    """Return evidence with the sources and pages of its passages; where it has no triple, the best of its sentence.
+
+    That is one with the answer in it, else the one that shares most words with the question.
+
+    Args:
+        evidence: what is traced back; of passages that are not among the records it stays as it is.
+        records: the passages of the evidence.
+        triples: the triples of these passages.
+        question: what was asked.
+        answer: what was answered.
+    """
+    passages = {record["id"]: record for record in records}
+    stated: defaultdict[tuple[str, int], list[list[str]]] = defaultdict(list)
+    for entry in triples:
+        for source in entry["sources"]:
+            for position in source["sentences"]:
+                stated[source["passage_id"], position].append(entry["triple"])
+    wanted = _words(question)
+
+    def worth(triple: list[str]) -> tuple[bool, int]:
+        text = triple_text(triple)
+        return stands_in(answer, text), len(wanted & _words(text))
+
+    def complete(entry: Evidence) -> Evidence:
+        if (record := passages.get(entry["passage_id"])) is None:
+            return entry
+        if not entry["triple"] and entry["sentence"] in record["sentences"]:
+            place = record["id"], record["sentences"].index(entry["sentence"])
+            entry = {**entry, "triple": max(stated[place], key=worth, default=[])}
+        if "source" in record:
+            entry = {**entry, "source": record["source"]}
+        return {**entry, "page": page} if (page := page_of(record)) else entry
+
+    return [complete(entry) for entry in evidence]
+
+
+class _Offer(NamedTuple):
+    """A sentence that may support a statement, the words of it and those of its title."""
+
+    own: set[str]
+    title: set[str]
+    passage: Record
+    sentence: str
+
+
+def _covering(statement: str, offered: list[_Offer]) -> list[_Offer]:
+    words = _words(statement)
+    particulars = [particular for span in spot(statement) if (particular := _words(span.text))]
+    missing = set(words)
+    chosen: list[_Offer] = []
+
+    def worth(offer: _Offer) -> tuple[int, int, int, int]:
+        told = offer.own | offer.title
+        whole = sum(particular <= told for particular in particulars)
+        return len(missing & told), whole, len(words & offer.own), -len(told)
+
+    while offered and missing and len(chosen) < _MOST_SENTENCES:
+        best = max(offered, key=worth)
+        added = missing & (best.own | best.title)
+        little = len(added) < max(1.0, _LEAST_GAIN * len(words))
+        if little and not any(particular <= added for particular in particulars):
+            break
+        chosen.append(best)
+        missing -= added
+    return chosen if len(missing) <= (1 - _LEAST_COVER) * len(words) else []
+
+
+def _words(text: str) -> set[str]:
+    return {word for word in words_of(text) if word not in stop_words()}

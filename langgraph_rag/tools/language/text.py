@@ -1,0 +1,178 @@
+"""Sentences and phrases of a text by spaCy: a trained pipeline where one is installed, rules where none is."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
+from typing import Any, TypedDict
+
+from langgraph_rag.concurrency.once import made_once
+from langgraph_rag.errors import KnowledgeBaseError
+from langgraph_rag.tools.language.code import blocks_of_code
+from langgraph_rag.tools.language.spans import spot, within
+
+TRAINED_PIPELINE, RULES = "en_core_web_sm", "rules"
+
+_LABEL = r"\[[^]\n]{0,20}\d:\d\d[^]\n]{0,10}\]|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|(?:\d[\d./:, –-]*)?[^\W\d_a-z][\w-]*: "
+"""What a message or a header begins with: `[10:33]`, `2024-05-01 10:33`, `10:33 Ada: `, `Subject: `."""
+_PARAGRAPH_END = re.compile(rf"\n\s*\n\s*|\n\s*(?=(?:[-*+•|#]|\d{{1,3}}[.)])\s|>|{_LABEL})")
+_BEGINS = (
+    "I|He|She|It|We|They|His|Her|Its|Their|An?|The|This|That|These|In|On|At|After|Before|During|From|When|While|However"
+)
+_END = re.compile(
+    r"[。！？｡]++[”’]*+(?![」』）])"
+    r"|[.!?][\"”’)]*(?:\[\w{1,3}\])+(?=\s)"  # marks of footnotes
+    rf"|(?<=\w\.)\s+(?=(?:{_BEGINS})\s)"  # "World War I. He", unlike "J. R. Holm"
+    r"|(?<=\bNo\.)\s+(?=[^\W\d_a-z][a-z])"  # "No. She", unlike "No. 5"
+)
+_MARK = r"(?:[^\w\s]|_)"
+_UNSPACED = re.compile(r"(\S{500,999}?)\w")
+_LONG_ROW = re.compile(rf"{_MARK}{{32,}}(?={_MARK}{{3}})")  # which draws a line or leads to a page number
+_OPENING = re.compile(r"(?<=\s)(?!'')(?:[^\w\s]+(?=\w)|«\s+)")  # quotes and brackets that belong to what comes next
+_FIRST = re.compile(r"[\W_]*(\w?)")
+_ASIDE = re.compile(r"\s*\([^()]*[^.!?()]\)")  # "Lunt Inc. (1950) was", unlike "(It was mixed in Ost.)"
+_NEVER_LAST = re.compile(
+    r"(?:^|[\s(])(?:[a-z]|St|Dr|Prof|Mr|Mrs|Ms|Mme|Mlle|Lt|Sgt|Maj|Gen|Col|Capt|Gov|Sen|Rev|Hon|Mt|Figs?|Eq"
+    r"|Vol|pp|vs|ca|cf|approx|e\.g|i\.e)\.$|^(?:\d{1,3}[.)]|[^\W\d_]\.)$"
+)
+_ABBREVIATION = re.compile(rf"(?:^|[\s(])(?:[^\W\d_]|Jr|Sr|No|et al)\.$|{_NEVER_LAST.pattern}")
+_OPENED_BY = {")": "(", "）": "（", "」": "「", "』": "『"}
+_BRACKET = re.compile("[()（）「」『』]")
+_NAMELESS = {"DET", "PRON", "PUNCT", "SCONJ"}  # parts of speech
+_LONGEST_ENDING = 8  # characters, more than an abbreviation with what is around it
+
+
+class Analysis(TypedDict):
+    """The sentences of a text in order, and its phrases without repetition."""
+
+    sentences: list[str]
+    phrases: list[str]
+
+
+@dataclass(frozen=True)
+class TextPipeline:
+    """A spaCy pipeline. `name` says which one is in use: `en_core_web_sm` or `rules`."""
+
+    name: str
+    nlp: Any
+
+    def analyse(self, texts: Sequence[str]) -> Iterator[Analysis]:
+        """Yield the analysis of each text, in order."""
+        for text, doc in zip(texts, self.nlp.pipe(map(_without_long_rows, texts)), strict=True):
+            sentences = _sentences(text, doc)
+            yield Analysis(sentences=sentences, phrases=self._phrases(sentences, doc))
+
+    def sentences(self, text: str) -> list[str]:
+        """Return the sentences of one text."""
+        return _sentences(text, self.nlp(_without_long_rows(text)))
+
+    def _phrases(self, sentences: Sequence[str], doc: Any) -> list[str]:
+        if self.name == RULES:
+            found = [span.text for sentence in sentences for span in spot(sentence)]
+        else:
+            found = [_named(chunk) for chunk in doc.noun_chunks] + [entity.text for entity in doc.ents]
+        return list(dict.fromkeys(filter(None, map(_on_one_line, found))))
+
+
+def _named(chunk: Any) -> str:
+    """Return a noun chunk from its first word that names something: "old ferry" of "the old ferry", nothing of "it"."""
+    first = next((token for token in chunk if token.pos_ not in _NAMELESS), None)
+    return str(chunk.doc[first.i : chunk.end].text) if first else ""
+
+
+def _without_long_rows(text: str) -> str:
+    """Blank out all but the last marks of a long row: spaCy's tokenizer takes the square of its length.
+
+    Other characters without a space between them are parted now and then.
+    """
+    return _UNSPACED.sub(r"\1 ", _LONG_ROW.sub(lambda row: " " * len(row[0]), text))
+
+
+def _sentences(text: str, doc: Any) -> list[str]:
+    """End sentences also with their paragraph, item, row or message, as headings do that have no full stop.
+
+    What a rule splits too early within one of these is joined: before a small letter, after an abbreviation, within
+    brackets. A block of code is one sentence. Each stands in the text as it is returned, but for its line breaks.
+    """
+    sentences: list[tuple[int, int]] = []
+    code = [(block.start, block.end) for block in blocks_of_code(text)]
+    openings = {opening.end(): opening.start() for opening in _OPENING.finditer(text)}
+    starts = {*chain(*code), *(end.end() for end in _PARAGRAPH_END.finditer(text))}
+    endings = [ending.span() for ending in _END.finditer(text)]
+    ends = {end for _, end in endings}
+    edges = {0, *starts, *ends, *(openings.get(span.start_char, span.start_char) for span in doc.sents), len(text)}
+    brackets = _brackets(text, starts)
+    inside = {edge for edge in edges if within(edge, code) or within(edge, endings)}
+    for start, end in pairwise(sorted(edges - inside)):
+        if not text[start:end].strip():
+            continue
+        abbreviation = _NEVER_LAST if start in ends else _ABBREVIATION
+        if (
+            sentences
+            and start not in starts
+            and (
+                within(start, brackets)
+                or _goes_on(text, start, end)
+                or abbreviation.search(_last_words(text, *sentences[-1]))
+            )
+        ):
+            sentences[-1] = (sentences[-1][0], end)
+        else:
+            sentences.append((start, end))
+    return [_on_one_line(text[start:end]) for start, end in sentences]
+
+
+def _on_one_line(text: str) -> str:
+    """Undo line breaks, which cut sentences and names of wrapped text apart."""
+    return " ".join(text.split())
+
+
+def _goes_on(text: str, start: int, end: int) -> bool:
+    first = _FIRST.match(text, start, end)
+    return (first is not None and first[1].islower()) or _ASIDE.match(text, start) is not None
+
+
+def _last_words(text: str, start: int, end: int) -> str:
+    return text[max(start, end - 2 * _LONGEST_ENDING) : end].strip()[-_LONGEST_ENDING:]
+
+
+def _brackets(text: str, starts: Iterable[int]) -> list[tuple[int, int]]:
+    """Return where the outermost brackets of each paragraph stand; one that never closes, as in ":(", is none."""
+    found: list[tuple[int, int]] = []
+    for start, end in pairwise(sorted({0, *starts, len(text)})):
+        opened: dict[str, list[int]] = defaultdict(list)
+        for mark in _BRACKET.finditer(text, start, end):
+            opening = _OPENED_BY.get(mark[0])
+            if opening is None:
+                opened[mark[0]].append(mark.start())
+            elif opened[opening]:
+                begin = opened[opening].pop()
+                while found and found[-1][0] > begin:
+                    found.pop()
+                found.append((begin, mark.end()))
+    return found
+
+
+@made_once
+def text_pipeline(name: str | None = None) -> TextPipeline:
+    """Load a pipeline by name, by default the trained one if it is installed, else a blank one with a sentence rule.
+
+    Raises:
+        KnowledgeBaseError: when the trained one was asked for and is not installed.
+    """
+    import spacy
+
+    trained = spacy.util.is_package(TRAINED_PIPELINE)
+    if name is None:
+        return text_pipeline(TRAINED_PIPELINE if trained else RULES)
+    if name == RULES:
+        nlp = spacy.blank("en")
+        nlp.add_pipe("sentencizer")
+        return TextPipeline(RULES, nlp)
+    if not trained:
+        raise KnowledgeBaseError(
+            f"sentences and phrases were found by spaCy's {name}, which is not installed: install it "
+            f"(`python -m spacy download {name}`), or index the documents again"
+        )
+    return TextPipeline(name, spacy.load(name, exclude=["lemmatizer"]))

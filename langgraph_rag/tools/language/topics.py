@@ -1,0 +1,83 @@
+"""What a text is about: its title, or what it opens with."""
+
+import re
+from bisect import bisect_left
+
+from langgraph_rag.normal_forms import WORD
+from langgraph_rag.tools.language.code import is_code
+from langgraph_rag.tools.language.spans import Span, spot
+from langgraph_rag.tools.language.stop_words import stop_words
+
+_LONGEST_HEADING = 12  # words
+_LONGEST_TITLE = 300  # characters
+_OPENING = 300  # characters in which a name that opens a text ends
+_BEFORE_NAMES = frozenset({"", "the", "a", "an", "“", '"'})
+_DEFINED = re.compile(r"(?:\s*\([^()]*\))*,?\s+(?:is|was|are|were)\s+(?:an?|the|one of)\b")
+"""What follows a subject that is said to be something: ` (1911) was a`."""
+_SUBJECT = re.compile(rf"(?:(?:[Tt]he|[Aa]n?)\s+(?=\S))?(?P<subject>[^.;:()\n]{{2,80}}?){_DEFINED.pattern}")
+_APPOSED = re.compile(r",\s*(?=[a-z])")  # "Kell Halden, known as ..."
+_GOES_ON = re.compile(r",?\s+[a-z]|\s*\(")  # as a sentence does, unlike "Present: ..."
+_LABEL_OR_ITEM = re.compile(r"\s*(?:(?:[-*+•]|1[.)])\s|[^\W\d_a-z][\w -]{0,30}:(?:\s|$))")
+_ENGLISH = 1 / 6  # of the words of a text in English, at least, are stop words
+_NO_SUBJECT = re.compile(
+    r"(?:in|on|at|by|from|with|for|as|since|during|after|before|when|while|although|because|if)\b"
+    r"|.*\b(?:he|she|it|they|we|this|these|there|that|which|who|his|her|its|their)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def topic_of(title: str) -> str:
+    """Return a title without what only tells it from others of the same name: `Mercury (planet)` -> `Mercury`."""
+    return re.sub(r"\s*\([^()]*\)\s*$", "", title).strip() or title.strip()
+
+
+def opening_of(text: str) -> str:
+    """Return what a text opens with that may be its title: a line of its own, or its subject; nothing where neither is.
+
+    A subject is what the first sentence says that it is something ("Out of the Harbour is a novel"), or else a name.
+    """
+    if is_code(text.strip()):
+        return ""
+    first, *others = text.strip().splitlines() or [""]
+    first = first.strip()
+    if (
+        others
+        and _stands_alone(first, others[0])
+        and not first.endswith((".", "!", "?", ":"))
+        and len(first.split()) <= _LONGEST_HEADING
+        and any(map(str.isalpha, first))  # unlike the number of a page, or a line drawn
+    ):
+        return first.strip("#*_ ")[:_LONGEST_TITLE]
+    acting = _acting(first[:_OPENING])
+    return _defined(first)[:_LONGEST_TITLE] or (acting if " " in acting or _is_english(text[:_OPENING]) else "")
+
+
+def _stands_alone(line: str, below: str) -> bool:
+    if line.startswith("#") or not below.strip():
+        return True
+    return _LABEL_OR_ITEM.match(below) is not None and not _LABEL_OR_ITEM.match(line)
+
+
+def _is_english(text: str) -> bool:
+    words = WORD.findall(text.lower())
+    return sum(len(word) > 1 and word in stop_words() for word in words) >= _ENGLISH * len(words)
+
+
+def opening_name(sentence: str, begin: int = 0) -> Span | None:
+    """Return the name that a sentence begins with, from a place in it on, if it does, maybe after an article."""
+    spans = spot(sentence)
+    span = next(iter(spans[bisect_left(spans, begin, key=lambda span: span.start) :]), None)
+    opens = span and span.kind == "name" and sentence[begin : span.start].strip().lower() in _BEFORE_NAMES
+    return span if opens else None
+
+
+def _defined(sentence: str) -> str:
+    found = _SUBJECT.match(sentence)
+    subject = found["subject"] if found else ""
+    named = any(word[0].isupper() for word in subject.split())
+    return _APPOSED.split(subject)[0].strip("\"“”' ") if named and not _NO_SUBJECT.match(subject) else ""
+
+
+def _acting(sentence: str) -> str:
+    name = opening_name(sentence)
+    return name.text if name and _GOES_ON.match(sentence, name.end) else ""

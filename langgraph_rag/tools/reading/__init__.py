@@ -1,0 +1,1 @@
+"""Reading documents: which files of a folder, and what stands in each."""

@@ -1,0 +1,211 @@
+"""Read documents from files and folders: JSON lines, Markdown, PDF, plain text."""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from tqdm.auto import tqdm
+
+from langgraph_rag.characters import decoded, is_text
+from langgraph_rag.errors import DocumentError
+from langgraph_rag.naming import first_few
+from langgraph_rag.records import Passage
+from langgraph_rag.tools.documents import LONGEST_NAME, PLACE, PassagesById, to_passages
+from langgraph_rag.tools.language.topics import opening_of
+from langgraph_rag.tools.reading.folders import JSON_LINES, MARKDOWN, OTHERS, PDF, READABLE, readable_files
+from langgraph_rag.tools.reading.markdown import read_markdown, section_title
+from langgraph_rag.tools.reading.pdf import read_pdf
+
+_LISTED = 20  # problems or fields told at once
+_SOON = 2  # seconds of reading without a word; PDF files take about one each
+
+
+def read_documents(sources: str | Path | Iterable[str | Path]) -> list[dict[str, object]]:
+    """Read files, and folders with all that lies in them, as documents: dicts that `KnowledgeBase.add` takes.
+
+    They are the passages that it makes of them. One of a Markdown file is of one section, titled by the section's
+    heading with the file's title in parentheses. What names no title is titled by what it opens with or, failing that,
+    by the file's name.
+
+    Raises:
+        DocumentError: naming every file that cannot be read, its lines where it has such, and what was expected there.
+    """
+    several = [sources] if isinstance(sources, str | Path) else sources
+    passages, problems = read_what_can_be(map(Path, several))
+    if problems:
+        raise DocumentError(first_problems(problems))
+    return [dict(passage) for passage in passages]
+
+
+def read_what_can_be(
+    sources: Iterable[Path], names: Mapping[str, str] | None = None
+) -> tuple[list[Passage], list[str]]:
+    """Read files and folders likewise, and return with the passages what is wrong with each file that is bad.
+
+    Of JSON lines only the bad ones are left out. Bad is also what gives an id another text than something before it, a
+    file whose name is not UTF-8, and a folder that cannot be looked into.
+
+    Args:
+        sources: files and folders.
+        names: what JSON lines call a `text`, `title` or `id`, where they call it otherwise.
+
+    Raises:
+        DocumentError: when there is no such file or folder, or nothing in it of a kind that is read.
+    """
+    passages: list[Passage] = []
+    problems: list[str] = []
+    known: PassagesById = {}
+    for source in sources:
+        files, unreadable = readable_files(source)
+        if not files and not unreadable:
+            raise DocumentError(
+                f"{source}: expected files with text ending in {', '.join(READABLE)}, found none; {OTHERS}"
+            )
+        problems += unreadable
+        for file in tqdm(files, "reading", unit="file", delay=_SOON, leave=False):
+            found, bad = _passages_of(file, names or {}, known)
+            passages += found
+            problems += [first_problems(bad)] if bad else []
+    return passages, problems
+
+
+def _passages_of(file: Path, names: Mapping[str, str], known: PassagesById) -> tuple[list[Passage], list[str]]:
+    """Return the passages of a file, line by line where it has such, and what is wrong with it or with its lines."""
+    passages: list[Passage] = []
+    try:
+        documents, problems = _documents(file, names)
+    except DocumentError as error:
+        return [], [str(error)]
+    for together in [[line] for line in documents] if file.suffix.lower() in JSON_LINES else [documents]:
+        try:
+            passages += to_passages(together, known)
+        except DocumentError as error:
+            problems.append(str(error))
+    return passages, problems
+
+
+def first_problems(problems: list[str]) -> str:
+    """Return the first problems, one a line, and how many more there are."""
+    more = len(problems) - _LISTED
+    return "\n".join([*problems[:_LISTED], *([f"... and {more} more"] if more > 0 else [])])
+
+
+def _documents(file: Path, names: Mapping[str, str]) -> tuple[list[dict[str, object]], list[str]]:
+    """Return the documents of a file, and what is wrong with its lines where it has such."""
+    if not is_text(str(file)):
+        raise DocumentError(f"{ascii(str(file))}: expected a name in UTF-8: rename the file")
+    kind = file.suffix.lower()
+    if kind in PDF:
+        return _pages(file), []
+    text = _read(file)
+    if not text.strip():
+        raise DocumentError(f"{file}: the file is empty")
+    if kind in JSON_LINES:
+        return _json_lines(text, file, names)
+    found = _sections(text, file) if kind in MARKDOWN else [{"title": opening_of(text) or file.stem, "text": text}]
+    return [{**document, "source": str(file), PLACE: str(file)} for document in found], []
+
+
+def _pages(file: Path) -> list[dict[str, object]]:
+    try:
+        pdf = read_pdf(_bytes(file))
+    except ValueError as error:
+        raise DocumentError(f"{file}: {error}") from error
+    title = pdf.title or opening_of(next(filter(None, pdf.pages), "")) or file.stem
+    pages: list[dict[str, object]] = [
+        {
+            "title": title,
+            "text": text,
+            "source": str(file),
+            "metadata": {"page": number},
+            PLACE: f"{file}, page {number}",
+        }
+        for number, text in enumerate(pdf.pages, start=1)
+        if text
+    ]
+    if not pages:
+        raise DocumentError(
+            f"{file}: expected a PDF file with text, got one without: is it a scan? (ocrmypdf adds text)"
+        )
+    return pages
+
+
+def _sections(text: str, file: Path) -> list[dict[str, object]]:
+    """Return the sections of a Markdown text with their titles, and with what its front matter says of all."""
+    title, sections, fields = read_markdown(text)
+    opening = "" if sections[0].headings else opening_of(sections[0].text)
+    title = title or opening or file.stem
+    return [
+        {"title": section_title(title, section.headings)[:LONGEST_NAME], "text": section.text, "metadata": fields}
+        for section in sections
+    ]
+
+
+def _json_lines(text: str, file: Path, names: Mapping[str, str]) -> tuple[list[dict[str, object]], list[str]]:
+    documents: list[dict[str, object]] = []
+    problems: list[str] = []
+    there: dict[str, object] = {}
+    for number, line in enumerate(text.split("\n"), start=1):  # not splitlines(): JSON may hold U+2028 as it is
+        if line.strip():
+            place = f"{file}, line {number}"
+            try:
+                fields = _fields(line, place)
+                there |= dict.fromkeys(fields)
+                document = _document(fields, names, place)
+                documents.append({**document, "source": document.get("source") or str(file), PLACE: place})
+            except DocumentError as error:
+                problems.append(str(error))
+    for ours, theirs in names.items():
+        if theirs not in (ours, *there):
+            got = first_few([*map(repr, there)], _LISTED)
+            wrong = f"{file}: expected a field {theirs!r} ({ours}) in some line, got the fields {got}"
+            raise DocumentError(first_problems([wrong, *problems]))
+    return documents, problems
+
+
+def _fields(line: str, place: str) -> dict[str, object]:
+    try:
+        fields = json.loads(line)
+    except (ValueError, RecursionError) as error:  # plain ValueError: a number of too many digits
+        raise DocumentError(f"{place}: expected a JSON object, got {line[:80]!r} ({error})") from error
+    if not isinstance(fields, dict):
+        raise DocumentError(f"{place}: expected a JSON object with a text, got {line[:80]!r}")
+    return fields
+
+
+def _document(fields: Mapping[str, object], names: Mapping[str, str], place: str) -> dict[str, object]:
+    wanted = names.get("text", "text")
+    if wanted not in fields:
+        got = f"the fields {first_few([*map(repr, fields)], _LISTED)}" if fields else "no fields"
+        raise DocumentError(
+            f"{place}: expected a text in {wanted!r}, got {got} "
+            "(on the command line, `index --text-field NAME` takes it from another one)"
+        )
+    if not isinstance(text := fields[wanted], str) or not text.strip():
+        raise DocumentError(f"{place}: expected a text in {wanted!r}, got {text!r:.80}")
+    others = {name: value for name, value in fields.items() if name not in names.values()}
+    return {**others, **{ours: fields[theirs] for ours, theirs in names.items() if theirs in fields}}
+
+
+def _read(file: Path) -> str:
+    try:
+        text = decoded(_bytes(file))
+    except UnicodeDecodeError as error:
+        raise _not_utf_8(file, error.object[error.start], error.start) from error
+    if "\0" in text:  # as in UTF-16 without its mark and in what is no text
+        raise _not_utf_8(file, 0, len(text[: text.index("\0")].encode()))
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _bytes(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise DocumentError(f"{file}: it cannot be read: {error.strerror}") from error
+
+
+def _not_utf_8(file: Path, byte: int, place: int) -> DocumentError:
+    return DocumentError(
+        f"{file}: expected UTF-8 text, got byte {byte:#x} at {place}: save it as UTF-8, or convert it "
+        "(iconv -f ENCODING -t UTF-8)"
+    )

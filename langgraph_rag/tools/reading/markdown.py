@@ -1,0 +1,303 @@
+"""Markdown as plain text, section by section: what a reader sees, without the marks that make it look so."""
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from html.parser import HTMLParser
+from itertools import zip_longest
+from typing import NamedTuple
+
+import yaml
+from markdown_it import MarkdownIt
+from markdown_it.rules_inline import StateInline
+from markdown_it.tree import SyntaxTreeNode
+
+from langgraph_rag.normal_forms import words_of
+from langgraph_rag.tools.language.code import fenced
+
+_FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
+_FIELD = re.compile(r"([\w-]+):(?:[ \t]+(.*))?")
+_NUMBERS = r"[-+.\d\s]+(?:,[-+.\d\s]+)+"
+_WIKI_LINK = re.compile(rf"!?\[\[(?!{_NUMBERS}\]\])(?:[^][|\n]*\|)?([^][|\n]+)\]\]")
+_OF_PAGE = re.compile(r"(?<=\w)#(?=\w)")  # between a page and its heading
+_HIDDEN = re.compile(r"%%.*?%%", re.DOTALL)  # comments, as Obsidian has them
+_POWER = re.compile(r"[-\u2212+]?\d")  # "10<sup>6</sup>" is not 106
+_BREAK = re.compile(r"<br\b", re.IGNORECASE)
+_CHECKBOX = re.compile(r"\[[ xX]\]\s+")
+_FOOTNOTE = re.compile(r"\[\^[^][\s]{1,100}\](?:: )?")
+_LINES = frozenset(  # of HTML
+    "blockquote br caption dd div dt figcaption h1 h2 h3 h4 h5 h6 li p summary td th tr".split()
+)
+_UNREAD = ("script", "style")
+_UNREAD_TAG = re.compile(rf"<(?P<end>/?)(?:{'|'.join(_UNREAD)})\b", re.IGNORECASE)
+_NO_FIELDS = (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError, OverflowError)
+"""What readers of front matter raise: for a day that no month has, an odd tag, lists in lists without end."""
+_LONGEST_FRONT_MATTER = 8_000  # characters: its readers take the square of what is nested in it
+_MOST_OPEN = 1_000  # tags of HTML begun and not ended, each of which is looked for to the end of the text
+_PARENTHESES = str.maketrans("()", "  ")
+_UNDERLINED = 2  # lines of a heading that has one of its own and one of rules
+_LONGEST_HEADING = 200  # characters, where only a rule below it makes it one
+_STATING = 4  # words of a heading that says something
+_LONGEST_LABEL = 60  # characters of a list item that names what the items below it are about
+
+
+def _wiki_link(state: StateInline, silent: bool) -> bool:
+    """Read `[[Page]]` or `[[Page|label]]` as its text, by a rule of the parser's: code has such brackets, too.
+
+    What is embedded, `![[map.png]]`, is no text.
+    """
+    if found := _WIKI_LINK.match(state.src, state.pos):
+        state.pos = found.end()
+        if not silent and not found[0].startswith("!"):
+            labelled = "|" in found[0]
+            state.push("text", "", 0).content = found[1] if labelled else _OF_PAGE.sub(", ", found[1]).lstrip("#")
+    return found is not None
+
+
+def _hidden(state: StateInline, silent: bool) -> bool:
+    if found := _HIDDEN.match(state.src, state.pos):
+        state.pos = found.end()
+    return found is not None
+
+
+_parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+_parser.inline.ruler.after("link", "wiki_link", _wiki_link)
+_parser.inline.ruler.before("link", "hidden", _hidden)
+
+
+class Section(NamedTuple):
+    """A part of a text under the headings that lead to it, the highest first; its text has no markup."""
+
+    headings: tuple[str, ...]
+    text: str
+
+
+def read_markdown(markdown: str) -> tuple[str, list[Section], dict[str, object]]:
+    """Return the title of a Markdown text, empty where it has none, its sections, and what else its front matter says.
+
+    The title is that of its front matter, else the heading that opens it or the one of the highest level, if there is
+    no other of its level; the headings of sections leave it out. A section without text of its own is none: its
+    heading is text of the section above if it is more than a name. Where no section has text, all headings are the
+    text. Rows of tables become lines that name their columns. What is nested too deep to be followed stays as it is.
+    """
+    fields, end = _front_matter(markdown)
+    body = markdown[end:] if markdown[end:].strip() else markdown
+    named = str(fields.pop("title", None) or "")
+    try:
+        return *_read(body, named), fields
+    except RecursionError:
+        return named, [Section((), body)], fields
+
+
+def _read(markdown: str, named: str) -> tuple[str, list[Section]]:
+    blocks = SyntaxTreeNode(_parser.parse(markdown)).children
+    title, parts = named or _heading_that_titles(blocks), list(_parts(blocks))
+    if not any(part.text for part in parts):
+        return title, [Section((), "\n".join(map(_text, blocks)) or markdown)]
+    return title, [Section(headings, text) for headings, text in _sections(parts, title) if text]
+
+
+def section_title(title: str, headings: Sequence[str]) -> str:
+    """Return the title of a section: its own heading, and in parentheses what it is a part of."""
+    if not headings:
+        return title
+    parts = [part.translate(_PARENTHESES).strip() for part in (title, *headings[:-1]) if part]
+    return f"{headings[-1]} ({', '.join(parts)})" if parts else headings[-1]
+
+
+def _front_matter(text: str) -> tuple[dict[str, object], int]:
+    """Return the fields before a text and where they end; what only stands between two rules is text."""
+    found = _FRONT_MATTER.match(text)
+    if found and len(found[2]) > _LONGEST_FRONT_MATTER:
+        return {}, 0
+    try:
+        fields = (_yaml if found[1] == "---" else tomllib.loads)(found[2]) if found else None
+        str(fields)  # a ValueError where a number has more digits than Python writes
+    except _NO_FIELDS:
+        fields = _plain_fields(found[2]) if found else None
+    return (fields, found.end()) if found and isinstance(fields, dict) else ({}, 0)
+
+
+def _plain_fields(text: str) -> dict[str, object] | None:
+    """Return fields that are no YAML, for a colon in a title as a rule, as they stand; nothing if lines are none."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    fields = [found for line in lines if (found := _FIELD.fullmatch(line))]
+    return {field[1]: (field[2] or "").strip("\"' ") for field in fields} if len(fields) == len(lines) else None
+
+
+def _yaml(text: str) -> object:
+    """Read YAML; where it has aliases, which can stand for more than memory holds, only its strings."""
+    fields = yaml.safe_load(text)
+    if isinstance(fields, dict) and any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)):
+        return {name: value for name, value in fields.items() if isinstance(value, str)}
+    return fields
+
+
+def _heading_that_titles(blocks: Sequence[SyntaxTreeNode]) -> str:
+    headings = [block for block in blocks if _is_heading(block)]
+    opening = [block.tag for block in blocks[:1] if _is_heading(block)]
+    for level in (*opening, "h1"):
+        of_level = [heading for heading in headings if heading.tag == level]
+        if len(of_level) == 1:
+            return _line(of_level[0])
+    return ""
+
+
+def _is_heading(block: SyntaxTreeNode) -> bool:
+    """Tell whether a block is a heading; a paragraph right above a rule is none, though CommonMark takes it for one."""
+    if block.type != "heading" or block.markup.startswith("#"):
+        return bool(block.type == "heading")
+    text, (first, end) = _text(block), block.map or (0, 0)
+    return end - first == _UNDERLINED and len(text) <= _LONGEST_HEADING and not text.endswith((".", "!", "\u3002"))
+
+
+class _Part(NamedTuple):
+    """A heading with its level, h1 to h6, and the text below it up to the next one; the first part has no heading."""
+
+    level: str
+    heading: str
+    text: str
+
+
+def _parts(blocks: Sequence[SyntaxTreeNode]) -> Iterator[_Part]:
+    level, heading, texts = "", "", list[str]()
+    for block in blocks:
+        if _is_heading(block):
+            yield _Part(level, heading, "\n\n".join(filter(None, texts)))
+            level, heading, texts = block.tag, _line(block), []
+        else:
+            texts.append("\n".join(_lines(block)))
+    yield _Part(level, heading, "\n\n".join(filter(None, texts)))
+
+
+def _sections(parts: Sequence[_Part], title: str) -> Iterator[tuple[tuple[str, ...], str]]:
+    path: dict[str, str] = {}  # by level
+    texts: list[str] = []
+    for part, following in zip_longest(parts, parts[1:]):
+        above = {level: heading for level, heading in path.items() if level < part.level}
+        leads = part.text or following and following.level > part.level
+        own = {part.level: part.heading} if leads and part.heading not in ("", title) else {}
+        text = part.text if leads or part.heading == title else _if_it_states(part.heading)
+        if leads or above != path:
+            yield tuple(path.values()), "\n\n".join(filter(None, texts))
+            path, texts = above | own, []
+        texts.append(text)
+    yield tuple(path.values()), "\n\n".join(filter(None, texts))
+
+
+def _if_it_states(heading: str) -> str:
+    """Return a heading that stands for itself, such as "1883: Ada built it", and nothing for a mere name."""
+    return heading if len(words_of(heading)) >= _STATING else ""
+
+
+def _lines(block: SyntaxTreeNode) -> Iterator[str]:
+    """Yield the lines of a block, those of what it holds included."""
+    match block.type:
+        case "paragraph" | "heading":
+            yield _text(block)
+        case "fence" | "code_block":
+            fence = block.markup or "```"  # an indented block has none
+            yield from fenced(block.content.rstrip("\n"), fence, block.info).split("\n")
+        case "html_block":
+            yield from _html_lines(block.content)
+        case "list_item":
+            first, *others = [line for child in block.children for line in _lines(child)] or [""]
+            item = _CHECKBOX.sub("", first, count=1)
+            yield f"- {_number(block)}{item}"
+            yield from (_below(item, line) for line in others)
+        case "table":
+            yield from _rows(block)
+        case _:
+            for child in block.children:
+                yield from _lines(child)
+
+
+def _number(item: SyntaxTreeNode) -> str:
+    """Return the number of an item in an ordered list: "12. May 1870" is one, too."""
+    return f"{item.info}{item.markup} " if item.info else ""
+
+
+def _below(item: str, line: str) -> str:
+    """Return a line of a list item; an item below one that is only a label begins with it: `- Mill: built in 1883`."""
+    label = item.rstrip(":")
+    labelled = line.startswith("- ") and len(label) <= _LONGEST_LABEL and not label.endswith((".", "!", "?"))
+    return f"- {label}: {line[2:]}" if labelled else line
+
+
+def _rows(table: SyntaxTreeNode) -> Iterator[str]:
+    """Yield each row with the names of its columns: `- Product: HX-200; Price: 400`."""
+    head, *bodies = table.children
+    columns = [_line(cell) for row in head.children for cell in row.children]
+    for row in (row for body in bodies for row in body.children):
+        cells = [_line(cell) for cell in row.children]
+        named = zip(columns, cells, strict=False)
+        yield "- " + "; ".join(f"{column}: {cell}" if column else cell for column, cell in named if cell)
+
+
+def _line(node: SyntaxTreeNode) -> str:
+    return " ".join(_text(node).split("\n"))
+
+
+def _text(node: SyntaxTreeNode) -> str:
+    """Return what is written inline, the text of a link without where it leads."""
+    if node.type == "text":
+        return _FOOTNOTE.sub("", node.content)
+    if node.type == "code_inline":
+        return node.content
+    if node.type == "softbreak":
+        return " "
+    if node.type == "html_inline" and node.content.lower() == "<sup>" and (power := node.next_sibling):
+        return "^" if _POWER.match(power.content) else ""
+    if node.type == "hardbreak" or (node.type == "html_inline" and _BREAK.match(node.content)):
+        return "\n"
+    text = "".join(map(_text, _shown(node.children)))
+    return text.replace("\n ", "\n").strip() if node.type == "inline" else text
+
+
+def _shown(nodes: Iterable[SyntaxTreeNode]) -> Iterator[SyntaxTreeNode]:
+    """Leave out what stands between the HTML tags of scripts and styles."""
+    hidden = False
+    for node in nodes:
+        if tag := node.type == "html_inline" and _UNREAD_TAG.match(node.content):
+            hidden = not tag["end"]
+        elif not hidden:
+            yield node
+
+
+def _html_lines(html: str) -> list[str]:
+    if html.count("<") - html.count(">") > _MOST_OPEN:
+        return [line for line in html.split("\n") if line]
+    reader = _TextOfHtml()
+    reader.feed(html)
+    reader.close()
+    return [line for line in (" ".join(part.split()) for part in "".join(reader.parts).split("\n")) if line]
+
+
+class _TextOfHtml(HTMLParser):
+    """Collects what stands between tags, but for what is no text: scripts and styles."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: list[str] = []
+        self._within = ""
+
+    def parse_marked_section(self, i: int, report: bool = True) -> int:
+        """Take a section of no known kind for a comment, as browsers do."""
+        try:
+            return super().parse_marked_section(i, report)
+        except AssertionError:
+            return self.parse_bogus_comment(i, report)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._within = tag
+        if tag in _LINES:
+            self.parts.append("\n")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._within = ""
+        if tag in _LINES:
+            self.parts.append("\n")
+
+    def handle_data(self, data: str) -> None:
+        if self._within not in _UNREAD:
+            self.parts.append(data)

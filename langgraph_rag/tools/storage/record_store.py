@@ -1,0 +1,305 @@
+"""The truth of a knowledge base: passages with their sentences and phrases in one SQLite file, with BM25 by FTS5.
+
+Beside them lie their triples, their metadata, and what of them changed; each has a module of its own.
+"""
+
+import hashlib
+import sqlite3
+import sys
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
+from typing import Any
+
+from typing_extensions import TypedDict
+
+from langgraph_rag.errors import KnowledgeBaseError
+from langgraph_rag.normal_forms import WORD
+from langgraph_rag.records import Passage, Record, ScoredPassage
+from langgraph_rag.tools.language.stop_words import stop_words
+from langgraph_rag.tools.storage import change_log, metadata, triple_records, waiting_vectors
+from langgraph_rag.tools.storage.change_log import ChangeLog
+from langgraph_rag.tools.storage.database import Database, as_json
+from langgraph_rag.tools.storage.metadata import MetadataTable
+from langgraph_rag.tools.storage.triple_records import TripleRecords
+from langgraph_rag.tools.storage.waiting_vectors import WaitingVectors
+from langgraph_rag.tools.vectors import Matrix
+
+FORMAT = 3
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS passages (
+    number INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL, source TEXT,
+    hash TEXT NOT NULL, sentences TEXT NOT NULL, phrases TEXT NOT NULL);
+CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
+    title, text, content='passages', content_rowid='number',
+    tokenize="porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'");
+CREATE TRIGGER IF NOT EXISTS words_in AFTER INSERT ON passages BEGIN
+    INSERT INTO words (rowid, title, text) VALUES (new.number, new.title, new.text); END;
+CREATE TRIGGER IF NOT EXISTS words_out AFTER DELETE ON passages BEGIN
+    INSERT INTO words (words, rowid, title, text) VALUES ('delete', old.number, old.title, old.text); END;
+CREATE TABLE IF NOT EXISTS origins (
+    passage INTEGER NOT NULL REFERENCES passages(number) ON DELETE CASCADE, source TEXT NOT NULL,
+    UNIQUE (passage, source));
+CREATE INDEX IF NOT EXISTS origins_by_source ON origins (source);
+CREATE TRIGGER IF NOT EXISTS origins_in AFTER INSERT ON passages BEGIN
+    INSERT INTO origins VALUES (new.number, coalesce(new.source, '')); END;
+"""
+_TITLE_WEIGHT = 2.0  # of a word in BM25: a title says what its passage is about
+
+
+Origin = tuple[str, str]
+"""A passage id and a source it was given with, empty for none; a passage of several files has several."""
+
+
+class StoredDocument(TypedDict):
+    """What came from one source, or, where it came from none, has one title; without a title a passage is by its id."""
+
+    source: str
+    title: str
+    ids: list[str]
+
+
+class Counts(TypedDict):
+    """How much is stored."""
+
+    passages: int
+    sentences: int
+    phrases: int
+    triples: int
+    passages_without_triples: int
+    passages_to_extract: int
+    triple_vectors: int
+
+
+def content_hash(title: str, text: str) -> str:
+    """Return the hash under which two passages count as the same text."""
+    return hashlib.sha256(f"{title}\n{text}".encode()).hexdigest()[:32]
+
+
+class RecordStore:
+    """Passages and what was read out of them; every method is one transaction and safe to call from any thread."""
+
+    def __init__(self, path: Path) -> None:
+        with ExitStack() as opened:  # closed again when something goes wrong
+            try:
+                self._db = Database(path)
+                opened.callback(self._db.close)
+                tables = self._db.tables()
+                if tables and "meta" not in tables:
+                    raise sqlite3.DatabaseError("it is another program's")
+                if not tables:
+                    made = f"INSERT OR IGNORE INTO meta VALUES ('format', '{FORMAT}');"
+                    schema = _SCHEMA + triple_records.TABLES + metadata.TABLE + change_log.TABLE + waiting_vectors.TABLE
+                    self._db.executescript(f"BEGIN IMMEDIATE;{schema}{made}COMMIT;")  # another process may be at it
+            except sqlite3.OperationalError as error:
+                raise KnowledgeBaseError(
+                    f"{path} cannot be opened: {error}; also asking needs room on the disk and a folder to write to"
+                ) from error
+            except sqlite3.DatabaseError as error:
+                raise KnowledgeBaseError(f"{path} is not a knowledge base of this package: {error}") from error
+            self._metadata, self.waiting = MetadataTable(self._db), WaitingVectors(self._db)
+            self.triples = TripleRecords(self._db)
+            found = self.meta("format") or "0"
+            if found != str(FORMAT):
+                newer = found.isdecimal() and int(found) > FORMAT
+                raise KnowledgeBaseError(
+                    f"{path.parent} has format {found}, this version of langgraph-rag reads format {FORMAT}: "
+                    + ("update langgraph-rag" if newer else "remove it and index the documents again")
+                )
+            opened.pop_all()
+
+    @property
+    def changes(self) -> ChangeLog:
+        """Which passages came, went or changed, by whatever process."""
+        return ChangeLog(self._db, "passages")
+
+    @property
+    def vector_changes(self) -> ChangeLog:
+        """Which vectors were stored or removed, likewise; they lie elsewhere, but who changes them notes it here."""
+        return ChangeLog(self._db, "vectors")
+
+    def together(self) -> AbstractContextManager[None]:
+        """Make all changes inside in one transaction."""
+        return self._db.change()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def meta(self, name: str) -> str | None:
+        """Return a property of the whole knowledge base."""
+        row = self._db.rows("value", "meta WHERE name = ?", name)
+        return str(row[0][0]) if row else None
+
+    def set_meta(self, name: str, value: str) -> None:
+        """Set a property of the whole knowledge base."""
+        with self._db.change():
+            self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+    # --- passages ----------------------------------------------------------------------------------------------------
+    def hashes(self, ids: Iterable[str] | None = None) -> dict[str, str]:
+        """Return the content hash of each id (of all, or of `ids`) that is stored."""
+        if ids is None:
+            return dict(self._db.rows("id, hash", "passages"))
+        return dict(self._db.by_ids("id, hash", "passages WHERE id IN", list(ids)))
+
+    def insert(self, records: Sequence[Record], vectors: Matrix) -> None:
+        """Store passages with their vectors (shape: records x dimensions), all or none."""
+        rows = [
+            (r["id"], r["title"], r["text"], r.get("source"), r["hash"], as_json(r["sentences"]), as_json(r["phrases"]))
+            for r in records
+        ]
+        with self._db.change():
+            self._db.executemany(
+                "INSERT INTO passages (id, title, text, source, hash, sentences, phrases) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                rows,
+            )
+            self._metadata.put(records)
+            ids = [record["id"] for record in records]
+            self.waiting.put(ids, vectors)
+            self.changes.add(ids)
+
+    def delete(self, ids: Sequence[str]) -> list[str]:
+        """Remove passages and all that came from them alone; return the ids of triple vectors nobody needs now."""
+        with self._db.change():
+            vectors = self.triples.vector_ids_of(ids)
+            self._db.delete("passages WHERE id IN", ids)
+            unused = self.triples.delete_unused_vectors(vectors)
+            self.changes.add(ids)
+        return unused
+
+    def replace(self, records: Sequence[Record], vectors: Matrix) -> list[str]:
+        """Store passages in place of those of the same ids; return the ids of triple vectors nobody needs now."""
+        with self._db.change():
+            unused = self.delete([record["id"] for record in records])
+            self.insert(records, vectors)
+        return unused
+
+    def passages(self, ids: Sequence[str]) -> list[Record]:
+        """Return the stored passages of the given ids, in that order; unknown ids are left out."""
+        rows = self._db.by_ids(
+            "id, title, text, passages.source, hash, json(sentences), json(phrases), json(fields)",
+            "passages LEFT JOIN metadata ON passage = number AND metadata.source = coalesce(passages.source, '') "
+            "WHERE id IN",
+            ids,
+        )
+        found = {row[0]: _record(row) for row in rows}
+        return [found[id_] for id_ in dict.fromkeys(ids) if id_ in found]
+
+    def ids(self, source: str | None = None) -> list[str]:
+        """Return the ids of all passages, or of those from one source ("": given without), in the order of storing.
+
+        Of those that are new in one call of `add` or `update`, the longest are stored first.
+        """
+        if source is None:
+            rows = self._db.rows("id", "(SELECT id FROM passages ORDER BY number)")
+        else:
+            of = "(SELECT id FROM origins JOIN passages ON number = passage WHERE origins.source = ? ORDER BY number)"
+            rows = self._db.rows("id", of, source)
+        return [row[0] for row in rows]
+
+    def count(self) -> int:
+        """Return the number of passages."""
+        return self._number("count(*)", "passages")
+
+    def is_empty(self) -> bool:
+        """Tell whether there is no passage, without counting them."""
+        return not self._db.rows("1", "(SELECT 1 FROM passages LIMIT 1)")
+
+    def bm25(self, query: str, k: int) -> list[ScoredPassage]:
+        """Return the k passages that share the query's rarest words (BM25; a word of the title counts double)."""
+        words = [word for word in WORD.findall(query.lower()) if word not in stop_words()] or WORD.findall(query)
+        if not words:
+            return []
+        match = " OR ".join(f'"{word}"' for word in dict.fromkeys(words))
+        rows = self._db.rows(
+            "id, score",
+            f"(SELECT id, score FROM (SELECT rowid AS found, -bm25(words, {_TITLE_WEIGHT}, 1.0) AS score FROM words "
+            "WHERE words MATCH ? ORDER BY score DESC, found LIMIT ?) JOIN passages ON number = found "
+            "ORDER BY score DESC, id)",
+            match,
+            min(k, sys.maxsize),  # the largest number that SQLite takes
+        )
+        return [ScoredPassage(id=row[0], score=row[1]) for row in rows]
+
+    # --- where passages come from ------------------------------------------------------------------------------------
+    def sources(self) -> list[str]:
+        """Return the sources that passages come from, in alphabetical order."""
+        of = "(SELECT DISTINCT source FROM origins WHERE source <> '' ORDER BY source)"
+        return [row[0] for row in self._db.rows("source", of)]
+
+    def documents(self) -> list[StoredDocument]:
+        """Return the documents that passages come from; one of several sources belongs to each of them."""
+        title = "CASE origins.source WHEN '' THEN coalesce(nullif(title, ''), id) ELSE '' END"
+        elsewhere = "SELECT passage FROM origins WHERE source <> ''"
+        of = (
+            f"(SELECT origins.source, {title} AS title, json_group_array(id) AS ids "
+            f"FROM origins JOIN passages ON number = passage "
+            f"WHERE origins.source <> '' OR number NOT IN ({elsewhere}) GROUP BY 1, 2)"
+        )
+        rows = self._db.rows("source, title, json(ids)", of)
+        return [StoredDocument(source=source, title=title, ids=ids) for source, title, ids in rows]
+
+    def origins(self, sources: Sequence[str]) -> list[Origin]:
+        """Return what comes from these sources."""
+        of = "origins JOIN passages ON number = passage WHERE origins.source <> '' AND origins.source IN"
+        return [(id_, source) for id_, source in self._db.by_ids("id, origins.source", of, sources)]
+
+    def only_from(self, origins: Sequence[Origin]) -> list[str]:
+        """Return the ids of the passages that come from nowhere else."""
+        of = "origins JOIN passages ON number = passage WHERE id IN"
+        ids = list(dict.fromkeys(id_ for id_, _ in origins))
+        kept = {id_ for id_, _ in set(self._db.by_ids("id, origins.source", of, ids)).difference(origins)}
+        return [id_ for id_ in ids if id_ not in kept]
+
+    def add_origins(self, passages: Sequence[Passage]) -> None:
+        """Note where stored passages come from, besides what is known of them, and their metadata there."""
+        query = "INSERT OR IGNORE INTO origins SELECT number, ? FROM passages WHERE id = ?"
+        with self._db.change():
+            new = [p for p in passages if self._db.execute(query, (p.get("source", ""), p["id"])).rowcount]
+            self._metadata.put(new)
+
+    def update_metadata(self, passages: Sequence[Passage]) -> None:
+        """Store the metadata of stored passages where they differ."""
+        with self._db.change():
+            changed = self._metadata.differing(passages)
+            self._metadata.put(changed)
+            self.changes.add([passage["id"] for passage in changed])
+
+    def remove_origins(self, origins: Sequence[Origin]) -> None:
+        """Note that passages do not come from there any more; they are shown with the first source that is left."""
+        first = "SELECT source FROM origins WHERE passage = number ORDER BY origins.rowid LIMIT 1"
+        with self._db.change():
+            for id_, source in origins:
+                query = "DELETE FROM origins WHERE source = ? AND passage = (SELECT number FROM passages WHERE id = ?)"
+                self._db.execute(query, (source, id_))
+                self._db.execute(f"UPDATE passages SET source = ({first}) WHERE id = ?", (id_,))
+            self.changes.add([id_ for id_, _ in origins])
+
+    def counts(self, extractor: str) -> Counts:
+        """Return how much is stored, triples as read by the given extractor."""
+        passages, read = self.count(), self._number("count(*)", "extractions WHERE extractor = ?", extractor)
+        fruitful = self._number("count(DISTINCT passage)", "triples WHERE extractor = ?", extractor)
+        return Counts(
+            passages=passages,
+            sentences=self._number("coalesce(sum(json_array_length(sentences)), 0)", "passages"),
+            phrases=self._number("count(DISTINCT value)", "passages, json_each(phrases)"),
+            triples=self._number("count(*)", "triples WHERE extractor = ?", extractor),
+            passages_without_triples=read - fruitful,
+            passages_to_extract=passages - read,
+            triple_vectors=self._number("count(*)", "triple_vectors"),
+        )
+
+    def _number(self, number: str, of: str, *values: str) -> int:
+        return int(self._db.rows("number", f"(SELECT {number} AS number FROM {of})", *values)[0][0])
+
+
+def _record(row: tuple[Any, ...]) -> Record:
+    id_, title, text, source, hash_, sentences, phrases, fields = row
+    record = Record(id=id_, title=title, text=text, hash=hash_, sentences=sentences, phrases=phrases)
+    if source:
+        record["source"] = source
+    if fields:
+        record["metadata"] = fields
+    return record

@@ -1,0 +1,188 @@
+"""What passages state: their triples, as one or several extractors read them, with the vectors of these.
+
+The vectors lie beside them: a question asks for those of a hundred given triples, not for the nearest of all.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+
+from typing_extensions import TypedDict
+
+from langgraph_rag.normal_forms import triple_key, triple_text
+from langgraph_rag.records import Record, Source, Statement, Triple
+from langgraph_rag.tools.storage.change_log import ChangeLog
+from langgraph_rag.tools.storage.database import Database, as_json
+from langgraph_rag.tools.vectors import Matrix
+
+TABLES = """
+CREATE TABLE IF NOT EXISTS extractions (
+    passage INTEGER NOT NULL REFERENCES passages(number) ON DELETE CASCADE, extractor TEXT NOT NULL,
+    PRIMARY KEY (passage, extractor)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS triples (
+    passage INTEGER NOT NULL REFERENCES passages(number) ON DELETE CASCADE, extractor TEXT NOT NULL,
+    position INTEGER NOT NULL, head TEXT NOT NULL, relation TEXT NOT NULL, tail TEXT NOT NULL,
+    sentences TEXT NOT NULL, vector TEXT NOT NULL, PRIMARY KEY (passage, extractor, position)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS triples_by_vector ON triples (vector);
+CREATE TABLE IF NOT EXISTS triple_vectors (id TEXT PRIMARY KEY, vector BLOB NOT NULL);
+"""
+_STATED = "triples JOIN passages ON number = passage WHERE extractor = ? AND id IN"
+_PAGE = 10_000  # triples
+
+
+class Fact(TypedDict):
+    """A triple of one passage with the positions of the sentences that state it."""
+
+    triple: list[str]
+    sentences: list[int]
+
+
+def vector_id(triple: Sequence[str]) -> str:
+    """Return the id of the vector of a triple, the same wherever the triple stands."""
+    return hashlib.sha256(triple_text(triple).encode()).hexdigest()[:24]
+
+
+class TripleRecords:
+    """The tables of triples.
+
+    Args:
+        db: where they are, beside the passages.
+    """
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def changes(self, extractor: str) -> ChangeLog:
+        """Return the log of the passages whose triples an extractor stored, by whatever process."""
+        return ChangeLog(self._db, f"triples by {extractor}")
+
+    def unextracted(self, extractor: str, ids: Sequence[str] | None = None) -> list[str]:
+        """Return the ids of passages (all, in the order of storing, or some) that an extractor has not read yet."""
+        rest = "NOT EXISTS (SELECT 1 FROM extractions WHERE passage = number AND extractor = ?)"
+        if ids is None:
+            of = f"(SELECT id FROM passages WHERE {rest} ORDER BY number)"
+            return [row[0] for row in self._db.rows("id", of, extractor)]
+        unread = {row[0] for row in self._db.by_ids("id", f"passages WHERE {rest} AND id IN", ids, extractor)}
+        return [id_ for id_ in dict.fromkeys(ids) if id_ in unread]
+
+    def none_found_in(self, ids: Sequence[str], extractor: str) -> list[str]:
+        """Return those of the passages that an extractor has read without finding a triple."""
+        of = (
+            "passages WHERE EXISTS (SELECT 1 FROM extractions WHERE passage = number AND extractor = ?) "
+            "AND NOT EXISTS (SELECT 1 FROM triples WHERE passage = number AND extractor = ?) AND id IN"
+        )
+        return [row[0] for row in self._db.by_ids("id", of, ids, extractor, extractor)]
+
+    def most_read_by(self) -> str | None:
+        """Return the extractor that read most passages, if any has read some."""
+        of = "(SELECT extractor FROM extractions GROUP BY extractor ORDER BY count(*) DESC, extractor LIMIT 1)"
+        return next((row[0] for row in self._db.rows("extractor", of)), None)
+
+    def save(self, extractor: str, facts: Sequence[tuple[Record, Sequence[Fact]]]) -> None:
+        """Store what an extractor read out of passages; an earlier reading is replaced.
+
+        What was read out of a passage that has been deleted or replaced meanwhile is left out.
+        """
+        with self._db.change():
+            ids = [record["id"] for record, _ in facts]
+            stored = self._db.by_ids("id, hash, number", "passages WHERE id IN", ids)
+            numbers = {(id_, hash_): number for id_, hash_, number in stored}
+            read_from = [(numbers.get((record["id"], record["hash"])), found) for record, found in facts]
+            read = [(number, extractor) for number, _ in read_from if number is not None]
+            before = self.vector_ids_of(ids)
+            self._db.executemany("DELETE FROM triples WHERE passage = ? AND extractor = ?", read)
+            self._db.executemany("INSERT OR REPLACE INTO extractions VALUES (?, ?)", read)
+            self._db.executemany(
+                "INSERT INTO triples VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (
+                        number,
+                        extractor,
+                        position,
+                        *fact["triple"],
+                        as_json(fact["sentences"]),
+                        vector_id(fact["triple"]),
+                    )
+                    for number, found in read_from
+                    if number is not None
+                    for position, fact in enumerate(found)
+                ],  # fmt: skip
+            )
+            self.delete_unused_vectors(before)
+            self.changes(extractor).add(ids)
+
+    def of(self, ids: Sequence[str], extractor: str) -> list[Triple]:
+        """Return the triples of the given passages, in the order of the ids, equal ones as one with all sources."""
+        columns = "id, json_array(head, relation, tail), json(triples.sentences)"
+        by_passage: dict[str, list[tuple[list[str], list[int]]]] = {}
+        for id_, triple, sentences in self._db.by_ids(columns, _STATED, ids, extractor):
+            by_passage.setdefault(id_, []).append((triple, sentences))
+        merged: dict[str, Triple] = {}
+        for id_ in dict.fromkeys(ids):
+            for triple, sentences in by_passage.get(id_, []):
+                entry = merged.setdefault(triple_key(triple), Triple(triple=triple, sources=[]))
+                if entry["sources"] and entry["sources"][-1]["passage_id"] == id_:  # in two spellings
+                    sentences = sorted({*entry["sources"].pop()["sentences"], *sentences})
+                entry["sources"].append(Source(passage_id=id_, sentences=sentences))
+        return list(merged.values())
+
+    def statements(self, extractor: str, ids: Sequence[str] | None = None) -> Iterable[Statement]:
+        """Return what passages (all, in the order of storing, or some) state as an extractor read them."""
+        if ids is None:
+            return self._all_statements(extractor)
+        return self._db.by_ids("id, head, relation, tail", _STATED, ids, extractor)
+
+    def _all_statements(self, extractor: str) -> Iterator[Statement]:
+        columns = "passage, position, id, head, relation, tail"
+        of = (
+            f"(SELECT {columns} FROM triples JOIN passages ON number = passage "
+            "WHERE extractor = ? AND (passage, position) > (?, ?) ORDER BY passage, position LIMIT ?)"
+        )
+        last = (-1, -1)
+        while page := self._db.rows(columns, of, extractor, *last, _PAGE):
+            yield from (row[2:] for row in page)
+            last = page[-1][:2]
+
+    def stating(self, vectors: Sequence[str], extractor: str) -> list[str]:
+        """Return the ids of the passages that state triples with these vectors."""
+        of = "triples JOIN passages ON number = passage WHERE extractor = ? AND triples.vector IN"
+        return list(dict.fromkeys(row[0] for row in self._db.by_ids("id", of, vectors, extractor)))
+
+    def texts(self, ids: Sequence[str]) -> dict[str, str]:
+        """Return the texts to embed of triples that passages state, by the ids of their vectors."""
+        rows = self._db.by_ids("vector, head, relation, tail", "triples WHERE vector IN", ids)
+        return {row[0]: triple_text(row[1:]) for row in rows}
+
+    def vector_ids(self) -> list[str]:
+        """Return the ids of the vectors of triples that are stored."""
+        return [row[0] for row in self._db.rows("id", "triple_vectors")]
+
+    def vector_ids_of(self, passages: Sequence[str]) -> list[str]:
+        """Return the ids of the vectors of what passages state, whoever read it."""
+        rows = self._db.by_ids("vector", "triples JOIN passages ON number = passage WHERE id IN", passages)
+        return list(dict.fromkeys(row[0] for row in rows))
+
+    def without_vector(self, extractor: str) -> list[str]:
+        """Return the ids of the vectors that triples read by an extractor do not have yet."""
+        of = (
+            "(SELECT DISTINCT vector FROM triples "
+            "WHERE extractor = ? AND NOT EXISTS (SELECT 1 FROM triple_vectors WHERE id = triples.vector))"
+        )
+        return [row[0] for row in self._db.rows("vector", of, extractor)]
+
+    def vectors(self, ids: Sequence[str]) -> dict[str, Matrix]:
+        """Return the vectors of triples that are stored, by id."""
+        return self._db.vectors_by_ids("triple_vectors WHERE id IN", ids)
+
+    def put_vectors(self, ids: Sequence[str], vectors: Matrix) -> None:
+        """Store vectors of triples (shape: ids x dimensions), but for triples that no passage states (any more)."""
+        with self._db.change():
+            stated = {row[0] for row in self._db.by_ids("vector", "triples WHERE vector IN", ids)}
+            rows = [(id_, vector.tobytes()) for id_, vector in zip(ids, vectors, strict=True) if id_ in stated]
+            self._db.executemany("INSERT OR REPLACE INTO triple_vectors VALUES (?, ?)", rows)
+
+    def delete_unused_vectors(self, ids: Sequence[str]) -> list[str]:
+        """Remove the vectors, of some, that belong to no triple now; return their ids."""
+        used = {row[0] for row in self._db.by_ids("vector", "triples WHERE vector IN", ids)}
+        unused = [id_ for id_ in ids if id_ not in used]
+        self._db.delete("triple_vectors WHERE id IN", unused)
+        return unused

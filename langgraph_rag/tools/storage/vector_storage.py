@@ -1,0 +1,38 @@
+"""Where the vectors of a knowledge base lie: beside its records, or in a server."""
+
+from pathlib import Path
+from uuid import uuid4
+
+from langgraph_rag.errors import KnowledgeBaseError
+from langgraph_rag.tools.storage.chroma import FOLDER, checked_address, in_folder, on_server
+from langgraph_rag.tools.storage.record_store import RecordStore
+from langgraph_rag.tools.storage.vector_files import VectorFiles
+from langgraph_rag.tools.storage.vector_index import VectorIndex
+
+_PLACE, _OWNER = "vectors", "vectors_owner"  # the properties that say where vectors lie, and as whose on a server
+
+
+def open_vectors(folder: Path, records: RecordStore, asked: str | None, *, writable: bool) -> VectorIndex:
+    """Open the vectors of a knowledge base where they are asked to lie, else where they lay last.
+
+    In another place than the last one there are none yet: they are to be made anew of the records.
+
+    Raises:
+        KnowledgeBaseError: when that place cannot be used, or is another one and this process may not change it.
+    """
+    last = records.meta(_PLACE) or FOLDER
+    place = last if asked is None else checked_address(asked)
+    moves = place != last
+    if moves and not writable:
+        raise KnowledgeBaseError(f"the vectors of {folder} stay in {last}: it is open elsewhere, or read-only here")
+    owner = uuid4().hex if moves else str(records.meta(_OWNER))  # another each time: copies of the folder part so
+    vectors = (
+        VectorFiles(in_folder(folder / "chroma"), records.vector_changes)
+        if place == FOLDER
+        else VectorIndex(on_server(place, owner))
+    )
+    if moves:
+        vectors.delete(vectors.ids(), vectors.triple_ids())  # those from before the folder was left
+        records.set_meta(_OWNER, owner)
+        records.set_meta(_PLACE, place)
+    return vectors
