@@ -18,7 +18,15 @@ from langgraph_rag.errors import BudgetReachedError, ModelOutputError, RequestRe
 from langgraph_rag.metering import current_meter, estimated_tokens, stop
 from langgraph_rag.models.bindings import ChatModel, model_name
 from langgraph_rag.models.connections import named_server
-from langgraph_rag.models.replies import MAX_REPLY_CHARS, read_part, read_reply, repair_request, was_cut_off, withheld
+from langgraph_rag.models.replies import (
+    MAX_REPLY_CHARS,
+    is_whole,
+    read_part,
+    read_reply,
+    repair_request,
+    was_cut_off,
+    withheld,
+)
 from langgraph_rag.models.response_cache import kept_if_usable
 from langgraph_rag.models.sending import TooLongError, send
 from langgraph_rag.models.streaming import AnswerStream
@@ -36,9 +44,10 @@ async def ask(llm: ChatModel, prompt: Prompt[Reply], /, **values: Any) -> Reply:
     """Ask a model one prompt and return its typed reply.
 
     A reply that cannot be read is answered with what was wrong, at most twice. A prompt that is too long for the model,
-    or whose reply was, loses the last half of its list of passages or candidates, at most three times. Where the
-    question's budget is spent, the reply is the one that the prompt has for that case, and the usage says which limit
-    it was. The question goes on with the same one where a reply that it can do without cannot be read.
+    or whose reply was, loses the last half of its list of passages or candidates, at most three times; so does one for
+    the answer that is too long for the tokens left. Where the question's budget is spent, the reply is the one that the
+    prompt has for that case, and the usage says which limit it was. The question goes on with the same one where a
+    reply that it can do without cannot be read.
 
     Raises:
         ModelCallError: when the model could not be asked at all.
@@ -62,13 +71,22 @@ async def ask(llm: ChatModel, prompt: Prompt[Reply], /, **values: Any) -> Reply:
 
 
 async def _ask(llm: ChatModel, prompt: Prompt[Reply], values: Mapping[str, Any], again: int) -> Reply:
-    """Ask with a shorter prompt, and count what is left out of it, where the model finds it too long."""
+    """Ask with a shorter prompt, and count what is left out of it, where the model finds it too long.
+
+    So it is where the tokens that are left do not suffice for the answer from all of it.
+    """
     try:
         return await _converse(llm, prompt, values)
     except TooLongError as error:
         shorter = prompt.shortened(values) if again else None
         if shorter is None:
             raise error.cause from error.cause.__cause__
+    except BudgetReachedError as reached:
+        concludes = issubclass(prompt.reply, Answer) and reached.limit == "max_tokens"
+        shorter = prompt.shortened(values) if again and concludes else None
+        if shorter is None:
+            raise
+        stop(reached.limit)
     left_out = len(values[prompt.shortens]) - len(shorter[prompt.shortens])
     current_meter().usage["left_out"] += left_out
     reply = await _ask(llm, prompt, shorter, again - 1)
@@ -86,7 +104,7 @@ async def _converse(llm: ChatModel, prompt: Prompt[Reply], values: Mapping[str, 
         current_meter().usage["repairs"] += attempt > 0
         text = message.text.encode(errors="replace").decode()  # half characters could not be sent back
         try:
-            reply = read_reply(text, prompt.reply)
+            reply = read_reply(text, prompt.reply, whole=is_whole(message))
         except ValueError as error:
             problem = str(error)
         else:
@@ -145,9 +163,13 @@ async def _call(
             raise
         call.estimated_tokens = estimated_tokens([*messages, message])
         usage = getattr(message, "usage_metadata", None)  # some models reply with messages that have none
-        # some servers count nothing, and of what LangChain's cache kept then, there is but a "total_cost"
-        call.cost = usage if usage and usage.get("input_tokens") else None
+        call.cost = usage if usage and _counted(usage) else None
     return message
+
+
+def _counted(usage: Mapping[str, Any]) -> bool:
+    """Tell whether a server counted tokens: some say 0, and of what LangChain's cache kept there is but a cost."""
+    return usage.get("input_tokens", 0) > 0 and (usage.get("output_tokens") or 0) >= 0
 
 
 @asynccontextmanager

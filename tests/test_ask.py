@@ -43,7 +43,7 @@ from langgraph_rag.llm import ask
 from langgraph_rag.metering import count_dropped, metered
 from langgraph_rag.models.bindings import model_name
 from langgraph_rag.models.replies import MAX_REPLY_CHARS, read_reply
-from langgraph_rag.prompts.answering import Answer
+from langgraph_rag.prompts.answering import ANSWER_FROM_TRIPLES, Answer
 from langgraph_rag.prompts.cirag import EXTRACT_TRIPLES
 from langgraph_rag.prompts.prompt import METADATA_KEY, Prompt, PromptReply
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
@@ -186,6 +186,25 @@ def test_lines_that_name_the_fields_are_read_where_there_is_no_object(text: str)
 def test_lines_that_do_not_end_in_what_was_asked_for_are_none(text: str) -> None:
     with pytest.raises(ValueError, match="no JSON object|'answer'"):
         read_reply(text, Answer)
+
+
+@pytest.mark.parametrize("text", ["Thought: It is an isle.\nAnswer: It lies in the t", "Answer: New York"])
+def test_lines_of_a_text_that_was_cut_off_are_none(text: str) -> None:
+    with pytest.raises(ValueError, match="no JSON object"):
+        read_reply(text, Answer, whole=False)
+
+
+@pytest.mark.parametrize("reason", ["length", "content_filter", "SAFETY"])
+async def test_an_answer_that_was_cut_off_is_none(reason: str) -> None:
+    cut = AIMessage("Answer: It lies in the t", response_metadata={"finish_reason": reason})
+
+    with pytest.raises(ModelOutputError, match="no JSON object"):
+        await ask(RepeatingModel(message=cut), ANSWER_FROM_TRIPLES, question="Where is Kell?", triples=[])
+
+
+@pytest.mark.parametrize("wrapped", [{"result": json.loads(GOOD)}, {"name": "x", "arguments": json.loads(GOOD)}])
+def test_an_object_within_another_is_found(wrapped: dict[str, Any]) -> None:
+    assert read_reply(json.dumps(wrapped), City) == KELL
 
 
 # --- asking ----------------------------------------------------------------------------------------------------------

@@ -483,14 +483,22 @@ async def test_a_server_that_refuses_a_schema_is_asked_without_from_then_on(
         {"error": {"message": "Unsupported value", "param": "response_format"}},
         {"detail": [{"loc": ["body", "response_format"], "msg": "Extra inputs are not permitted"}]},
         {"error": {"message": "Failed to initialize samplers: failed to parse grammar"}},
+        {"error": {"message": 'Grammar error: Unimplemented keys: ["maxItems"]'}},
     ],
-    ids=["error", "param", "detail", "grammar"],
+    ids=["error", "param", "detail", "sampler", "grammar"],
 )
 @pytest.mark.parametrize("status", [400, 422])
 async def test_servers_may_refuse_a_schema_in_many_ways(server: Server, status: int, told: Any) -> None:
     server.first = [(status, {}, told)]
 
     assert await who(server.model()) == TARRANT
+    assert with_schema(server) == [True, False]
+
+
+async def test_a_server_may_take_a_schema_that_it_cannot_compile_for_its_own_fault(server: Server) -> None:
+    server.first = [(500, {}, {"error": {"message": "Failed to compile json schema"}})]
+
+    assert await who(server.model(max_retries=0)) == TARRANT
     assert with_schema(server) == [True, False]
 
 
@@ -719,6 +727,9 @@ TOO_LONG = [
     (400, "Prompt length 5000 is greater than max_seq_len 4096"),
     (400, "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 30720]"),
     (400, "Input length 5000 exceeds maximum allowed token size 4096"),
+    (400, "Input length (5000 tokens) exceeds the maximum allowed length (4096 tokens). Use a shorter input."),
+    (400, "Prompt length (5000) exceeds maximum input length (4096)."),
+    (400, "Request prompt has 5000 tokens in total, larger than the model input length limit 4096."),
     (413, "Request Entity Too Large"),
 ]
 
@@ -747,12 +758,9 @@ async def test_servers_may_say_in_many_ways_that_a_prompt_is_too_long(server: Se
         (429, "Too many tokens, please wait before trying again."),
         (429, "Request too large: too many tokens per minute"),
         (503, "Too many tokens per day"),
-        (400, "max_tokens is too large: 100000. This model supports at most 16384 completion tokens"),
     ],
 )
-async def test_limits_of_a_rate_or_of_replies_say_nothing_about_the_prompt(
-    server: Server, status: int, told: str
-) -> None:
+async def test_limits_of_a_rate_say_nothing_about_the_prompt(server: Server, status: int, told: str) -> None:
     server.first = [(status, {}, {"error": {"message": told}})]
 
     with pytest.raises(ModelCallError, match=re.escape(told)):
@@ -773,6 +781,9 @@ async def test_limits_of_a_rate_or_of_replies_say_nothing_about_the_prompt(
         "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens (2952 in the messages, "
         "2048 in the completion). Please reduce the length of the messages or completion.",
         "input length and `max_tokens` exceed context limit: 178959 + 64000 > 200000, decrease input length",
+        "Requested token count exceeds the model's maximum context length of 4096 tokens. You requested a total of "
+        "4900 tokens: 2852 tokens from the input messages and 2048 tokens for the completion.",
+        "max_tokens is too large: 2048. This model supports at most 1024 completion tokens",
     ],
 )
 async def test_a_prompt_that_fits_with_a_shorter_reply_stays_whole(server: Server, told: str) -> None:
@@ -842,7 +853,6 @@ MALFORMED = [
     {"choices": [{"message": None}]},
     {"choices": None},
     {"error": {"message": "later"}},
-    {**completion("Orla"), "usage": [1]},
 ]
 
 
@@ -860,6 +870,16 @@ async def test_a_reply_that_is_no_completion_is_asked_for_again(server: Server, 
 
     assert await who(server.model(max_retries=2)) == TARRANT
     assert len(server.sent) == 3
+
+
+@pytest.mark.parametrize("usage", [[1], {"prompt_tokens": -5, "completion_tokens": 0, "total_tokens": -5}])
+async def test_a_reply_whose_tokens_were_counted_wrongly_counts_by_estimate(server: Server, usage: object) -> None:
+    server.first = [(200, {}, {**completion(json.dumps({"thought": "", "answer": "Orla"})), "usage": usage})]
+
+    with metered() as cost:
+        assert (await who(server.model())).answer == "Orla"
+    assert (len(server.sent), cost["input_tokens"]) == (1, 0)
+    assert cost["estimated_tokens"] > 0
 
 
 async def test_a_reply_that_is_no_utf_8_is_asked_for_again(server: Server) -> None:
@@ -1017,6 +1037,23 @@ async def test_a_stream_that_breaks_off_is_asked_for_again(server: Server, broke
     assert (result["answer"], result["usage"]["calls"], len(server.sent)) == ("Ilse Tarrant", 1, 2)
     assert result["usage"]["estimated_tokens"] > 0  # the prompt was read twice
     assert list(said.values())[-1] == "Ilse Tarrant"
+
+
+async def test_a_stream_that_ends_without_saying_so_broke_off(server: Server) -> None:
+    cut = stream("Thought: It is hers.\nAnswer: Ilse Tar")[2].removesuffix("data: [DONE]\n\n")
+    server.first = [(200, {"Content-Type": "text/event-stream"}, cut), WHOLE]
+
+    assert (await who(server.model(max_retries=1, streaming=True))).answer == "Ilse Tarrant"
+    assert len(server.sent) == 2
+
+
+async def test_a_stream_may_end_with_its_reason_alone(server: Server) -> None:
+    last = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+    whole = stream('{"thought": "", "answer": "Ilse Tarrant"}', last)[2].removesuffix("data: [DONE]\n\n")
+    server.first = [(200, {"Content-Type": "text/event-stream"}, whole)]
+
+    assert (await who(server.model(max_retries=1, streaming=True))).answer == "Ilse Tarrant"
+    assert len(server.sent) == 1
 
 
 async def test_a_stream_is_asked_for_as_often_as_any_other_reply(server: Server) -> None:

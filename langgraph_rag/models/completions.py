@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import re
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
@@ -14,6 +16,8 @@ from langgraph_rag.concurrency.scopes import having
 _SHOWN = 200  # characters of what is no completion
 _LONGEST_REPLY = 2**23  # bytes, with all that a server may tell of each token
 _LONGEST_STREAM = 2**25  # bytes; around each token stands what around a whole reply stands once
+_LAST = re.compile(rb'\[DONE\]|"finish_reason": ?"')  # what is said at the end of a stream
+_LONGEST_LAST = 20  # bytes, which may be divided between two parts
 _begun: ContextVar[asyncio.Event | None] = ContextVar("langgraph_rag_begun", default=None)
 
 
@@ -31,9 +35,9 @@ async def checked_response(response: Any, *, stream: bool) -> Any:
     if stream and response.status_code == HTTPStatus.OK and _is_stream(response):
         if begun := _begun.get():
             begun.set()
-        response.aiter_bytes = partial(_bounded, response.aiter_bytes)
+        response.aiter_bytes = partial(_checked_stream, response, response.aiter_bytes)
         return response
-    patience = response.request.extensions.get("timeout", {}).get("read")  # seconds, or none
+    patience = _patience(response)
     try:
         async with asyncio.timeout(patience):
             if _is_short(response):
@@ -44,7 +48,7 @@ async def checked_response(response: Any, *, stream: bool) -> Any:
                 return _no_completion(response, f"more than {_LONGEST_REPLY:,} bytes")
     except TimeoutError:
         return _no_completion(response, f"no end of it within {patience:g} seconds")
-    if response.status_code != HTTPStatus.OK or not response.request.url.path.endswith("/chat/completions"):
+    if response.status_code != HTTPStatus.OK or not _is_of_chat(response):
         return response
     if response.text.lstrip().startswith("data:"):  # a stream under another name
         return response
@@ -59,14 +63,26 @@ def _is_short(response: Any) -> bool:
     return "Content-Encoding" not in response.headers and length.isdecimal() and int(length) <= _LONGEST_REPLY
 
 
-async def _bounded(parts: Callable[..., AsyncIterator[bytes]], *sizes: int) -> AsyncIterator[bytes]:
-    """Yield the parts of a stream, up to the length that one may have."""
-    read = 0
+async def _checked_stream(
+    response: Any, parts: Callable[..., AsyncIterator[bytes]], *sizes: int
+) -> AsyncIterator[bytes]:
+    """Yield the parts of a stream that goes on, comes to an end, and says that this is the end.
+
+    A server that dies may close a stream as if all had been sent.
+    """
+    patience, heard, read, ended, before = _patience(response), time.monotonic(), 0, not _is_of_chat(response), b""
     async for part in parts(*sizes):
         read += len(part)
         if read > _LONGEST_STREAM:
             raise ConnectionError(f"the stream has no end: more than {_LONGEST_STREAM:,} bytes came")
+        if b"data:" in part:
+            heard = time.monotonic()
+        elif patience is not None and time.monotonic() - heard > patience:  # comments alone keep it open
+            raise TimeoutError(f"the stream stands still: nothing of the reply came within {patience:g} seconds")
+        ended, before = ended or _LAST.search(before + part) is not None, part[-_LONGEST_LAST:]
         yield part
+    if read and not ended:
+        raise ConnectionError("the stream broke off: it ended with neither a finish_reason nor [DONE]")
 
 
 async def _read(response: Any) -> bytes | None:
@@ -84,6 +100,16 @@ def _with_content(response: Any, content: bytes) -> Any:
     coded = {"content-encoding", "content-length", "transfer-encoding"}
     headers = {name: value for name, value in response.headers.items() if name not in coded}
     return type(response)(response.status_code, headers=headers, content=content, request=response.request)
+
+
+def _patience(response: Any) -> float | None:
+    """Return the seconds that a client waits for what comes next."""
+    seconds: float | None = response.request.extensions.get("timeout", {}).get("read")
+    return seconds
+
+
+def _is_of_chat(response: Any) -> bool:
+    return bool(response.request.url.path.endswith("/chat/completions"))
 
 
 def _no_completion(response: Any, got: str) -> Any:
@@ -109,7 +135,8 @@ def _completion(content: bytes) -> dict[str, Any] | None:
     message = first.get("message") if isinstance(first, dict) else None
     if not isinstance(message, dict) or not isinstance(message.get("content"), str | list | None):
         return None
-    return found if isinstance(found.get("usage"), dict | None) else None
+    completion: dict[str, Any] = found
+    return completion
 
 
 def _mended(completion: dict[str, Any]) -> bool:
@@ -118,7 +145,10 @@ def _mended(completion: dict[str, Any]) -> bool:
     nameless = not isinstance(message.get("role"), str)
     if nameless:
         message["role"] = "assistant"
-    return _content_restored(completion) or nameless
+    uncounted = not isinstance(completion.get("usage"), dict | None)
+    if uncounted:
+        del completion["usage"]
+    return _content_restored(completion) or nameless or uncounted
 
 
 def _content_restored(completion: dict[str, Any]) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 from langgraph_rag.models.bindings import AnyModel, models_in, with_models
 from langgraph_rag.models.completions import checked_response
 
+_WAIT_FOR_LOSES_CANCELLATIONS = sys.version_info < (3, 12)  # that of asyncio, where what it waits for has just come
 _clients: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()  # by the client that each stands in for
 
 
@@ -44,19 +45,25 @@ def named_server(llm: AnyModel) -> str:
 def on_any_loop(llm: AnyModel) -> AnyModel:
     """Return the model, or a copy of it as it is now, with connections of its own for each event loop.
 
-    A model whose connections its owner chose (a client or a proxy) is left as it is.
+    A model whose connections its owner chose (a client or a proxy) keeps them.
     """
     return with_models(llm, _connected_per_loop)
 
 
 def _connected_per_loop(model: Any) -> Any:
-    if not is_openai(model) or model.http_async_client or model.openai_proxy:
+    if not is_openai(model):
         return model
-    own = model.root_async_client
+    changes = {} if model.http_async_client or model.openai_proxy else _clients_per_loop(model.root_async_client)
+    if _WAIT_FOR_LOSES_CANCELLATIONS:  # LangChain awaits each piece of a stream with it, if it is to bound them
+        changes["stream_chunk_timeout"] = None
+    return model.model_copy(update=changes) if changes else model
+
+
+def _clients_per_loop(own: Any) -> dict[str, Any]:
     if own not in _clients:
         _clients[own] = own.with_options(http_client=_client_per_loop())
     client = _clients[own]
-    return model.model_copy(update={"root_async_client": client, "async_client": client.chat.completions})
+    return {"root_async_client": client, "async_client": client.chat.completions}
 
 
 def _client_per_loop() -> Any:

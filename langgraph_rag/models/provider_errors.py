@@ -24,14 +24,16 @@ from langgraph_rag.errors import ModelAccessError, ModelCallError, RequestRefuse
 
 _OVERFLOW = re.compile(
     r"maximum (context|model|prompt) length|context[ _](length|size|window|limit)|(prompt|input)s? (is |are )?too long"
-    r"|input token count|number of input tokens|range of input length|input length \d+ exceeds|inputs\W+must have less"
+    r"|input token count|number of input tokens|range of input length|(input|prompt) length\b.{,30}\bexceeds"
+    r"|input length limit|inputs\W+must have less"
     r"|max_new_tokens\W+must be|max_seq_len|max_model_len|too many tokens(?!,? (per|please wait))|request too large"
     r"|reduce (the length of the|your) (message|prompt|input)",
     re.IGNORECASE,
 )
-_REPLY = re.compile(r"output tokens|in the completion|max_(new_|completion_)?tokens", re.IGNORECASE)
+_REPLY = re.compile(r"output tokens|(in|for) the completion|max_(new_|completion_)?tokens", re.IGNORECASE)
+_REPLY_TOO_LONG = re.compile(r"max_(completion_)?tokens\W+is too large", re.IGNORECASE)  # whatever the prompt
 _SCHEMA = re.compile(
-    r"response.?(format|schema)|json.?schema|output_(config|format)|guided|structured.outputs?|parse grammar",
+    r"response.?(format|schema)|json.?schema|output_(config|format)|guided|structured.outputs?|\bgrammar\b",
     re.IGNORECASE,
 )
 _MISSED = "json_validate_failed"  # Groq's code
@@ -44,6 +46,7 @@ _TEMPLATE_OPTIONS = "chat_template_kwargs"
 _STREAM = re.compile(r"\bstream", re.IGNORECASE)  # not "upstream"
 _NO_STREAM = "No generations found in stream"  # LangChain's words for a reply that came whole
 _REFUSED = {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY}
+_NOT_COMPILED = re.compile(r"\bgrammar\b|\bcompile\b", re.IGNORECASE)  # some take that for their own fault
 _NOT_SUPPORTED = {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.NOT_IMPLEMENTED}
 _BUSY = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS}
 _STATUS_OF = {
@@ -79,8 +82,9 @@ def is_too_long(error: Exception) -> bool:
 
 
 def leaves_no_room(error: Exception) -> bool:
-    """Tell whether a request was too long because of the reply that it left room for, at least in part."""
-    return is_too_long(error) and _REPLY.search(_said(error)) is not None
+    """Tell whether a request was refused because of the reply that it left room for, at least in part."""
+    said = _said(error)
+    return _REPLY_TOO_LONG.search(said) is not None or is_too_long(error) and _REPLY.search(said) is not None
 
 
 def kind_of(error: Exception) -> type[ModelCallError]:
@@ -94,7 +98,9 @@ def kind_of(error: Exception) -> type[ModelCallError]:
 
 def refuses_schema(error: Exception) -> bool:
     """Tell whether a request seems to have been refused for its JSON schema."""
-    return _status(error) in _NOT_SUPPORTED and not is_too_long(error) and _SCHEMA.search(_said(error)) is not None
+    status, said = _status(error), _said(error)
+    refused = status in _NOT_SUPPORTED or status == HTTPStatus.INTERNAL_SERVER_ERROR and _NOT_COMPILED.search(said)
+    return bool(refused) and not is_too_long(error) and _SCHEMA.search(said) is not None
 
 
 def misses_schema(error: Exception) -> bool:

@@ -21,14 +21,18 @@ _MAX_MENDED_CHARS = 5_000  # mending takes quadratic time
 
 # how providers say that a reply was not finished, some in each piece of a stream
 _CUT_OFF = re.compile(r"(length)+|model_length|max_(output_)?tokens|model_context_window_exceeded", re.IGNORECASE)
+_FILTERED = re.compile(r"filter|safety|recitation|blocklist|prohibited", re.IGNORECASE)
 
 # where they say how a reply ended, and what they say of most
 _REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason", "reason", "block_reason")
 _ORDINARY = re.compile(r"(stop)+|end_turn|stop_sequence|eos(_token)?", re.IGNORECASE)
 
 
-def read_reply(text: str, reply: type[Reply]) -> Reply:
+def read_reply(text: str, reply: type[Reply], *, whole: bool = True) -> Reply:
     """Find the reply's object in a model's text: reasoning, fences and surrounding prose are skipped.
+
+    Lines such as "Answer: Kell" count as one, but not in a text that is not `whole`: nobody can tell whether the last
+    one is. An object that closes is.
 
     Raises:
         ValueError: saying what is wrong with the text, in words a model can act on.
@@ -37,7 +41,8 @@ def read_reply(text: str, reply: type[Reply]) -> Reply:
     problem = "its JSON object is not complete" if "{" in text else "it contains no JSON object"
     if len(text) > MAX_REPLY_CHARS:
         raise ValueError(f"it has {len(text)} characters, of at most {MAX_REPLY_CHARS}")
-    for found in _objects(text) if "{" in text else _labelled(text, reply):
+    for found in _objects(text) if "{" in text else _labelled(text, reply) if whole else ():
+        found = _unwrapped(found, reply)
         if outside := _outside(found, text, reply):
             problem = f"field {outside!r}: it stands outside the object"
             continue
@@ -59,6 +64,17 @@ def read_part(text: str, reply: type[Reply]) -> Reply | None:
         with suppress(ValueError, RecursionError):
             return reply.model_validate(json.loads(f"{text[start:end]}]}}", strict=False))
     return None
+
+
+def _unwrapped(found: dict[str, Any], reply: type[Reply]) -> dict[str, Any]:
+    """Return the object with the reply's fields: itself, or the only one in it, as in `{"result": {...}}`."""
+    required = {name for name, field in reply.model_fields.items() if field.is_required()}
+    while not required <= found.keys():
+        within = [value for value in found.values() if isinstance(value, dict)]
+        if len(within) != 1:
+            break
+        found = within[0]
+    return found
 
 
 def _outside(found: Mapping[str, Any], text: str, reply: type[Reply]) -> str:
@@ -98,6 +114,11 @@ def _labelled(text: str, reply: type[Reply]) -> Iterator[dict[str, Any]]:
 def repair_request(problem: str) -> str:
     """Return what to tell a model whose reply could not be read."""
     return f"That reply cannot be used: {problem}. Reply again with the one JSON object asked for and nothing else."
+
+
+def is_whole(message: BaseMessage) -> bool:
+    """Tell whether a reply was not cut off, for its length or for what is in it, as far as its provider says."""
+    return not was_cut_off(message) and not any(_FILTERED.search(str(reason)) for reason in _told(message).values())
 
 
 def was_cut_off(message: BaseMessage) -> bool:

@@ -170,6 +170,20 @@ async def test_a_model_that_counts_no_tokens_is_held_to_them_too(method: Any, sa
     assert usage["estimated_tokens"] <= most
 
 
+async def test_the_answer_is_sought_in_fewer_passages_where_tokens_leave_no_room_for_all(
+    sample_kb: KnowledgeBase,
+) -> None:
+    graph = METHODS["native_rag"].create(SilentModel(), sample_kb).compile()
+    whole = (await graph.ainvoke(LATER))["usage"]["estimated_tokens"]
+
+    found = await graph.ainvoke(LATER, context={"max_tokens": whole * 3 // 4})
+
+    usage = found["usage"]
+    assert (usage["calls"], usage["stopped_by"]) == (1, "max_tokens")
+    assert usage["left_out"] > 0
+    assert usage["estimated_tokens"] <= whole * 3 // 4
+
+
 async def test_a_model_that_hangs_is_given_up_at_the_deadline(method: Any, sample_kb: KnowledgeBase) -> None:
     graph = method(SlowModel(), sample_kb).compile()
     await method(OfflineModel(), sample_kb).compile().ainvoke(LATER)  # loads what would take its part of the time
