@@ -5,7 +5,9 @@ import json
 import re
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -218,6 +220,9 @@ class Handler(BaseHTTPRequestHandler):
         elif self.server.first:
             reply = self.server.first.pop(0)
         status, headers, body = reply
+        if isinstance(body, Iterator):
+            self.write(status, headers, body)
+            return
         content = body if isinstance(body, bytes) else (body if isinstance(body, str) else json.dumps(body)).encode()
         self.send_response(status)
         usual = {"Content-Type": "application/json", "Content-Length": str(len(content))}
@@ -225,6 +230,14 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(content)
+
+    def write(self, status: int, headers: dict[str, str], parts: Iterator[bytes]) -> None:
+        self.send_response(status)
+        for name, value in {**headers, "Connection": "close"}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        with suppress(ConnectionError):
+            self.wfile.writelines(parts)
 
     def log_message(self, *_: object) -> None: ...
 
@@ -1062,6 +1075,30 @@ async def test_a_stream_is_asked_for_as_often_as_any_other_reply(server: Server)
     with pytest.raises(ModelCallError, match="small could not be asked: .*the engine is dead"):
         await who(server.model(max_retries=2, streaming=True))
     assert len(server.sent) == 3
+
+
+async def test_a_deadline_ends_streams_that_never_pause(server: Server, kb: KnowledgeBase) -> None:
+    """Where a piece is there whenever the next is awaited, a cancellation must still arrive."""
+    started, seconds = time.monotonic(), 30.0
+
+    def without_end() -> Iterator[bytes]:
+        piece = stream("word ")[2].removesuffix("data: [DONE]\n\n").encode()
+        while time.monotonic() < started + seconds:
+            yield piece
+
+    server.first = [(200, {"Content-Type": "text/event-stream"}, without_end()) for _ in range(8)]
+    graph: Any = create_native_rag(server.model(), kb).compile()
+
+    async def asked() -> Any:
+        async for _, state in graph.astream(
+            {"question": QUESTION}, stream_mode=["messages", "values"], context={"deadline_s": 1.0}
+        ):
+            found = state
+        return found
+
+    for found in await asyncio.gather(*(asked() for _ in server.first)):
+        assert found["usage"]["stopped_by"] == "deadline_s"
+    assert time.monotonic() < started + seconds / 2
 
 
 async def test_a_deadline_ends_the_wait_for_a_stream_and_the_log_names_the_server(
