@@ -103,22 +103,24 @@ def create_cirag(
     triples: Literal["offline", "online"] = "offline",
     granularities: Sequence[Granularity] = ("triples", "sentences", "passages"),
 ) -> Machine[CiragState, Context, QuestionInput, CiragResult]:
-    """Build CIRAG as a state machine; compile it with the checkpointer and store you like.
+    """Build CIRAG as a state machine; compile it with a checkpointer and a store of your choice.
 
     Args:
-        llm: the model for everything that has no model of its own.
+        llm: the default model, used by every step that is not given another one.
         kb: the knowledge base to ask.
-        integrator: the model that keeps triples and asks on, e.g. a distilled student (section 3.5).
+        integrator: the model that selects core triples and asks the next question, e.g. a distilled student (section
+            3.5).
         reader: the model that answers.
-        ranking: how candidates are chosen; "none" shows the integrator all triples (table 2, "w/o reranker").
-        triples: "offline" uses what was extracted when the documents were added; "online" has `llm` read each passage
-            when it is first retrieved (section 4.6).
-        granularities: the levels of the cascade, in this order (table 3 leaves some out).
+        ranking: "similarity" shows the integrator the triples most similar to the query; "none" shows it all of them
+            (table 2, "w/o reranker").
+        triples: "offline" uses the triples read when documents were added; "online" has `llm` read each passage when it
+            is first retrieved (section 4.6).
+        granularities: the kinds of evidence to answer from, tried in this order (table 3 leaves some out).
 
     Raises:
-        TypeError: when the levels of granularity are one string.
-        UnknownNameError: when an option has no such value.
-        ValueError: when there is no level of granularity, or one twice.
+        TypeError: when the granularities are a single string.
+        UnknownNameError: when an option has a value that is not listed for it.
+        ValueError: when there is no granularity, or the same one twice.
     """
     expect_name("ranking", ranking, _SELECT)
     expect_name("triples", triples, ("offline", "online"))

@@ -107,22 +107,24 @@ def create_dualrag(
     identify_entities: bool = True,
     keep_outline: bool = True,
 ) -> Machine[DualragState, Context, QuestionInput, Result]:
-    """Build DualRAG as a state machine; compile it with the checkpointer and store you like.
+    """Build DualRAG as a state machine; compile it with a checkpointer and a store of your choice.
 
     Args:
-        llm: the model for everything that has no model of its own.
+        llm: the default model, used by every step that is not given another one.
         kb: the knowledge base to ask.
-        reranker: any LangChain document compressor, e.g. a cross-encoder; by default the knowledge base's embeddings.
+        reranker: any LangChain document compressor, e.g. a cross-encoder; by default the knowledge base's embeddings
+            rank.
         reasoner: the model that reasons, e.g. a fine-tuned one (section 3.2).
-        identifier: the model that names entities and queries.
-        summarizer: the model that summarises documents.
+        identifier: the model that names entities and writes queries for them.
+        summarizer: the model that summarises passages.
         reader: the model that answers.
-        detect_gaps: whether the reasoner looks for what is missing; else each thought retrieves (table 3, "w/o R").
-        identify_entities: whether queries are made per entity; else the thought is the query ("w/o EI").
-        keep_outline: whether findings are summarised by entity; else the passages are kept as they are ("w/o KO").
+        detect_gaps: True lets the reasoner decide whether something is missing; False retrieves after every thought
+            (table 3, "w/o R").
+        identify_entities: True makes queries per entity; False takes the thought as the query (table 3, "w/o EI").
+        keep_outline: True summarises findings by entity; False keeps the passages as they are (table 3, "w/o KO").
 
     Raises:
-        TypeError: when an option that is true or false is neither.
+        TypeError: when a boolean option is not True or False.
     """
     expect_flags(detect_gaps=detect_gaps, identify_entities=identify_entities, keep_outline=keep_outline)
     thinking = reasoner or llm

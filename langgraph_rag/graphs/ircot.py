@@ -50,12 +50,12 @@ def after_think(state: IrcotState) -> Literal["retrieve", "read_passages"]:
 def create_ircot(
     llm: ChatModel, kb: KnowledgeBase, *, thinker: ChatModel | None = None, reader: ChatModel | None = None
 ) -> Machine[IrcotState, Context, QuestionInput, Result]:
-    """Build IRCoT as a state machine; compile it with the checkpointer and store you like.
+    """Build IRCoT as a state machine; compile it with a checkpointer and a store of your choice.
 
     Args:
-        llm: the model for everything that has no model of its own.
+        llm: the default model, used by every step that is not given another one.
         kb: the knowledge base to ask.
-        thinker: the model that reasons.
+        thinker: the model that writes the sentences of reasoning.
         reader: the model that answers.
     """
     graph = Machine(IrcotState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)

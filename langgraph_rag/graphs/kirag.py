@@ -106,25 +106,28 @@ def create_kirag(
     knowledge: Literal["triples", "sentences", "documents"] = "triples",
     ranking: Literal["best_score", "chain_first"] = "best_score",
 ) -> Machine[KiragState, Context, QuestionInput, Result]:
-    """Build KiRAG as a state machine; compile it with the checkpointer and store you like.
+    """Build KiRAG as a state machine; compile it with a checkpointer and a store of your choice.
 
     Args:
-        llm: the model for everything that has no model of its own.
+        llm: the default model, used by every step that is not given another one.
         kb: the knowledge base to ask.
-        constructor: the model that completes the chain; "none" takes the aligner's best candidate (table 4, "w/o
-            Constructor").
+        constructor: the model that completes the chain; "none" takes the aligner's best candidate instead (table 4,
+            "w/o Constructor").
         reader: the model that answers.
-        aligner: a bi-encoder trained on chains, or its folder (an untrained one is table 4's "w/o Training"); by
-            default, for triples, the one that was trained for the knowledge base (`train_aligner`), and where none was
-            its own embedder, by link; "none" shows the constructor all triples (table 4, "w/o Aligner").
-        retriever: "none" has the aligner search all triples of the knowledge base (table 4, "w/o Retriever").
+        aligner: the bi-encoder that scores candidates, or its folder. By default, for triples, the one that
+            `train_aligner` wrote into the knowledge base; without one, the knowledge base's own embedder, by link. An
+            untrained embedder here is table 4's "w/o Training"; "none" shows the constructor all triples (table 4,
+            "w/o Aligner").
+        retriever: "passages" retrieves passages and reads their triples; "none" has the aligner search all triples of
+            the knowledge base (table 4, "w/o Retriever").
         knowledge: what chains are made of (table 1: KiRAG, KiRAG-Sent, KiRAG-Doc).
-        ranking: "chain_first" prefers the documents behind the chain, in the manner of the authors' public code.
+        ranking: "best_score" ranks documents by the score of their best triple; "chain_first" also prefers those behind
+            the chain, similar to the authors' public code.
 
     Raises:
-        TypeError: when the aligner is neither an embedder nor a name or path of one.
-        UnknownNameError: when an option has no such value.
-        ValueError: when the retriever and the aligner are both left out, or the aligner's folder does not exist.
+        TypeError: when the aligner is neither an embedder nor the name or path of one.
+        UnknownNameError: when an option has a value that is not listed for it.
+        ValueError: when retriever and aligner are both "none", or the aligner's folder does not exist.
     """
     expect_name("retriever", retriever, ("passages", "none"))
     expect_name("knowledge", knowledge, _INTO)

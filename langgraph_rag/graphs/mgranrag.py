@@ -72,19 +72,19 @@ def create_mgranrag(
     weights: Literal["paper", "official"] = "paper",
     parts: Literal["graph", "graph+decomposition", "graph+decomposition+evidence"] = "graph+decomposition+evidence",
 ) -> Machine[MgranragState, Context, QuestionInput, Result]:
-    """Build MGranRAG as a state machine; compile it with the checkpointer and store you like.
+    """Build MGranRAG as a state machine; compile it with a checkpointer and a store of your choice.
 
     Args:
-        llm: the model for everything that has no model of its own.
+        llm: the default model, used by every step that is not given another one.
         kb: the knowledge base to ask.
-        extractor: the model that decomposes the question and extracts evidence.
+        extractor: the model that splits the question into sub-queries and extracts evidence.
         reader: the model that answers.
-        weights: what nodes weigh (Eqs. 2-4): the factors of the paper, or those of the authors' code.
-        parts: the steps of the ablation (table 4): the graph alone (+ CHG), with query decomposition (+ QD), with
-            evidence (the whole method). Without evidence there is one round.
+        weights: how nodes are weighted (Eqs. 2-4): with the factors of the paper, or with those of the authors' code.
+        parts: how much of the method runs (table 4): the graph alone (+ CHG), also query decomposition (+ QD), or also
+            evidence, which is the whole method. Without evidence there is one round.
 
     Raises:
-        UnknownNameError: when an option has no such value.
+        UnknownNameError: when an option has a value that is not listed for it.
     """
     expect_name("weights", weights, _WEIGHTS)
     expect_name("parts", parts, _PARTS)

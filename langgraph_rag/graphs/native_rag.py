@@ -36,12 +36,12 @@ DEFAULTS = Settings(max_steps=1)
 def create_native_rag(
     llm: ChatModel, kb: KnowledgeBase, *, reader: ChatModel | None = None
 ) -> Machine[NativeRagState, Context, QuestionInput, Result]:
-    """Build single-shot RAG as a state machine; compile it with the checkpointer and store you like.
+    """Build single-shot RAG as a state machine; compile it with a checkpointer and a store of your choice.
 
     Args:
         llm: the model.
         kb: the knowledge base to ask.
-        reader: the model that answers, where it is another one.
+        reader: the model that answers, if it is not `llm`.
     """
     graph = Machine(NativeRagState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
     graph.title = "Native RAG"

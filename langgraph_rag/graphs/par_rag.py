@@ -100,25 +100,24 @@ def create_par_rag(
     approve_plan: bool = False,
     refine_with: Literal["last", "all"] = "all",
 ) -> Machine[ParRagState, Context, QuestionInput, ParRagResult]:
-    """Build PAR RAG as a state machine; compile it with the checkpointer and store you like.
+    """Build PAR RAG as a state machine; compile it with a checkpointer and a store of your choice.
 
     Args:
-        llm: the model for everything that has no model of its own.
+        llm: the default model, used by every step that is not given another one.
         kb: the knowledge base to ask.
-        planner: the model that plans.
-        executor: the model that carries out steps and words the next one by what was found.
-        reviewer: the model that reviews.
+        planner: the model that writes the plan.
+        executor: the model that answers each step and puts the answers into the next step's question.
+        reviewer: the model that reviews the answers of steps.
         reader: the model that answers the whole question.
-        plan: whether there is a plan; without one the question is its only step (figure 2, "w/o Plan Module").
-        review: whether answers are reviewed (figure 2, "w/o Review Module").
-        approve_plan: whether the graph stops for a person to approve, edit or reject the plan: it ends with an
-            interrupt and goes on with `Command(resume=True)`, `Command(resume=[...])` or `Command(resume=False)`; needs
-            a checkpointer.
-        refine_with: what goes into the next question: all answers so far, or the last one alone (Algorithm 1).
+        plan: True splits the question into steps; False asks it as the only step (figure 2, "w/o Plan Module").
+        review: whether to review the answers of steps (figure 2, "w/o Review Module").
+        approve_plan: True stops with an interrupt, so that a person can approve, edit or reject the plan. Continue with
+            `Command(resume=True)`, `Command(resume=[...])` or `Command(resume=False)`. Needs a checkpointer.
+        refine_with: which answers go into the next question: "all" so far, or only the "last" one (Algorithm 1).
 
     Raises:
-        TypeError: when an option that is true or false is neither.
-        UnknownNameError: when an option has no such value.
+        TypeError: when a boolean option is not True or False.
+        UnknownNameError: when an option has a value that is not listed for it.
     """
     expect_flags(plan=plan, review=review, approve_plan=approve_plan)
     expect_name("refine_with", refine_with, _FOUND)
