@@ -136,7 +136,7 @@ def _runs(kb: Path, minilm: CountedMiniLM, groups: list[list[str]], others: list
     forget()
     with KnowledgeBase.open(kb, minilm) as base:
         asyncio.run(_ask_all(base, others, 0.0))
-        gc.freeze()  # as docs/serving.md advises processes that answer many questions
+        gc.freeze()  # as docs/deployment.md advises processes that answer many questions
         return [_run(base, minilm, group, seconds) for group in groups]
 
 

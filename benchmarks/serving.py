@@ -139,7 +139,7 @@ def _runs(
     async def all_groups() -> list[dict[str, Any]]:
         graph = create(name, llm, base).compile()
         await _ask_all(graph, others)
-        gc.freeze()  # as docs/serving.md advises processes that answer many questions
+        gc.freeze()  # as docs/deployment.md advises processes that answer many questions
         return [await _ask_all(graph, group) for group in groups]
 
     with KnowledgeBase.open(kb, MiniLMEmbeddings()) as base:
