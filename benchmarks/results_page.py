@@ -22,29 +22,33 @@ _PAGE = """\
 # Results
 
 All methods{too} on {names}, {questions} questions in all, with the offline model and all-MiniLM-L6-v2. \
-These are the figures of a rule-based model: what they show is what each method's retrieval and reasoning add over one \
-search, not what a language model makes of them.
+The offline model is rule-based. So the figures show what the retrieval and reasoning of each method add over one \
+search. \
+They do not show what a language model makes of them.
 
 Made by `python benchmarks/comparing.py ROOT{options}` at commit {commit} on {date}: {cores} cores ({cpu}). \
 {minutes}
 
-The columns are those of `langgraph-rag eval`. EM, F1, Acc (a gold answer is contained), R@k and All@5 (gold passages \
-among the first k; all of them among the first 5) and refusals are percentages of the answered questions; calls, \
-tokens and steps are means per question; seconds are mean and median (facts are embedded when a question first meets \
-them, so methods asked first look slower). In brackets are 95% bootstrap intervals. *dense* \
-is single-shot RAG that searches by meaning alone; the methods search by meaning and words, then walk over the triple \
-graph.
+The columns are those of `langgraph-rag eval` ([meaning](evaluation.md#the-figures)):
+
+- EM, F1, Acc (contains a gold answer), R@k (gold passages among the first k), All@5 (all of them among the first 5) \
+and refusals are percentages of the answered questions.
+- Calls, tokens and steps are means per question.
+- Seconds are mean and median. Facts are embedded when a question first meets them, so methods asked first look slower.
+- The brackets hold 95% bootstrap intervals.
+- *dense* is single-shot RAG that searches by meaning alone. The methods search by meaning and words, then walk over \
+the triple graph.
 
 ## In short
 
-R@5 and F1 on each data set; calls and tokens over all of them.
+R@5 and F1 on each data set; calls and tokens over all data sets.
 
 {short}
 {sections}{ablations}"""
 _ABLATIONS = """
 ## What the ablations change
 
-Points of R@5 and F1 against the whole method, for each data set.
+The difference in points of R@5 and F1 from the whole method, for each data set.
 
 """
 

@@ -37,18 +37,24 @@ PAGE = Path(__file__).parent.parent / "docs" / "cost.md"
 _TEXT = """\
 # What a question costs
 
-Model calls and tokens per question by method: means over {questions} questions, as many of each of {data}, with \
-scripted replies of the length and number a language model writes (two to four steps, as many as the questions have \
-hops), counted with the WordPiece tokenizer of all-MiniLM-L6-v2; a language model's makes about a tenth more of \
-passages. *Instructions* never change from question to question: a server with prefix caching computes them once.
+Model calls and tokens per question by method.
+
+- The figures are means over {questions} questions, as many of each of {data}.
+- The replies are scripted, with the length and number that a language model writes: two to four steps, as many as the \
+question has hops.
+- Tokens are counted with the WordPiece tokenizer of all-MiniLM-L6-v2. The tokenizer of a language model makes about a \
+tenth more of passages.
+- *Instructions* never change from question to question, so a server with prefix caching computes them once. \
+*Values* are the rest of the prompts, *Written* the replies.
 
 {table}
-With other models and prompts the papers report more tokens per question (MGranRAG's with one round, and of the \
-retrieval stage, without the answer); the goal here is half of them. {goals}. Triples were read from the passages by \
-rules; a model that reads them costs two calls per passage once, when it is indexed.
+The papers report more tokens per question, with other models and prompts. MGranRAG's figure is with one round, and of \
+the retrieval stage without the answer. The goal here is half of what they report. {goals}.
 
-Made by `python benchmarks/tokens.py ROOT`; the tokens of each prompt are in `benchmarks/results/tokens.json`. The \
-limits `max_model_calls` and `max_tokens` bound what a question may cost.
+Rules read the triples from the passages. A model that reads them costs two calls per passage, once, when it is indexed.
+
+To bound what a question may cost, set `max_model_calls` and `max_tokens`. The page is made by \
+`python benchmarks/tokens.py ROOT`; `benchmarks/results/tokens.json` has the tokens of each prompt.
 """
 
 

@@ -20,10 +20,10 @@ STEPS = 10_000  # more than any settings allow: `max_steps` and the budgets end 
 
 
 class Machine(StateGraph[StateT, ContextT, InputT, OutputT]):
-    """A `StateGraph` that LangChain's default recursion limit does not end half-way.
+    """A `StateGraph` whose steps can be changed until it is compiled; each `create_...` function returns one.
 
-    `batch`, `abatch`, chains (`|`) and agents run by them hand it on to the graphs inside as if somebody had asked for
-    it. Any other limit stands. Its `title` names it in traces and as a node, unless `compile` gets a `name`.
+    LangChain's default recursion limit of 25 steps does not end it half-way, also when `batch`, a chain (`|`) or an
+    agent hands that limit on. Any other limit counts. `title` is its name in traces and as a node.
     """
 
     title = "LangGraph"
@@ -31,7 +31,15 @@ class Machine(StateGraph[StateT, ContextT, InputT, OutputT]):
     def compile(
         self, checkpointer: Checkpointer = None, **options: Any
     ) -> CompiledStateGraph[StateT, ContextT, InputT, OutputT]:
-        """Compile the graph; the options are those of `StateGraph.compile`."""
+        """Compile the graph, so that it can be run.
+
+        Args:
+            checkpointer: keeps the steps, so that a stopped run can go on; as LangGraph takes it.
+            options: those of `StateGraph.compile`; `name` is by default the `title` of the graph.
+
+        Returns:
+            A LangGraph graph with `invoke`, `ainvoke`, `stream` and `astream`; the input is a `QuestionInput`.
+        """
         for node in self.nodes.values():
             if isinstance(node.runnable, Node):
                 node.runnable.fields = self.channels.keys()
@@ -47,21 +55,31 @@ class Machine(StateGraph[StateT, ContextT, InputT, OutputT]):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
 
     def step(self, node: str) -> Any:
-        """Return the step of a node, a dataclass: what it asks with which prompt and model.
+        """Return the step of a node, for example to see its prompt and its model.
+
+        Args:
+            node: the name of a node that is in this graph; `graph.nodes` has all.
+
+        Returns:
+            A dataclass, whose fields `change` can replace.
 
         Raises:
-            UnknownNameError: when no step of ours has that name.
+            UnknownNameError: when there is no such node, or it is not one of this package.
         """
         return self._ours(node).step
 
     def change(self, node: str, /, **changes: Any) -> None:
-        """Give the step of a node another `prompt`, `llm` or whatever else it has, before the graph is compiled.
+        """Give the step of a node another prompt, model or other part, before the graph is compiled.
 
             asking = graph.step("read_passages").prompt
             graph.change("read_passages", prompt=replace(asking, instructions=f"{asking.instructions} Say please."))
 
+        Args:
+            node: the name of a node, as for `step`.
+            changes: new values for fields of its step, such as `prompt` or `llm`.
+
         Raises:
-            UnknownNameError: when no step of ours has that name, or the step has no such field.
+            UnknownNameError: when there is no such node, it is not one of this package, or its step has no such field.
             TypeError: when a new `llm` is no model.
         """
         ours = self._ours(node)

@@ -107,13 +107,17 @@ METHODS = {
 
 
 def register(name: str, method: Method) -> None:
-    """Add a method of one's own, so that `create`, `named` and the evaluation know it by name.
+    """Add a method of your own, so that `create`, `parse_methods` and the evaluation know it by name in this process.
 
         register("self_ask", Method(create_self_ask, "Press et al. 2023, Self-Ask"))
 
+    Args:
+        name: letters, digits and underscores, without a digit at the beginning.
+        method: how its graph is built, with its paper and its ablations.
+
     Raises:
         TypeError: when the method is no `Method`.
-        ValueError: when the name is taken or cannot be told from others in a list.
+        ValueError: when the name is taken, reserved ("all", "ablations"), or has other characters.
     """
     expect(Method, method, "a Method", "Method(create_mine, PAPER) is one")
     if not name.isidentifier() or name in (*METHODS, "all", "ablations"):
@@ -136,17 +140,33 @@ def register_installed() -> None:
 
 
 def create(name: str, llm: ChatModel, kb: KnowledgeBase) -> Graph:
-    """Build the graph of a method ("cirag") or of one of its ablations ("cirag/without-reranker").
+    """Build the graph of a method or of one of its ablations, by name.
+
+    Args:
+        name: a method ("cirag") or an ablation ("cirag/without-reranker").
+        llm: the model that all its steps ask.
+        kb: the knowledge base that its questions are answered from.
+
+    Returns:
+        The graph, as the method's own function builds it, such as `create_cirag`; compile it to run it.
 
     Raises:
         UnknownNameError: when there is no such method or ablation.
+        TypeError: when `llm` is no chat model or `kb` no knowledge base.
     """
     method, options = _found(name)
     return method.create(llm, kb, **options)
 
 
 def parse_methods(names: str) -> list[str]:
-    """Return the methods a comma-separated list names; "all" is every method, "ablations" every one with its ablations.
+    """Return the names of the methods in a comma-separated list, as `--method` of the command line takes it.
+
+    Args:
+        names: such as "cirag,kirag/without-aligner"; "all" stands for every method, "ablations" for every method with
+            its ablations.
+
+    Returns:
+        Names for `create`, each once, in the order given.
 
     Raises:
         UnknownNameError: when there is no such method or ablation.

@@ -240,9 +240,11 @@ LISTED = 10
 class Result(TypedDict):
     """What every method returns.
 
-    `evidence` lists the facts behind the answer, `trace` what each step did, and `usage` what it cost. `passages` are
-    at least 10 if the knowledge base has them: those the method gathered, best first, then those of the first
-    retrieval, then, where all these are fewer, those most like the question.
+    `evidence` lists the facts behind the answer, `trace` what each step did, and `usage` what it cost.
+
+    `passages` are at least 10 if the knowledge base has them, best first: those that the method gathered, then those of
+    its first retrieval, then, if these are fewer, those most like the question. The score of a passage is its place
+    alone: 1, 1/2, 1/3, and so on.
     """
 
     answer: str

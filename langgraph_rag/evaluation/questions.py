@@ -104,9 +104,16 @@ _READER: TypeAdapter[Question] = TypeAdapter(Annotated[Question, BeforeValidator
 
 
 def load_questions(path: str | Path, limit: int | None = None) -> list[Question]:
-    """Read the first questions of a file, one JSON object per line.
+    """Read questions from a file, one JSON object per line.
 
-    Of fields that a question does not have, a warning says on how many lines they are; they are left out.
+    Unknown fields are left out; a warning says on how many lines they are.
+
+    Args:
+        path: a file of JSON lines, in UTF-8.
+        limit: how many questions to return at most; all lines are checked, all the same.
+
+    Returns:
+        The questions in the order of the file. One without an id has the number of its line.
 
     Raises:
         QuestionFileError: when the file cannot be read or holds no question, or lines of it, also beyond the limit,

@@ -53,7 +53,15 @@ class Summary(TypedDict):
 
 
 def summarise(outcomes: Sequence[Outcome], judgements: Sequence[Judgement] = ()) -> Summary:
-    """Sum up the outcomes of one run, and what a judge said of them if there was one."""
+    """Sum up the outcomes of one run.
+
+    Args:
+        outcomes: what `evaluate` or `read_outcomes` returns.
+        judgements: what `judge` or `judgements_of` returns for these outcomes, if answers were judged.
+
+    Returns:
+        Percentages and means over the answered questions, with their bootstrap intervals.
+    """
     answered = [outcome for outcome in outcomes if outcome["error"] is None]
     shares, means = _shares(answered, judgements), _means(answered)
     failed = [float(outcome["error"] is not None) for outcome in outcomes]

@@ -39,9 +39,10 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
 class CiragResult(Result):
-    """What a run returns; `granularity` is the evidence the answer needed, "none" for a refusal.
+    """What a run of CIRAG returns: a `Result`, and in `granularity` the kind of evidence that the answer needed.
 
-    It is "none", too, where a spent budget left no answer but that of a thought.
+    It is "triples", "sentences" or "passages", and "none" for a refusal and for an answer taken from a thought because
+    the budget was spent.
     """
 
     granularity: Literal["triples", "sentences", "passages", "none"]

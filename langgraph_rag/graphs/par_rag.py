@@ -39,7 +39,10 @@ DEFAULTS = Settings(max_steps=6, max_candidates=6, read_k=4)
 
 
 class ParRagResult(Result):
-    """What a run returns: also the plan, and what each step of it came to."""
+    """What a run of PAR RAG returns: a `Result`, and two more fields.
+
+    `plan` is a list of `PlanStep`, `trajectories` a list of `Trajectory`: what each step came to.
+    """
 
     plan: list[prompts.PlanStep]
     trajectories: list[prompts.Trajectory]

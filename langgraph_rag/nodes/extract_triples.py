@@ -27,7 +27,12 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ModelExtractor:
-    """Reads triples with a chat model, two calls per passage, passages side by side.
+    """Reads triples with a chat model: two calls per passage, several passages at once.
+
+    Args:
+        llm: the model.
+        finding: the prompt of the first call, which finds the entities of a passage.
+        extracting: the prompt of the second call, which finds the facts between these entities.
 
     Raises:
         TypeError: when `llm` is not a chat model.

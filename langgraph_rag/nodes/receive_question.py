@@ -19,7 +19,7 @@ _hints = cache(get_type_hints)
 
 
 class QuestionInput(TypedDict):
-    """What every graph is asked with."""
+    """The input of every graph: `graph.invoke({"question": "..."})`."""
 
     question: str
 

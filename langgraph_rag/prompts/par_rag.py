@@ -13,7 +13,10 @@ Standing = Literal["PASS", "REVISED", "UNCONFIDENT", "NOT REVIEWED"]
 
 
 class PlanStep(TypedDict):
-    """A step of a plan: why it is taken, what it asks, and whether anything is retrieved for it."""
+    """A step of a plan: why it is taken (`thought`), what it asks (`question`), and its `action`.
+
+    The action "retrieve" retrieves passages for the question; "answer" answers it from what is known by then.
+    """
 
     thought: str
     question: str
@@ -21,9 +24,10 @@ class PlanStep(TypedDict):
 
 
 class Trajectory(TypedDict):
-    """A question that was acted on, its answer, what the review made of it, and the sentences it cites.
+    """A `question` that was acted on, its `answer`, the review's `status`, and the sentences it cites (`sources`).
 
-    `place` is the position of its step in the plan; a question asked because of doubt has the place of the doubted one.
+    `status` is "PASS", "REVISED", "UNCONFIDENT" or "NOT REVIEWED". `place` is the position of its step in the plan; a
+    question asked because of doubt has the place of the doubted one.
     """
 
     place: int

@@ -217,16 +217,25 @@ class KnowledgeBase:
 
     # --- writing -----------------------------------------------------------------------------------------------------
     def add(self, documents: Iterable[AnyDocument], *, progress: bool = True) -> Added:
-        """Add documents: LangChain `Document`s or dicts with `text` and, if you like, `id`, `title` and `source`.
+        """Add documents, and read the triples out of them.
 
-        All else in them is kept as metadata. What is already there is skipped, so an interrupted call is finished by
-        calling again. `progress` shows how far it is on the standard error.
+        What is already stored is skipped. To finish an interrupted call, call again.
+
+        Args:
+            documents: LangChain `Document`s, or dicts with `text` and, optionally, `id`, `title` and `source`; other
+                fields are kept as metadata. A document without an id is split at about 200 words.
+            progress: whether to show the progress on the standard error.
+
+        Returns:
+            The ids of the passages, and how many were added, were there already, gave no triples, or could not be read.
 
         Raises:
             DocumentError: when a document is empty or not a document; nothing is stored then.
             DuplicateIdError: when an id is given or stored with another text; nothing is stored then.
             KnowledgeBaseError: when another process has the knowledge base open to change it, or the spaCy model that
                 found its phrases is not installed.
+            ModelCallError: when the model of the extractor cannot be asked; the passages are stored by then.
+            TypeError: when one document is given instead of a list.
         """
         self._check_writable()
         given = to_passages(documents)
@@ -234,18 +243,22 @@ class KnowledgeBase:
             return self._editor.add(given, self.extractor, progress=progress)
 
     def update(self, documents: Iterable[AnyDocument], *, progress: bool = True) -> Updated:
-        """Add documents, and remove what earlier versions of them left.
+        """Add the new version of whole sources, and remove what earlier versions left.
 
-        A passage whose id is stored with another text or title is replaced, and so is metadata that differs. What came
-        from the source of a document and is in no document of that source any more is removed, unless it came from
-        another source, too: so give all that comes from a source at once. An interrupted call is finished by calling
-        again. `progress` shows how far it is on the standard error. To change single documents, `upsert` them.
+        A passage whose id is stored with another text or title is replaced, and so is metadata that differs. A passage
+        that came from the source of a document and is in no document of that source now is removed, unless it came from
+        another source, too. To change single documents, use `upsert`. To finish an interrupted call, call again.
+
+        Args:
+            documents: as `add` takes them; all documents of each source at once.
+            progress: whether to show the progress on the standard error.
+
+        Returns:
+            What `add` returns, and how many passages were removed; a replaced one is both added and removed.
 
         Raises:
-            DocumentError: when a document is empty or not a document; nothing is changed then.
             DuplicateIdError: when an id is given with two texts; nothing is changed then.
-            KnowledgeBaseError: when another process has the knowledge base open to change it, or the spaCy model that
-                found its phrases is not installed.
+            DocumentError, KnowledgeBaseError, ModelCallError, TypeError: as `add` does.
         """
         self._check_writable()
         given = to_passages(documents)
@@ -253,12 +266,18 @@ class KnowledgeBase:
             return self._editor.update(given, self.extractor, progress=progress)
 
     def upsert(self, documents: Iterable[AnyDocument], *, progress: bool = True) -> Updated:
-        """Add documents, those whose ids are stored in the place of what is there; nothing else is removed.
+        """Add documents, and replace those whose ids are stored; nothing else is removed.
 
-        A document without an id is named by its text, so that another version of it stands beside the one before.
+        Args:
+            documents: as `add` takes them. One without an id is named by its text, so a new version of it is added
+                beside the one before.
+            progress: whether to show the progress on the standard error.
+
+        Returns:
+            What `update` returns.
 
         Raises:
-            DocumentError, DuplicateIdError, KnowledgeBaseError: as `update` does.
+            DocumentError, DuplicateIdError, KnowledgeBaseError, ModelCallError, TypeError: as `update` does.
         """
         self._check_writable()
         given = to_passages(documents)
@@ -302,7 +321,28 @@ class KnowledgeBase:
 
     # --- reading -----------------------------------------------------------------------------------------------------
     def search(self, query: str, k: int = 10, *, by: Search = "dense") -> list[FoundPassage]:
-        """Return the k best passages for a query, best first; `by` is "dense", "bm25", "hybrid" or "graph"."""
+        """Return the passages that match a query best, best first.
+
+        Args:
+            query: a question or any other text.
+            k: how many passages at most.
+            by: "dense" searches by meaning, "bm25" by words, "hybrid" by both, and "graph" by both and a walk over the
+                triple graph.
+
+        Returns:
+            Passages, each with its `score`; compare scores only within one list. With "dense" it is the cosine
+                similarity, with "bm25" BM25, with "hybrid" the sum of 1 / (2 + place) over both rankings (reciprocal
+                rank fusion), and with "graph" the PageRank of the walk. There, a passage without triples keeps its
+                place, with a score between those of its neighbours.
+
+        Raises:
+            ValueError: when `k` is no whole number of at least 1.
+            UnknownNameError: when `by` names no search.
+            QuestionError: when the query is no text.
+            EmptyKnowledgeBaseError: when the knowledge base holds nothing.
+            EmbeddingsMismatchError: when the knowledge base was made with another embedder than the one given; "bm25"
+                needs none.
+        """
         return run_in_background(self.asearch(query, k, by=by))
 
     async def asearch(self, query: str, k: int = 10, *, by: Search = "dense") -> list[FoundPassage]:
@@ -316,15 +356,51 @@ class KnowledgeBase:
             looked_at *= 4  # others are just being stored or removed
 
     def triples(self, passage_ids: Iterable[str], extractor: TripleExtractor | None = None) -> list[Triple]:
-        """Return the triples of passages as read by an extractor; what it has not read yet is read now and kept."""
+        """Return the triples of passages; a passage that was not read yet is read now, and its triples are kept.
+
+        Args:
+            passage_ids: ids of passages; unknown ones are left out.
+            extractor: whose triples; by default those of the knowledge base's own extractor.
+
+        Returns:
+            Triples with all their sources among these passages.
+
+        Raises:
+            ModelCallError: when a passage has to be read and the model of the extractor cannot be asked.
+            TypeError: when one id is given instead of a list.
+        """
         return run_in_background(self.atriples(passage_ids, extractor))
 
     def search_triples(self, query: str, k: int = 10) -> list[Triple]:
-        """Return the k triples nearest to a query, best first; the first call embeds all that have no vector yet."""
+        """Return the triples nearest to a query by meaning, best first, without scores.
+
+        The first call embeds all triples that have no vector yet.
+
+        Args:
+            query: a question or any other text.
+            k: how many triples at most.
+
+        Raises:
+            ValueError: when `k` is no whole number of at least 1.
+            QuestionError: when the query is no text.
+        """
         return run_in_background(self.asearch_triples(query, k))
 
     def near_entities(self, texts: Sequence[str], k: int = 10) -> list[ScoredPassage]:
-        """Return the k passages nearest to the entities that texts name, by personalized PageRank over the triples."""
+        """Return the passages nearest to the entities that texts name, by personalized PageRank over the triples.
+
+        Args:
+            texts: texts with names of entities, such as questions or single names.
+            k: how many passages at most.
+
+        Returns:
+            Ids of passages, each with its PageRank as `score`, best first; none where no text names a known entity.
+
+        Raises:
+            ValueError: when `k` is no whole number of at least 1.
+            TypeError: when one text is given instead of a list.
+            QuestionError: when something in the list is no text.
+        """
         return run_in_background(self.anear_entities(texts, k))
 
     def passages(self, ids: Iterable[str]) -> list[Record]:

@@ -21,14 +21,19 @@ _SOON = 2  # seconds of reading without a word; PDF files take about one each
 
 
 def read_documents(sources: str | Path | Iterable[str | Path]) -> list[dict[str, object]]:
-    """Read files, and folders with all that lies in them, as documents: dicts that `KnowledgeBase.add` takes.
+    """Read files and folders as documents for `KnowledgeBase.add`.
 
-    They are the passages that it makes of them. One of a Markdown file is of one section, titled by the section's
-    heading with the file's title in parentheses. What names no title is titled by what it opens with or, failing that,
-    by the file's name.
+    Args:
+        sources: one or several files (JSON lines, Markdown, PDF, plain text), or folders with such files.
+
+    Returns:
+        A dict for each passage that the knowledge base makes of them. A passage of a Markdown file is from one section.
+            Its title is the heading of the section, with the title of the file in parentheses. A file that names no
+            title has as title what it opens with, or else its name.
 
     Raises:
-        DocumentError: naming every file that cannot be read, its lines where it has such, and what was expected there.
+        DocumentError: when a file is missing or cannot be read. The message names every bad file or line, and what was
+            expected there.
     """
     several = [sources] if isinstance(sources, str | Path) else sources
     passages, problems = read_what_can_be(map(Path, several))
