@@ -32,33 +32,33 @@ class Context:
     top_k: Count = 10
     """Passages retrieved per query (CIRAG: K, KiRAG: K0), or kept per entity (DualRAG)."""
     recall_k: Count = 50
-    """Passages recalled per query, of which reranking keeps `top_k` for each entity (DualRAG)."""
+    """Passages recalled per query; reranking keeps `top_k` of them for each entity (DualRAG)."""
     max_candidates: Count | None = None
     """Triples shown to the model per step (CIRAG: N = 30, KiRAG: N = 20), or sentences (PAR RAG: 6)."""
     max_steps: Count | None = None
-    """Rounds at most (CIRAG: L = 4, KiRAG: L = 5, DualRAG: 5, MGranRAG: T = 1, IRCoT: 8), or steps (PAR RAG: 6)."""
+    """Most rounds (CIRAG: L = 4, KiRAG: L = 5, DualRAG: 5, MGranRAG: T = 1, IRCoT: 8), or steps (PAR RAG: 6)."""
     read_k: Count | None = None
     """Passages the reader answers from (KiRAG: 3, MGranRAG: 5, DualRAG: 10, IRCoT: 15), or each step (PAR RAG: 4)."""
     similar_k: Count = 200
-    """Passages nearest to the augmented query, which weigh as much as they are similar (MGranRAG, Eq. 2)."""
+    """Passages nearest to the augmented query; each weighs as much as it is similar to it (MGranRAG, Eq. 2)."""
     max_reading_tokens: Count = 6_000
-    """Length of the passages read in one call for evidence; more are read in several (MGranRAG; estimated tokens)."""
+    """Most tokens of passages read for evidence in one call; more take several calls (MGranRAG; estimated tokens)."""
     search: Search = "graph"
-    """How passages are found: by meaning, by words, both fused, or both and a walk over the triple graph."""
+    """How passages are found: by meaning, by words, by both fused, or by both and a walk over the triple graph."""
     answer_style: Style = ""
-    """How the answer is to be written, such as "in one sentence, in German"; by default it is as short as possible."""
+    """How to write the answer, such as "in one sentence, in German"; by default it is as short as possible."""
     max_history_tokens: Count = 4_000
-    """Length of the history shown to the integrator above which older candidates are left out (estimated tokens)."""
+    """Most tokens of history shown to the integrator; above that, older candidates are left out (estimated tokens)."""
     max_question_chars: Count = 4_000
-    """Longer questions are refused."""
+    """Most characters of a question; longer ones are refused."""
     max_concurrency: Count = 64
-    """Model calls under way in this process at which this run waits before it makes another."""
+    """Most model calls in flight in this process; at that number this run waits."""
     max_model_calls: Count | None = None
-    """Model calls per question; one of them is kept for the answer. None is as many as it takes."""
+    """Most model calls per question; one of them is kept for the answer. None: no limit."""
     max_tokens: Count | None = None
-    """Tokens per question, read and written; a quarter is kept for the answer. A reply under way may exceed it."""
+    """Most tokens per question, read and written; a quarter is kept for the answer. A reply in flight may exceed it."""
     deadline_s: Annotated[float, Field(gt=0)] | None = None
-    """Seconds per question; a quarter is kept for the answer, and calls that take longer are given up."""
+    """Most seconds per question; a quarter is kept for the answer. Calls that take longer are cancelled."""
 
     def __post_init__(self) -> None:
         for each in fields(self):

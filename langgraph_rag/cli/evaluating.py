@@ -63,7 +63,7 @@ def evaluate_methods(
     context: Context = DEFAULTS,
     cache: Cache = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Ask only the first so many.")] = None,
-    concurrency: Annotated[int, typer.Option(min=1, help="Questions under way at once in a process.")] = 1,
+    concurrency: Annotated[int, typer.Option(min=1, help="Questions asked at once in each process.")] = 1,
     processes: Annotated[
         int, typer.Option(min=1, help="Processes that ask; each loads the embedder, and a model of its own.")
     ] = 1,

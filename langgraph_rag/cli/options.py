@@ -32,7 +32,7 @@ KbFolder = Annotated[
     Path, typer.Option("--kb", parser=named_path, metavar="<path>", help="Folder of the knowledge base.")
 ]
 _METHODS = f"One of: {', '.join(METHODS)}"
-MethodName = Annotated[str, typer.Option("--method", help=f"{_METHODS}, or of an installed package.")]
+MethodName = Annotated[str, typer.Option("--method", help=f"{_METHODS}; or a method of an installed package.")]
 MethodOrAblation = Annotated[
     str, typer.Option("--method", help=f"{_METHODS}; or an ablation of one, such as cirag/only-triples.")
 ]
@@ -41,11 +41,10 @@ EmbeddingsName = Annotated[
     str | None,
     typer.Option(
         "--embeddings",
-        help="Embedder the knowledge base is made with: name, folder, vllm:MODEL or PROVIDER:MODEL; default "
-        "all-MiniLM-L6-v2.",
+        help="Embedder of the knowledge base: name, folder, vllm:MODEL or PROVIDER:MODEL; default all-MiniLM-L6-v2.",
     ),
 ]
-Cache = Annotated[Path | None, typer.Option("--cache", help="File that keeps the model's replies.")]
+Cache = Annotated[Path | None, typer.Option("--cache", help="File to cache the model's replies in.")]
 
 DEFAULTS = Context()
 _LEAST = {int: 1, int | None: 1, float | None: 0.001}

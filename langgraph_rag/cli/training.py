@@ -27,7 +27,7 @@ def train_kirags_aligner(
     base: Annotated[str, typer.Option(help="Embedder to begin with: name or folder.")] = MINILM,
     epochs: Annotated[int, typer.Option(min=1, help="How often everything is gone through.")] = 10,
     device: Annotated[str, typer.Option(help="Where to train, such as cuda.")] = CPU,
-    concurrency: Annotated[int, typer.Option(min=1, help="Questions under way at once.")] = 1,
+    concurrency: Annotated[int, typer.Option(min=1, help="Questions asked at once.")] = 1,
 ) -> None:
     """Train KiRAG's aligner on chains of triples that the model builds from questions to their answers.
 
