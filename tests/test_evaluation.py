@@ -270,6 +270,31 @@ def test_the_answer_to_a_question_of_musiques_that_has_none_is_that_it_has_none(
     assert question["answers"] == answers and not caplog.messages
 
 
+@pytest.mark.parametrize(
+    ("fields", "answers"),
+    [
+        ('"answer": 3.10', ["3.10"]),
+        ('"answer": 1500', ["1500"]),
+        ('"answers": ["x"], "answer": "y"', ["x", "y"]),
+        ('"answers": [], "answer": "y"', ["y"]),
+        ('"answers": ["x"], "answer": NaN', ["x"]),
+    ],
+)
+def test_answers_are_read_as_they_are_written(fields: str, answers: list[str], tmp_path: Path) -> None:
+    (tmp_path / "questions.jsonl").write_text(f'{{"question": "Q?", {fields}}}')
+
+    (question,) = load_questions(tmp_path / "questions.jsonl")
+
+    assert question["answers"] == answers
+
+
+def test_an_answer_that_is_not_a_number_is_none(tmp_path: Path) -> None:
+    (tmp_path / "questions.jsonl").write_text('{"question": "Q?", "answer": NaN}')
+
+    with pytest.raises(QuestionFileError, match="expected answers"):
+        load_questions(tmp_path / "questions.jsonl")
+
+
 def test_whether_a_question_has_an_answer_is_true_or_false(tmp_path: Path) -> None:
     (tmp_path / "questions.jsonl").write_text('{"question": "Q?", "answer": "x", "answerable": "false"}')
 
@@ -362,7 +387,7 @@ def test_numbers_yes_and_no_are_taken_as_answers_and_null_as_nothing(
         (f"[{GOOD},\n{GOOD}]".encode(), "jsonl: expected JSON lines, .*, got a JSON array; .*Questions from elsewhere"),
         (f" [\n  {GOOD}\n]".encode(), "jsonl: expected JSON lines, .*, got a JSON array; "),
         ('\ufeff"id","Question","answer"\r\n"a","Q?","x"'.encode(), r"expected JSON lines, .*, got a table \(CSV\); "),
-        (f"{GOOD}\n[1]".encode(), r"line 2: .*should be an object; got \[1\]"),
+        (f"{GOOD}\n[1]".encode(), r"line 2: .*should be a valid dictionary; got \[1\]"),
         (f"{GOOD}\n".encode() + b'{"id": "\xff"}', "line 2: expected UTF-8, got the byte 0xff"),
         (b'{"id": "a", "answers": ["x"]}', "line 1: .*question: Field required"),
         (b'{"id": [7], "question": "Q?", "answers": ["x"]}', "line 1: .*id: .*valid string"),

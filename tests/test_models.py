@@ -84,6 +84,19 @@ def test_a_wrong_option_is_an_error_of_this_package(name: str) -> None:
         load_model(name, api_key="k", temperature="hot")
 
 
+@pytest.mark.parametrize(
+    ("name", "options", "told"),
+    [
+        ("offline", {"max_new_token": 1}, "max_new_token: Extra inputs"),
+        ("transformers:/none", {"devise": "cpu"}, "devise: Extra inputs"),
+        ("transformers:/none", {"max_new_tokens": 0}, "max_new_tokens: Input should be greater than 0"),
+    ],
+)
+def test_an_option_that_there_is_not_is_told(name: str, options: dict[str, Any], told: str) -> None:
+    with pytest.raises(ModelCallError, match=f"model '{name}' cannot be set up: {told}"):
+        load_model(name, **options)
+
+
 def test_a_key_of_the_wrong_kind_is_not_shown() -> None:
     with pytest.raises(ModelCallError, match="cannot be set up: .*api_key") as refused:
         load_model("openai:gpt-5", api_key=["sk-secret"])

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fakes import ScriptedModel
 from langchain_core.messages import AIMessage
-from langchain_core.outputs import ChatResult
+from langchain_core.outputs import ChatGeneration, ChatResult
 
 from langgraph_rag.errors import ModelCallError, ModelOutputError, ResponseCacheError
 from langgraph_rag.llm import ask
@@ -128,6 +128,19 @@ async def test_a_cache_is_named_when_a_model_is_loaded(tmp_path: Path) -> None:
 
     with sqlite3.connect(tmp_path / "replies.db") as file:
         assert file.execute("SELECT count(*) FROM replies").fetchone() == (1,)
+
+
+def test_a_model_that_is_given_more_time_is_the_same_one(localhost: None, tmp_path: Path) -> None:
+    cache, kept = ResponseCache(tmp_path / "replies.db"), [ChatGeneration(message=AIMessage("Ost"))]
+
+    def settings(**options: Any) -> str:
+        served: Any = load_model("vllm:small", base_url="http://localhost:1/v1", **options)
+        return str(served._get_llm_string())
+
+    cache.update("Where?", settings(), kept)
+
+    assert cache.lookup("Where?", settings(timeout=900, max_retries=7, stream_chunk_timeout=5)) == kept
+    assert cache.lookup("Where?", settings(temperature=1)) is None
 
 
 def test_many_threads_and_connections_write_at_once(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Questions with gold answers, read from a file of JSON lines."""
 
+import json
 import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -71,7 +72,7 @@ _log = logging.getLogger(__name__)
 
 
 def _as_question(fields: object, read: ValidationInfo) -> object:
-    """Leave out what is null, read the fields of MuSiQue's files, and number a question without an id.
+    """Leave out what is null or NaN, read the fields of MuSiQue's files, and number a question without an id.
 
     Those are other answers that count (`answer_aliases`), and that the question cannot be answered (`answerable`), in
     which case the answer that stands there is one that the passages do not give.
@@ -83,11 +84,10 @@ def _as_question(fields: object, read: ValidationInfo) -> object:
         return fields
     context = read.context or {}
     context.get("fields", Counter()).update(fields.keys())
-    known = {name: value for name, value in fields.items() if value is not None}
-    aliases = known.get("answer_aliases")
-    given = known.get("answers", known.get("answer"))
-    if given is not None and aliases is not None:
-        known["answers"] = [*_as_list(given), *_as_list(aliases)]
+    known = {name: value for name, value in fields.items() if value is not None and value == value}  # NaN is not
+    if "answers" in known or "answer" in known:
+        given = [known[name] for name in ("answers", "answer", "answer_aliases") if name in known]
+        known["answers"] = [answer for each in given for answer in _as_list(each)]
     if not _is_answerable(known):
         known = {**known, "answers": [UNANSWERABLE]}
     return {"id": str(context.get("line", "")), **known}
@@ -201,11 +201,12 @@ def _tell_unknown_fields(path: str | Path, fields: Counter[str]) -> None:
 def _question(line: str, number: int, lines: dict[str, int], fields: Counter[str]) -> Question:
     """Read the question on a line, and note of its id on which line it is, and its fields."""
     try:
-        question = _READER.validate_json(line, context={"line": number, "fields": fields})
-    except ValidationError as error:
+        found = json.loads(line, parse_float=str)  # "3.10" is no 3.1
+        question = _READER.validate_python(found, context={"line": number, "fields": fields})
+    except (ValueError, RecursionError) as error:
+        wrong = first_problem(error, "line") if isinstance(error, ValidationError) else f"Invalid JSON: {error}"
         raise QuestionFileError(
-            "expected a JSON object with question and answers (a list of strings); "
-            f"{first_problem(error, 'line')}; got {line.strip()[:200]}"
+            f"expected a JSON object with question and answers (a list of strings); {wrong}; got {line.strip()[:200]}"
         ) from error
     if not question.get("answers") and not question.get("supporting_ids"):
         raise QuestionFileError(

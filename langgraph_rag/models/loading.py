@@ -43,7 +43,7 @@ def load_model(name: str, *, cache: str | Path | None = None, **options: Any) ->
             option is wrong.
     """
     expect(str, name, "a model's name", "a LangChain chat model is given to a method as it is")
-    llm = OfflineModel(**options) if name == "offline" else _set_up(name, options)
+    llm = _set_up(name, options)
     if cache is not None:
         llm.cache = ResponseCache(cache)  # last: no file is left behind where there is no such model
     return llm
@@ -51,10 +51,12 @@ def load_model(name: str, *, cache: str | Path | None = None, **options: Any) ->
 
 def _set_up(name: str, options: dict[str, Any]) -> BaseChatModel:
     kind, _, model = name.partition(":")
-    if not kind or not model:
+    if name != "offline" and not (kind and model):
         raise UnknownNameError("model", name, MODEL_FORMS)
     try:
         match kind:
+            case "offline" if name == kind:
+                return OfflineModel(**options)
             case "vllm":
                 return _served(model, **options)
             case "transformers":

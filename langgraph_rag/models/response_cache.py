@@ -22,6 +22,7 @@ from langgraph_rag.write_ahead import PATIENCE, use_wal
 
 _TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"
 _OTHERS = "SELECT name FROM sqlite_master WHERE type = 'table' AND name != 'replies' ORDER BY name"
+_PATIENCE = {"request_timeout", "timeout", "stream_chunk_timeout", "max_retries"}  # what a model is given time by
 _used: ContextVar[list[tuple["ResponseCache", str]] | None] = ContextVar("langgraph_rag_used_replies", default=None)
 
 
@@ -115,4 +116,15 @@ class ResponseCache(BaseCache):
 
 
 def _key(prompt: str, llm_string: str) -> str:
-    return hashlib.sha256(f"{llm_string}\n{prompt}".encode(errors="surrogatepass")).hexdigest()
+    return hashlib.sha256(f"{_settings(llm_string)}\n{prompt}".encode(errors="surrogatepass")).hexdigest()
+
+
+def _settings(llm_string: str) -> str:
+    """Return what LangChain says of a model and a call, without what changes no reply."""
+    try:
+        model, end = json.JSONDecoder().raw_decode(llm_string)
+        given = model["kwargs"]
+    except (ValueError, TypeError, KeyError):
+        return llm_string  # of a model that LangChain cannot serialise
+    model["kwargs"] = {name: value for name, value in given.items() if name not in _PATIENCE}
+    return json.dumps(model, sort_keys=True) + llm_string[end:]

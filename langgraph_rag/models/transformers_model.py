@@ -16,7 +16,7 @@ from langchain_core.language_models import BaseChatModel, ModelProfile
 from langchain_core.messages import AIMessage, BaseMessage, convert_to_openai_messages
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatResult
-from pydantic import Field, PrivateAttr
+from pydantic import ConfigDict, Field, PrivateAttr
 
 from langgraph_rag.errors import MissingExtraError
 
@@ -36,8 +36,10 @@ class TransformersModel(BaseChatModel):
         OSError: when there is no such model.
     """
 
+    model_config = ConfigDict(extra="forbid")
+
     model_name: str
-    max_new_tokens: int = 2048
+    max_new_tokens: int = Field(default=2048, gt=0)
     device: str = ""
     dtype: str = ""
     profile: ModelProfile | None = Field(default=ModelProfile(structured_output=True), exclude=True)

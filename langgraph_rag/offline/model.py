@@ -9,6 +9,7 @@ from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackMana
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from pydantic import ConfigDict
 
 from langgraph_rag.errors import RequestRefusedError
 from langgraph_rag.offline.question import as_question
@@ -24,6 +25,8 @@ class OfflineModel(BaseChatModel):
 
     Token counts are the words and signs of the texts.
     """
+
+    model_config = ConfigDict(extra="forbid")
 
     model_name: str = "offline"
 
