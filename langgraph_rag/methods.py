@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from typing import Any
 
-from langgraph.graph import StateGraph
-
 from langgraph_rag.arguments import expect
 from langgraph_rag.errors import UnknownNameError
 from langgraph_rag.graphs.cirag import create_cirag
@@ -17,13 +15,14 @@ from langgraph_rag.graphs.kirag import create_kirag
 from langgraph_rag.graphs.mgranrag import create_mgranrag
 from langgraph_rag.graphs.native_rag import create_native_rag
 from langgraph_rag.graphs.par_rag import create_par_rag
+from langgraph_rag.machine import Machine
 from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.naming import expect_name
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 _ENTRY_POINTS = "langgraph_rag.methods"
 _log = logging.getLogger(__name__)
-Graph = StateGraph[Any, Any, Any, Any]
+Graph = Machine[Any, Any, Any, Any]
 """A method's graph, not compiled yet."""
 
 
@@ -139,23 +138,24 @@ def register_installed() -> None:
             _log.warning("method %s cannot be loaded from %s: %r", offered.name, offered.value, error)
 
 
-def create(name: str, llm: ChatModel, kb: KnowledgeBase) -> Graph:
+def create(name: str, llm: ChatModel, kb: KnowledgeBase, **options: Any) -> Graph:
     """Build the graph of a method or of one of its ablations, by name.
 
     Args:
         name: a method ("cirag") or an ablation ("cirag/without-reranker").
         llm: the model that all its steps ask.
         kb: the knowledge base that its questions are answered from.
+        options: those of the method's own function, which go before those of the ablation.
 
     Returns:
         The graph, as the method's own function builds it, such as `create_cirag`; compile it to run it.
 
     Raises:
         UnknownNameError: when there is no such method or ablation.
-        TypeError: when `llm` is no chat model or `kb` no knowledge base.
+        TypeError: when `llm` is no chat model, `kb` no knowledge base, or the method has no such option.
     """
-    method, options = _found(name)
-    return method.create(llm, kb, **options)
+    method, of_ablation = _found(name)
+    return method.create(llm, kb, **{**of_ablation, **options})
 
 
 def parse_methods(names: str) -> list[str]:

@@ -442,6 +442,14 @@ def test_a_name_in_place_of_a_model_is_refused_when_the_graph_is_built(name: str
         METHODS[name].create("offline", sample_kb)
 
 
+def test_a_method_by_name_takes_its_options_which_go_before_those_of_an_ablation(sample_kb: KnowledgeBase) -> None:
+    read_online = create("cirag", OfflineModel(), sample_kb, triples="online")
+    reranked = create("cirag/without-reranker", OfflineModel(), sample_kb, ranking="similarity")
+
+    assert "extract_triples" in read_online.nodes
+    assert reranked.step("construct") == create("cirag", OfflineModel(), sample_kb).step("construct")
+
+
 @pytest.mark.parametrize("name", sorted(METHODS))
 def test_a_path_in_place_of_a_knowledge_base_is_refused_when_the_graph_is_built(name: str) -> None:
     with pytest.raises(TypeError, match=r"expected a knowledge base, got 'kb': KnowledgeBase.open\(PATH\) returns one"):
