@@ -112,7 +112,7 @@ async def _converse(llm: ChatModel, prompt: Prompt[Reply], values: Mapping[str, 
                 shown.finish(reply.answer)
             return reply
         if shown:
-            shown.begin_anew()
+            shown.restart()
         if was_cut_off(message):
             if prompt.reply.useful_in_part and (part := read_part(text, prompt.reply)):
                 return part

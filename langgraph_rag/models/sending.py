@@ -1,7 +1,8 @@
-"""How a prompt reaches a model: in a form that its server takes, and again after a failure that may pass."""
+"""Sends prompts to models: leaves out what a server does not support, and retries after transient failures."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
@@ -13,13 +14,13 @@ from langgraph_rag.errors import ModelCallError, RagError
 from langgraph_rag.metering import current_meter, estimated_tokens
 from langgraph_rag.models.bindings import ChatModel, model_name, models_in
 from langgraph_rag.models.capabilities import (
-    Refusals,
+    Unsupported,
+    no_schema,
+    no_streams,
+    no_system_messages,
+    no_template_options,
     schema_options,
-    schema_refusals,
     shorter_reply,
-    stream_refusals,
-    system_refusals,
-    template_refusals,
     without_template_options,
 )
 from langgraph_rag.models.completions import noting_streams
@@ -42,8 +43,18 @@ from langgraph_rag.models.streaming import AnswerStream, kept_internal, listenin
 from langgraph_rag.prompts.prompt import Prompt, Reply
 
 
+@dataclass(frozen=True)
+class _Request:
+    """A request to a model, with the options of the call; the answer is streamed to `shown`."""
+
+    llm: ChatModel
+    messages: list[BaseMessage]
+    options: dict[str, Any]
+    shown: AnswerStream | None
+
+
 class TooLongError(Exception):
-    """A prompt, or prompt and reply together, are longer than the model can take; `cause` says so to the caller."""
+    """A prompt, or a prompt and its reply together, are too long for the model; callers are shown the error `cause`."""
 
     def __init__(self, cause: RagError) -> None:
         self.cause = cause
@@ -52,15 +63,15 @@ class TooLongError(Exception):
 async def send(
     llm: ChatModel, prompt: Prompt[Reply], messages: list[BaseMessage], shown: AnswerStream | None
 ) -> BaseMessage:
-    """Send the messages of a prompt to a model and return its reply; `shown` is where the answer is streamed to.
+    """Send the messages of a prompt to a model and return its reply; the answer is streamed to `shown`.
 
     Raises:
-        TooLongError: when the model finds the prompt too long.
-        ModelCallError: when the model could not be asked at all.
-        RequestRefusedError: when it could, but not this.
+        TooLongError: when the prompt is too long for the model.
+        ModelCallError: when the model cannot be called.
+        RequestRefusedError: when the model refuses this request.
     """
     try:
-        return await _within_context(llm, prompt, messages, shown)
+        return await _with_room(_Request(llm, messages, {}, shown), prompt)
     except RagError:
         raise
     except Exception as error:
@@ -72,129 +83,96 @@ async def send(
         raise failed from error
 
 
-async def _within_context(
-    llm: ChatModel, prompt: Prompt[Reply], messages: list[BaseMessage], shown: AnswerStream | None
-) -> BaseMessage:
-    """Ask for a shorter reply where the prompt and as long a one as the model may give exceed the context."""
+async def _with_room(request: _Request, prompt: Prompt[Reply]) -> BaseMessage:
+    """Ask for a shorter reply if the prompt and the longest possible reply do not fit into the context."""
     try:
-        return await _by_schema(llm, prompt, messages, {}, shown)
+        return await _with_schema(request, prompt)
     except Exception as error:
-        shorter = shorter_reply(llm)
+        shorter = shorter_reply(request.llm)
         if not shorter or not leaves_no_room(error):
             raise
-    return await _by_schema(llm, prompt, messages, shorter, shown)
+    return await _with_schema(replace(request, options=shorter), prompt)
 
 
-async def _by_schema(
-    llm: ChatModel,
-    prompt: Prompt[Reply],
-    messages: list[BaseMessage],
-    limit: dict[str, Any],
-    shown: AnswerStream | None,
-) -> BaseMessage:
-    """Ask for JSON by schema, and without it where the server refuses that or the reply missed it."""
-    schema = schema_options(llm, prompt.name, _schema(prompt.reply))
+async def _with_schema(request: _Request, prompt: Prompt[Reply]) -> BaseMessage:
+    """Ask for JSON by schema; ask without a schema if the server refuses it or the reply did not follow it."""
+    schema = schema_options(request.llm, prompt.name, _schema(prompt.reply))
     try:
-        return await _instructed(llm, messages, {**schema, **limit}, shown)
+        return await _with_features(replace(request, options={**schema, **request.options}))
     except Exception as error:
         missed = misses_schema(error)
         if not schema or not (missed or refuses_schema(error)):
             raise
-    message = await _instructed(llm, messages, limit, shown)
+    message = await _with_features(request)
     if not missed:
-        schema_refusals.add(llm)
+        no_schema.add(request.llm)
     return message
 
 
-async def _instructed(
-    llm: ChatModel, messages: list[BaseMessage], options: dict[str, Any], shown: AnswerStream | None
-) -> BaseMessage:
-    """Send the instructions as the system's message, or in the user's where the chat template knows no system."""
-    return await _unless_refused(
-        llm,
-        (system_refusals, refuses_system),
-        lambda: _templated(llm, messages, options, shown),
-        lambda: _templated(llm, _said_by_user(messages), options, shown),
-    )
+def _without_system_message(request: _Request) -> _Request:
+    instructions, question, *rest = request.messages
+    merged = question.model_copy(update={"content": f"{instructions.text}\n\n{question.text}"})
+    return replace(request, messages=[merged, *rest])
 
 
-def _said_by_user(messages: list[BaseMessage]) -> list[BaseMessage]:
-    instructions, request, *rest = messages
-    return [request.model_copy(update={"content": f"{instructions.text}\n\n{request.text}"}), *rest]
+def _without_template_options(request: _Request) -> _Request:
+    return replace(request, options=without_template_options(request.llm, request.options))
 
 
-async def _templated(
-    llm: ChatModel, messages: list[BaseMessage], options: dict[str, Any], shown: AnswerStream | None
-) -> BaseMessage:
-    """Send the options of the chat template, and none where the server refuses them."""
-    fewer = without_template_options(llm, options)
-    return await _unless_refused(
-        llm,
-        (template_refusals, lambda error: fewer != options and refuses_template_options(error)),
-        lambda: _streamed(llm, messages, options, shown),
-        lambda: _streamed(llm, messages, fewer, shown),
-    )
+def _without_stream(request: _Request) -> _Request:
+    return replace(request, options={**request.options, "stream": False})
 
 
-async def _streamed(
-    llm: ChatModel, messages: list[BaseMessage], options: dict[str, Any], shown: AnswerStream | None
-) -> BaseMessage:
-    """Have the reply streamed where somebody listens, and as a whole where the server does not stream."""
-    return await _unless_refused(
-        llm,
-        (stream_refusals, refuses_streaming),
-        lambda: _persistently(llm, messages, options, shown),
-        lambda: _persistently(llm, messages, {**options, "stream": False}, shown),
-    )
+_Feature = tuple[Unsupported, Callable[[Exception], bool], Callable[[_Request], _Request]]
+_FEATURES: tuple[_Feature, ...] = (
+    (no_system_messages, refuses_system, _without_system_message),
+    (no_template_options, refuses_template_options, _without_template_options),
+    (no_streams, refuses_streaming, _without_stream),
+)
 
 
-async def _unless_refused(
-    llm: ChatModel,
-    refusal: tuple[Refusals, Callable[[Exception], bool]],
-    ask: Callable[[], Awaitable[BaseMessage]],
-    ask_otherwise: Callable[[], Awaitable[BaseMessage]],
-) -> BaseMessage:
-    """Ask in one way until the model refuses it, and in another from then on; noted once the other way succeeds."""
-    refusals, refused = refusal
-    if llm not in refusals:
+async def _with_features(request: _Request, features: Sequence[_Feature] = _FEATURES) -> BaseMessage:
+    """Send a request; do without each feature that the model refuses, from the first success without it on."""
+    if not features:
+        return await _with_retries(request)
+    (unsupported, refuses, without), *others = features
+    if request.llm not in unsupported:
         try:
-            return await ask()
+            return await _with_features(request, others)
         except Exception as error:
-            if not refused(error):
+            if not refuses(error) or without(request) == request:
                 raise
-    message = await ask_otherwise()
-    refusals.add(llm)
+    message = await _with_features(without(request), others)
+    unsupported.add(request.llm)
     return message
 
 
-async def _persistently(
-    llm: ChatModel, messages: list[BaseMessage], options: dict[str, Any], shown: AnswerStream | None
-) -> BaseMessage:
-    """Ask again where the model's client does not: after a failure that may pass, or once a stream breaks off."""
+async def _with_retries(request: _Request) -> BaseMessage:
+    """Send again after a transient failure or a broken stream, unless the model's own client does so."""
+    llm, shown = request.llm, request.shown
     for pause in pauses(llm):
         with noting_streams() as begun:
             try:
-                return await _invoke(llm, messages, options, shown)
+                return await _invoke(request)
             except Exception as error:
                 again = begun.is_set() or may_pass(error) and (is_bare_status(error) or not asks_again(llm))
                 if not again or isinstance(error, RagError) or is_too_long(error):
                     raise
         if begun.is_set():  # the prompt was read
-            current_meter().usage["estimated_tokens"] += estimated_tokens(messages)
+            current_meter().usage["estimated_tokens"] += estimated_tokens(request.messages)
         if shown:
-            shown.begin_anew()
+            shown.restart()
         await asyncio.sleep(pause)
-    return await _invoke(llm, messages, options, shown)
+    return await _invoke(request)
 
 
-async def _invoke(
-    llm: ChatModel, messages: list[BaseMessage], options: dict[str, Any], shown: AnswerStream | None
-) -> BaseMessage:
-    with kept_internal(listening(shown)) as internal:
+async def _invoke(request: _Request) -> BaseMessage:
+    llm, messages = request.llm, request.messages
+    with kept_internal(listening(request.shown)) as internal:
         if _is_synchronous(llm):
-            message = await in_own_thread(partial(llm.invoke, messages, config=internal, **options))
+            message = await in_own_thread(partial(llm.invoke, messages, config=internal, **request.options))
         else:
-            message = await on_any_loop(llm).ainvoke(messages, config=internal, **options)
+            message = await on_any_loop(llm).ainvoke(messages, config=internal, **request.options)
     if not isinstance(message, BaseMessage):
         kind = type(message).__name__
         raise ModelCallError(f"{model_name(llm)} replied with a {kind} in place of a message: is it a chat model?")
@@ -202,7 +180,7 @@ async def _invoke(
 
 
 def _is_synchronous(llm: ChatModel) -> bool:
-    """Tell whether none of the models that may be asked has coroutines of its own."""
+    """Tell whether none of the models that may be called has coroutines of its own."""
     return not any(
         getattr(type(model), name, None) is not getattr(BaseChatModel, name)
         for model in models_in(llm)

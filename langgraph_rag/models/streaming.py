@@ -55,7 +55,7 @@ class AnswerStream(AsyncCallbackHandler):
     def __init__(self) -> None:
         self._hidden = _is_hidden()
         self._read = 0  # characters of the reply
-        self.begin_anew()
+        self.restart()
 
     async def on_llm_new_token(self, token: str | list[str | dict[str, Any]], **kwargs: Any) -> None:
         """Show what a further piece of the reply adds to the answer."""
@@ -67,9 +67,9 @@ class AnswerStream(AsyncCallbackHandler):
 
     async def on_llm_error(self, error: BaseException, **kwargs: Any) -> None:
         """Begin anew, as LangChain's `with_retry` and `with_fallbacks` do without telling anybody."""
-        self.begin_anew()
+        self.restart()
 
-    def begin_anew(self) -> None:
+    def restart(self) -> None:
         """Forget the reply so far."""
         self._id = self._shown = ""
         self._reply = UnfinishedReply()
@@ -78,7 +78,7 @@ class AnswerStream(AsyncCallbackHandler):
     def finish(self, answer: str) -> None:
         """Show what is left of the answer now that the reply has been read."""
         if not answer.startswith(self._shown):
-            self.begin_anew()
+            self.restart()
         if not begins_as_refusal(answer):
             self.end(answer)
 
