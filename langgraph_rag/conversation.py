@@ -54,15 +54,7 @@ def with_messages(
     talking.add_node("take_message", Node(TakeMessage(graph.state_schema)))
     if private := graph.channels.keys() - state.__annotations__:
         raise ValueError(f"expected nodes that take keys of the state, got some that take {', '.join(sorted(private))}")
-    for name, node in graph.nodes.items():
-        if not isinstance(node.runnable, Node):
-            raise ValueError(
-                f"expected the nodes that a create_* function adds, got {name} as well: add it to what with_messages "
-                "returns, or put it in a graph around that"
-            )
-        runnable = InConversation(node.runnable.step)
-        talking.nodes[name] = replace(node, runnable=runnable, input_schema=state)  # its retries and all that stay
-    talking._node_defaults = graph._node_defaults  # LangGraph has no other way to hand them on
+    _copy_nodes(talking, graph, state)
     talking.add_node("reply", Node(Reply()))
 
     talking.add_edge(START, "take_message")
@@ -81,6 +73,20 @@ def with_messages(
 def _and_messages(schema: type, name: str) -> Any:
     fields = get_type_hints(schema, include_extras=True) | get_type_hints(MessagesInput, include_extras=True)
     return TypedDict(name, fields)  # type: ignore[operator]
+
+
+def _copy_nodes(
+    talking: StateGraph[Any, Any, Any, Any], graph: StateGraph[Any, Any, Any, Any], state: type[Any]
+) -> None:
+    """Copy the nodes of a graph with their settings, such as retries, so that they work in a conversation."""
+    for name, node in graph.nodes.items():
+        if not isinstance(node.runnable, Node):
+            raise ValueError(
+                f"expected the nodes that a create_* function adds, got {name} as well: add it to what with_messages "
+                "returns, or put it in a graph around that"
+            )
+        talking.nodes[name] = replace(node, runnable=InConversation(node.runnable.step), input_schema=state)
+    talking._node_defaults = graph._node_defaults  # LangGraph has no public way to copy them
 
 
 def _connect(

@@ -146,15 +146,7 @@ class KnowledgeBase:
         if extractor is not None:
             _check(extractor)
         path = Path(path).expanduser()
-        with _needing_to_write(path):
-            missing = not (path / RECORDS).exists()
-            in_the_way = missing and path.exists() and (not path.is_dir() or _holds_something_else(path))
-        if missing and (read_only or not create):
-            raise KnowledgeBaseError(
-                f"there is no knowledge base in {path}: make one with `langgraph-rag index FILES --kb {path}`"
-            )
-        if in_the_way:
-            raise KnowledgeBaseError(f"{path} is not a knowledge base and not an empty folder")
+        _check_folder(path, create=create and not read_only)
         with ExitStack() as opened:  # closed again when something goes wrong
             with _needing_to_write(path):
                 path.mkdir(parents=True, exist_ok=True)
@@ -697,6 +689,18 @@ def _check_queries(queries: Iterable[object]) -> None:
 def _check_query(query: object) -> None:
     if not isinstance(query, str) or not is_text(query):
         raise QuestionError(f"the query must be text, got {ascii(query)[:80]}")
+
+
+def _check_folder(path: Path, *, create: bool) -> None:
+    with _needing_to_write(path):
+        missing = not (path / RECORDS).exists()
+        in_the_way = missing and path.exists() and (not path.is_dir() or _holds_something_else(path))
+    if missing and not create:
+        raise KnowledgeBaseError(
+            f"there is no knowledge base in {path}: make one with `langgraph-rag index FILES --kb {path}`"
+        )
+    if in_the_way:
+        raise KnowledgeBaseError(f"{path} is not a knowledge base and not an empty folder")
 
 
 def _holds_something_else(path: Path) -> bool:
