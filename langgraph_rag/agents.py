@@ -19,7 +19,7 @@ from langgraph_rag.errors import EmptyKnowledgeBaseError, QuestionError
 from langgraph_rag.machine import STEPS
 from langgraph_rag.nodes.approve_plan import REJECTED
 from langgraph_rag.nodes.construct import most_similar
-from langgraph_rag.records import ScoredPassage, origin_of, passage_of
+from langgraph_rag.records import ScoredPassage, ids_of, origin_of, passage_of
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -165,7 +165,7 @@ def knowledge_base_tools(kb: KnowledgeBase, *, prefix: str = "", about: str = ""
 
     async def search_triples(query: Query, k: Facts = 10) -> tuple[str, list[Any]]:
         found = await kb.arank(query, _AROUND, by="hybrid")
-        triples = await kb.atriples([passage["id"] for passage in found])
+        triples = await kb.atriples(ids_of(found))
         best = await most_similar(kb, query, triples, k) if triples else []
         return _lines([entry["triple"] for entry in best]), best
 
@@ -203,7 +203,7 @@ def _search(call: _Call, name: str, description: str) -> BaseTool:
 
 
 async def _shown(kb: KnowledgeBase, found: list[ScoredPassage]) -> tuple[str, list[Any]]:
-    records = await kb.apassages([passage["id"] for passage in found])
+    records = await kb.apassages(ids_of(found))
     text = "\n\n".join(f"{record['title']} ({record['id']})\n{_beginning(record['text'])}" for record in records)
     return text or "Nothing was found.", [passage_of(record) for record in records]
 

@@ -48,6 +48,15 @@ def page_of(passage: Passage) -> str:
     return str(page) if isinstance(page, int | str) else ""
 
 
+class _Identified(TypedDict):
+    id: str
+
+
+def ids_of(passages: Iterable[_Identified]) -> list[str]:
+    """Return the ids of passages, in their order."""
+    return [passage["id"] for passage in passages]
+
+
 class ScoredPassage(TypedDict):
     """A passage id with its score; higher is better, and only comparable within one list."""
 
@@ -55,9 +64,9 @@ class ScoredPassage(TypedDict):
     score: float
 
 
-def by_place(ids: Iterable[str]) -> list[ScoredPassage]:
-    """Score passages by their place alone: 1, 1/2, 1/3, ..."""
-    return [ScoredPassage(id=id_, score=1 / place) for place, id_ in enumerate(ids, start=1)]
+def reciprocal_ranks(ids: Iterable[str]) -> list[ScoredPassage]:
+    """Score passages by their rank alone: 1, 1/2, 1/3, ..."""
+    return [ScoredPassage(id=id_, score=1 / rank) for rank, id_ in enumerate(ids, start=1)]
 
 
 class FoundPassage(Passage):

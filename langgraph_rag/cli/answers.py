@@ -7,7 +7,7 @@ import typer
 
 from langgraph_rag.narration import narrate_cost
 from langgraph_rag.normal_forms import first_of_each
-from langgraph_rag.records import Evidence, Record, origin_of, page_of
+from langgraph_rag.records import Evidence, Record, ids_of, origin_of, page_of
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -16,7 +16,7 @@ _READ = 10  # passages named where there is no evidence
 
 def records_behind(result: dict[str, Any], base: KnowledgeBase) -> dict[str, Record]:
     """Look up the passages of a result, which itself has ids only."""
-    ids = [evidence["passage_id"] for evidence in result["evidence"]] + [p["id"] for p in result["passages"]]
+    ids = [evidence["passage_id"] for evidence in result["evidence"]] + ids_of(result["passages"])
     return {record["id"]: record for record in base.passages(ids)}
 
 
@@ -33,7 +33,7 @@ def show_answer(result: dict[str, Any], records: dict[str, Record]) -> None:
         typer.echo("  found, but not enough:")
     _show_evidence(result["evidence"], records)
     if not result["evidence"]:
-        _show_passages([passage["id"] for passage in result["passages"]], records)
+        _show_passages(ids_of(result["passages"]), records)
     answered_from = f"answered from: {result['granularity']}; " if "granularity" in result else ""
     typer.echo(f"  {answered_from}{narrate_cost(result['usage'])}")
 

@@ -15,7 +15,7 @@ from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.answering import passage_texts
 from langgraph_rag.prompts.par_rag import CitedAnswer
 from langgraph_rag.prompts.prompt import Prompt
-from langgraph_rag.records import Evidence, Record, ScoredPassage
+from langgraph_rag.records import Evidence, Record, ScoredPassage, ids_of
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.language.support import nearest_evidence, supporting_evidence
@@ -40,7 +40,7 @@ class Act:
 
     async def __call__(self, state: ActInput) -> dict[str, Any]:
         """Return the interim answer without its citations, and the sentences of the cited passages that support it."""
-        shown = [passage["id"] for passage in state["retrieved"][: context(self.defaults).read_k]]
+        shown = ids_of(state["retrieved"][: context(self.defaults).read_k])
         records = await self.kb.apassages(shown)
         reply = await ask(self.llm, self.prompt, question=state["query"], sources=passage_texts(records))
         passages = reply.shown(records)

@@ -13,7 +13,7 @@ from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import triple_key
 from langgraph_rag.prompts.answering import Answer, TitledText, passage_texts
 from langgraph_rag.prompts.prompt import Prompt
-from langgraph_rag.records import Evidence, ScoredPassage
+from langgraph_rag.records import Evidence, ScoredPassage, ids_of, place_of
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.round_robin import round_robin
@@ -44,7 +44,7 @@ async def gather_triples(kb: KnowledgeBase, state: GenerateInput) -> dict[str, A
 
 async def gather_sentences(kb: KnowledgeBase, state: GenerateInput) -> dict[str, Any]:
     """Gather the supporting sentences (S), by passage and in the order of its text."""
-    supporting = {(evidence["passage_id"], evidence["sentence"]) for evidence in state["evidence"]}
+    supporting = set(map(place_of, state["evidence"]))
     records = await kb.apassages([evidence["passage_id"] for evidence in state["evidence"]])
     texts = [
         TitledText(title=r["title"], text="\n".join(s for s in r["sentences"] if (r["id"], s) in supporting))
@@ -62,7 +62,7 @@ async def gather_passages(kb: KnowledgeBase, state: GenerateInput) -> dict[str, 
 
 
 def _passages(state: GenerateInput) -> list[str]:
-    found = [passage["id"] for passage in state["first_retrieval"]]
+    found = ids_of(state["first_retrieval"])
     return round_robin(state["evidence"])[:_MOST] or found[: context().top_k]
 
 

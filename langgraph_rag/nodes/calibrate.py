@@ -12,7 +12,7 @@ from langgraph_rag.nodes.extract_evidence import EvidenceUnit
 from langgraph_rag.nodes.grown_graph import GrownGraph
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.weigh import Weights, personalization
-from langgraph_rag.records import ScoredPassage
+from langgraph_rag.records import ScoredPassage, ids_of
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.knowledge_graphs.hierarchy_graph import HierarchyGraph
 from langgraph_rag.tools.language.text import RULES, text_pipeline
@@ -46,7 +46,7 @@ class Calibrate:
         graph = await self.kb.ahierarchy()
         grown, ranking = await in_thread(self._rank, graph, state, similar)
         best = ranking[: context().top_k]
-        ids = [passage["id"] for passage in best]
+        ids = ids_of(best)
         titles = [record["title"] for record in await self.kb.apassages(ids)]
         emit(
             "calibrate",

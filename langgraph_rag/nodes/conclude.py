@@ -15,7 +15,7 @@ from langgraph_rag.models.streaming import show_answer
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import first_of_each
 from langgraph_rag.prompts.par_rag import PlanStep, Trajectory
-from langgraph_rag.records import LISTED, Evidence, ScoredPassage, TraceStep, by_place
+from langgraph_rag.records import LISTED, Evidence, ScoredPassage, TraceStep, ids_of, reciprocal_ranks
 from langgraph_rag.refusals import UNANSWERABLE, begins_as_refusal, is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.language.support import traced_back
@@ -49,7 +49,7 @@ def evidence_round_robin(state: ConcludeInput) -> list[str]:
 
 def as_ranked(state: ConcludeInput) -> list[str]:
     """List the passages as the method ranked them in `ranking`."""
-    return [passage["id"] for passage in state.get("ranking", [])]
+    return ids_of(state.get("ranking", []))
 
 
 def thought_last(state: ConcludeInput) -> str:
@@ -82,14 +82,14 @@ class Conclude:
         unasked = stopped() and not state["answer"]
         reached = self.reached(state) if unasked else ""
         answer = reached or state["answer"] or (UNASKED if unasked else UNANSWERABLE)
-        found = self.gathered(state) + [passage["id"] for passage in state["first_retrieval"]]
+        found = self.gathered(state) + ids_of(state["first_retrieval"])
         ranked = await self._filled_up(state["question"], list(dict.fromkeys(found)))
         traced = await self._traced_back(state["question"], answer, state["evidence"])
         evidence = list(first_of_each(traced, _what_it_says).values())
         if reached or begins_as_refusal(answer):  # which no model's reply has shown
             show_answer(answer)
         emit("conclude", answer=answer, evidence=evidence)
-        return {"answer": answer, "evidence": evidence, "passages": by_place(ranked)}
+        return {"answer": answer, "evidence": evidence, "passages": reciprocal_ranks(ranked)}
 
     async def _filled_up(self, question: str, ranked: list[str]) -> list[str]:
         """Return at least ten passages, where the knowledge base has them and an embedder to find them with."""

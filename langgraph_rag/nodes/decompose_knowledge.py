@@ -11,7 +11,7 @@ from langgraph_rag.concurrency.tasks import gather
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import triple_key, triple_text
 from langgraph_rag.prompts.answering import TitledText
-from langgraph_rag.records import Candidate, ScoredPassage, Source, Triple
+from langgraph_rag.records import Candidate, ScoredPassage, Source, Triple, ids_of
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 Decomposer = Callable[[KnowledgeBase, Sequence[str]], Awaitable[list[Candidate]]]
@@ -97,7 +97,7 @@ class DecomposeKnowledge:
 
     async def __call__(self, state: DecomposeKnowledgeInput) -> dict[str, Any]:
         """Return the pieces of knowledge, in the order of their passages, not scored yet."""
-        ids = [passage["id"] for passage in state["retrieved"]]
+        ids = ids_of(state["retrieved"])
         knowledge = await self.into(self.kb, ids)
         emit("decompose_knowledge", passages=len(ids), pieces=len(knowledge))
         return {"knowledge": knowledge}

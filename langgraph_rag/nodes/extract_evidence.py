@@ -18,7 +18,7 @@ from langgraph_rag.normal_forms import first_of_each, normalise, numbers_in, sta
 from langgraph_rag.prompts.answering import TitledText
 from langgraph_rag.prompts.mgranrag import EvidenceReply, Extraction, NumberedText
 from langgraph_rag.prompts.prompt import Prompt
-from langgraph_rag.records import Record, ScoredPassage, TraceStep, trace_step
+from langgraph_rag.records import Record, ScoredPassage, TraceStep, ids_of, trace_step
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 _NUMBER = re.compile(r"\D{0,3}(\d{1,6})(?:\.0)?\D{0,2}")  # 3, 3.0, "3", "[3]", "Q3"
@@ -62,7 +62,7 @@ class ExtractEvidence:
     async def __call__(self, state: ExtractEvidenceInput) -> dict[str, Any]:
         """Return the evidence found in this round, not scored yet, and the round for the trace."""
         step = len(state["trace"]) + 1
-        records = await self.kb.apassages([passage["id"] for passage in state["retrieved"]])
+        records = await self.kb.apassages(ids_of(state["retrieved"]))
         parts = await gather(self._read(state, step, part) for part in _parts(records))
         found = [unit for _, units in parts for unit in units]
         thought = " ".join(thought for thought, _ in parts)
@@ -82,30 +82,9 @@ class ExtractEvidence:
             questions=questions,
         )
         records = reply.shown(records)
-        sentences = [(record, sentence) for record in records for sentence in record["sentences"]]
-        told = [*questions, *(unit["title"] + " " + unit["sentence"] for unit in known)]
-        told += [record["title"] + " " + record["text"] for record in records]
-        shown = " ".join(told)
-        units = []
-        for entry in reply.evidence:
-            meant = _sentences(entry.sentence, [sentence for _, sentence in sentences])
-            full, partial = _labels(entry, len(questions)) if meant else ([], [])
-            phrases = _phrases(entry.phrases, shown) if full or partial else []
-            units += [
-                EvidenceUnit(
-                    passage_id=sentences[position][0]["id"],
-                    title=sentences[position][0]["title"],
-                    sentence=sentences[position][1],
-                    full=full,
-                    partial=partial,
-                    phrases=phrases,
-                    score=0.0,
-                    step=step,
-                )
-                for position in meant
-                if full or partial
-            ]
-        return reply.thought, units
+        shown = [*questions, *(f"{unit['title']} {unit['sentence']}" for unit in known)]
+        shown += [f"{record['title']} {record['text']}" for record in records]
+        return reply.thought, _units(reply.evidence, records, len(questions), " ".join(shown), step)
 
 
 def best_first(memory: Iterable[EvidenceUnit]) -> list[EvidenceUnit]:
@@ -125,6 +104,35 @@ def _parts(records: Sequence[Record]) -> list[list[Record]]:
             room = longest - len(record["text"])
         parts[-1].append(record)
     return parts
+
+
+def _units(
+    entries: Sequence[EvidenceReply], records: Sequence[Record], questions: int, shown: str, step: int
+) -> list[EvidenceUnit]:
+    """Return the sentences in a reply that support a question, not scored yet."""
+    sources = [record for record in records for _ in record["sentences"]]
+    sentences = [sentence for record in records for sentence in record["sentences"]]
+    units = []
+    for entry in entries:
+        positions = _sentences(entry.sentence, sentences)
+        full, partial = _labels(entry, questions) if positions else ([], [])
+        if not (full or partial):
+            continue
+        phrases = _phrases(entry.phrases, shown)
+        units += [
+            EvidenceUnit(
+                passage_id=sources[position]["id"],
+                title=sources[position]["title"],
+                sentence=sentences[position],
+                full=full,
+                partial=partial,
+                phrases=phrases,
+                score=0.0,
+                step=step,
+            )
+            for position in positions
+        ]
+    return units
 
 
 def _numbered(records: Sequence[Record]) -> list[NumberedText]:

@@ -1,5 +1,6 @@
 """CIRAG's integration phase (section 3.3, Eq. 1): filter the candidates, say what is missing, ask for it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,11 +60,7 @@ class Integrate:
             query=state["query"],
             facts=shown,
         )
-        positions, dropped = resolve_triples(reply.facts, [entry["triple"] for entry in offered])
-        count_dropped(dropped)
-        known = {triple_key(fact) for step in state["history"] for fact in step["facts"]}  # some models repeat these
-        returned = [offered[position] for position in positions]
-        kept = [entry for entry in returned if triple_key(entry["triple"]) not in known]
+        kept = _kept(reply.facts, offered, state["history"])
         core = [entry["triple"] for entry in kept]
         asked = [step["query"] for step in state["history"]] + [state["query"]]
         following = await self._unasked(reply.question or "", asked)
@@ -92,6 +89,15 @@ class Integrate:
         likeness = await self.kb.acosines(question, asked)
         alike = [other for other, cosine in zip(asked, likeness, strict=True) if cosine >= _SAME_QUESTION]
         return "" if _content(question) in map(_content, alike) else question.strip()
+
+
+def _kept(facts: Sequence[Sequence[str]], offered: Sequence[Triple], history: Sequence[HistoryStep]) -> list[Triple]:
+    """Return the offered triples that a reply selects, without those of earlier steps, which some models repeat."""
+    positions, dropped = resolve_triples(facts, [entry["triple"] for entry in offered])
+    count_dropped(dropped)
+    known = {triple_key(fact) for step in history for fact in step["facts"]}
+    selected = [offered[position] for position in positions]
+    return [entry for entry in selected if triple_key(entry["triple"]) not in known]
 
 
 def _content(question: str) -> list[str]:

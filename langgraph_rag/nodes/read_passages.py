@@ -11,7 +11,7 @@ from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.answering import Answer, passage_texts
 from langgraph_rag.prompts.prompt import Prompt
-from langgraph_rag.records import ScoredPassage
+from langgraph_rag.records import ScoredPassage, ids_of
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -38,7 +38,7 @@ class ReadPassages:
         settings = context(self.defaults)
         ranked = state["ranking"] or state["first_retrieval"][: settings.top_k]
         best = ranked[: settings.read_k or settings.top_k]
-        records = await self.kb.apassages([passage["id"] for passage in best])
+        records = await self.kb.apassages(ids_of(best))
         reply = await ask(self.llm, self.prompt, question=state["question"], passages=passage_texts(records))
         emit(
             "read_passages",
@@ -48,4 +48,4 @@ class ReadPassages:
             sufficient=not is_refusal(reply.answer),
         )
         answered = {"answer": reply.answer} if reply.answer else {}  # else what was said without them stands
-        return {**answered, "thought": reply.thought, "read": [record["id"] for record in reply.shown(records)]}
+        return {**answered, "thought": reply.thought, "read": ids_of(reply.shown(records))}

@@ -6,7 +6,7 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.records import Evidence, by_place
+from langgraph_rag.records import Evidence, reciprocal_ranks
 from langgraph_rag.tools.round_robin import round_robin
 
 
@@ -24,6 +24,6 @@ class Recall:
 
     async def __call__(self, state: RecallInput) -> dict[str, Any]:
         """Return the passages and the number of the step they belong to."""
-        passages = by_place(round_robin(state["evidence"]))
+        passages = reciprocal_ranks(round_robin(state["evidence"]))
         emit("recall", step=state["step"] + 1, query=state["query"], passages=passages)
         return {"step": state["step"] + 1, "retrieved": passages}

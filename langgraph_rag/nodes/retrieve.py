@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.context import context
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.records import LISTED, ScoredPassage
+from langgraph_rag.records import LISTED, ScoredPassage, ids_of
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
@@ -33,6 +33,6 @@ class Retrieve:
         settings, step = context(), state["step"] + 1
         found = await self.kb.arank(state["query"], max(settings.top_k, LISTED), by=settings.search)
         best = found[: settings.top_k]
-        titles = [record["title"] for record in await self.kb.apassages([passage["id"] for passage in best])]
+        titles = [record["title"] for record in await self.kb.apassages(ids_of(best))]
         emit("retrieve", step=step, query=state["query"], passages=best, titles=titles)
         return {"step": step, "retrieved": best, "first_retrieval": state["first_retrieval"] or found}

@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 from langgraph_rag.concurrency.tasks import gather
 from langgraph_rag.context import Settings, context
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.records import Evidence, Record, Triple, evidence_at, new_evidence, place_of
+from langgraph_rag.records import Evidence, Record, Triple, evidence_at, ids_of, new_evidence, place_of
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.fusion import fuse
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
@@ -50,7 +50,7 @@ class RetrieveFinely:
                 self.kb.anear_entities([question, answer], settings.top_k),
             ]
         )
-        found = [passage["id"] for passage in fuse([by_meaning, by_graph], settings.top_k)]
+        found = ids_of(fuse([by_meaning, by_graph], settings.top_k))
         ids = list(dict.fromkeys([*(evidence["passage_id"] for evidence in state["cited"]), *found]))
         fine = _checking(state["cited"], await self._told(both, ids, state["step"], most), most)
         emit("retrieve_finely", step=state["step"], passages=found, by_graph=len(by_graph), sources=len(fine))

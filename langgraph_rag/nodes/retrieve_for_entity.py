@@ -11,7 +11,7 @@ from langgraph_rag.context import context
 from langgraph_rag.models.streaming import kept_internal
 from langgraph_rag.nodes.identify_entities import Demand
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.records import LISTED, ScoredPassage, by_place
+from langgraph_rag.records import LISTED, ScoredPassage, ids_of, reciprocal_ranks
 from langgraph_rag.tools.fusion import fuse
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.reranker import rerank
@@ -52,7 +52,7 @@ class RetrieveForEntity:
         settings, queries = context(), demand["queries"]
         lists = await gather(self.kb.arank(query, settings.recall_k, by=settings.search) for query in queries)
         recalled = fuse(lists)
-        records = await self.kb.apassages([passage["id"] for passage in recalled])
+        records = await self.kb.apassages(ids_of(recalled))
         most = settings.top_k
         with kept_internal({}):  # a reranker may ask a model
             best = await rerank(self.reranker, demand_text(demand), records, most=most, least=min(_LEAST, most))
@@ -61,7 +61,7 @@ class RetrieveForEntity:
             "retrieve_for_entity",
             step=demand["step"],
             query=demand_text(demand),
-            passages=by_place(best),
+            passages=reciprocal_ranks(best),
             titles=[titles[id_] for id_ in best],
         )
         listed = recalled[: max(most, LISTED)]

@@ -15,7 +15,7 @@ from langgraph_rag.normal_forms import normalise
 from langgraph_rag.prompts.answering import passage_texts
 from langgraph_rag.prompts.dualrag import Summary
 from langgraph_rag.prompts.prompt import Prompt
-from langgraph_rag.records import Evidence
+from langgraph_rag.records import Evidence, ids_of
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.language.support import supporting_evidence
@@ -67,7 +67,7 @@ class Summarize:
         text = await in_thread(_told, reply.summary or "")
         evidence = await in_thread(supporting_evidence, text, shown, reading["step"])
         emit("summarize", step=reading["step"], entity=reading["entity"], summary=text)
-        read = [record["id"] for record in shown]
+        read = ids_of(shown)
         fragment = Fragment(entity=reading["entity"], text=text, read=read, evidence=evidence)
         return {"fragments": [fragment]} if text else {}
 

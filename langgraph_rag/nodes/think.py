@@ -15,7 +15,7 @@ from langgraph_rag.normal_forms import normalise
 from langgraph_rag.prompts.answering import passage_texts
 from langgraph_rag.prompts.ircot import Thought
 from langgraph_rag.prompts.prompt import Prompt
-from langgraph_rag.records import ScoredPassage, TraceStep, trace_step
+from langgraph_rag.records import ScoredPassage, TraceStep, ids_of, trace_step
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.language.text import RULES, text_pipeline
 
@@ -43,7 +43,7 @@ class Think:
     async def __call__(self, state: ThinkInput) -> dict[str, Any]:
         """Return the sentence as the next query; `query` is empty once the reasoning has come to an end."""
         settings = context(self.defaults)
-        ids = [passage["id"] for passage in state["ranking"][: settings.read_k]]
+        ids = ids_of(state["ranking"][: settings.read_k])
         texts = passage_texts(await self.kb.apassages(ids))
         reply = await ask(self.llm, self.prompt, passages=texts, question=state["question"], thoughts=state["thoughts"])
         sentences = await in_thread(text_pipeline(RULES).sentences, reply.sentence)

@@ -12,7 +12,7 @@ from langgraph_rag.nodes.select_documents import Reading
 from langgraph_rag.nodes.summarize import Fragment
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.prompts.dualrag import OutlineEntry
-from langgraph_rag.records import Evidence, ScoredPassage, TraceStep, by_place, new_evidence, trace_step
+from langgraph_rag.records import Evidence, ScoredPassage, TraceStep, new_evidence, reciprocal_ranks, trace_step
 from langgraph_rag.tools.fusion import fuse
 
 
@@ -95,21 +95,21 @@ def _vain(state: UpdateInput) -> list[str]:
 def behind(ranking: list[ScoredPassage], found: list[Found], evidence: list[Evidence]) -> list[ScoredPassage]:
     """Put behind the ranking the passages this step's fragments rest on, those first that were found first."""
     support = {entry["passage_id"] for entry in evidence}
-    places = fuse([by_place(id_ for id_ in f["passages"] if id_ in support) for f in found])
-    return by_place(dict.fromkeys(passage["id"] for passage in [*ranking, *places]))
+    places = fuse([reciprocal_ranks(id_ for id_ in f["passages"] if id_ in support) for f in found])
+    return reciprocal_ranks(dict.fromkeys(passage["id"] for passage in [*ranking, *places]))
 
 
 def side_by_side(ranking: list[ScoredPassage], found: list[Found], _: list[Evidence]) -> list[ScoredPassage]:
     """Rank all passages by their best place in any step, of equal ones those of earlier steps first."""
-    kept = fuse([by_place(f["passages"]) for f in found])
+    kept = fuse([reciprocal_ranks(f["passages"]) for f in found])
     best: dict[str, float] = {}
-    for passage in [*ranking, *by_place(passage["id"] for passage in kept)]:
+    for passage in [*ranking, *reciprocal_ranks(passage["id"] for passage in kept)]:
         best[passage["id"]] = max(passage["score"], best.get(passage["id"], 0.0))
     return [ScoredPassage(id=id_, score=score) for id_, score in sorted(best.items(), key=lambda item: -item[1])]
 
 
 def _first(found: list[Found]) -> list[ScoredPassage]:
     """Rank all passages of the first step: those kept by the reranker, then those only recalled."""
-    kept = fuse([by_place(f["passages"]) for f in found])
+    kept = fuse([reciprocal_ranks(f["passages"]) for f in found])
     recalled = fuse([f["recalled"] for f in found])
-    return by_place(dict.fromkeys(passage["id"] for passage in [*kept, *recalled]))
+    return reciprocal_ranks(dict.fromkeys(passage["id"] for passage in [*kept, *recalled]))

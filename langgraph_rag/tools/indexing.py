@@ -9,7 +9,7 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from langgraph_rag.concurrency.workers import in_threads
-from langgraph_rag.records import Passage, Record, titled_text
+from langgraph_rag.records import Passage, Record, ids_of, titled_text
 from langgraph_rag.tools.embedder import Embedder
 from langgraph_rag.tools.language.text import TextPipeline, text_pipeline
 from langgraph_rag.tools.similarity import Similarity
@@ -43,7 +43,7 @@ class Indexer:
 
     def compare(self, passages: Sequence[Passage]) -> tuple[list[Passage], list[Passage]]:
         """Return the passages whose ids are not stored yet, and those whose ids are stored with another text."""
-        stored = self._records.hashes([passage["id"] for passage in passages])
+        stored = self._records.hashes(ids_of(passages))
         new = [passage for passage in passages if passage["id"] not in stored]
         hashes = ((passage, content_hash(passage["title"], passage["text"])) for passage in passages)
         return new, [passage for passage, hash_ in hashes if stored.get(passage["id"], hash_) != hash_]
@@ -142,7 +142,7 @@ class Indexer:
         return []
 
     def _put_vectors(self, records: Sequence[Record], vectors: Matrix) -> list[str]:
-        self._records.waiting.put([record["id"] for record in records], vectors)
+        self._records.waiting.put(ids_of(records), vectors)
         return []
 
 

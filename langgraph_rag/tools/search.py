@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from langgraph_rag.context import Search
-from langgraph_rag.records import ScoredPassage
+from langgraph_rag.records import ScoredPassage, ids_of
 from langgraph_rag.tools.batcher import Batcher
 from langgraph_rag.tools.fusion import fuse
 from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityGraph
@@ -83,7 +83,7 @@ class Searcher:
 
     def _stated(self, passages: Sequence[ScoredPassage], extractor: str) -> list[Sequence[str]]:
         """Return the facts of some passages, each once."""
-        statements = self._records.triples.statements(extractor, [passage["id"] for passage in passages])
+        statements = self._records.triples.statements(extractor, ids_of(passages))
         return list(dict.fromkeys(statement[1:] for statement in statements))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from langgraph_rag.graphs.kirag import DEFAULTS
 from langgraph_rag.nodes.decompose_knowledge import into_triples
 from langgraph_rag.normal_forms import normalise
-from langgraph_rag.records import Candidate
+from langgraph_rag.records import Candidate, ids_of
 from langgraph_rag.tools.aligner import in_words, whole_chain
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -32,7 +32,7 @@ async def lessons_of(kb: KnowledgeBase, question: str, chain: Sequence[Candidate
 async def _lesson(kb: KnowledgeBase, question: str, chain: Sequence[Candidate], step: int) -> Lesson:
     so_far = chain[:step]
     found = await kb.arank(in_words(question, so_far), DEFAULTS.top_k, by=DEFAULTS.search)
-    candidates = await into_triples(kb, [passage["id"] for passage in found])
+    candidates = await into_triples(kb, ids_of(found))
     used = {normalise(link["text"]) for link in chain}
     wrong = [candidate["text"] for candidate in candidates if normalise(candidate["text"]) not in used]
     (query,) = whole_chain(question, so_far)

@@ -11,7 +11,7 @@ from math import inf
 from statistics import fmean
 
 from langgraph_rag.normal_forms import normalise
-from langgraph_rag.records import ScoredPassage
+from langgraph_rag.records import ScoredPassage, ids_of
 from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityGraph
 
 READ = 5  # passages whose facts are looked at
@@ -39,7 +39,7 @@ def walk_from(
     seeds = defaultdict(float, {entity: fmean(cosines) for entity, cosines in likeness.items()})
     for name in graph.link(query):
         seeds[graph.entities[name]] += _NAMED
-    stating = graph.stating([passage["id"] for passage in found])
+    stating = graph.stating(ids_of(found))
     for passage in found:
         if passage["id"] in stating:
             seeds[stating[passage["id"]]] = _FOUND * passage["score"] / found[0]["score"]

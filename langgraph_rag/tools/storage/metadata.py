@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from langgraph_rag.characters import is_text
-from langgraph_rag.records import Passage
+from langgraph_rag.records import Passage, ids_of
 from langgraph_rag.tools.storage.database import Database, as_json
 
 _LONGEST = 1_000_000  # characters
@@ -67,7 +67,7 @@ class MetadataTable:
     def differing(self, passages: Sequence[Passage]) -> list[Passage]:
         """Return the passages whose metadata is not what is stored."""
         of = "metadata JOIN passages ON number = passage WHERE id IN"
-        rows = self._db.by_ids("id, metadata.source, fields", of, [passage["id"] for passage in passages])
+        rows = self._db.by_ids("id, metadata.source, fields", of, ids_of(passages))
         stored = {row[:2]: row[2] for row in rows}
         return [passage for passage in passages if stored.get(_origin(passage)) != _dumped(passage)]
 

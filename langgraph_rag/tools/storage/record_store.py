@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.normal_forms import WORD
-from langgraph_rag.records import Passage, Record, ScoredPassage
+from langgraph_rag.records import Passage, Record, ScoredPassage, ids_of
 from langgraph_rag.tools.language.stop_words import stop_words
 from langgraph_rag.tools.storage import change_log, metadata, triple_records, waiting_vectors
 from langgraph_rag.tools.storage.change_log import ChangeLog
@@ -156,7 +156,7 @@ class RecordStore:
                 rows,
             )
             self._metadata.put(records)
-            ids = [record["id"] for record in records]
+            ids = ids_of(records)
             self.waiting.put(ids, vectors)
             self.changes.add(ids)
 
@@ -172,7 +172,7 @@ class RecordStore:
     def replace(self, records: Sequence[Record], vectors: Matrix) -> list[str]:
         """Store passages in place of those of the same ids; return the ids of triple vectors nobody needs now."""
         with self._db.change():
-            unused = self.delete([record["id"] for record in records])
+            unused = self.delete(ids_of(records))
             self.insert(records, vectors)
         return unused
 
@@ -265,7 +265,7 @@ class RecordStore:
         with self._db.change():
             changed = self._metadata.differing(passages)
             self._metadata.put(changed)
-            self.changes.add([passage["id"] for passage in changed])
+            self.changes.add(ids_of(changed))
 
     def remove_origins(self, origins: Sequence[Origin]) -> None:
         """Note that passages do not come from there any more; they are shown with the first source that is left."""
