@@ -1,4 +1,4 @@
-"""`ask`: one question to a model, typed, repaired, within the question's budget."""
+"""`ask` sends a prompt to a model and returns a typed reply: with repairs, within the budget of the question."""
 
 import asyncio
 import logging
@@ -27,7 +27,7 @@ from langgraph_rag.models.replies import (
     was_cut_off,
     withheld,
 )
-from langgraph_rag.models.response_cache import kept_if_usable
+from langgraph_rag.models.response_cache import forgotten_if_unusable
 from langgraph_rag.models.sending import TooLongError, send
 from langgraph_rag.models.streaming import AnswerStream
 from langgraph_rag.naming import counted
@@ -37,26 +37,26 @@ from langgraph_rag.prompts.prompt import Prompt, Reply
 MAX_REPAIRS = 2
 MAX_SHORTENED = 3
 _log = logging.getLogger(__name__)
-_under_way: ContextVar[bool] = ContextVar("langgraph_rag_call_under_way", default=False)
+_in_call: ContextVar[bool] = ContextVar("langgraph_rag_in_call", default=False)
 
 
 async def ask(llm: ChatModel, prompt: Prompt[Reply], /, **values: Any) -> Reply:
-    """Ask a model one prompt and return its typed reply.
+    """Send a prompt to a model and return its typed reply.
 
-    A reply that cannot be read is answered with what was wrong, at most twice. A prompt that is too long for the model,
-    or whose reply was, loses the last half of its list of passages or candidates, at most three times; so does one for
-    the answer that is too long for the tokens left. Where the question's budget is spent, the reply is the one that the
-    prompt has for that case, and the usage says which limit it was. The question goes on with the same one where a
-    reply that it can do without cannot be read.
+    - A reply that cannot be parsed is sent back with an explanation of the problem, at most twice.
+    - If the prompt or its reply is too long for the model, the last half of the prompt's list of passages or candidates
+      is left out, at most three times. The same happens if the prompt for the answer exceeds the tokens that are left.
+    - If the budget of the question is spent, the prompt's default reply is returned, and the usage names the limit.
+    - If a reply that the method can do without cannot be parsed, the default reply is returned as well.
 
     Raises:
-        ModelCallError: when the model could not be asked at all.
-        RequestRefusedError: when it could, but not this.
-        ModelOutputError: when no reply could be read.
-        BudgetReachedError: when the budget is spent and the prompt has no reply for that.
+        ModelCallError: when the model cannot be called.
+        RequestRefusedError: when the model refuses this prompt.
+        ModelOutputError: when no reply can be parsed.
+        BudgetReachedError: when the budget is spent and the prompt has no default reply.
     """
     try:
-        async with kept_if_usable():
+        async with forgotten_if_unusable():
             return await _ask(llm, prompt, values, MAX_SHORTENED)
     except BudgetReachedError as reached:
         stop(reached.limit)
@@ -71,10 +71,7 @@ async def ask(llm: ChatModel, prompt: Prompt[Reply], /, **values: Any) -> Reply:
 
 
 async def _ask(llm: ChatModel, prompt: Prompt[Reply], values: Mapping[str, Any], again: int) -> Reply:
-    """Ask with a shorter prompt, and count what is left out of it, where the model finds it too long.
-
-    So it is where the tokens that are left do not suffice for the answer from all of it.
-    """
+    """Shorten the prompt and ask again if it is too long for the model, or for the tokens left for the answer."""
     try:
         return await _converse(llm, prompt, values)
     except TooLongError as error:
@@ -95,14 +92,14 @@ async def _ask(llm: ChatModel, prompt: Prompt[Reply], values: Mapping[str, Any],
 
 
 async def _converse(llm: ChatModel, prompt: Prompt[Reply], values: Mapping[str, Any]) -> Reply:
-    """Ask, and answer a reply that cannot be read with what is wrong with it."""
+    """Ask, and ask for a repair if the reply cannot be parsed."""
     messages, shown = prompt.render(**values), None
     if issubclass(prompt.reply, Answer):
         messages, shown = styled(messages, context().answer_style), AnswerStream()
     for attempt in range(1 + MAX_REPAIRS):
         message = await _call(llm, prompt, messages, shown)
         current_meter().usage["repairs"] += attempt > 0
-        text = message.text.encode(errors="replace").decode()  # half characters could not be sent back
+        text = message.text.encode(errors="replace").decode()  # a lone surrogate could not be sent back
         try:
             reply = read_reply(text, prompt.reply, whole=is_whole(message))
         except ValueError as error:
@@ -119,7 +116,7 @@ async def _converse(llm: ChatModel, prompt: Prompt[Reply], values: Mapping[str, 
             problem = f"it was cut off for its length and {problem}"
             if prompt.shortened(values):
                 raise TooLongError(_output_error(llm, prompt, attempt, problem, message))
-            text = "(cut off)"  # a model that sees how it began to repeat itself does so again
+            text = "(cut off)"  # a model that is shown how it repeated itself repeats itself again
         messages = [*messages, AIMessage(text[:MAX_REPLY_CHARS] or "(empty)"), HumanMessage(repair_request(problem))]
     raise _output_error(llm, prompt, attempt, problem, message)
 
@@ -137,7 +134,7 @@ def _output_error(
 async def _call(
     llm: ChatModel, prompt: Prompt[Reply], messages: list[BaseMessage], shown: AnswerStream | None
 ) -> BaseMessage:
-    """Make one call within the question's budget and the limit of calls under way, and count what it cost."""
+    """Call the model within the budget and the limit of concurrent calls, and count what the call costs."""
     limits, gate = context(), _gate(os.getpid())
     with current_meter().call(limits, estimated_tokens(messages), concluding=shown is not None) as call:
         call.waiting = True
@@ -159,31 +156,31 @@ async def _call(
             _log.warning(told, model_name(llm), limits.deadline_s, why)
             raise BudgetReachedError("deadline_s", limits.deadline_s or 0) from None
         except (RequestRefusedError, TooLongError):
-            call.estimated_tokens = 0  # nobody read it
+            call.estimated_tokens = 0  # the model did not read the prompt
             raise
         call.estimated_tokens = estimated_tokens([*messages, message])
-        usage = getattr(message, "usage_metadata", None)  # some models reply with messages that have none
+        usage = getattr(message, "usage_metadata", None)  # messages of some models lack the attribute
         call.cost = usage if usage and _counted(usage) else None
     return message
 
 
 def _counted(usage: Mapping[str, Any]) -> bool:
-    """Tell whether a server counted tokens: some say 0, and of what LangChain's cache kept there is but a cost."""
+    """Return whether a server counted tokens: some report 0, and replies from LangChain's cache have only a cost."""
     return usage.get("input_tokens", 0) > 0 and (usage.get("output_tokens") or 0) >= 0
 
 
 @asynccontextmanager
 async def _place(gate: Gate, limit: int) -> AsyncIterator[None]:
-    """Be one of the calls under way; what a model asks by way of this package itself is part of the call to it."""
-    if _under_way.get():
+    """Count as one of the concurrent calls; a call that a model makes through this package is part of its own call."""
+    if _in_call.get():
         yield
         return
     async with gate.place(limit):
-        with having(_under_way, True):
+        with having(_in_call, True):
             yield
 
 
 @made_once
 def _gate(process: int) -> Gate:
-    """Return the gate of a process: a fork would copy the places that are taken in it."""
+    """Return the gate of a process: a forked process would otherwise inherit the places taken in its parent."""
     return Gate()

@@ -1,4 +1,4 @@
-"""A state machine whose steps can be changed, and are bounded by its own settings, however it is called."""
+"""The `StateGraph` of all methods: its steps can be changed, and only its own settings limit their number."""
 
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import fields, replace
@@ -20,10 +20,10 @@ STEPS = 10_000  # more than any settings allow: `max_steps` and the budgets end 
 
 
 class Machine(StateGraph[StateT, ContextT, InputT, OutputT]):
-    """A `StateGraph` whose steps can be changed until it is compiled; each `create_...` function returns one.
+    """A `StateGraph` whose steps can be changed before it is compiled; each `create_...` function returns one.
 
-    LangChain's default recursion limit of 25 steps does not end it half-way, also when `batch`, a chain (`|`) or an
-    agent hands that limit on. Any other limit counts. `title` is its name in traces and as a node.
+    It ignores LangChain's default recursion limit of 25 steps, also if `batch`, a chain (`|`) or an agent passes it on.
+    Any other limit applies. `title` is its name in traces and as a node.
     """
 
     title = "LangGraph"
@@ -34,7 +34,7 @@ class Machine(StateGraph[StateT, ContextT, InputT, OutputT]):
         """Compile the graph, so that it can be run.
 
         Args:
-            checkpointer: keeps the steps, so that a stopped run can go on; as LangGraph takes it.
+            checkpointer: stores each step, so that a stopped run can continue; as in LangGraph.
             options: those of `StateGraph.compile`; `name` is by default the `title` of the graph.
 
         Returns:
@@ -47,29 +47,29 @@ class Machine(StateGraph[StateT, ContextT, InputT, OutputT]):
         compiled.__class__ = _CompiledMachine  # the class is fixed in StateGraph.compile
         return compiled
 
-    if not TYPE_CHECKING:  # to which a class with this method has any attribute
+    if not TYPE_CHECKING:  # to type checkers, a class with this method has every attribute
 
         def __getattr__(self, name: str) -> NoReturn:
-            """Tell who asks a graph before it is compiled what to do."""
+            """Explain what to do when a graph is called that was not compiled."""
             hint = f": compile the graph first, graph.compile().{name}" if hasattr(CompiledStateGraph, name) else ""
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
 
     def step(self, node: str) -> Any:
-        """Return the step of a node, for example to see its prompt and its model.
+        """Return the step of a node, for example to look at its prompt or its model.
 
         Args:
-            node: the name of a node that is in this graph; `graph.nodes` has all.
+            node: the name of a node of this graph; `graph.nodes` lists them.
 
         Returns:
-            A dataclass, whose fields `change` can replace.
+            A dataclass. Use `change` to replace its fields.
 
         Raises:
-            UnknownNameError: when there is no such node, or it is not one of this package.
+            UnknownNameError: when the node does not exist or is not from this package.
         """
         return self._ours(node).step
 
     def change(self, node: str, /, **changes: Any) -> None:
-        """Give the step of a node another prompt, model or other part, before the graph is compiled.
+        """Change the prompt, the model or another field of a node's step, before the graph is compiled.
 
             asking = graph.step("read_passages").prompt
             graph.change("read_passages", prompt=replace(asking, instructions=f"{asking.instructions} Say please."))
@@ -79,8 +79,8 @@ class Machine(StateGraph[StateT, ContextT, InputT, OutputT]):
             changes: new values for fields of its step, such as `prompt` or `llm`.
 
         Raises:
-            UnknownNameError: when there is no such node, it is not one of this package, or its step has no such field.
-            TypeError: when a new `llm` is no model.
+            UnknownNameError: when the node does not exist or is not from this package, or its step has no such field.
+            TypeError: when a new `llm` is not a chat model.
         """
         ours = self._ours(node)
         step: Any = ours.step
@@ -95,24 +95,24 @@ class Machine(StateGraph[StateT, ContextT, InputT, OutputT]):
 
 
 class _CompiledMachine(CompiledStateGraph[Any, Any, Any, Any]):
-    """Every way to run a graph ends in one of these two."""
+    """A compiled graph; all methods that run one call `stream` or `astream`."""
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:
-        return super().stream(input, self._unhindered(config), **self._checked(options))
+        return super().stream(input, self._without_default_limit(config), **self._checked(options))
 
     def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> AsyncIterator[Any]:
-        return super().astream(input, self._unhindered(config), **self._checked(options))
+        return super().astream(input, self._without_default_limit(config), **self._checked(options))
 
-    def _unhindered(self, config: RunnableConfig | None) -> RunnableConfig | None:
+    def _without_default_limit(self, config: RunnableConfig | None) -> RunnableConfig | None:
         if ensure_config(merge_configs(self.config, config))["recursion_limit"] != _LANGCHAIN_DEFAULT:
             return config
         return {**(config or {}), "recursion_limit": STEPS}
 
     def _checked(self, options: dict[str, Any]) -> dict[str, Any]:
-        """Refuse settings of another kind, whose limits would be limits no more.
+        """Convert the settings of a run to a `Context`; other objects would be ignored, with their limits.
 
         Raises:
-            TypeError: when the run's `context` is something else, or names a setting that there is not.
+            TypeError: when the run's `context` is neither a `Context` nor a dict, or has an unknown setting.
         """
         ours = self.context_schema is Context and "context" in options
         return {**options, "context": as_context(options["context"])} if ours else options

@@ -1,4 +1,4 @@
-"""Chat models inside what LangChain wraps around them: options that are bound to them, retries, fallbacks."""
+"""Chat models inside LangChain's wrappers: bound options, retries, fallbacks."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,11 +10,11 @@ from langchain_core.runnables.base import RunnableBinding, RunnableBindingBase  
 
 AnyModel = Runnable[Any, Any]
 ChatModel = Runnable[PromptValue | str | Sequence[MessageLikeRepresentation], AIMessage]
-"""A chat model, or what its `bind`, `with_config`, `with_retry` or `with_fallbacks` makes of it."""
+"""A chat model, also wrapped by its `bind`, `with_config`, `with_retry` or `with_fallbacks`."""
 
 
 def models_in(llm: AnyModel) -> list[AnyModel]:
-    """Return the models that may be asked, the first one first."""
+    """Return the model inside the wrappers, and its fallbacks after it."""
     if isinstance(llm, RunnableBindingBase):
         return models_in(llm.bound)
     if isinstance(llm, RunnableWithFallbacks):
@@ -23,18 +23,18 @@ def models_in(llm: AnyModel) -> list[AnyModel]:
 
 
 def model_name(llm: AnyModel) -> str:
-    """Return the name a model goes by; with fallbacks, that of the first one."""
+    """Return the name of a model; with fallbacks, that of the first one."""
     first = models_in(llm)[0]
     return str(getattr(first, "model_name", None) or getattr(first, "model", None) or type(first).__name__)
 
 
 def unbound(llm: AnyModel) -> AnyModel:
-    """Return the model, with its retries or fallbacks, without the options bound to it."""
+    """Return a model without its bound options; retries and fallbacks stay."""
     return unbound(llm.bound) if isinstance(llm, RunnableBinding) else llm
 
 
 def with_models(llm: AnyModel, change: Callable[[AnyModel], AnyModel]) -> AnyModel:
-    """Return the same wrapping around changed models."""
+    """Change the models inside the wrappers; the wrappers stay."""
     if isinstance(llm, RunnableBindingBase):
         return llm.model_copy(update={"bound": with_models(llm.bound, change)})
     if isinstance(llm, RunnableWithFallbacks):
@@ -44,5 +44,5 @@ def with_models(llm: AnyModel, change: Callable[[AnyModel], AnyModel]) -> AnyMod
 
 
 def bound_options(llm: AnyModel) -> dict[str, Any]:
-    """Return the options that are bound to a model: those of the outer binding stand."""
+    """Return the options that are bound to a model; those of outer bindings take precedence."""
     return {**bound_options(llm.bound), **llm.kwargs} if isinstance(llm, RunnableBindingBase) else {}

@@ -1,4 +1,4 @@
-"""What an OpenAI-compatible server sends in place of a completion, and where it put the reply."""
+"""Checks and repairs the responses of OpenAI-compatible servers: they may be no completion, or have no end."""
 
 import asyncio
 import json
@@ -13,24 +13,24 @@ from typing import Any
 
 from langgraph_rag.concurrency.scopes import having
 
-_SHOWN = 200  # characters of what is no completion
-_LONGEST_REPLY = 2**23  # bytes, with all that a server may tell of each token
-_LONGEST_STREAM = 2**25  # bytes; around each token stands what around a whole reply stands once
-_LAST = re.compile(rb'\[DONE\]|"finish_reason": ?"')  # what is said at the end of a stream
-_LONGEST_LAST = 20  # bytes, which may be divided between two parts
+_SHOWN = 200  # characters of a response that is not a completion
+_LONGEST_REPLY = 2**23  # bytes, including details of each token
+_LONGEST_STREAM = 2**25  # bytes; each token has an envelope of its own
+_LAST = re.compile(rb'\[DONE\]|"finish_reason": ?"')  # at the end of a stream
+_LONGEST_LAST = 20  # bytes; they may be split between two chunks
 _begun: ContextVar[asyncio.Event | None] = ContextVar("langgraph_rag_begun", default=None)
 
 
 def noting_streams() -> AbstractContextManager[asyncio.Event]:
-    """Yield an event that is set once a stream has begun inside."""
+    """Yield an event that is set as soon as a stream begins inside the block."""
     return having(_begun, asyncio.Event())
 
 
 async def checked_response(response: Any, *, stream: bool) -> Any:
-    """Return a response, or "bad gateway" in place of one with status 200 that is no completion.
+    """Return a response, or "bad gateway" instead of one with status 200 that is not a completion.
 
-    So it is asked for again with back-off, as often as after any other failure of the server, and what came is told.
-    It is read to its end, unless a `stream` was asked for and came.
+    The client then retries with back-off, as after any other failure of the server, and reports what it received. The
+    response is read to its end, unless a `stream` was requested and received.
     """
     if stream and response.status_code == HTTPStatus.OK and _is_stream(response):
         if begun := _begun.get():
@@ -50,7 +50,7 @@ async def checked_response(response: Any, *, stream: bool) -> Any:
         return _no_completion(response, f"no end of it within {patience:g} seconds")
     if response.status_code != HTTPStatus.OK or not _is_of_chat(response):
         return response
-    if response.text.lstrip().startswith("data:"):  # a stream under another name
+    if response.text.lstrip().startswith("data:"):  # a stream with another content type
         return response
     if not (completion := _completion(response.content)):
         return _no_completion(response, repr(response.text[:_SHOWN]))
@@ -58,7 +58,7 @@ async def checked_response(response: Any, *, stream: bool) -> Any:
 
 
 def _is_short(response: Any) -> bool:
-    """Tell whether a response says itself that it is no longer than a reply may be."""
+    """Return whether the length in the headers is within the limit for replies."""
     length = response.headers.get("Content-Length", "")
     return "Content-Encoding" not in response.headers and length.isdecimal() and int(length) <= _LONGEST_REPLY
 
@@ -66,9 +66,9 @@ def _is_short(response: Any) -> bool:
 async def _checked_stream(
     response: Any, parts: Callable[..., AsyncIterator[bytes]], *sizes: int
 ) -> AsyncIterator[bytes]:
-    """Yield the parts of a stream that goes on, comes to an end, and says that this is the end.
+    """Yield the chunks of a stream; fail if it stalls, has no end, or ends without a marker of the end.
 
-    A server that dies may close a stream as if all had been sent.
+    A server that dies may close a stream as if it were complete.
     """
     patience, heard, read, ended, before = _patience(response), time.monotonic(), 0, not _is_of_chat(response), b""
     async for part in parts(*sizes):
@@ -86,7 +86,7 @@ async def _checked_stream(
 
 
 async def _read(response: Any) -> bytes | None:
-    """Return what a response holds, or nothing: one that is longer than any reply may be without end."""
+    """Return the content of a response; None if it is too long, as it may have no end."""
     content = bytearray()
     async for part in response.aiter_bytes():
         content += part
@@ -103,7 +103,7 @@ def _with_content(response: Any, content: bytes) -> Any:
 
 
 def _patience(response: Any) -> float | None:
-    """Return the seconds that a client waits for what comes next."""
+    """Return the read timeout of the client in seconds."""
     seconds: float | None = response.request.extensions.get("timeout", {}).get("read")
     return seconds
 
@@ -140,7 +140,7 @@ def _completion(content: bytes) -> dict[str, Any] | None:
 
 
 def _mended(completion: dict[str, Any]) -> bool:
-    """Add what a client cannot do without, and tell whether that was missing."""
+    """Add the fields that clients require, and return whether one was missing."""
     message = completion["choices"][0]["message"]
     nameless = not isinstance(message.get("role"), str)
     if nameless:
@@ -152,9 +152,10 @@ def _mended(completion: dict[str, Any]) -> bool:
 
 
 def _content_restored(completion: dict[str, Any]) -> bool:
-    """Make a finished reply that came as reasoning the content, and tell whether there was one.
+    """Move a finished reply from the reasoning to the content, and return whether there was one.
 
-    A server that parses reasoning waits for its end, and where it was switched off takes the whole reply for it.
+    A server that parses reasoning looks for the end of it. If reasoning is switched off, it takes the whole reply for
+    reasoning.
     """
     choice = completion["choices"][0]
     message = choice["message"]

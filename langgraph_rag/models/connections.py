@@ -1,7 +1,7 @@
 """Connections of OpenAI-compatible models that work on every event loop.
 
-`invoke` and `ainvoke` run on different loops, and so do two calls of `asyncio.run`; a connection works only on the loop
-that opened it, and LangChain shares one pool of connections between all models of a process.
+A connection works only on the event loop that opened it, and LangChain shares one connection pool between all models
+of a process. But `invoke` and `ainvoke`, and two calls of `asyncio.run`, run on different loops.
 """
 
 import asyncio
@@ -12,40 +12,40 @@ from typing import Any
 from langgraph_rag.models.bindings import AnyModel, models_in, with_models
 from langgraph_rag.models.completions import checked_response
 
-_WAIT_FOR_LOSES_CANCELLATIONS = sys.version_info < (3, 12)  # that of asyncio, where what it waits for has just come
-_clients: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()  # by the client that each stands in for
+_WAIT_FOR_LOSES_CANCELLATIONS = sys.version_info < (3, 12)  # asyncio's, if the result has just arrived
+_clients: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()  # by the client that each one replaces
 
 
 def is_openai(llm: AnyModel) -> bool:
-    """Tell whether a model is asked by OpenAI's client, without importing what nobody uses.
+    """Return whether a model uses OpenAI's client, without importing the client if nothing else has imported it.
 
-    LangChain's models of other providers that speak as OpenAI's servers do (Azure, DeepSeek, xAI ...) are, too.
+    LangChain's models of other providers with the same protocol (Azure, DeepSeek, xAI ...) use it, too.
     """
     openai = sys.modules.get("langchain_openai.chat_models.base")
     return openai is not None and isinstance(llm, openai.BaseChatOpenAI) and llm.root_async_client is not None
 
 
 def address(llm: AnyModel) -> str:
-    """Return where the server that is asked first is, without credentials; empty if that cannot be told."""
+    """Return the address of a model's server, or of its first fallback's, without credentials; empty if unknown."""
     model: Any = models_in(llm)[0]
     if not is_openai(model):
         return ""
     url = model.root_async_client.base_url
     if url.scheme not in ("http", "https"):
-        return ""  # of "user:password@host" the name is taken for the scheme
+        return ""  # in "user:password@host" the user name is parsed as the scheme
     return f"{url.scheme}://{url.host}" + (f":{url.port}" if url.port else "") + str(url.path).rstrip("/")
 
 
 def named_server(llm: AnyModel) -> str:
-    """Name the server of a served model behind an error message, so that a wrong address shows."""
+    """Return the server of a model in words for error messages, so that a wrong address is visible."""
     server = address(llm)
     return f" (server: {server})" if server else ""
 
 
 def on_any_loop(llm: AnyModel) -> AnyModel:
-    """Return the model, or a copy of it as it is now, with connections of its own for each event loop.
+    """Return a copy of a model with separate connections for each event loop.
 
-    A model whose connections its owner chose (a client or a proxy) keeps them.
+    A model with a client or a proxy of its own keeps it.
     """
     return with_models(llm, _connected_per_loop)
 
@@ -54,7 +54,7 @@ def _connected_per_loop(model: Any) -> Any:
     if not is_openai(model):
         return model
     changes = {} if model.http_async_client or model.openai_proxy else _clients_per_loop(model.root_async_client)
-    if _WAIT_FOR_LOSES_CANCELLATIONS:  # LangChain awaits each piece of a stream with it, if it is to bound them
+    if _WAIT_FOR_LOSES_CANCELLATIONS:  # LangChain awaits each chunk with `wait_for` if it has a timeout
         changes["stream_chunk_timeout"] = None
     return model.model_copy(update=changes) if changes else model
 

@@ -1,4 +1,4 @@
-"""Chat models by name, for the command line and LangGraph Studio; in code, any LangChain chat model will do."""
+"""Chat models by name, for the command line and LangGraph Studio; in code, any LangChain chat model works."""
 
 from pathlib import Path
 from typing import Any
@@ -26,26 +26,26 @@ def load_model(name: str, *, cache: str | Path | None = None, **options: Any) ->
     """Load a chat model by name.
 
     Args:
-        name: `offline`, the rule-based model that works anywhere; `vllm:MODEL`, a model served by vLLM or any other
-            OpenAI-compatible server at `VLLM_BASE_URL` (http://localhost:8000/v1) with the key `VLLM_API_KEY`, which
-            is waited for `VLLM_TIMEOUT` seconds (120) at a time;
-            `transformers:PATH_OR_NAME`, a model of Hugging Face's in this process; or `PROVIDER:MODEL` for LangChain's
-            `init_chat_model`, e.g. `openai:gpt-5-mini`.
-        cache: a file that keeps every reply, so that nothing is asked twice.
-        options: passed on to the model's class.
+        name: one of these forms. `offline` is the rule-based model that works anywhere. `vllm:MODEL` is a model on vLLM
+            or another OpenAI-compatible server at `VLLM_BASE_URL` (http://localhost:8000/v1), with the key
+            `VLLM_API_KEY` and a time-out of `VLLM_TIMEOUT` seconds (120). `transformers:PATH_OR_NAME` is a Hugging Face
+            model in this process. `PROVIDER:MODEL` is passed to LangChain's `init_chat_model`, for example
+            `openai:gpt-5-mini`.
+        cache: a file that stores every reply, so that no request is sent twice.
+        options: arguments for the model's class.
 
     Raises:
-        TypeError: when it is no name.
+        TypeError: when the name is not a string.
         UnknownNameError: when the name has none of these forms.
         MissingExtraError: when the packages for served models or for models in this process are not installed.
-        ResponseCacheError: when the file is no cache.
-        ModelCallError: when a model cannot be set up: its package, its key or its files are missing, or an
+        ResponseCacheError: when the file cannot be used as a cache.
+        ModelCallError: when the model cannot be set up: its package, its key or its files are missing, or an
             option is wrong.
     """
     expect(str, name, "a model's name", "a LangChain chat model is given to a method as it is")
     llm = _set_up(name, options)
     if cache is not None:
-        llm.cache = ResponseCache(cache)  # last: no file is left behind where there is no such model
+        llm.cache = ResponseCache(cache)  # last, so that no file is left behind if the model does not exist
     return llm
 
 
@@ -65,7 +65,7 @@ def _set_up(name: str, options: dict[str, Any]) -> BaseChatModel:
                 return _of_provider(kind, model, **options)
     except RagError:
         raise
-    except ValidationError as error:  # its text shows what was given, a key too
+    except ValidationError as error:  # its text shows all values, also keys
         wrong = "; ".join(": ".join([*map(str, each["loc"]), each["msg"]]) for each in error.errors())
         raise ModelCallError(f"model {name!r} cannot be set up: {wrong}") from None
     except Exception as error:
@@ -75,7 +75,7 @@ def _set_up(name: str, options: dict[str, Any]) -> BaseChatModel:
 def _of_provider(provider: str, model: str, **options: Any) -> BaseChatModel:
     try:
         loaded: BaseChatModel = init_chat_model(model, model_provider=provider, **{"temperature": 0, **options})
-        if "temperature" not in options and (loaded.profile or {}).get("temperature") is False:  # it refuses one
+        if "temperature" not in options and (loaded.profile or {}).get("temperature") is False:  # it is not supported
             loaded = init_chat_model(model, model_provider=provider, **options)
     except ValueError as error:
         if type(error) is ValueError:  # how init_chat_model refuses a provider it does not know
@@ -93,7 +93,7 @@ def _served(model: str, **options: Any) -> BaseChatModel:
         **vllm_server("VLLM_BASE_URL"),
         "temperature": 0,
         "stream_usage": True,
-        "max_tokens": 2_048,  # a model that repeats itself comes to an end
+        "max_tokens": 2_048,  # ends a model that repeats itself
         "extra_body": {"chat_template_kwargs": {"enable_thinking": False}},
     }
     return ChatOpenAI(model=model, **{**defaults, **options})

@@ -1,4 +1,4 @@
-"""What the errors of model providers mean, whichever provider's package they come from."""
+"""Classifies the errors of model providers, from any provider's package."""
 
 import re
 from collections.abc import Iterable
@@ -31,7 +31,7 @@ _OVERFLOW = re.compile(
     re.IGNORECASE,
 )
 _REPLY = re.compile(r"output tokens|(in|for) the completion|max_(new_|completion_)?tokens", re.IGNORECASE)
-_REPLY_TOO_LONG = re.compile(r"max_(completion_)?tokens\W+is too large", re.IGNORECASE)  # whatever the prompt
+_REPLY_TOO_LONG = re.compile(r"max_(completion_)?tokens\W+is too large", re.IGNORECASE)  # for any prompt
 _SCHEMA = re.compile(
     r"response.?(format|schema)|json.?schema|output_(config|format)|guided|structured.outputs?|\bgrammar\b",
     re.IGNORECASE,
@@ -44,9 +44,9 @@ _SYSTEM = re.compile(  # of chat templates first, then of OpenAI and Google
 )
 _TEMPLATE_OPTIONS = "chat_template_kwargs"
 _STREAM = re.compile(r"\bstream", re.IGNORECASE)  # not "upstream"
-_NO_STREAM = "No generations found in stream"  # LangChain's words for a reply that came whole
+_NO_STREAM = "No generations found in stream"  # LangChain's error for a reply that was not streamed
 _REFUSED = {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY}
-_NOT_COMPILED = re.compile(r"\bgrammar\b|\bcompile\b", re.IGNORECASE)  # some take that for their own fault
+_NOT_COMPILED = re.compile(r"\bgrammar\b|\bcompile\b", re.IGNORECASE)  # some servers report this as an internal error
 _NOT_SUPPORTED = {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.NOT_IMPLEMENTED}
 _BUSY = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS}
 _STATUS_OF = {
@@ -59,36 +59,36 @@ _STATUS_OF = {
     ModelRateLimitError: HTTPStatus.TOO_MANY_REQUESTS,
     ModelTimeoutError: HTTPStatus.REQUEST_TIMEOUT,
 }
-_TRANSPORT = {  # the classes of HTTP clients for lost connections and time-outs that are none of Python's own
+_TRANSPORT = {  # lost connections and time-outs of HTTP clients that do not derive from Python's own
     ("aiohttp", "ClientConnectionError"),
     ("httpx", "TransportError"),
-    ("httpx2", "TransportError"),  # in the place of httpx in some clients
+    ("httpx2", "TransportError"),  # some clients use it instead of httpx
     ("requests", "ConnectionError"),
     ("requests", "Timeout"),
 }
 _BARE_STATUS = {("httpx", "HTTPStatusError"), ("httpx2", "HTTPStatusError")}
 _SHOWN = 200  # characters of a cause
 _AUTHORIZATION = re.compile(r"\b(?:basic|bearer) (?=\S*[\d=+/])[\w.~+/=-]{8,}", re.IGNORECASE)
-_SHORTEST_KEY = 8  # characters; what is shorter stands in for a key, as "none" does
+_SHORTEST_KEY = 8  # characters; shorter values are placeholders such as "none"
 
 
 def is_too_long(error: Exception) -> bool:
-    """Tell whether a prompt, or prompt and reply together, were longer than the model can take."""
+    """Return whether a prompt, or a prompt and its reply together, are too long for the model."""
     status = _status(error)
     if isinstance(error, ContextOverflowError) or status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
         return True
-    # limits of a rate are told in much the same words
+    # messages about rate limits are similar
     return status != HTTPStatus.TOO_MANY_REQUESTS and _OVERFLOW.search(_said(error)) is not None
 
 
 def leaves_no_room(error: Exception) -> bool:
-    """Tell whether a request was refused because of the reply that it left room for, at least in part."""
+    """Return whether a request was refused because of its maximum reply length, at least in part."""
     said = _said(error)
     return _REPLY_TOO_LONG.search(said) is not None or is_too_long(error) and _REPLY.search(said) is not None
 
 
 def kind_of(error: Exception) -> type[ModelCallError]:
-    """Return the class of ours that a provider's error belongs to."""
+    """Return the error class of this package for a provider's error."""
     status = _status(error)
     if is_too_long(error) or status in _REFUSED:
         return RequestRefusedError
@@ -97,35 +97,35 @@ def kind_of(error: Exception) -> type[ModelCallError]:
 
 
 def refuses_schema(error: Exception) -> bool:
-    """Tell whether a request seems to have been refused for its JSON schema."""
+    """Return whether a request was probably refused because of its JSON schema."""
     status, said = _status(error), _said(error)
     refused = status in _NOT_SUPPORTED or status == HTTPStatus.INTERNAL_SERVER_ERROR and _NOT_COMPILED.search(said)
     return bool(refused) and not is_too_long(error) and _SCHEMA.search(said) is not None
 
 
 def misses_schema(error: Exception) -> bool:
-    """Tell whether a reply did not follow its JSON schema: an accident, which says nothing about the next one."""
+    """Return whether a reply did not follow its JSON schema; the next one may."""
     return _MISSED in _said(error)
 
 
 def refuses_system(error: Exception) -> bool:
-    """Tell whether a request was refused because the model takes no message of the role "system"."""
+    """Return whether a request was refused because the model does not support system messages."""
     return _SYSTEM.search(_said(error)) is not None
 
 
 def refuses_template_options(error: Exception) -> bool:
-    """Tell whether a request was refused for the options of the chat template."""
+    """Return whether a request was refused because of options for the chat template."""
     return _status(error) in _NOT_SUPPORTED and _TEMPLATE_OPTIONS in _said(error)
 
 
 def refuses_streaming(error: Exception) -> bool:
-    """Tell whether a request was refused because its reply was to be streamed, or the reply came as none."""
+    """Return whether a request was refused because it asked for a stream, or the reply was not streamed."""
     refused = _status(error) in _NOT_SUPPORTED and not is_too_long(error) and _STREAM.search(_said(error))
     return bool(refused) or _NO_STREAM in str(error)
 
 
 def may_pass(error: BaseException) -> bool:
-    """Tell whether the same request may succeed a moment later: no connection, a time-out, a server in trouble."""
+    """Return whether a retry may succeed: after a lost connection, a time-out or a server error."""
     status = _status(error)
     if status is not None:
         return status in _BUSY or status >= HTTPStatus.INTERNAL_SERVER_ERROR
@@ -136,14 +136,14 @@ def may_pass(error: BaseException) -> bool:
 
 
 def is_bare_status(error: BaseException) -> bool:
-    """Tell whether an error is an HTTP client's own for a status: clients that ask again after one raise their own."""
+    """Return whether an error is the plain status error of an HTTP client; clients that retry raise their own."""
     return _is_of(_BARE_STATUS, error)
 
 
 def error_text(error: BaseException, models: Iterable[Runnable[Any, Any]]) -> str:
-    """Return an error in words, with those of its first cause where it has others ("Connection error." has).
+    """Return the text of an error, with that of its root cause if the text does not contain it.
 
-    The models' keys are left out: some servers repeat those that they refuse.
+    API keys are removed: some servers repeat the keys that they refuse.
     """
     first = error
     while first.__cause__:
@@ -162,12 +162,12 @@ def _without_keys(text: str, models: Iterable[Runnable[Any, Any]]) -> str:
 
 
 def _said(error: BaseException) -> str:
-    """Return what an error says, and all that the server replied, of which OpenAI's client says the message only."""
+    """Return the text of an error and the body of the response; OpenAI's error has only the message of it."""
     return f"{error} {getattr(error, 'body', None) or ''}"
 
 
 def _in_words(error: BaseException) -> str:
-    """Return what an error says, or, where that is nothing but a status, what the server replied."""
+    """Return the text of an error, with the body of the response if the text does not contain its message."""
     text, body = str(error), getattr(error, "body", None)
     message = body.get("message") if isinstance(body, dict) else None
     return text if not body or message and str(message) in text else f"{text} - {str(body)[:_SHOWN]}"
@@ -178,7 +178,7 @@ def _is_of(classes: set[tuple[str, str]], error: BaseException) -> bool:
 
 
 def _status(error: BaseException) -> int | None:
-    """Return the HTTP status of a provider's error: its own, its response's or its cause's, or that of its class."""
+    """Return the HTTP status of a provider's error: from the error, its response, its cause, or its class."""
     response = getattr(error, "response", None)
     if isinstance(response, dict):  # botocore's
         response = SimpleNamespace(code=response.get("ResponseMetadata", {}).get("HTTPStatusCode"))

@@ -1,11 +1,11 @@
-"""What models that think aloud write before their reply."""
+"""Removes the reasoning that some models write before their reply."""
 
 import json
 import re
 
-_MARKS = [  # what begins reasoning and what ends it
+_MARKS = [  # the beginning and the end of reasoning
     *((f"<{tag}>", f"</{tag}>") for tag in ("think", "thinking", "thought", "reasoning")),
-    (r"(?-i:\[THINK\])", r"(?-i:\[/THINK\])"),  # of Magistral, and too near to prose in small letters
+    (r"(?-i:\[THINK\])", r"(?-i:\[/THINK\])"),  # of Magistral; in lower case it could be prose
     (r"<\|channel\|>analysis", r"<\|channel\|>final[^{]{0,30}?<\|message\|>"),  # of gpt-oss
 ]
 _LONGEST_MARK = len("<|channel|>final<|message|>") + 30
@@ -16,7 +16,7 @@ _END = re.compile(_ENDS, re.IGNORECASE)  # some chat templates begin the reasoni
 
 
 def without_reasoning(text: str) -> str:
-    """Return a text, also one that was cut off, without the reasoning before its object, or in it if it has none."""
+    """Return a text, which may be cut off, without the reasoning before its JSON object."""
     while mark := _MARK.search(text, _end_of_object(text)):
         if mark[1]:
             text = text[mark.end() :]
@@ -27,7 +27,7 @@ def without_reasoning(text: str) -> str:
 
 
 def _end_of_object(text: str) -> int:
-    """Return where the object ends that a text begins with: the end of the text if that is not clear."""
+    """Return where the JSON object at the beginning of a text ends; the end of the text if the object is broken."""
     if not (begun := _REPLIED.match(text)):
         return 0
     try:
@@ -37,16 +37,16 @@ def _end_of_object(text: str) -> int:
 
 
 class UnfinishedReply:
-    """A reply that is still being written: each piece is read once, however long the reply gets.
+    """A reply that is still being streamed; each chunk is scanned once, however long the reply gets.
 
-    `text` is what it has after the last end of reasoning; while the model is `reasoning`, that goes on.
+    `text` is the part after the reasoning; `reasoning` is true as long as the reasoning has not ended.
     """
 
     def __init__(self) -> None:
         self.text, self.reasoning = "", False
 
     def add(self, piece: str) -> None:
-        """Add what was written since; a mark may have begun before."""
+        """Add a chunk; a mark may have begun in an earlier one."""
         unread = max(0, len(self.text) - _LONGEST_MARK)
         self.text += piece
         while (mark := _MARK.search(self.text, unread)) and not _REPLIED.match(self.text):

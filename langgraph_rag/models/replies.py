@@ -1,4 +1,4 @@
-"""Reading what a model replied: the object asked for, whatever stands around it, or what is wrong in its place."""
+"""Parses model replies: finds the requested JSON object, or describes what is wrong with the reply."""
 
 import json
 import re
@@ -14,28 +14,28 @@ from langgraph_rag.models.reasoning import without_reasoning
 from langgraph_rag.prompts.prompt import Reply
 
 MAX_REPLY_CHARS = 200_000  # far more than any prompt asks for, and less than spaCy takes at once
-_MAX_BRACES = 1000  # that no object begins with: each costs an error, which counts lines from the start
+_MAX_BRACES = 1000  # that begin no object; the error of each takes time proportional to the text
 _ITEM_END = re.compile(r'[\]"](?=\s*,)')
-_MOST_PARTS = 3  # of an item that is a list
+_MOST_PARTS = 3  # of a list item that is itself a list
 _MAX_MENDED_CHARS = 5_000  # mending takes quadratic time
 
-# how providers say that a reply was not finished, some in each piece of a stream
+# how providers report an unfinished reply; some do in each chunk of a stream
 _CUT_OFF = re.compile(r"(length)+|model_length|max_(output_)?tokens|model_context_window_exceeded", re.IGNORECASE)
 _FILTERED = re.compile(r"filter|safety|recitation|blocklist|prohibited", re.IGNORECASE)
 
-# where they say how a reply ended, and what they say of most
+# where they report how a reply ended, and the ordinary values
 _REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason", "reason", "block_reason")
 _ORDINARY = re.compile(r"(stop)+|end_turn|stop_sequence|eos(_token)?", re.IGNORECASE)
 
 
 def read_reply(text: str, reply: type[Reply], *, whole: bool = True) -> Reply:
-    """Find the reply's object in a model's text: reasoning, fences and surrounding prose are skipped.
+    """Find the JSON object of a reply in a model's text; reasoning, code fences and surrounding prose are skipped.
 
-    Lines such as "Answer: Kell" count as one, but not in a text that is not `whole`: nobody can tell whether the last
-    one is. An object that closes is.
+    Lines such as "Answer: Kell" are read as an object, but only if the text is `whole`: the last line of a text that
+    was cut off may be incomplete. A closed object is always complete.
 
     Raises:
-        ValueError: saying what is wrong with the text, in words a model can act on.
+        ValueError: when there is no valid object; the message tells a model what to correct.
     """
     text = without_reasoning(text)
     problem = "its JSON object is not complete" if "{" in text else "it contains no JSON object"
@@ -57,7 +57,7 @@ def read_reply(text: str, reply: type[Reply], *, whole: bool = True) -> Reply:
 
 
 def read_part(text: str, reply: type[Reply]) -> Reply | None:
-    """Read a reply whose list was cut off: the items that are complete, or nothing where none is."""
+    """Read a reply whose list was cut off: return the complete items, or None if there are none."""
     text = without_reasoning(text)
     start, ends = text.find("{"), [found.end() for found in _ITEM_END.finditer(text)]
     for end in ends[: -_MOST_PARTS - 1 : -1]:
@@ -67,7 +67,7 @@ def read_part(text: str, reply: type[Reply]) -> Reply | None:
 
 
 def _unwrapped(found: dict[str, Any], reply: type[Reply]) -> dict[str, Any]:
-    """Return the object with the reply's fields: itself, or the only one in it, as in `{"result": {...}}`."""
+    """Return the object with the reply's fields: `found`, or the only object inside it, as in `{"result": {...}}`."""
     required = {name for name, field in reply.model_fields.items() if field.is_required()}
     while not required <= found.keys():
         within = [value for value in found.values() if isinstance(value, dict)]
@@ -78,22 +78,22 @@ def _unwrapped(found: dict[str, Any], reply: type[Reply]) -> dict[str, Any]:
 
 
 def _outside(found: Mapping[str, Any], text: str, reply: type[Reply]) -> str:
-    """Name a field that an object may leave out but that stands elsewhere: the object was closed too early."""
+    """Return the name of an optional field that is outside the object, which was closed too early; empty if none is."""
     left_out = (name for name in reply.unsaid if name not in found)
     return next((name for name in left_out if re.search(rf'"{name}"\s*:', text)), "")
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the objects in a text: JSON wherever one starts, then what the whole text was meant to be.
+    """Yield the objects in a text: every valid JSON object, then the repaired form of the whole text.
 
-    A text that breaks off is not completed: what is missing may be what matters.
+    A text that was cut off is not completed, because the missing part may be important.
     """
     decoder, position, failed = json.JSONDecoder(strict=False, parse_float=str), 0, 0  # "3.10" is no 3.1
     while failed < _MAX_BRACES and (position := text.find("{", position)) >= 0:
         try:
             found, position = decoder.raw_decode(text, position)
             yield found
-        except (ValueError, RecursionError):  # plain ValueError: a number of too many digits
+        except (ValueError, RecursionError):  # a plain ValueError is a number with too many digits
             position, failed = position + 1, failed + 1
     meant = text[text.find("{") : text.rfind("}") + 1]
     if 0 < len(meant) <= _MAX_MENDED_CHARS and meant.count("{") == meant.count("}"):
@@ -104,7 +104,7 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
 
 
 def _labelled(text: str, reply: type[Reply]) -> Iterator[dict[str, Any]]:
-    """Yield what a text without an object has as lines, "Answer: Kell", where it ends in such a one."""
+    """Yield an object from lines such as "Answer: Kell", if the last line of the text has this form."""
     label = rf"\W*({'|'.join(reply.model_fields)})\W*?:[\s*]*(.+)"
     found = [re.fullmatch(label, line, re.IGNORECASE) for line in text.strip().splitlines()]
     if found and found[-1]:
@@ -112,22 +112,22 @@ def _labelled(text: str, reply: type[Reply]) -> Iterator[dict[str, Any]]:
 
 
 def repair_request(problem: str) -> str:
-    """Return what to tell a model whose reply could not be read."""
+    """Return the message that asks a model to repair its reply."""
     return f"That reply cannot be used: {problem}. Reply again with the one JSON object asked for and nothing else."
 
 
 def is_whole(message: BaseMessage) -> bool:
-    """Tell whether a reply was not cut off, for its length or for what is in it, as far as its provider says."""
+    """Return whether a reply is complete: not cut off or filtered, as far as its provider reports."""
     return not was_cut_off(message) and not any(_FILTERED.search(str(reason)) for reason in _told(message).values())
 
 
 def was_cut_off(message: BaseMessage) -> bool:
-    """Tell whether a provider says of a reply that it was not finished for its length."""
+    """Return whether a provider reports that a reply reached the maximum length."""
     return any(_CUT_OFF.fullmatch(str(reason)) for reason in _told(message).values())
 
 
 def withheld(message: BaseMessage) -> list[str]:
-    """Return what a provider says of why a reply did not end as others do: its reason, and the words of a refusal."""
+    """Return why a reply did not end normally: called tools, the finish reason, and the text of a refusal."""
     told = _told(message)
     reasons = [str(getattr(told[key], "value", told[key])) for key in _REASONS if told.get(key)]
     blocks = [block for block in message.content if isinstance(block, dict)]
@@ -141,7 +141,7 @@ def withheld(message: BaseMessage) -> list[str]:
 
 
 def _told(message: BaseMessage) -> dict[str, Any]:
-    """Return what came with a reply, and what is told within that."""
+    """Return the metadata of a response, with nested details at the top level."""
     told = message.response_metadata
     within = (told.get("incomplete_details"), told.get("prompt_feedback"))  # of OpenAI's Responses API, of Gemini
     return told | {key: value for details in within if isinstance(details, dict) for key, value in details.items()}

@@ -1,4 +1,4 @@
-"""Replies of models kept on disk, so that nothing is asked twice; LangChain's cache interface over SQLite."""
+"""A cache of model replies on disk: LangChain's cache interface over SQLite."""
 
 import asyncio
 import hashlib
@@ -22,29 +22,29 @@ from langgraph_rag.write_ahead import PATIENCE, use_wal
 
 _TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"
 _OTHERS = "SELECT name FROM sqlite_master WHERE type = 'table' AND name != 'replies' ORDER BY name"
-_PATIENCE = {"request_timeout", "timeout", "stream_chunk_timeout", "max_retries"}  # what a model is given time by
+_PATIENCE = {"request_timeout", "timeout", "stream_chunk_timeout", "max_retries"}  # settings that change no reply
 _used: ContextVar[list[tuple["ResponseCache", str]] | None] = ContextVar("langgraph_rag_used_replies", default=None)
 
 
 @asynccontextmanager
-async def kept_if_usable() -> AsyncIterator[None]:
-    """Forget the replies of a conversation that ends with no usable one, so that the model is asked again next time."""
+async def forgotten_if_unusable() -> AsyncIterator[None]:
+    """Forget the replies of a conversation that ends without a usable one, so that the model is asked again."""
     with having(_used, list[tuple[ResponseCache, str]]()) as used:
         try:
             yield
         except ModelOutputError:
             for cache, key in used:
-                await asyncio.to_thread(cache.forget, key)  # it may wait for who writes to the file
+                await asyncio.to_thread(cache.forget, key)  # it may wait for another writer
             raise
 
 
 class ResponseCache(BaseCache):
-    """One file of replies by model, its settings and all that it was sent; each is committed the moment it is there.
+    """A file of replies, by the model, its settings and the messages; each reply is committed as soon as it arrives.
 
-    Serves several threads and processes at once. A reply read from it counts in `usage` as if it had been asked for.
+    Several threads and processes can use it at the same time. A cached reply counts in `usage` like a new one.
 
     Raises:
-        ResponseCacheError: when the file cannot be opened, read or written as such a cache.
+        ResponseCacheError: when the file cannot be opened, read or written, or is not such a cache.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -67,22 +67,22 @@ class ResponseCache(BaseCache):
             raise self._unusable(error) from error
 
     def lookup(self, prompt: str, llm_string: str) -> RETURN_VAL_TYPE | None:
-        """Return the reply to what was sent before, if it was."""
+        """Return the cached reply, if there is one."""
         key = _key(prompt, llm_string)
         found = self._execute("SELECT reply FROM replies WHERE key = ?", key)
         if not found:
             return None
         try:
             messages = messages_from_dict(json.loads(found[0][0]))
-        except (ValueError, TypeError, KeyError):  # a damaged entry, which the next reply replaces
+        except (ValueError, TypeError, KeyError):  # a damaged entry; the next reply replaces it
             return None
         self._note(key)
         return [ChatGeneration(message=message) for message in messages]
 
     def update(self, prompt: str, llm_string: str, return_val: RETURN_VAL_TYPE) -> None:
-        """Keep a chat model's reply."""
+        """Store the reply of a chat model."""
         messages = [made.message for made in return_val if isinstance(made, ChatGeneration)]
-        reply = json.dumps(messages_to_dict(messages), default=str)  # in ASCII: half characters have no UTF-8
+        reply = json.dumps(messages_to_dict(messages), default=str)  # in ASCII: lone surrogates have no UTF-8
         key = _key(prompt, llm_string)
         self._execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", key, reply)
         self._note(key)
@@ -120,7 +120,7 @@ def _key(prompt: str, llm_string: str) -> str:
 
 
 def _settings(llm_string: str) -> str:
-    """Return what LangChain says of a model and a call, without what changes no reply."""
+    """Return LangChain's description of a model and a call, without the settings that change no reply."""
     try:
         model, end = json.JSONDecoder().raw_decode(llm_string)
         given = model["kwargs"]

@@ -1,4 +1,4 @@
-"""When a model is asked again, and after how long."""
+"""How often a request is sent again, and after which pauses."""
 
 import random
 from collections.abc import Iterator
@@ -14,18 +14,15 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 8.0  # seconds, as OpenAI's client waits
 
 
 def pauses(llm: AnyModel) -> Iterator[float]:
-    """Yield the seconds to wait before each further request, as OpenAI's client does.
-
-    What is around some models asks again itself: those are not asked again here.
-    """
+    """Yield the seconds to wait before each retry, as OpenAI's client does; none if a wrapper of the model retries."""
     for retry in range(_retries(unbound(llm))):
         yield min(_FIRST_PAUSE * 2**retry, _LONGEST_PAUSE) * random.uniform(0.75, 1)
 
 
 def asks_again(llm: AnyModel) -> bool:
-    """Tell whether a model's client asks again itself, as the clients of those that have `max_retries` do.
+    """Return whether a model's client retries by itself, as those with `max_retries` do.
 
-    OpenAI's does nothing about a stream that breaks off, and Mistral's nothing about a status.
+    OpenAI's client does not retry after a broken stream, and Mistral's not after an HTTP status.
     """
     return hasattr(unbound(llm), "max_retries")
 

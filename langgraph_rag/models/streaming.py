@@ -1,4 +1,4 @@
-"""The answer's text in LangGraph's `messages` stream, while the model is still writing the JSON around it."""
+"""Streams the text of the answer to LangGraph's `messages` stream, out of the JSON that the model writes."""
 
 import json
 import re
@@ -25,31 +25,31 @@ from langgraph_rag.models.reasoning import UnfinishedReply
 from langgraph_rag.refusals import begins_as_refusal, may_begin_as_refusal
 
 _KEY = '"answer"'
-_HIGH = "[dD][89abAB]"  # how the first half of a pair of surrogates begins: it waits for the other one
+_HIGH = "[dD][89abAB]"  # beginning of a high surrogate, which needs the low one
 _ESCAPED = rf'\\["\\/bfnrt]|\\u(?:{_HIGH}..\\u)?(?!{_HIGH})[0-9a-fA-F]{{4}}'
-_ANSWER = re.compile(rf'(?<!\\){_KEY}\s*:\s*("(?:[^"\\]|{_ESCAPED})*)')  # without its end
-_GROWN = 1.01  # times as long as when it was read last, as it is read from its beginning
+_ANSWER = re.compile(rf'(?<!\\){_KEY}\s*:\s*("(?:[^"\\]|{_ESCAPED})*)')  # without the closing quote
+_GROWN = 1.01  # factor by which the reply must grow before it is read again, from its beginning
 _HIDING = "nostream"
-_INTERNAL_TAGS = [_HIDING, "langsmith:nostream"]  # keep a call out of LangGraph's `messages` stream, out of chat UIs
+_INTERNAL_TAGS = [_HIDING, "langsmith:nostream"]  # keep a call out of the `messages` stream
 _answers: ContextVar[list[str] | None] = ContextVar("langgraph_rag_answers", default=None)
 
 
 def noting_answers() -> AbstractContextManager[list[str]]:
-    """Collect the ids of the messages as which answers are streamed inside, to their end."""
+    """Collect the ids of the messages of all answers that are streamed to their end inside the block."""
     return having(_answers, list[str]())
 
 
 def show_answer(answer: str) -> None:
-    """Show an answer that none was streamed for: a refusal, which is held back, or what a spent budget left."""
+    """Stream an answer that was not streamed before: a refusal, or the answer after the budget was spent."""
     AnswerStream().end(answer)
 
 
 class AnswerStream(AsyncCallbackHandler):
-    """Shows the answer of one reply as it grows, to whoever streams `messages`; nobody else pays for it.
+    """Streams the answer of one reply to callers that stream `messages`; other callers have no overhead.
 
-    LangGraph has models stream only where somebody listens. What may still become a refusal is held back, so that an
-    answer from too little evidence never shows before the one that replaces it. After a reply that could not be used
-    the answer begins anew as another message.
+    LangGraph asks models for a stream only if somebody listens. A text that may still become a refusal is held back, so
+    that a refusal from too little evidence is never shown before the answer that replaces it. After a reply that cannot
+    be used, the answer starts again as a new message.
     """
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class AnswerStream(AsyncCallbackHandler):
         self.restart()
 
     async def on_llm_new_token(self, token: str | list[str | dict[str, Any]], **kwargs: Any) -> None:
-        """Show what a further piece of the reply adds to the answer."""
+        """Stream what a chunk of the reply adds to the answer."""
         self._reply.add(token if isinstance(token, str) else AIMessageChunk(content=token).text)
         length = len(self._reply.text)
         if not self._reply.reasoning and not self._read <= length < _GROWN * self._read:
@@ -66,24 +66,24 @@ class AnswerStream(AsyncCallbackHandler):
             self._show(_answer_so_far(self._reply.text).rstrip())
 
     async def on_llm_error(self, error: BaseException, **kwargs: Any) -> None:
-        """Begin anew, as LangChain's `with_retry` and `with_fallbacks` do without telling anybody."""
+        """Start again: LangChain's `with_retry` and `with_fallbacks` call the model again without notice."""
         self.restart()
 
     def restart(self) -> None:
-        """Forget the reply so far."""
+        """Forget the reply so far and start a new message."""
         self._id = self._shown = ""
         self._reply = UnfinishedReply()
         self._read = 0
 
     def finish(self, answer: str) -> None:
-        """Show what is left of the answer now that the reply has been read."""
+        """Stream the rest of the answer of a complete reply, unless it is a refusal."""
         if not answer.startswith(self._shown):
             self.restart()
         if not begins_as_refusal(answer):
             self.end(answer)
 
     def end(self, answer: str) -> None:
-        """Show what is left of an answer, whatever it says."""
+        """Stream the rest of an answer, also of a refusal."""
         self._push_rest(answer)
         if self._id:
             self._push(AIMessage(answer, id=self._id))
@@ -106,7 +106,7 @@ class AnswerStream(AsyncCallbackHandler):
 
 
 def listening(stream: AnswerStream | None) -> RunnableConfig:
-    """Return the configuration under which a model call is followed by a stream."""
+    """Return the configuration of a model call whose answer is streamed."""
     if stream is None:
         return {}
     try:
@@ -118,10 +118,10 @@ def listening(stream: AnswerStream | None) -> RunnableConfig:
 
 @contextmanager
 def kept_internal(config: RunnableConfig) -> Iterator[RunnableConfig]:
-    """Return the configuration of a model call that is kept out of the `messages` stream.
+    """Return the configuration of a model call that stays out of the `messages` stream.
 
-    A model that hands its messages on to another one, as a router does, calls it with what it finds around it: there
-    the callbacks have the tags, so that such a call is kept out as well, even if it brings tags of its own.
+    A model that calls another model, such as a router, passes on the callbacks of its context. These have the tags as
+    well, so that the inner call stays out of the stream even if it has tags of its own.
     """
     around = ensure_config()
     tagged = get_async_callback_manager_for_config({**around, "tags": _INTERNAL_TAGS})
@@ -130,7 +130,7 @@ def kept_internal(config: RunnableConfig) -> Iterator[RunnableConfig]:
 
 
 def _answer_so_far(reply: str) -> str:
-    """Return the part of the answer that an unfinished reply has, reading nothing of what comes before it."""
+    """Return the part of the answer in an unfinished reply."""
     start = reply.find("{")
     key = reply.find(_KEY, start) if start >= 0 else -1
     found = _ANSWER.search(reply, key) if key >= 0 else None
@@ -141,13 +141,13 @@ def _answer_so_far(reply: str) -> str:
 
 
 def _is_hidden() -> bool:
-    """Tell whether the graph runs with the tag by which LangGraph leaves models out of the `messages` stream."""
+    """Return whether the graph runs with the tag that keeps models out of the `messages` stream."""
     around = ensure_config()
     return _HIDING in get_async_callback_manager_for_config(around).inheritable_tags
 
 
 def _push(message: AIMessage) -> None:
-    """Push a piece of an answer; to who follows LangGraph's v3 events, which drop pieces, the whole answer."""
+    """Push a chunk of an answer; LangGraph's v3 events drop chunks, and get the whole answer instead."""
     try:
         callbacks = get_config()["callbacks"]
     except RuntimeError:  # outside a graph

@@ -1,4 +1,4 @@
-"""A language model in this process, whose replies a grammar keeps to the JSON schema that is asked for."""
+"""A language model in this process whose decoding is constrained to a JSON schema."""
 
 import asyncio
 import json
@@ -24,16 +24,16 @@ _WHITESPACE = {"whitespace_flexible": False, "item_separator": ", ", "key_separa
 
 
 class TransformersModel(BaseChatModel):
-    """A causal language model of Hugging Face's, from a folder or by its name there; greedy, one call at a time.
+    """A causal language model from a folder or from Hugging Face; it decodes greedily, one call at a time.
 
-    It takes `response_format` and `stop` as OpenAI-compatible servers do. A reply has at most `max_new_tokens` tokens;
-    one that is cut off for that, or for the end of the model's context, has the `finish_reason` "length". `device` is
-    "cuda" where there is a GPU and "cpu" elsewhere, unless given. `dtype`, the number format of the weights, is that
-    in which they were saved, but float32 on a processor that is faster in it, which most are.
+    It supports `response_format` and `stop` as OpenAI-compatible servers do. A reply has at most `max_new_tokens`
+    tokens; one that is cut off there, or at the end of the context, has the `finish_reason` "length". By default,
+    `device` is "cuda" if there is a GPU, else "cpu". `dtype` is the number format of the weights: by default the one
+    that they were saved in, but float32 on processors that are faster with it, which most are.
 
     Raises:
-        MissingExtraError: when the packages for it are not installed.
-        OSError: when there is no such model.
+        MissingExtraError: when the required packages are not installed.
+        OSError: when the model does not exist.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -47,8 +47,8 @@ class TransformersModel(BaseChatModel):
     _model: Any = PrivateAttr()
     _tokenizer: Any = PrivateAttr()
     _vocabulary: Any = PrivateAttr()
-    _ends: set[int] = PrivateAttr()  # tokens with which a reply ends: the tokenizer's and the model's may differ
-    # calls that wait in threads of the event loop's would leave it none for anything else
+    _ends: set[int] = PrivateAttr()  # end-of-reply tokens; those of tokenizer and model may differ
+    # waiting calls would otherwise occupy all threads of the event loop
     _worker: ThreadPoolExecutor = PrivateAttr(default_factory=lambda: ThreadPoolExecutor(1, "langgraph-rag-model"))
 
     def model_post_init(self, _: object) -> None:
@@ -74,7 +74,7 @@ class TransformersModel(BaseChatModel):
 
     @property
     def _identifying_params(self) -> dict[str, Any]:
-        """Return what its replies depend on: a cache keeps them by this."""
+        """Return all settings that change replies, as the key of caches."""
         return {
             "model": self._loaded_from,
             "max_new_tokens": self.max_new_tokens,
@@ -89,7 +89,7 @@ class TransformersModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        with self._under_way(messages, stop or [], kwargs.get("response_format")) as reply:
+        with self._generating(messages, stop or [], kwargs.get("response_format")) as reply:
             return reply.result()
 
     async def _agenerate(
@@ -99,14 +99,14 @@ class TransformersModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        with self._under_way(messages, stop or [], kwargs.get("response_format")) as reply:
+        with self._generating(messages, stop or [], kwargs.get("response_format")) as reply:
             return await asyncio.wrap_future(reply)
 
     @contextmanager
-    def _under_way(
+    def _generating(
         self, messages: list[BaseMessage], stop: list[str], response_format: dict[str, Any] | None
     ) -> Iterator["Future[ChatResult]"]:
-        """Have the worker reply; whoever leaves before it has done so gives the reply up."""
+        """Generate the reply in the worker thread; leaving the block earlier cancels it."""
         given_up = threading.Event()
         reply = self._worker.submit(self._reply, messages, stop, response_format, given_up)
         try:
@@ -162,7 +162,7 @@ class TransformersModel(BaseChatModel):
         return self._tokenizer(f"{text}\n\n", return_tensors="pt", return_token_type_ids=False).to(self.device)
 
     def _grammar(self, response_format: dict[str, Any]) -> Any:
-        """Return a step of generation that leaves only the tokens with which the reply can still become valid."""
+        """Return a logits processor that allows only tokens with which the reply stays valid."""
         import numpy as np
         import torch
         from llguidance import LLMatcher
@@ -186,7 +186,7 @@ class TransformersModel(BaseChatModel):
 
 
 def _is_fast_in_half() -> bool:
-    """Time the processor in half precision: without instructions for it, it takes several times as long."""
+    """Measure whether half precision is faster; on a processor without support for it, it is several times slower."""
     from torch import bfloat16, float32, rand
 
     def seconds(dtype: Any) -> float:
@@ -201,10 +201,10 @@ def _is_fast_in_half() -> bool:
 
 
 def _source(name: str) -> str:
-    """Return the folder that a path means; what neither looks like one nor is one is a name at Hugging Face.
+    """Return the folder of a model, or its name at Hugging Face if it is not a path.
 
     Raises:
-        FileNotFoundError: when the path is no model's folder.
+        FileNotFoundError: when there is no model in the folder.
     """
     folder = Path(name).expanduser().absolute()
     if not name.startswith(("/", ".", "~")) and not folder.is_dir():
