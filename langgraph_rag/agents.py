@@ -23,12 +23,12 @@ from langgraph_rag.records import ScoredPassage, ids_of, origin_of, passage_of
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
-_Call = Callable[..., Awaitable[tuple[str, Any]]]  # what the model reads, and the same as data
+_Call = Callable[..., Awaitable[tuple[str, Any]]]  # text for the model, and the same as data
 
-_MOST = 20  # results of one call: what a tool returns is read by a model
+_MOST = 20  # results of one call, which a model reads
 _AROUND = 20  # passages whose facts are searched
-_LONGEST = 4_000  # characters of a query, or of a passage in a message: some six times as many as most have
-_LONGEST_SENTENCE = 1_000  # likewise; code, or a table on one line, is a sentence, too
+_LONGEST = 4_000  # characters of a query, or of a passage in a message; most have about a sixth of this
+_LONGEST_SENTENCE = 1_000  # characters; code, or a table on one line, counts as a sentence
 _DESCRIPTION = (
     "Answer one question from the documents, also where the answer has to be put together from several of them. "
     "Returns the answer with the sentences it rests on."
@@ -37,7 +37,7 @@ _DESCRIPTION = (
 
 # --- a method as a tool ----------------------------------------------------------------------------------------------
 class Question(BaseModel):
-    """What the tool of a method is called with."""
+    """The arguments of a method's tool."""
 
     question: str = Field(
         description="A complete question that can be understood on its own: names instead of pronouns."
@@ -53,22 +53,22 @@ def as_tool(
 ) -> BaseTool:
     """Return a method's compiled graph as a LangChain tool.
 
-    Its content, which the agent's model reads, is the answer with the sentences behind it; its artifact is the whole
-    result. What the graph streams inside reaches whoever streams the agent with `subgraphs=True`. A question that is
-    refused (empty, too long) and a knowledge base that is empty are told to the model; all other errors end the agent's
-    run. Where the graph stops for a person, so does an agent with a checkpointer, until it is resumed. The agent's
-    recursion limit does not count the graph's steps.
+    The content of the tool, for the agent's model, is the answer with the supporting sentences; the artifact is the
+    whole result. Stream the agent with `subgraphs=True` to receive the stream of the graph. The model is shown errors
+    about the question (empty, too long) and an empty knowledge base; all other errors end the agent's run. If the graph
+    stops for a person, an agent with a checkpointer stops as well, until it is resumed. The agent's recursion limit
+    does not apply to the graph.
 
     Args:
-        graph: a compiled graph of this package, without messages; the agent's checkpointer serves it, not its own.
-        name: what the model calls the tool.
-        description: tells the model when to use it; say what the documents are about.
-        context: the settings of its runs, within the limits of the agent's run where its settings are a `Context`;
-            without it these are those of the tool as well.
+        graph: a compiled graph of this package, without messages. It uses the agent's checkpointer, not its own.
+        name: the name of the tool.
+        description: when to use the tool, for the model; say what the documents are about.
+        context: the settings of the tool's runs. If the settings of the agent's run are a `Context`, its limits apply
+            as well, and without `context` all of its settings.
 
     Raises:
-        TypeError: when `graph` is not a compiled graph, or `context` neither a `Context` nor a dict.
-        ValueError: when it takes no question or does not return a result, or a setting cannot have its value.
+        TypeError: when `graph` is not a compiled graph, or `context` is neither a `Context` nor a dict.
+        ValueError: when the graph takes no question or does not return a result, or a setting has an invalid value.
     """
     expect(CompiledStateGraph, graph, "a compiled graph", "create_cirag(llm, kb).compile() returns one")
     settings = as_context(context, graph.context_schema)
@@ -110,7 +110,7 @@ def _tool(call: Callable[..., Any], acall: _Call, name: str, arguments: ArgsSche
 
 @contextmanager
 def _errors_shown() -> Iterator[None]:
-    """Turn an error that the agent's model can act on into one that it is shown."""
+    """Show the agent's model the errors that it can act on."""
     try:
         yield
     except (QuestionError, EmptyKnowledgeBaseError) as error:
@@ -118,7 +118,7 @@ def _errors_shown() -> Iterator[None]:
 
 
 def _with_sentences(result: dict[str, Any]) -> str:
-    if not result or "__interrupt__" in result or not result["answer"]:  # a breakpoint leaves no more than that
+    if not result or "__interrupt__" in result or not result["answer"]:  # incomplete at a breakpoint
         raise ValueError(
             "the graph stopped for a person, whom a tool that is called on its own cannot ask: call it in an agent of "
             "LangGraph's with a checkpointer, or make the graph without approve_plan and breakpoints"
@@ -147,16 +147,16 @@ Facts = Annotated[int, Field(ge=1, le=_MOST, description="How many facts at most
 def knowledge_base_tools(kb: KnowledgeBase, *, prefix: str = "", about: str = "") -> list[BaseTool]:
     """Return the tools of a knowledge base: `search_passages`, `search_triples`, `neighbours`, `passages_near`.
 
-    The content of each is text for the agent's model; the artifact is the same as plain data.
+    The content of each tool is text for the agent's model; the artifact is the same as plain data.
 
     Args:
         kb: the knowledge base to search.
-        prefix: what their names begin with. An agent that has the tools of several knowledge bases needs one for each:
-            of tools with one name it calls the last.
-        about: what the documents are about, e.g. "our contracts", for the descriptions.
+        prefix: the beginning of the tools' names. If an agent has the tools of several knowledge bases, give each a
+            prefix: of several tools with the same name, the agent calls the last.
+        about: what the documents are about, for example "our contracts", for the descriptions.
 
     Raises:
-        TypeError: when it is no knowledge base.
+        TypeError: when `kb` is not a knowledge base.
     """
     expect(KnowledgeBase, kb, "a knowledge base", "KnowledgeBase.open(PATH) returns one")
 
@@ -209,7 +209,7 @@ async def _shown(kb: KnowledgeBase, found: list[ScoredPassage]) -> tuple[str, li
 
 
 def _beginning(text: str, longest: int = _LONGEST) -> str:
-    """Return as much of a text as fits in a message; documents with ids of their own may be whole books."""
+    """Return the beginning of a text; documents with ids of their own may be whole books."""
     more = len(text) - longest
     return text if more <= 0 else f"{text[:longest]} ... ({more:,} more characters)"
 

@@ -1,4 +1,4 @@
-"""Checkpoints: read back strictly, and kept in a file, so that a question goes on where it was stopped."""
+"""Checkpoints: a strict serialiser, and a file for them, so that a stopped question can continue."""
 
 import sqlite3
 from collections.abc import AsyncIterator
@@ -12,11 +12,11 @@ from langgraph_rag.errors import CheckpointsError, MissingExtraError
 
 
 def strict_serializer(*classes: type) -> JsonPlusSerializer:
-    """Return a serialiser for LangGraph checkpointers (`serde=`) that reads plain data and LangChain's messages only.
+    """Return a serialiser for LangGraph checkpointers (`serde=`) that reads only plain data and LangChain's messages.
 
-    The states of the graphs here hold nothing else. An object of any other class that a checkpoint names is not built,
-    which keeps whoever can write to the checkpoints from having code run where they are read. The `classes` are built,
-    too: those that the state of a graph around one of these has.
+    The states of the graphs in this package have nothing else. Objects of other classes are not created, so that nobody
+    who can write checkpoints can run code where they are read. If you use a graph inside your own, pass the `classes`
+    of your own state.
     """
     allowed = [(each.__module__, each.__name__) for each in classes]
     return JsonPlusSerializer(allowed_msgpack_modules=allowed or None)
@@ -24,11 +24,11 @@ def strict_serializer(*classes: type) -> JsonPlusSerializer:
 
 @asynccontextmanager
 async def checkpoints_in(file: Path) -> AsyncIterator[Any]:
-    """Open a SQLite checkpointer for coroutines that reads back nothing but plain data and LangChain's messages.
+    """Open an asynchronous SQLite checkpointer that reads only plain data and LangChain's messages.
 
     Raises:
-        MissingExtraError: when the package for it is not installed.
-        CheckpointsError: when the file cannot be opened as one of checkpoints, or used, as on a full disk.
+        MissingExtraError: when the required package is not installed.
+        CheckpointsError: when the file is not a file of checkpoints, or cannot be used, as on a full disk.
     """
     try:
         from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver

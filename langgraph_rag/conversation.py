@@ -1,4 +1,4 @@
-"""The same graphs with a `messages` key, for agent-chat-ui, `useStream` and whatever else talks in messages."""
+"""The graphs with a `messages` key, for agent-chat-ui, `useStream` and other clients that use messages."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,26 +19,26 @@ from langgraph_rag.records import Result
 
 
 class Replied(Result, MessagesInput):
-    """What a method returns in a conversation: its result, and the messages with the answer as the last one."""
+    """The result of a method in a conversation, with the messages, of which the answer is the last."""
 
 
 def with_messages(
     graph: StateGraph[Any, ContextT, Any, Any], llm: ChatModel | None = None
 ) -> Machine[Any, ContextT, MessagesInput, Replied]:
-    """Return a method's graph with messages going in and out; compile it as you would the method's own.
+    """Return a method's graph with messages as input and output; compile it like the method's own graph.
 
-    The last message of a person is the question. The answer is added as an AI message, whose `additional_kwargs` have
-    the evidence, the passages and the usage; it is streamed under the id that it will have. All other keys of the
-    result are there as well.
+    The last human message is the question. The answer is added as an AI message, whose `additional_kwargs` have the
+    evidence, the passages and the usage; it is streamed with the id of this message. The output also has all other
+    fields of the result.
 
     Args:
-        graph: what a `create_*` function returned, not compiled yet.
-        llm: the model that makes a follow-up question, "Where was she born?", one that can be looked up. Without it
-            each question is looked up as it stands, whatever was said before.
+        graph: the graph that a `create_*` function returned, not compiled yet.
+        llm: the model that rewrites follow-up questions, such as "Where was she born?", so that they can be understood
+            without the conversation. Without it, each question is asked as it is.
 
     Raises:
-        TypeError: when `graph` is not a graph before it is compiled.
-        ValueError: when a node or an edge of it cannot be taken over; the message names it.
+        TypeError: when `graph` is not a graph, or is compiled.
+        ValueError: when a node or an edge cannot be copied; the message names it.
     """
     expect(StateGraph, graph, "a graph that is not compiled yet", "give what create_cirag(llm, kb) returns")
     if "messages" in graph.channels:
@@ -95,7 +95,7 @@ def _connect(
     begins: Mapping[str, str],
     ends: Mapping[str, str],
 ) -> None:
-    """Connect nodes as a graph does, with other ones in place of some where edges begin and where they end."""
+    """Copy the edges of a graph, with other nodes for the beginnings and ends in the two mappings."""
     for begin, end in graph.edges:
         talking.add_edge(begins.get(begin, begin), ends.get(end, end))
     for several, end in graph.waiting_edges:

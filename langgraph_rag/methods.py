@@ -23,14 +23,14 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 _ENTRY_POINTS = "langgraph_rag.methods"
 _log = logging.getLogger(__name__)
 Graph = Machine[Any, Any, Any, Any]
-"""A method's graph, not compiled yet."""
+"""The graph of a method, not compiled yet."""
 
 
 @dataclass(frozen=True)
 class Method:
     """A published method: `create(llm, kb, **options)` builds its graph.
 
-    `ablations` names the options that leave a part of the method out, as its paper does; `case` says when to choose it.
+    `ablations` are the named options that leave out a part of the method, as in its paper; `case` says when to use it.
     """
 
     create: Callable[..., Graph]
@@ -106,16 +106,16 @@ METHODS = {
 
 
 def register(name: str, method: Method) -> None:
-    """Add a method of your own, so that `create`, `parse_methods` and the evaluation know it by name in this process.
+    """Add a method of your own to `create`, `parse_methods` and the evaluation, in this process.
 
         register("self_ask", Method(create_self_ask, "Press et al. 2023, Self-Ask"))
 
     Args:
-        name: letters, digits and underscores, without a digit at the beginning.
-        method: how its graph is built, with its paper and its ablations.
+        name: letters, digits and underscores; it must not begin with a digit.
+        method: the function that creates its graph, its paper and its ablations.
 
     Raises:
-        TypeError: when the method is no `Method`.
+        TypeError: when the method is not a `Method`.
         ValueError: when the name is taken, reserved ("all", "ablations"), or has other characters.
     """
     expect(Method, method, "a Method", "Method(create_mine, PAPER) is one")
@@ -125,9 +125,9 @@ def register(name: str, method: Method) -> None:
 
 
 def register_installed() -> None:
-    """Register the methods that installed packages name in the entry points `langgraph_rag.methods`.
+    """Register the methods in the entry points `langgraph_rag.methods` of installed packages.
 
-    The command line does so at its start. A method that cannot be loaded is left out with a warning.
+    The command line does this at its start. A method that cannot be loaded is skipped with a warning.
     """
     for offered in entry_points(group=_ENTRY_POINTS):
         if offered.name in METHODS:
@@ -139,37 +139,37 @@ def register_installed() -> None:
 
 
 def create(name: str, llm: ChatModel, kb: KnowledgeBase, **options: Any) -> Graph:
-    """Build the graph of a method or of one of its ablations, by name.
+    """Create the graph of a method or of one of its ablations, by name.
 
     Args:
         name: a method ("cirag") or an ablation ("cirag/without-reranker").
-        llm: the model that all its steps ask.
-        kb: the knowledge base that its questions are answered from.
-        options: those of the method's own function, which go before those of the ablation.
+        llm: the model of all its steps.
+        kb: the knowledge base to ask.
+        options: options of the method's own function; they take precedence over those of the ablation.
 
     Returns:
-        The graph, as the method's own function builds it, such as `create_cirag`; compile it to run it.
+        The graph that the method's own function, such as `create_cirag`, returns. Compile it to run it.
 
     Raises:
-        UnknownNameError: when there is no such method or ablation.
-        TypeError: when `llm` is no chat model, `kb` no knowledge base, or the method has no such option.
+        UnknownNameError: when the method or ablation does not exist.
+        TypeError: when `llm` is not a chat model, `kb` is not a knowledge base, or the method has no such option.
     """
     method, of_ablation = _found(name)
     return method.create(llm, kb, **{**of_ablation, **options})
 
 
 def parse_methods(names: str) -> list[str]:
-    """Return the names of the methods in a comma-separated list, as `--method` of the command line takes it.
+    """Return the names in a comma-separated list of methods, as in `--method` of the command line.
 
     Args:
-        names: such as "cirag,kirag/without-aligner"; "all" stands for every method, "ablations" for every method with
-            its ablations.
+        names: for example "cirag,kirag/without-aligner"; "all" stands for all methods, "ablations" for all methods and
+            their ablations.
 
     Returns:
         Names for `create`, each once, in the order given.
 
     Raises:
-        UnknownNameError: when there is no such method or ablation.
+        UnknownNameError: when a method or ablation does not exist.
     """
     chosen: dict[str, None] = {}
     for name in map(str.strip, names.split(",")):
@@ -185,7 +185,7 @@ def parse_methods(names: str) -> list[str]:
 
 
 def _found(name: str, *others: str) -> tuple[Method, Mapping[str, Any]]:
-    """Return the method that a name is of and the options of its ablation; `others` are what could be named as well."""
+    """Return the method with a name and the options of its ablation; error messages also list `others`."""
     method, slash, ablation = name.partition("/")
     if method not in METHODS:
         raise UnknownNameError("method", method, [*METHODS, *others])

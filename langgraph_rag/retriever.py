@@ -1,4 +1,4 @@
-"""The knowledge base as a LangChain retriever, for chains and for whatever else takes one."""
+"""The knowledge base as a LangChain retriever, for chains and other components."""
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
@@ -11,9 +11,9 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
 class KnowledgeBaseRetriever(BaseRetriever):
-    """Finds passages with one search and no model; `k` of them, best first, `by` meaning, words or the triple graph.
+    """Finds the `k` best passages with one search `by` meaning, words or the triple graph, without a model.
 
-    Either may be given for one query alone, `retriever.invoke(query, k=3)`. The metadata of a document are those it was
+    Both can also be set for a single query: `retriever.invoke(query, k=3)`. A document has the metadata that it was
     added with, its title and source, and its `score`.
     """
 

@@ -1,8 +1,8 @@
 """CIRAG: Construction-Integration Retrieval and Adaptive Generation (Wei et al. 2026).
 
-Each step retrieves passages for the current query, constructs candidate triples from them, and integrates: keeps the
-core triples and asks for what is missing. The answer comes from the smallest evidence that suffices: the core triples,
-their sentences, or their passages.
+Each step retrieves passages for the current query, constructs candidate triples from them, and integrates: it selects
+the core triples and asks for missing information. The answer comes from the smallest sufficient evidence: the core
+triples, their sentences, or their passages.
 """
 
 from collections.abc import Sequence
@@ -49,9 +49,9 @@ class CiragResult(Result):
 
 
 class CiragState(QuestionInput, CiragResult):
-    """What the nodes share; `query` is empty once nothing more is to be asked.
+    """The state of the graph; `query` is empty at the end of the search.
 
-    `unreadable` are the passages at which a model that reads triples failed, `offered` the candidates of earlier steps.
+    `unreadable` are the passages that the extractor failed to read, and `offered` the candidates of earlier steps.
     """
 
     query: str
@@ -78,19 +78,19 @@ _SELECT = {"similarity": most_similar, "none": all_of_them}
 
 
 def after_construct(state: CiragState) -> Literal["integrate", "generate"]:
-    """Integrate if there is anything to integrate."""
+    """Integrate if there are candidates."""
     return "integrate" if state["candidates"] else "generate"
 
 
 def after_accumulate(state: CiragState) -> Literal["retrieve", "generate"]:
-    """Go on while there is a question, a step left, and not two steps in a row without a core triple."""
+    """Continue while there is a question, a step is left, and one of the last two steps found a core triple."""
     fruitless = len(state["trace"]) > 1 and not any(step["core_triples"] for step in state["trace"][-2:])
     goes_on = state["query"] and state["step"] < context(DEFAULTS).max_steps and not fruitless
     return "retrieve" if goes_on else "generate"
 
 
 def after_answer(state: CiragState) -> Literal["sufficient", "insufficient"]:
-    """Stop the cascade at the first answer that is no refusal (Eq. 6)."""
+    """Stop the cascade at the first answer that is not a refusal (Eq. 6)."""
     return "insufficient" if state["granularity"] == "none" else "sufficient"
 
 
@@ -114,14 +114,14 @@ def create_cirag(
         reader: the model that answers.
         ranking: "similarity" shows the integrator the triples most similar to the query; "none" shows it all of them
             (table 2, "w/o reranker").
-        triples: "offline" uses the triples read when documents were added; "online" has `llm` read each passage when it
-            is first retrieved (section 4.6).
-        granularities: the kinds of evidence to answer from, tried in this order (table 3 leaves some out).
+        triples: "offline" uses the triples extracted when documents were added; "online" lets `llm` extract them when a
+            passage is first retrieved (section 4.6).
+        granularities: the kinds of evidence to answer from, in this order (table 3 leaves some out).
 
     Raises:
         TypeError: when the granularities are a single string.
         UnknownNameError: when an option has a value that is not listed for it.
-        ValueError: when there is no granularity, or the same one twice.
+        ValueError: when there is no granularity, or one is repeated.
     """
     expect_name("ranking", ranking, _SELECT)
     expect_name("triples", triples, ("offline", "online"))

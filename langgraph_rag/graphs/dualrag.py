@@ -1,8 +1,8 @@
 """DualRAG: a dual-process approach to integrate reasoning and retrieval (Cheng et al. 2025).
 
-Two processes feed each other. Reasoning-augmented querying reasons over what is known, sees what is missing, and looks
-it up entity by entity; progressive knowledge aggregation summarises what was found into an outline ordered by entity.
-The answer comes from the outline and the reasoning.
+It has two interacting processes. Reasoning-augmented querying reasons over the knowledge so far, and looks up missing
+knowledge by entity. Progressive knowledge aggregation summarises the passages into an outline, ordered by entity. The
+answer comes from the outline and the reasoning.
 """
 
 from typing import Annotated, Literal
@@ -38,7 +38,7 @@ from langgraph_rag.tools.reranker import EmbeddingReranker
 
 
 class DualragState(QuestionInput, Result):
-    """What the nodes share; `found` and `fragments` gather what the parallel nodes of one step return."""
+    """The state of the graph; `found` and `fragments` join the results of the parallel nodes of a step."""
 
     query: str
     step: int
@@ -62,24 +62,24 @@ DEFAULTS = Settings(max_steps=5, read_k=10)
 
 
 def to_answer(state: DualragState) -> Literal["answer", "read_passages"]:
-    """Answer from the outline; from the passages where it holds nothing: a model would answer from memory."""
+    """Answer from the outline; from passages if it is empty, as a model would answer from memory."""
     return "answer" if state["outline"] else "read_passages"
 
 
 def after_reason(state: DualragState) -> Literal["look_up", "answer", "read_passages", "retrieve"]:
-    """Look up what is missing (the flag f of Eq. 3), or answer; `retrieve` first where nothing was ever looked up."""
+    """Look up missing knowledge (the flag f of Eq. 3), or answer; retrieve first if nothing was looked up before."""
     if state["needs_retrieval"]:
         return "look_up"
     return to_answer(state) if state["step"] else "retrieve"
 
 
 def for_each_entity(state: DualragState) -> list[Send]:
-    """Retrieve for all entities side by side."""
+    """Retrieve for all entities in parallel."""
     return [Send("retrieve_for_entity", EntityDemand(**demand, step=state["step"])) for demand in state["demands"]]
 
 
 def for_each_reading(state: DualragState) -> list[Send] | Literal["update_outline"]:
-    """Summarise for all entities side by side; without anything new to read go on at once."""
+    """Summarise for all entities in parallel; continue directly if there are no new passages."""
     about = {"question": state["question"], "thoughts": state["thoughts"], "step": state["step"]}
     budgets = split_budget(state["usage"], len(state["readings"]))
     return [
@@ -89,7 +89,7 @@ def for_each_reading(state: DualragState) -> list[Send] | Literal["update_outlin
 
 
 def after_update(state: DualragState) -> Literal["reason", "answer", "read_passages"]:
-    """Go on while there is a step and a budget left, and not two steps in a row that added nothing."""
+    """Continue while a step and budget are left, and one of the last two steps added a fragment."""
     goes_on = state["step"] < context(DEFAULTS).max_steps and state["fruitless"] < 2
     return "reason" if goes_on and not state["usage"]["stopped_by"] else to_answer(state)
 
@@ -118,7 +118,7 @@ def create_dualrag(
         identifier: the model that names entities and writes queries for them.
         summarizer: the model that summarises passages.
         reader: the model that answers.
-        detect_gaps: True lets the reasoner decide whether something is missing; False retrieves after every thought
+        detect_gaps: True lets the reasoner decide whether knowledge is missing; False retrieves after every thought
             (table 3, "w/o R").
         identify_entities: True makes queries per entity; False takes the thought as the query (table 3, "w/o EI").
         keep_outline: True summarises findings by entity; False keeps the passages as they are (table 3, "w/o KO").

@@ -1,7 +1,7 @@
-"""IRCoT: interleaving retrieval with chain-of-thought reasoning (Trivedi et al. 2023), a baseline of the papers here.
+"""IRCoT: interleaving retrieval with chain-of-thought reasoning (Trivedi et al. 2023), a baseline in the papers.
 
-Retrieve with the question; then, in turn, write one sentence of reasoning from all passages found so far and retrieve
-with that sentence, until a sentence gives the answer. A reader then answers from the passages.
+It retrieves with the question. Then it alternates between writing one sentence of reasoning from all passages found so
+far and retrieving with that sentence, until a sentence states the answer. A reader then answers from the passages.
 """
 
 from typing import Literal
@@ -25,7 +25,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
 class IrcotState(QuestionInput, Result):
-    """What the nodes share; `query` is empty once the reasoning has come to an end."""
+    """The state of the graph; `query` is empty at the end of the reasoning."""
 
     query: str
     step: int
@@ -42,7 +42,7 @@ DEFAULTS = Settings(max_steps=8, read_k=15)
 
 
 def after_think(state: IrcotState) -> Literal["retrieve", "read_passages"]:
-    """Retrieve with the sentence until one gives the answer, repeats, or is the last allowed."""
+    """Retrieve with the sentence until one states the answer, repeats another, or is the last allowed."""
     goes_on = state["query"] and state["step"] < context(DEFAULTS).max_steps
     return "retrieve" if goes_on else "read_passages"
 

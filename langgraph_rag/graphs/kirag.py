@@ -1,8 +1,8 @@
 """KiRAG: Knowledge-Driven Iterative Retriever (Fang et al. 2025).
 
-Each step retrieves passages for the question with the chain of triples built so far, decomposes them into triples, has
-an aligner identify those that may continue the chain, and has a model complete the chain, of which the first triple is
-taken. The candidates of all steps rank the documents; a reader answers from the best of them.
+Each step retrieves passages for the question and the chain of triples so far, and decomposes them into triples. An
+aligner identifies those that may continue the chain. A model completes the chain, and the first triple of the
+completion is added. The candidates of all steps rank the documents; a reader answers from the best ones.
 """
 
 from functools import partial
@@ -49,7 +49,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
 class KiragState(QuestionInput, Result):
-    """What the nodes share; `query` is the question with the chain, `core` what this step added to it."""
+    """The state of the graph; `query` is the question with the chain, `core` the triple that this step added."""
 
     query: str
     step: int
@@ -79,19 +79,19 @@ _RANK = {"best_score": by_best_score, "chain_first": chain_first}
 
 
 def after_identify(state: KiragState) -> Literal["construct_chain", "rank_documents"]:
-    """Construct if there is anything to continue the chain with."""
+    """Continue the chain if there are candidates."""
     return "construct_chain" if state["candidates"] else "rank_documents"
 
 
 def after_construct(state: KiragState) -> Literal["construct_chain", "accumulate", "rank_documents"]:
-    """Accumulate what was added; ask once more after a reply that added nothing; else the chain has ended."""
+    """Accumulate an added triple, ask again after an unusable completion, or end the chain."""
     if state["complete"]:
         return "rank_documents"
     return "construct_chain" if state["refused"] else "accumulate"
 
 
 def after_accumulate(state: KiragState) -> Literal["continue", "rank_documents"]:
-    """Go on for as many steps as the paper's L."""
+    """Continue until the maximum number of steps (the paper's L)."""
     return "continue" if state["step"] < context(DEFAULTS).max_steps else "rank_documents"
 
 
@@ -114,15 +114,15 @@ def create_kirag(
         constructor: the model that completes the chain; "none" takes the aligner's best candidate instead (table 4,
             "w/o Constructor").
         reader: the model that answers.
-        aligner: the bi-encoder that scores candidates, or its folder. By default, for triples, the one that
-            `train_aligner` wrote into the knowledge base; without one, the knowledge base's own embedder, by link. An
-            untrained embedder here is table 4's "w/o Training"; "none" shows the constructor all triples (table 4,
-            "w/o Aligner").
-        retriever: "passages" retrieves passages and reads their triples; "none" has the aligner search all triples of
+        aligner: the bi-encoder that scores candidates, or its folder. The default for triples is the aligner that
+            `train_aligner` stored in the knowledge base, or else the knowledge base's embedder, which compares candidates
+            with each link of the chain. Pass an untrained embedder for table 4's "w/o Training". "none" shows the
+            constructor all triples (table 4, "w/o Aligner").
+        retriever: "passages" retrieves passages and uses their triples; "none" lets the aligner search all triples of
             the knowledge base (table 4, "w/o Retriever").
-        knowledge: what chains are made of (table 1: KiRAG, KiRAG-Sent, KiRAG-Doc).
-        ranking: "best_score" ranks documents by the score of their best triple; "chain_first" also prefers those behind
-            the chain, similar to the authors' public code.
+        knowledge: the units of chains (table 1: KiRAG, KiRAG-Sent, KiRAG-Doc).
+        ranking: "best_score" ranks documents by the score of their best triple; "chain_first" also prefers the
+            documents of the chain, similar to the authors' public code.
 
     Raises:
         TypeError: when the aligner is neither an embedder nor the name or path of one.
@@ -188,13 +188,13 @@ def create_kirag(
 
 
 def _is_missing(aligner: str | Path) -> bool:
-    """Tell of a path whether nothing is there; other text may name a model on a hub."""
+    """Return whether a path does not exist; other text may name a model on a hub."""
     is_path = isinstance(aligner, Path) or aligner.startswith(("/", "./", "../"))
     return not aligner or (is_path and not Path(aligner).exists())
 
 
 def _aligner(given: Embeddings | str | Path | None, kb: KnowledgeBase, knowledge: str) -> Aligner:
-    """Return the aligner; the knowledge base's own one keeps the vectors of triples there."""
+    """Return the aligner; by default a trained one, or the embedder of the knowledge base with its stored vectors."""
     if given is None and knowledge == "triples":
         if not kb.aligner.is_dir():
             return OwnAligner(kb)

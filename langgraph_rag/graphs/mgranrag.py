@@ -1,8 +1,8 @@
 """MGranRAG: Iterative Multi-Granular RAG with Contextual Hierarchical Graph (Hu et al. 2026).
 
-A question is decomposed. Each round reads the best passages for labelled evidence (local refinement), writes it to a
-memory, puts it into the query and onto a graph of passages, sentences and phrases, and ranks all passages anew by a
-walk on that graph (global calibration). The answer comes from the best passages of the last ranking.
+The question is decomposed. Each round extracts labelled evidence from the best passages (local refinement) and stores
+it in a memory. The evidence extends the query and a graph of passages, sentences and phrases, and a walk on that graph
+ranks all passages again (global calibration). The answer comes from the best passages of the last ranking.
 """
 
 from typing import Literal
@@ -35,7 +35,7 @@ DEFAULTS = Settings(max_steps=1, read_k=5)
 
 
 class MgranragState(QuestionInput, Result):
-    """What the nodes share; `query` is the augmented query once there is one, `seen` the passages read so far."""
+    """The state of the graph; `query` becomes the augmented query, and `seen` are the passages read so far."""
 
     query: str
     step: int
@@ -58,7 +58,7 @@ _PARTS = ("graph", "graph+decomposition", "graph+decomposition+evidence")
 
 
 def after_calibrate(state: MgranragState) -> Literal["extract_evidence", "read_passages"]:
-    """Begin another round while there is one left, and a budget, unless the last one found nothing to read anew."""
+    """Begin another round while rounds and budget are left and the last round found something new."""
     left = len(state["trace"]) < context(DEFAULTS).max_steps and not state["usage"]["stopped_by"]
     return "extract_evidence" if left and (state["fresh"] or state["unread"]) else "read_passages"
 
@@ -80,8 +80,8 @@ def create_mgranrag(
         extractor: the model that splits the question into sub-queries and extracts evidence.
         reader: the model that answers.
         weights: how nodes are weighted (Eqs. 2-4): with the factors of the paper, or with those of the authors' code.
-        parts: how much of the method runs (table 4): the graph alone (+ CHG), also query decomposition (+ QD), or also
-            evidence, which is the whole method. Without evidence there is one round.
+        parts: which parts of the method run (table 4): only the graph (+ CHG), also query decomposition (+ QD), or also
+            evidence, which is the whole method. Without evidence there is only one round.
 
     Raises:
         UnknownNameError: when an option has a value that is not listed for it.

@@ -1,4 +1,4 @@
-"""Single-shot RAG, the baseline of all papers here: retrieve once with the question, answer from what was found."""
+"""Single-shot RAG, the baseline of all papers: retrieves once with the question and answers from the passages."""
 
 from langgraph.graph import END, START
 
@@ -18,7 +18,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
 class NativeRagState(QuestionInput, Result):
-    """What the nodes share; `thought` is the reader's."""
+    """The state of the graph; `thought` is that of the reader."""
 
     query: str
     step: int

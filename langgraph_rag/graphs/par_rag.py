@@ -1,8 +1,8 @@
 """PAR RAG: Plan-then-Act-and-Review (Zhang et al. 2025, "Credible plan-driven RAG method for multi-hop QA").
 
-The question is split into a plan first. Each step acts, which is to retrieve with its question and answer with
-citations, and has its answer reviewed against finer facts, which are retrieved with the answer itself. Each answer goes
-into the next question; the chain of questions, answers and sources gives the final answer.
+The question is first split into a plan. Each step retrieves passages for its question and answers with citations. A
+review checks the answer against fine-grained facts, which are retrieved with the answer itself. Answers are inserted
+into the next question; the final answer comes from the chain of questions, answers and sources.
 """
 
 from typing import Literal
@@ -41,7 +41,7 @@ DEFAULTS = Settings(max_steps=6, max_candidates=6, read_k=4)
 class ParRagResult(Result):
     """What a run of PAR RAG returns: a `Result`, and two more fields.
 
-    `plan` is a list of `PlanStep`, `trajectories` a list of `Trajectory`: what each step came to.
+    `plan` is a list of `PlanStep`, `trajectories` a list of `Trajectory`, with the result of each step.
     """
 
     plan: list[prompts.PlanStep]
@@ -49,12 +49,12 @@ class ParRagResult(Result):
 
 
 class ParRagState(QuestionInput, ParRagResult):
-    """What the nodes share.
+    """The state of the graph.
 
-    `problem` is what is wrong with the plan as a person edited it. `place` is the plan's step that comes next or is
-    under way, `step` counts retrievals. `interim`, `cited`, `status` and `doubt` (a question that would settle it)
-    belong to the answer under way; `doubting` says that its question was asked because of such a doubt. The last three
-    are of passages read because the budget ended before any step was answered.
+    `problem` is what is wrong with an edited plan. `place` is the position of the current or next step in the plan;
+    `step` counts retrievals. `interim`, `cited`, `status` and `doubt` (a question that would settle it) belong to the
+    current answer; `doubting` says that its question was asked because of a doubt. The last three fields are used if
+    the budget ends before any step is answered.
     """
 
     problem: str
@@ -78,14 +78,14 @@ _FOUND: dict[str, FoundBefore] = {"last": found_last, "all": found_so_far}
 
 
 def after_approve(state: ParRagState) -> Literal["approve_plan", "retrieve", "conclude"]:
-    """Retrieve, unless the plan was rejected, which is the answer, or cannot be used as edited."""
+    """Retrieve, or ask for a plan again if the edited one cannot be used, or end if the plan was rejected."""
     if state["problem"]:
         return "approve_plan"
     return "conclude" if state["answer"] else "retrieve"
 
 
 def after_refine(state: ParRagState) -> Literal["retrieve", "recall"]:
-    """Retrieve, unless the step only combines what has been found."""
+    """Retrieve, unless the step only combines findings."""
     combines = state["plan"][state["place"]]["action"] == "answer"
     return "recall" if combines and state["evidence"] else "retrieve"
 
@@ -129,10 +129,9 @@ def create_par_rag(
     def after_record(
         state: ParRagState,
     ) -> Literal["retrieve", "recall", "refine", "answer_from_trajectories", "read_passages"]:
-        """Settle a doubt first; answer after the last step that looks something up; refine if something was found.
+        """Settle a doubt first; answer after the last step with a retrieval; refine the question if there are findings.
 
-        Once the budget is spent, answer: nobody would read what is retrieved for the other steps. Where no step has
-        been answered by then, the passages are all there is to answer from.
+        If the budget is spent, answer directly: from the findings, or from passages if no step was answered.
         """
         if state["usage"]["stopped_by"]:
             return "answer_from_trajectories" if found_so_far(state["trajectories"]) else "read_passages"

@@ -1,1 +1,1 @@
-"""Nodes: one step of a method each, named as the papers name it, shared by the graphs; and what some work with."""
+"""Nodes: each is one step of a method, named as in the papers; graphs share them. Some modules hold helpers."""

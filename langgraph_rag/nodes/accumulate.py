@@ -1,4 +1,4 @@
-"""The sentences and passages that state what a step kept (CIRAG, Eqs. 3 and 4; KiRAG), after those of earlier steps."""
+"""Collects the sentences and passages that state the triples of a step (CIRAG, Eqs. 3 and 4; KiRAG)."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from langgraph_rag.tools.language.support import nearest_evidence
 
 
 class AccumulateInput(TypedDict):
-    """What this step kept and the evidence so far."""
+    """The knowledge that this step selected, and the evidence so far."""
 
     step: int
     core: list[Triple]
@@ -23,18 +23,18 @@ class AccumulateInput(TypedDict):
 
 @dataclass(frozen=True)
 class Accumulate:
-    """Add to the evidence each piece of knowledge with every sentence that states it.
+    """Add each selected piece of knowledge to the evidence, with every sentence that states it.
 
     The paper's sets C, S and D are the distinct triples, sentences and passages of the evidence. `knowledge` returns
-    the pieces that passages hold now: a document that was updated since they were kept may have them in other places.
-    Where it has one no more, the sentence nearest to that is evidence of what stands there instead.
+    the current knowledge of passages, because documents may be updated while a question is answered. If a passage no
+    longer states a piece, its most similar sentence becomes the evidence.
     """
 
     kb: KnowledgeBase
     knowledge: Callable[[Sequence[str]], Awaitable[Sequence[Triple]]]
 
     async def __call__(self, state: AccumulateInput) -> dict[str, Any]:
-        """Return all evidence, in the order it was found."""
+        """Return all evidence, in the order in which it was found."""
         ids = list(dict.fromkeys(source["passage_id"] for entry in state["core"] for source in entry["sources"]))
         passages = {record["id"]: record for record in await self.kb.apassages(ids)}
         places = {
@@ -52,7 +52,7 @@ class Accumulate:
         return {"evidence": [*state["evidence"], *found]}
 
     async def _instead(self, piece: Mapping[str, Any], id_: str, step: int) -> list[Evidence]:
-        """Look the passage up once more, as it was replaced meanwhile; none is there where it was deleted."""
+        """Return the most similar sentence of the passage's new version; nothing if the passage was deleted."""
         records = await self.kb.apassages([id_])
         return [evidence for record in records for evidence in nearest_evidence(_text(piece), record, step)]
 
@@ -62,5 +62,5 @@ def _text(piece: Mapping[str, Any]) -> str:
 
 
 def _key(piece: Mapping[str, Any]) -> str:
-    """Return what a piece of knowledge is known by: the triple, or the text where it is none."""
+    """Return the key of a piece of knowledge: that of its triple, or its text if it has none."""
     return triple_key(piece["triple"]) or piece["text"]

@@ -1,4 +1,4 @@
-"""PAR RAG's action module (section 3.5): answer a step's question from numbered sources, with citations."""
+"""PAR RAG's action module (section 3.5): answers the question of a step from numbered sources, with citations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class ActInput(TypedDict):
 
 @dataclass(frozen=True)
 class Act:
-    """Answer from the first `read_k` passages; what the answer cites becomes its evidence."""
+    """Answer from the first `read_k` passages; the cited passages become the evidence."""
 
     llm: ChatModel
     prompt: Prompt[CitedAnswer]
@@ -54,7 +54,7 @@ class Act:
 
 
 def _supporting(passages: Sequence[Record], question: str, answer: str, step: int) -> list[Evidence]:
-    """Return the sentences of each passage that bear out the answer, or the one nearest to question and answer."""
+    """Return the sentences of each passage that support the answer, or the one most similar to question and answer."""
     return [
         entry
         for passage in passages

@@ -1,4 +1,4 @@
-"""MGranRAG's phrase matching: which phrases of the graph the phrases of the evidence are."""
+"""MGranRAG's phrase matching: links the phrases of the evidence to phrases of the graph."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,12 +23,12 @@ class AlignInput(TypedDict):
 
 @dataclass(frozen=True)
 class AlignPhrases:
-    """Match by normal form, else with the most similar phrase that has half of the words and the same numbers."""
+    """Match phrases by normal form, or else by similarity, with half of the words and all numbers in common."""
 
     kb: KnowledgeBase
 
     async def __call__(self, state: AlignInput) -> dict[str, Any]:
-        """Return the graph's phrase for each phrase of the memory; one that is new to the graph stands for itself."""
+        """Return the graph's phrase for each phrase of the memory; a phrase without a match is returned as it is."""
         graph = await self.kb.ahierarchy()
         phrases = dict.fromkeys(phrase for unit in state["memory"] for phrase in unit["phrases"])
         unmatched = [phrase for phrase in phrases if phrase not in state["aligned"]]

@@ -1,4 +1,4 @@
-"""CIRAG's adaptive cascaded generation (section 3.4): answer from triples, else from sentences, else from passages."""
+"""CIRAG's adaptive cascaded generation (section 3.4): answers from triples, or sentences, or passages."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.round_robin import round_robin
 
-_MOST = 10  # passages: the sentences, one level before, may be of as many
+_MOST = 10  # passages
 
 Granularity = Literal["triples", "sentences", "passages"]
 
 
 class GenerateInput(TypedDict):
-    """The question, the evidence, and the first retrieval for when there is none."""
+    """The question, the evidence, and the first retrieval, which is used if there is no evidence."""
 
     question: str
     evidence: list[Evidence]
@@ -43,7 +43,7 @@ async def gather_triples(kb: KnowledgeBase, state: GenerateInput) -> dict[str, A
 
 
 async def gather_sentences(kb: KnowledgeBase, state: GenerateInput) -> dict[str, Any]:
-    """Gather the supporting sentences (S), by passage and in the order of its text."""
+    """Gather the supporting sentences (S), by passage and in the order of the text."""
     supporting = set(map(place_of, state["evidence"]))
     records = await kb.apassages([evidence["passage_id"] for evidence in state["evidence"]])
     texts = [
@@ -54,9 +54,9 @@ async def gather_sentences(kb: KnowledgeBase, state: GenerateInput) -> dict[str,
 
 
 async def gather_passages(kb: KnowledgeBase, state: GenerateInput) -> dict[str, Any]:
-    """Gather up to ten of the supporting passages whole (D), or the first retrieval's where no triple was accepted.
+    """Gather up to ten supporting passages (D), or those of the first retrieval if no triple was accepted.
 
-    Each step has its turn, so that none goes short where they are too many, or too long for the model.
+    The passages are taken from each step in turn, so that every step is represented.
     """
     return {"passages": passage_texts(await kb.apassages(_passages(state)))}
 
@@ -68,9 +68,9 @@ def _passages(state: GenerateInput) -> list[str]:
 
 @dataclass(frozen=True)
 class AnswerFrom:
-    """Answer from one granularity of evidence; `granularity` stays "none" where the answer is a refusal.
+    """Answer from one granularity of evidence; `granularity` is "none" if the answer is a refusal.
 
-    Without such evidence no model is asked, which would answer from memory; what a level before said then stands.
+    Without such evidence the model is not asked, as it would answer from memory; an earlier answer then remains.
     """
 
     llm: ChatModel
@@ -80,7 +80,7 @@ class AnswerFrom:
     gather: Gather
 
     async def __call__(self, state: GenerateInput) -> dict[str, Any]:
-        """Return the answer with its thought and the passages read and, where it is one, its granularity."""
+        """Return the answer, its thought, the passages read, and the granularity."""
         texts = await self.gather(self.kb, state)
         if not any(texts.values()):
             emit(f"answer_from_{self.granularity}", thought="", answer="", sufficient=False)

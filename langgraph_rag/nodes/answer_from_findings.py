@@ -1,4 +1,4 @@
-"""The answer to the whole question from all that was found: DualRAG's (Eq. 4), PAR RAG's last call (section 3.5)."""
+"""The final answer from all findings: DualRAG (Eq. 4), PAR RAG (section 3.5)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from langgraph_rag.refusals import is_refusal
 
 @dataclass(frozen=True)
 class AnswerFromFindings:
-    """Answer the question from what the state holds under the names in `findings`; `node` is what its event names."""
+    """Answer the question from the fields of the state named in `findings`; `node` is the name in the event."""
 
     llm: ChatModel
     prompt: Prompt[Answer]

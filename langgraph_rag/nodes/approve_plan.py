@@ -1,4 +1,4 @@
-"""Let a person approve or edit a plan before it is acted on."""
+"""Lets a person approve, edit or reject a plan before it runs."""
 
 import json
 from contextlib import suppress
@@ -24,7 +24,7 @@ _REJECTIONS = ("reject", "rejected", "no", "false")
 
 
 class ApproveInput(TypedDict):
-    """The question, the plan made for it, and what was wrong with the edited plan that came before, if one did."""
+    """The question, its plan, and what was wrong with the last edited plan, if there was one."""
 
     question: str
     plan: list[PlanStep]
@@ -33,24 +33,23 @@ class ApproveInput(TypedDict):
 
 @dataclass(frozen=True)
 class ApprovePlan:
-    """Stop with the plan as an interrupt's value; go on with what `Command(resume=...)` brings.
+    """Interrupt the run with the plan, and continue with the value of `Command(resume=...)`.
 
-    That is `True` (or "approve", "approved", "ok", "yes") for approval, `False` ("reject", "rejected", "no") to end the
-    question without an answer, or the edited plan: a list of questions or of steps like those shown, also in a dict
-    like the interrupt's value, or any of these as JSON in a text, as pages may send what is typed.
+    `True` (or "approve", "approved", "ok", "yes") approves the plan. `False` ("reject", "rejected", "no") ends the run
+    without an answer. An edited plan is a list of questions or of steps, also in a dict like the value of the
+    interrupt. Each of these can also be JSON in a string.
     """
 
     defaults: Settings
 
     async def __call__(self, state: ApproveInput) -> dict[str, Any]:
-        """Return the plan as approved or edited, and its first question; or that it was rejected, as the answer.
+        """Return the approved or edited plan and its first question, or the rejection as the answer.
 
-        An edited plan that is no list of questions or steps, empty, or too long is a `problem`, with which the node is
-        to run again: an error here would come back at every further try, as LangGraph keeps what a node was resumed
-        with, and so would what one run of it was resumed with before.
+        If an edited plan cannot be used, the `problem` is returned, and the node runs again. LangGraph stores the
+        values that a node was resumed with, so an error here would be raised again by every further attempt.
 
         Raises:
-            ValueError: when there is no checkpointer: the run could not go on from here.
+            ValueError: when there is no checkpointer, without which the run cannot continue.
         """
         if get_config()["configurable"].get(CONFIG_KEY_CHECKPOINTER) is None:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""MGranRAG's evidence-augmented query: the question together with the best of what is known."""
+"""MGranRAG's evidence-augmented query: the question with the best evidence."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ Augmentation = Callable[[AugmentInput], list[str]]
 
 
 def with_evidence(state: AugmentInput) -> list[str]:
-    """Add this round's evidence and the best of before: as many sentences as there are sub-queries, one at least."""
+    """Add the evidence of this round and the best earlier sentences: one for each sub-query, at least one."""
     step = len(state["trace"])
     earlier = [unit for unit in best_first(state["memory"]) if unit["step"] < step][: max(1, len(state["subqueries"]))]
     new = [unit for unit in state["memory"] if unit["step"] == step]
@@ -37,7 +37,7 @@ def with_subqueries(state: AugmentInput) -> list[str]:
 
 @dataclass(frozen=True)
 class AugmentQuery:
-    """Put the question first: an embedder that cuts long texts then cuts the least sure evidence."""
+    """Append texts to the question, best first: embedders truncate long texts at the end."""
 
     addition: Augmentation
 

@@ -1,4 +1,4 @@
-"""MGranRAG's global structure-aware calibration (Eqs. 2-5): weigh nodes by the evidence, walk, rank the passages."""
+"""MGranRAG's global structure-aware calibration (Eqs. 2-5): ranks passages by personalized PageRank."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.knowledge_graphs.hierarchy_graph import HierarchyGraph
 from langgraph_rag.tools.language.text import RULES, text_pipeline
 
-_RANKED = 50  # passages that the next round's momentum sees, and the result, if no more are read
+_RANKED = 50  # passages kept for the next round and the result, if no more are read
 
 
 class CalibrateInput(TypedDict):
-    """The questions, the augmented query, the memory with its phrases, and the ranking before."""
+    """The questions, the augmented query, the memory with its phrases, and the previous ranking."""
 
     question: str
     query: str
@@ -35,13 +35,13 @@ class CalibrateInput(TypedDict):
 
 @dataclass(frozen=True)
 class Calibrate:
-    """Rank passages by personalized PageRank on the hierarchical graph, grown by what only the evidence says."""
+    """Rank passages by personalized PageRank on the hierarchical graph, extended by the evidence."""
 
     kb: KnowledgeBase
     weights: Weights
 
     async def __call__(self, state: CalibrateInput) -> dict[str, Any]:
-        """Return the ranking, the best of it to be read next, and how many of these were not read yet."""
+        """Return the ranking, the best passages to read next, and how many of them are new."""
         similar = await self.kb.arank(state["query"], context().similar_k, by="dense")
         graph = await self.kb.ahierarchy()
         grown, ranking = await in_thread(self._rank, graph, state, similar)

@@ -1,4 +1,4 @@
-"""Citations in a text: the numbers of sources in square brackets, as wide ones where a text is Chinese or Japanese."""
+"""Citations in a text: numbers of sources in square brackets, also in the wide ones of Chinese and Japanese."""
 
 import re
 
@@ -8,7 +8,7 @@ from langgraph_rag.normal_forms import numbers_in
 _SOURCE = r"(?:(?:(?:source|passage|document)s?|no\.?|#|\^)\s{0,3}:?\s{0,3})?\d{1,2}"  # [1990] is a year
 _SOURCES = rf"{_SOURCE}(?:(?:[\s,;&\u2013\u3001\uff0c\uff1b-]|and)+{_SOURCE})*"
 _OPEN, _CLOSE = r"\[\u3010\uff3b", r"\]\u3011\uff3d"
-_TITLE = rf"(?:[.:|\u2020][^{_CLOSE}]{{0,200}})?"  # of the source, by which some say again what they mean
+_TITLE = rf"(?:[.:|\u2020][^{_CLOSE}]{{0,200}})?"  # of the source, which some models repeat
 _CITATION = re.compile(
     rf"(?<!\s)\s*(?P<bold>\*\*)?"
     rf"(?:[{_OPEN}]{{1,2}}\s*(?P<sources>{_SOURCES})\s*{_TITLE}[{_CLOSE}]{{1,2}}|\((?P<named>(?:source|passage)s?\s+{_SOURCES})\))"
@@ -28,7 +28,8 @@ UNCITED = 3
 def cited(text: str, sources: int, *, otherwise: int = 0) -> list[int]:
     """Return the positions of the sources that a text cites, in its order, each once (the paper's f_cite).
 
-    Numbers of no source are dropped and counted. A text that cites none is taken to rest on the first `otherwise`.
+    Numbers without a source are dropped and counted. For a text without citations, the first `otherwise` sources are
+    returned.
     """
     places = (found["sources"] or found["named"] for found in _CITATION.finditer(text))
     numbers = dict.fromkeys(number for place in places for number in numbers_in(place))
@@ -38,5 +39,5 @@ def cited(text: str, sources: int, *, otherwise: int = 0) -> list[int]:
 
 
 def uncited(text: str) -> str:
-    """Return a text without its citations, and without the words that only introduce them."""
+    """Return a text without its citations and the words that introduce them, such as "according to"."""
     return _CITING.sub("", _CITATION.sub(_MARK, text)).strip()

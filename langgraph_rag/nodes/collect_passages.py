@@ -1,4 +1,4 @@
-"""DualRAG without its knowledge outline (table 3, "w/o KO"): the passages themselves, unordered."""
+"""DualRAG without its knowledge outline (table 3, "w/o KO"): collects whole passages."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,12 +23,12 @@ class CollectInput(TypedDict):
 
 @dataclass(frozen=True)
 class CollectPassages:
-    """Take the passages over whole and unordered instead of summarising them (table 3, "w/o KO")."""
+    """Collect whole passages, without order, instead of summarising them (table 3, "w/o KO")."""
 
     kb: KnowledgeBase
 
     async def __call__(self, state: CollectInput) -> dict[str, Any]:
-        """Return each passage not seen before as a fragment that belongs to no entity."""
+        """Return each new passage as a fragment without an entity."""
         seen = {id_ for entry in state["outline"] for id_ in entry["read"]}
         wanted_by = {id_: found for found in reversed(state["found"]) for id_ in found["passages"]}
         new = [id_ for found in state["found"] for id_ in found["passages"] if id_ not in seen]

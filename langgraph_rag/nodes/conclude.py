@@ -1,4 +1,4 @@
-"""Round a run off: the passages behind the answer, best first, filled up from the first retrieval and by meaning."""
+"""The last step of every method: completes the answer, its evidence and the list of passages."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -38,27 +38,27 @@ class ConcludeInput(TypedDict):
 
 
 def evidence_first(state: ConcludeInput) -> list[str]:
-    """List the passages of the triples that the method kept, in the order it found them."""
+    """Return the passages of the selected triples, in the order in which they were found."""
     return [evidence["passage_id"] for evidence in state["evidence"] if evidence["triple"]]
 
 
 def evidence_round_robin(state: ConcludeInput) -> list[str]:
-    """List the passages that each step cites first, then those that each cites second, and so on."""
+    """Return the first cited passage of each step, then the second of each, and so on."""
     return round_robin(state["evidence"])
 
 
 def as_ranked(state: ConcludeInput) -> list[str]:
-    """List the passages as the method ranked them in `ranking`."""
+    """Return the passages in the method's own `ranking`."""
     return ids_of(state.get("ranking", []))
 
 
 def thought_last(state: ConcludeInput) -> str:
-    """Return the answer that the last thought of the run gives, empty where it gives none."""
+    """Return the answer in the last thought of the run; empty if there is none."""
     return concluded(next((step["thought"] for step in reversed(state["trace"]) if step["thought"]), ""))
 
 
 def planned(state: ConcludeInput) -> str:
-    """Return the answer to the last step of the plan, empty where it has none: what came before answers only a part."""
+    """Return the answer to the last step of the plan; empty if there is none, as earlier answers are only partial."""
     last = len(state["plan"]) - 1
     answers = [found["answer"] for found in state["trajectories"] if found["place"] == last]
     return next((answer for answer in reversed(answers) if not is_refusal(answer)), "")
@@ -66,11 +66,12 @@ def planned(state: ConcludeInput) -> str:
 
 @dataclass(frozen=True)
 class Conclude:
-    """List the passages the method gathered, in its own order, then the rest of the first retrieval.
+    """Complete the result of a run.
 
-    Where these are fewer than ten, as when words find few, the passages most like the question come after them.
-    An answer that a model left empty is said to be none. Evidence gets the triples and sources that are stored for it.
-    Where the budget left no room to ask for the answer, it is the one that the run had come to before, else "unknown".
+    The passages are those that the method gathered, in its own order, then the rest of the first retrieval. If these
+    are fewer than ten, the passages most similar to the question follow. The evidence gets the triples and sources that
+    the knowledge base stores for it. An empty answer becomes a refusal. If the budget was spent before the answer, it
+    is the last one that the run had `reached`, or else "unknown".
     """
 
     kb: KnowledgeBase
@@ -78,7 +79,7 @@ class Conclude:
     reached: Callable[[ConcludeInput], str] = thought_last
 
     async def __call__(self, state: ConcludeInput) -> dict[str, Any]:
-        """Return the answer, its evidence, and passages whose scores fall by place: 1, 1/2, 1/3, ..."""
+        """Return the answer, its evidence, and the passages with the scores 1, 1/2, 1/3, ..."""
         unasked = stopped() and not state["answer"]
         reached = self.reached(state) if unasked else ""
         answer = reached or state["answer"] or (UNASKED if unasked else UNANSWERABLE)
@@ -86,16 +87,16 @@ class Conclude:
         ranked = await self._filled_up(state["question"], list(dict.fromkeys(found)))
         traced = await self._traced_back(state["question"], answer, state["evidence"])
         evidence = list(first_of_each(traced, _what_it_says).values())
-        if reached or begins_as_refusal(answer):  # which no model's reply has shown
+        if reached or begins_as_refusal(answer):  # which was not streamed yet
             show_answer(answer)
         emit("conclude", answer=answer, evidence=evidence)
         return {"answer": answer, "evidence": evidence, "passages": reciprocal_ranks(ranked)}
 
     async def _filled_up(self, question: str, ranked: list[str]) -> list[str]:
-        """Return at least ten passages, where the knowledge base has them and an embedder to find them with."""
+        """Return at least ten passages, if the knowledge base has them and an embedder that fits it."""
         if len(ranked) >= LISTED:
             return ranked
-        with suppress(EmbeddingsMismatchError):  # a search by words goes without the embedder
+        with suppress(EmbeddingsMismatchError):  # BM25 works without the embedder
             nearest = await self.kb.arank(question, LISTED, by="dense")
             return [*ranked, *(passage["id"] for passage in nearest if passage["id"] not in ranked)][:LISTED]
         return ranked
@@ -108,5 +109,5 @@ class Conclude:
 
 
 def _what_it_says(evidence: Evidence) -> tuple[object, ...]:
-    """Return what is the same for evidence that two steps found."""
+    """Return the key of a piece of evidence that several steps may have found."""
     return (*evidence["triple"], evidence["sentence"], evidence["passage_id"])

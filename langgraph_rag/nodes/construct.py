@@ -1,4 +1,4 @@
-"""CIRAG's construction phase (section 3.3): candidate triples out of the retrieved passages, with their provenance."""
+"""CIRAG's construction phase (section 3.3): candidate triples from the retrieved passages, with their sources."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ async def all_of_them(kb: KnowledgeBase, query: str, triples: list[Triple], most
 
 
 class ConstructInput(TypedDict):
-    """The current query, what it retrieved, what of that a model could not read, and the evidence already accepted."""
+    """The query, its passages, those that the extractor failed to read, and the evidence so far."""
 
     query: str
     step: int
@@ -41,9 +41,9 @@ class ConstructInput(TypedDict):
 
 @dataclass(frozen=True)
 class Construct:
-    """Gather the triples of the retrieved passages, without those accepted before, and select the candidates.
+    """Select the candidates among the triples of the retrieved passages, without those accepted before.
 
-    Without an extractor of its own, they are those of the knowledge base's.
+    Without an `extractor`, the triples are those of the knowledge base's own extractor.
     """
 
     kb: KnowledgeBase
@@ -52,7 +52,7 @@ class Construct:
     defaults: Settings
 
     async def __call__(self, state: ConstructInput) -> dict[str, Any]:
-        """Return the candidates, best first, each with all its passages and sentences."""
+        """Return the candidates, best first, each with its passages and sentences."""
         ids = [passage["id"] for passage in state["retrieved"] if passage["id"] not in state["unreadable"]]
         triples = await self.kb.atriples(ids, self.extractor)
         accepted = {triple_key(evidence["triple"]) for evidence in state["evidence"]}

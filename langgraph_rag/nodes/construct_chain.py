@@ -1,6 +1,6 @@
-"""KiRAG's reasoning chain construction (section 3.2): the model completes the chain, its first piece is taken.
+"""KiRAG's reasoning chain construction (section 3.2): the model completes the chain, and its first piece is added.
 
-Pieces that were not shown are filtered out before (appendix B.3).
+Pieces that are not among the candidates are removed first (appendix B.3).
 """
 
 import re
@@ -24,11 +24,11 @@ from langgraph_rag.tools.aligner import in_words
 
 _LABEL = re.compile(r"^\s*(?:(?:title|document)\s*:|\d+[.)])\s*", re.IGNORECASE)  # before a document's title
 MAX_REFUSED = 2
-"""Completions that may neither continue nor complete the chain before it ends."""
+"""After so many completions without a usable piece, the chain ends."""
 
 
 class ConstructChainInput(TypedDict):
-    """The question, the chain so far, this step's candidates, and what was proposed for it in vain ("": nothing)."""
+    """The question, the chain, the candidates, and the pieces refused in this step ("" if none was proposed)."""
 
     question: str
     query: str
@@ -41,14 +41,14 @@ class ConstructChainInput(TypedDict):
 
 @dataclass(frozen=True)
 class ConstructChain:
-    """Ask for the whole rest of the chain and take the first piece of it that is one of the candidates."""
+    """Ask for the rest of the chain and add its first piece that is a candidate."""
 
     llm: ChatModel
     prompt: Prompt[Any]
     shown: Callable[[Candidate], Any]
 
     async def __call__(self, state: ConstructChainInput) -> dict[str, Any]:
-        """Return the longer chain; or what was proposed in vain; or that the chain is complete."""
+        """Return the longer chain, or the refused piece, or that the chain is complete."""
         reply: ChainOfTriples | ChainOfTexts = await ask(
             self.llm,
             self.prompt,
@@ -78,7 +78,7 @@ class TakeBest:
 def _filtered(
     pieces: Sequence[str | Sequence[str]], candidates: list[Candidate], chain: list[Candidate]
 ) -> tuple[list[Candidate], list[str]]:
-    """Return the first piece that is a candidate, and those before it that are neither that nor in the chain."""
+    """Return the first piece that is a candidate, and the invented pieces before it."""
     known = {normalise(candidate["name"]) for candidate in chain}
     invented: list[str] = []
     for piece in pieces:
@@ -87,14 +87,14 @@ def _filtered(
             continue
         if taken := meant(piece, candidates):
             return taken, invented
-        if not meant(piece, chain):  # some in other words
+        if not meant(piece, chain):  # some models paraphrase the chain
             invented.append(name)
     return [], invented
 
 
 def meant(piece: str | Sequence[str], candidates: list[Candidate]) -> list[Candidate]:
-    """Return the candidate that a model means by a piece, if one."""
-    if isinstance(piece, str):  # of a document, some models repeat how it is shown
+    """Return the candidate that a piece refers to, if there is one."""
+    if isinstance(piece, str):  # some models repeat a document as it was shown
         names = [candidate["name"] for candidate in candidates]
         positions = resolve([piece], names)[0] or resolve([_LABEL.sub("", piece).partition("\n")[0]], names)[0]
     else:
@@ -105,7 +105,7 @@ def meant(piece: str | Sequence[str], candidates: list[Candidate]) -> list[Candi
 def _continued(
     state: ConstructChainInput, taken: list[Candidate], conclusion: str = "", refused: str = ""
 ) -> dict[str, Any]:
-    """End the chain where nothing continues it: then it is complete, or there is nothing to complete it with."""
+    """Extend the chain by what was taken; if nothing was, the chain is complete."""
     chain = [*state["chain"], *taken]
     triples = [candidate["triple"] for candidate in taken if candidate["triple"]]
     step = trace_step(state["step"], state["query"], conclusion, core_triples=triples)
@@ -126,5 +126,5 @@ def _tell(state: ConstructChainInput, conclusion: str, taken: str, refused: str)
 
 
 def _answers(conclusion: str, refused: str) -> bool:
-    """Tell whether a chain is complete: an answer that rests on a refused piece rests on nothing."""
+    """Return whether the chain is complete: it has an answer that does not rest on a refused piece."""
     return not refused and bool(concluded(conclusion))

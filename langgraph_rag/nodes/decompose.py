@@ -1,4 +1,4 @@
-"""MGranRAG's query decomposition: the atomic questions behind a question."""
+"""MGranRAG's query decomposition: splits a question into sub-queries."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -25,13 +25,13 @@ class DecomposeInput(TypedDict):
 
 @dataclass(frozen=True)
 class Decompose:
-    """Ask for sub-queries; one that is the question itself or comes twice says nothing new."""
+    """Ask for sub-queries; duplicates and the question itself are left out."""
 
     llm: ChatModel
     prompt: Prompt[Decomposition]
 
     async def __call__(self, state: DecomposeInput) -> dict[str, Any]:
-        """Return the sub-queries in the order given, eight at most."""
+        """Return at most eight sub-queries, in the order of the reply."""
         reply = await ask(self.llm, self.prompt, question=state["question"])
         distinct = first_of_each(map(str.strip, reply.subqueries), normalise)
         distinct.pop(normalise(state["question"]), None)

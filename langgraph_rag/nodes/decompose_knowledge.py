@@ -1,4 +1,4 @@
-"""KiRAG's knowledge decomposition (section 3.2): documents become triples, or, for its variants, other units."""
+"""KiRAG's knowledge decomposition (section 3.2): splits documents into triples or, in variants, other units."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ async def into_triples(kb: KnowledgeBase, ids: Sequence[str]) -> list[Candidate]
 
 
 async def into_sentences(kb: KnowledgeBase, ids: Sequence[str]) -> list[Candidate]:
-    """Decompose passages into sentences (KiRAG-Sent), with the title for what their pronouns stand for."""
+    """Decompose passages into sentences (KiRAG-Sent), each with the title, to which its pronouns may refer."""
     return [
         _piece(f"{record['title']}: {sentence}", f"{record['title']}: {sentence}", record["id"], [position])
         for record in await kb.apassages(ids)
@@ -49,7 +49,7 @@ async def nearest_triples(kb: KnowledgeBase, queries: Sequence[str], most: int) 
 
 
 def all_knowledge(into: Decomposer) -> WholeGraph:
-    """Return a way to have all that passages decompose into, whatever the queries."""
+    """Return a function that decomposes all passages, independent of the queries."""
 
     async def decompose(kb: KnowledgeBase, queries: Sequence[str], most: int) -> list[Candidate]:
         return await into(kb, await kb.aids())

@@ -1,4 +1,4 @@
-"""MGranRAG's local evidence refinement: sentences that help, labelled for each question, with their key phrases."""
+"""MGranRAG's local evidence refinement: extracts sentences with labels for each question and key phrases."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -28,7 +28,7 @@ _COPIED = re.compile(r"(?:sentence)?\W*(\d{1,3})\W+(.+)", re.IGNORECASE | re.DOT
 
 
 class EvidenceUnit(TypedDict):
-    """A sentence with its key phrases, and the numbers of the questions it fully and partly supports (0: the main)."""
+    """A sentence, its key phrases, and the numbers of the questions it supports fully or partly (0: the main one)."""
 
     passage_id: str
     title: str
@@ -41,7 +41,7 @@ class EvidenceUnit(TypedDict):
 
 
 class ExtractEvidenceInput(TypedDict):
-    """The questions, the passages to read, and what is known."""
+    """The questions, the passages to read, and the memory."""
 
     question: str
     query: str
@@ -53,14 +53,14 @@ class ExtractEvidenceInput(TypedDict):
 
 @dataclass(frozen=True)
 class ExtractEvidence:
-    """Read the candidate passages; what is too long for one request is read in several at once."""
+    """Extract evidence from the retrieved passages; if they are too long for one call, in several parallel calls."""
 
     llm: ChatModel
     prompt: Prompt[Extraction]
     kb: KnowledgeBase
 
     async def __call__(self, state: ExtractEvidenceInput) -> dict[str, Any]:
-        """Return the evidence found in this round, not scored yet, and the round for the trace."""
+        """Return the evidence of this round, not scored yet, and the trace."""
         step = len(state["trace"]) + 1
         records = await self.kb.apassages(ids_of(state["retrieved"]))
         parts = await gather(self._read(state, step, part) for part in _parts(records))
@@ -88,12 +88,12 @@ class ExtractEvidence:
 
 
 def best_first(memory: Iterable[EvidenceUnit]) -> list[EvidenceUnit]:
-    """Sort evidence by confidence; what is equal stays in the order in which it was found."""
+    """Sort evidence by confidence; ties keep the order in which they were found."""
     return sorted(memory, key=lambda unit: -unit["score"])
 
 
 def _parts(records: Sequence[Record]) -> list[list[Record]]:
-    """Divide passages so that each part is short enough to be read at once; a single long passage stays whole."""
+    """Split passages into parts that are short enough for one call; a single long passage stays whole."""
     longest = context().max_reading_tokens * CHARS_PER_TOKEN
     parts: list[list[Record]] = []
     room = 0
@@ -144,7 +144,7 @@ def _numbered(records: Sequence[Record]) -> list[NumberedText]:
 
 
 def _sentences(given: int | str, sentences: Sequence[str]) -> list[int]:
-    """Return the positions of the sentences that are meant, by number, by wording or both; count what is not there."""
+    """Return the positions of sentences given by number, by text or by both; count those that do not exist."""
     text = str(given).strip()
     if _NUMBERS.fullmatch(text):
         numbers = numbers_in(text)
@@ -162,7 +162,7 @@ def _sentences(given: int | str, sentences: Sequence[str]) -> list[int]:
 
 
 def _labels(entry: EvidenceReply, questions: int) -> tuple[list[int], list[int]]:
-    """Return the questions fully and partly supported: a full label outweighs a partial one. None at all is counted."""
+    """Return the fully and the partly supported questions; full labels take precedence. Count invalid labels."""
     read = [[_NUMBER.fullmatch(str(label).strip()) for label in labels] for labels in (entry.full, entry.partial)]
     full, partial = (sorted({int(m[1]) for m in found if m and int(m[1]) < questions}) for found in read)
     wrong = sum(1 for found in read for m in found if not m or int(m[1]) >= questions)
@@ -171,9 +171,9 @@ def _labels(entry: EvidenceReply, questions: int) -> tuple[list[int], list[int]]
 
 
 def _phrases(given: Sequence[str], shown: str) -> list[str]:
-    """Keep the phrases that stand somewhere in what was shown, each once, and count the others.
+    """Return the phrases that occur in the prompt, each once, and count the others.
 
-    One that does not may be several, as some models part them by commas.
+    A phrase that does not occur is split at commas, with which some models join phrases.
     """
     parts = [part for phrase in given for part in ([phrase] if stands_in(phrase, shown) else _COMMA.split(phrase))]
     distinct = first_of_each(filter(normalise, map(str.strip, parts)), normalise)

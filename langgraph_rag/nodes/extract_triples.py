@@ -1,4 +1,4 @@
-"""Read triples out of passages with a model: entities first, then the facts between them (CIRAG, appendix A.1)."""
+"""Extracts triples from passages with a model: first entities, then facts between them (CIRAG, appendix A.1)."""
 
 import asyncio
 import hashlib
@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ModelExtractor:
-    """Reads triples with a chat model: two calls per passage, several passages at once.
+    """Extracts triples with a chat model: two calls per passage, several passages in parallel.
 
     Args:
         llm: the model.
@@ -47,17 +47,17 @@ class ModelExtractor:
 
     @property
     def version(self) -> str:
-        """Name the model and the prompts, so that a changed prompt reads passages anew."""
+        """The model and the prompts, so that passages are read again after a prompt was changed."""
         prompts = "".join(prompt.instructions + prompt.request for prompt in (self.finding, self.extracting))
         return f"{model_name(self.llm)}-{hashlib.sha256(prompts.encode()).hexdigest()[:8]}"
 
     async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
-        """Yield each passage's triples as they come; what the model or the budget cannot cope with is left out.
+        """Yield the triples of each passage as soon as they are extracted.
 
-        That is logged: passage by passage, but a spent budget only once per question.
+        A passage that the model fails at is left out and logged. A spent budget is logged once per question.
 
         Raises:
-            BudgetReachedError: at the end, when the budget did not suffice for all of them.
+            BudgetReachedError: at the end, when the budget was too small for all passages.
         """
         told, spent = stopped(), None
         tasks = [asyncio.ensure_future(self._read(passage)) for passage in passages]
@@ -71,7 +71,7 @@ class ModelExtractor:
                     if not told:
                         _log.warning("passages are left without triples for now: %s", error)
                     told, spent = True, error
-        finally:  # one error that is not about a passage ends all: nobody would read the rest
+        finally:  # any other error ends all calls
             for running in tasks:
                 running.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -86,7 +86,7 @@ class ModelExtractor:
 
 
 class ExtractInput(TypedDict):
-    """The passages retrieved in this step, and those that could not be read in earlier ones."""
+    """The passages of this step, and those that the extractor failed to read before."""
 
     retrieved: list[ScoredPassage]
     unreadable: list[str]
@@ -94,16 +94,16 @@ class ExtractInput(TypedDict):
 
 @dataclass(frozen=True)
 class ExtractTriples:
-    """Read triples out of the retrieved passages now; what was read once is kept (CIRAG, online variant, 4.6).
+    """Extract triples from the retrieved passages and store them (CIRAG, online variant, section 4.6).
 
-    What cannot be read is not tried again for the same question: each attempt costs calls.
+    A passage that cannot be read is not tried again for the same question, as each attempt costs calls.
     """
 
     kb: KnowledgeBase
     extractor: TripleExtractor
 
     async def __call__(self, state: ExtractInput) -> dict[str, Any]:
-        """Leave the triples in the knowledge base, where the next node finds them, and say what could not be read."""
+        """Store the triples in the knowledge base, and return the passages that could not be read."""
         ids = [passage["id"] for passage in state["retrieved"] if passage["id"] not in state["unreadable"]]
         triples = await self.kb.atriples(ids, self.extractor)
         emit("extract_triples", triples=len(triples))

@@ -1,4 +1,4 @@
-"""Find the sentences that an answer read from passages rests on, besides those that the method itself kept."""
+"""Finds the sentences that support an answer, in addition to the evidence of the method itself."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from langgraph_rag.tools.language.support import answering_evidence, has_answer,
 
 
 class FindSupportInput(TypedDict):
-    """The reader's thought and answer, the passages it read, what was thought in each step and kept so far."""
+    """The reader's thought and answer, the passages it read, the thoughts of all steps, and the evidence so far."""
 
     question: str
     answer: str
@@ -27,15 +27,15 @@ class FindSupportInput(TypedDict):
 
 @dataclass(frozen=True)
 class FindSupport:
-    """Add to the evidence the sentences of the read passages that say what was thought, step by step, and the answer.
+    """Add the sentences of the read passages that support the thoughts of each step and the answer.
 
-    What the reader thought counts as found by the last step.
+    The reader's thought belongs to the last step.
     """
 
     kb: KnowledgeBase
 
     async def __call__(self, state: FindSupportInput) -> dict[str, Any]:
-        """Return all evidence; the trace of a run that thought only once, while reading, is that thought."""
+        """Return all evidence, and a trace: if it is empty, the reader's thought becomes its only step."""
         passages = await self.kb.apassages(state["read"])
         found = await in_thread(_found, state, passages)
         emit("find_support", sentences=len(found), evidence=found)
@@ -44,7 +44,7 @@ class FindSupport:
 
 
 def _found(state: FindSupportInput, passages: Sequence[Record]) -> list[Evidence]:
-    """Return the sentences that are no evidence yet, each once; one with the answer only where none has it."""
+    """Return new supporting sentences, each once, and one with the answer if no other has it."""
     last = len(state["trace"]) or 1
     thoughts = [*enumerate(state.get("thoughts", []), start=1), (last, state["thought"])]
     found = [entry for step, thought in thoughts for entry in supporting_evidence(thought, passages, step)]

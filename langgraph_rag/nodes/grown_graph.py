@@ -1,4 +1,4 @@
-"""MGranRAG's evidence in the graph: the nodes and links that one question's evidence adds."""
+"""MGranRAG's hierarchical graph, extended by the evidence of one question."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,7 +9,7 @@ from langgraph_rag.tools.knowledge_graphs.pagerank import PageRankGraph
 
 
 class GrownGraph:
-    """The graph with the phrases and links that only this question's evidence knows; the shared one stays as it is.
+    """A copy of the graph with the new phrases and links of the evidence; the shared graph is not changed.
 
     `memory` is the evidence whose sentences are still in the graph.
     """
@@ -28,7 +28,7 @@ class GrownGraph:
         return self.graph.sentences[unit["sentence"]]
 
     def phrase(self, phrase: str) -> int:
-        """Return the node of a phrase, a new one where the graph has none."""
+        """Return the node of a phrase; a new one if the graph has none."""
         form = normalise(self._aligned.get(phrase, phrase))
         if form in self.graph.phrases:
             return self.graph.phrases[form]

@@ -1,4 +1,4 @@
-"""KiRAG's candidate knowledge identification (section 3.2): what may continue the chain, and its two ablations."""
+"""KiRAG's candidate knowledge identification (section 3.2), and its two ablations."""
 
 from dataclasses import dataclass
 from itertools import count
@@ -16,7 +16,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
 class IdentifyCandidatesInput(TypedDict):
-    """The question, its chain, what this step may use, and the best score of each passage so far."""
+    """The question, the chain, the knowledge of this step, and the best score of each passage so far."""
 
     question: str
     query: str
@@ -29,7 +29,7 @@ class IdentifyCandidatesInput(TypedDict):
 
 @dataclass(frozen=True)
 class IdentifyCandidates:
-    """Have the aligner score the knowledge and keep the best `max_candidates`; what is in the chain is left out."""
+    """Keep the `max_candidates` pieces of knowledge that the aligner scores highest, without those in the chain."""
 
     aligner: Aligner
     defaults: Settings
@@ -43,7 +43,7 @@ class IdentifyCandidates:
 
 @dataclass(frozen=True)
 class IdentifyInWholeGraph:
-    """Score the knowledge of the whole knowledge base, with no retriever before (table 4, "w/o Retriever")."""
+    """Score the knowledge of the whole knowledge base, without a retriever (table 4, "w/o Retriever")."""
 
     kb: KnowledgeBase
     knowledge: WholeGraph
@@ -51,7 +51,7 @@ class IdentifyInWholeGraph:
     defaults: Settings
 
     async def __call__(self, state: IdentifyCandidatesInput) -> dict[str, Any]:
-        """Return the next step's number, its candidates, best first, and each passage's best score over all steps."""
+        """Return the number of the step, its candidates, best first, and each passage's best score over all steps."""
         step, most = state["step"] + 1, context(self.defaults).max_candidates
         assert most is not None, "the defaults say how many candidates there are at most"
         queries = each_link(state["question"], state["chain"])
@@ -63,7 +63,7 @@ class IdentifyInWholeGraph:
 
 @dataclass(frozen=True)
 class TakeAll:
-    """Take all knowledge as candidates, scored by the place of its passage (table 4, "w/o Aligner")."""
+    """Take all knowledge as candidates, scored by the rank of its passage (table 4, "w/o Aligner")."""
 
     async def __call__(self, state: IdentifyCandidatesInput) -> dict[str, Any]:
         """Return the candidates in the order of their passages."""
@@ -100,12 +100,12 @@ def _identified(node: str, state: IdentifyCandidatesInput, candidates: list[Cand
             best[source["passage_id"]] = max(candidate["score"], best.get(source["passage_id"], -1.0))
     emit(node, step=state["step"], query=state["query"], candidates=len(candidates))
     shown = _named_apart(candidates, state["chain"])
-    # every checkpoint holds the whole state: what no later node reads would be written with each of them
+    # cleared, because every checkpoint stores the whole state
     return {"candidates": shown, "scores": best, "refused": [], "knowledge": []}
 
 
 def _named_apart(candidates: list[Candidate], chain: list[Candidate]) -> list[Candidate]:
-    """Number names that come again, as those of documents with one title: a model says by name which it means."""
+    """Number repeated names, such as those of documents with the same title: models refer to candidates by name."""
     taken = {normalise(candidate["name"]) for candidate in chain}
     named = []
     for candidate in candidates:

@@ -1,4 +1,4 @@
-"""DualRAG's entity identifier (section 3.1.1, Eq. 5): the entities to look up, with queries for each."""
+"""DualRAG's entity identifier (section 3.1.1, Eq. 5): names entities to look up, with queries for each."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,14 +18,14 @@ _MOST_QUERIES = 8  # per entity
 
 
 class Demand(TypedDict):
-    """An entity and the queries about it; without a name the queries are about no entity in particular."""
+    """An entity and the queries about it; the name is empty if they are about no particular entity."""
 
     entity: str
     queries: list[str]
 
 
 class IdentifyEntitiesInput(TypedDict):
-    """The question, what is known, and the reasoning with its last step."""
+    """The question, the outline, the thoughts, and the queries without a result."""
 
     question: str
     step: int
@@ -36,16 +36,16 @@ class IdentifyEntitiesInput(TypedDict):
 
 @dataclass(frozen=True)
 class IdentifyEntities:
-    """Ask which entities to look up with which queries, and link them to those of the outline.
+    """Ask for entities to look up, with queries, and link them to the entities of the outline.
 
-    Where the model names none, its reasoning is the query.
+    If the model names none, the last thought is the query.
     """
 
     llm: ChatModel
     prompt: Prompt[Demands]
 
     async def __call__(self, state: IdentifyEntitiesInput) -> dict[str, Any]:
-        """Begin the next step with what it looks for."""
+        """Return the entities and queries of the next step."""
         names = [entry["entity"] for entry in state["outline"] if entry["entity"]]
         reply = await ask(
             self.llm,
@@ -62,18 +62,18 @@ class IdentifyEntities:
 
 @dataclass(frozen=True)
 class QueryWithThought:
-    """Look up the reasoner's last thought as it stands (table 3, "w/o EI")."""
+    """Use the last thought as the query (table 3, "w/o EI")."""
 
     async def __call__(self, state: IdentifyEntitiesInput) -> dict[str, Any]:
-        """Begin the next step with what it looks for."""
+        """Return the entities and queries of the next step."""
         return _begin_step("query_with_thought", state, [_thought_as_query(state)])
 
 
 def _linked(entities: list[EntityQueries], names: list[str]) -> list[Demand]:
-    """Spell each entity as in the outline where it is there, and bring together what is said of one entity.
+    """Merge the queries of each entity, with its spelling in the outline.
 
-    Synonyms are the model's to link, by using a name of the outline: two spellings that are merely alike (Otto I,
-    Otto II) may be two things.
+    Only equal normal forms are merged, because similar names (Otto I, Otto II) may be different entities. To link a
+    synonym, the model uses the name in the outline.
     """
     spelling = {normalise(name): name for name in names}
     queries: dict[str, dict[str, str]] = {}

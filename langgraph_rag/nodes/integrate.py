@@ -1,4 +1,4 @@
-"""CIRAG's integration phase (section 3.3, Eq. 1): filter the candidates, say what is missing, ask for it."""
+"""CIRAG's integration phase (section 3.3, Eq. 1): selects core triples and asks for missing information."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ from langgraph_rag.refusals import asks_nothing
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 _SAME_QUESTION = 0.97  # cosine
-_UNTELLING = set("a an the is are was were be been has have had does did in on at of".split())  # two questions apart
+_UNTELLING = set("a an the is are was were be been has have had does did in on at of".split())  # in comparisons
 _SAME_WORD = {"what": "which", "whom": "who"}
 
 
 class IntegrateInput(TypedDict):
-    """The question, the current query with its candidates, and the steps before."""
+    """The question, the current query with its candidates, and the earlier steps."""
 
     question: str
     query: str
@@ -45,9 +45,9 @@ class Integrate:
     kb: KnowledgeBase
 
     async def __call__(self, state: IntegrateInput) -> dict[str, Any]:
-        """Return the core triples; `query` becomes the next question, empty where the search ends.
+        """Return the core triples and the next question as `query`, empty if the search ends.
 
-        A candidate of an earlier step, which the history shows, may turn out to help only now.
+        The model may also select candidates of earlier steps, which it sees in the history.
         """
         shown = [entry["triple"] for entry in state["candidates"]]
         entries = [*state["candidates"], *state["offered"]]
@@ -83,7 +83,7 @@ class Integrate:
         }
 
     async def _unasked(self, question: str, asked: list[str]) -> str:
-        """Return the question, or nothing where it is none or was asked before."""
+        """Return the question; empty if there is none or it was asked before."""
         if asks_nothing(question) or normalise(question) in map(normalise, asked):
             return ""
         likeness = await self.kb.acosines(question, asked)
@@ -101,16 +101,17 @@ def _kept(facts: Sequence[Sequence[str]], offered: Sequence[Triple], history: Se
 
 
 def _content(question: str) -> list[str]:
-    """Return the words, in order, that tell questions apart which a bi-encoder finds all but equal.
+    """Return the words of a question that matter for comparison, in order.
 
-    Such are Philip I and Philip II, when and where, before and after, who beat Chelsea and whom Chelsea beat.
+    They distinguish questions that are nearly equal to a bi-encoder, such as those about Philip I and Philip II, with
+    when and where, or "who beat Chelsea" and "whom Chelsea beat".
     """
     words = (_SAME_WORD.get(word, word) for word in normalise(question).split())
     return [word for word in words if word not in _UNTELLING]
 
 
 def _shortened(history: list[HistoryStep]) -> list[HistoryStep]:
-    """Leave out the candidates of the oldest steps until the history fits (what was kept of them always stays)."""
+    """Remove the candidates of the oldest steps until the history is short enough; core triples always stay."""
     shortened = list(history)
     for position, step in enumerate(history):
         if len(history_text(shortened)) <= context().max_history_tokens * CHARS_PER_TOKEN:

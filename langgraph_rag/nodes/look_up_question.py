@@ -1,4 +1,4 @@
-"""Look the whole question up once: what no step cites can still be listed after what they do."""
+"""Retrieves passages for the whole question, which the result lists after those that steps cite."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 @dataclass(frozen=True)
 class LookUpQuestion:
-    """Retrieve with the question itself; no model is asked and none is shown the passages."""
+    """Retrieve passages for the question, without showing them to a model."""
 
     kb: KnowledgeBase
 

@@ -1,4 +1,4 @@
-"""What makes a step a LangGraph node: one coroutine that serves both sides, its cost, its events."""
+"""Makes steps LangGraph nodes: sync and async calls, measured cost, and events."""
 
 import time
 from collections.abc import Awaitable, Callable, Collection
@@ -19,16 +19,16 @@ Update = dict[str, Any]
 
 
 class Node(Runnable[Any, Update]):
-    """A step as LangGraph runs it, by `invoke` and `ainvoke`.
+    """A step as a LangGraph node, with `invoke` and `ainvoke`.
 
-    Unlike a `RunnableLambda` it does not inspect its function at each call.
+    Unlike a `RunnableLambda`, it does not inspect its function in each call.
 
     Attributes:
-        fields: what the state of its graph has, set when that is compiled: what a step returns besides would be lost.
+        fields: the fields of the graph's state, set when the graph is compiled.
 
     Raises:
-        TypeError: when what the step has for a model, as `llm`, is not one; as it runs, when the step returns what the
-            state has no field for.
+        TypeError: when the `llm` of the step is not a chat model; when a run of the step returns a field that is not in
+            the state, as LangGraph would ignore it.
     """
 
     fields: Collection[str] | None = None
@@ -39,7 +39,7 @@ class Node(Runnable[Any, Update]):
         self.step, self.name = step, type(step).__name__
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
-        """Run the step and add what it cost to the state's `usage`."""
+        """Run the step and return its update with the `usage`."""
         before = input.get("usage")
         began.set(time.monotonic() - (before["seconds"] if before else 0.0))
         with metered(before) as usage:
@@ -49,34 +49,34 @@ class Node(Runnable[Any, Update]):
         return {"usage": usage, **{name: _storable(value) for name, value in update.items()}}
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
-        """Run the step on the background loop, with the caller's context: streaming and settings reach it."""
+        """Run the step on the background loop in the caller's context, for streaming and settings."""
         return run_in_background(self.ainvoke(input, config))
 
 
 def _storable(value: Any) -> Any:
-    """Leave NUL out of a text: Postgres cannot keep it, and documents and models may have it."""
+    """Remove NUL from a text: documents and models may return it, and Postgres cannot store it."""
     return value.replace("\0", "") if isinstance(value, str) else value
 
 
 class Choice(Runnable[Any, Any]):
-    """A function that chooses where to go on, as LangGraph runs it: a plain one would get a thread at each step.
+    """A function that chooses the next node; LangGraph would run a plain function in a new thread at each step.
 
-    The edge must name the nodes it chooses from.
+    The edge must list the possible nodes.
     """
 
     def __init__(self, choose: Callable[[Any], Any]) -> None:
         self.choose, self.name = choose, getattr(choose, "__name__", "choose")
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """Return the name of the next node, or what to send to which."""
+        """Return the name of the next node, or `Send` objects."""
         return self.invoke(input, config)
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """Return the name of the next node, or what to send to which."""
+        """Return the name of the next node, or `Send` objects."""
         with set_config_context(config or {}) as settings:
             return settings.run(self.choose, input)
 
 
 def emit(node: str, **what: object) -> None:
-    """Send a custom event: what a node did, in words and numbers."""
+    """Send a custom event about what a node did."""
     get_stream_writer()({"v": EVENT_VERSION, "node": node, **what})

@@ -1,4 +1,4 @@
-"""PAR RAG's plan module (section 3.4): split the question into steps before anything is looked up."""
+"""PAR RAG's plan module (section 3.4): splits the question into steps before the first retrieval."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,27 +15,24 @@ from langgraph_rag.prompts.prompt import Prompt
 
 
 def one_step(question: str) -> list[PlanStep]:
-    """Return the plan that asks the question as it is."""
+    """Return a plan whose only step is the question."""
     return [PlanStep(thought="", question=question, action="retrieve")]
 
 
 def as_step(step: StepReply) -> PlanStep:
-    """Return a step as the state holds it."""
+    """Return a step in the form of the state."""
     return PlanStep(thought=step.thought, question=step.question, action=step.action)
 
 
 def begin(plan: list[PlanStep]) -> dict[str, Any]:
-    """Return the update that starts a plan: its first step always retrieves, there is nothing yet to answer from."""
+    """Return the update that starts a plan; its first step always retrieves."""
     first = PlanStep({**plan[0], "action": "retrieve"})
     return {"plan": [first, *plan[1:]], "query": first["question"]}
 
 
 @dataclass(frozen=True)
 class MakePlan:
-    """Ask the planner for steps, `max_steps` at most; a plan that cannot be read becomes one step.
-
-    A question that is planned again says nothing new.
-    """
+    """Ask for a plan of at most `max_steps` steps, without duplicates; an unusable plan becomes a single step."""
 
     llm: ChatModel
     prompt: Prompt[Plan]
@@ -54,7 +51,7 @@ class MakePlan:
 
 @dataclass(frozen=True)
 class PlanOneStep:
-    """Take the question itself for a plan of one step (ablation "w/o Plan Module")."""
+    """Use the question as the only step of the plan (ablation "w/o Plan Module")."""
 
     async def __call__(self, state: QuestionInput) -> dict[str, Any]:
         """Return the plan and its first question."""

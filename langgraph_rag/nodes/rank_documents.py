@@ -1,4 +1,4 @@
-"""KiRAG's document ranking (section 3.3): each document counts as much as the best piece of knowledge from it."""
+"""KiRAG's document ranking (section 3.3): the score of a document is that of its best piece of knowledge."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,26 +13,26 @@ _BOOST = 0.5
 
 
 class RankInput(TypedDict):
-    """The best score of each passage over all steps, and what the chain holds."""
+    """The best score of each passage over all steps, and the evidence of the chain."""
 
     scores: dict[str, float]
     evidence: list[Evidence]
 
 
 def by_best_score(state: RankInput) -> dict[str, float]:
-    """Score passages as the aligner did."""
+    """Use the scores of the aligner."""
     return state["scores"]
 
 
 def chain_first(state: RankInput) -> dict[str, float]:
-    """Add 0.5 to the passages behind the chain, as the authors' public code does and the paper does not say."""
+    """Add 0.5 to the passages of the chain, as in the authors' public code; the paper does not mention it."""
     behind = {evidence["passage_id"] for evidence in state["evidence"]}
     return {id_: score + (_BOOST if id_ in behind else 0.0) for id_, score in state["scores"].items()}
 
 
 @dataclass(frozen=True)
 class RankDocuments:
-    """Rank all passages that a candidate came from."""
+    """Rank all passages with a candidate."""
 
     score: Callable[[RankInput], dict[str, float]]
 

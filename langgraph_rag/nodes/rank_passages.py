@@ -1,4 +1,4 @@
-"""Merge what several retrievals found: the first place of each, then the second of each, and so on."""
+"""Merges the results of several retrievals: the first of each, then the second of each, and so on."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,7 @@ from langgraph_rag.records import ScoredPassage
 
 
 class RankPassagesInput(TypedDict):
-    """What was retrieved now, and by the retrievals before."""
+    """The passages of this retrieval, and the rankings of earlier ones."""
 
     retrieved: list[ScoredPassage]
     rankings: list[list[ScoredPassage]]
@@ -18,18 +18,18 @@ class RankPassagesInput(TypedDict):
 
 @dataclass(frozen=True)
 class RankPassages:
-    """Rank all passages found so far by their best place in any retrieval; of equal ones the earlier found wins.
+    """Rank all passages found so far by their best rank in any retrieval; ties keep the order of retrieval.
 
-    Scores of different queries cannot be compared, places can.
+    The scores of different queries cannot be compared, but ranks can.
     """
 
     async def __call__(self, state: RankPassagesInput) -> dict[str, Any]:
-        """Return all retrievals and the passages, best first; the score is 1 / place."""
+        """Return all rankings and the merged one, with scores 1 / rank."""
         rankings = [*state["rankings"], state["retrieved"]]
-        places: dict[str, int] = {}
+        ranks: dict[str, int] = {}
         for ranking in rankings:
-            for place, passage in enumerate(ranking, start=1):
-                places[passage["id"]] = min(place, places.get(passage["id"], place))
-        ranked = sorted(places.items(), key=lambda item: item[1])
+            for rank, passage in enumerate(ranking, start=1):
+                ranks[passage["id"]] = min(rank, ranks.get(passage["id"], rank))
+        ranked = sorted(ranks.items(), key=lambda item: item[1])
         emit("rank_passages", passages=len(ranked))
-        return {"rankings": rankings, "ranking": [ScoredPassage(id=id_, score=1 / place) for id_, place in ranked]}
+        return {"rankings": rankings, "ranking": [ScoredPassage(id=id_, score=1 / rank) for id_, rank in ranked]}

@@ -1,4 +1,4 @@
-"""The reader: answer from the best passages of a method (KiRAG, section 3.3; MGranRAG; DualRAG; the baselines)."""
+"""The reader: answers from the best passages (KiRAG, section 3.3; MGranRAG; DualRAG; the baselines)."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +17,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
 class ReadInput(TypedDict):
-    """The question, the passages found, best first, and the first retrieval for when there are none."""
+    """The question, the ranking, and the first retrieval, which is used if the ranking is empty."""
 
     question: str
     ranking: list[ScoredPassage]
@@ -26,7 +26,7 @@ class ReadInput(TypedDict):
 
 @dataclass(frozen=True)
 class ReadPassages:
-    """Answer from the best `read_k` passages, or `top_k` where the method reads as many as it retrieves."""
+    """Answer from the best `read_k` passages, or from `top_k` if the method has no `read_k`."""
 
     llm: ChatModel
     prompt: Prompt[Answer]
@@ -34,7 +34,7 @@ class ReadPassages:
     defaults: Settings
 
     async def __call__(self, state: ReadInput) -> dict[str, Any]:
-        """Return the answer, unless there is none, the thought that led to it, and the ids of the passages read."""
+        """Return the answer, its thought, and the ids of the passages read."""
         settings = context(self.defaults)
         ranked = state["ranking"] or state["first_retrieval"][: settings.top_k]
         best = ranked[: settings.read_k or settings.top_k]
@@ -47,5 +47,5 @@ class ReadPassages:
             answer=reply.answer,
             sufficient=not is_refusal(reply.answer),
         )
-        answered = {"answer": reply.answer} if reply.answer else {}  # else what was said without them stands
+        answered = {"answer": reply.answer} if reply.answer else {}  # otherwise an earlier answer remains
         return {**answered, "thought": reply.thought, "read": ids_of(reply.shown(records))}

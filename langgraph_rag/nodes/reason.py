@@ -1,4 +1,4 @@
-"""DualRAG's reasoner (section 3.1.1, Eq. 3): one step of reasoning, and whether it lacks knowledge."""
+"""DualRAG's reasoner (section 3.1.1, Eq. 3): writes a thought and decides whether knowledge is missing."""
 
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -16,7 +16,7 @@ Step = TypeVar("Step", Reasoning, NextThought)
 
 
 class ReasonInput(TypedDict):
-    """The question, what is known, and the reasoning so far."""
+    """The question, the outline, the thoughts so far, and the queries without a result."""
 
     question: str
     step: int
@@ -28,13 +28,13 @@ class ReasonInput(TypedDict):
 
 @dataclass(frozen=True)
 class Reason(Generic[Step]):
-    """Ask for the next step of reasoning; a step that needs no retrieval is the last one."""
+    """Ask for the next thought; one that needs no retrieval is the last."""
 
     llm: ChatModel
     prompt: Prompt[Step]
 
     async def __call__(self, state: ReasonInput) -> dict[str, Any]:
-        """Return the thoughts with the new one, and the retrieval trigger."""
+        """Return all thoughts, and whether to retrieve."""
         reply = await ask(
             self.llm,
             self.prompt,

@@ -1,4 +1,4 @@
-"""PAR RAG's step that retrieves nothing (action "answer"): its sources are what earlier steps cited."""
+"""PAR RAG's step without retrieval (action "answer"): its sources are those that earlier steps cited."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from langgraph_rag.tools.round_robin import round_robin
 
 
 class RecallInput(TypedDict):
-    """The step before and the evidence so far."""
+    """The number of the last step, and the evidence so far."""
 
     query: str
     step: int
@@ -20,10 +20,10 @@ class RecallInput(TypedDict):
 
 @dataclass(frozen=True)
 class Recall:
-    """Begin the next step with the passages cited so far, those of each step by turns: only the first are acted on."""
+    """Begin the next step with the passages cited so far, from each step in turn, as only the first are used."""
 
     async def __call__(self, state: RecallInput) -> dict[str, Any]:
-        """Return the passages and the number of the step they belong to."""
+        """Return the passages and the number of their step."""
         passages = reciprocal_ranks(round_robin(state["evidence"]))
         emit("recall", step=state["step"] + 1, query=state["query"], passages=passages)
         return {"step": state["step"] + 1, "retrieved": passages}

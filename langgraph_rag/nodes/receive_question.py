@@ -1,4 +1,4 @@
-"""Take a question in: check that it can be asked and start afresh, also on a thread that has answered one before."""
+"""The first step of every method: checks the question and resets the state, as a thread may hold an earlier one."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -25,9 +25,9 @@ class QuestionInput(TypedDict):
 
 
 def beginnings(state: type) -> dict[str, Any]:
-    """Return a state that knows nothing yet, so that nothing of an earlier question is left on a thread.
+    """Return the initial state, which removes everything of an earlier question on the thread.
 
-    Texts, numbers, lists and dicts begin empty, a `Literal` as the last of its values, anything else as None.
+    Texts, numbers, lists and dicts are empty, a `Literal` has the last of its values, any other field is None.
     """
     return {name: _beginning(hint) for name, hint in _hints(state).items()} | {"usage": no_usage()}
 
@@ -43,7 +43,7 @@ def checked_question(question: object) -> str:
     """Return a question in one line, with one space between its words.
 
     Raises:
-        QuestionError: when it is no text, empty, or longer than the context allows.
+        QuestionError: when it is not text, empty, or too long for the settings.
     """
     if not isinstance(question, str) or not question.strip():
         raise QuestionError(f"expected a question as a non-empty string, got {question!r:.200}")
@@ -57,10 +57,10 @@ def checked_question(question: object) -> str:
 
 @dataclass(frozen=True)
 class ReceiveQuestion:
-    """Check the question and have the state begin anew.
+    """Check the question and reset the state.
 
     Raises:
-        TypeError: when what it has for a knowledge base is not one.
+        TypeError: when `kb` is not a knowledge base.
     """
 
     kb: KnowledgeBase
@@ -70,11 +70,11 @@ class ReceiveQuestion:
         expect(KnowledgeBase, self.kb, "a knowledge base", "KnowledgeBase.open(PATH) returns one")
 
     async def __call__(self, state: QuestionInput) -> dict[str, Any]:
-        """Return the beginnings with the question in one line, as the first query, too, if the state has one.
+        """Return the initial state with the question in one line, also as the first query if the state has one.
 
         Raises:
             QuestionError: when the question is missing or cannot be asked.
-            EmptyKnowledgeBaseError: when the knowledge base holds nothing: before a model is asked in vain.
+            EmptyKnowledgeBaseError: when the knowledge base is empty.
         """
         if state.get("question") is None:
             raise QuestionError("expected a question, {'question': '...'}, got nothing by that name")

@@ -1,4 +1,4 @@
-"""PAR RAG's trajectory chain (section 3.5): question, answer and cited sources of each step, for those that follow."""
+"""PAR RAG's trajectory chain (section 3.5): records question, answer and cited sources of each step."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ from langgraph_rag.tools.language.spans import spot
 
 
 class RecordInput(TypedDict):
-    """What this step came to, and the chain so far."""
+    """The plan, the result of this step, and the chain so far."""
 
     plan: list[PlanStep]
     place: int
@@ -33,12 +33,12 @@ class RecordInput(TypedDict):
 
 @dataclass(frozen=True)
 class RecordTrajectory:
-    """Add this step to the chain; go on with the new question of a review, else with the plan's next step."""
+    """Add a step to the chain; continue with the new question of the review, or else with the next step of the plan."""
 
     async def __call__(self, state: RecordInput) -> dict[str, Any]:
-        """Return the chain, the evidence, and what is asked next, empty where the plan is done.
+        """Return the chain, the evidence, and the next query, empty if the plan is done.
 
-        An answer under doubt leaves both, with its sources, once the question that was to settle it has its answer.
+        An answer that the review doubted is removed from both once the question that settles the doubt is answered.
         """
         plan, place, doubt = state["plan"], state["place"], state["doubt"]
         following = place if doubt else place + 1
@@ -78,10 +78,10 @@ class RecordTrajectory:
 
 
 def _settles(state: RecordInput) -> bool:
-    """Tell whether this step answers what was asked because of doubt about the answer before.
+    """Return whether this step settles the doubt about the answer of the last step.
 
-    Only one about the same names does: a question that leaves one out asks about something else, on which the doubted
-    answer may rest, and of a question without names nobody can tell what it is about.
+    Its question must contain all names of the doubted one. If one is missing, it asks about something else, which the
+    doubted answer may depend on. Without names, the subjects of questions cannot be compared.
     """
     if not state["doubting"] or state["status"] not in ("PASS", "REVISED") or is_refusal(state["interim"]):
         return False
@@ -92,12 +92,12 @@ def _settles(state: RecordInput) -> bool:
 
 
 def found_last(trajectories: list[Trajectory]) -> list[Trajectory]:
-    """Return what the last step that found anything found (Algorithm 1: the next question takes the current answer)."""
+    """Return the findings of the last successful step (Algorithm 1: the current answer goes into the next question)."""
     found = found_so_far(trajectories)
     return [trajectory for trajectory in found if trajectory["place"] == found[-1]["place"]]
 
 
 def found_so_far(trajectories: list[Trajectory]) -> list[Trajectory]:
-    """Return everything found, as in the authors' later code, each with what led to it within its step."""
+    """Return the findings of all successful steps, as in the authors' later code."""
     found = {trajectory["place"] for trajectory in trajectories if not is_refusal(trajectory["answer"])}
     return [trajectory for trajectory in trajectories if trajectory["place"] in found]

@@ -1,4 +1,4 @@
-"""PAR RAG's refinement of the next question with what was just found (section 3.5)."""
+"""PAR RAG's refinement of the next question by what was found (section 3.5)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ FoundBefore = Callable[[list[Trajectory]], list[Trajectory]]
 
 
 class RefineInput(TypedDict):
-    """The original question, the plan's next question, and what was found."""
+    """The original question, the next question of the plan, and the findings."""
 
     question: str
     query: str
@@ -27,7 +27,7 @@ class RefineInput(TypedDict):
 
 @dataclass(frozen=True)
 class Refine:
-    """Put what was found into the next question, in place of the words that stood for it."""
+    """Replace references to earlier steps in the next question by what these found."""
 
     llm: ChatModel
     prompt: Prompt[Refined]
@@ -44,5 +44,5 @@ class Refine:
 
 
 def _answers(question: str, found: list[Trajectory]) -> bool:
-    """Tell whether what stands in the place of a question repeats what was found."""
+    """Return whether a reply is no question, but repeats a finding."""
     return "?" not in question and any(stands_in(question, trajectory["answer"]) for trajectory in found)

@@ -1,4 +1,4 @@
-"""MGranRAG's evidence memory: what was found, each sentence once, with its confidence (Eq. 1)."""
+"""MGranRAG's evidence memory: the sentences found so far, each once, with its confidence (Eq. 1)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from langgraph_rag.nodes.extract_evidence import EvidenceUnit
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.records import Evidence
 
-_FULL, _PARTIAL = 1.0, 0.5  # g in Eq. 1; what supports nothing is worth 0
+_FULL, _PARTIAL = 1.0, 0.5  # g in Eq. 1; without support it is 0
 
 
 class RememberInput(TypedDict):
-    """The memory and what this round found."""
+    """The memory and the evidence of this round."""
 
     subqueries: list[str]
     memory: list[EvidenceUnit]
@@ -22,7 +22,7 @@ class RememberInput(TypedDict):
 
 
 def confidence(full: Sequence[int], partial: Sequence[int], subqueries: int) -> float:
-    """Return the worth for the main question plus the mean worth over all sub-queries (Eq. 1)."""
+    """Return the support for the main question plus the mean support for the sub-queries (Eq. 1)."""
     worth = dict.fromkeys(partial, _PARTIAL) | dict.fromkeys(full, _FULL)
     others = [worth.get(number, 0.0) for number in range(1, 1 + subqueries)]
     return worth.get(0, 0.0) + (sum(others) / len(others) if others else 0.0)
@@ -30,10 +30,10 @@ def confidence(full: Sequence[int], partial: Sequence[int], subqueries: int) -> 
 
 @dataclass(frozen=True)
 class Remember:
-    """Add what was found; a sentence found again unites its labels and phrases."""
+    """Add the new evidence; labels and phrases of a repeated sentence are merged."""
 
     async def __call__(self, state: RememberInput) -> dict[str, Any]:
-        """Return the memory in the order of finding, how much of it is new, and the same as evidence."""
+        """Return the memory, how many of its sentences are new, and the memory as evidence."""
         memory = {(unit["passage_id"], unit["sentence"]): unit for unit in state["memory"]}
         for unit in state["found"]:
             key = unit["passage_id"], unit["sentence"]

@@ -1,4 +1,4 @@
-"""Put the answer into a conversation."""
+"""Adds the answer to a conversation."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +19,7 @@ class ReplyInput(Result, MessagesInput):
 
 
 def _mark(messages: list[AnyMessage]) -> dict[str, str | None]:
-    """Return what tells the reply to the last question from the messages of others."""
+    """Return the metadata that identifies the reply to the last question."""
     question = last_question(messages)
     return {"reply_to": question.id if question else None}
 
@@ -31,17 +31,17 @@ def _replies(messages: list[AnyMessage]) -> list[str]:
 
 
 class InConversation(Node):
-    """A node with the answer that its step streamed, if it did, as the message that `Reply` will complete.
+    """A node that adds the answer that its step streamed to the conversation, where `Reply` completes it.
 
-    The message is added at once: who follows the state sees what was streamed stay there, until `Reply` comes.
+    The message is added immediately, so that clients that follow the state keep showing the streamed text.
     """
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
-        """Run the step and add its answer as a message, in place of one that the question had before."""
+        """Run the step and add its answer as a message, which replaces an earlier one to the same question."""
         with noting_answers() as ids:
             update = await super().ainvoke(input, config, **kwargs)
         messages, answer = input.get("messages"), update.get("answer")
-        if not (messages and ids and answer):  # no messages: a parallel step that is sent what it works on
+        if not (messages and ids and answer):  # parallel steps get no messages
             return update
         earlier = [RemoveMessage(id=id_) for id_ in _replies(messages)]
         reply = AIMessage(answer, id=ids[-1], response_metadata=_mark(messages))
@@ -50,7 +50,7 @@ class InConversation(Node):
 
 @dataclass(frozen=True)
 class Reply:
-    """Add or complete the answer's message; its `additional_kwargs` tell what it rests on, and whether it is one."""
+    """Add or complete the message with the answer; its `additional_kwargs` have the evidence and `answered`."""
 
     async def __call__(self, state: ReplyInput) -> dict[str, Any]:
         """Return the message."""

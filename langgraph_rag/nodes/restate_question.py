@@ -1,4 +1,4 @@
-"""Make a question that leans on the conversation before it one that can be looked up."""
+"""Rewrites a follow-up question so that it can be understood without the conversation."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -20,18 +20,18 @@ _LOOKED_BACK = 6  # utterances, three turns
 
 
 class RestateQuestionInput(MessagesInput, QuestionInput):
-    """What the node reads."""
+    """The conversation and its last question."""
 
 
 @dataclass(frozen=True)
 class RestateQuestion:
-    """Ask for the question as it would be put by somebody who has said nothing before; a first one stays as it is."""
+    """Ask for a question that needs no conversation; the first question stays as it is."""
 
     llm: ChatModel
     prompt: Prompt[Restated] = RESTATE_QUESTION
 
     async def __call__(self, state: RestateQuestionInput) -> dict[str, Any]:
-        """Return the question, as the first query, too."""
+        """Return the question, also as the first query."""
         conversation = _said_before(state["messages"])[-_LOOKED_BACK:]
         if not conversation:
             return {}
@@ -43,7 +43,7 @@ class RestateQuestion:
 
 
 def _usable(question: str) -> str:
-    """Return what the model asks, empty where there was no reply or it asks nothing that can be answered."""
+    """Return the question in a reply; empty if there is none that can be asked."""
     try:
         return "" if asks_nothing(question) else checked_question(question)
     except QuestionError:
@@ -51,7 +51,7 @@ def _usable(question: str) -> str:
 
 
 def _said_before(messages: list[AnyMessage]) -> list[Utterance]:
-    """Return what was said before the last question, of each message as much as a question may have."""
+    """Return the messages before the last question, each truncated to the maximum length of a question."""
     longest = context().max_question_chars
     said = []
     for message in messages:

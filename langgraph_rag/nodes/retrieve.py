@@ -1,4 +1,4 @@
-"""Retrieve the passages most relevant to the current query."""
+"""Retrieves the passages for the current query."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
 class RetrieveInput(TypedDict):
-    """The current query, and what was retrieved before the first step."""
+    """The current query, and the passages of the first retrieval."""
 
     query: str
     step: int
@@ -23,13 +23,13 @@ class RetrieveInput(TypedDict):
 class Retrieve:
     """Begin the next step with the `top_k` best passages for the query.
 
-    The first retrieval keeps those that come next, too, for the list of passages that the run ends with.
+    The first retrieval also keeps the passages that follow, for the list of passages in the result.
     """
 
     kb: KnowledgeBase
 
     async def __call__(self, state: RetrieveInput) -> dict[str, Any]:
-        """Return the passages, best first, and the number of the step they belong to."""
+        """Return the passages, best first, and the number of their step."""
         settings, step = context(), state["step"] + 1
         found = await self.kb.arank(state["query"], max(settings.top_k, LISTED), by=settings.search)
         best = found[: settings.top_k]

@@ -1,4 +1,4 @@
-"""PAR RAG's fine-grained retrieval (sections 3.3 and 3.6): with the interim answer, by vectors and by the graph."""
+"""PAR RAG's fine-grained retrieval (sections 3.3 and 3.6), with the interim answer, by vectors and graph."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from langgraph_rag.tools.language.support import nearest_evidence
 
 
 class RetrieveFinelyInput(TypedDict):
-    """The question of this step, its interim answer and what that cites."""
+    """The question of this step, its interim answer and the cited evidence."""
 
     query: str
     step: int
@@ -28,18 +28,18 @@ class RetrieveFinelyInput(TypedDict):
 
 @dataclass(frozen=True)
 class RetrieveFinely:
-    """Gather the sentences that an interim answer is to be checked against."""
+    """Retrieve the sentences against which an interim answer is checked."""
 
     kb: KnowledgeBase
     defaults: Settings
 
     async def __call__(self, state: RetrieveFinelyInput) -> dict[str, Any]:
-        """Return at most `max_candidates` sources: what the answer cites, then what is most like question and answer.
+        """Return at most `max_candidates` sources: cited ones, then those most similar to question and answer.
 
-        What it cites takes no more than half of the places while there are sources for the others: no answer is checked
-        against its own sources alone. These come from the cited passages and from the best of two rankings, fused:
-        passages found with the answer (E(a)), and passages nearest in the triple graph to the entities of question and
-        answer (KG(a)).
+        If there are enough other sources, at most half are cited ones, so that no answer is checked against its own
+        sources alone. The others come from the cited passages and from the best passages of two fused rankings: the
+        passages that the answer retrieves (E(a)), and the passages nearest in the triple graph to the entities of
+        question and answer (KG(a)).
         """
         settings, question, answer = context(self.defaults), state["query"], state["interim"]
         both, most = f"{question} {answer}", settings.max_candidates or 0
@@ -57,10 +57,10 @@ class RetrieveFinely:
         return {"fine_sources": fine}
 
     async def _told(self, query: str, ids: Sequence[str], step: int, enough: int) -> list[Evidence]:
-        """Return the sentences of passages that state facts, those of facts most like the query first.
+        """Return the sentences of passages that state facts, by the similarity of the facts to the query.
 
-        Among them is the sentence nearest to the query of each passage that states none of its own (a fact is shown
-        once), or of all where the facts are not enough; it counts as much as its passage is like the query.
+        A passage without a fact of its own contributes its sentence most similar to the query, with the similarity of
+        the passage as the score; if there are not `enough` facts, every passage does.
         """
         records = {record["id"]: record for record in await self.kb.apassages(ids)}
         triples = await self.kb.atriples(ids)
@@ -77,13 +77,13 @@ class RetrieveFinely:
 
 
 def _stated(triple: Triple, records: Mapping[str, Record], step: int) -> list[Evidence]:
-    """Return a fact with each of the sentences that state it together."""
+    """Return the sentences of the first source of a triple as evidence."""
     source = triple["sources"][0]
     return evidence_at(source["sentences"], records.get(source["passage_id"]), step, triple["triple"])
 
 
 def _checking(cited: Sequence[Evidence], told: Sequence[Evidence], most: int) -> list[Evidence]:
-    """Return what is cited, then what else is told, each sentence once."""
+    """Return cited and other evidence, each sentence once, `most` in all."""
     own, new = new_evidence(cited, []), new_evidence(told, cited)
     kept = own[: max(most // 2, most - len(new))]
     return [*kept, *new[: most - len(kept)]]

@@ -1,4 +1,4 @@
-"""DualRAG's retrieval for one entity (Eqs. 6 to 8): recall for each query, bring together, rerank."""
+"""DualRAG's retrieval for one entity (Eqs. 6 to 8): retrieves for each query, fuses and reranks."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,17 +16,17 @@ from langgraph_rag.tools.fusion import fuse
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.reranker import rerank
 
-_LEAST = 3  # passages kept, however strict the reranker
+_LEAST = 3  # passages that are kept even if the reranker returns fewer
 
 
 class EntityDemand(Demand):
-    """What one of the parallel retrievals is asked for."""
+    """The input of one of the parallel retrievals."""
 
     step: int
 
 
 class Found(Demand):
-    """The passages for an entity, best first, and those best recalled before reranking."""
+    """The passages for an entity, best first, and the best ones before reranking."""
 
     passages: list[str]
     recalled: list[ScoredPassage]
@@ -34,10 +34,10 @@ class Found(Demand):
 
 @dataclass(frozen=True)
 class RetrieveForEntity:
-    """Recall `recall_k` passages for each query and keep the `top_k` that a reranker finds best for the entity.
+    """Retrieve `recall_k` passages for each query and keep the `top_k` that the reranker ranks highest.
 
     Raises:
-        TypeError: when what it has for a reranker is not one.
+        TypeError: when `reranker` is not a document compressor.
     """
 
     kb: KnowledgeBase
@@ -48,13 +48,13 @@ class RetrieveForEntity:
         expect(BaseDocumentCompressor, self.reranker, "a reranker", hint)
 
     async def __call__(self, demand: EntityDemand) -> dict[str, Any]:
-        """Return one finding, to be gathered with those of the other entities."""
+        """Return the passages, to be joined with those of the other entities."""
         settings, queries = context(), demand["queries"]
         lists = await gather(self.kb.arank(query, settings.recall_k, by=settings.search) for query in queries)
         recalled = fuse(lists)
         records = await self.kb.apassages(ids_of(recalled))
         most = settings.top_k
-        with kept_internal({}):  # a reranker may ask a model
+        with kept_internal({}):  # a reranker may call a model
             best = await rerank(self.reranker, demand_text(demand), records, most=most, least=min(_LEAST, most))
         titles = {record["id"]: record["title"] for record in records}
         emit(
@@ -69,12 +69,12 @@ class RetrieveForEntity:
 
 
 def demand_text(demand: Demand) -> str:
-    """Return what is looked for in one text: the entity alone would favour passages that only mention it."""
+    """Return entity and queries as one text; the entity alone would favour passages that only mention it."""
     queries = ", ".join(demand["queries"])
     return f"{demand['entity']}: {queries}" if demand["entity"] else queries
 
 
 def query_texts(demand: Demand) -> list[str]:
-    """Return each query, with the entity before those that do not name it."""
+    """Return the queries, each preceded by the entity unless it contains it."""
     entity = demand["entity"]
     return [query if entity in query else f"{entity}: {query}" for query in demand["queries"]]

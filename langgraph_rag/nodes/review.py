@@ -1,4 +1,4 @@
-"""PAR RAG's review module (section 3.6): check an interim answer against fine-grained sources, and correct it."""
+"""PAR RAG's review module (section 3.6): checks an interim answer against fine-grained sources."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +18,7 @@ from langgraph_rag.refusals import asks_nothing, is_refusal
 
 
 class ReviewInput(TypedDict):
-    """The question and interim answer under review, the sources to check against, and what was asked before."""
+    """The question, the interim answer, the sources to check it against, and the earlier steps."""
 
     query: str
     step: int
@@ -31,19 +31,19 @@ class ReviewInput(TypedDict):
 
 @dataclass(frozen=True)
 class Review:
-    """Let an answer pass, take a better one, or ask a new question where a detail is missing (once per step)."""
+    """Accept an answer, correct it, or ask a new question if a detail is missing (once per step)."""
 
     llm: ChatModel
     prompt: Prompt[Reviewed]
 
     async def __call__(self, state: ReviewInput) -> dict[str, Any]:
-        """Return the status, the answer with its evidence, and the new question, empty where none is to be asked."""
+        """Return the status, the answer with its evidence, and the new question, empty if there is none."""
         shown = evidence_texts(state["fine_sources"])
         reply = await ask(self.llm, self.prompt, question=state["query"], answer=state["interim"], sources=shown)
         fine = reply.shown(state["fine_sources"])
         update: dict[str, Any] = {"status": reply.status, "doubt": ""}
         better = uncited(reply.answer or "")
-        answers = is_refusal(state["interim"]) and not is_refusal(better)  # whatever the reviewer calls it
+        answers = is_refusal(state["interim"]) and not is_refusal(better)  # regardless of the status
         if reply.status == "REVISED" and is_refusal(better):  # nothing better came
             rejected = better and not is_refusal(state["interim"])
             update["status"] = "UNCONFIDENT" if rejected else "PASS"

@@ -1,4 +1,4 @@
-"""DualRAG between its two processes: which documents are new to their entity, as in the authors' code."""
+"""Selects the documents that are new to their entity, between DualRAG's two processes, as in the authors' code."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,14 +12,14 @@ from langgraph_rag.prompts.dualrag import OutlineEntry
 
 
 class Reading(Demand):
-    """The passages to be read for an entity, best first, and what the outline holds of it."""
+    """The passages to read for an entity, best first, and the fragments of the outline about it."""
 
     passages: list[str]
     known: list[str]
 
 
 class SelectInput(TypedDict):
-    """What was found for each entity, and what was read for it before."""
+    """The passages found for each entity, and the outline, with the passages read before."""
 
     step: int
     found: list[Found]
@@ -28,13 +28,13 @@ class SelectInput(TypedDict):
 
 @dataclass(frozen=True)
 class SelectDocuments:
-    """Hand on, for each entity, the passages it has not read yet; an entity without any is left out.
+    """Select the new passages of each entity; entities without any are left out.
 
-    Queries about no entity in particular are about another thing each time: all that was found is read for them.
+    For queries without an entity, all passages are read, because each of these queries is about something else.
     """
 
     async def __call__(self, state: SelectInput) -> dict[str, Any]:
-        """Return what is to be read."""
+        """Return the passages to read."""
         read = {entry["entity"]: entry["read"] for entry in state["outline"] if entry["entity"]}
         known = {entry["entity"]: entry["fragments"] for entry in state["outline"]}
         readings = [

@@ -1,4 +1,4 @@
-"""DualRAG's knowledge summariser (section 3.1.2, Eq. 9): what the documents of one entity say that helps."""
+"""DualRAG's knowledge summariser (section 3.1.2, Eq. 9): summarises the documents of one entity."""
 
 import re
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.language.support import supporting_evidence
 from langgraph_rag.tools.language.text import RULES, text_pipeline
 
-_PARTS = re.compile(r";|\b(?:but|however|though|although)\b")  # of a sentence that tells something after all
+_PARTS = re.compile(r";|\b(?:but|however|though|although)\b")  # of a sentence; one of them may be informative
 _NOTHING = {"none", "null", "nothing", "not helpful", "not relevant"}
 
 
 class Fragment(TypedDict):
-    """A piece of knowledge about an entity, the passages read for it, and the sentences it rests on."""
+    """A piece of knowledge about an entity, the passages read for it, and the supporting sentences."""
 
     entity: str
     text: str
@@ -35,7 +35,7 @@ class Fragment(TypedDict):
 
 
 class SummarizeInput(Reading):
-    """What one of the parallel summaries is made for."""
+    """The input of one of the parallel summaries."""
 
     question: str
     thoughts: list[str]
@@ -44,14 +44,14 @@ class SummarizeInput(Reading):
 
 @dataclass(frozen=True)
 class Summarize:
-    """Ask for a summary of the passages selected for an entity; one that says nothing makes no fragment."""
+    """Ask for a summary of the passages selected for an entity; one without information is dropped."""
 
     llm: ChatModel
     prompt: Prompt[Summary]
     kb: KnowledgeBase
 
     async def __call__(self, reading: SummarizeInput) -> dict[str, Any]:
-        """Return one fragment or none, to be gathered with those of the other entities."""
+        """Return at most one fragment, to be joined with those of the other entities."""
         records = await self.kb.apassages(reading["passages"])
         reply = await ask(
             self.llm,
@@ -73,7 +73,7 @@ class Summarize:
 
 
 def _told(summary: str) -> str:
-    """Return a summary, or nothing where all it says is that the documents do not tell."""
+    """Return a summary; empty if it only says that the documents have no information."""
     sentences = text_pipeline(RULES).sentences(summary)
     parts = (part.strip(" ,.") for sentence in sentences for part in _PARTS.split(sentence))
     refused = all(map(is_refusal, parts))

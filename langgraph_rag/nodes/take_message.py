@@ -1,4 +1,4 @@
-"""Take the question out of a conversation."""
+"""Takes the question from a conversation."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -12,32 +12,32 @@ from langgraph_rag.nodes.receive_question import beginnings
 
 
 class MessagesInput(TypedDict):
-    """The conversation; on a thread, what is new in it."""
+    """The conversation; on a thread, only the new messages."""
 
     messages: Annotated[list[AnyMessage], add_messages]
 
 
 def last_question(messages: list[AnyMessage]) -> HumanMessage | None:
-    """Return the last message of a person."""
+    """Return the last human message."""
     return next((message for message in reversed(messages) if isinstance(message, HumanMessage)), None)
 
 
 def text_of(message: AnyMessage) -> str:
-    """Return the text of a message; of several blocks of text each is a line."""
+    """Return the text of a message; each block of text becomes a line."""
     return "\n".join(block.get("text") or "" for block in message.content_blocks if block["type"] == "text")
 
 
 @dataclass(frozen=True)
 class TakeMessage:
-    """Take the last message of a person for the question; what was said before it plays no part."""
+    """Use the last human message as the question."""
 
     state: type
 
     async def __call__(self, state: MessagesInput) -> dict[str, Any]:
-        """Return its text as the question of a state that begins anew.
+        """Return the initial state with the text of the message as the question.
 
         Raises:
-            QuestionError: when there is no message of a person, or no text in the last one.
+            QuestionError: when there is no human message, or no text in the last one.
         """
         message = last_question(state.get("messages") or [])
         if message is None:

@@ -1,4 +1,4 @@
-"""IRCoT's reasoning step (Trivedi et al. 2023): one more sentence, which is also the next query."""
+"""IRCoT's reasoning step (Trivedi et al. 2023): writes one sentence, which is also the next query."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -33,7 +33,7 @@ class ThinkInput(TypedDict):
 
 @dataclass(frozen=True)
 class Think:
-    """Ask for the next sentence and take no more than one, whatever comes."""
+    """Ask for the next sentence; further sentences in the reply are ignored."""
 
     llm: ChatModel
     prompt: Prompt[Thought]
@@ -41,7 +41,7 @@ class Think:
     defaults: Settings
 
     async def __call__(self, state: ThinkInput) -> dict[str, Any]:
-        """Return the sentence as the next query; `query` is empty once the reasoning has come to an end."""
+        """Return the sentence as the next query, which is empty at the end of the reasoning."""
         settings = context(self.defaults)
         ids = ids_of(state["ranking"][: settings.read_k])
         texts = passage_texts(await self.kb.apassages(ids))

@@ -1,4 +1,4 @@
-"""DualRAG's progressive knowledge outline (section 3.1.2, Eq. 10): merge the new fragments, entity by entity."""
+"""DualRAG's progressive knowledge outline (section 3.1.2, Eq. 10): merges new fragments by entity."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from langgraph_rag.tools.fusion import fuse
 
 
 class UpdateInput(TypedDict):
-    """This step's findings and fragments, and what the steps before came to."""
+    """The findings and fragments of this step, and the results of earlier steps."""
 
     step: int
     thoughts: list[str]
@@ -34,21 +34,21 @@ class UpdateInput(TypedDict):
 
 
 Ranking = Callable[[list[ScoredPassage], list[Found], list[Evidence]], list[ScoredPassage]]
-"""Adds what a step found, and the evidence in it, to the ranking of the steps before."""
+"""Adds the passages of a step, and their evidence, to the ranking of earlier steps."""
 
 
 @dataclass(frozen=True)
 class UpdateOutline:
-    """Put each fragment under its entity, with the passages read for it.
+    """Add each fragment to its entity, with the passages read for it.
 
-    Passages count as read only once something came of them: an entity without a fragment is read again when asked for
-    again, with other documents or another thought. `ranked` ranks passages.
+    Passages without a fragment do not count as read: they are read again if the entity is looked up again, with other
+    documents or another thought. `ranked` ranks passages.
     """
 
     ranked: Ranking
 
     async def __call__(self, state: UpdateInput) -> dict[str, Any]:
-        """Return the outline, its evidence, what was searched for in vain, and how many steps ended without a gain."""
+        """Return the outline, its evidence, queries without a result, and how many steps in a row were fruitless."""
         outline, added = _merged(state["outline"], state["fragments"])
         evidence = [entry for fragment in state["fragments"] for entry in fragment["evidence"]]
         new = new_evidence(evidence, state["evidence"])
@@ -86,21 +86,21 @@ def _merged(outline: list[OutlineEntry], fragments: list[Fragment]) -> tuple[lis
 
 
 def _vain(state: UpdateInput) -> list[str]:
-    """Return what was read about without a finding; where there was nothing new to read, it may be known already."""
+    """Return the queries whose passages were read without a finding."""
     told = {fragment["entity"] for fragment in state["fragments"]}
     searched = {text: reading["entity"] in told for reading in state["readings"] for text in query_texts(reading)}
     return [text for text in dict.fromkeys([*state["vain"], *searched]) if not searched.get(text)]
 
 
 def behind(ranking: list[ScoredPassage], found: list[Found], evidence: list[Evidence]) -> list[ScoredPassage]:
-    """Put behind the ranking the passages this step's fragments rest on, those first that were found first."""
+    """Append the passages that support the fragments of this step, by their rank in it."""
     support = {entry["passage_id"] for entry in evidence}
     places = fuse([reciprocal_ranks(id_ for id_ in f["passages"] if id_ in support) for f in found])
     return reciprocal_ranks(dict.fromkeys(passage["id"] for passage in [*ranking, *places]))
 
 
 def side_by_side(ranking: list[ScoredPassage], found: list[Found], _: list[Evidence]) -> list[ScoredPassage]:
-    """Rank all passages by their best place in any step, of equal ones those of earlier steps first."""
+    """Rank all passages by their best rank in any step; ties keep the order of the steps."""
     kept = fuse([reciprocal_ranks(f["passages"]) for f in found])
     best: dict[str, float] = {}
     for passage in [*ranking, *reciprocal_ranks(passage["id"] for passage in kept)]:
@@ -109,7 +109,7 @@ def side_by_side(ranking: list[ScoredPassage], found: list[Found], _: list[Evide
 
 
 def _first(found: list[Found]) -> list[ScoredPassage]:
-    """Rank all passages of the first step: those kept by the reranker, then those only recalled."""
+    """Rank all passages of the first step: first those that the reranker kept, then the others."""
     kept = fuse([reciprocal_ranks(f["passages"]) for f in found])
     recalled = fuse([f["recalled"] for f in found])
     return reciprocal_ranks(dict.fromkeys(passage["id"] for passage in [*kept, *recalled]))

@@ -1,4 +1,4 @@
-"""MGranRAG's personalization vector (Eqs. 2-4): what each passage, sentence and phrase of the graph weighs."""
+"""MGranRAG's personalization vector (Eqs. 2-4): the weight of each passage, sentence and phrase of the graph."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -21,28 +21,28 @@ def inverse(degrees: Ids) -> Numbers:
 
 
 def damped(degrees: Ids) -> Numbers:
-    """Return 1 + 1/(d + 1), what the authors' code does: between 1 and 1.5."""
+    """Return 1 + 1/(d + 1), as in the authors' code: between 1 and 1.5."""
     return 1.0 + 1.0 / (degrees + 1)
 
 
 def normalised(seeds: Seeds) -> Seeds:
-    """Divide seeds by their sum, so that a granularity weighs the same however many nodes it has."""
+    """Divide seeds by their sum, so that the weight of a granularity does not depend on its number of nodes."""
     total = sum(seeds.values())
     return {node: weight / total for node, weight in seeds.items()}
 
 
 def unchanged(seeds: Seeds) -> Seeds:
-    """Leave seeds as they are."""
+    """Return seeds unchanged."""
     return seeds
 
 
 @dataclass(frozen=True)
 class Weights:
-    """What Eqs. 2-4 leave to choose.
+    """The parameters of Eqs. 2-4.
 
-    `passage`, `sentence` and `phrase` are omega 1 to 3, `decay` is alpha. `named`, `term` and `asked` are lambda: the
-    worth of a phrase that is a name or date of the evidence, of another phrase of it, and of one that stands in the
-    questions. `degree` makes common phrases light, `scale` balances the seeds of a granularity.
+    `passage`, `sentence` and `phrase` are omega 1 to 3, and `decay` is alpha. `named`, `term` and `asked` are lambda:
+    for names and dates in the evidence, for its other phrases, and for phrases in the questions. `degree` reduces the
+    weight of common phrases, and `scale` balances the seeds of a granularity.
     """
 
     passage: float
@@ -73,12 +73,12 @@ def personalization(
     similar: Sequence[ScoredPassage],
     asked: Iterable[str],
 ) -> dict[int, float]:
-    """Return the weight of every node that has one.
+    """Return the weights of all nodes with a positive weight.
 
     Args:
         grown: the graph with the evidence.
         weights: the profile.
-        before: the last round's ranking.
+        before: the ranking of the last round.
         similar: passages with their similarity to the augmented query.
         asked: the phrases of the questions.
     """
@@ -96,7 +96,7 @@ def personalization(
 def _passages(
     graph: HierarchyGraph, weights: Weights, before: Sequence[ScoredPassage], similar: Sequence[ScoredPassage]
 ) -> Seeds:
-    """Weigh passages by the ranking before and by similarity to the augmented query (Eq. 2)."""
+    """Weight passages by the last ranking and by similarity to the augmented query (Eq. 2)."""
     seeds: defaultdict[int, float] = defaultdict(float)
     for factor, passages in ((weights.decay, before), (weights.passage, similar)):
         scores = {graph.passages[p["id"]]: p["score"] for p in passages if p["id"] in graph.passages and p["score"] > 0}
@@ -106,15 +106,15 @@ def _passages(
 
 
 def _sentences(grown: GrownGraph, weights: Weights) -> Seeds:
-    """Weigh the sentences of the evidence by their confidence (Eq. 3)."""
+    """Weight the sentences of the evidence by confidence (Eq. 3)."""
     seeds = _highest((grown.sentence(unit), unit["score"]) for unit in grown.memory)
     return _times(weights.sentence, weights.scale(seeds))
 
 
 def _phrases(grown: GrownGraph, weights: Weights, asked: Iterable[str]) -> Seeds:
-    """Weigh phrases by confidence, features and degree (Eq. 4).
+    """Weight phrases by confidence, features and degree (Eq. 4).
 
-    A phrase of several sentences has the highest of their confidences, one of the questions the highest of all.
+    A phrase has the highest confidence of its sentences, and one in the questions the highest confidence of all.
     """
     sure = max((unit["score"] for unit in grown.memory), default=1.0)
     told = _highest(
