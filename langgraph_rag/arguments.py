@@ -1,4 +1,4 @@
-"""Arguments of the wrong kind are refused where they are given, not where they would fail later."""
+"""Checks of arguments, so that a wrong one is reported where it is passed and not later."""
 
 from collections.abc import Iterable, Mapping
 from types import UnionType
@@ -7,36 +7,36 @@ from pydantic import BaseModel
 
 
 def expect(kind: type | UnionType, given: object, what: str, hint: str) -> None:
-    """Check that an argument is of its kind.
+    """Check the type of an argument.
 
     Args:
-        kind: the class that it has to be of; with `| None` for one that may be left out.
+        kind: the expected class; with `| None` if the argument is optional.
         given: the argument.
-        what: what is expected, in words.
-        hint: how to come by it.
+        what: the expected object, in words.
+        hint: how to get one.
 
     Raises:
-        TypeError: when it is not.
+        TypeError: when the argument is of another type.
     """
     if not isinstance(given, kind):
         raise TypeError(f"expected {what}, got {repr(given)[:80]}: {hint}")
 
 
 def expect_flags(**given: object) -> None:
-    """Check that arguments are true or false.
+    """Check that arguments are booleans.
 
     Raises:
-        TypeError: when one is something else, such as a word for it.
+        TypeError: when one is not, for example a string.
     """
     for name, flag in given.items():
         expect(bool, flag, f"{name} as True or False", "any text counts as true")
 
 
 def expect_list(given: object, what: str) -> None:
-    """Check that several are given, and not one that can itself be iterated over: a string, a dict, a `Document`.
+    """Check that an argument is a list or another iterable of items, and not a string, a dict or a `Document`.
 
     Raises:
-        TypeError: when it is one, or nothing to iterate over.
+        TypeError: when it is not.
     """
     if isinstance(given, str):
         raise TypeError(f"expected a list of {what}, got the string {repr(given)[:80]}")
@@ -50,7 +50,7 @@ def expect_count(given: object, name: str) -> None:
     """Check that an argument is a whole number of at least 1.
 
     Raises:
-        ValueError: when it is no whole number, or less than 1.
+        ValueError: when it is not.
     """
     if not isinstance(given, int) or isinstance(given, bool) or given < 1:
         raise ValueError(f"{name} must be a whole number of at least 1, got {given!r}")

@@ -1,27 +1,27 @@
-"""What counts as text."""
+"""Checks and decodes text."""
 
 import re
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # the marks that such texts begin with
-_HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # of a surrogate pair, as broken JSON and odd terminals leave behind
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # byte order marks
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # a lone surrogate, from broken JSON or unusual terminals
 
 
 def is_text(value: str) -> bool:
-    """Return whether a string can be written as UTF-8, as stores, tokenizers and servers all do."""
+    """Return whether a string can be encoded as UTF-8, as databases, tokenizers and servers require."""
     return not _HALF_CHARACTER.search(value)
 
 
 def without_controls(text: str) -> str:
-    """Return a text with blanks in place of control characters: they can hide, in a terminal, what others say.
+    """Replace control characters by spaces: in a terminal, they can hide other text.
 
-    NUL, which not all databases can keep, goes without a trace.
+    NUL is removed, as some databases cannot store it.
     """
     return _CONTROL.sub(" ", text.replace("\0", ""))
 
 
 def decoded(written: bytes) -> str:
-    """Read UTF-8, or UTF-16 with its mark, as PowerShell writes it.
+    """Decode UTF-8, or UTF-16 with a byte order mark, as PowerShell writes it.
 
     Raises:
         UnicodeDecodeError: when it is neither.

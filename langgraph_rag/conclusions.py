@@ -10,19 +10,19 @@ _STATED = re.compile(
     r"the (?:final |correct )?answer(?: to (?:the|this|your) question)? is\b:?\s*(.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_ABBREVIATED = re.compile(r"\.[^\W\d_]\Z")  # the last dot of "D.C." ends no sentence alone
-_LACKING = re.compile(r"(?:missing|incomplete|still|yet|to be)\b")  # in small letters: these words begin titles, too
+_ABBREVIATED = re.compile(r"\.[^\W\d_]\Z")  # the last dot of "D.C." belongs to the name
+_LACKING = re.compile(r"(?:missing|incomplete|still|yet|to be)\b")  # in lower case, as these words also begin titles
 
 
 def concludes(thought: str) -> bool:
-    """Tell whether a thought is the last one (IRCoT): it states the answer, or that it is unknown."""
+    """Return whether a thought is the last one (IRCoT): it states the answer, or that it is unknown."""
     return bool(concluded(thought)) or normalise(_stated(thought)).startswith(("unknown", UNANSWERABLE))
 
 
 def concluded(thought: str) -> str:
-    """Return the answer that a thought states, as prompts ask for it ("So the answer is Norway."), else nothing.
+    """Return the answer that a thought states, such as "So the answer is Norway."; empty if it states none.
 
-    Thoughts speak of an answer that they do not have, too: "I have to look up what the answer is."
+    A thought may mention an answer without stating it: "I have to look up what the answer is."
     """
     answer = _stated(thought)
     if _LACKING.match(answer) or begins_as_refusal(answer):

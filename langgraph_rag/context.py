@@ -1,4 +1,4 @@
-"""Run-time settings: the numbers and names a caller may change per run (`graph.invoke(..., context=Context(...))`)."""
+"""Run-time settings, which can be changed for each run: `graph.invoke(..., context=Context(...))`."""
 
 import logging
 import math
@@ -22,11 +22,11 @@ Style = Annotated[str, Field(max_length=_LONGEST_STYLE)]
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
-    """Settings of one run; None stands for the default of the method that runs, which its page in the docs shows."""
+    """Settings of one run; None stands for the default of the method, which its page in the documentation shows."""
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
         extra="forbid",
-        use_attribute_docstrings=True,  # they show in LangGraph Studio
+        use_attribute_docstrings=True,  # LangGraph Studio shows them
     )
 
     top_k: Count = 10
@@ -77,10 +77,10 @@ class Context:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(Context):
-    """The settings a method takes for what its caller leaves open; each graph module holds one.
+    """The defaults of a method for settings that are None; each graph module has one.
 
     Raises:
-        ValueError: for a setting that has the same default for all methods.
+        ValueError: for a setting that has the same default in all methods.
     """
 
     max_steps: Count = field()
@@ -96,18 +96,18 @@ class Settings(Context):
 
 
 class _Completed(Settings):
-    """A method's settings with what its caller gave in their place."""
+    """The settings of a run, completed by the defaults of a method."""
 
     def __post_init__(self) -> None:
         Context.__post_init__(self)
 
 
 def as_context(given: object, schema: object = None) -> Context | None:
-    """Return settings as they were given, a dict of them as a `Context`, or as a graph's own subclass of it.
+    """Convert a dict of settings to a `Context`, or to the subclass in a graph's `schema`; return others unchanged.
 
     Raises:
-        TypeError: when they are neither, or name a setting that there is not.
-        ValueError: when a setting cannot have its value.
+        TypeError: when the settings are neither a `Context` nor a dict, or a setting does not exist.
+        ValueError: when a setting has an invalid value.
     """
     if isinstance(given, dict):
         kind = schema if isinstance(schema, type) and issubclass(schema, Context) else Context
@@ -123,7 +123,7 @@ def as_context(given: object, schema: object = None) -> Context | None:
 
 
 def within(given: Context, around: Context) -> Context:
-    """Return settings with the limits of the run around them where these are stricter."""
+    """Return settings with the stricter limits of both; `around` are those of the outer run."""
     limits = {name: (getattr(given, name), getattr(around, name)) for name in get_args(Limit)}
     return replace(given, **{name: min(both, key=_or_endless) for name, both in limits.items()})
 
@@ -141,26 +141,26 @@ def context() -> Context: ...
 @overload
 def context(defaults: Settings) -> Settings: ...
 def context(defaults: Settings | None = None) -> Context:
-    """Return the settings of the run this is called in, with a method's defaults for what the caller left open."""
+    """Return the settings of the current run, completed by the defaults of a method."""
     try:
         runtime = get_runtime(Context)
     except RuntimeError:  # outside a graph, e.g. while indexing
         runtime = None
-    given = runtime and runtime.context  # LangGraph has no runtime while a state is edited, or in a tool by itself
-    if isinstance(given, dict):  # a graph around this one left it as it was given
+    given = runtime and runtime.context  # None while a state is edited, or in a tool outside a graph
+    if isinstance(given, dict):  # an outer graph passed it on as it was given
         given = _ours(given)
-    if not isinstance(given, Context):  # none, or that of a graph around this one
+    if not isinstance(given, Context):  # none, or that of an outer graph
         given = _UNCHANGED
-    elif type(given) is not Context:  # a caller's subclass may hold what cannot be hashed
+    elif type(given) is not Context:  # a subclass may have fields that cannot be hashed
         given = Context(**{each.name: getattr(given, each.name) for each in fields(Context)})
     return given if defaults is None else _completed(given, defaults)
 
 
 def _ours(given: dict[str, Any]) -> Context:
-    """Return the settings among those of a graph around this one, which may have others by the same names.
+    """Return the settings of this package in the context of an outer graph, which may use the same names otherwise.
 
     Raises:
-        ValueError: when a setting cannot have its value, and all are ours.
+        ValueError: when a setting has an invalid value, and the context has only settings of this package.
     """
     ours = {name: value for name, value in given.items() if name in _NAMES}
     try:
@@ -180,12 +180,12 @@ def _can_be(name: str, value: object) -> bool:
     return True
 
 
-@lru_cache  # every node asks
+@lru_cache  # called by every node
 def _tell_not_ours(problem: str) -> None:
     _log.warning("a setting in this run's context does not count for the method: %s", problem)
 
 
-@lru_cache  # every node asks, and few settings are in use at once
+@lru_cache  # called by every node
 def _completed(given: Context, defaults: Settings) -> Settings:
     values = {f.name: (getattr(given, f.name), getattr(defaults, f.name)) for f in fields(Settings)}
     return _Completed(**{name: value if value is not None else default for name, (value, default) in values.items()})

@@ -1,4 +1,4 @@
-"""Typed errors: each message says what was expected and what came."""
+"""Typed errors: each message says what was expected and what was received."""
 
 from typing import Any
 
@@ -6,10 +6,10 @@ from langgraph_rag.records import Limit
 
 
 class RagError(Exception):
-    """Base of every error this package raises on purpose."""
+    """Base class of all errors of this package."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle it as it is: unpickling must not call `__init__`, whose arguments differ."""
+        """Pickle without `__init__`, whose arguments differ from `args`."""
         return type(self).__new__, (type(self), *self.args), vars(self)
 
 
@@ -42,7 +42,7 @@ class EmptyKnowledgeBaseError(KnowledgeBaseError):
 
 
 class QuestionError(RagError, ValueError):
-    """A question is empty or too long."""  # a ValueError too: LangGraph's server tells its clients what those say
+    """A question is empty or too long."""  # LangGraph's server shows its clients the messages of ValueErrors
 
 
 class PlanError(RagError):
@@ -108,9 +108,9 @@ class MissingExtraError(RagError, ImportError):
 
 
 def retry_on(error: Exception) -> bool:
-    """Tell whether a node may succeed when it is run again, for LangGraph's `RetryPolicy(retry_on=retry_on)`.
+    """Return whether a retry of a node may succeed, for LangGraph's `RetryPolicy(retry_on=retry_on)`.
 
-    It may where a model or a Chroma server could not be reached; a refusal or a wrong argument would only come again.
+    It may if a model or a Chroma server could not be reached, but not after a refusal or a wrong argument.
     """
     refused = isinstance(error, ModelAccessError | RequestRefusedError)
     return isinstance(error, ModelCallError | VectorServerError) and not refused

@@ -1,4 +1,4 @@
-"""Find which of the given items a model meant that wrote them its own way."""
+"""Finds the given items that a model refers to, although it may spell them differently."""
 
 import difflib
 import re
@@ -6,37 +6,37 @@ from collections.abc import Iterable, Sequence
 
 from langgraph_rag.normal_forms import normalise, triple_text
 
-# Roman ones, too: Philip II is not Philip I
+# also Roman numerals: Philip II is not Philip I
 _NUMBER = re.compile(r"\d+|\b(?:x{1,3}(?:ix|iv|v?i{0,3})|ix|iv|vi{0,3}|i{1,3})\b")
 _SIMILAR = 0.85  # difflib ratio of two items
-_SIMILAR_PART = 0.8  # likewise, of two heads, relations or tails; names are short
-_STEM = 5  # letters by which forms of a word begin alike, as in "directed" and "director"
+_SIMILAR_PART = 0.8  # difflib ratio of two heads, relations or tails, which are short
+_STEM = 5  # letters that forms of a word have in common, as in "directed" and "director"
 _PREPOSITION = 2  # letters: in, of, by
 _DENIALS = frozenset({"no", "not", "never"})
 _LEADING = re.compile(r"^(?:(?:a|an|the|is|are|was|were|be|been|has|have|had)\s)+")  # articles and auxiliaries
 
 
 def resolve(returned: Sequence[str], given: Sequence[str]) -> tuple[list[int], int]:
-    """Find which given items a model meant.
+    """Match the items that a model returned with the given items.
 
-    An item is meant if it is equal in normal form, else if it is the most similar one (difflib ratio of the normal
-    forms at least 0.85) and has the same numbers in it.
+    An item matches the given item with the same normal form, or else the most similar one, if the difflib ratio of the
+    normal forms is at least 0.85 and both contain the same numbers.
 
     Returns:
-        The positions in `given`, without repetition, in the order returned; and how many returned items match none.
+        The positions in `given`, without repetition, in the order returned; and the number of items without a match.
     """
     forms = [normalise(item) for item in given]
     return _found(_meant(normalise(item), forms, range(len(forms))) for item in returned)
 
 
 def resolve_triples(returned: Sequence[Sequence[str]], given: Sequence[Sequence[str]]) -> tuple[list[int], int]:
-    """Find which given triples a model meant, as `resolve` does; of a similar one each part must be similar, too.
+    """Match triples like `resolve`; in similar triples, each part must be similar, too.
 
-    Otherwise "father" could become "mother" and "born in" another town, because the rest of the triple is the same.
-    Articles and auxiliaries before a part do not make it another one: "was born in" is "born in". A triple may be told
-    in fewer words, the same numbers among them, its relation in other forms of these, "director" for "drama film
-    directed by", also from the other end, where only one is meant. What denies something is never meant by what does
-    not.
+    Otherwise "father" could match "mother" if the rest of the triple is the same. Articles and auxiliaries at the
+    beginning of a part are ignored: "was born in" equals "born in". A triple also matches a longer one that contains
+    its words, with the same numbers, if there is only one. Its relation may have other forms of the words ("director"
+    for "drama film directed by"), and head and tail may be exchanged. A negated triple never matches one without
+    negation.
     """
     forms = [normalise(triple_text(triple)) for triple in given]
     return _found(_triple_meant(triple, forms, given) for triple in returned)
@@ -64,7 +64,7 @@ def _found(meant: Iterable[int | None]) -> tuple[list[int], int]:
 
 
 def _meant(form: str, forms: list[str], similar: Iterable[int]) -> int | None:
-    """Return the position of the equal form, else of the closest of those that may be similar."""
+    """Return the position of the equal form, or else of the most similar one of the candidates `similar`."""
     if form in forms:
         return forms.index(form)
     numbers = sorted(_NUMBER.findall(form))
@@ -76,7 +76,7 @@ def _meant(form: str, forms: list[str], similar: Iterable[int]) -> int | None:
 
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Tell whether each part is similar, which `get_close_matches` rules out by cheaper bounds in most cases."""
+    """Return whether each part is similar; `get_close_matches` rejects most pairs by cheap upper bounds."""
     parts = zip(map(_core, one), map(_core, other), strict=False)
     return len(one) == len(other) and all(
         difflib.get_close_matches(like, [part], n=1, cutoff=_SIMILAR_PART) for part, like in parts
@@ -84,7 +84,7 @@ def _alike(one: Sequence[str], other: Sequence[str]) -> bool:
 
 
 def _related(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Tell whether the first of two triples says the same in fewer words, of relations also ones that begin alike."""
+    """Return whether the first triple states the same as the second in fewer words."""
     if not len(one) == len(other) == 3:
         return False
     (head, relation, tail), (other_head, other_relation, other_tail) = map(_words, one), map(_words, other)

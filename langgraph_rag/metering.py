@@ -1,4 +1,4 @@
-"""What a question costs in model calls, tokens and seconds, and how much it may cost."""
+"""Measures what a question costs in model calls, tokens and seconds, and enforces its limits."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -21,16 +21,16 @@ _WORKING_SHARE = 0.75  # of tokens and time; the rest is kept for the answer
 
 
 def estimated_tokens(messages: Iterable[BaseMessage]) -> int:
-    """Return about how many tokens messages are."""
+    """Return the estimated number of tokens of messages."""
     return sum(len(message.text) for message in messages) // CHARS_PER_TOKEN
 
 
 @dataclass
 class Call:
-    """A model call: the seconds it may take (None is as many as it likes), and what it cost once it is done.
+    """A model call: the seconds that it may take (None: no limit), and its cost after the reply.
 
-    `estimated_tokens` stand in for the cost where the model does not tell it; those of the prompt, until it replies.
-    One that ends while it is still `waiting` for its turn was never made.
+    `estimated_tokens` are used if the model does not report the cost; before the reply, they are those of the prompt. A
+    call that ends while it is still `waiting` for its turn is not counted.
     """
 
     seconds_left: float | None
@@ -41,15 +41,15 @@ class Call:
 
 @dataclass
 class Meter:
-    """Counts what one node costs on top of what the question cost before it.
+    """Counts the cost of one node; `before` is the cost of the question before the node.
 
-    `under_way` are the estimated tokens of prompts whose replies are still to come.
+    `pending` are the estimated tokens of prompts without a reply so far.
     """
 
     before: Usage
     usage: Usage = field(default_factory=no_usage)
     started: float = field(default_factory=time.monotonic)
-    under_way: int = 0
+    pending: int = 0
 
     @property
     def seconds(self) -> float:
@@ -58,22 +58,22 @@ class Meter:
 
     @contextmanager
     def call(self, limits: Context, tokens: int, *, concluding: bool) -> Iterator[Call]:
-        """Count a call whose prompt has some `tokens`.
+        """Count a call whose prompt has `tokens` tokens.
 
-        Calls that only work towards an answer stop before the budget is spent, so that the answer can still be given.
+        Calls that do not conclude are refused before the budget is spent, so that there is room for the answer.
 
         Raises:
-            BudgetReachedError: when there is no room for the call.
+            BudgetReachedError: when the budget leaves no room for the call.
         """
         self._check_calls(limits.max_model_calls, concluding)
         self._check_tokens(limits.max_tokens, tokens, concluding)
         call = Call(self.seconds_left(limits.deadline_s, concluding=concluding), tokens)
         self.usage["calls"] += 1
-        self.under_way += tokens
+        self.pending += tokens
         try:
             yield call
         finally:
-            self.under_way -= tokens
+            self.pending -= tokens
             if call.waiting:
                 self.usage["calls"] -= 1
             elif call.cost is None:
@@ -88,12 +88,12 @@ class Meter:
             raise BudgetReachedError("max_model_calls", limit)
 
     def _check_tokens(self, limit: int | None, tokens: int, concluding: bool) -> None:
-        spent = self.under_way + tokens_spent(self.before) + tokens_spent(self.usage)
+        spent = self.pending + tokens_spent(self.before) + tokens_spent(self.usage)
         if limit is not None and spent + tokens > (limit if concluding else limit * _WORKING_SHARE):
             raise BudgetReachedError("max_tokens", limit)
 
     def seconds_left(self, limit: float | None, *, concluding: bool = False) -> float | None:
-        """Return how long the work on the answer, or what concludes it, may still take; None is as long as it likes.
+        """Return the seconds left for the search, or for the answer if `concluding`; None if there is no limit.
 
         Raises:
             BudgetReachedError: when there is no time left.
@@ -111,46 +111,46 @@ _meter: ContextVar[Meter | None] = ContextVar("langgraph_rag_meter", default=Non
 
 @contextmanager
 def metered(before: Usage | None = None) -> Iterator[Usage]:
-    """Collect what everything inside costs, also in tasks started inside; `before` is what the question cost so far."""
+    """Measure the cost of the block and its tasks; `before` is the cost of the question so far."""
     meter = Meter(before or no_usage())
     try:
         with having(_meter, meter):
             yield meter.usage
     finally:
         meter.usage["seconds"] = meter.seconds
-        since = meter.before["ended_at"] + meter.seconds  # at least: a wall clock may be set back
+        since = meter.before["ended_at"] + meter.seconds  # at least, as the clock may be set back
         meter.usage["ended_at"] = max(time.time(), since)
 
 
 def current_meter() -> Meter:
-    """Return the meter of the node this is called in; outside a node, one that nobody reads."""
+    """Return the meter of the current node; outside a node, a new one."""
     return _meter.get() or Meter(no_usage())
 
 
 def count_dropped(number: int) -> None:
-    """Count items a model returned that are not used: they match nothing it was shown, or are too many."""
+    """Count items of a reply that are not used: the model invented them, or they are too many."""
     current_meter().usage["dropped"] += number
 
 
 def first_of(items: list[T], number: int) -> list[T]:
-    """Return the first items that a model gave, and count the others as dropped."""
+    """Return the first items of a reply, and count the others as dropped."""
     count_dropped(len(items[number:]))
     return items[:number]
 
 
 def stop(limit: Limit) -> None:
-    """Note which limit ended the search for an answer."""
+    """Record which limit ended the search for an answer."""
     current_meter().usage["stopped_by"] = limit
 
 
 def stopped() -> bool:
-    """Tell whether a limit has ended the search for an answer."""
+    """Return whether a limit has ended the search for an answer."""
     meter = current_meter()
     return bool(meter.before["stopped_by"] or meter.usage["stopped_by"])
 
 
 def split_budget(usage: Usage, parts: int) -> list[Usage]:
-    """Return what each of several parallel nodes counts from, so that all of them together stay within the budget."""
+    """Split the budget that is left between parallel nodes; return the usage that each of them starts from."""
     limits = context()
     shares = [Usage(**usage) for _ in range(parts)]
     for place, share in enumerate(shares):

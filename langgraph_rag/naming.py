@@ -1,4 +1,4 @@
-"""Names and numbers in messages; whether there is what one names."""
+"""Names and numbers in messages, and the check of named choices."""
 
 from collections.abc import Collection, Sequence
 
@@ -16,15 +16,15 @@ def expect_name(kind: str, given: object, known: Collection[str]) -> None:
 
 
 def first_few(names: Sequence[str], most: int) -> str:
-    """Join the first names; `...` stands for more."""
+    """Join the first names; `...` stands for the others."""
     return ", ".join([*names[:most], *(["..."] if len(names) > most else [])])
 
 
 def counted(number: int, what: str) -> str:
-    """Return how many there are: "1 fact", "2,000 facts"."""
+    """Return a number with its noun: "1 fact", "2,000 facts"."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def spoken(setting: str) -> str:
-    """Return a setting's name as it is read to people: "max tokens", "deadline"."""
+    """Return the name of a setting in words: "max tokens", "deadline"."""
     return setting.replace("_", " ").removesuffix(" s")

@@ -1,4 +1,4 @@
-"""The forms under which names, words and facts written by different hands count as the same."""
+"""Normal forms: names, words and facts with the same normal form count as equal."""
 
 import re
 import unicodedata
@@ -19,30 +19,30 @@ WORD = re.compile(rf"[\w{_MARKS}]+")
 UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
-"""A character of Thai, Lao, Burmese, Khmer, Japanese or Chinese, in which no space parts words."""
+"""A character of Thai, Lao, Burmese, Khmer, Japanese or Chinese, which have no spaces between words."""
 _PILE = re.compile(rf"([{_MARKS}]{{30}})[{_MARKS}]+")
 _NOT_WORD = re.compile(rf"[^\w{_MARKS}]+")
 _RANGE = re.compile(r"(\d+)(?:\s*[\u2013-]\s*(\d+))?")
 
 
 def without_piles(text: str) -> str:
-    """Leave out accents and vowel signs after thirty others: Unicode's forms take the square of how many there are."""
+    """Remove accents and vowel signs after thirty others: Unicode normalization takes quadratic time for them."""
     return _PILE.sub(r"\1", text)
 
 
-@lru_cache(maxsize=65_536)  # names and relations come again and again
+@lru_cache(maxsize=65_536)  # names and relations are repeated often
 def normalise(text: str) -> str:
-    """Return the form under which two spellings count as one: NFKC, case folded, punctuation as single spaces."""
+    """Return the normal form of a text: NFKC, case folded, punctuation replaced by single spaces."""
     return _NOT_WORD.sub(" ", unicodedata.normalize("NFKC", text).casefold().replace("_", " ")).strip()
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text, case folded; where no space parts words, each character counts as one."""
+    """Return the words of a text, case folded; in scripts without spaces, each character is a word."""
     return WORD.findall(_apart(text.casefold()))
 
 
 def stands_in(part: str, text: str) -> bool:
-    """Tell whether a part stands in a text as whole words, in normal form."""
+    """Return whether a text contains a part as whole words, in normal form."""
     return f" {normalise(_apart(part))} " in f" {normalise(_apart(text))} "
 
 
@@ -51,23 +51,23 @@ def _apart(text: str) -> str:
 
 
 def numbers_in(text: str) -> list[int]:
-    """Return the numbers that a text names, each once; 1-3 names three."""
+    """Return the numbers in a text, each once; 1-3 stands for three numbers."""
     ranges = ((int(first), int(last or first)) for first, last in _RANGE.findall(text))
     return list(dict.fromkeys(number for first, last in ranges for number in range(first, last + 1)))
 
 
 def triple_key(triple: Sequence[str]) -> str:
-    """Return the form under which two triples count as one."""
+    """Return the normal form of a triple."""
     return "|".join(map(normalise, triple))
 
 
 def triple_text(triple: Sequence[str]) -> str:
-    """Return a triple as words, the form that is embedded."""
+    """Return a triple as text, as it is embedded."""
     return " ".join(triple)
 
 
 def first_of_each(items: Iterable[T], key: Callable[[T], K]) -> dict[K, T]:
-    """Return, in order, the first of all items that count as one because they have the same key."""
+    """Return the first item for each key, in order."""
     found: dict[K, T] = {}
     for item in items:
         found.setdefault(key(item), item)

@@ -1,4 +1,4 @@
-"""Plain, JSON-like data: what the knowledge base stores, what graph states hold, what callers receive."""
+"""Plain, JSON-like data: in the knowledge base, in the states of graphs, and in results."""
 
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal, NotRequired, TypeVar, cast
@@ -9,9 +9,9 @@ T = TypeVar("T")
 
 
 class Passage(TypedDict):
-    """A unit of retrieval: some 50 to 250 words with the title of what they are about.
+    """A unit of retrieval: about 50 to 250 words with the title of their subject.
 
-    `metadata` is what else its document says of itself, such as page or URL, as JSON values.
+    `metadata` has other fields of its document, such as page or URL, as JSON values.
     """
 
     id: str
@@ -22,7 +22,7 @@ class Passage(TypedDict):
 
 
 class Record(Passage):
-    """A passage as stored: with the hash of its content, its sentences in order, and its phrases."""
+    """A stored passage, with the hash of its content, its sentences in order, and its phrases."""
 
     hash: str
     sentences: list[str]
@@ -30,20 +30,20 @@ class Record(Passage):
 
 
 def passage_of(record: Record) -> Passage:
-    """Return a record without what was read out of it."""
+    """Return a record as a passage, without hash, sentences and phrases."""
     return cast(Passage, {name: value for name, value in record.items() if name in Passage.__annotations__})
 
 
 def titled_text(passage: Passage) -> str:
-    """Return the text of a passage below its title, if it has one: what is embedded and reranked."""
+    """Return the text of a passage below its title, if it has one: the text that is embedded and reranked."""
     return f"{passage['title']}\n{passage['text']}" if passage["title"] else passage["text"]
 
 
 def page_of(passage: Passage) -> str:
-    """Return the page of its source that a passage stands on, as its metadata tells it; nothing where that does not."""
+    """Return the page of a passage in its source, according to its metadata; empty if unknown."""
     metadata = passage.get("metadata", {})
     page = metadata.get("page_label", metadata.get("page"))
-    if isinstance(page, int) and "total_pages" in metadata:  # as LangChain's loaders say, which count from 0
+    if isinstance(page, int) and "total_pages" in metadata:  # from LangChain's loaders, which count from 0
         page += 1
     return str(page) if isinstance(page, int | str) else ""
 
@@ -58,7 +58,7 @@ def ids_of(passages: Iterable[_Identified]) -> list[str]:
 
 
 class ScoredPassage(TypedDict):
-    """A passage id with its score; higher is better, and only comparable within one list."""
+    """A passage id with its score. Higher is better; scores are only comparable within one list."""
 
     id: str
     score: float
@@ -76,27 +76,27 @@ class FoundPassage(Passage):
 
 
 Statement = tuple[str, str, str, str]
-"""The id of a passage, and the head, relation and tail of a triple it states."""
+"""The id of a passage, and the head, relation and tail of a triple that it states."""
 
 
 class Source(TypedDict):
-    """Where a triple comes from: a passage and the positions of the sentences in it that say so."""
+    """The source of a triple: a passage, and the positions of the sentences in it that state the triple."""
 
     passage_id: str
     sentences: list[int]
 
 
 class Triple(TypedDict):
-    """A fact with all its sources. `triple` is `[head, relation, tail]` in its surface form."""
+    """A fact with all its sources. `triple` is `[head, relation, tail]` as written in the text."""
 
     triple: list[str]
     sources: list[Source]
 
 
 class Candidate(Triple):
-    """A piece of knowledge that may continue a chain of reasoning, with the score of how well it would.
+    """A piece of knowledge that may continue a chain of reasoning, with its score.
 
-    `name` is what a model calls it by, `text` what is embedded; `triple` is empty for sentences and documents.
+    Models refer to it by `name`, and `text` is embedded; `triple` is empty for sentences and documents.
     """
 
     name: str
@@ -105,10 +105,10 @@ class Candidate(Triple):
 
 
 class Evidence(TypedDict):
-    """One piece of evidence: the fact, the sentence and passage that state it, the step (1, 2, ...) that found it.
+    """One piece of evidence: a fact, the sentence and passage that state it, and the step (1, 2, ...) that found it.
 
-    `triple` is empty where none was read out of the sentence. A result names the passage's `source` and its `page`, if
-    known, too.
+    `triple` is empty if none was extracted from the sentence. In a result, `source` and `page` of the passage are
+    added if they are known.
     """
 
     triple: list[str]
@@ -121,12 +121,12 @@ class Evidence(TypedDict):
 
 
 def evidence_of(passage: Passage, sentence: str, step: int, triple: Sequence[str] = ()) -> Evidence:
-    """Return a sentence of a passage as evidence, with the triple read out of it if there is one."""
+    """Return a sentence of a passage as evidence, with its triple if it has one."""
     return Evidence(triple=[*triple], sentence=sentence, passage_id=passage["id"], title=passage["title"], step=step)
 
 
 def evidence_at(places: Sequence[int], passage: Record | None, step: int, triple: Sequence[str]) -> list[Evidence]:
-    """Return the sentences at some places of a passage as evidence; none where it was deleted or replaced meanwhile."""
+    """Return sentences of a passage as evidence; those that no longer exist, after an update, are left out."""
     if passage is None:
         return []
     told = [passage["sentences"][place] for place in places if place < len(passage["sentences"])]
@@ -134,17 +134,17 @@ def evidence_at(places: Sequence[int], passage: Record | None, step: int, triple
 
 
 def origin_of(evidence: Evidence) -> str:
-    """Return what the passage behind a piece of evidence is called: its title, or its id where it has none."""
+    """Return the title of the passage of a piece of evidence, or its id if it has no title."""
     return evidence["title"] or evidence["passage_id"]
 
 
 def place_of(evidence: Evidence) -> tuple[str, str]:
-    """Return where a piece of evidence stands: its passage and its sentence."""
+    """Return the passage and the sentence of a piece of evidence."""
     return evidence["passage_id"], evidence["sentence"]
 
 
 def new_evidence(found: Iterable[Evidence], known: Iterable[Evidence]) -> list[Evidence]:
-    """Return the evidence that stands where none of the known does, of each place the first."""
+    """Return the evidence whose sentences are not in the known evidence, each sentence once."""
     places, new = set(map(place_of, known)), []
     for entry in found:
         if (place := place_of(entry)) not in places:
@@ -154,7 +154,7 @@ def new_evidence(found: Iterable[Evidence], known: Iterable[Evidence]) -> list[E
 
 
 class TraceStep(TypedDict):
-    """What one retrieval round asked, thought, kept, and wanted to know next (empty: nothing)."""
+    """The query of one retrieval round, its thought, its core triples, and its next question (empty if none)."""
 
     step: int
     query: str
@@ -166,21 +166,21 @@ class TraceStep(TypedDict):
 def trace_step(
     step: int, query: str, thought: str, *, core_triples: Sequence[list[str]] = (), next_question: str = ""
 ) -> TraceStep:
-    """Return what a round did: by default it kept no triples and asked nothing next."""
+    """Return a step of the trace; by default without core triples and next question."""
     return TraceStep(step=step, query=query, thought=thought, core_triples=[*core_triples], next_question=next_question)
 
 
 Limit = Literal["max_model_calls", "max_tokens", "deadline_s"]
-"""What a question may cost, by the names the run-time context has for it."""
+"""The limits of a question, by their names in the run-time context."""
 
 
 class Usage(TypedDict):
-    """What a question cost, and the limit that ended its search for an answer, if one did.
+    """The cost of a question, and the limit that ended its search for an answer, if one did.
 
-    `repairs` are replies asked for again, `dropped` items a model made up or gave beyond what is taken, `left_out`
-    items that had to be left out of prompts that were too long for it. Tokens are the model's own count;
-    `estimated_tokens` are those of calls for which it gave none. `seconds` is the time in which nodes ran, counted
-    once where they ran side by side; `ended_at` is the Unix time at which the last one ended.
+    `repairs` counts the replies that were asked for again. `dropped` counts the items of replies that the model
+    invented or that were too many. `left_out` counts the items that were left out of prompts that were too long. Tokens
+    are counted by the model; `estimated_tokens` are those of calls without such a count. `seconds` is the time in which
+    nodes ran; parallel nodes are counted once. `ended_at` is the Unix time at which the last node ended.
     """
 
     calls: int
@@ -212,12 +212,12 @@ def no_usage() -> Usage:
 
 
 def tokens_spent(usage: Usage) -> int:
-    """Return all tokens of a usage, read and written, by the model's own count and estimated where it gave none."""
+    """Return the number of all tokens: input, output and estimated."""
     return usage["input_tokens"] + usage["output_tokens"] + usage["estimated_tokens"]
 
 
 def add_usage(left: Usage, right: Usage) -> Usage:
-    """Sum two usages (a LangGraph reducer); one that has not begun, `no_usage()` or empty, begins a new sum."""
+    """Add two usages (a LangGraph reducer); an empty one on the right, such as `no_usage()`, resets the sum."""
     if not right or not right["ended_at"]:
         return right or no_usage()
     left = left or no_usage()
@@ -238,22 +238,22 @@ def add_usage(left: Usage, right: Usage) -> Usage:
 
 
 def joined(left: list[T], right: list[T]) -> list[T]:
-    """Join what parallel nodes return (a LangGraph reducer); an empty list begins a new one."""
+    """Join the lists of parallel nodes (a LangGraph reducer); an empty list resets the field."""
     return [*left, *right] if right else []
 
 
 LISTED = 10
-"""Passages that a result lists at least, where the knowledge base has as many."""
+"""Minimum number of passages in a result, if the knowledge base has as many."""
 
 
 class Result(TypedDict):
-    """What every method returns.
+    """The result of every method.
 
-    `evidence` lists the facts behind the answer, `trace` what each step did, and `usage` what it cost.
+    `evidence` lists the facts behind the answer, `trace` the steps, and `usage` the cost.
 
-    `passages` are at least 10 if the knowledge base has them, best first: those that the method gathered, then those of
-    its first retrieval, then, if these are fewer, those most like the question. The score of a passage is its place
-    alone: 1, 1/2, 1/3, and so on.
+    `passages` has at least 10 passages if the knowledge base has as many, best first: those that the method gathered,
+    then those of its first retrieval, then, if these are fewer than 10, those most similar to the question. The scores
+    are 1, 1/2, 1/3, and so on.
     """
 
     answer: str

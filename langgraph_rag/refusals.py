@@ -129,44 +129,44 @@ _SENTENCE = re.compile(
 
 
 def is_refusal(answer: str) -> bool:
-    """Tell whether an answer says that there is none: "unanswerable", "The director of Mill Bridge is unknown.", ...
+    """Return whether an answer says that there is none: "unanswerable", "The director of Mill Bridge is unknown.", ...
 
     It is CIRAG's sufficiency indicator (section 3.4), negated.
 
     Raises:
-        TypeError: when it is no string.
+        TypeError: when the answer is not a string.
     """
     expect(str, answer, "an answer as a string", 'result["answer"] is one')
     return begins_as_refusal(answer) or _SENTENCE.fullmatch(answer.strip()) is not None
 
 
 def begins_as_refusal(answer: str) -> bool:
-    """Tell whether the first words of an answer say that there is none: "unanswerable", "not enough information", ...
+    """Return whether the first words of an answer say that there is none: "unanswerable", "not enough information", ...
 
-    Of a sentence it may be the end that says so: that is known only once all of it is.
+    `is_refusal` also recognises sentences that say so at their end.
     """
     return _begins_as(_whole(answer), _BEGINNINGS) or _BUT.match(_nfkc(answer)) is not None
 
 
 def may_begin_as_refusal(beginning: str) -> bool:
-    """Tell whether an answer that begins so may turn out to be one whose first words say that there is none."""
+    """Return whether an answer with this beginning may become one for which `begins_as_refusal` is true."""
     return begins_as_refusal(beginning) or _begins_as(_form(beginning), _BEGINNINGS)
 
 
 def asks_nothing(question: str) -> bool:
-    """Tell whether what stands in the place of a question says that there is none: "none", "No question needed."."""
+    """Return whether a text in place of a question says that there is none: "none", "No question needed."."""
     form = _whole(question)
     says_so = _begins_as(form, _NO_QUESTION) or _begins_as(form, _BEGINNINGS) or _NONE.match(_nfkc(question))
     return "?" not in question and bool(says_so)
 
 
 def _whole(text: str) -> str:
-    """Return the normal form of a text that does not go on."""
+    """Return the normal form of a complete text, with a "." at the end."""
     return f"{_form(text)} .".strip()
 
 
 def _form(text: str) -> str:
-    """Return the normal form of a text; an answer "No, ..." says something else than "no ..."."""
+    """Return the normal form of a text; the answer "No, ..." is distinguished from "no ..."."""
     return normalise(_YES_OR_NO.sub("no but ", _nfkc(text), count=1))
 
 
@@ -182,7 +182,7 @@ def _begins_as(form: str, beginnings: Mapping[str, Sequence[_Places]]) -> bool:
 
 
 def _begins(form: str, places: _Places) -> bool:
-    """Tell whether a text begins with a word from each place, or may do so once it goes on; one with a "." does not."""
+    """Return whether a text begins with a word from each place, or may do so when it is continued."""
     if not places:
         return True
     words = (f"{word} ".lstrip() for word in places[0])

@@ -1,4 +1,4 @@
-"""Where vLLM, or another server that speaks as OpenAI's does, is: what the environment says, for OpenAI's clients."""
+"""Address, key and limits for vLLM and other OpenAI-compatible servers, from the environment."""
 
 import os
 from typing import Any
@@ -7,13 +7,13 @@ _URL, _TIMEOUT = "http://localhost:8000/v1", "120"
 
 
 def vllm_server(*addresses: str) -> dict[str, Any]:
-    """Return address, key and limits of a client.
+    """Return address, key and limits as arguments of OpenAI's client.
 
     Args:
-        addresses: environment variables, of which the first that is set holds the address.
+        addresses: environment variables with the address; the first one that is set is used.
 
     Raises:
-        ValueError: when VLLM_TIMEOUT is no number of seconds.
+        ValueError: when VLLM_TIMEOUT is not a positive number.
     """
     return {
         "base_url": next(filter(None, map(os.environ.get, addresses)), _URL),

@@ -1,17 +1,17 @@
-"""SQLite's write-ahead log, with which readers and a writer do not wait for each other."""
+"""Enables SQLite's write-ahead log, so that readers and a writer do not block each other."""
 
 import sqlite3
 import time
 
 PATIENCE = 60.0
-"""Seconds to wait for the changes of others."""
+"""Seconds to wait for other writers."""
 
 
 def use_wal(connection: sqlite3.Connection) -> None:
-    """Switch a file to it; SQLite's own time limit does not cover this.
+    """Enable the write-ahead log of a file; SQLite's own time-out does not cover this.
 
     Raises:
-        sqlite3.OperationalError: when others held the file for too long.
+        sqlite3.OperationalError: when another process locked the file for too long.
     """
     until = time.monotonic() + PATIENCE
     while not _uses_wal(connection):

@@ -1,1 +1,1 @@
-"""Threads, event loops, and how much is under way at once; nothing here knows of models, documents or graphs."""
+"""Threads, event loops and limits on concurrency, independent of models, documents and graphs."""

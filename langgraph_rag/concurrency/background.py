@@ -1,4 +1,4 @@
-"""One background event loop, so that code written once as a coroutine also serves synchronous callers; and back."""
+"""Runs coroutines for synchronous callers on one background event loop, and blocking code in threads of its own."""
 
 import asyncio
 import contextvars
@@ -29,23 +29,23 @@ class BackgroundLoop:
         self._thread.start()
 
     def _serve(self) -> None:
-        """Run until stopped: asyncio lets SystemExit and KeyboardInterrupt of a task end the loop as well."""
+        """Run until stopped; SystemExit and KeyboardInterrupt in a task would otherwise end the loop."""
         while not self._stopped:
             with suppress(SystemExit, KeyboardInterrupt):
                 self._loop.run_forever()
-        self._loop.close()  # so that who still calls gets an error, and no endless wait
+        self._loop.close()  # so that later calls raise an error instead of waiting forever
 
     def _stop(self) -> None:
         self._stopped = True
         self._loop.call_soon_threadsafe(self._loop.stop)
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run to completion in the caller's context, so that streaming and run-time settings reach the coroutine.
+        """Run a coroutine to completion in the caller's context, which has the stream and the run-time settings.
 
-        A caller that is interrupted, by Ctrl-C for one, calls the coroutine off, and waits a second for its end.
+        If the caller is interrupted, for example by Ctrl-C, the coroutine is cancelled and has a second to end.
 
         Raises:
-            RuntimeError: when called by a coroutine that runs on this loop, which would wait for itself.
+            RuntimeError: when called by a coroutine on this loop, which would wait for itself.
         """
         if threading.current_thread() is self._thread:
             coroutine.close()
@@ -68,51 +68,51 @@ class BackgroundLoop:
             tasks.append(self._loop.create_task(coroutine, context=context))
             tasks[0].add_done_callback(finish)
 
-        def call_off() -> None:
+        def cancel() -> None:
             if tasks:
-                tasks[0].cancel()  # does nothing to one that is done
+                tasks[0].cancel()  # no effect if it is done
             else:
-                coroutine.close()  # interrupted before it was handed over
+                coroutine.close()  # interrupted before it was started
                 _cancel(done)
 
         try:
             self._loop.call_soon_threadsafe(start)
             return done.result()
         except BaseException:
-            self._loop.call_soon_threadsafe(call_off)
+            self._loop.call_soon_threadsafe(cancel)
             wait([done], _UNWINDING)
             raise
 
 
 def _cancel(done: "Future[Any]") -> None:
     if done.cancel():
-        done.set_running_or_notify_cancel()  # who waits for it is told
+        done.set_running_or_notify_cancel()  # wakes the waiting thread
 
 
 @made_once
 def _background(process: int) -> BackgroundLoop:
-    """Return the loop of a process: threads do not survive a fork."""
+    """Return the loop of a process; threads do not survive a fork."""
     return BackgroundLoop()
 
 
 def run_in_background(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine from synchronous code, also where the calling thread already runs an event loop."""
+    """Run a coroutine from synchronous code, also in a thread that already runs an event loop."""
     return _background(os.getpid()).run(coroutine)
 
 
 async def in_own_thread(function: Callable[[], T]) -> T:
-    """Run what may take long, or never end, in a thread that nobody else waits for, in the caller's context.
+    """Run a function that may block for long, or forever, in a daemon thread, in the caller's context.
 
-    The event loop has few threads, and waits for all of them before it ends; Python waits for all that are no daemons.
+    An event loop has few threads and waits for them at its end, and Python waits for all threads that are not daemons.
     """
     context, result = contextvars.copy_context(), Future[T]()
 
     def work() -> None:
         try:
             result.set_result(context.run(function))
-        except StopIteration as error:  # with which no future may end
+        except StopIteration as error:  # a future cannot raise it
             result.set_exception(RuntimeError(f"StopIteration was raised: {error}").with_traceback(error.__traceback__))
-        except BaseException as error:  # noqa: BLE001 - it is raised where the result is awaited
+        except BaseException as error:  # noqa: BLE001 - raised again by await
             result.set_exception(error)
 
     result.set_running_or_notify_cancel()

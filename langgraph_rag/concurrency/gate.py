@@ -1,4 +1,4 @@
-"""A limit on how much is under way at once that holds over all event loops of the process."""
+"""A semaphore for all event loops of a process, with a limit for each caller."""
 
 import asyncio
 import threading
@@ -7,15 +7,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from itertools import count
 
-_MOST_OVERTAKEN = 64  # times that who waits longest lets others go first
+_MOST_OVERTAKEN = 64  # times that the longest waiting caller is overtaken
 
 
 class Gate:
-    """Lets each in when fewer than its own limit are inside; `asyncio.Semaphore` would count each event loop apart.
+    """Admits a caller when fewer callers than its own limit are inside; `asyncio.Semaphore` works on one loop only.
 
-    First come, first served, but whoever waits for fewer to be inside is overtaken by those with larger limits, so that
-    these are not held up by many with a small one. After having been overtaken 64 times it is waited for, so that it is
-    not held up for good: at most until those inside have left.
+    Callers are admitted in the order of arrival. But callers with a larger limit may overtake one with a smaller limit
+    that has to wait, so that many callers with small limits do not block them. After it was overtaken 64 times, the
+    longest waiting caller is next.
     """
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class Gate:
 
     @asynccontextmanager
     async def place(self, limit: int) -> AsyncIterator[None]:
-        """Wait until fewer than `limit` are inside, and be inside."""
+        """Wait until fewer than `limit` callers are inside, and be inside during the block."""
         place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         with self._lock:
             self._waiting[limit][place] = next(self._arrivals)
@@ -42,11 +42,11 @@ class Gate:
                 self._let_in()
 
     def is_full(self, limit: int) -> bool:
-        """Tell whether who has this limit would have to wait for others."""
+        """Return whether a caller with this limit would have to wait."""
         return len(self._inside) >= limit
 
     def _let_in(self) -> None:
-        """Let in all who may come."""
+        """Admit all waiting callers that are within their limits."""
         while (limit := self._next()) is not None:
             place = next(iter(self._waiting[limit]))
             del self._waiting[limit][place]
@@ -57,7 +57,7 @@ class Gate:
             self._inside.add(place)
 
     def _next(self) -> int | None:
-        """Return the limit of the one who comes next, if anyone may."""
+        """Return the limit of the next caller; None if no caller can be admitted."""
         longest_waiting = sorted(
             (next(iter(places.values())), limit) for limit, places in self._waiting.items() if places
         )

@@ -1,4 +1,4 @@
-"""What is made once in a process, however many threads ask for it."""
+"""A thread-safe cache of function results."""
 
 import threading
 from collections.abc import Callable
@@ -10,9 +10,9 @@ T = TypeVar("T")
 
 
 def made_once(make: Callable[P, T]) -> Callable[P, T]:
-    """Cache like `functools.cache`, but call `make` once even where several threads ask for the same at a time."""
+    """Cache like `functools.cache`, but call `make` only once if several threads need the same result."""
     looking, made = threading.Lock(), cache(make)
-    lock_of = cache(lambda *_, **__: threading.Lock())  # what takes long to make keeps nobody from what is made
+    lock_of = cache(lambda *_, **__: threading.Lock())  # one for each result, so that slow ones do not block others
 
     @wraps(make)
     def given(*args: P.args, **kwargs: P.kwargs) -> T:

@@ -1,4 +1,4 @@
-"""A context variable that has a value for as long as a block runs."""
+"""Sets a context variable during a block."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 @contextmanager
 def having(variable: ContextVar[Any], value: T) -> Iterator[T]:
-    """Give a variable a value inside the block; that is handed on, too."""
+    """Set a context variable to a value, and yield the value; the old value is restored at the end."""
     token = variable.set(value)
     try:
         yield value

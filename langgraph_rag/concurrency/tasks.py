@@ -1,4 +1,4 @@
-"""Coroutines that belong together, side by side."""
+"""Parallel coroutines."""
 
 import asyncio
 from collections.abc import Coroutine, Iterable
@@ -8,9 +8,9 @@ T = TypeVar("T")
 
 
 async def gather(coroutines: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Return the results in order; where one fails, call the others off and raise its error.
+    """Run coroutines in parallel and return their results in order; if one fails, cancel the others.
 
-    `asyncio.gather` would let the others go on.
+    With `asyncio.gather`, the others would continue.
     """
     try:
         async with asyncio.TaskGroup() as group:
@@ -22,6 +22,6 @@ async def gather(coroutines: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 def called_off(error: BaseException) -> bool:
-    """Tell whether an error is that the coroutine that runs was called off, not something that it waits for."""
+    """Return whether an error is the cancellation of the current task, and not of something that it awaits."""
     task = asyncio.current_task()
     return isinstance(error, asyncio.CancelledError) and task is not None and bool(task.cancelling())

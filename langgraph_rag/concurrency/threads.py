@@ -1,6 +1,6 @@
-"""Short work off the event loop, in threads of the package's own.
+"""Runs short work in the package's own threads.
 
-Those of the loop (`asyncio.to_thread`) may all be taken by long calls, such as `add`: no question would go on then.
+Long calls such as `add` may occupy all threads of the event loop (`asyncio.to_thread`), and would block all questions.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-_MOST = min(32, (os.cpu_count() or 1) + 4)  # as many as a loop has
+_MOST = min(32, (os.cpu_count() or 1) + 4)  # the same number as an event loop has
 _threads: ThreadPoolExecutor
 
 
@@ -28,6 +28,6 @@ if hasattr(os, "register_at_fork"):  # not on Windows
 
 
 async def in_thread(work: Callable[..., T], *values: Any) -> T:
-    """Do work of milliseconds without blocking the event loop; long work would keep others waiting."""
+    """Run work of milliseconds without blocking the event loop; longer work would block others."""
     run = partial(copy_context().run, work, *values)
     return await asyncio.get_running_loop().run_in_executor(_threads, run)

@@ -1,4 +1,4 @@
-"""Threads: those that serve as long as the process lives and end with it in an orderly way, and those for one task."""
+"""Long-running threads that end in order with the process, and ordered work in several threads."""
 
 import atexit
 import threading
@@ -13,18 +13,18 @@ Made = TypeVar("Made")
 Done = TypeVar("Done")
 
 _PATIENCE = 5.0  # seconds
-_AHEAD = 16  # items a thread, so that none waits for its next one
+_AHEAD = 16  # items submitted in advance for each thread
 
 
 class Worker(threading.Thread):
-    """A daemon thread that is asked to end, and waited for up to 5 seconds, when the interpreter is left.
+    """A daemon thread that is stopped when the interpreter exits, within 5 seconds.
 
-    Python ends one that it finds in C++ (torch, Chroma) by aborting the whole process.
+    A thread that is still in C++ code (torch, Chroma) would otherwise abort the process.
 
     Args:
-        serve: what it runs.
-        stop: makes that return soon.
-        name: what it is called in a list of threads.
+        serve: the function that it runs.
+        stop: makes this function return soon.
+        name: the name of the thread.
     """
 
     def __init__(self, serve: Callable[[], None], stop: Callable[[], None], name: str) -> None:
@@ -45,26 +45,26 @@ def _end_all() -> None:
 def in_threads(
     work: Callable[[T], Made], finish: Callable[[T, Made], Done], items: Iterable[T], threads: int
 ) -> Iterator[Done]:
-    """Yield what becomes of items, in their order: worked on in so many threads, finished one after the other.
+    """Work on items in several threads and finish them one after the other; yield the results in order.
 
-    A few items are taken ahead, not all. When something fails, or no more is wanted, those not begun are dropped, and
-    none is finished after one that failed.
+    Only a few items are submitted in advance. After an error, or when the generator is closed, the other items are
+    dropped, and no item after a failed one is finished.
     """
 
     def done(item: T, before: Future[Done] | None) -> Done:
         made = work(item)
         if before:
-            before.result()  # begun before, in another thread, if it is not done
+            before.result()  # submitted earlier, so it is done or running
         return finish(item, made)
 
-    under_way: deque[Future[Done]] = deque()
+    pending: deque[Future[Done]] = deque()
     pool = ThreadPoolExecutor(threads)
     try:
         for item in items:
-            under_way.append(pool.submit(done, item, under_way[-1] if under_way else None))
-            if len(under_way) > _AHEAD * threads:
-                yield under_way.popleft().result()
-        while under_way:
-            yield under_way.popleft().result()
+            pending.append(pool.submit(done, item, pending[-1] if pending else None))
+            if len(pending) > _AHEAD * threads:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
     finally:
         pool.shutdown(cancel_futures=True)

@@ -75,7 +75,7 @@ def contains(prediction: str, answers: Sequence[str]) -> float:
 
 
 def refused_rightly(prediction: str, answers: Sequence[str]) -> bool:
-    """Tell whether an answer is a refusal, however it is worded, where that is a right answer."""
+    """Return whether an answer is a refusal, however it is worded, where that is a right answer."""
     return any(normalise_answer(gold) == UNANSWERABLE for gold in answers) and is_refusal(prediction)
 
 

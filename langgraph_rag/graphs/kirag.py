@@ -115,9 +115,9 @@ def create_kirag(
             "w/o Constructor").
         reader: the model that answers.
         aligner: the bi-encoder that scores candidates, or its folder. The default for triples is the aligner that
-            `train_aligner` stored in the knowledge base, or else the knowledge base's embedder, which compares candidates
-            with each link of the chain. Pass an untrained embedder for table 4's "w/o Training". "none" shows the
-            constructor all triples (table 4, "w/o Aligner").
+            `train_aligner` stored in the knowledge base, or else the knowledge base's embedder, which compares
+            candidates with each link of the chain. Pass an untrained embedder for table 4's "w/o Training". "none"
+            shows the constructor all triples (table 4, "w/o Aligner").
         retriever: "passages" retrieves passages and uses their triples; "none" lets the aligner search all triples of
             the knowledge base (table 4, "w/o Retriever").
         knowledge: the units of chains (table 1: KiRAG, KiRAG-Sent, KiRAG-Doc).

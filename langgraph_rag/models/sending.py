@@ -180,7 +180,7 @@ async def _invoke(request: _Request) -> BaseMessage:
 
 
 def _is_synchronous(llm: ChatModel) -> bool:
-    """Tell whether none of the models that may be called has coroutines of its own."""
+    """Return whether none of the models that may be called has coroutines of its own."""
     return not any(
         getattr(type(model), name, None) is not getattr(BaseChatModel, name)
         for model in models_in(llm)

@@ -1,4 +1,4 @@
-"""KiRAG's aligner (section 3.2): a bi-encoder tells how well each piece of knowledge continues a chain."""
+"""KiRAG's aligner (section 3.2): a bi-encoder scores how well each piece of knowledge continues a chain."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -12,50 +12,50 @@ from langgraph_rag.tools.embedding.embeddings import embed_queries, embed_texts
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.vectors import Matrix
 
-_CONTEXT = 0.3  # what the passage counts, the triple the rest
+_CONTEXT = 0.3  # weight of the passage; the triple has the rest
 _REMEMBERED = 50_000  # vectors
 
 Queries = Callable[[str, Sequence[Candidate]], list[str]]
-"""Makes of a question and a chain what knowledge is compared with; the query most like a piece counts."""
+"""Returns the queries for a question and a chain; the score of a piece is its highest cosine with one of them."""
 
 
 def in_words(question: str, chain: Sequence[Candidate]) -> str:
-    """Return the question with the chain for an embedder that was trained on neither label nor brackets."""
+    """Return the question and the chain as plain text, for embedders that were not trained on a special format."""
     return " ".join([question, *(f"{link['name'] if link['triple'] else link['text']}." for link in chain)])
 
 
 def whole_chain(question: str, chain: Sequence[Candidate]) -> list[str]:
-    """Return the one query that a trained aligner has learnt to read (section 3.2, q_i)."""
+    """Return the query in the format that aligners are trained on (section 3.2, q_i)."""
     return [f"{question}. knowledge triples: {'. '.join(link['text'] for link in chain)}" if chain else question]
 
 
 def each_link(question: str, chain: Sequence[Candidate]) -> list[str]:
-    """Return the question alone and with each link of the chain.
+    """Return the question, and the question with each link of the chain.
 
-    An embedder that was not trained on chains finds nearest to a long one what says the same again.
+    For a long chain, an embedder that was not trained on chains ranks repetitions of it highest.
     """
     return [question, *(in_words(question, [link]) for link in chain)]
 
 
 class Aligner(Protocol):
-    """Whatever tells how well knowledge continues a chain."""
+    """Scores how well knowledge continues a chain."""
 
     async def score(self, question: str, chain: Sequence[Candidate], knowledge: Sequence[Candidate]) -> list[float]:
-        """Return a score for each piece, higher is better."""
+        """Return a score for each piece; higher is better."""
 
 
 class OwnAligner:
-    """The embedder of the knowledge base; its vectors of triples and passages are kept there.
+    """The embedder of the knowledge base, with its stored vectors of triples and passages.
 
-    It was not trained on triples, out of context least of all: each counts together with the passage that states it.
-    Nor on queries of different lengths: what is near to one of them is measured by what is nearest to it.
+    It was not trained on triples without context, so the passage that states a triple contributes to its score. It was
+    not trained on queries of different lengths either, so cosines are divided by the highest one for the same query.
     """
 
     def __init__(self, kb: KnowledgeBase) -> None:
         self._kb = kb
 
     async def score(self, question: str, chain: Sequence[Candidate], knowledge: Sequence[Candidate]) -> list[float]:
-        """Return of each triple its highest share, for the question alone or with a link, of the best one's cosines."""
+        """Return the highest score of each triple over all queries, relative to the best triple for the same query."""
         queries = each_link(question, chain)
         triples = await self._kb.atriple_cosines(queries, [candidate["triple"] for candidate in knowledge])
         near = (1 - _CONTEXT) * triples + _CONTEXT * await self._of_passages(queries, knowledge)
@@ -64,9 +64,9 @@ class OwnAligner:
         return scores
 
     async def _of_passages(self, queries: Sequence[str], knowledge: Sequence[Candidate]) -> Matrix:
-        """Return the cosines of the passages that state each triple, of several the highest; shape: triples x queries.
+        """Return the highest cosine of the passages that state each triple; shape: triples x queries.
 
-        They are 0 where it was deleted meanwhile.
+        It is 0 if the passage was deleted in the meantime.
         """
         stating = [source["passage_id"] for candidate in knowledge for source in candidate["sources"]]
         found = await self._kb.apassage_cosines(queries, list(dict.fromkeys(stating)))
@@ -78,7 +78,7 @@ class OwnAligner:
 
 
 class BiEncoder:
-    """Any embedder, e.g. a trained aligner; what was embedded last is remembered."""
+    """Any embedder, such as a trained aligner, with a cache of recent vectors."""
 
     def __init__(self, embeddings: Embeddings, queries: Queries = whole_chain) -> None:
         self._embeddings, self._queries = embeddings, queries

@@ -1,4 +1,4 @@
-"""Share batches between callers that ask at the same moment, the question that began first being served first."""
+"""Batches the requests of concurrent callers; those of the question that began first are served first."""
 
 import asyncio
 import math
@@ -20,10 +20,10 @@ Result = TypeVar("Result")
 
 
 began: ContextVar[float] = ContextVar("langgraph_rag_began", default=0.0)
-"""When the question that is being worked on began; any clock will do.
+"""The time at which the current question began, on any clock.
 
-Without it, many questions at once would go step by step together: all of them compute, then all wait for the model. In
-turn, the first ones wait for the model while the others compute.
+Without this order, many concurrent questions would run in lockstep: all compute, then all wait for the model. With it,
+the first ones wait for the model while the others compute.
 """
 _number = count()
 _CLOSE: Any = object()  # in place of a request
@@ -38,17 +38,17 @@ class _Waiting(Generic[Request, Result]):
 
 
 def in_turn() -> "Batcher[Callable[[], Any], Any]":
-    """Return a batcher that does one piece of work after the other: who waits for his turn holds no thread."""
+    """Return a batcher that runs one function at a time; waiting callers occupy no thread."""
     return Batcher(lambda works: [work() for work in works], largest=1)
 
 
 class Batcher(Generic[Request, Result]):
-    """Answer requests in batches: while one batch is worked on, the next one gathers. Nobody waits for company.
+    """Processes requests in batches: while one batch runs, the next one is collected. No request waits for others.
 
     Args:
-        work: answers a batch of requests, in order, in one worker thread. Where it fails, it is called again for each
-            request of the batch alone.
-        largest: requests per batch at most.
+        work: returns the results for a batch of requests, in order, in one worker thread. If it fails, it is called
+            again for each request alone.
+        largest: the maximum number of requests in a batch.
     """
 
     def __init__(self, work: Callable[[list[Request]], list[Result]], *, largest: int = 8) -> None:
@@ -58,10 +58,10 @@ class Batcher(Generic[Request, Result]):
         self._closed, self._lock = False, threading.Lock()
 
     def submit(self, request: Request) -> "Future[Result]":
-        """Put a request in the next batch.
+        """Add a request to the next batch.
 
         Raises:
-            KnowledgeBaseError: when it was closed.
+            KnowledgeBaseError: when the batcher was closed.
         """
         waiting: _Waiting[Request, Result] = _Waiting(began.get(), next(_number), request)
         with self._lock:
@@ -75,17 +75,17 @@ class Batcher(Generic[Request, Result]):
         return waiting.future
 
     async def ask(self, request: Request) -> Result:
-        """Put a request in the next batch and wait for its result without blocking the event loop."""
+        """Add a request to the next batch and await its result."""
         return await asyncio.wrap_future(self.submit(request))
 
     def close(self) -> None:
-        """Take no more requests, let the worker finish what waits, then end it."""
+        """Accept no more requests, process the waiting ones, and end the worker."""
         self._take_no_more(math.inf)
         if self._worker is not None:
             self._worker.join()
 
     def _take_no_more(self, last: float) -> None:
-        """Take no more requests, and have the worker end before those of questions that began after `last`."""
+        """Accept no more requests, and end the worker before those of questions that began after `last`."""
         with self._lock:
             self._closed = True
             self._waiting.put(_Waiting(last, next(_number), _CLOSE))

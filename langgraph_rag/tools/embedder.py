@@ -1,4 +1,4 @@
-"""The embedder of a knowledge base: the same one from the first passage on, whoever opens it, and whenever."""
+"""The embedder of a knowledge base, and the check that it is always the same one."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -22,12 +22,12 @@ _NAME, _VECTOR = "embeddings", "embeddings_probe"  # as they are stored
 
 
 class Embedder:
-    """Embeds for a knowledge base, whose vectors must all be of one embedder.
+    """Embeds texts for a knowledge base, in which all vectors must be from the same embedder.
 
     Args:
-        folder: the knowledge base's, for messages.
-        embeddings: what embeds.
-        records: where it is kept what the knowledge base was made with; while it is empty, nothing.
+        folder: the folder of the knowledge base, for messages.
+        embeddings: the embedder.
+        records: the store with the name and a probe vector of the embedder; empty in a new knowledge base.
     """
 
     def __init__(self, folder: Path, embeddings: Embeddings, records: RecordStore) -> None:
@@ -41,12 +41,12 @@ class Embedder:
 
     @property
     def made_with(self) -> str:
-        """The name of the embedder that the knowledge base was made with; of this one while it is empty."""
+        """The name of the embedder that the knowledge base was created with; of this one in a new knowledge base."""
         return self._records.meta(_NAME) or self.name
 
     @property
     def mark(self) -> list[float]:
-        """What the embedder made of one sentence, to a tenth: it tells two of one name apart; [] of an empty folder."""
+        """The rounded vector of one sentence, which distinguishes embedders with the same name; [] if there is none."""
         stored = self._records.meta(_VECTOR)
         return [round(float(x), 1) + 0.0 for x in stored.split(",")] if stored else []  # no "-0.0"
 
@@ -61,20 +61,20 @@ class Embedder:
         return self._alike(embed_queries(self.embeddings, queries))
 
     def divided(self, items: Iterator[T]) -> tuple[Iterator[list[T]], int]:
-        """Divide what is to be embedded into parts for one call of `texts` each; tell how many calls to make at once.
+        """Split items into parts for one call of `texts` each, and return the number of parallel calls.
 
-        A model on this processor gets one passage in each thread, which takes no longer than batches do and leaves
-        least undone by a kill; others, to which each call is a journey, get as many as a server takes at once.
+        A model on this processor gets one passage per thread, which is as fast as batches and loses least if the
+        process is killed. Other embedders get as many passages as a server accepts, because each call takes time.
         """
         threads = self.embeddings.threads if isinstance(self.embeddings, SentenceEmbeddings) else 0
         size = 1 if threads else _PER_CALL
         return iter(lambda: list(islice(items, size)), []), threads or 1
 
     def settle(self) -> None:
-        """Be the embedder that the knowledge base was made with from now on, or the one that it was.
+        """Store this embedder as that of the knowledge base, or check that it is the same.
 
         Raises:
-            EmbeddingsMismatchError: when it was another one.
+            EmbeddingsMismatchError: when the knowledge base was created with another one.
         """
         if self._records.meta(_NAME) is None:
             self._records.set_meta(_VECTOR, ",".join(map(str, self._probed())))
@@ -83,13 +83,13 @@ class Embedder:
         self.check()
 
     def check(self) -> None:
-        """Compare with the stored embedder by name, or by what it makes of one sentence, once there is one.
+        """Compare this embedder with the stored one, if there is one.
 
-        The sentence tells where the names differ, and where an embedder has none but that of its class or folder. One
-        of another name that would have to be fetched first is another one.
+        Embedders with the same name are equal. If the names differ, or are only those of a class or folder, the vectors
+        of one sentence are compared. An embedder with another name that would have to be downloaded first is different.
 
         Raises:
-            EmbeddingsMismatchError: when it is another one.
+            EmbeddingsMismatchError: when the embedders differ.
         """
         if not self._checked and (made_with := self._records.meta(_NAME)) is not None:
             stored = np.array([float(x) for x in (self._records.meta(_VECTOR) or "").split(",")])
@@ -117,7 +117,7 @@ class Embedder:
         return vector
 
     def _alike(self, vectors: Matrix) -> Matrix:
-        """Return vectors that have as many dimensions as those before them."""
+        """Return the vectors, after a check that they have the same dimensions as earlier ones."""
         dimensions = vectors.shape[1]
         self._dimensions = self._dimensions or dimensions
         if dimensions != self._dimensions:

@@ -1,4 +1,4 @@
-"""Putting passages into a knowledge base: each is stored as soon as it is embedded, so that a kill costs no other."""
+"""Stores passages in a knowledge base: each one as soon as it is embedded, so that a kill loses no others."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -22,13 +22,13 @@ T = TypeVar("T")
 _BATCH = 64  # passages analysed together, and vectors indexed together
 
 Keep = Callable[[Sequence[Record], Matrix], list[str]]
-"""Stores passages with their vectors; returns the ids of triple vectors that nobody needs any more."""
+"""Stores passages with their vectors; returns the ids of triple vectors that are no longer used."""
 Read = Callable[[Sequence[Record]], None]
-"""Reads triples out of stored passages."""
+"""Extracts triples from stored passages."""
 
 
 class Indexer:
-    """Keeps passage vectors in step with the records: what a kill left between the two, `repair` indexes."""
+    """Keeps passage vectors consistent with the records; after a kill, `repair` restores the consistency."""
 
     def __init__(
         self,
@@ -49,15 +49,15 @@ class Indexer:
         return new, [passage for passage, hash_ in hashes if stored.get(passage["id"], hash_) != hash_]
 
     def store(self, passages: Sequence[Passage], read: Read, *, progress: bool) -> None:
-        """Store new passages, and have each read at once."""
+        """Store new passages, and extract the triples of each."""
         self._add(passages, self._insert, read, progress=progress)
 
     def replace(self, passages: Sequence[Passage], read: Read, *, progress: bool) -> None:
-        """Store passages in place of those of the same ids, and have each read at once."""
+        """Replace passages with the same ids, and extract the triples of each."""
         self._add(passages, self._records.replace, read, progress=progress)
 
     def remove(self, ids: Sequence[str]) -> None:
-        """Remove passages with all that came from them alone."""
+        """Remove passages, with all data that comes only from them."""
         self.repair()  # also where nothing is left to remove: the records go first
         if ids:
             unused = self._records.delete(ids)
@@ -65,13 +65,13 @@ class Indexer:
             self._vectors.delete(ids, [])  # last: while they are there, a kill can be noticed
 
     def in_step(self) -> bool:
-        """Tell whether every record has its vector in the index."""
+        """Return whether every record has its vector in the index."""
         return self._records.waiting.none() and self._vectors.count() == self._records.count()
 
     def repair(self) -> None:
-        """Bring the vectors back in step with the records after a kill, or after the vectors were lost.
+        """Make the vectors consistent with the records after a kill, or after the vectors were lost.
 
-        Before each change, too: two that a server cut short, one after the other, could leave the numbers equal.
+        It runs before each change: two interrupted changes in a row could leave equal numbers of both.
         """
         if self.in_step():
             return
@@ -97,7 +97,7 @@ class Indexer:
             self._embed_all(records, keep, read, bar)
 
     def _embed_all(self, records: Iterator[Record], keep: Keep, read: Read, bar: "tqdm[NoReturn]") -> None:
-        """Embed records side by side, keep and read them in their order, and index their vectors many at a time."""
+        """Embed records in parallel, store and read them in order, and index their vectors in batches."""
         unused, waiting = list[str](), 0
 
         def store(some: Sequence[Record], vectors: Matrix) -> int:
@@ -122,7 +122,7 @@ class Indexer:
         return self._embedder.texts([titled_text(record) for record in records])
 
     def _index(self, unused: list[str]) -> None:
-        """Index the vectors that wait for it, after removing triple vectors: while some wait, a kill can be noticed."""
+        """Index the waiting vectors after unused triple vectors were removed; waiting vectors reveal a kill."""
         self._forget_triples([unused.pop() for _ in range(len(unused))])  # others may be added meanwhile
         if waiting := self._records.waiting.all():
             ids = list(waiting)
@@ -130,7 +130,7 @@ class Indexer:
             self._records.waiting.forget(ids)
 
     def _forget_triples(self, unused: Sequence[str]) -> None:
-        """Remove the vectors of triples that are gone; who asked meanwhile may have stored some of them again."""
+        """Remove the vectors of deleted triples; keep those that concurrent questions have stored again."""
         if unused:
             self._vectors.delete([], unused)
             self._similarity.forget_triples(unused)
@@ -147,7 +147,7 @@ class Indexer:
 
 
 def read_later(records: Sequence[Record]) -> None:
-    """Leave passages to be read when all are stored."""
+    """Extract nothing now; the triples are extracted after all passages are stored."""
 
 
 def _parts(items: Sequence[T]) -> Iterator[Sequence[T]]:

@@ -1,4 +1,4 @@
-"""The knowledge base: one object, one folder; records are the truth, vectors and graphs are derived from them."""
+"""The knowledge base: one object for one folder. Vectors and graphs are derived from the stored records."""
 
 import json
 import logging
@@ -57,7 +57,7 @@ RECORDS, ALIGNER = "records.sqlite", "aligner"
 
 
 class Info(Counts):
-    """What a knowledge base holds and how it was made; `aligner`: whether KiRAG's was trained for it."""
+    """The contents and the configuration of a knowledge base; `aligner` says whether it has a trained one for KiRAG."""
 
     path: str
     embeddings: str
@@ -95,14 +95,14 @@ class KnowledgeBase:
         self._editor = Editor(records, self._indexer, self._reader)
         self._triple_embedding = TripleEmbedding(records, self._similarity)
         self._memory = PassageMemory(records)
-        self._changing_here = threading.RLock()  # who closes it within a change does not wait for that
+        self._changing_here = threading.RLock()  # reentrant, as a change may close the knowledge base
         self._closing = self._closed = False
         self._process = os.getpid()
         self._told_unread = self._walked = False
         self._reads, self._graph_making, self._triple_indexing = in_turn(), in_turn(), in_turn()
-        self._resources = ExitStack()  # the last one is released first
+        self._resources = ExitStack()  # released in reverse order
         self._resources.callback(lock.release)
-        for long in (self._graph_making, self._triple_indexing):  # what is under way there fails once the others close
+        for long in (self._graph_making, self._triple_indexing):  # their running work fails when the others close
             self._resources.callback(long.close)
         for held in (records.close, vectors.close, self._reads.close, self._similarity.close):
             self._resources.callback(held)
@@ -119,35 +119,35 @@ class KnowledgeBase:
         chroma: str | None = None,
         read_only: bool = False,
     ) -> "KnowledgeBase":
-        """Open the knowledge base in a folder, making an empty one where there is none.
+        """Open the knowledge base in a folder; create an empty one if there is none.
 
-        Any number of processes may ask it. One at a time may change it: the first to open it without `read_only`,
-        until it closes it.
+        Several processes can search a knowledge base at the same time. Only one can change it: the first that opens it
+        without `read_only`, until it closes it.
 
         Args:
-            path: the folder; nothing outside it is written, but for vectors in a server.
-            embeddings: any LangChain embedder, by default all-MiniLM-L6-v2. It must be the one the folder was made
-                with; without it, whatever embeds nothing (`info`, `delete`) still works.
-            extractor: reads triples out of passages; by default rules do (`RuleExtractor`). Where another extractor
-                read them last, its triples are used, and it must be given again to add passages.
-            create: whether a missing folder is made.
-            chroma: where the vectors are kept: the address of a Chroma server, or "folder". By default where they were
-                kept last, at first the folder; in another place they are made anew.
-            read_only: open it for reading, so that another process may change it; the folder must exist. What questions
-                make, such as vectors of triples, is still stored.
+            path: the folder. Nothing outside it is written, except vectors on a server.
+            embeddings: any LangChain embedder, by default all-MiniLM-L6-v2. It must be the one that the knowledge base
+                was created with. Methods that embed nothing (`info`, `delete`) work without it.
+            extractor: extracts triples from passages; by default by rules (`RuleExtractor`). If another extractor was
+                used last, its triples are used, and it must be passed again to add passages.
+            create: whether to create a missing folder.
+            chroma: where to store the vectors: the address of a Chroma server, or "folder". The default is the last
+                place, at first the folder. In a new place, the vectors are created again.
+            read_only: open for reading, so that another process can make changes; the folder must exist. Data that
+                questions create, such as vectors of triples, is still stored.
 
         Raises:
-            KnowledgeBaseError: when the folder is missing and not to be made, cannot be read or written to, holds
-                something else, or another format, or when the server cannot be reached.
-            EmbeddingsMismatchError: when the folder was made with another embedder than the one given.
-            TypeError: when the embedder or the extractor is not one.
+            KnowledgeBaseError: when the folder is missing and must not be created, cannot be read or written, has other
+                contents or another format, or when the server cannot be reached.
+            EmbeddingsMismatchError: when the knowledge base was created with another embedder.
+            TypeError: when the embedder or the extractor is of another type.
         """
         expect(Embeddings | None, embeddings, "an embedder (LangChain Embeddings)", "load_embeddings(NAME) returns one")
         if extractor is not None:
             _check(extractor)
         path = Path(path).expanduser()
         _check_folder(path, create=create and not read_only)
-        with ExitStack() as opened:  # closed again when something goes wrong
+        with ExitStack() as opened:  # closes everything again after an error
             with _needing_to_write(path):
                 path.mkdir(parents=True, exist_ok=True)
                 lock = WriteLock(path)
@@ -173,10 +173,10 @@ class KnowledgeBase:
 
     @property
     def extractor(self) -> TripleExtractor:
-        """What reads triples out of passages, whose triples are used; another one may be set.
+        """The extractor whose triples are used; it can be replaced.
 
         Raises:
-            TypeError: when what is set is not one.
+            TypeError: when the new extractor is not an extractor.
         """
         return self._extractor
 
@@ -186,9 +186,9 @@ class KnowledgeBase:
         self._extractor = extractor
 
     def close(self) -> None:
-        """Finish what is under way and release the files; in a forked process, forget it: nothing there is its own.
+        """Finish running work and release the files; in a forked process, only mark it as closed.
 
-        A change in another thread stops after the passages in hand and raises a `KnowledgeBaseError` there.
+        A change in another thread stops after its current passages and raises a `KnowledgeBaseError` there.
         """
         self._closing = True
         if self._process != os.getpid():
@@ -209,25 +209,25 @@ class KnowledgeBase:
 
     # --- writing -----------------------------------------------------------------------------------------------------
     def add(self, documents: Iterable[AnyDocument], *, progress: bool = True) -> Added:
-        """Add documents, and read the triples out of them.
+        """Add documents, and extract their triples.
 
-        What is already stored is skipped. To finish an interrupted call, call again.
+        Documents that are already stored are skipped. To finish an interrupted call, call again.
 
         Args:
             documents: LangChain `Document`s, or dicts with `text` and, optionally, `id`, `title` and `source`; other
-                fields are kept as metadata. A document without an id is split at about 200 words.
+                fields are stored as metadata. A document without an id is split into passages of about 200 words.
             progress: whether to show the progress on the standard error.
 
         Returns:
-            The ids of the passages, and how many were added, were there already, gave no triples, or could not be read.
+            The ids of the passages, and how many were added, were stored before, have no triples, or could not be read.
 
         Raises:
-            DocumentError: when a document is empty or not a document; nothing is stored then.
-            DuplicateIdError: when an id is given or stored with another text; nothing is stored then.
-            KnowledgeBaseError: when another process has the knowledge base open to change it, or the spaCy model that
+            DocumentError: when a document is empty or not a document; nothing is stored.
+            DuplicateIdError: when the same id has another text in the call or in the knowledge base; nothing is stored.
+            KnowledgeBaseError: when another process has opened the knowledge base for changes, or the spaCy model that
                 found its phrases is not installed.
-            ModelCallError: when the model of the extractor cannot be asked; the passages are stored by then.
-            TypeError: when one document is given instead of a list.
+            ModelCallError: when the model of the extractor cannot be called; the passages are stored.
+            TypeError: when a single document is passed instead of a list.
         """
         self._check_writable()
         given = to_passages(documents)
@@ -235,22 +235,23 @@ class KnowledgeBase:
             return self._editor.add(given, self.extractor, progress=progress)
 
     def update(self, documents: Iterable[AnyDocument], *, progress: bool = True) -> Updated:
-        """Add the new version of whole sources, and remove what earlier versions left.
+        """Add the new versions of whole sources, and remove passages of their earlier versions.
 
-        A passage whose id is stored with another text or title is replaced, and so is metadata that differs. A passage
-        that came from the source of a document and is in no document of that source now is removed, unless it came from
-        another source, too. To change single documents, use `upsert`. To finish an interrupted call, call again.
+        A passage whose id is stored with another text or title is replaced; metadata that differ are replaced, too. A
+        stored passage of one of these sources is removed if no document of the source contains it any more, unless it
+        also comes from another source. To change single documents, use `upsert`. To finish an interrupted call, call
+        again.
 
         Args:
-            documents: as `add` takes them; all documents of each source at once.
+            documents: as in `add`, with all documents of each source in one call.
             progress: whether to show the progress on the standard error.
 
         Returns:
-            What `add` returns, and how many passages were removed; a replaced one is both added and removed.
+            The result of `add`, and how many passages were removed; a replaced one counts as added and removed.
 
         Raises:
-            DuplicateIdError: when an id is given with two texts; nothing is changed then.
-            DocumentError, KnowledgeBaseError, ModelCallError, TypeError: as `add` does.
+            DuplicateIdError: when an id is passed with two texts; nothing is changed.
+            DocumentError, KnowledgeBaseError, ModelCallError, TypeError: as in `add`.
         """
         self._check_writable()
         given = to_passages(documents)
@@ -258,18 +259,18 @@ class KnowledgeBase:
             return self._editor.update(given, self.extractor, progress=progress)
 
     def upsert(self, documents: Iterable[AnyDocument], *, progress: bool = True) -> Updated:
-        """Add documents, and replace those whose ids are stored; nothing else is removed.
+        """Add documents, and replace stored ones with the same ids; nothing else is removed.
 
         Args:
-            documents: as `add` takes them. One without an id is named by its text, so a new version of it is added
-                beside the one before.
+            documents: as in `add`. The id of a document without one is derived from its text, so a new version is added
+                beside the old one.
             progress: whether to show the progress on the standard error.
 
         Returns:
-            What `update` returns.
+            The result of `update`.
 
         Raises:
-            DocumentError, DuplicateIdError, KnowledgeBaseError, ModelCallError, TypeError: as `update` does.
+            DocumentError, DuplicateIdError, KnowledgeBaseError, ModelCallError, TypeError: as in `update`.
         """
         self._check_writable()
         given = to_passages(documents)
@@ -277,36 +278,36 @@ class KnowledgeBase:
             return self._editor.upsert(given, self.extractor, progress=progress)
 
     def outdated(self, documents: Iterable[AnyDocument]) -> list[str]:
-        """Return the ids of the passages that `update` would remove, not counting those that it would replace."""
+        """Return the ids of the passages that `update` would remove, without those that it would replace."""
         self._check_open()
         return self._editor.outdated(to_passages(documents))
 
     def contested(self, documents: Iterable[AnyDocument]) -> list[str]:
-        """Return the ids that `update` would give another text or title though other sources have them, too."""
+        """Return the ids that also come from other sources and whose text or title `update` would change."""
         self._check_open()
         return self._editor.contested(to_passages(documents))
 
     def delete(self, ids: Iterable[str] = (), *, sources: Iterable[str] = ()) -> int:
-        """Remove passages with every sentence, phrase, triple and vector that came from them alone.
+        """Remove passages, with all sentences, phrases, triples and vectors that come only from them.
 
         Args:
-            ids: passages to remove, wherever they come from.
-            sources: what to remove all passages of, but for those that come from another source, too.
+            ids: passages to remove, from any source.
+            sources: sources to remove; passages that also come from another source stay.
 
         Returns:
-            How many passages went.
+            The number of removed passages.
 
         Raises:
-            KnowledgeBaseError: when another process has the knowledge base open to change it.
+            KnowledgeBaseError: when another process has opened the knowledge base for changes.
         """
         ids, sources = _texts(ids, "ids"), _texts(sources, "sources")
         with self._changing():
             return self._editor.delete(ids, sources)
 
     def embed_triples(self, *, progress: bool = True) -> int:
-        """Embed all triples now instead of when a question first meets them; return how many were embedded.
+        """Embed all triples now instead of when a question first needs them; return how many were embedded.
 
-        `progress` shows how far it is on the standard error.
+        `progress` shows the progress on the standard error.
         """
         self._check_open()
         return self._triple_embedding.embed(self.extractor.version, progress=progress)
@@ -317,23 +318,22 @@ class KnowledgeBase:
 
         Args:
             query: a question or any other text.
-            k: how many passages at most.
+            k: the maximum number of passages.
             by: "dense" searches by meaning, "bm25" by words, "hybrid" by both, and "graph" by both and a walk over the
                 triple graph.
 
         Returns:
-            Passages, each with its `score`; compare scores only within one list. With "dense" it is the cosine
-                similarity, with "bm25" BM25, with "hybrid" the sum of 1 / (2 + place) over both rankings (reciprocal
-                rank fusion), and with "graph" the PageRank of the walk. There, a passage without triples keeps its
-                place, with a score between those of its neighbours.
+            Passages, each with its `score`; compare scores only within one list. The score is the cosine similarity
+                with "dense", the BM25 score with "bm25", the sum of 1 / (2 + rank) over both rankings with "hybrid"
+                (reciprocal rank fusion), and the PageRank of the walk with "graph". There, a passage without triples
+                keeps its rank, with a score between those of its neighbours.
 
         Raises:
-            ValueError: when `k` is no whole number of at least 1.
-            UnknownNameError: when `by` names no search.
-            QuestionError: when the query is no text.
-            EmptyKnowledgeBaseError: when the knowledge base holds nothing.
-            EmbeddingsMismatchError: when the knowledge base was made with another embedder than the one given; "bm25"
-                needs none.
+            ValueError: when `k` is not a whole number of at least 1.
+            UnknownNameError: when the search `by` does not exist.
+            QuestionError: when the query is not text.
+            EmptyKnowledgeBaseError: when the knowledge base is empty.
+            EmbeddingsMismatchError: when the knowledge base was created with another embedder; "bm25" needs none.
         """
         return run_in_background(self.asearch(query, k, by=by))
 
@@ -345,53 +345,53 @@ class KnowledgeBase:
             found = await self._read(self._found, scored)
             if len(found) >= k or len(found) == len(scored) or len(scored) < looked_at:
                 return found[:k]
-            looked_at *= 4  # others are just being stored or removed
+            looked_at *= 4  # some are just being stored or removed
 
     def triples(self, passage_ids: Iterable[str], extractor: TripleExtractor | None = None) -> list[Triple]:
-        """Return the triples of passages; a passage that was not read yet is read now, and its triples are kept.
+        """Return the triples of passages; if they were not extracted yet, they are extracted now and stored.
 
         Args:
             passage_ids: ids of passages; unknown ones are left out.
-            extractor: whose triples; by default those of the knowledge base's own extractor.
+            extractor: the extractor of the triples; by default that of the knowledge base.
 
         Returns:
             Triples with all their sources among these passages.
 
         Raises:
-            ModelCallError: when a passage has to be read and the model of the extractor cannot be asked.
-            TypeError: when one id is given instead of a list.
+            ModelCallError: when triples must be extracted and the model of the extractor cannot be called.
+            TypeError: when a single id is passed instead of a list.
         """
         return run_in_background(self.atriples(passage_ids, extractor))
 
     def search_triples(self, query: str, k: int = 10) -> list[Triple]:
-        """Return the triples nearest to a query by meaning, best first, without scores.
+        """Return the triples most similar to a query, best first, without scores.
 
         The first call embeds all triples that have no vector yet.
 
         Args:
             query: a question or any other text.
-            k: how many triples at most.
+            k: the maximum number of triples.
 
         Raises:
-            ValueError: when `k` is no whole number of at least 1.
-            QuestionError: when the query is no text.
+            ValueError: when `k` is not a whole number of at least 1.
+            QuestionError: when the query is not text.
         """
         return run_in_background(self.asearch_triples(query, k))
 
     def near_entities(self, texts: Sequence[str], k: int = 10) -> list[ScoredPassage]:
-        """Return the passages nearest to the entities that texts name, by personalized PageRank over the triples.
+        """Return the passages nearest to the entities in some texts, by personalized PageRank over the triples.
 
         Args:
             texts: texts with names of entities, such as questions or single names.
-            k: how many passages at most.
+            k: the maximum number of passages.
 
         Returns:
-            Ids of passages, each with its PageRank as `score`, best first; none where no text names a known entity.
+            Ids of passages, best first, each with its PageRank as `score`; none if the texts have no known entity.
 
         Raises:
-            ValueError: when `k` is no whole number of at least 1.
-            TypeError: when one text is given instead of a list.
-            QuestionError: when something in the list is no text.
+            ValueError: when `k` is not a whole number of at least 1.
+            TypeError: when a single text is passed instead of a list.
+            QuestionError: when an item of the list is not text.
         """
         return run_in_background(self.anear_entities(texts, k))
 
@@ -402,39 +402,39 @@ class KnowledgeBase:
         return self._records.passages(ids)
 
     def ids(self, source: str | Path | None = None) -> list[str]:
-        """Return the ids of all passages, or of those from one source ("": given without), in the order of storing.
+        """Return the ids of all passages, or of those from one source ("": without a source), in the order of storing.
 
-        Of those that are new in one call of `add` or `update`, the longest are stored first.
+        In one call of `add` or `update`, the longest new passages are stored first.
         """
         self._check_open()
         source = None if source is None else str(source)
         return [] if source is not None and not is_text(source) else self._records.ids(source)
 
     def sources(self) -> list[str]:
-        """Return the sources that passages come from, in alphabetical order."""
+        """Return the sources of all passages, in alphabetical order."""
         self._check_open()
         return self._records.sources()
 
     def documents(self) -> list[StoredDocument]:
-        """Return the documents that passages come from: each source, and of what came without one each title."""
+        """Return the documents of all passages: one for each source, and one for each title without a source."""
         self._check_open()
         return self._records.documents()
 
     @property
     def graph(self) -> TripleGraph:
-        """The graph of all triples, built when first asked for; asked for again, it has what changed since."""
+        """The graph of all triples, built on first use and updated after changes."""
         self._check_open()
         return self._graphs.triples(self.extractor.version)
 
     @property
     def entities(self) -> EntityGraph:
-        """The graph of all entities to walk on, made anew when asked for after facts came or went."""
+        """The graph of all entities for PageRank, updated after changes of facts."""
         self._check_open()
         return self._graphs.entities(self.extractor.version)
 
     @property
     def hierarchy(self) -> HierarchyGraph:
-        """The graph of passages, sentences and phrases, made anew when asked for after passages came or went."""
+        """The graph of passages, sentences and phrases, updated after changes of passages."""
         self._check_open()
         return self._graphs.hierarchy()
 
@@ -444,7 +444,7 @@ class KnowledgeBase:
         return self._embedder.embeddings
 
     def info(self) -> Info:
-        """Return what the knowledge base holds and how it was made."""
+        """Return the contents and the configuration of the knowledge base."""
         self._check_open()
         return Info(
             path=str(self.path),
@@ -459,13 +459,13 @@ class KnowledgeBase:
 
     @property
     def aligner(self) -> Path:
-        """The folder for the aligner that `train_aligner` trains for KiRAG; it is there once one was trained."""
+        """The folder of the aligner that `train_aligner` trains for KiRAG; it exists after the training."""
         return self.path / ALIGNER
 
     def fingerprint(self) -> str:
-        """Return a short digest of passages, embedder, extractor and trained aligner; it changes only as these do.
+        """Return a short digest of passages, embedder, extractor and trained aligner; it changes only if these do.
 
-        Adding the same documents again leaves it as it is, and so does what asking stores.
+        Adding the same documents again does not change it, nor does data that questions create.
         """
         self._check_open()
         hashes = self._records.hashes()
@@ -477,26 +477,26 @@ class KnowledgeBase:
         return f"{len(passages)} passages, {made_by}, {sha256(state.encode()).hexdigest()[:16]}"
 
     def without_triples(self, ids: Iterable[str]) -> list[str]:
-        """Return those of some passages that were read, but gave no triple."""
+        """Return the passages among `ids` that were read and have no triples."""
         ids = _texts(ids, "ids")
         self._check_open()
         return self._records.triples.none_found_in(ids, self.extractor.version)
 
-    # --- the same for coroutines: concurrent callers share batches ---------------------------------------------------
+    # --- coroutines: concurrent calls share batches ------------------------------------------------------------------
     async def acheck_filled(self) -> None:
-        """Check that there is something to ask.
+        """Check that the knowledge base is not empty.
 
         Raises:
-            EmptyKnowledgeBaseError: when the knowledge base holds nothing.
+            EmptyKnowledgeBaseError: when it is.
         """
         if await self._read(self._records.is_empty):
             raise EmptyKnowledgeBaseError(f"the knowledge base in {self.path} is empty: add documents first")
 
     async def arank(self, query: str, k: int = 10, *, by: Search = "dense") -> list[ScoredPassage]:
-        """Return the ids and scores of the k best passages, best first; `apassages` has their texts.
+        """Return the ids and scores of the k best passages, best first; `apassages` returns their texts.
 
         Raises:
-            EmptyKnowledgeBaseError: when the knowledge base holds nothing.
+            EmptyKnowledgeBaseError: when the knowledge base is empty.
         """
         expect_name("search", by, SEARCHES)
         _check_query(query)
@@ -514,18 +514,18 @@ class KnowledgeBase:
         ids, extractor = _texts(passage_ids, "ids"), extractor or self.extractor
         unread, triples = await self._read(self._unread_and_triples, ids, extractor.version)
         if unread:
-            if extractor.version == self.extractor.version:  # another one is to read them in its own way
+            if extractor.version == self.extractor.version:  # another extractor is used on purpose
                 await self._tell_unread()
             await self._reader.read_once(unread, extractor)
             _, triples = await self._read(self._unread_and_triples, ids, extractor.version)
         return triples
 
     async def aunread(self, passage_ids: Iterable[str], extractor: TripleExtractor) -> list[str]:
-        """Return those of some passages that an extractor has not read, for example because a model failed."""
+        """Return the passages that an extractor has not read, for example because its model failed."""
         return await self._read(self._records.triples.unextracted, extractor.version, _texts(passage_ids, "ids"))
 
     async def astored_triples(self, passage_ids: Iterable[str]) -> list[Triple]:
-        """Return the triples of passages as far as they have been read; none is read now."""
+        """Return the stored triples of passages, without extracting any."""
         return await self._read(self._records.triples.of, _texts(passage_ids, "ids"), self.extractor.version)
 
     async def asearch_triples(self, query: str, k: int = 10) -> list[Triple]:
@@ -543,7 +543,7 @@ class KnowledgeBase:
             found = [entry for id_ in ids for entry in by_id[id_]]
             if len(found) >= k or len(ids) < looked_at:
                 return found[:k]
-            looked_at *= 4  # others were read by another extractor
+            looked_at *= 4  # some are of another extractor
             ids = await self._similarity.search_triples(query, looked_at)
 
     async def apassages(self, ids: Iterable[str]) -> list[Record]:
@@ -551,7 +551,7 @@ class KnowledgeBase:
         return await self._read(self._memory.passages, _texts(ids, "ids"))
 
     async def ahierarchy(self) -> HierarchyGraph:
-        """Return the graph of passages, sentences and phrases, ready to walk on."""
+        """Return the graph of passages, sentences and phrases, without blocking the event loop."""
         self._check_open()
         graph: HierarchyGraph = await self._graph_making.ask(lambda: self.hierarchy)
         return graph
@@ -576,24 +576,24 @@ class KnowledgeBase:
         return await self._similarity.triple_cosines(queries, triples)
 
     async def apassage_cosines(self, queries: Sequence[str], ids: Iterable[str]) -> dict[str, Matrix]:
-        """Return of passages the cosines with queries by their stored vectors; unknown ids are left out."""
+        """Return the cosines of the stored vectors of passages with queries; unknown ids are left out."""
         _check_queries(queries)
         ids = _texts(ids, "ids")
         self._check_open()
         return await self._similarity.passage_cosines(queries, ids)
 
     async def acosines(self, query: str, others: Sequence[str]) -> list[float]:
-        """Return the cosine of a query with each of some others."""
+        """Return the cosines of a query with other texts."""
         _check_query(query)
         self._check_open()
         return await self._similarity.likeness(query, others)
 
-    # --- how ---------------------------------------------------------------------------------------------------------
+    # --- internals ---------------------------------------------------------------------------------------------------
     def _check_and_repair(self) -> None:
         self._embedder.check()
-        if self._indexer.in_step() or not self._lock.acquire():  # another process is about to have it in step
+        if self._indexer.in_step() or not self._lock.acquire():  # another process repairs it
             return
-        if self._lock.writing.acquire(blocking=False):  # what is being written looks out of step
+        if self._lock.writing.acquire(blocking=False):  # running writes look like damage
             try:
                 self._indexer.repair()
             finally:
@@ -602,22 +602,22 @@ class KnowledgeBase:
             self._lock.release()
 
     async def _read(self, work: Callable[..., T], *values: Any) -> T:
-        """Read records in turn, without blocking the event loop."""
+        """Read records, one call after the other, without blocking the event loop."""
         self._check_open()
         done: T = await self._reads.ask(partial(work, *values))
         return done
 
     async def _tell_unread_to_walk(self) -> None:
-        """Warn if there are passages whose facts a walk lacks; looked for once, as it takes longer than to walk."""
+        """Warn once if the graph lacks the facts of some passages; the check takes longer than the walk."""
         if not self._walked:
             self._walked = True
             await self._tell_unread()
 
     async def _tell_unread(self) -> None:
-        """Warn once of passages that are to be read, of what questions do meanwhile and what can be done."""
+        """Warn once about passages without extracted triples, with the effect on questions and the remedy."""
         if self._told_unread:
             return
-        self._told_unread = True  # who comes meanwhile leaves it to this one
+        self._told_unread = True  # before the await, so that parallel calls do not warn
         unread = await self._read(self._records.triples.unextracted, self.extractor.version)
         self._told_unread = bool(unread)
         if unread:
@@ -663,7 +663,7 @@ class KnowledgeBase:
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """Change the folder, as the only thread that does."""
+        """Hold the locks for changes of the folder."""
         with self._changing_here:
             self._check_writable()
             with self._lock.writing:
@@ -675,7 +675,7 @@ def _near(graph: EntityGraph, texts: Sequence[str], k: int) -> list[ScoredPassag
 
 
 def _texts(given: Iterable[object], what: str) -> list[str]:
-    """Return ids or sources as they are stored: `add` takes numbers, too, for ids, and nothing that is no text."""
+    """Return ids or sources as stored: numbers as strings, like `add`, and without strings that are not text."""
     expect_list(given, what)
     return list(filter(is_text, map(str, given)))
 
@@ -705,7 +705,7 @@ def _check_folder(path: Path, *, create: bool) -> None:
 
 def _holds_something_else(path: Path) -> bool:
     names = {entry.name for entry in path.iterdir()}
-    return RECORDS not in names and not names <= {LOCK}  # another process may be making one
+    return RECORDS not in names and not names <= {LOCK}  # another process may be creating one
 
 
 def _digest(file: Path) -> str:

@@ -1,4 +1,4 @@
-"""Order retrieved documents by fit to a query: any LangChain document compressor does, and one that needs no model."""
+"""Reranks passages by relevance to a query, with any LangChain document compressor or with stored vectors."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
 class EmbeddingReranker(BaseDocumentCompressor):
-    """Orders passages of a knowledge base by their stored vectors: nothing but the query is embedded."""
+    """Ranks passages of a knowledge base by their stored vectors; only the query is embedded."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -23,13 +23,13 @@ class EmbeddingReranker(BaseDocumentCompressor):
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> Sequence[Document]:
-        """Return the documents, best first; those the knowledge base does not hold are left out."""
+        """Return the documents, best first; those that are not in the knowledge base are left out."""
         return run_in_background(self.acompress_documents(documents, query, callbacks))
 
     async def acompress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> Sequence[Document]:
-        """Do the same for coroutines: those who ask at the same moment share batches."""
+        """Rerank like `compress_documents`; concurrent calls share batches."""
         cosines = await self.kb.apassage_cosines([query], [str(document.id) for document in documents])
         known = [document for document in documents if document.id in cosines]
         return sorted(known, key=lambda document: (-cosines[str(document.id)][0], str(document.id)))
@@ -38,9 +38,9 @@ class EmbeddingReranker(BaseDocumentCompressor):
 async def rerank(
     reranker: BaseDocumentCompressor, query: str, records: Sequence[Record], *, most: int, least: int
 ) -> list[str]:
-    """Return the ids of the `most` records a reranker finds best, best first.
+    """Return the ids of at most `most` records, best first according to a reranker.
 
-    A reranker may filter; where it leaves fewer than `least`, the first of the others follow in their given order.
+    If the reranker returns fewer than `least`, the first of the other records follow, in the given order.
 
     Raises:
         RerankerError: when it fails, or returns no documents.
@@ -61,7 +61,7 @@ async def rerank(
 
 
 async def _asked(reranker: BaseDocumentCompressor, query: str, documents: Sequence[Document]) -> list[Any]:
-    """Return the ids of the documents that a reranker keeps; one that makes new documents may keep them either way."""
+    """Return the ids of the documents that a reranker returns; they may be in the metadata or in the id."""
     try:
         kept = await reranker.acompress_documents(documents, query)
         return [document.metadata.get("id") or document.id for document in kept]

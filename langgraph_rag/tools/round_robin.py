@@ -1,4 +1,4 @@
-"""The passages of evidence, each step having its turn, so that none goes short where only the first are taken."""
+"""The passages of evidence from each step in turn, so that the first ones represent every step."""
 
 from collections import defaultdict
 from collections.abc import Sequence

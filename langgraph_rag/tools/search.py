@@ -1,4 +1,4 @@
-"""The searches of a knowledge base: by meaning, by words, both fused, and a walk over the triple graph from there."""
+"""The searches of a knowledge base: dense, BM25, hybrid (both fused), and graph (a walk over the triple graph)."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ from langgraph_rag.tools.similarity import Similarity
 from langgraph_rag.tools.storage.record_store import RecordStore
 
 SEARCHES: tuple[Search, ...] = get_args(Search)
-_FUSED_DEPTH = 50  # places of each ranking that reciprocal rank fusion looks at
-_FUSED_CONSTANT = 2  # two rankings that err in different ways: what one has on top is worth a look
+_FUSED_DEPTH = 50  # passages of each ranking in reciprocal rank fusion
+_FUSED_CONSTANT = 2  # small, as both rankings make different errors: the top of each matters
 
 
 @dataclass(frozen=True)
@@ -27,19 +27,17 @@ class _Request:
 
     @property
     def depth(self) -> int:
-        """How many places of each ranking are looked at."""
+        """The number of passages of each ranking that are used."""
         return max(self.k, _FUSED_DEPTH) if self.by in ("hybrid", "graph") else self.k
 
 
 class Searcher:
-    """Serves what is asked for at the same moment in one batch and one thread.
-
-    Handing a search from thread to thread costs more than most of its steps.
+    """Processes concurrent searches in one batch and one thread; switching threads costs more than most of the steps.
 
     Args:
-        records: where words are searched and facts are read.
-        similarity: where meaning is searched and facts are compared.
-        entities: gives the graph to walk on, of the facts that an extractor read.
+        records: for BM25 and the facts of passages.
+        similarity: for dense search and the similarity of facts.
+        entities: returns the graph of the facts of an extractor.
     """
 
     def __init__(self, records: RecordStore, similarity: Similarity, entities: Callable[[str], EntityGraph]) -> None:
@@ -47,11 +45,11 @@ class Searcher:
         self._requests = Batcher(self._serve, largest=16)
 
     def close(self) -> None:
-        """Finish what is under way."""
+        """Finish the running searches."""
         self._requests.close()
 
     async def search(self, query: str, k: int, by: Search, extractor: str) -> list[ScoredPassage]:
-        """Return the k best passages for a query, best first; a walk goes over what an extractor read."""
+        """Return the k best passages for a query, best first; the graph has the facts of `extractor`."""
         return await self._requests.ask(_Request(query, k, by, extractor))
 
     def _serve(self, requests: list[_Request]) -> list[list[ScoredPassage]]:
@@ -61,7 +59,7 @@ class Searcher:
         return [next(walked) if one.by == "graph" else passages[: one.k] for one, passages in found]
 
     def _rank(self, request: _Request, near: Iterator[list[ScoredPassage]]) -> list[ScoredPassage]:
-        """Return the passages that a query finds without a walk; `near` gives those by meaning, in turn."""
+        """Return the passages for a query before the walk; `near` yields the results of dense search in order."""
         if request.by == "dense":
             return next(near)
         words = self._records.bm25(request.query, request.depth)
@@ -70,7 +68,7 @@ class Searcher:
         return fuse([next(near), words], request.depth, constant=_FUSED_CONSTANT)
 
     def _walk(self, begun: Sequence[tuple[_Request, list[ScoredPassage]]]) -> list[list[ScoredPassage]]:
-        """Return the passages nearest in the triple graph to what each query names and to what it found."""
+        """Return the passages nearest in the triple graph to the entities and the passages of each query."""
         stated = [self._stated(passages[:READ], one.extractor) for one, passages in begun]
         cosines = self._similarity.cosines(
             [([one.query], facts) for (one, _), facts in zip(begun, stated, strict=True)]

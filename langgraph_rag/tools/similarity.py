@@ -1,4 +1,4 @@
-"""What is similar to a query: passages and triples by their vectors, concurrent queries in shared batches."""
+"""The similarity of queries to passages and triples; concurrent queries share batches."""
 
 import threading
 from collections import OrderedDict
@@ -27,9 +27,9 @@ class Similarity:
     """Embeds queries and compares them with stored vectors; triples are embedded when a query first meets them.
 
     Args:
-        embedder: what embeds.
-        vectors: where passages, and triples, are searched.
-        records: where the vectors of triples are kept.
+        embedder: the embedder.
+        vectors: the index of passages and triples.
+        records: the store of the vectors of triples.
     """
 
     def __init__(self, embedder: Embedder, vectors: VectorIndex, records: RecordStore) -> None:
@@ -42,7 +42,7 @@ class Similarity:
         self._of_passages = Batcher(self._passage_cosines_many)
 
     def close(self) -> None:
-        """Finish what is under way."""
+        """Finish the running requests."""
         for batcher in (self._queries, self._of_triples, self._of_passages):
             batcher.close()
 
@@ -59,16 +59,16 @@ class Similarity:
         return await self._of_triples.ask((queries, triples))
 
     async def passage_cosines(self, queries: Sequence[str], ids: Sequence[str]) -> dict[str, Matrix]:
-        """Return of passages the cosines with queries by their stored vectors; unknown ids are left out."""
+        """Return the cosines of the stored vectors of passages with queries; unknown ids are left out."""
         return await self._of_passages.ask((queries, ids)) if ids else {}
 
     async def likeness(self, query: str, others: Sequence[str]) -> list[float]:
-        """Return the cosine of a query with each of some others."""
+        """Return the cosines of a query with other texts."""
         vector, *rest = await gather(map(self._vector, [query, *others]))
         return [float(vector @ other) for other in rest]
 
     def embed_queries(self, queries: Sequence[str]) -> list[Matrix]:
-        """Return the vectors of queries; the last ones are remembered."""
+        """Return the vectors of queries, with a cache of recent ones."""
         with self._embedding_queries:
             new = [query for query in dict.fromkeys(queries) if query not in self._remembered_queries]
             if new:
@@ -80,10 +80,10 @@ class Similarity:
             return found
 
     def nearest(self, requests: Sequence[tuple[str, int]]) -> list[list[ScoredPassage]]:
-        """Return for each query the passages nearest to it, best first, as many as wanted."""
+        """Return the k nearest passages for each query, best first."""
         queries = self.embed_queries([query for query, _ in requests])
         found: dict[int, list[ScoredPassage]] = {}
-        for wanted in {k for _, k in requests}:  # apart, so that nobody waits for the many that another wants
+        for wanted in {k for _, k in requests}:  # separately, so that small requests do not wait for large ones
             places = [place for place, (_, k) in enumerate(requests) if k == wanted]
             nearest = self._vectors.search(np.stack([queries[place] for place in places]), wanted)
             for place, passages in zip(places, nearest, strict=True):
@@ -91,7 +91,7 @@ class Similarity:
         return [found[place] for place in range(len(requests))]
 
     def cosines(self, requests: Sequence[tuple[Sequence[str], Sequence[Sequence[str]]]]) -> list[Matrix]:
-        """Return for some queries at a time the cosines of their triples (as "head relation tail") with them."""
+        """Return the cosines of triples (as "head relation tail") with queries, for several requests at once."""
         queries = self._embed_groups([queries for queries, _ in requests])
         ids = [[vector_id(triple) for triple in triples] for _, triples in requests]
         texts = {
@@ -107,7 +107,7 @@ class Similarity:
         self._embed_and_store(self._records.triples.texts(ids))
 
     def index_triples(self) -> None:
-        """Make all triples that have a vector ready to be searched, and those that have none any more not to be."""
+        """Index all triples that have a vector, and remove others from the index."""
         indexed = set(self._vectors.triple_ids())
         stored = self._records.triples.vector_ids()
         self._vectors.delete([], list(indexed.difference(stored)))
@@ -116,11 +116,11 @@ class Similarity:
             vectors = self._records.triples.vectors(missing[start : start + _BATCH])
             if vectors:
                 self._vectors.put_triples(list(vectors), np.stack(list(vectors.values())))
-            kept = self._records.triples.vectors(list(vectors))  # who deleted meanwhile did not find it here
+            kept = self._records.triples.vectors(list(vectors))  # a concurrent deletion did not find them in the index
             self._vectors.delete([], [id_ for id_ in vectors if id_ not in kept])
 
     def forget_triples(self, ids: Sequence[str]) -> None:
-        """Forget the vectors of triples that are gone."""
+        """Remove the vectors of deleted triples from the cache."""
         for id_ in ids:
             self._remembered_triples.pop(id_, None)
 
@@ -160,7 +160,7 @@ class Similarity:
 
 
 def _cosines(vectors: Sequence[Matrix], queries: Sequence[Matrix]) -> Matrix:
-    """Return the cosines of vectors with queries, summed so that ties are ties on every processor.
+    """Return the cosines of vectors with queries, with the same ties on every processor.
 
     Shape: vectors x queries.
     """

@@ -1,4 +1,4 @@
-"""Reading triples out of stored passages: each reading is kept as it comes, and no passage is read twice at once."""
+"""Extracts triples from stored passages: stores each result immediately, and reads no passage twice at once."""
 
 import asyncio
 import threading
@@ -25,12 +25,12 @@ from langgraph_rag.tools.language.extraction import (
 from langgraph_rag.tools.storage.record_store import RecordStore
 from langgraph_rag.tools.storage.triple_records import Fact
 
-_BATCH = 512  # passages whose triples are read side by side
-_REST = 600.0  # seconds before a question tries again what could not be read: each attempt costs calls of a model
+_BATCH = 512  # passages that are read in parallel
+_REST = 600.0  # seconds before a passage that could not be read is tried again, as this costs model calls
 
 
 class TripleReader:
-    """Has an extractor read passages, and stores what it finds with the sentences that state it."""
+    """Lets an extractor read passages, and stores the triples with the sentences that state them."""
 
     def __init__(self, records: RecordStore, check_not_closing: Callable[[], None]) -> None:
         self._records, self._check_not_closing = records, check_not_closing
@@ -48,7 +48,7 @@ class TripleReader:
                 reading = extractor.extract(records)
                 expect(AsyncIterable, reading, "readings as they are done", "write `async def extract` with `yield`")
                 async with AsyncExitStack() as opened:
-                    if isinstance(reading, AsyncGenerator):  # what it began, such as calls of a model, ends with it
+                    if isinstance(reading, AsyncGenerator):  # ends its running model calls
                         opened.push_async_callback(reading.aclose)
                     async for readings in reading:
                         await asyncio.to_thread(self._save, extractor.version, readings, by_id)
@@ -66,15 +66,15 @@ class TripleReader:
         )
 
     async def read_once(self, ids: Sequence[str], extractor: TripleExtractor) -> None:
-        """Read passages that nobody else is reading, and wait for those that somebody is: models are dear.
+        """Read passages that no other call is reading, and wait for the others, as model calls are expensive.
 
-        What that one leaves unread, because it is called off or has spent its budget, is read here. What cannot be read
-        is left alone for ten minutes. Nobody waits beyond the deadline of the question that this is for.
+        Passages that the other call leaves unread, because it is cancelled or its budget is spent, are read here. A
+        passage that cannot be read is not tried again for ten minutes. The wait ends at the deadline of the question.
         """
         ids = [id_ for id_ in ids if self._rests_until.get((extractor.version, id_), 0.0) <= time.monotonic()]
         while ids:
             reading: Future[bool] = Future()  # whether all of it was tried
-            reading.set_running_or_notify_cancel()  # from here on nobody who waits for it can cancel it
+            reading.set_running_or_notify_cancel()  # so that waiting calls cannot cancel it
             with self._reading_lock:
                 readings = {id_: self._reading.setdefault((extractor.version, id_), reading) for id_ in ids}
             await self._read_mine([id_ for id_, whose in readings.items() if whose is reading], extractor, reading)
@@ -90,7 +90,7 @@ class TripleReader:
             ids = await asyncio.to_thread(self._records.triples.unextracted, extractor.version, left) if left else []
 
     async def _read_mine(self, ids: Sequence[str], extractor: TripleExtractor, reading: "Future[bool]") -> None:
-        """Read passages and let those who wait know whether all was tried: their budgets may not be spent yet."""
+        """Read passages and tell waiting calls whether all were tried; their own budgets may not be spent yet."""
         done = False
         try:
             with suppress(BudgetReachedError):

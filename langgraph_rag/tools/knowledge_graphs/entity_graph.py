@@ -39,7 +39,7 @@ class EntityGraph:
     """The entities by their words; some may have come since."""
 
     def link(self, text: str) -> list[str]:
-        """Return the entities that a text names: by normal form, else by most words in common; no model is asked.
+        """Return the entities in a text: by normal form, or else by the most words in common, without a model.
 
         Names are what is written like one, and what is known by a name of several words that stands in the text.
         """
@@ -60,7 +60,7 @@ class EntityGraph:
         return {id_: node for (id_, node), some in zip(nodes.items(), facts, strict=True) if some}
 
     def rank(self, seeds: Mapping[int, float], k: int) -> list[ScoredPassage]:
-        """Return the k passages nearest to nodes that weigh so much, by personalized PageRank; none if none is given.
+        """Return the k passages nearest to weighted nodes, by personalized PageRank; none if no node is given.
 
         A walk begins at an entity the less often the more passages name it (HippoRAG's node specificity).
         """
@@ -104,7 +104,7 @@ class EntityRows:
             self._names.remove(forget(self._entities, unnamed))
 
     def outgrown(self) -> bool:
-        """Tell whether more nodes have gone than are left: their numbers are not given again, and arrays have them."""
+        """Return whether most nodes were removed; their numbers are not reused and take space in the arrays."""
         return self._nodes.given > 2 * (len(self._passages) + len(self._entities))
 
     def graph(self, passages: Sequence[str]) -> EntityGraph:

@@ -21,7 +21,7 @@ class Nodes:
 
 
 class Rows:
-    """Rows of numbers, the first of each being the passage that it comes from.
+    """Rows of numbers; the first number of each row is its passage.
 
     Args:
         width: how many numbers are in a row.

@@ -1,4 +1,4 @@
-"""Search by a walk over the triple graph, begun at what a query names and at what other searches find for it.
+"""Search by a walk over the triple graph, from the entities of a query and the results of other searches.
 
 After HippoRAG 2 (Gutiérrez et al. 2025), whose weight for passages this is. There a model filters the facts nearest to
 the query among all; here they come from the passages found first, no model is asked, and names in the query count, too.
@@ -27,7 +27,7 @@ def walk_from(
     found: Sequence[ScoredPassage],
     k: int,
 ) -> list[ScoredPassage]:
-    """Return the k passages nearest to a query's entities, to those of facts (with their cosines), and to passages.
+    """Return the k passages nearest to the entities of a query and of facts (with cosines), and to passages.
 
     One that states no facts, or was not there when the graph was made, keeps its place among those found.
     """

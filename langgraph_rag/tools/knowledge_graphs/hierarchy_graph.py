@@ -21,7 +21,7 @@ _SIMILAR = 10  # phrases at most
 
 @dataclass(frozen=True)
 class HierarchyGraph:
-    """Nodes are numbers: of passages by id, sentences by text, phrases by normal form; edges link what contains what.
+    """Nodes are numbers: of passages by id, sentences by text, phrases by normal form. Edges mean "contains".
 
     A sentence that stands in several passages is one node, and so are the spellings of a phrase with one normal form
     (`spellings` has that of the first passage). The title belongs to the first sentence. Nothing here changes: after
@@ -38,11 +38,11 @@ class HierarchyGraph:
     """The phrases by their words; some may have come since."""
 
     def has(self, phrase: str) -> bool:
-        """Tell whether a phrase is known, however it is capitalised and punctuated."""
+        """Return whether a phrase is known, independent of case and punctuation."""
         return normalise(phrase) in self.phrases
 
     def linked(self, sentence: int, phrase: int) -> bool:
-        """Tell whether a sentence is known to contain a phrase (both as nodes, the phrase perhaps of no node here)."""
+        """Return whether a sentence contains a phrase, both given as nodes; the phrase may be unknown."""
         return phrase in self.walk.neighbours(sentence)
 
     def similar(self, text: str) -> list[str]:
@@ -105,7 +105,7 @@ class HierarchyRows:
             forget(self._spellings, spellings)
 
     def outgrown(self) -> bool:
-        """Tell whether more nodes have gone than are left: their numbers are not given again, and arrays have them."""
+        """Return whether most nodes were removed; their numbers are not reused and take space in the arrays."""
         return self._nodes.given > 2 * (len(self._passages) + len(self._sentences) + len(self._phrases))
 
     def graph(self, passages: Sequence[str]) -> HierarchyGraph:

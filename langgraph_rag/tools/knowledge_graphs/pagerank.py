@@ -73,7 +73,7 @@ class PageRankGraph:
     def from_edges(
         cls, size: int, sources: npt.ArrayLike, targets: npt.ArrayLike, weights: npt.ArrayLike | None = None
     ) -> "PageRankGraph":
-        """Make a graph out of edges, each given once; weights are positive, an edge given twice has their sum.
+        """Build a graph from undirected edges with positive weights; the weights of repeated edges are added.
 
         Raises:
             ValueError: when an edge names a node that is not there or has no positive weight.
@@ -84,7 +84,7 @@ class PageRankGraph:
         return cls(size, (_grouped(*ends, lengths, size),))
 
     def with_edges(self, sources: npt.ArrayLike, targets: npt.ArrayLike, *, nodes: int = 0) -> "PageRankGraph":
-        """Return this graph with a few more edges and so many more nodes; the arrays of this one are shared, unchanged.
+        """Return a graph with more edges and nodes; it shares the arrays of this one, which does not change.
 
         New nodes have the numbers from `size` on. Each edge weighs 1: for graphs without weights.
 
@@ -113,7 +113,7 @@ class PageRankGraph:
         return np.concatenate(found)
 
     def push(self, seeds: Seeds, *, restart: float = RESTART, epsilon: float = EPSILON) -> Numbers:
-        """Return the score of each node by forward push (Andersen et al. 2006), over a whole frontier at a time.
+        """Return the score of each node by forward push (Andersen et al. 2006), a whole frontier at a time.
 
         The work depends on the seeds' surroundings, not on the size of the graph. A score is too low by at most
         epsilon times the node's strength. Seeds are normalised; a walk that meets a node without edges starts again.

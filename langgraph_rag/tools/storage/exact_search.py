@@ -30,7 +30,7 @@ class VectorTable:
         return {id_: self.vectors[self._places[id_]] for id_ in ids if id_ in self._places}
 
     def fits(self, queries: Matrix) -> bool:
-        """Tell whether queries have as many dimensions."""
+        """Return whether queries have as many dimensions."""
         return self.vectors.shape[-1:] == queries.shape[-1:]
 
     def nearest(self, queries: Matrix, k: int) -> list[list[tuple[str, float]]]:

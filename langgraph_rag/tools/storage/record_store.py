@@ -204,7 +204,7 @@ class RecordStore:
         return self._number("count(*)", "passages")
 
     def is_empty(self) -> bool:
-        """Tell whether there is no passage, without counting them."""
+        """Return whether there is no passage, without counting them."""
         return not self._db.rows("1", "(SELECT 1 FROM passages LIMIT 1)")
 
     def bm25(self, query: str, k: int) -> list[ScoredPassage]:

@@ -136,7 +136,7 @@ def _tried_first(folder: Path) -> Iterator[None]:
 
 
 def _crash(folder: Path) -> bool:
-    """Tell whether files crash a process that opens them."""
+    """Return whether files crash a process that opens them."""
     tried = subprocess.run(
         [sys.executable, "-c", _TRIAL, folder],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},

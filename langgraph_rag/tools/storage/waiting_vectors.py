@@ -39,5 +39,5 @@ class WaitingVectors:
             self._db.executemany(chosen, [(id_,) for id_ in ids])
 
     def none(self) -> bool:
-        """Tell whether none waits."""
+        """Return whether none waits."""
         return not self._db.rows("1", "(SELECT 1 FROM waiting_vectors LIMIT 1)")
