@@ -43,7 +43,7 @@ class UsedBefore(Embeddings):
 
 
 def load_embeddings(name_or_path: str, device: str = CPU) -> Embeddings:
-    """Load an embedder by the name of a model or the folder it lies in.
+    """Load an embedder by the name or the folder of a model.
 
     Args:
         name_or_path: `all-MiniLM-L6-v2`, which comes with the extra `minilm`; `vllm:MODEL`, a model served by vLLM or
@@ -109,7 +109,7 @@ def embed_texts(embeddings: Embeddings, texts: Sequence[str]) -> Matrix:
 
 
 def embed_queries(embeddings: Embeddings, queries: Sequence[str]) -> Matrix:
-    """Embed queries in one batch where the embedder can, side by side where it is made to wait for a server.
+    """Embed queries in one batch if the embedder supports it, or in parallel if it waits for a server.
 
     Returns:
         Vectors of unit length; shape: queries x dimensions.

@@ -58,7 +58,7 @@ class Encoder(Protocol):
         """Move to a device, or to a number format."""
 
     def trace(self) -> None:
-        """Run as TorchScript from now on.
+        """Compile to TorchScript.
 
         Raises:
             Exception: when it cannot, for whatever reason; it runs as before then.
@@ -66,7 +66,7 @@ class Encoder(Protocol):
 
 
 def load(name: str, read: Callable[[], Encoder], device: str) -> Encoder:
-    """Read a model for a device and make it fast there: in half precision, or as fits the processor.
+    """Load a model on a device and optimise it: in half precision, or for the processor.
 
     Raises:
         EmbedderError: when torch has no such device.
@@ -105,7 +105,7 @@ def _seconds(encoder: Encoder) -> float:
 
 
 def trace(forward: Callable[..., Any], tokens: Callable[[list[str]], Tensors]) -> Callable[..., Any]:
-    """Run a function of tensors as one call of torch, without Python between its operations.
+    """Compile a function of tensors to a single call of torch, without Python between its operations.
 
     Between two operations torch hands Python's lock to whoever waits for it, and then waits itself: a hundred times for
     each batch, up to milliseconds each where other threads answer questions. TorchScript waits once, at the end.

@@ -47,7 +47,7 @@ class MiniLM:
         return self
 
     def trace(self) -> None:
-        """Run as TorchScript from now on.
+        """Compile to TorchScript.
 
         Raises:
             ValueError: when the vectors would be others.

@@ -1,4 +1,4 @@
-"""Models that embed in this process: prefixes and pooling of their training, texts of one length together.
+"""Embedding models in this process, with the prefixes and the pooling of their training, batched by length.
 
 What runs them, torch, is imported when one is first used.
 """
@@ -83,7 +83,7 @@ class SentenceEmbeddings(Embeddings):
         return threads
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Embed passages, a single one in one thread, so that others can be embedded beside it.
+        """Embed passages; a single one in one thread, so that others can be embedded in parallel.
 
         Returns:
             Vectors; shape: texts x dimensions.
@@ -92,7 +92,7 @@ class SentenceEmbeddings(Embeddings):
         return self._embed(given) if len(given) > 1 else self._embed_in_one_thread(given)
 
     def embed_queries(self, texts: list[str]) -> list[list[float]]:
-        """Embed queries in one thread: spread over more, such short texts cost more than they gain.
+        """Embed queries in one thread, as more threads make such short texts slower.
 
         Returns:
             Vectors; shape: texts x dimensions.
@@ -151,7 +151,7 @@ class MiniLMEmbeddings(SentenceEmbeddings):
 
 
 def load_minilm(device: str) -> "Encoder":
-    """Read the packaged model and make it fast.
+    """Load the packaged model and optimise it.
 
     Raises:
         MissingExtraError: when the package is not installed.

@@ -48,7 +48,7 @@ class SentenceTransformerEncoder:
         return self
 
     def trace(self) -> None:
-        """Run the transformer, the first of the modules, as TorchScript from now on.
+        """Compile the transformer, the first of the modules, to TorchScript.
 
         Raises:
             Exception: when it cannot, or the vectors would be others.
@@ -73,7 +73,7 @@ def read(source: str, pooling: str) -> SentenceTransformerEncoder:
 
 
 def read_model(source: str, pooling: str) -> SentenceTransformer:
-    """Read a model with the pooling it comes with, or with its family's where it comes with none.
+    """Load a model with its own pooling, or with that of its family if it has none.
 
     Raises:
         EmbedderError: when it can neither be read nor downloaded.

@@ -10,7 +10,7 @@ from langgraph_rag.vllm_server import vllm_server
 
 
 class ServedEmbeddings(Embeddings):
-    """A served model of a family; the server pools, and cuts off what is too long for the model.
+    """A model on a server, which pools and truncates texts that are too long.
 
     LangChain's client is kept from sending the numbers that OpenAI's tokenizer makes of a text, which other models take
     for other words.

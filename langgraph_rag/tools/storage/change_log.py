@@ -1,4 +1,4 @@
-"""Which passages changed last, told to whoever keeps something made of them, in whatever process."""
+"""A log of changed passages, for derived data in any process."""
 
 from collections.abc import Sequence
 
@@ -9,15 +9,15 @@ CREATE TABLE IF NOT EXISTS changes (
     log TEXT NOT NULL, number INTEGER NOT NULL, id TEXT NOT NULL, PRIMARY KEY (log, number)) WITHOUT ROWID;
 """
 _LAST = "(SELECT max(number) AS last FROM changes WHERE log = ?)"
-_KEPT = 10_000  # ids; after more changes than that, what is made of passages is as soon made anew
+_KEPT = 10_000  # ids; after more changes, derived data is rebuilt
 
 
 class ChangeLog:
-    """Ids of what changed, in the order of the changes; `end` grows with each and marks a place in the log.
+    """Ids of changed passages, in the order of the changes; `end` grows with each change and marks a position.
 
     Args:
-        db: where it is kept, in the table `TABLE`.
-        name: tells it from the other logs there.
+        db: the database, with the table `TABLE`.
+        name: the name of the log in it.
     """
 
     def __init__(self, db: Database, name: str) -> None:
@@ -25,12 +25,12 @@ class ChangeLog:
 
     @property
     def end(self) -> int:
-        """The place after the last change; looked up without waiting for a change under way."""
+        """The position after the last change; read without waiting for a running change."""
         (row,) = self._db.glance("last", _LAST, self._name)
         return row[0] or 0
 
     def add(self, ids: Sequence[str]) -> None:
-        """Note changes, as part of the change that is being made, if any."""
+        """Add changes, as part of the running transaction, if there is one."""
         with self._db.change():
             (row,) = self._db.rows("last", _LAST, self._name)
             numbered = [(self._name, number, id_) for number, id_ in enumerate(ids, (row[0] or 0) + 1)]
@@ -39,7 +39,7 @@ class ChangeLog:
                 self._db.execute("DELETE FROM changes WHERE log = ? AND number <= ?", (self._name, last - _KEPT))
 
     def since(self, place: int) -> list[str] | None:
-        """Return what changed since a place in the log, each once; None if that was too long ago."""
+        """Return the ids that changed since a position, each once; None if it is no longer in the log."""
         of = "(SELECT number, id FROM changes WHERE log = ? AND number > ? ORDER BY number)"
         changes = self._db.glance("number, id", of, self._name, place)
         if changes and changes[0][0] > place + 1:

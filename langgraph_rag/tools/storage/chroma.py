@@ -1,4 +1,4 @@
-"""Where Chroma keeps vectors: in files of a folder, or in a server. Nothing else imports it."""
+"""Connects to Chroma, in the files of a folder or on a server. No other module imports `chromadb`."""
 
 import ctypes
 import errno
@@ -16,24 +16,24 @@ from httpx import TransportError
 
 from langgraph_rag.errors import EmbeddingsMismatchError, KnowledgeBaseError, VectorServerError
 
-FOLDER = "folder"  # in place of the address of a server
+FOLDER = "folder"  # instead of the address of a server
 _ADDRESS = re.compile(r"https?://[^\s/?#@]+(/[^\s?#@]*)?")
 _PATIENCE = 30.0  # seconds to wait for each answer of a server
 NEEDS_WRITING = "a knowledge base needs a folder that can be written to, also when it is only asked"
 _UNWRITABLE = {errno.EROFS, errno.EACCES, errno.EPERM}
 _READ_ONLY = "attempt to write a readonly database"  # as SQLite says it
-_SHOWN = 300  # characters of an error: a server that is not Chroma may answer with a whole page
+_SHOWN = 300  # characters of an error, as another server may respond with a whole page
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where vectors lie.
+    """The place of vectors.
 
     Attributes:
         name: the folder, or the address of the server.
         collections: the names of the collections of passages and of triples.
-        remedy: what to do when it cannot be used.
-        connect: makes a client of Chroma.
+        remedy: what to do if it cannot be used.
+        connect: creates a client of Chroma.
     """
 
     name: str
@@ -48,11 +48,11 @@ class Place:
 
         try:
             yield
-        except KnowledgeBaseError:  # told already
+        except KnowledgeBaseError:  # already converted
             raise
         except InvalidArgumentError as error:
             raise EmbeddingsMismatchError(f"{self.name} holds vectors of another embedder: {error}") from error
-        except Exception as error:  # a plain one, where a server answers what Chroma does not expect
+        except Exception as error:  # a plain one for unexpected responses
             came = f"{type(error).__name__}: {error}"[:_SHOWN]
             if getattr(error, "errno", None) in _UNWRITABLE or _READ_ONLY in came:
                 raise KnowledgeBaseError(f"{self.name} cannot be opened: {came} ({NEEDS_WRITING})") from error
@@ -61,7 +61,7 @@ class Place:
 
 
 def in_folder(path: Path) -> Place:
-    """Keep vectors in a folder of their own."""
+    """Return a folder as the place of vectors."""
     remedy = (
         "open the knowledge base again; where that does not help and the disk is not full, close it in all processes, "
         "remove that folder and open it again, which makes them anew"
@@ -70,7 +70,7 @@ def in_folder(path: Path) -> Place:
 
 
 def on_server(address: str, owner: str) -> Place:
-    """Keep vectors in a server, apart from those of other owners."""
+    """Return a server as the place of vectors, separate from those of other owners."""
     remedy = (
         "start that server, or name another one (`chroma`, on the command line `index --chroma`), and open the "
         "knowledge base again, which makes lost vectors anew"
@@ -82,7 +82,7 @@ def checked_address(address: str) -> str:
     """Return the address of a server as it is stored.
 
     Raises:
-        KnowledgeBaseError: when it is none, or more than that; what came is not told, as it may hold a secret.
+        KnowledgeBaseError: when it is not a plain address. The message does not repeat it, as it may contain a secret.
     """
     if address != FOLDER and not _ADDRESS.fullmatch(address):
         raise KnowledgeBaseError(
@@ -93,10 +93,10 @@ def checked_address(address: str) -> str:
 
 
 class _Client:
-    """Stands in for the clients that `chromadb` makes: these share one by folder, which then reads the files but once.
+    """Replaces the clients of `chromadb`, which share one per folder that reads the files only once.
 
     Args:
-        api: what `chromadb` asks through.
+        api: the API of `chromadb`.
     """
 
     def __init__(self, api: Any) -> None:
@@ -110,11 +110,11 @@ class _Client:
         return Collection(self._api, model, embedding_function=embedding_function)
 
 
-_in_use: "WeakSet[Any]" = WeakSet()  # what reads files in this process
+_in_use: "WeakSet[Any]" = WeakSet()  # APIs with open files in this process
 
 
 def _keep_for_good() -> None:
-    """Have nothing destroyed in a fork, where Chroma would wait without end for threads that a fork does not copy."""
+    """Destroy nothing in a forked process: Chroma would wait forever for threads that a fork does not copy."""
     for api in _in_use:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(getattr(api, "bindings", None)))
 
@@ -139,7 +139,7 @@ class _Files(_Client):
 
 
 class _Server(_Client):
-    """Unlike `chromadb.HttpClient`, it does not wait for an answer without end, and leaves no connections open."""
+    """Unlike `chromadb.HttpClient`, it has a time-out and closes its connections."""
 
     def __init__(self, address: str) -> None:
         from chromadb.api import ServerAPI

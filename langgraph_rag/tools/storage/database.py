@@ -1,4 +1,4 @@
-"""A SQLite file that threads share: one transaction at a time, queries for any number of ids, errors that say which."""
+"""A SQLite file for several threads: one transaction at a time, queries for any number of ids, clear errors."""
 
 import json
 import sqlite3
@@ -14,7 +14,7 @@ from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.tools.vectors import Matrix
 from langgraph_rag.write_ahead import PATIENCE, use_wal
 
-_MAPPED = 2**30  # bytes of the file that are read where they lie; copied first, reading takes half as long again
+_MAPPED = 2**30  # bytes of the file that are memory-mapped; without it, reading takes 1.5 times as long
 _AT_ONCE = 100  # ids in one query: the longest documents take some 6 MB each, and SQLite bears no more than 1 GB
 
 
@@ -52,7 +52,7 @@ class Database:
 
     @contextmanager
     def change(self) -> Iterator[None]:
-        """Make all changes inside, or none of them; a change within a change belongs to the outer one.
+        """Run the block as a transaction; a nested one belongs to the outer one.
 
         Raises:
             KnowledgeBaseError: when the file cannot be written.
@@ -64,7 +64,7 @@ class Database:
             self._changing = True
             try:
                 with self._connection:
-                    self.execute("BEGIN IMMEDIATE")  # one that only later comes to write cannot wait for its turn
+                    self.execute("BEGIN IMMEDIATE")  # a deferred transaction could not wait for its first write
                     yield
             except sqlite3.Error as error:
                 raise KnowledgeBaseError(f"{self._path} cannot be written: {error}") from error
@@ -72,10 +72,10 @@ class Database:
                 self._changing = False
 
     def rows(self, columns: str, of: str, *values: object) -> list[tuple[Any, ...]]:
-        """Return columns of what a query gives, `SELECT columns FROM of`, none of them a blob.
+        """Return the rows of `SELECT columns FROM of`, in the order of a subquery; no column may be a blob.
 
-        SQLite hands all rows over as one JSON text: to hand over each, it would let the interpreter go and wait for
-        it again, up to 5 ms a row beside a thread that computes. They keep the order of a subquery.
+        SQLite returns all rows as one JSON text. For separate rows, it would release and acquire the interpreter lock
+        each time, which takes up to 5 ms per row if another thread computes.
 
         Raises:
             KnowledgeBaseError: when the file cannot be read.
@@ -84,7 +84,7 @@ class Database:
         return _tuples(self._read(_in_one_row(columns, of), values))
 
     def vectors(self, of: str, *values: object) -> dict[str, Matrix]:
-        """Return column `vector` by column `id` of what a query gives, handed over and failing as in `rows`."""
+        """Return column `vector` by column `id` of a query; transfer and errors are as in `rows`."""
         together = "CAST(group_concat(vector, '') AS BLOB)"
         ((listed, joined),) = self._read(f"SELECT json_group_array(id), {together} FROM {of}", values)
         if joined is None:
@@ -97,12 +97,12 @@ class Database:
             try:
                 return self.execute(query, values).fetchall()
             except sqlite3.DatabaseError as error:
-                if self._changing:  # which then says what cannot be done
+                if self._changing:  # `change` converts it
                     raise
                 raise KnowledgeBaseError(f"{self._path} cannot be read: {error}") from error
 
     def glance(self, columns: str, of: str, *values: object) -> list[tuple[Any, ...]]:
-        """Return rows as they were before a change under way: unlike `rows`, it never waits for one.
+        """Return rows without waiting for a running transaction, as they were before it.
 
         Raises:
             KnowledgeBaseError: when the file cannot be read.
@@ -114,18 +114,18 @@ class Database:
                 raise KnowledgeBaseError(f"{self._path} cannot be read: {error}") from error
 
     def by_ids(self, columns: str, of: str, ids: Sequence[str], *values: object) -> list[tuple[Any, ...]]:
-        """Return the rows of a query that ends in `IN` for some ids, however many; `values` come before them."""
+        """Return the rows of a query that ends in `IN`, for any number of ids; `values` come before the ids."""
         return [row for some, marks in _portions(ids) for row in self.rows(columns, f"{of} {marks}", *values, *some)]
 
     def vectors_by_ids(self, of: str, ids: Sequence[str]) -> dict[str, Matrix]:
-        """Return the vectors of a query that ends in `IN`, likewise."""
+        """Return the vectors of a query that ends in `IN`, for any number of ids."""
         found: dict[str, Matrix] = {}
         for some, marks in _portions(ids):
             found |= self.vectors(f"{of} {marks}", *some)
         return found
 
     def delete(self, of: str, ids: Sequence[str]) -> None:
-        """Delete what ends in `IN`, for some ids, however many."""
+        """Delete the rows of a condition that ends in `IN`, for any number of ids."""
         for some, marks in _portions(ids):
             self.execute(f"DELETE FROM {of} {marks}", some)
 
@@ -140,12 +140,12 @@ def _tuples(rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 
 
 def _portions(ids: Sequence[str]) -> Iterator[tuple[Sequence[str], str]]:
-    """Divide ids into as many as one query bears, each portion with the place that it takes in the query."""
+    """Split ids into portions for one query, each with its placeholders."""
     for start in range(0, len(ids), _AT_ONCE):
         some = ids[start : start + _AT_ONCE]
         yield some, f"({', '.join('?' * len(some))})"
 
 
 def as_json(value: object) -> str:
-    """Return a value as columns of text hold it."""
+    """Return a value as JSON for a text column."""
     return json.dumps(value, ensure_ascii=False)

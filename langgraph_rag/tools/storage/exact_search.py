@@ -1,4 +1,4 @@
-"""Search that looks at every vector: of some thousands it takes less time than an index, and misses none."""
+"""Exact search over all vectors; for some thousands it is faster than an index, and misses none."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ class VectorTable:
     """Vectors of unit length in memory.
 
     Attributes:
-        ids: what they are of.
+        ids: the ids of the vectors.
         vectors: the vectors; shape: ids x dimensions.
     """
 
@@ -26,11 +26,11 @@ class VectorTable:
         return {id_: place for place, id_ in enumerate(self.ids)}
 
     def of(self, ids: Iterable[str]) -> dict[str, Matrix]:
-        """Return the vectors of ids that have one."""
+        """Return the vectors of ids; unknown ids are left out."""
         return {id_: self.vectors[self._places[id_]] for id_ in ids if id_ in self._places}
 
     def fits(self, queries: Matrix) -> bool:
-        """Return whether queries have as many dimensions."""
+        """Return whether queries have the same dimensions."""
         return self.vectors.shape[-1:] == queries.shape[-1:]
 
     def nearest(self, queries: Matrix, k: int) -> list[list[tuple[str, float]]]:
@@ -39,7 +39,7 @@ class VectorTable:
         return [self._best(query, k) if k else [] for query in queries]
 
     def _best(self, query: Matrix, k: int) -> list[tuple[str, float]]:
-        cosines = np.vecdot(self.vectors, query)  # a product of matrices would have BLAS's threads spin
+        cosines = np.vecdot(self.vectors, query)  # in a matrix product, the threads of BLAS would spin
         least = np.partition(cosines, len(cosines) - k)[len(cosines) - k]
         places = np.flatnonzero(cosines >= least).tolist()
         best = sorted((-float(cosines[place]), self.ids[place]) for place in places)[:k]  # alike: by id
@@ -47,7 +47,7 @@ class VectorTable:
 
 
 class VectorRows:
-    """The vectors of a table that comes up to date piece by piece; tables made before stay as they are."""
+    """The vectors of a table that is updated incrementally; earlier tables do not change."""
 
     def __init__(self) -> None:
         self._ids: list[str] = []
@@ -59,14 +59,14 @@ class VectorRows:
         self._vectors = vectors if self._vectors is None else np.concatenate([self._vectors, vectors])
 
     def remove(self, ids: Iterable[str]) -> None:
-        """Remove vectors; what has none is left out."""
+        """Remove vectors; unknown ids are ignored."""
         gone = set(ids)
         if self._vectors is not None and gone:
             left = [place for place, id_ in enumerate(self._ids) if id_ not in gone]
             self._ids, self._vectors = [self._ids[place] for place in left], self._vectors[left]
 
     def outgrown(self) -> bool:
-        """Tell that nothing of what was removed is left."""
+        """Return False, as removed vectors take no space."""
         return False
 
     def table(self) -> VectorTable:

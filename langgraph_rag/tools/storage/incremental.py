@@ -1,4 +1,4 @@
-"""What is made of what is stored, and catches up with what changed when it is asked for."""
+"""Data that is derived from stored records and updated incrementally on access."""
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -22,13 +22,13 @@ Made = TypeVar("Made")
 
 
 class Incremental(Generic[Rows, Made]):
-    """What is made of rows, with the rows.
+    """Derived data, with the rows that it is made of.
 
     Args:
-        rows: makes empty rows.
-        fill: adds to rows what is stored under some ids, or all (None).
-        make: makes it out of rows.
-        logs: tell the ids of what changed, as `ChangeLog`.
+        rows: creates empty rows.
+        fill: adds the stored rows of some ids, or of all (None).
+        make: creates the derived data from the rows.
+        logs: the logs of changed ids, such as `ChangeLog`.
     """
 
     def __init__(
@@ -43,12 +43,12 @@ class Incremental(Generic[Rows, Made]):
         self._kept: tuple[list[int], Rows, Made] | None = None  # with the ends of the logs
 
     def now(self) -> Made:
-        """Return what it is now."""
+        """Return the current data."""
         with self._lock:
-            ends = [log.end for log in self._logs]  # looked at first: what changes while it is read is read again
+            ends = [log.end for log in self._logs]  # read first, so that concurrent changes are read again
             if self._kept is not None and self._kept[0] == ends:
                 return self._kept[2]
-            kept, self._kept = self._kept, None  # what fails half-way is begun anew
+            kept, self._kept = self._kept, None  # after an error, start again
             ids = self._changed_since(kept[0]) if kept else None
             rows = kept[1] if kept and ids is not None else self._rows()
             rows.remove(ids or ())
@@ -61,7 +61,7 @@ class Incremental(Generic[Rows, Made]):
             return made
 
     def _changed_since(self, ends: Sequence[int]) -> list[str] | None:
-        """Return what changed since the logs ended there; None if that may be all."""
+        """Return the ids that changed since these ends of the logs; None if all may have changed."""
         missed = [log.since(end) for log, end in zip(self._logs, ends, strict=True)]
         told = [ids for ids in missed if ids is not None]
         return list(dict.fromkeys(chain.from_iterable(told))) if len(told) == len(missed) else None

@@ -1,4 +1,4 @@
-"""What documents say of themselves besides title and text: brought into the form of JSON, and stored with passages."""
+"""Metadata of documents: converted to JSON and stored with their passages."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from langgraph_rag.records import Passage, ids_of
 from langgraph_rag.tools.storage.database import Database, as_json
 
 _LONGEST = 1_000_000  # characters
-_DEEPEST = 50  # levels: whoever copies or serializes a passage goes through them by recursion
+_DEEPEST = 50  # levels, as copying and serialising a passage is recursive
 TABLE = """
 CREATE TABLE IF NOT EXISTS metadata (
     passage INTEGER NOT NULL, source TEXT NOT NULL, fields TEXT NOT NULL, PRIMARY KEY (passage, source),
@@ -20,10 +20,10 @@ CREATE TABLE IF NOT EXISTS metadata (
 
 
 def to_metadata(fields: Mapping[str, object]) -> dict[str, Any]:
-    """Return fields as JSON values: NaN and infinity become null, what JSON has nothing for becomes text.
+    """Convert fields to JSON values: NaN and infinity become null, unknown types become text.
 
     Raises:
-        ValueError: when they are too long or nested too deeply, or hold what is no text.
+        ValueError: when they are too long, nested too deeply, or contain invalid text.
     """
     metadata: dict[str, Any] = _to_json(fields, _DEEPEST)
     dumped = as_json(metadata)

@@ -1,4 +1,4 @@
-"""The truth of a knowledge base: passages with their sentences and phrases in one SQLite file, with BM25 by FTS5.
+"""The records of a knowledge base: passages with sentences and phrases in one SQLite file, with BM25 by FTS5.
 
 Beside them lie their triples, their metadata, and what of them changed; each has a module of its own.
 """
@@ -188,9 +188,9 @@ class RecordStore:
         return [found[id_] for id_ in dict.fromkeys(ids) if id_ in found]
 
     def ids(self, source: str | None = None) -> list[str]:
-        """Return the ids of all passages, or of those from one source ("": given without), in the order of storing.
+        """Return the ids of all passages, or of those from one source ("": without a source), in the order of storing.
 
-        Of those that are new in one call of `add` or `update`, the longest are stored first.
+        In one call of `add` or `update`, the longest new passages are stored first.
         """
         if source is None:
             rows = self._db.rows("id", "(SELECT id FROM passages ORDER BY number)")
@@ -225,12 +225,12 @@ class RecordStore:
 
     # --- where passages come from ------------------------------------------------------------------------------------
     def sources(self) -> list[str]:
-        """Return the sources that passages come from, in alphabetical order."""
+        """Return the sources of all passages, in alphabetical order."""
         of = "(SELECT DISTINCT source FROM origins WHERE source <> '' ORDER BY source)"
         return [row[0] for row in self._db.rows("source", of)]
 
     def documents(self) -> list[StoredDocument]:
-        """Return the documents that passages come from; one of several sources belongs to each of them."""
+        """Return the documents of all passages; a passage of several sources belongs to each of them."""
         title = "CASE origins.source WHEN '' THEN coalesce(nullif(title, ''), id) ELSE '' END"
         elsewhere = "SELECT passage FROM origins WHERE source <> ''"
         of = (
@@ -242,19 +242,19 @@ class RecordStore:
         return [StoredDocument(source=source, title=title, ids=ids) for source, title, ids in rows]
 
     def origins(self, sources: Sequence[str]) -> list[Origin]:
-        """Return what comes from these sources."""
+        """Return the passages of these sources, with the source."""
         of = "origins JOIN passages ON number = passage WHERE origins.source <> '' AND origins.source IN"
         return [(id_, source) for id_, source in self._db.by_ids("id, origins.source", of, sources)]
 
     def only_from(self, origins: Sequence[Origin]) -> list[str]:
-        """Return the ids of the passages that come from nowhere else."""
+        """Return the ids of the passages that have no other origins."""
         of = "origins JOIN passages ON number = passage WHERE id IN"
         ids = list(dict.fromkeys(id_ for id_, _ in origins))
         kept = {id_ for id_, _ in set(self._db.by_ids("id, origins.source", of, ids)).difference(origins)}
         return [id_ for id_ in ids if id_ not in kept]
 
     def add_origins(self, passages: Sequence[Passage]) -> None:
-        """Note where stored passages come from, besides what is known of them, and their metadata there."""
+        """Add origins of stored passages, with their metadata there."""
         query = "INSERT OR IGNORE INTO origins SELECT number, ? FROM passages WHERE id = ?"
         with self._db.change():
             new = [p for p in passages if self._db.execute(query, (p.get("source", ""), p["id"])).rowcount]
@@ -268,7 +268,7 @@ class RecordStore:
             self.changes.add(ids_of(changed))
 
     def remove_origins(self, origins: Sequence[Origin]) -> None:
-        """Note that passages do not come from there any more; they are shown with the first source that is left."""
+        """Remove origins of passages; their source becomes the first one that is left."""
         first = "SELECT source FROM origins WHERE passage = number ORDER BY origins.rowid LIMIT 1"
         with self._db.change():
             for id_, source in origins:

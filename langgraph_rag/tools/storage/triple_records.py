@@ -1,6 +1,6 @@
-"""What passages state: their triples, as one or several extractors read them, with the vectors of these.
+"""The triples of passages, by one or several extractors, with their vectors.
 
-The vectors lie beside them: a question asks for those of a hundred given triples, not for the nearest of all.
+The vectors are stored here and not only in the index, because a question needs those of about a hundred given triples.
 """
 
 import hashlib
@@ -45,14 +45,14 @@ class TripleRecords:
     """The tables of triples.
 
     Args:
-        db: where they are, beside the passages.
+        db: the database, which also has the passages.
     """
 
     def __init__(self, db: Database) -> None:
         self._db = db
 
     def changes(self, extractor: str) -> ChangeLog:
-        """Return the log of the passages whose triples an extractor stored, by whatever process."""
+        """Return the log of the passages whose triples were stored for an extractor, by any process."""
         return ChangeLog(self._db, f"triples by {extractor}")
 
     def unextracted(self, extractor: str, ids: Sequence[str] | None = None) -> list[str]:
@@ -78,9 +78,9 @@ class TripleRecords:
         return next((row[0] for row in self._db.rows("extractor", of)), None)
 
     def save(self, extractor: str, facts: Sequence[tuple[Record, Sequence[Fact]]]) -> None:
-        """Store what an extractor read out of passages; an earlier reading is replaced.
+        """Store the triples of passages; earlier ones of the same extractor are replaced.
 
-        What was read out of a passage that has been deleted or replaced meanwhile is left out.
+        Passages that were deleted or replaced in the meantime are left out.
         """
         with self._db.change():
             ids = [record["id"] for record, _ in facts]
@@ -126,7 +126,7 @@ class TripleRecords:
         return list(merged.values())
 
     def statements(self, extractor: str, ids: Sequence[str] | None = None) -> Iterable[Statement]:
-        """Return what passages (all, in the order of storing, or some) state as an extractor read them."""
+        """Return the triples of passages (all, in the order of storing, or some) with the ids of the passages."""
         if ids is None:
             return self._all_statements(extractor)
         return self._db.by_ids("id, head, relation, tail", _STATED, ids, extractor)

@@ -1,4 +1,4 @@
-"""Vectors in Chroma: a collection of passages, and one of triples once these are searched; derived from the records.
+"""Vectors in Chroma, derived from the records: a collection of passages and, after a first search, one of triples.
 
 Chroma's files bear any number of threads of one opening, but no other opening that reads them while they are written.
 """

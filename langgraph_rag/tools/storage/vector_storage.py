@@ -13,7 +13,7 @@ _PLACE, _OWNER = "vectors", "vectors_owner"  # the properties that say where vec
 
 
 def open_vectors(folder: Path, records: RecordStore, asked: str | None, *, writable: bool) -> VectorIndex:
-    """Open the vectors of a knowledge base where they are asked to lie, else where they lay last.
+    """Open the vectors of a knowledge base in the given place, or else in the last one.
 
     In another place than the last one there are none yet: they are to be made anew of the records.
 

@@ -12,7 +12,7 @@ CREATE TABLE IF NOT EXISTS waiting_vectors (
 
 
 class WaitingVectors:
-    """The table of the vectors that are still to be indexed.
+    """The table of vectors that are not indexed yet.
 
     Args:
         db: where it is, beside the passages.

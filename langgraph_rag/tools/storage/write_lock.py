@@ -14,7 +14,7 @@ _writing: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)
 
 
 class WriteLock:
-    """The right to change a folder, as one opening of it has it; a process may open it more than once.
+    """The right of one open knowledge base to change its folder; a process may open a folder more than once.
 
     Attributes:
         held: whether this opening has it.
