@@ -1,4 +1,4 @@
-"""A chat page on this machine: ask, watch the steps, look into the evidence (extra `chat`)."""
+"""A chat page: ask questions, watch the steps, and look at the evidence (extra `chat`)."""
 
 from collections.abc import Sequence
 from importlib import import_module
@@ -24,21 +24,21 @@ def serve(
     """Serve the chat page of a knowledge base until interrupted.
 
     Args:
-        kb: what is asked, and what documents are added to and removed from.
-        method: the method chosen when the page opens.
-        model: the name of the model chosen when the page opens.
-        cache: a file that keeps the replies of every model chosen, so that nothing is asked twice.
-        host: the address to listen on; any other than this machine's own opens the page to others.
+        kb: the knowledge base to ask; documents are added to it and removed from it.
+        method: the method that is selected at first.
+        model: the name of the model that is selected at first.
+        cache: a file that stores the replies of all models, so that no request is sent twice.
+        host: the address to listen on. With another address than 127.0.0.1, other machines can open the page.
         port: the port to listen on; 0 takes a free one.
         show: whether to open the page in the browser.
-        allow_hosts: names by which the page may be asked for, besides `host`, localhost and IP addresses.
-        only_models: the models that can be chosen besides `model`; without any, every model can, by its name.
+        allow_hosts: host names of the page, in addition to `host`, localhost and IP addresses.
+        only_models: the models that can be selected in addition to `model`; if empty, any model, by its name.
         upload: whether documents can be added and removed on the page.
 
     Raises:
         MissingExtraError: when NiceGUI is not installed.
         RagError: when a model cannot be loaded.
-        AddressError: when the address cannot be listened on.
+        AddressError: when it is not possible to listen on the address.
     """
     try:
         import_module("nicegui")

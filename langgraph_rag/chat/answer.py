@@ -1,4 +1,4 @@
-"""The answer to a question: its text while it is written, what it cost, and the evidence behind it."""
+"""The answer to a question: its text while it is streamed, its cost, and its evidence."""
 
 import asyncio
 from html import escape
@@ -15,12 +15,12 @@ from langgraph_rag.refusals import UNANSWERABLE, is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 _HEADLINE = 120  # characters, at most, that are shown as large as a headline
-_SOON = 0.1  # seconds: all that is written is sent anew each time
+_SOON = 0.1  # seconds between updates, each of which sends the whole text
 _OPEN = "(e) => { const at = e.target.closest('[data-evidence]'); if (at) emit(Number(at.dataset.evidence)); }"
 
 
 class AnswerView:
-    """An answer, drawn where the caller's `with` stands; `by` says which method and model give it."""
+    """An answer, drawn in the current `with` block; `by` names its method and model."""
 
     def __init__(self, kb: KnowledgeBase, by: str) -> None:
         self._kb, self._by = kb, by
@@ -32,18 +32,18 @@ class AnswerView:
         self._place.visible = False
 
     def write(self, text: str) -> None:
-        """Show the answer as far as it is written, soon."""
+        """Schedule an update with the answer so far."""
         self._written = text
         if not self._soon:
             self._soon = asyncio.get_running_loop().call_later(_SOON, self._show_written)
 
     def discard(self) -> None:
-        """Take away what was written: it is no answer."""
+        """Remove the text, as it is not an answer."""
         self._stop_waiting()
         self._place.visible = False
 
     def leave_unfinished(self) -> None:
-        """Leave what was written, as what it is."""
+        """Mark the text as unfinished."""
         if self._soon:
             self._show_written()
         self._text.classes("unfinished").props(remove="aria-busy")
@@ -72,7 +72,7 @@ class AnswerView:
         self._text.props("aria-busy=true")
 
     def _stop_waiting(self) -> None:
-        """Show nothing later of what was written."""
+        """Cancel the scheduled update."""
         if self._soon:
             self._soon.cancel()
         self._soon = None
@@ -112,7 +112,7 @@ class AnswerView:
 
 
 def answered(result: dict[str, Any]) -> str:
-    """Return the answer of a result; where it is a refusal, whether the documents or a limit are why."""
+    """Return the answer of a result; for a refusal, the reason: the documents or a limit."""
     if not is_refusal(result["answer"]):
         return str(result["answer"])
     return "No answer within the limits." if result["usage"]["stopped_by"] else "The documents do not say."

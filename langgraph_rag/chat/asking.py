@@ -1,4 +1,4 @@
-"""Ask one question: its steps, the answer's text, its plan and its result, as they come."""
+"""Runs one question and yields its steps, the text of the answer, the plan and the result."""
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
@@ -16,21 +16,21 @@ from langgraph_rag.prompts.par_rag import PlanStep
 
 @dataclass(frozen=True)
 class Told:
-    """A node has run; `text` says what it did."""
+    """A node has finished; `text` describes what it did."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Written:
-    """The answer as far as it is written; after a reply that could not be used it begins anew."""
+    """The answer so far; it starts again after a reply that cannot be used."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Planned:
-    """A plan waits for approval: go on with `resume`; `problem` says why the one before could not be used."""
+    """A plan waits for approval by `resume`; `problem` says why the last edited plan cannot be used."""
 
     plan: list[PlanStep]
     problem: str
@@ -38,7 +38,7 @@ class Planned:
 
 @dataclass(frozen=True)
 class Answered:
-    """The run is over."""
+    """The run has ended."""
 
     result: dict[str, Any]
 
@@ -47,7 +47,7 @@ Happening = Told | Written | Planned | Answered
 
 
 class Asking:
-    """One question on its way through a graph, kept in memory between a plan and its approval."""
+    """One run of a graph, whose state is in memory while a plan waits for approval."""
 
     def __init__(self, graph: Any, given: Mapping[str, Any], context: Context) -> None:
         checkpoints = InMemorySaver(serde=strict_serializer())
@@ -59,7 +59,7 @@ class Asking:
         return self._stream(self._given)
 
     def resume(self, plan: list[PlanStep]) -> AsyncIterator[Happening]:
-        """Go on with the plan as it was approved or edited, until the answer or until it has to be edited again."""
+        """Continue with the approved or edited plan, until the answer or until it must be edited again."""
         return self._stream(Command(resume=plan))
 
     async def _stream(self, given: Any) -> AsyncIterator[Happening]:

@@ -1,4 +1,4 @@
-"""What documents there are: a fold with a list of them to filter, from which they can be removed."""
+"""The list of documents, with a filter and buttons to remove documents."""
 
 import asyncio
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ _CHOSEN = "(e) => { const at = e.target.closest('[data-document]'); if (at) emit
 
 
 class DocumentList:
-    """The documents of the knowledge base, drawn where the caller's `with` stands."""
+    """The documents of the knowledge base, drawn in the current `with` block."""
 
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
@@ -33,7 +33,7 @@ class DocumentList:
         shared.changed.subscribe(self._load)
 
     async def _load(self) -> None:
-        """List what is there by now, if it is to be seen."""
+        """Load the documents, if the list is open."""
         if not self._fold.value:
             return
         try:
@@ -67,7 +67,7 @@ class DocumentList:
 
 
 class RemovableDocuments(DocumentList):
-    """The same, each with a button that removes it once that is confirmed."""
+    """The documents, each with a button that removes it after a confirmation."""
 
     def __init__(self, shared: Shared) -> None:
         super().__init__(shared)

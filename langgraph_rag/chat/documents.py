@@ -1,4 +1,4 @@
-"""The documents of the page: files are taken, and told of while they are added."""
+"""Uploads files, and shows the progress while they are added."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +18,7 @@ _NAMES = """(refused) => {
 
 
 def _weakly(method: Callable[[Any], object]) -> Callable[[Any], object]:
-    """Return a handler that keeps no page in memory: FastAPI remembers each uploader for its route."""
+    """Return a handler with a weak reference: FastAPI keeps each uploader for its route, and would keep the page."""
     held = WeakMethod(method)
 
     def handler(event: Any) -> object:
@@ -28,7 +28,7 @@ def _weakly(method: Callable[[Any], object]) -> Callable[[Any], object]:
 
 
 class DocumentsPanel:
-    """Takes files, drawn where the caller's `with` stands; `show` has it seen where there is something to tell."""
+    """Uploads files, drawn in the current `with` block; `show` makes it visible for messages."""
 
     def __init__(self, shared: Shared, show: Callable[[], object]) -> None:
         self._queue, self._show = shared.queue, show
@@ -54,7 +54,7 @@ class DocumentsPanel:
         shared.changed.subscribe(self._show_queue)
 
     def adding_button(self, look: str) -> ui.button:
-        """Draw a button that lets files be chosen."""
+        """Draw a button that opens the file dialog."""
         button = ui.button("Add documents", icon="upload_file").props(f"no-caps {look}")
         return button.on("click", self._forget, js_handler=f"() => {{ emit(); {self._uploader}.pickFiles(); }}")
 
@@ -88,7 +88,7 @@ class DocumentsPanel:
         self._show_messages()
 
     def _show_messages(self) -> None:
-        """Draw what is new, so that a screen reader tells nothing twice."""
+        """Draw only new messages, so that a screen reader reads none twice."""
         if self._told != self._queue.messages[: len(self._told)]:
             self._messages.clear()
             self._told = []

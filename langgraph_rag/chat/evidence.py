@@ -1,6 +1,6 @@
-"""Evidence as HTML: a list, a graph of what leads to what, and the passage behind a piece with its sentence marked.
+"""Evidence as HTML: a list, a graph, and the passage of a piece with its sentence marked.
 
-Whatever carries `data-evidence` opens the piece of that position.
+Elements with `data-evidence` open the piece of evidence at that position.
 """
 
 import re
@@ -15,7 +15,7 @@ from langgraph_rag.records import Evidence, Record, origin_of
 
 _COLOURS = 8  # of steps, in chat.css
 _AT_ONCE = 8  # facts that the graph shows before it is unfolded
-_DEEPEST = 6  # facts below one another, which a telephone has room for
+_DEEPEST = 6  # levels that fit on a phone
 
 
 def listed(evidence: Sequence[Evidence]) -> str:
@@ -37,7 +37,7 @@ def _item(place: int, piece: Evidence, look: str) -> str:
 
 
 def place_in_source(piece: Evidence) -> list[str]:
-    """Return the name of the file that a piece of evidence comes from and its page, as far as they are known."""
+    """Return the file name and the page of a piece of evidence, as far as they are known."""
     page = piece.get("page", "")
     return [part for part in (PurePath(piece.get("source", "")).name, page and f"page {page}") if part]
 
@@ -48,7 +48,7 @@ def _fact(piece: Evidence) -> str:
 
 
 def passage(record: Record, piece: Evidence) -> str:
-    """Draw a passage with the sentence of a piece of evidence marked, on whatever lines it stands there."""
+    """Draw a passage with the sentence of a piece of evidence marked, also across lines."""
     text, words = record["text"], piece["sentence"].split()
     found = re.search(r"\s+".join(map(re.escape, words)), text) if words else None
     start, end = found.span() if found else (0, 0)
@@ -57,7 +57,7 @@ def passage(record: Record, piece: Evidence) -> str:
 
 
 def legend(evidence: Sequence[Evidence]) -> str:
-    """Say which colour stands for which step."""
+    """Draw the legend of the colours of steps."""
     entries = "".join(f'<li class="{look}">Step {step}</li>' for step, look in _looks(evidence).items())
     return f'<ul class="legend" aria-label="Colours of the steps">{entries}</ul>'
 
@@ -66,9 +66,8 @@ def legend(evidence: Sequence[Evidence]) -> str:
 def drawn(evidence: Sequence[Evidence], answer: str) -> str:
     """Draw the evidence as trees: below an entity its facts, below a fact those of the entity it leads to.
 
-    Numbers are those of the list, colours stand for the steps. A document leads to the sentences that no triple was
-    read out of. An entity met again names the fact where it stood first. Of many facts those nearest to the answer are
-    seen at once, the others folded.
+    Numbers are those of the list, and colours stand for steps. Sentences without a triple are below their document. An
+    entity that occurs again refers to its first fact. Of many facts, only those nearest to the answer are unfolded.
     """
     places = _nearest(_graph(evidence, range(len(evidence))), _name(answer))
     trees = _Trees(evidence, _name(answer))
@@ -90,12 +89,12 @@ def _parts(piece: Evidence) -> Sequence[str]:
 
 
 def _name(text: str) -> str:
-    """Return the form under which two names are one entity; signs tell apart: C++ is not C#."""
+    """Return the key of an entity; it keeps punctuation, as C++ is not C#."""
     return " ".join(text.casefold().split())
 
 
 def _nearest(graph: "nx.MultiDiGraph[str]", answer: str) -> list[int]:
-    """Return the places of the facts by how many others stand between them and the answer."""
+    """Return the positions of the facts, ordered by their distance from the answer."""
     both_ways = graph.to_undirected(as_view=True)
     far = nx.single_source_shortest_path_length(both_ways, answer) if answer in graph else {}
     facts = [(min(far.get(head, inf), far.get(tail, inf)), place) for head, tail, place in graph.edges(keys=True)]
@@ -103,7 +102,7 @@ def _nearest(graph: "nx.MultiDiGraph[str]", answer: str) -> list[int]:
 
 
 def _roots(graph: "nx.MultiDiGraph[str]") -> list[str]:
-    """Return where to begin so that all is reached: where nothing leads to, and at one entity of a circle."""
+    """Return the roots from which all facts are reached: entities without a predecessor, and one of each cycle."""
     order = {name: number for number, name in enumerate(graph)}
     parts = nx.condensation(graph)
     roots = [min(parts.nodes[part]["members"], key=order.__getitem__) for part, led in parts.in_degree if not led]
@@ -111,14 +110,14 @@ def _roots(graph: "nx.MultiDiGraph[str]") -> list[str]:
 
 
 class _Trees:
-    """Draws facts, each once, and remembers at which fact an entity stood first."""
+    """Draws facts, each once, and keeps the first fact of each entity."""
 
     def __init__(self, evidence: Sequence[Evidence], answer: str) -> None:
         self._evidence, self._answer, self._looks = evidence, answer, _looks(evidence)
         self._first: dict[str, int] = {}
 
     def drawn(self, places: Sequence[int]) -> str:
-        """Draw the facts of some places; what is too deep for one tree begins another."""
+        """Draw the facts at some positions; facts that are too deep for one tree begin another."""
         graph, trees = _graph(self._evidence, places), ""
         while graph:
             for root in _roots(graph):
@@ -129,7 +128,7 @@ class _Trees:
         return f"<ul>{trees}</ul>" if trees else ""
 
     def _below(self, name: str, graph: "nx.MultiDiGraph[str]", depth: int) -> str:
-        """Draw the facts of an entity and take them out of the graph."""
+        """Draw the facts of an entity and remove them from the graph."""
         if not depth or not graph.out_degree(name):
             return ""
         facts = sorted(graph.out_edges(name, keys=True), key=lambda fact: fact[2])
@@ -160,6 +159,6 @@ class _Trees:
 
 
 def _looks(evidence: Sequence[Evidence]) -> dict[int, str]:
-    """Return the look of each step that found something, in their order; there are eight."""
+    """Return the CSS class of each step that found something, in order; there are eight classes."""
     steps = sorted({piece["step"] for piece in evidence})
     return {step: f"step-{rank % _COLOURS}" for rank, step in enumerate(steps)}

@@ -1,6 +1,6 @@
-"""Answer only under known names, and to no other site.
+"""Protects the page from other websites.
 
-A website can have its own name lead here (DNS rebinding), and would read the page; or show it within its own page.
+A website could point its own name to this server (DNS rebinding) and read the page, or show the page in a frame.
 """
 
 import re
@@ -14,16 +14,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
 class KnownHosts:
-    """Refuses requests and websockets whose Host is neither an IP address, which no rebinding has, nor a known name.
+    """Refuses requests and websockets if their Host is not a known name or an IP address, or their Origin differs.
 
-    So it does where their Origin is another host, and no other page may frame this one.
+    DNS rebinding cannot use IP addresses. No other page may show this one in a frame.
     """
 
     def __init__(self, app: ASGIApp, names: Iterable[str]) -> None:
         self._app, self._names = app, {_name(name) for name in names}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on what is not refused."""
+        """Pass on requests that are not refused."""
         asked = scope["type"] in ("http", "websocket")
         headers = Headers(scope=scope) if asked else Headers()
         name = _name(headers.get("host", ""))

@@ -1,4 +1,4 @@
-"""The page of one tab: header, settings, documents, the conversation and the box to ask in."""
+"""The page of one tab: header, settings, documents, conversation and input box."""
 
 import asyncio
 import json
@@ -40,7 +40,7 @@ class ChatPage:
         self._counting = asyncio.Lock()
 
     def build(self) -> None:
-        """Lay the page out."""
+        """Draw the page."""
         ui.add_css(_STYLE)
         ui.add_head_html(f"<script>{_SCRIPT.read_text(encoding='utf-8')}</script>")
         ui.colors(primary="#3730a3")
@@ -138,7 +138,7 @@ class ChatPage:
             self._box.value = ""
 
     def _ask(self, question: str) -> bool:
-        """Ask if nothing stands against it; what does is told at the box."""
+        """Ask a question; if it cannot be asked, show why at the input box."""
         try:
             choice = self._checked(question)
         except RagError as error:

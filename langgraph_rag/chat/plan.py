@@ -1,4 +1,4 @@
-"""A plan to be edited and approved, before it is acted on."""
+"""An editor for a plan that waits for approval."""
 
 import asyncio
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ class _Row:
 
 
 class PlanEditor:
-    """The questions of a plan and what is wrong with it, drawn where the caller's `with` stands."""
+    """The questions of a plan and its problem, drawn in the current `with` block."""
 
     def __init__(self, plan: Sequence[PlanStep], problem: str) -> None:
         self._rows: list[_Row] = []
@@ -40,7 +40,7 @@ class PlanEditor:
             self._card.client.run_javascript(f"attend({self._card.id})")
 
     async def approved(self) -> list[PlanStep]:
-        """Wait for approval, take the editor away and return the steps that have a question."""
+        """Wait for approval, remove the editor, and return the steps that have a question."""
         try:
             await self._done.wait()
         finally:

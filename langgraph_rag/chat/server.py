@@ -1,4 +1,4 @@
-"""Serve the page: one process, one knowledge base, any number of tabs."""
+"""Serves the page: one process and one knowledge base for any number of tabs."""
 
 import gc
 import socket
@@ -18,7 +18,7 @@ from langgraph_rag.chat.shared import Shared
 from langgraph_rag.errors import AddressError
 
 TITLE = "langgraph_rag"
-_KEPT_FOR = 120.0  # seconds that a tab may be cut off, as by a closed laptop, before all of it is forgotten
+_KEPT_FOR = 120.0  # seconds that a tab may be disconnected before its state is deleted
 
 
 def serve_page(shared: Shared, *, host: str, port: int, show: bool, allow_hosts: Sequence[str]) -> None:
@@ -38,7 +38,7 @@ def serve_page(shared: Shared, *, host: str, port: int, show: bool, allow_hosts:
     ui.page("/", reconnect_timeout=_KEPT_FOR)(lambda: ChatPage(shared).build())
     ui.run_with(app, title=TITLE, favicon=ICON, dark=None, language="en-US", tailwind=False, show_welcome_message=False)
     page_app.on_connect(shared.warm_up)  # while a question is typed
-    gc.freeze()  # NiceGUI looks for the server among all objects that are not; some import megabytes when looked at
+    gc.freeze()  # NiceGUI searches all other objects for the server; some of these import megabytes on access
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2))
     server.run(sockets=[listening])
 

@@ -21,7 +21,7 @@ _OFFLINE = "offline is no language model but rules without weights, to try the p
 
 @dataclass(frozen=True)
 class Choice:
-    """How a question is to be answered."""
+    """The selected method, model and settings."""
 
     method: str
     model: str
@@ -33,7 +33,7 @@ class Choice:
 
 
 class SettingsForm:
-    """The controls, made where the caller's `with` stands; where `models` are given, they are the only ones."""
+    """The controls, drawn in the current `with` block; if `models` are given, only these can be selected."""
 
     def __init__(self, method: str, model: str, models: Sequence[str]) -> None:
         ui.html("How to answer", tag="h2").classes("section")
@@ -49,16 +49,16 @@ class SettingsForm:
             self._fields = {name: _control(name, fields[name]) for name in dict.fromkeys([*_FIRST, *fields])}
 
     def on_change(self, tell: Callable[[], object]) -> None:
-        """Call a function whenever something is chosen."""
+        """Call a function after each change."""
         for control in self._controls.values():
             control.on_value_change(tell)
 
     def chosen(self) -> dict[str, Any]:
-        """Return what stands in the controls, by their names."""
+        """Return the values of the controls, by name."""
         return {name: control.value for name, control in self._controls.items()}
 
     def choose(self, chosen: Mapping[str, Any]) -> None:
-        """Put back what was chosen before, as far as it can be chosen still."""
+        """Restore earlier values that can still be selected."""
         for name, control in self._controls.items():
             if name in chosen and (not isinstance(control, ui.select) or chosen[name] in control.options):
                 control.value = chosen[name]
@@ -68,10 +68,10 @@ class SettingsForm:
         return {"method": self._method, "model": self._model, "approve_plan": self._approve, **self._fields}
 
     def choice(self) -> Choice:
-        """Return what is chosen.
+        """Return the selected method, model and settings.
 
         Raises:
-            RagError: naming the fields that hold what they cannot hold.
+            RagError: when a setting has an invalid value; the message names it.
         """
         given = {name: field.value for name, field in self._fields.items() if field.value is not None}
         try:

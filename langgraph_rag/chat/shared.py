@@ -1,4 +1,4 @@
-"""What all tabs of the page have in common."""
+"""The state that all tabs of the page share."""
 
 import asyncio
 from collections.abc import Sequence
@@ -28,10 +28,10 @@ def _model(name: str, kept: Path | None) -> BaseChatModel:
 
 @dataclass
 class Shared:
-    """What all tabs have in common; `models` are the only ones, if any, and `queue` has the files being added.
+    """The state that all tabs share; if `models` is not empty, only these can be selected.
 
     Raises:
-        RagError: when a model or the file of its replies cannot be used.
+        RagError: when a model or the file with its replies cannot be used.
     """
 
     kb: KnowledgeBase
@@ -46,18 +46,18 @@ class Shared:
 
     def __post_init__(self) -> None:
         self.queue = UploadQueue(self.kb, self.changed.emit)
-        for name in (self.model, *self.models):  # what cannot be used is told here, not in the page
+        for name in (self.model, *self.models):  # reports errors at the start and not in the page
             _model(name, self.cache)
 
     async def warm_up(self) -> None:
-        """Have the embedder loaded and the graph made; the question tells of whatever goes wrong with them."""
+        """Load the embedder and build the graph; errors are reported by the first question."""
         with suppress(RagError):
             if not self._warm:
                 await self.kb.arank("warm up", 1, by="graph")
                 self._warm = True
 
     async def asking(self, choice: Choice, conversation: Sequence[AnyMessage]) -> Asking:
-        """Make ready to ask the question that a conversation ends with, as chosen; no limit counts that."""
+        """Prepare the run of the last question of a conversation; its limits do not include this."""
         await self.warm_up()
         return await asyncio.to_thread(self._asking, choice, conversation)
 

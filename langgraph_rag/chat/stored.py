@@ -1,4 +1,4 @@
-"""The documents of the knowledge base: what the page calls them, and how one is removed."""
+"""The names of documents on the page, and their removal."""
 
 import json
 from collections import Counter
@@ -12,36 +12,36 @@ from langgraph_rag.tools.storage.record_store import StoredDocument
 
 
 class NamedDocument(NamedTuple):
-    """A document by the name that the page has for it."""
+    """A document with its name on the page."""
 
     name: str
     document: StoredDocument
 
     @property
     def key(self) -> str:
-        """What tells it from all others, also from those of its name."""
+        """A unique key, also for documents with the same name."""
         return _key(self.document)
 
 
 class Removed(NamedTuple):
-    """How many passages of a document went, and how many stay because they came from elsewhere, too."""
+    """How many passages of a document were removed, and how many stay because they have other sources."""
 
     passages: int
     kept: int
 
 
 def named(documents: Sequence[StoredDocument]) -> list[NamedDocument]:
-    """Name documents by their files, as evidence does, in alphabetical order; those of one name by their sources."""
+    """Name documents by file, or by source if several have the same name; sort them alphabetically."""
     times = Counter(map(_name, documents))
     entries = [NamedDocument(_name(one) if times[_name(one)] == 1 else _full_name(one), one) for one in documents]
     return sorted(entries, key=lambda entry: entry.name.casefold())
 
 
 def remove(kb: KnowledgeBase, document: StoredDocument) -> Removed:
-    """Remove what is there of a document by now.
+    """Remove the current passages of a document.
 
     Raises:
-        KnowledgeBaseError: when the folder of the knowledge base is gone, or another process has it open to change it.
+        KnowledgeBaseError: when the folder of the knowledge base is gone, or another process changes it.
     """
     check_folder(kb, "removed")
     ids = next((there["ids"] for there in kb.documents() if _key(there) == _key(document)), [])

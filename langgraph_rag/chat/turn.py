@@ -1,4 +1,4 @@
-"""One question in the conversation: its steps as they happen, a plan to approve, the answer or why there is none."""
+"""One question in the conversation: its steps, a plan to approve, and the answer or an error."""
 
 import asyncio
 import logging
@@ -23,10 +23,10 @@ Prepare = Callable[[], Awaitable[Asking]]
 
 
 class Turn:
-    """A question and what became of it, drawn where the caller's `with` stands.
+    """A question and its answer, drawn in the current `with` block.
 
-    `by` says which method and model answer it; `again` asks it once more. When it is answered, `conversation` has all
-    that was said.
+    `by` names the method and the model, and `again` asks the question again. After the answer, `conversation` has all
+    messages.
     """
 
     def __init__(self, question: str, kb: KnowledgeBase, by: str, again: Callable[[], Any]) -> None:
@@ -46,7 +46,7 @@ class Turn:
         self._place.client.run_javascript("follow()")
 
     async def run(self, prepare: Prepare) -> None:
-        """Ask, and show all that happens; every error and a stop end as a message."""
+        """Ask, and show the progress; an error or a stop is shown as a message."""
         self._task = asyncio.create_task(self._run(prepare))
         try:
             await self._task
@@ -58,7 +58,7 @@ class Turn:
             self._give_up(message_for(error), "alert")
 
     def stop(self) -> None:
-        """Give the question up."""
+        """Stop the run."""
         if self._task:
             self._task.cancel()
 
@@ -77,7 +77,7 @@ class Turn:
         self._settle("end")
 
     def _end(self, told: str) -> None:
-        """Stop saying that it is under way; what a screen reader is told instead stays out of sight."""
+        """Remove the progress indicator; `told` is for screen readers only."""
         self._place.classes(remove="running")
         self._spinner.visible, self._status.text = False, told
         self._working.classes("unseen")
@@ -103,7 +103,7 @@ class Turn:
         return approved
 
     async def _show(self, happenings: AsyncIterator[Happening]) -> Planned | None:
-        """Show what happens; return the plan if one waits for approval."""
+        """Show the progress; return the plan if one waits for approval."""
         async for happening in happenings:
             match happening:
                 case Told(text):
@@ -130,9 +130,9 @@ class Turn:
 
 
 def message_for(error: Exception) -> str:
-    """Return what to tell of an error; one that nobody foresaw is logged as well."""
+    """Return the message for an error; unexpected errors are logged as well."""
     if isinstance(error, EmptyKnowledgeBaseError):
-        return "There are no documents to answer from yet."  # its own words name a folder of the server
+        return "There are no documents to answer from yet."  # its own message contains a folder of the server
     if isinstance(error, RagError):
         return str(error)
     _log.error("this should not happen", exc_info=error)
@@ -140,7 +140,7 @@ def message_for(error: Exception) -> str:
 
 
 def drawn(text: str) -> str:
-    """Draw a step as told in words: headings begin a line, details are indented and begin with their label."""
+    """Draw the narration of a step: headings, and indented details that begin with a label."""
     lines = []
     for line in text.split("\n"):
         label, _, detail = ("", "", line) if line.startswith(FURTHER) else line.strip().partition(" ")

@@ -1,6 +1,6 @@
-"""The files being added, whichever page sent them: all pages show and can stop them, also when that one is gone.
+"""The queue of uploaded files. All pages show it and can stop it, also after the uploading page was closed.
 
-A document is removed when none is under way.
+A document can only be removed while no file is being added.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
 class Message(NamedTuple):
-    """What became of a file or a document."""
+    """The result for a file or a document."""
 
     text: str
     kind: Literal["done", "alert"]
@@ -25,7 +25,7 @@ class Message(NamedTuple):
 
 @dataclass
 class Upload:
-    """The file that is being added, how far it is (from 0 to 1), and whether it is to be stopped."""
+    """The file that is being added, its progress (from 0 to 1), and whether it is being stopped."""
 
     name: str
     state: str = "reading …"
@@ -37,10 +37,9 @@ class Upload:
 
 
 class UploadQueue:
-    """Adds files one after another, and removes a document where none is under way.
+    """Adds files one after another, and removes a document while no file is being added.
 
-    `changed` is called whenever there is something else to show; `messages` say what became of them since the queue was
-    last empty.
+    `changed` is called after each change of the state; `messages` are the results since the queue was last empty.
     """
 
     def __init__(self, kb: KnowledgeBase, changed: Callable[[], object]) -> None:
@@ -51,7 +50,7 @@ class UploadQueue:
         self.messages: list[Message] = []
 
     async def add(self, files: Sequence[uploading.File]) -> None:
-        """Add files when it is their turn; where something else is under way, return at once."""
+        """Put files into the queue, and process it unless it is being processed already."""
         self.waiting += files
         if self.under_way:
             self._changed()
@@ -60,7 +59,7 @@ class UploadQueue:
         await self._add_waiting()
 
     async def remove(self, removed: NamedDocument) -> None:
-        """Remove a document, unless something else is under way; then add what has come meanwhile."""
+        """Remove a document, unless something else is running; then add files that were uploaded in the meantime."""
         if self.under_way:
             waits = "because something is being added or removed: try again when that is done"
             self._tell(f"{removed.name}: not removed, {waits}.", "alert")
@@ -79,7 +78,7 @@ class UploadQueue:
 
     @property
     def under_way(self) -> str:
-        """What is being done, in words; empty where nothing is."""
+        """The running operation, in words; empty if there is none."""
         return f"{self._removing}: removing …" if self._removing else str(self.current or "")
 
     async def _add_waiting(self) -> None:
@@ -91,7 +90,7 @@ class UploadQueue:
             self._changed()
 
     def stop(self) -> None:
-        """Add no more of what is in the queue by now."""
+        """Clear the queue and stop the current file."""
         if self.waiting:
             self._tell(f"{self.names_waiting()}: not added.")
             self.waiting.clear()
@@ -100,7 +99,7 @@ class UploadQueue:
         self._changed()
 
     def names_waiting(self) -> str:
-        """Name the first files whose turn has not come."""
+        """Return the names of the first waiting files."""
         return first_few(list(map(uploading.name_of, self.waiting)), 10)
 
     async def _add(self, file: uploading.File) -> None:

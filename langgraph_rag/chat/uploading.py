@@ -1,6 +1,6 @@
-"""Add uploaded files to the knowledge base, a few passages at a time, so that progress can be shown.
+"""Adds uploaded files to the knowledge base, a few passages at a time, to show the progress.
 
-A file uploaded again under the same name is a new version of it and of nothing else: uploads have sources of their own.
+A file with the name of an earlier upload is a new version of it. Uploads have sources of their own.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.reading.files import read_documents
 
 _BATCH = 16  # passages: some seconds each with a large embedder
-UPLOADED = "upload://"  # begins the source of an upload, and of no file: paths have no two slashes in a row
+UPLOADED = "upload://"  # prefix of the sources of uploads; file paths have no two slashes in a row
 _LONGEST = 200  # bytes of a file's name before its ending; file systems take 255 in all
 
 
@@ -43,12 +43,12 @@ class Progress(NamedTuple):
 
 
 def name_of(file: File) -> str:
-    """Return the name of a file as its owner knows it, without the folders that it lay in."""
-    return without_controls(PurePath(file.name.replace("%22", '"')).name)  # browsers write quotes so
+    """Return the name of a file without its folders."""
+    return without_controls(PurePath(file.name.replace("%22", '"')).name)  # how browsers encode quotes
 
 
 async def read(file: File) -> list[Passage]:
-    """Read an uploaded file as `langgraph-rag index` would; a source that a line names itself becomes metadata.
+    """Read an uploaded file like `langgraph-rag index`; the `source` of a JSON line becomes metadata.
 
     Raises:
         DocumentError: when the file cannot be read, under the name it was uploaded with.
@@ -64,13 +64,13 @@ async def read(file: File) -> list[Passage]:
 
 
 async def update(kb: KnowledgeBase, passages: list[Passage]) -> AsyncIterator[Progress]:
-    """Add the passages of a file batch by batch; with the last one, remove those that earlier versions of it left.
+    """Add the passages of a file in batches; with the last one, remove passages of its earlier versions.
 
-    The first progress comes before anything is added, so that it can be left at that.
+    The first progress is yielded before anything is added, so that the caller can stop there.
 
     Raises:
         KnowledgeBaseError: when the folder of the knowledge base is gone.
-        DuplicateIdError: when an id is stored with another text that came from elsewhere; nothing is changed then.
+        DuplicateIdError: when an id is stored with another text from another source; nothing is changed.
     """
     check_folder(kb, "added")
     known = set(await asyncio.to_thread(kb.ids))
@@ -94,17 +94,17 @@ async def update(kb: KnowledgeBase, passages: list[Passage]) -> AsyncIterator[Pr
 
 
 def check_folder(kb: KnowledgeBase, done: str) -> None:
-    """Check that the folder of the knowledge base is there: without it, its open files would take changes still.
+    """Check that the folder of the knowledge base exists, as deleted files that are open still accept changes.
 
     Raises:
-        KnowledgeBaseError: when it is gone, and nothing was `done`.
+        KnowledgeBaseError: when the folder is gone and nothing was `done`.
     """
     if not kb.path.is_dir():
         raise KnowledgeBaseError(f"The folder of the knowledge base is gone: nothing was {done}. Start the page anew.")
 
 
 def _saved_as(name: str) -> str:
-    """Return a name that any file system takes, the same where it can be: a text without title is titled by it."""
+    """Return a name that any file system accepts, similar to the original, as it may become the title."""
     path = PurePath(name)
     return path.stem.encode(errors="ignore")[:_LONGEST].decode(errors="ignore") + path.suffix
 
