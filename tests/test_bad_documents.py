@@ -55,7 +55,10 @@ CIRCULAR.append(CIRCULAR)
             for id_ in ({"a": 1}, [1], True, " ", float("nan"))
         ),
         ({"id": "b", "text": 7}, "document 2: text must be a string, got int"),
-        ({"id": "b", "text": "x", "title": ["x"]}, "document 2: title must be a string, got list"),
+        *(
+            ({"id": "b", "text": "x", "title": title}, f"document 2: title must be a string, got {type(title).__name__}")
+            for title in (["x"], True, float("nan"))
+        ),
         (Document("x", metadata={"source": 3}), "document 2: source must be a string, got int"),
         (
             "just a string",

@@ -1263,10 +1263,10 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
         "docs",
         ["a.jsonl, line 1: id must be text or a number, got ['kell']"],
     ),
-    "a title that is a number": (
-        {"a.jsonl": '{"text": "Kell.", "title": 7}'},
+    "a title that is none": (
+        {"a.jsonl": '{"text": "Kell.", "title": true}'},
         "docs",
-        ["a.jsonl, line 1: title must be a string, got int"],
+        ["a.jsonl, line 1: title must be a string, got bool"],
     ),
 }
 

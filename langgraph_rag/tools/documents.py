@@ -62,7 +62,7 @@ def to_passages(documents: Iterable[AnyDocument], known: PassagesById | None = N
     with as title; where that is none, so does each of its passages.
 
     Args:
-        documents: LangChain `Document`s or dicts.
+        documents: LangChain `Document`s or dicts; an id and a title may be numbers.
         known: passages that theirs are not to contradict; those made are added to it, unless one is bad.
 
     Raises:
@@ -192,6 +192,8 @@ def _string(fields: Mapping[str, object], name: str, place: str) -> str:
         return ""
     if isinstance(value, PathLike):
         value = fspath(value)
+    if name == "title" and isinstance(value, Number) and not isinstance(value, bool) and value == value:  # no NaN
+        value = str(value)
     if not isinstance(value, str):
         raise DocumentError(f"{place}: {name} must be a string, got {type(value).__name__}")
     return value.strip()
