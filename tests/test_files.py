@@ -208,6 +208,12 @@ def test_text_without_spaces_between_words_is_split_too(tmp_path: Path, sentence
     assert min(lengths[:-1]) > 300
 
 
+def test_a_word_without_end_is_cut(tmp_path: Path) -> None:
+    parts = [text for _, text in passages_of(tmp_path, f"# Kell\n\n{'x' * 15_000} ends.")]
+
+    assert list(map(len, parts)) == [10_000, 5_006]
+
+
 def test_text_with_words_parted_by_zero_width_spaces_is_split_between_words(tmp_path: Path) -> None:
     parts = [text for _, text in passages_of(tmp_path, "សៀមរាប\u200b" * 200)]
 
