@@ -176,7 +176,9 @@ def test_a_document_without_title_gets_what_it_opens_with_for_all_its_passages(e
     assert ["Matthis Orvane", "was", "engineer"] in [triple["triple"] for triple in empty_kb.triples(empty_kb.ids())]
 
 
-@pytest.mark.parametrize("year", [{"title": 1917, "text": "It froze."}, Document("It froze.", metadata={"title": 1917})])
+@pytest.mark.parametrize(
+    "year", [{"title": 1917, "text": "It froze."}, Document("It froze.", metadata={"title": 1917})]
+)
 def test_a_title_may_be_a_number(empty_kb: KnowledgeBase, year: Document | dict[str, object]) -> None:
     empty_kb.add([year], progress=False)
 
