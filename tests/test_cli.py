@@ -238,12 +238,20 @@ def test_a_folder_that_cannot_be_looked_into_is_told_and_what_came_from_it_stays
     assert f"{docs}/b: it cannot be read: Permission denied Nothing was indexed; --skip-bad leaves" in said
 
 
-def test_links_that_lead_nowhere_or_to_themselves_are_passed_over(tmp_path: Path) -> None:
+def test_links_that_lead_nowhere_or_to_themselves_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     docs = write(tmp_path / "docs", {"a.txt": "Orsby is a town."})
     (docs / "gone.txt").symlink_to(docs / "nothing.txt")
     (docs / "loop.txt").symlink_to(docs / "loop.txt")
+    (docs / "gone.png").symlink_to(docs / "nothing.png")
+    told = [f"{docs}/{name}.txt: it cannot be read: the link leads nowhere" for name in ("gone", "loop")]
 
-    assert run("index", docs, "--kb", tmp_path / "kb").stdout.startswith("1 passage added")
+    done = run("index", docs, "--kb", tmp_path / "kb", "--skip-bad")
+    assert done.stdout.startswith("1 passage added")
+    assert done.stderr.startswith("".join(f"warning: left out {problem}\n" for problem in told))
+    assert "gone.png" not in done.stderr
+    assert " ".join(told) in refuse(monkeypatch, capsys, "index", docs, "--kb", tmp_path / "kb")
 
 
 def test_what_a_file_held_is_removed_where_a_folder_took_its_place(tmp_path: Path) -> None:
@@ -1211,6 +1219,11 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
     ),
     "more files than anybody reads about": ({f"{n}.txt": b"\xe5" for n in range(25)}, "docs", ["... and 5 more"]),
     "a line that is a list": ({"a.jsonl": '["Kell"]'}, "docs/a.jsonl", ["a.jsonl, line 1", '["Kell"]']),
+    "a list over several lines": (
+        {"a.jsonl": json.dumps([{"text": "Kell."}] * 2, indent=2)},
+        "docs/a.jsonl",
+        ["error: ", "a.jsonl: expected JSON lines, one object per line, got one JSON value over several lines Nothing"],
+    ),
     "a broken line": (
         {"a.jsonl": '{"text": "Kell."}\n{"text": "Kell'},
         "docs/a.jsonl",

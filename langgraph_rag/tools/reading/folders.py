@@ -18,7 +18,8 @@ _SMALL = 64  # bytes
 
 
 def readable_files(source: Path) -> tuple[list[Path], list[str]]:
-    """Return a file, or the files to read of a folder, and what is wrong with folders that cannot be looked into.
+    """Return a file, or the files to read of a folder, and what is wrong with folders that cannot be looked into
+    and with links.
 
     Raises:
         DocumentError: when there is no such file or folder, or it is a file of another kind.
@@ -93,7 +94,7 @@ def _is_blank(file: Path) -> bool:
 
 
 class _Inside(NamedTuple):
-    """What lies in a folder, in order, and what is wrong with the folders in it that cannot be looked into."""
+    """What lies in a folder, in order, and what is wrong with the folders and links in it that lead to nothing to read."""
 
     files: list[Path]
     linked: list[Path]
@@ -114,7 +115,13 @@ def _inside(folder: Path) -> _Inside:
         found += [Path(where, name) for name in files if not name.startswith(".")]
     problems = [f"{error.filename}: it cannot be read: {error.strerror}" for error in errors]
     there = [file for file in found if _seen(file.stat, S_ISREG, otherwise=True)]
+    nowhere = sorted(file for file in set(found).difference(there) if _is_readable(file) and _leads_nowhere(file))
+    problems += [f"{file}: it cannot be read: the link leads nowhere" for file in nowhere]
     return _Inside(sorted(there), sorted(linked), problems)
+
+
+def _leads_nowhere(file: Path) -> bool:
+    return _seen(file.lstat, S_ISLNK, otherwise=False) and not _seen(file.stat, bool, otherwise=True)
 
 
 def _is_folder(path: Path) -> bool:
