@@ -142,6 +142,8 @@ def _sections(text: str, file: Path) -> list[dict[str, object]]:
 
 
 def _json_lines(text: str, file: Path, names: Mapping[str, str]) -> tuple[list[dict[str, object]], list[str]]:
+    if "\n" in text.strip() and _is_json(text):
+        raise DocumentError(f"{file}: expected JSON lines, one object per line, got one JSON value over several lines")
     documents: list[dict[str, object]] = []
     problems: list[str] = []
     there: dict[str, object] = {}
@@ -161,6 +163,15 @@ def _json_lines(text: str, file: Path, names: Mapping[str, str]) -> tuple[list[d
             wrong = f"{file}: expected a field {theirs!r} ({ours}) in some line, got the fields {got}"
             raise DocumentError(first_problems([wrong, *problems]))
     return documents, problems
+
+
+def _is_json(text: str) -> bool:
+    """Tell whether a whole text is one JSON value; of JSON lines no more than the first is looked at."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _fields(line: str, place: str) -> dict[str, object]:
