@@ -499,14 +499,20 @@ def test_an_update_of_a_folder_that_was_emptied_removes_what_came_from_it(
 def test_an_update_does_not_take_an_id_from_a_source_that_still_has_it(
     noted: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write(noted, {"docs/rocks.jsonl": lines([{"id": "kell", "text": "Kell is a rock."}])})
+    rocks = [{"id": "rock", "text": "Ost has a rock."}, {"id": "kell", "text": "Kell is a rock."}]
+    write(noted, {"docs/rocks.jsonl": lines(rocks)})
 
     said = refuse(monkeypatch, capsys, "index", "docs/rocks.jsonl", "--kb", "notes", "--update")
     assert "id 'kell' is already stored with another text or title, from docs/isles.jsonl, which would be lost" in said
+    assert "error: docs/rocks.jsonl, line 2: id 'kell'" in said
+
+    kept = run("index", "docs/rocks.jsonl", "--kb", "notes", "--update", "--skip-bad")
+    assert kept.stdout.startswith("1 passage added")
+    assert "warning: left out docs/rocks.jsonl, line 2: id 'kell' is already stored with" in kept.stderr
 
     write(noted, {"docs/isles.jsonl": lines([{"id": "ost", "text": "Ost is a rock."}])})
     moved = run("index", "docs", "--kb", "notes", "--update")
-    assert moved.stdout.startswith("1 passage added, 3 there already, 1 of earlier versions removed.\n")
+    assert moved.stdout.startswith("1 passage added, 4 there already, 1 of earlier versions removed.\n")
 
     write(noted, {"docs/rocks.jsonl": lines([{"id": "kell", "text": "Kell is a cape."}])})
     (noted / "docs/rocks.jsonl").rename(noted / "docs/capes.jsonl")
@@ -1308,7 +1314,7 @@ def test_bad_documents_leave_a_knowledge_base_as_it_was(
 
     said = refuse(monkeypatch, capsys, "index", source, "--kb", folder)
 
-    assert "id 'vint' is already stored with another text or title: update it to replace that" in said
+    assert f"{source}, line 2: id 'vint' is already stored with another text or title, from no source" in said
     assert run("info", "--kb", folder).stdout == before
 
 

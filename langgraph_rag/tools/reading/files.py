@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from tqdm.auto import tqdm
 
@@ -31,15 +32,21 @@ def read_documents(sources: str | Path | Iterable[str | Path]) -> list[dict[str,
         DocumentError: naming every file that cannot be read, its lines where it has such, and what was expected there.
     """
     several = [sources] if isinstance(sources, str | Path) else sources
-    passages, problems = read_what_can_be(map(Path, several))
-    if problems:
-        raise DocumentError(first_problems(problems))
-    return [dict(passage) for passage in passages]
+    read = read_what_can_be(map(Path, several))
+    if read.problems:
+        raise DocumentError(first_problems(read.problems))
+    return [dict(passage) for passage in read.passages]
 
 
-def read_what_can_be(
-    sources: Iterable[Path], names: Mapping[str, str] | None = None
-) -> tuple[list[Passage], list[str]]:
+class Read(NamedTuple):
+    """The passages of some files, what is wrong with those that are bad, and where the passage of each id stands."""
+
+    passages: list[Passage]
+    problems: list[str]
+    places: dict[str, str]
+
+
+def read_what_can_be(sources: Iterable[Path], names: Mapping[str, str] | None = None) -> Read:
     """Read files and folders likewise, and return with the passages what is wrong with each file that is bad.
 
     Of JSON lines only the bad ones are left out. Bad is also what gives an id another text than something before it, a
@@ -66,7 +73,7 @@ def read_what_can_be(
             found, bad = _passages_of(file, names or {}, known)
             passages += found
             problems += [first_problems(bad)] if bad else []
-    return passages, problems
+    return Read(passages, problems, {id_: place for id_, (_, place) in known.items()})
 
 
 def _passages_of(file: Path, names: Mapping[str, str], known: PassagesById) -> tuple[list[Passage], list[str]]:

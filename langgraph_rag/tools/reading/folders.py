@@ -18,8 +18,7 @@ _SMALL = 64  # bytes
 
 
 def readable_files(source: Path) -> tuple[list[Path], list[str]]:
-    """Return a file, or the files to read of a folder, and what is wrong with folders that cannot be looked into
-    and with links.
+    """Return a file, or the files to read of a folder, and what is wrong with folders and links in it.
 
     Raises:
         DocumentError: when there is no such file or folder, or it is a file of another kind.
@@ -94,7 +93,7 @@ def _is_blank(file: Path) -> bool:
 
 
 class _Inside(NamedTuple):
-    """What lies in a folder, in order, and what is wrong with the folders and links in it that lead to nothing to read."""
+    """What lies in a folder, in order, and what is wrong with folders and links in it."""
 
     files: list[Path]
     linked: list[Path]
