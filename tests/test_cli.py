@@ -1228,8 +1228,19 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
     "a list over several lines": (
         {"a.jsonl": json.dumps([{"text": "Kell."}] * 2, indent=2)},
         "docs/a.jsonl",
-        ["error: ", "a.jsonl: expected JSON lines, one object per line, got one JSON value over several lines Nothing"],
+        ["error: ", "a.jsonl: expected JSON lines, one object per line, got one JSON value over several lines: name"],
     ),
+    "an element that is no document": (
+        {"a.json": json.dumps([{"text": "Kell."}, 7, {"title": "Kell"}, {"text": "Kell.", "id": [1]}], indent=1)},
+        "docs/a.json",
+        [
+            "a.json, element 2: expected a JSON object with a text, got 7",
+            "a.json, element 3: expected a text in 'text', got the fields 'title'",
+            "a.json, element 4: id must be text or a number, got [1]",
+        ],
+    ),
+    "an empty list": ({"a.json": "[]"}, "docs/a.json", ["a.json: expected documents, got an empty list"]),
+    "broken JSON": ({"a.json": '[{"text": "Kell'}, "docs/a.json", ["a.json: expected a JSON object, got '[{"]),
     "a broken line": (
         {"a.jsonl": '{"text": "Kell."}\n{"text": "Kell'},
         "docs/a.jsonl",
