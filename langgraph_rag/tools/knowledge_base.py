@@ -137,11 +137,14 @@ class KnowledgeBase:
                 make, such as vectors of triples, is still stored.
 
         Raises:
-            KnowledgeBaseError: when the folder is missing and not to be made, cannot be read or written to, holds
-                something else, or another format, or when the server cannot be reached.
+            KnowledgeBaseError: when the path is empty, when the folder is missing and not to be made, cannot be read or
+                written to, holds something else, or another format, or when the server cannot be reached.
             EmbeddingsMismatchError: when the folder was made with another embedder than the one given.
-            TypeError: when the embedder or the extractor is not one.
+            TypeError: when the path, the embedder or the extractor is not one.
         """
+        expect(str | os.PathLike, path, "the path of a folder", "a knowledge base is one folder")
+        if path == "":  # which a variable that is not set leaves; it would be the current folder
+            raise KnowledgeBaseError("expected the path of a folder, got ''")
         expect(Embeddings | None, embeddings, "an embedder (LangChain Embeddings)", "load_embeddings(NAME) returns one")
         if extractor is not None:
             _check(extractor)
@@ -505,9 +508,10 @@ class KnowledgeBase:
 
         Raises:
             EmptyKnowledgeBaseError: when the knowledge base holds nothing.
+            QuestionError: when the query is no text, or empty.
         """
         expect_name("search", by, SEARCHES)
-        _check_query(query)
+        _check_search(query)
         expect_count(k, "k")
         self._check_open()
         if by == "graph":
@@ -538,7 +542,7 @@ class KnowledgeBase:
 
     async def asearch_triples(self, query: str, k: int = 10) -> list[Triple]:
         """Search triples like `search_triples`, without blocking the event loop."""
-        _check_query(query)
+        _check_search(query)
         expect_count(k, "k")
         self._check_open()
         await self._triple_indexing.ask(partial(self._triple_embedding.make_searchable, self.extractor.version))
@@ -697,6 +701,12 @@ def _check_queries(queries: Iterable[object]) -> None:
 def _check_query(query: object) -> None:
     if not isinstance(query, str) or not is_text(query):
         raise QuestionError(f"the query must be text, got {ascii(query)[:80]}")
+
+
+def _check_search(query: object) -> None:
+    _check_query(query)
+    if not str(query).strip():
+        raise QuestionError(f"expected words to search for, got {query!r:.80}")
 
 
 def _holds_something_else(path: Path) -> bool:
