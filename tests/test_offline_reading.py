@@ -295,7 +295,13 @@ def test_lengths_are_compared_in_one_unit(one: str, other: str, longer: str) -> 
 
 @pytest.mark.parametrize(
     ("one", "other", "first"),
-    [("1900", "5 March 1900", ""), ("May 1900", "5 May 1900", ""), ("1900", "5 March 1901", "Ada Renk")],
+    [
+        ("1900", "5 March 1900", ""),
+        ("May 1900", "5 May 1900", ""),
+        ("1900", "5 March 1901", "Ada Renk"),
+        ("1900-03-04", "5 March 1900", "Ada Renk"),
+        ("4/3/1900", "5 March 1900", ""),
+    ],
 )
 def test_dates_are_compared_as_far_as_both_are_known(one: str, other: str, first: str) -> None:
     question = analyse("Who was born first, Ada Renk or Emil Varn?")

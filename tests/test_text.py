@@ -248,6 +248,7 @@ def found(sentence: str, kind: str) -> list[str]:
         ("He met Leonardo da Vinci and Ludwig van Beethoven.", ["Leonardo da Vinci", "Ludwig van Beethoven"]),
         ("She sailed to the Isle of Kell.", ["Isle of Kell"]),
         ("Elizabeth II saw Apollo 11.", ["Elizabeth II", "Apollo 11"]),
+        ("It needs Tull 2.4.1 and Kell 3.12.", ["Tull 2.4.1", "Kell 3.12"]),
         ("Then Ada Renk's boat sank.", ["Ada Renk"]),
         ("The ferry left.", []),
         ("Founded in Orsby, it grew.", ["Orsby"]),
@@ -290,6 +291,9 @@ def test_dates_inside_a_quotation_belong_to_it() -> None:
         "1911",
         "1990s",
         "December 31 2001",
+        "1911-05-04",
+        "4/5/1911",
+        "4.5.1911",
     ],
 )
 def test_dates(date: str) -> None:
@@ -300,7 +304,9 @@ def test_may_alone_is_not_a_date() -> None:
     assert found("It may rain, and 3000 ships may come.", "date") == []
 
 
-@pytest.mark.parametrize("number", ["7", "4,200", "3.14", "$3.5 million", "20%", "20 percent", "two", "£ 40"])
+@pytest.mark.parametrize(
+    "number", ["7", "4,200", "3.14", "$3.5 million", "20%", "20 percent", "two", "£ 40", "06:30", "9:15 am", "2.4.1"]
+)
 def test_numbers(number: str) -> None:
     assert found(f"it has {number} of them, or so.", "number") == [number]
 
@@ -331,6 +337,7 @@ def test_spans_tell_where_they_are_in_reading_order_without_overlap() -> None:
         ("She employed 120 workers.", ["Ada Renk", "employed", "120 workers"]),
         ("She lived in Kell and Orsby.", ["Ada Renk", "lived in", "Orsby"]),
         ("Her father taught in Kell.", ["Ada Renk", "father taught in", "Kell"]),
+        ("She swam from 06:00 to 22:30.", ["Ada Renk", "swam to", "22:30"]),
     ],
 )
 def test_a_sentence_states_a_fact_of_the_topic(sentence: str, triple: list[str]) -> None:

@@ -52,6 +52,7 @@ DEMONYM = re.compile(
     r"|^(?:Czech|Filipino|German|Greek|Iraqi|Israeli|Pakistani|Soviet|Swiss|Thai|Turk|Welsh)$"
 )
 _POSSESSIVE = re.compile(r"['’]s\b")
+_ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 _MONTH_NUMBER = {month: number for number, month in enumerate(MONTHS, start=1)}
 _NUMBER_WORDS = {word: value for value, word in enumerate(
     "zero one two three four five six seven eight nine ten eleven twelve".split())}  # fmt: skip
@@ -111,12 +112,14 @@ def name_likeness(one: str, other: str) -> float:
 def date_of(text: str) -> tuple[int, int, int] | None:
     """Read the first date with a year: (year, month, day), months and days 0 where not given."""
     for found in DATE.finditer(text):
+        if iso := _ISO.fullmatch(found[0]):
+            return int(iso[1]), int(iso[2]), int(iso[3])
         words = normalise(found[0]).split()
         year = next((int(word[:4]) for word in words if re.fullmatch(r"\d{4}s?", word)), None)
         if year:
             month = next((_MONTH_NUMBER[word] for word in words if word in _MONTH_NUMBER), 0)
             day = next((int(match[1]) for word in words if (match := re.fullmatch(r"(\d{1,2})\D*", word))), 0)
-            return year, month, day
+            return year, month, day if month else 0  # which number is the month of 3/4/1911, nobody can tell
     return None
 
 
