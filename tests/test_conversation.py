@@ -413,6 +413,8 @@ def test_every_method_answers_a_follow_up(name: str, sample_kb: KnowledgeBase) -
         (["Where is Ost Mill?", "Hale"], "Which river flows past it?", "Which river flows past Hale?"),
         (["Where was the wife of Karl Senn born?", "Hale"], "When did she die?", "When did she die?"),
         (["Who built Ost Mill?", "unknown"], "Where was he born?", "Where was he born?"),
+        (["Who came in 2023?", "Ada Renk"], "Where does it take place?", "Where does it take place?"),
+        (["When was the Kell Fair held?", "1901"], "Who won it in 2023?", "Who won Kell Fair in 2023?"),
         (["Who built Ost Mill?", "Ada Renk"], "Did Karl Senn know his wife?", "Did Karl Senn know his wife?"),
         (["Who built Ost Mill?", "Ada Renk"], "Who built Hale Bridge?", "Who built Hale Bridge?"),
     ],

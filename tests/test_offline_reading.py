@@ -13,6 +13,7 @@ from langgraph_rag.offline.pages import Line, Pages, pages_of
 from langgraph_rag.offline.question import analyse, as_question
 from langgraph_rag.offline.reading import read
 from langgraph_rag.offline.skills import SKILLS
+from langgraph_rag.offline.words import stem
 from langgraph_rag.tools.language.rule_triples import extract_triples
 
 TEXTS = [
@@ -32,6 +33,7 @@ TEXTS = [
         ],
     ),
     ("Peder Lunt", ["Peder Lunt was a Veldian novelist who wrote The Salt Road.", "He died in 1967."]),
+    ("Ida Korr", ["Ida Korr is a singer.", "Ida Korr is to study under Jon Brenn."]),
     ("Brack", ["Brack is a folk band from Orrick, known for the album Low Water."]),
 ]
 PAGES = Pages(Line(title, text, place == 0) for title, texts in TEXTS for place, text in enumerate(texts))
@@ -45,6 +47,7 @@ PAGES = Pages(Line(title, text, place == 0) for title, texts in TEXTS for place,
         ("In what year did the Tolmar Bridge open?", "1931"),
         ("How many lamps does the Tolmar Bridge have?", "48"),
         ("Where was Ada Holm born?", "Orrick"),
+        ("Who studied under Jon Brenn?", "Ida Korr"),
         ("When did Ada Holm die?", "1 June 1961"),
         ("Which band is known for the album Low Water?", "Brack"),
         ("What novelist did the engineer who designed the Tolmar Bridge marry?", "Peder Lunt"),
@@ -57,6 +60,11 @@ def test_the_answer_is_the_span_of_the_kind_asked_for(question: str, answer: str
     assert reading is not None
     assert reading.answer == answer
     assert any(answer in f"{line.title} {line.text}" for line in reading.lines)
+
+
+@pytest.mark.parametrize("words", ["study studies studied", "sell sells sold", "win winner won", "tall high height"])
+def test_forms_of_one_word_have_one_stem(words: str) -> None:
+    assert len({stem(word) for word in words.split()}) == 1
 
 
 @pytest.mark.parametrize(
