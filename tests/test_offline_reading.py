@@ -192,6 +192,7 @@ MORE_PAGES = Pages(Line(title, text, place == 0) for title, texts in MORE for pl
     [
         ("Was Karl Senn a painter?", "yes"),
         ("Was Karl Senn a judge?", ""),
+        ("Was Karl Senn a painter in Go?", ""),
         ("Was Karl Senn born in Tarn?", "yes"),
         ("Was Karl Senn born in 1890?", "yes"),
         ("Was Karl Senn born in 1891?", "no"),
