@@ -115,6 +115,8 @@ def test_lengths_that_rules_read_are_compared(question: str, answer: str) -> Non
         ("What Kellish football club did he play for?", "thing", {"kellish", "football", "club"}),
         ("The bridge was built by an engineer born in what city?", "place", {"city"}),
         ("When did the band which Ada left split?", "date", set()),
+        ("What is Ada Renk known for?", "thing", set()),
+        ("What is Ada's population?", "number", {"ada", "inhabitants"}),
         ("The film in which she played was directed by whom?", "person", set()),
     ],
 )

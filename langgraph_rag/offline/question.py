@@ -70,8 +70,9 @@ _ASKING = re.compile(
     r"\b(?:how (?:many|much|old|long|tall|large|far|big|high)|what|which|whose|who|whom|when|where)\b", re.IGNORECASE
 )
 _ASKED = re.compile(
-    r"(?:['’]s| is| was| are| were)?(?: the| a| an)?(?: (?:full |first |last )?(?:names?|title) of)?"
-    r"(?: the| a| an| this| these)?((?: [\w’'-]+)*)",
+    r"(?! (?:is|was)(?: (?-i:[^\W\d_a-z])[\w-]*)+ (?-i:[a-z]))"  # "what is Kell made of" asks for no Kell
+    r"(?:['’]s| is| was| are| were)?(?: (?:the|an?)\b)?(?: (?:full |first |last )?(?:names?|title) of)?"
+    r"(?: (?:the|an?|this|these)\b)?((?: [\w’'-]+)*)",
     re.IGNORECASE,
 )
 _ASKS_SAME = re.compile(r"\bsame ([a-z]+)")

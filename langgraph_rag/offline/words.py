@@ -58,7 +58,7 @@ _ASKING = frozenset(
     "people person same first later earlier last one two both more following".split()
 )
 DEMONYM = re.compile(
-    r"[^\W\d_](?:ish|[ai]an|(?<!Vat)ican|ese|[fn]ch|tch)$"
+    r"[^\W\d_](?:ish|[ai]an|(?<!Vat)ican|ese|[fn]ch|tch|-born)$"
     r"|^(?:Czech|Filipino|German|Greek|Iraqi|Israeli|Pakistani|Soviet|Swiss|Thai|Turk|Welsh)$"
 )
 _POSSESSIVE = re.compile(r"['’]s\b")
