@@ -305,7 +305,21 @@ def test_may_alone_is_not_a_date() -> None:
 
 
 @pytest.mark.parametrize(
-    "number", ["7", "4,200", "3.14", "$3.5 million", "20%", "20 percent", "two", "£ 40", "06:30", "9:15 am", "2.4.1"]
+    "number",
+    [
+        "7",
+        "4,200",
+        "3.14",
+        "$3.5 million",
+        "20%",
+        "20 percent",
+        "two",
+        "£ 40",
+        "06:30",
+        "9:15 am",
+        "9:15 p.m.",
+        "2.4.1",
+    ],
 )
 def test_numbers(number: str) -> None:
     assert found(f"it has {number} of them, or so.", "number") == [number]
@@ -391,6 +405,22 @@ def test_a_sentence_about_somebody_else_states_a_fact_of_theirs() -> None:
 @pytest.mark.parametrize("token", ["( ) ", "()", " ", '" ', ", ", "- "])
 def test_a_form_to_be_filled_in_is_read_to_its_end(token: str) -> None:
     extract_triples("Survey", ["Satisfaction Survey " + token * 200 + "is rated by staff."])
+
+
+def test_a_pronoun_of_the_other_gender_is_not_the_topic() -> None:
+    sentences = ["Ada Renk was born in Kell.", "Her husband was Karl Senn.", "He died in Ost.", "She died in Orsby."]
+
+    assert extract_triples("Ada Renk", sentences) == [
+        ["Ada Renk", "was born in", "Kell"],
+        ["Ada Renk", "husband was", "Karl Senn"],
+        ["Ada Renk", "died in", "Orsby"],
+    ]
+
+
+def test_a_pronoun_after_somebody_else_may_mean_either() -> None:
+    triples = extract_triples("Ada Renk", ["Ada Renk met Karl Senn.", "He died in Ost.", "She died in Orsby."])
+
+    assert ["Ada Renk", "died in", "Orsby"] in triples
 
 
 def test_a_fact_said_twice_is_one_triple() -> None:

@@ -43,14 +43,14 @@ _FAMILIES = {
 }
 FAMILIES = frozenset(_FAMILIES)
 _FORMS = (  # each word with what its ending does not tell
-    "begin began begun, break broke broken, bring brought, buy bought buys buying buyer, catch caught, choose chose chosen"
-    ", draw drew drawn, drink drank drunk, drive drove driven, fall fell fallen, fight fought, fly flew flown flies flying"
-    ", freeze froze frozen, grow grew grown, hang hung, hide hid hidden, hold held, keep kept, know knew known"
-    ", leave left, lend lent, lose lost losing, meet met, pay paid pays paying, ride rode ridden riding"
-    ", rise rose risen rising, run ran runs running, seek sought, sell sold, send sent, shoot shot"
-    ", shrink shrank shrunk, sink sank sunk, speak spoke spoken, spend spent, stand stood, steal stole stolen"
-    ", strike struck, swim swam swum swimming, teach taught, tell told, think thought, throw threw thrown"
-    ", wear wore worn, win won wins winning winner, deep depth, high height tall, long length, wide width"
+    "begin began begun, break broke broken, bring brought, buy bought buys buying buyer, catch caught, choose chose "
+    "chosen, draw drew drawn, drink drank drunk, drive drove driven, fall fell fallen, fight fought, fly flew flown "
+    "flies flying, freeze froze frozen, grow grew grown, hang hung, hide hid hidden, hold held, keep kept, know "
+    "knew known, leave left, lend lent, lose lost losing, meet met, pay paid pays paying, ride rode ridden riding, "
+    "rise rose risen rising, run ran runs running, seek sought, sell sold, send sent, shoot shot, shrink shrank "
+    "shrunk, sink sank sunk, speak spoke spoken, spend spent, stand stood, steal stole stolen, strike struck, swim "
+    "swam swum swimming, teach taught, tell told, think thought, throw threw thrown, wear wore worn, win won wins "
+    "winning winner, deep depth, high height tall, long length, wide width"
 )
 _FAMILY = {word: family for family, words in _FAMILIES.items() for word in words.split()}
 _ASKING = frozenset(

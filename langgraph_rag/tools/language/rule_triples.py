@@ -80,6 +80,8 @@ _LONGEST_RELATION = 6  # words
 _LONGEST_SENTENCE = 5_000  # characters
 _NEGATION = re.compile(r"(?:no|not|never|cannot|.*n['’]t)", re.IGNORECASE)
 _MENTIONED = "mentioned in"
+_GENDER = {"He": "he", "His": "he", "She": "she", "Her": "she"}
+_IN_PLACE = re.compile(r"\b(?:in|at|from) (?:the )?$")
 _FULL_NAME = re.compile(rf"{UPPER}{LOWER}+(?: (?:{UPPER}\.?|{UPPER}{LOWER}+))*(?: {UPPER}[\w'’-]*{LOWER})")
 _IN_BRACKETS = "in brackets"
 _LABELLED = re.compile(rf"({UPPER}[^:;.!?]{{0,60}}): (\w[^:;.!?]{{0,40}}): ([^:;!?]{{1,80}}[^:;.!?])")
@@ -105,6 +107,7 @@ def _beginning(sentence: str) -> str:
 
 def _triples(topic: str, sentences: list[str]) -> Iterator[tuple[str, str, str]]:
     of_topic, meant = _is_about(topic, sentences), topic
+    before, pronoun = "", ""
     stated = [(number == 0, text) for number, whole in enumerate(sentences) for text in statements(whole)]
     for first, sentence in stated:
         if not states_facts(sentence):
@@ -113,7 +116,10 @@ def _triples(topic: str, sentences: list[str]) -> Iterator[tuple[str, str, str]]
             yield from _of_fields(topic, fields)
             continue
         if of_topic:
-            subject = _subject(topic, sentence, first=first)
+            subject, own = _subject(topic, sentence, first=first), _GENDER.get(sentence.partition(" ")[0], "")
+            if own and pronoun and own != pronoun:
+                continue  # "Her husband was Bo Ray. He died in Rome."
+            pronoun, before = own if own and _names_only(topic, before) else pronoun, sentence
         else:
             subject = first_subject(sentence)
             subject = subject if subject.name else subject._replace(name=meant)
@@ -133,6 +139,12 @@ def _triples(topic: str, sentences: list[str]) -> Iterator[tuple[str, str, str]]
         if subject.name != topic and normalise(topic) not in normalise(sentence):
             act = _act_upon_topic(sentence, subject.begin) if of_topic and not subject.noun else ""
             yield subject.name, act or (_MENTIONED if said else ""), topic
+
+
+def _names_only(topic: str, sentence: str) -> bool:
+    """Tell whether a sentence names nothing beside the topic but places, so that the next "she" is surely the topic."""
+    names = (span for span in spot(sentence) if span.kind == "name" and not same_name(topic, span.text))
+    return bool(sentence) and all(_IN_PLACE.search(sentence, 0, name.start) for name in names)
 
 
 def _said_by(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:

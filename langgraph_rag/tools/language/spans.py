@@ -17,7 +17,7 @@ DATE = re.compile(
     rf"|{_MONTH}\s+{_YEAR}|{_YEAR}-\d\d-\d\d|\d{{1,2}}(?P<mark>[/.])\d{{1,2}}(?P=mark)\d{{4}}|{_YEAR}s?)\b"
 )
 NUMBER = re.compile(
-    r"(?<![\w.])\d+(?::\d+)+(?:\s?[ap]m)?\b"  # a time, or a score
+    r"(?<![\w.])\d+(?::\d+)+(?:\s?(?:[ap]m|[ap]\.m\.))?(?!\w)"  # a time, or a score
     r"|(?<![\w.])\d+(?:\.\d+){2,}\b"  # a version
     r"|(?<![\w.])(?:[$€£]\s?)?\d[\d,]*(?:\.\d+)?(?:\s?%|(?:\s?(?:percent|million|billion|thousand|hundred))?\b)"
     r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|thousand)\b"
