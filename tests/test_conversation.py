@@ -399,6 +399,13 @@ def test_every_method_answers_a_follow_up(name: str, sample_kb: KnowledgeBase) -
     )
 
 
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_answers_a_question_in_small_letters(name: str, sample_kb: KnowledgeBase) -> None:
+    graph: Any = create(name, OfflineModel(), sample_kb).compile()
+
+    assert graph.invoke({"question": "who directed nine tides"})["answer"] == "Ilse Tarrant"
+
+
 @pytest.mark.parametrize(
     ("turns", "question", "restated"),
     [

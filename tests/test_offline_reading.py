@@ -10,7 +10,7 @@ from langgraph_rag.offline.answer import conclude
 from langgraph_rag.offline.compare import compare, judge, look_up
 from langgraph_rag.offline.descriptions import ask_for, descriptions
 from langgraph_rag.offline.pages import Line, Pages, pages_of
-from langgraph_rag.offline.question import analyse, as_question
+from langgraph_rag.offline.question import analyse, as_question, with_capitals
 from langgraph_rag.offline.reading import read
 from langgraph_rag.offline.skills import SKILLS
 from langgraph_rag.offline.words import stem
@@ -60,6 +60,23 @@ def test_the_answer_is_the_span_of_the_kind_asked_for(question: str, answer: str
     assert reading is not None
     assert reading.answer == answer
     assert any(answer in f"{line.title} {line.text}" for line in reading.lines)
+
+
+@pytest.mark.parametrize(
+    ("question", "written"),
+    [
+        ("who built kell mill", "who built Kell Mill"),
+        ("where was ada renk born?", "where was Ada Renk born?"),
+        ("who owns the mill?", "who owns the mill?"),
+        ("Who met ada renk in Ost?", "Who met ada renk in Ost?"),
+    ],
+)
+def test_names_in_small_letters_are_written_as_they_are_shown(question: str, written: str) -> None:
+    told = "Kell Mill is a mill. The Mill was built by Ada Renk."
+
+    assert (
+        with_capitals(question, {"question": question, "passages": [{"title": "Kell Mill", "text": told}]}) == written
+    )
 
 
 @pytest.mark.parametrize("words", ["study studies studied", "sell sells sold", "win winner won", "tall high height"])
