@@ -112,6 +112,26 @@ def test_two_things_are_compared_by_what_is_written_of_each(question: str, answe
 @pytest.mark.parametrize(
     ("question", "answer"),
     [
+        ("Are Ada Renk and Ida Korr both poets?", "yes"),
+        ("Are Ada Renk and Ida Korr both painters?", "no"),
+        ("Did both Ada Renk and Ida Korr study under Per Dahl?", "yes"),
+        ("Did Ada Renk and Ida Korr both win the Tull Prize?", ""),
+        ("Were Ada Renk and Ida Korr both from Saltby?", "yes"),
+        ("Were Ada Renk and Ida Korr both from Norra?", ""),
+    ],
+)
+def test_what_is_not_told_of_both_is_denied_only_of_what_they_are(question: str, answer: str) -> None:
+    texts = [
+        {"title": "Ada Renk", "text": "Ada Renk is a poet. She grew up in Saltby. She studied under Per Dahl."},
+        {"title": "Ida Korr", "text": "Ida Korr is a poet born in Saltby. She was to study under Per Dahl in Ost."},
+    ]
+
+    assert conclude(question, pages_of(texts), least=2.5).answer == answer
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
         ("Which bridge is longer, Tolmar Bridge or Orrick Bridge?", "Orrick Bridge"),
         ("Which bridge is shorter, Tolmar Bridge or Orrick Bridge?", "Tolmar Bridge"),
     ],
