@@ -68,8 +68,10 @@ _COMPARED: tuple[tuple[Compared, re.Pattern[str]], ...] = (
                       "longer shorter longest")),
 )  # fmt: skip
 _ASKING = re.compile(
-    r"\b(?:how (?:many|much|old|long|tall|large|far|big|high)|what|which|whose|who|whom|when|where)\b", re.IGNORECASE
+    r"\b(?:how (?:many|much|old|long|tall|large|far|big|high|deep|wide)|what|which|whose|who|whom|when|where)\b",
+    re.IGNORECASE,
 )
+_MEASURES = re.compile(r"how (?!many|much)\w+", re.IGNORECASE)
 _ASKED = re.compile(
     r"(?! (?:is|was)(?: (?-i:[^\W\d_a-z])[\w-]*)+ (?-i:[a-z]))"  # "what is Kell made of" asks for no Kell
     r"(?:['’]s| is| was| are| were)?(?: (?:the|an?)\b)?(?: (?:full |first |last )?(?:names?|title) of)?"
@@ -116,7 +118,8 @@ class Question:
     and `spelled` the same words as they stand in it. `kinds` are the words for the kind of thing asked for, `nearness`
     tells from 0 to 1 how near the question word all content words stand, `pair` the two things compared (or more, or
     none), `least` whether the smaller or earlier one is wanted, `same` whether both must share what is asked, `ordered`
-    whether they are to be put in order, `told` what is said of both ("are A and B both directors").
+    whether they are to be put in order, `told` what is said of both ("are A and B both directors"),
+    `measures` whether the number asked for has a unit ("how long").
     """
 
     wants: Wants
@@ -131,6 +134,7 @@ class Question:
     same: bool
     ordered: bool
     told: frozenset[str]
+    measures: bool
 
     @property
     def compares(self) -> bool:
@@ -221,6 +225,7 @@ def analyse(text: str) -> Question:
         ordered=least is not None or most is not None,
         told=frozenset(stems(text.partition(pair[-1])[2])) if pair and _BEING.match(text) else frozenset(),
         same=_ASKS_SAME.search(text) is not None,
+        measures=asking is not None and _MEASURES.fullmatch(asking[0]) is not None,
     )
 
 

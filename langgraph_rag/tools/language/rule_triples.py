@@ -41,8 +41,8 @@ _ACT = re.compile(rf"\s+((?:{LOWER}+\s+){{0,3}}?{LOWER}+)\s*(?:[.,;]|and\b|$)")
 _ON_IT = re.compile(rf"\s+({LOWER}+)\s+it(?=\s*(?:[.,;]|$)|\s+(?:in|on|at|to|for|from|and)\b)")
 _ABOUT_ACTS = frozenset("a an the his her its their has had have also then later".split())
 _OWN_LIFE = frozenset("born died lived married moved resigned retired returned".split())
-_UNIT = r"(?:(?:kilo|centi|milli)?met(?:re|er)s?|[kcm]?m|miles?|mi|yards?|yd|feet|foot|ft|inch(?:es)?|years?)\b"
-_LONG = rf"((?:{NUMBER.pattern})(?:\s|-){_UNIT})(?:\s\([^()]*\))?\s(long|high|tall|wide|deep|old)\b"
+UNIT = r"(?:(?:kilo|centi|milli)?met(?:re|er)s?|[kcm]?m|miles?|mi|yards?|yd|feet|foot|ft|inch(?:es)?|years?)\b"
+_LONG = rf"((?:{NUMBER.pattern})(?:\s|-){UNIT})(?:\s\([^()]*\))?\s(long|high|tall|wide|deep|old)\b"
 _MEASURED = re.compile(rf"\b(is|was|are|were)\s(?:{LOWER}+\s){{0,2}}?{_LONG}(?:,?\sand\s(?:{LOWER}+\s)?{_LONG})?")
 _DIRECTLY = re.compile(r"(?:.*(?:\band|\balso)|\W*(?:which|that|who)|.*,(?!\s+(?:which|that|who)))?\W*")
 _FAR = re.compile(
