@@ -289,6 +289,12 @@ def test_a_place_that_is_not_of_the_kind_asked_for_leads_to_one_that_is() -> Non
     ) == {"question": "What borders Dolm County?"}
 
 
+def test_a_count_stands_next_to_what_is_counted_though_that_has_a_capital() -> None:
+    texts = [{"title": "Tull Bank", "text": "Tull Bank serves 46 towns with 4,600 offices, 15,900 ATMs and 12 boats."}]
+
+    assert conclude("How many ATMs does Tull Bank have?", pages_of(texts), least=2.0).answer == "15,900"
+
+
 def test_how_many_years_is_not_answered_by_a_year() -> None:
     assert conclude("How many years was Anna Korr mayor of Tarn?", MORE_PAGES, least=2.0).answer not in ("1899", "1906")
 

@@ -417,6 +417,12 @@ def test_a_pronoun_of_the_other_gender_is_not_the_topic() -> None:
     ]
 
 
+def test_what_is_done_to_things_is_not_said_of_a_person() -> None:
+    sentences = ["Ada Renk was a sailor.", "She lived in Kell.", "The pier was built by Karl Senn."]
+
+    assert extract_triples("Ada Renk", sentences)[-1] == ["Ada Renk", "lived in", "Kell"]
+
+
 def test_a_pronoun_after_somebody_else_may_mean_either() -> None:
     triples = extract_triples("Ada Renk", ["Ada Renk met Karl Senn.", "He died in Ost.", "She died in Orsby."])
 

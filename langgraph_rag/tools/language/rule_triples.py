@@ -81,6 +81,10 @@ _LONGEST_SENTENCE = 5_000  # characters
 _NEGATION = re.compile(r"(?:no|not|never|cannot|.*n['’]t)", re.IGNORECASE)
 _MENTIONED = "mentioned in"
 _GENDER = {"He": "he", "His": "he", "She": "she", "Her": "she"}
+_DONE_TO_THINGS = re.compile(
+    rf"(?:The|This) {LOWER}+ (?:is|was|were|has been) (?:{LOWER}+ly )?"
+    r"(?:built|constructed|completed|demolished|designed|located|opened|produced|published|recorded|released|sold|written)\b"
+)
 _IN_PLACE = re.compile(r"\b(?:in|at|from) (?:the )?$")
 _FULL_NAME = re.compile(rf"{UPPER}{LOWER}+(?: (?:{UPPER}\.?|{UPPER}{LOWER}+))*(?: {UPPER}[\w'’-]*{LOWER})")
 _IN_BRACKETS = "in brackets"
@@ -117,8 +121,8 @@ def _triples(topic: str, sentences: list[str]) -> Iterator[tuple[str, str, str]]
             continue
         if of_topic:
             subject, own = _subject(topic, sentence, first=first), _GENDER.get(sentence.partition(" ")[0], "")
-            if own and pronoun and own != pronoun:
-                continue  # "Her husband was Bo Ray. He died in Rome."
+            if (own and pronoun and own != pronoun) or (pronoun and _DONE_TO_THINGS.match(sentence)):
+                continue  # "Her husband was Bo Ray. He died in Rome. The house was built by Jon Lee."
             pronoun, before = own if own and _names_only(topic, before) else pronoun, sentence
         else:
             subject = first_subject(sentence)
