@@ -290,9 +290,9 @@ def test_a_place_that_is_not_of_the_kind_asked_for_leads_to_one_that_is() -> Non
 
 
 def test_a_count_stands_next_to_what_is_counted_though_that_has_a_capital() -> None:
-    texts = [{"title": "Tull Bank", "text": "Tull Bank serves 46 towns with 4,600 offices, 15,900 ATMs and 12 boats."}]
+    texts = [{"title": "Tull Bank", "text": "Tull Bank is a bank. It has 4,600 branches and 15,900 ATMs in Ost."}]
 
-    assert conclude("How many ATMs does Tull Bank have?", pages_of(texts), least=2.0).answer == "15,900"
+    assert conclude("How many atms does Tull Bank have in Ost?", pages_of(texts), least=2.0).answer == "15,900"
 
 
 def test_how_many_years_is_not_answered_by_a_year() -> None:

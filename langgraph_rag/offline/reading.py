@@ -164,9 +164,8 @@ def _nearness(
     """Score how near a span stands to the words of a question, those next to its question word before all."""
     near: dict[str, float] = {}
     for start, end, word in hits:
-        named = (
-            question.wants != "number" and word in question.kinds and text[start].isupper()
-        )  # "Kell Province" says nothing of what it lies in
+        kind = question.wants != "number" and word in question.kinds
+        named = kind and text[start].isupper()  # "Kell Province" says nothing of what it lies in
         if (start < span.start or end > span.end) and not named:
             gap = max(start - span.end, span.start - end, 0)
             near[word] = max(near.get(word, 0.0), 1 / (1 + gap / _NEAR))
