@@ -145,6 +145,8 @@ def test_headings_of_one_level_without_one_above_them_stand_for_themselves(tmp_p
             "[[ -f x ]]\n\n```sh\n[[ -f x ]]\n```\n\n```\n[[Orla]]\n```",
         ),
         ("Opened in 1911<br>Sold<br />\nby Ada.", "Opened in 1911\nSold\nby Ada."),
+        ("| Feature | Value |\n|---|---|\n| Weight | 2 kg |\n| Ports | |", "- Weight: 2 kg\n- Ports"),
+        ("| | |\n|---|---|\n| Weight | 2 kg |", "- Weight: 2 kg"),
         ("| Boat<br>name | By |\n|---|---|\n| HX | Ada<BR>Renk |", "- Boat name: HX; By: Ada Renk"),
         ("- [x] Sail\n- Row\n  - fast\n\n1. Swim", "- Sail\n- Row\n- Row: fast\n\n- 1. Swim"),
         ("12. Mai 1870 in Kell geboren.", "- 12. Mai 1870 in Kell geboren."),
