@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -26,11 +27,14 @@ from langgraph_rag.errors import (
     EmbeddingsMismatchError,
     EmptyKnowledgeBaseError,
     KnowledgeBaseError,
+    QuestionError,
     RagError,
     UnknownNameError,
 )
+from langgraph_rag.retriever import KnowledgeBaseRetriever
 from langgraph_rag.tools.embedding.embeddings import load_embeddings
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.search import SEARCHES
 from langgraph_rag.tools.storage.vector_files import VectorFiles
 
 GOOD = {"id": "good", "text": "A good document."}
@@ -55,7 +59,13 @@ CIRCULAR.append(CIRCULAR)
             for id_ in ({"a": 1}, [1], True, " ", float("nan"))
         ),
         ({"id": "b", "text": 7}, "document 2: text must be a string, got int"),
-        ({"id": "b", "text": "x", "title": ["x"]}, "document 2: title must be a string, got list"),
+        *(
+            (
+                {"id": "b", "text": "x", "title": title},
+                f"document 2: title must be a string, got {type(title).__name__}",
+            )
+            for title in (["x"], True, float("nan"))
+        ),
         (Document("x", metadata={"source": 3}), "document 2: source must be a string, got int"),
         (
             "just a string",
@@ -74,10 +84,6 @@ CIRCULAR.append(CIRCULAR)
         (
             {"id": "big", "text": "word " * 200_000 + "ends"},
             "document 2 (big): expected passages of at most 1,000,000 characters, got one of 1,000,004: leave out",
-        ),
-        (
-            {"title": "Big", "text": "An " + "x" * 1_000_001},
-            "document 2 (Big): expected passages of at most 1,000,000 char",
         ),
         (
             {"text": "x", "author": "half of \ud83d"},
@@ -147,6 +153,14 @@ def test_a_missing_knowledge_base_that_is_not_to_be_made_is_an_error(tmp_path: P
         KnowledgeBase.open(tmp_path / "none", ArithmeticEmbeddings(), create=False)
 
     assert not (tmp_path / "none").exists()
+
+
+def test_a_path_that_is_none_is_refused() -> None:
+    nothing: Any = None
+    with pytest.raises(TypeError, match="expected the path of a folder, got None"):
+        KnowledgeBase.open(nothing)
+    with pytest.raises(KnowledgeBaseError, match="expected the path of a folder, got ''"):
+        KnowledgeBase.open("")
 
 
 def _folder_of_something_else(path: Path) -> None:
@@ -394,6 +408,19 @@ def test_only_text_can_be_searched_for(kb: KnowledgeBase, query: Any, by: Any) -
     with pytest.raises(ValueError, match="the query must be text, got "):
         kb.search(query, by=by)
     assert kb.search("a village with a lighthouse", 1, by=by)
+
+
+@pytest.mark.parametrize("query", ["", " \n"])
+def test_nothing_cannot_be_searched_for(kb: KnowledgeBase, query: str) -> None:
+    searches: list[Callable[[str], object]] = [
+        *(partial(kb.search, by=by) for by in SEARCHES),
+        lambda query: run_in_background(kb.arank(query)),
+        kb.search_triples,
+        KnowledgeBaseRetriever(kb=kb).invoke,
+    ]
+    for search in searches:
+        with pytest.raises(QuestionError, match="expected words to search for, got"):
+            search(query)
 
 
 USES: list[Callable[[KnowledgeBase], object]] = [

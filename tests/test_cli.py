@@ -238,12 +238,20 @@ def test_a_folder_that_cannot_be_looked_into_is_told_and_what_came_from_it_stays
     assert f"{docs}/b: it cannot be read: Permission denied Nothing was indexed; --skip-bad leaves" in said
 
 
-def test_links_that_lead_nowhere_or_to_themselves_are_passed_over(tmp_path: Path) -> None:
+def test_links_that_lead_nowhere_or_to_themselves_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     docs = write(tmp_path / "docs", {"a.txt": "Orsby is a town."})
     (docs / "gone.txt").symlink_to(docs / "nothing.txt")
     (docs / "loop.txt").symlink_to(docs / "loop.txt")
+    (docs / "gone.png").symlink_to(docs / "nothing.png")
+    told = [f"{docs}/{name}.txt: it cannot be read: the link leads nowhere" for name in ("gone", "loop")]
 
-    assert run("index", docs, "--kb", tmp_path / "kb").stdout.startswith("1 passage added")
+    done = run("index", docs, "--kb", tmp_path / "kb", "--skip-bad")
+    assert done.stdout.startswith("1 passage added")
+    assert done.stderr.startswith("".join(f"warning: left out {problem}\n" for problem in told))
+    assert "gone.png" not in done.stderr
+    assert " ".join(told) in refuse(monkeypatch, capsys, "index", docs, "--kb", tmp_path / "kb")
 
 
 def test_what_a_file_held_is_removed_where_a_folder_took_its_place(tmp_path: Path) -> None:
@@ -491,14 +499,20 @@ def test_an_update_of_a_folder_that_was_emptied_removes_what_came_from_it(
 def test_an_update_does_not_take_an_id_from_a_source_that_still_has_it(
     noted: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write(noted, {"docs/rocks.jsonl": lines([{"id": "kell", "text": "Kell is a rock."}])})
+    rocks = [{"id": "rock", "text": "Ost has a rock."}, {"id": "kell", "text": "Kell is a rock."}]
+    write(noted, {"docs/rocks.jsonl": lines(rocks)})
 
     said = refuse(monkeypatch, capsys, "index", "docs/rocks.jsonl", "--kb", "notes", "--update")
     assert "id 'kell' is already stored with another text or title, from docs/isles.jsonl, which would be lost" in said
+    assert "error: docs/rocks.jsonl, line 2: id 'kell'" in said
+
+    kept = run("index", "docs/rocks.jsonl", "--kb", "notes", "--update", "--skip-bad")
+    assert kept.stdout.startswith("1 passage added")
+    assert "warning: left out docs/rocks.jsonl, line 2: id 'kell' is already stored with" in kept.stderr
 
     write(noted, {"docs/isles.jsonl": lines([{"id": "ost", "text": "Ost is a rock."}])})
     moved = run("index", "docs", "--kb", "notes", "--update")
-    assert moved.stdout.startswith("1 passage added, 3 there already, 1 of earlier versions removed.\n")
+    assert moved.stdout.startswith("1 passage added, 4 there already, 1 of earlier versions removed.\n")
 
     write(noted, {"docs/rocks.jsonl": lines([{"id": "kell", "text": "Kell is a cape."}])})
     (noted / "docs/rocks.jsonl").rename(noted / "docs/capes.jsonl")
@@ -1211,6 +1225,22 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
     ),
     "more files than anybody reads about": ({f"{n}.txt": b"\xe5" for n in range(25)}, "docs", ["... and 5 more"]),
     "a line that is a list": ({"a.jsonl": '["Kell"]'}, "docs/a.jsonl", ["a.jsonl, line 1", '["Kell"]']),
+    "a list over several lines": (
+        {"a.jsonl": json.dumps([{"text": "Kell."}] * 2, indent=2)},
+        "docs/a.jsonl",
+        ["error: ", "a.jsonl: expected JSON lines, one object per line, got one JSON value over several lines: name"],
+    ),
+    "an element that is no document": (
+        {"a.json": json.dumps([{"text": "Kell."}, 7, {"title": "Kell"}, {"text": "Kell.", "id": [1]}], indent=1)},
+        "docs/a.json",
+        [
+            "a.json, element 2: expected a JSON object with a text, got 7",
+            "a.json, element 3: expected a text in 'text', got the fields 'title'",
+            "a.json, element 4: id must be text or a number, got [1]",
+        ],
+    ),
+    "an empty list": ({"a.json": "[]"}, "docs/a.json", ["a.json: expected documents, got an empty list"]),
+    "broken JSON": ({"a.json": '[{"text": "Kell'}, "docs/a.json", ["a.json: expected a JSON object, got '[{"]),
     "a broken line": (
         {"a.jsonl": '{"text": "Kell."}\n{"text": "Kell'},
         "docs/a.jsonl",
@@ -1263,10 +1293,10 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
         "docs",
         ["a.jsonl, line 1: id must be text or a number, got ['kell']"],
     ),
-    "a title that is a number": (
-        {"a.jsonl": '{"text": "Kell.", "title": 7}'},
+    "a title that is none": (
+        {"a.jsonl": '{"text": "Kell.", "title": true}'},
         "docs",
-        ["a.jsonl, line 1: title must be a string, got int"],
+        ["a.jsonl, line 1: title must be a string, got bool"],
     ),
 }
 
@@ -1295,7 +1325,7 @@ def test_bad_documents_leave_a_knowledge_base_as_it_was(
 
     said = refuse(monkeypatch, capsys, "index", source, "--kb", folder)
 
-    assert "id 'vint' is already stored with another text or title: update it to replace that" in said
+    assert f"{source}, line 2: id 'vint' is already stored with another text or title, from no source" in said
     assert run("info", "--kb", folder).stdout == before
 
 

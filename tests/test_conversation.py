@@ -399,6 +399,13 @@ def test_every_method_answers_a_follow_up(name: str, sample_kb: KnowledgeBase) -
     )
 
 
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_answers_a_question_in_small_letters(name: str, sample_kb: KnowledgeBase) -> None:
+    graph: Any = create(name, OfflineModel(), sample_kb).compile()
+
+    assert graph.invoke({"question": "who directed nine tides"})["answer"] == "Ilse Tarrant"
+
+
 @pytest.mark.parametrize(
     ("turns", "question", "restated"),
     [
@@ -413,6 +420,8 @@ def test_every_method_answers_a_follow_up(name: str, sample_kb: KnowledgeBase) -
         (["Where is Ost Mill?", "Hale"], "Which river flows past it?", "Which river flows past Hale?"),
         (["Where was the wife of Karl Senn born?", "Hale"], "When did she die?", "When did she die?"),
         (["Who built Ost Mill?", "unknown"], "Where was he born?", "Where was he born?"),
+        (["Who came in 2023?", "Ada Renk"], "Where does it take place?", "Where does it take place?"),
+        (["When was the Kell Fair held?", "1901"], "Who won it in 2023?", "Who won Kell Fair in 2023?"),
         (["Who built Ost Mill?", "Ada Renk"], "Did Karl Senn know his wife?", "Did Karl Senn know his wife?"),
         (["Who built Ost Mill?", "Ada Renk"], "Who built Hale Bridge?", "Who built Hale Bridge?"),
     ],

@@ -145,6 +145,8 @@ def test_headings_of_one_level_without_one_above_them_stand_for_themselves(tmp_p
             "[[ -f x ]]\n\n```sh\n[[ -f x ]]\n```\n\n```\n[[Orla]]\n```",
         ),
         ("Opened in 1911<br>Sold<br />\nby Ada.", "Opened in 1911\nSold\nby Ada."),
+        ("| Feature | Value |\n|---|---|\n| Weight | 2 kg |\n| Ports | |", "- Weight: 2 kg\n- Ports"),
+        ("| | |\n|---|---|\n| Weight | 2 kg |", "- Weight: 2 kg"),
         ("| Boat<br>name | By |\n|---|---|\n| HX | Ada<BR>Renk |", "- Boat name: HX; By: Ada Renk"),
         ("- [x] Sail\n- Row\n  - fast\n\n1. Swim", "- Sail\n- Row\n- Row: fast\n\n- 1. Swim"),
         ("12. Mai 1870 in Kell geboren.", "- 12. Mai 1870 in Kell geboren."),
@@ -208,6 +210,12 @@ def test_text_without_spaces_between_words_is_split_too(tmp_path: Path, sentence
     assert min(lengths[:-1]) > 300
 
 
+def test_a_word_without_end_is_cut(tmp_path: Path) -> None:
+    parts = [text for _, text in passages_of(tmp_path, f"# Kell\n\n{'x' * 15_000} ends.")]
+
+    assert list(map(len, parts)) == [10_000, 5_006]
+
+
 def test_text_with_words_parted_by_zero_width_spaces_is_split_between_words(tmp_path: Path) -> None:
     parts = [text for _, text in passages_of(tmp_path, "សៀមរាប\u200b" * 200)]
 
@@ -230,6 +238,27 @@ def test_a_file_may_be_given_alone_and_as_a_string(tmp_path: Path) -> None:
     file.write_text("Kell is an isle.", encoding="utf-8")
 
     assert read_documents(str(file)) == read_documents(file) == read_documents([str(file)]) == read_documents([file])
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_json_is_a_list_of_documents_or_one(tmp_path: Path, indent: int | None) -> None:
+    documents = [{"id": "kell", "text": "Kell is an isle.", "height": 3}, {"title": "Ost", "text": "Ost is a town."}]
+    for name, value in (("several", documents), ("one", documents[0])):
+        (tmp_path / f"{name}.json").write_text(json.dumps(value, indent=indent))
+
+    kell, ost = read_documents(tmp_path / "several.json")
+    (alone,) = read_documents(tmp_path / "one.json")
+
+    assert (kell["id"], kell["text"], kell["metadata"]) == ("kell", "Kell is an isle.", {"height": 3})
+    assert (ost["title"], ost["source"]) == ("Ost", str(tmp_path / "several.json"))
+    assert alone["text"] == kell["text"]
+
+
+def test_json_in_a_folder_is_taken_for_settings(tmp_path: Path) -> None:
+    (tmp_path / "settings.json").write_text('{"text": "wrapped"}')
+    (tmp_path / "kell.md").write_text("Kell is an isle.")
+
+    assert [document["title"] for document in read_documents(tmp_path)] == ["Kell"]
 
 
 def test_utf_16_is_read_where_its_mark_says_so(tmp_path: Path) -> None:

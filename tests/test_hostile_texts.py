@@ -47,7 +47,7 @@ def test_front_matter_with_a_number_that_nobody_writes_costs_no_file(tmp_path: P
     (tmp_path / "odd.md").write_text(f"---\n{front}\n---\nKell is an isle.")
     (tmp_path / "good.md").write_text("Ost is a town.")
 
-    assert len(read_documents([tmp_path])) == 2
+    assert len({document["source"] for document in read_documents([tmp_path])}) == 2
 
 
 def test_text_without_a_space_is_cut_into_sentences(empty_kb: KnowledgeBase) -> None:

@@ -176,6 +176,15 @@ def test_a_document_without_title_gets_what_it_opens_with_for_all_its_passages(e
     assert ["Matthis Orvane", "was", "engineer"] in [triple["triple"] for triple in empty_kb.triples(empty_kb.ids())]
 
 
+@pytest.mark.parametrize(
+    "year", [{"title": 1917, "text": "It froze."}, Document("It froze.", metadata={"title": 1917})]
+)
+def test_a_title_may_be_a_number(empty_kb: KnowledgeBase, year: Document | dict[str, object]) -> None:
+    empty_kb.add([year], progress=False)
+
+    assert [passage["title"] for passage in empty_kb.passages(empty_kb.ids())] == ["1917"]
+
+
 @pytest.mark.parametrize("heading", ["# Sarl Viaduct", "Sarl Viaduct\r", "**SARL VIADUCT**"])
 def test_a_heading_that_is_the_title_is_no_sentence(empty_kb: KnowledgeBase, heading: str) -> None:
     text = f"{heading}\n\nIt was designed by Matthis Orvane."

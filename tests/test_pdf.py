@@ -135,6 +135,78 @@ def test_running_heads_and_numbers_of_pages_are_left_out() -> None:
     assert read_pdf(pdf(*pages)).pages == [f"{text} It has {n} boats." for n, text in enumerate(texts)]
 
 
+FULL_PAGE = [f"{FULL} they return." for _ in range(12)]
+Numbered = tuple[str, int | list[str]]  # a line, and what it is numbered with, from page to page or from the first on
+HEADS: dict[str, Numbered] = {
+    "on a page each": ("The Ferries of Kell {}", 1),
+    "from a page of a volume on": ("{} A. Renk et al.", 1_023),
+    "of all pages": ("Ferries - Page {} of 12", 1),
+    "in Roman numbers": ("- {} -", ["iii", "iv", "v"]),
+    "without a number": ("The Ferries of Kell", 1),
+}
+CONTENT: dict[str, Numbered] = {
+    "invoices": ("Invoice no. 100{}", 0),
+    "invoices of one word": ("Invoice {}", 1_000),
+    "days": ("{} March 2024", 1),
+    "years": ("Report of the ferries for {}", 1_911),
+    "labels": ("Customer: Ann Lee", 1),
+    "sentences": ("The isle had {} boats then.", 1),
+}
+
+
+def numbered(line: str, first: int | list[str]) -> list[str]:
+    return [line.format(n) for n in (range(first, first + 3) if isinstance(first, int) else first)]
+
+
+@pytest.mark.parametrize("case", HEADS)
+def test_a_running_head_is_the_same_on_several_pages_or_counts_them(case: str) -> None:
+    pages = [body(head, *FULL_PAGE) for head in numbered(*HEADS[case])]
+
+    assert [page.partition(" ")[0] for page in read_pdf(pdf(*pages)).pages] == ["the"] * 3
+
+
+def test_two_pages_that_are_counted_have_heads() -> None:
+    pages = [body(head, *FULL_PAGE) for head in ("The Ferries of Kell 7", "The Ferries of Kell 8")]
+
+    assert [page.partition(" ")[0] for page in read_pdf(pdf(*pages)).pages] == ["the"] * 2
+
+
+@pytest.mark.parametrize("case", CONTENT)
+@pytest.mark.parametrize("rest", [FULL_PAGE, ["Kell is an isle.", "It is small."]], ids=["full", "short"])
+def test_other_numbers_that_rise_are_what_pages_say(case: str, rest: list[str]) -> None:
+    lines = numbered(*CONTENT[case])
+
+    read = read_pdf(pdf(*[body(line, *rest) for line in lines])).pages
+
+    assert all(page.startswith(line) for page, line in zip(read, lines, strict=True))
+
+
+def test_nothing_of_forms_is_lost_or_moved_to_another_page() -> None:
+    invoices = [
+        ("Invoice no. 1000", "Date: 1 March 2024", "Customer: Ann Lee", "3 pumps of type K-30", "Total due: 411 euros"),
+        ("Invoice no. 1001", "Date: 2 March 2024", "Customer: Bo Marsh", "4 pumps of type K-40", "Paid by Bo"),
+        ("Invoice no. 1002", "Date: 3 March 2024", "Customer: Bo Marsh", "4 pumps of type K-40", "Paid by Bo"),
+    ]
+
+    pages = read_pdf(pdf(*[body(*lines) for lines in invoices])).pages
+
+    assert [" ".join(page.split()) for page in pages] == [" ".join(lines) for lines in invoices]
+
+
+@pytest.mark.parametrize(
+    ("last", "first"),
+    [
+        ("Customer: Ann Lee", "of Kell."),
+        ("Kell is an isle. Ann Lee", "Invoice no. 1001"),
+        ("Kell is an isle. Ann Lee", "3 pumps were sent."),
+        ("Kell is an isle. Ann Lee", "Customer: Bo Marsh."),
+        ("pumps of brass", "pumps of iron"),
+    ],
+)
+def test_what_does_not_go_on_stays_on_its_page(last: str, first: str) -> None:
+    assert read_pdf(pdf(body(last), body(first))).pages == [last, first]
+
+
 def test_a_title_that_two_slides_have_is_no_running_head() -> None:
     cover = [(30.0, "The Ferries of Kell"), *body("A report.")]
     slides = [[(LARGE, "Results"), *body(text, "It is so.", "Ask us.")] for text in ("There are six.", "Two are new.")]

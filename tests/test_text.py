@@ -248,6 +248,7 @@ def found(sentence: str, kind: str) -> list[str]:
         ("He met Leonardo da Vinci and Ludwig van Beethoven.", ["Leonardo da Vinci", "Ludwig van Beethoven"]),
         ("She sailed to the Isle of Kell.", ["Isle of Kell"]),
         ("Elizabeth II saw Apollo 11.", ["Elizabeth II", "Apollo 11"]),
+        ("It needs Tull 2.4.1 and Kell 3.12.", ["Tull 2.4.1", "Kell 3.12"]),
         ("Then Ada Renk's boat sank.", ["Ada Renk"]),
         ("The ferry left.", []),
         ("Founded in Orsby, it grew.", ["Orsby"]),
@@ -290,6 +291,9 @@ def test_dates_inside_a_quotation_belong_to_it() -> None:
         "1911",
         "1990s",
         "December 31 2001",
+        "1911-05-04",
+        "4/5/1911",
+        "4.5.1911",
     ],
 )
 def test_dates(date: str) -> None:
@@ -300,7 +304,23 @@ def test_may_alone_is_not_a_date() -> None:
     assert found("It may rain, and 3000 ships may come.", "date") == []
 
 
-@pytest.mark.parametrize("number", ["7", "4,200", "3.14", "$3.5 million", "20%", "20 percent", "two", "£ 40"])
+@pytest.mark.parametrize(
+    "number",
+    [
+        "7",
+        "4,200",
+        "3.14",
+        "$3.5 million",
+        "20%",
+        "20 percent",
+        "two",
+        "£ 40",
+        "06:30",
+        "9:15 am",
+        "9:15 p.m.",
+        "2.4.1",
+    ],
+)
 def test_numbers(number: str) -> None:
     assert found(f"it has {number} of them, or so.", "number") == [number]
 
@@ -331,6 +351,7 @@ def test_spans_tell_where_they_are_in_reading_order_without_overlap() -> None:
         ("She employed 120 workers.", ["Ada Renk", "employed", "120 workers"]),
         ("She lived in Kell and Orsby.", ["Ada Renk", "lived in", "Orsby"]),
         ("Her father taught in Kell.", ["Ada Renk", "father taught in", "Kell"]),
+        ("She swam from 06:00 to 22:30.", ["Ada Renk", "swam to", "22:30"]),
     ],
 )
 def test_a_sentence_states_a_fact_of_the_topic(sentence: str, triple: list[str]) -> None:
@@ -384,6 +405,28 @@ def test_a_sentence_about_somebody_else_states_a_fact_of_theirs() -> None:
 @pytest.mark.parametrize("token", ["( ) ", "()", " ", '" ', ", ", "- "])
 def test_a_form_to_be_filled_in_is_read_to_its_end(token: str) -> None:
     extract_triples("Survey", ["Satisfaction Survey " + token * 200 + "is rated by staff."])
+
+
+def test_a_pronoun_of_the_other_gender_is_not_the_topic() -> None:
+    sentences = ["Ada Renk was born in Kell.", "Her husband was Karl Senn.", "He died in Ost.", "She died in Orsby."]
+
+    assert extract_triples("Ada Renk", sentences) == [
+        ["Ada Renk", "was born in", "Kell"],
+        ["Ada Renk", "husband was", "Karl Senn"],
+        ["Ada Renk", "died in", "Orsby"],
+    ]
+
+
+def test_what_is_done_to_things_is_not_said_of_a_person() -> None:
+    sentences = ["Ada Renk was a sailor.", "She lived in Kell.", "The pier was built by Karl Senn."]
+
+    assert extract_triples("Ada Renk", sentences)[-1] == ["Ada Renk", "lived in", "Kell"]
+
+
+def test_a_pronoun_after_somebody_else_may_mean_either() -> None:
+    triples = extract_triples("Ada Renk", ["Ada Renk met Karl Senn.", "He died in Ost.", "She died in Orsby."])
+
+    assert ["Ada Renk", "died in", "Orsby"] in triples
 
 
 def test_a_fact_said_twice_is_one_triple() -> None:

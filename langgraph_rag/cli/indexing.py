@@ -21,7 +21,7 @@ from langgraph_rag.tools.editing import Added
 from langgraph_rag.tools.embedding.sentence_embeddings import CPU
 from langgraph_rag.tools.knowledge_base import Info, KnowledgeBase
 from langgraph_rag.tools.language.extraction import ReadBefore, RuleExtractor, TripleExtractor
-from langgraph_rag.tools.reading.files import first_problems, read_what_can_be
+from langgraph_rag.tools.reading.files import Read, first_problems, read_what_can_be
 from langgraph_rag.tools.reading.folders import OTHERS, READABLE, empty_folders, left_out, otherwise_named, vanished
 
 _KINDS, _MEANT = 8, 3  # named at most
@@ -63,12 +63,11 @@ def index(
         raise typer.BadParameter("--cache goes with --model: the sentence rules ask no model")
     emptied = _emptied(sources, kb) if update else []
     filled = [source for source in sources if source not in emptied]
-    passages, problems = read_what_can_be(filled, {"text": text_field, "title": title_field, "id": id_field})
-    if problems and not (skip_bad and passages):
+    read = read_what_can_be(filled, {"text": text_field, "title": title_field, "id": id_field})
+    if read.problems and not (skip_bad and read.passages):
         left = "nothing can be read" if skip_bad else "--skip-bad leaves out what cannot be"
-        raise DocumentError(f"{first_problems(problems)}\nNothing was indexed; {left}.")
-    for problem in problems:
-        typer.echo(f"warning: left out {problem}", err=True)
+        raise DocumentError(f"{first_problems(read.problems)}\nNothing was indexed; {left}.")
+    _tell_bad(read.problems)
     _tell_left_out(sources, kb)
     extractor = _extractor(model, cache)
     with KnowledgeBase.open(kb, embedder_of(kb, embeddings, device), extractor=extractor, chroma=chroma) as base:
@@ -77,6 +76,7 @@ def index(
                 f"the triples in {kb} were read by {base.extractor.version}: name that model with --model, or give "
                 f"`--model {RuleExtractor.NAME}` to have all passages read by rules"
             )
+        passages = _without_taken(base, read, sources, skip_bad=skip_bad)
         added = _update(base, passages, sources) if update else _add(base, passages, sources)
         _tell_known_otherwise(base, sources)
         if embed_triples:
@@ -158,6 +158,11 @@ def _emptied(folders: Iterable[Path], kb: Path) -> list[Path]:
         return [folder for folder in empty if vanished(base.sources(), [folder])]
 
 
+def _tell_bad(problems: Iterable[str]) -> None:
+    for problem in problems:
+        typer.echo(f"warning: left out {problem}", err=True)
+
+
 def _tell_left_out(given: Iterable[Path], kb: Path) -> None:
     others, blank, linked = left_out(given)
     others = [file for file in others if not file.resolve().is_relative_to(kb.resolve())]
@@ -185,7 +190,6 @@ def _add(base: KnowledgeBase, passages: Sequence[Passage], given: Sequence[Path]
 
 
 def _update(base: KnowledgeBase, passages: Sequence[Passage], given: Sequence[Path]) -> Added:
-    _check_replaced(base, passages, given)
     updated = base.update(passages)
     typer.echo(
         f"{counted(updated['added'], 'passage')} added, {updated['unchanged']:,} there already, "
@@ -210,20 +214,31 @@ def _sources(passages: Iterable[Passage]) -> set[str]:
     return {passage.get("source", "") for passage in passages}
 
 
-def _check_replaced(base: KnowledgeBase, passages: Sequence[Passage], given: Sequence[Path]) -> None:
-    """Refuse to replace a text that another source still has: one that is neither given now nor gone."""
-    contested = set(base.contested(passages))
+def _without_taken(base: KnowledgeBase, read: Read, given: Sequence[Path], *, skip_bad: bool) -> list[Passage]:
+    """Refuse, or leave out with a warning each, what would replace a text that another source still has."""
+    taken = _taken(base, read, given)
+    if taken and not skip_bad:
+        raise DuplicateIdError(f"{first_problems([*taken.values()])}\nNothing was changed; --skip-bad leaves out such.")
+    _tell_bad(taken.values())
+    return [passage for passage in read.passages if passage["id"] not in taken]
+
+
+def _taken(base: KnowledgeBase, read: Read, given: Sequence[Path]) -> dict[str, str]:
+    """Return the ids with other texts from sources that are neither given now nor gone, and what is to be said."""
+    contested = set(base.contested(read.passages))
     if not contested:
-        return
+        return {}
     known = base.sources()
     still_there = {"", *known}.difference(otherwise_named(known, given), vanished(known, given))
-    for source in still_there - _sources(passages):
-        if taken := sorted(contested.intersection(base.ids(source))):
-            raise DuplicateIdError(
-                f"id {taken[0]!r} is already stored with another text or title, from {source or 'no source'}, which "
-                f"would be lost: give it another id, or index both sources at once if it moved, or delete that one "
-                f"first (`langgraph-rag delete --kb {base.path} --id {taken[0]}`); nothing was changed"
-            )
+    return {
+        id_: (
+            f"{read.places[id_]}: id {id_!r} is already stored with another text or title, from "
+            f"{source or 'no source'}, which would be lost: give it another id, or index both sources at "
+            f"once if it moved, or delete that one first (`langgraph-rag delete --kb {base.path} --id {id_}`)"
+        )
+        for source in sorted(still_there - _sources(read.passages))
+        for id_ in sorted(contested.intersection(base.ids(source)))
+    }
 
 
 def _tell_known_otherwise(base: KnowledgeBase, given: Sequence[Path]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from langgraph_rag.offline.pages import Fact, Key, Line, Pages
 from langgraph_rag.offline.paths import is_name
 from langgraph_rag.offline.question import Question
-from langgraph_rag.offline.words import DENIAL, date_of, name_likeness, name_words, number_of, stems
+from langgraph_rag.offline.words import DEMONYM, DENIAL, date_of, name_likeness, name_words, number_of, stems
 
 _ROLES = frozenset(
     "director author composer performer founder wife father brother producer editor screenwriter creator "
@@ -70,9 +70,17 @@ def judge(question: Question, pages: Pages) -> tuple[str, tuple[Line, ...]]:
     said = [wanted & line.words for line in lines]
     if question.wants == "yes or no":
         alike = frozenset.intersection(*map(_names_in, lines)) if question.same else all(s == wanted for s in said)
-        return "yes" if alike else "no", lines
+        return (answer, lines) if (answer := _verdict(question, alike=bool(alike and wanted))) else ("", ())
     best = [name for name, told in zip(pair, said, strict=True) if len(told) == max(map(len, said))]
     return ("", ()) if question.ordered or len(best) > 1 else (best[0], lines)
+
+
+def _verdict(question: Question, *, alike: bool) -> str:
+    """Return "yes", or "no" where what is not said is not so: what things are, but not all that they did."""
+    if alike:
+        return "yes"
+    named = [name for name in question.names if name not in question.pair and not DEMONYM.search(name)]
+    return "no" if question.same or (question.told and not named) else ""
 
 
 def _best_line(name: str, wanted: frozenset[str], pages: Pages) -> Line | None:
@@ -112,7 +120,7 @@ def compare(question: Question, sides: Sequence[Side]) -> str:
         return ""
     if question.wants == "yes or no":
         first, *others = sides
-        return "yes" if all(_alike(question, first.value, other.value) for other in others) else "no"
+        return _verdict(question, alike=all(_alike(question, first, other) for other in others))
     values = _numbers(sides) if question.compared in {"number", "age"} else _dates(sides)
     wanted = (min if question.least else max)(values, default=None)
     if len(values) < len(sides) or values.count(wanted) > 1:
@@ -177,16 +185,17 @@ def _kind_fit(question: Question, fact: Fact) -> float:
     return 1.0 + 0.1 * shared if "birth" in stems(fact[1]) and fact[1].endswith("in") and is_name(fact[2]) else 0.0
 
 
-def _alike(question: Question, one: str, other: str) -> bool:
+def _alike(question: Question, one: Side, other: Side) -> bool:
+    values = one.value, other.value
     if _ORIGIN & set(question.words):
-        return bool((_nations(one) or name_words(one)) & (_nations(other) or name_words(other)))
-    if name_likeness(one, other) >= 0.9:
-        return True
+        first, second = (_nations(value) or name_words(value) for value in values)
+        return bool(first & second)
     wanted = set(question.words)
-    if wanted and not question.same:
+    if not question.same:
         named = {word for name in question.names if name not in question.pair for word in stems(name)}
-        return all(wanted & told and named <= told for told in (set(stems(one)), set(stems(other))))
-    return bool(set(stems(one)) & set(stems(other)))
+        told = (set(stems(" ".join(side.facts[-1][1:]))) for side in (one, other))
+        return all(wanted & words and named <= words for words in told)
+    return name_likeness(*values) >= 0.9 or not set(stems(values[0])).isdisjoint(stems(values[1]))
 
 
 def _nations(text: str) -> set[str]:

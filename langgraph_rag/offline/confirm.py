@@ -22,6 +22,7 @@ _UNSURE = re.compile(  # words by which a sentence takes back, or holds open, wh
 )
 _SOMEBODY_ELSES = re.compile(r"(?:His|Her|Its|Their)\b|.*\bwhose\b")  # "Her mother was a painter"
 _PREDICATE = re.compile(r"\b(is|was|are|were) (an? .+?)(?= (?:who|which|that|of|by|in|from|at|with|for)\b|[.;(]|$)")
+_CAPITALISED = re.compile(r"(?<=[\w,] )(?!(?:The|An?)\b)[^\W\d_a-z][\w-]*")
 _ONCE = frozenset({"birth", "death"})  # what happens to somebody once
 _MUTUAL = frozenset({"spouse", "sibling", "border"})
 _SPELLED_ALIKE = 2  # letters that words of one family begin with, if they mean the same: not "mayor" and "president"
@@ -66,7 +67,8 @@ def _stated(line: Line) -> Iterator[Fact]:
 def _says(text: str, question: Question, fact: Fact) -> bool:
     told = " ".join(fact)
     numbers = [span.text for span in spot(text) if span.kind == "number"]
-    named = all(name_words(name) <= name_words(told) for name in (*question.names, *numbers))
+    capitals = _CAPITALISED.findall(text)  # of names that look like other words, too: "Go", "Will"
+    named = all(name_words(name) <= name_words(told) for name in (*question.names, *numbers, *capitals))
     return named and _of_subject(text, question, fact) and _tells(question, told)
 
 

@@ -11,7 +11,7 @@ from langgraph_rag.offline.paths import is_name
 from langgraph_rag.offline.question import analyse
 from langgraph_rag.prompts.conversation import Utterance
 from langgraph_rag.refusals import is_refusal
-from langgraph_rag.tools.language.spans import spot
+from langgraph_rag.tools.language.spans import DATE, spot
 from langgraph_rag.tools.language.stop_words import stop_words
 
 _JOINED = re.compile(r"^(?:and|but|so|then)\b[, ]*", re.IGNORECASE)
@@ -34,7 +34,7 @@ def restate_question(values: Values) -> dict[str, Any]:
     question = question[:1].upper() + question[1:]
     pronoun = _PRONOUN.search(question)
     meant = _meant(values["conversation"], person=bool(pronoun and pronoun["person"])) if pronoun else ""
-    if not pronoun or not meant or analyse(question).names:
+    if not pronoun or not meant or _things(question):
         return {"question": values["question"]}
     return {"question": _PRONOUN.sub(lambda found: _named(found, meant), question)}
 
@@ -42,7 +42,7 @@ def restate_question(values: Values) -> dict[str, Any]:
 def _again(conversation: Sequence[Utterance], name: str) -> str:
     """Return the last question with another name in it, empty where it has none or several."""
     asked = next((said["text"] for said in reversed(conversation) if said["speaker"] == "Person"), "")
-    names = analyse(asked).names
+    names = _things(asked)
     if len(names) == 1:
         return asked.replace(names[0], name)
     return "" if names else _JOINED.sub("", _PRONOUN.sub(lambda found: _named(found, name), asked))
@@ -55,9 +55,15 @@ def _meant(conversation: Sequence[Utterance], *, person: bool) -> str:
         of_person = question.wants in _PERSON
         if person == of_person and is_name(answer) and not is_refusal(answer):
             return answer
-        if not (person and of_person) and len(question.names) == 1 and not descriptions(asked):
-            return question.names[0]
+        names = _things(asked)
+        if not (person and of_person) and len(names) == 1 and not descriptions(asked):
+            return names[0]
     return ""
+
+
+def _things(question: str) -> list[str]:
+    """Return the names in a question of what a pronoun can stand for, which a date cannot."""
+    return [name for name in analyse(question).names if not DATE.fullmatch(name)]
 
 
 def _turns(conversation: Sequence[Utterance]) -> Iterator[tuple[str, str]]:

@@ -12,7 +12,7 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from pydantic import ConfigDict
 
 from langgraph_rag.errors import RequestRefusedError
-from langgraph_rag.offline.question import as_question
+from langgraph_rag.offline.question import as_question, with_capitals
 from langgraph_rag.offline.skills import SKILLS
 from langgraph_rag.prompts.prompt import METADATA_KEY
 
@@ -50,7 +50,9 @@ class OfflineModel(BaseChatModel):
             )
         values = asked["values"]
         if "question" in values:
-            values = {**values, "question": as_question(values["question"])}
+            values = {**values, "question": as_question(with_capitals(values["question"], values))}
+        if "questions" in values:
+            values = {**values, "questions": [with_capitals(question, values) for question in values["questions"]]}
         text = json.dumps(SKILLS[asked["prompt"]](values), ensure_ascii=False)
         sent, got = sum(len(_TOKEN.findall(message.text)) for message in messages), len(_TOKEN.findall(text))
         usage = {"input_tokens": sent, "output_tokens": got, "total_tokens": sent + got}

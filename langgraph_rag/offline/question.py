@@ -2,11 +2,12 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
+from langgraph_rag.normal_forms import normalise
 from langgraph_rag.offline.words import name_words, stem, stems
 from langgraph_rag.tools.language.spans import JOINED_WORD, Span, spot
 from langgraph_rag.tools.language.stop_words import stop_words
@@ -67,11 +68,14 @@ _COMPARED: tuple[tuple[Compared, re.Pattern[str]], ...] = (
                       "longer shorter longest")),
 )  # fmt: skip
 _ASKING = re.compile(
-    r"\b(?:how (?:many|much|old|long|tall|large|far|big|high)|what|which|whose|who|whom|when|where)\b", re.IGNORECASE
+    r"\b(?:how (?:many|much|old|long|tall|large|far|big|high|deep|wide)|what|which|whose|who|whom|when|where)\b",
+    re.IGNORECASE,
 )
+_MEASURES = re.compile(r"how (?!many|much)\w+", re.IGNORECASE)
 _ASKED = re.compile(
-    r"(?:['’]s| is| was| are| were)?(?: the| a| an)?(?: (?:full |first |last )?(?:names?|title) of)?"
-    r"(?: the| a| an| this| these)?((?: [\w’'-]+)*)",
+    r"(?! (?:is|was)(?: (?-i:[^\W\d_a-z])[\w-]*)+ (?-i:[a-z]))"  # "what is Kell made of" asks for no Kell
+    r"(?:['’]s| is| was| are| were)?(?: (?:the|an?)\b)?(?: (?:full |first |last )?(?:names?|title) of)?"
+    r"(?: (?:the|an?|this|these)\b)?((?: [\w’'-]+)*)",
     re.IGNORECASE,
 )
 _ASKS_SAME = re.compile(r"\bsame ([a-z]+)")
@@ -114,7 +118,8 @@ class Question:
     and `spelled` the same words as they stand in it. `kinds` are the words for the kind of thing asked for, `nearness`
     tells from 0 to 1 how near the question word all content words stand, `pair` the two things compared (or more, or
     none), `least` whether the smaller or earlier one is wanted, `same` whether both must share what is asked, `ordered`
-    whether they are to be put in order, `told` what is said of both ("are A and B both directors").
+    whether they are to be put in order, `told` what is said of both ("are A and B both directors"),
+    `measures` whether the number asked for has a unit ("how long").
     """
 
     wants: Wants
@@ -129,6 +134,7 @@ class Question:
     same: bool
     ordered: bool
     told: frozenset[str]
+    measures: bool
 
     @property
     def compares(self) -> bool:
@@ -164,6 +170,35 @@ def as_question(text: str) -> str:
     return f"What is {asked}" if imperative and asked.lower().startswith("the ") else asked
 
 
+def with_capitals(text: str, shown: Any) -> str:
+    """Write the names in a question that is all small letters as they stand in what is shown with it.
+
+    A word that stands there in small letters as well ("the mill", "Kell Mill") is no name by itself.
+    """
+    if _has_names(text):
+        return text
+    texts = [*filter(_has_names, _texts(shown))]
+    common = stop_words() | {word for told in texts for word in JOINED_WORD.findall(told) if word.islower()}
+    names = {span.text for told in texts for span in spot(told) if span.kind == "name"}
+    for name in sorted(names, key=lambda name: (len(name), name)):
+        asked = re.search(rf"\b{re.escape(name)}\b", text, re.IGNORECASE)
+        if asked and not common.issuperset(normalise(name).split()):
+            text = text[: asked.start()] + name + text[asked.end() :]
+    return text
+
+
+def _has_names(text: str) -> bool:
+    return any(map(str.isupper, text[1:]))
+
+
+def _texts(shown: Any) -> Iterator[str]:
+    if isinstance(shown, str):
+        yield shown
+    elif isinstance(shown, Mapping | list | tuple):
+        for part in shown.values() if isinstance(shown, Mapping) else shown:
+            yield from _texts(part)
+
+
 @lru_cache(maxsize=1024)
 def analyse(text: str) -> Question:
     """Take a question apart; what stands in parentheses only tells things of one name apart."""
@@ -190,6 +225,7 @@ def analyse(text: str) -> Question:
         ordered=least is not None or most is not None,
         told=frozenset(stems(text.partition(pair[-1])[2])) if pair and _BEING.match(text) else frozenset(),
         same=_ASKS_SAME.search(text) is not None,
+        measures=asking is not None and _MEASURES.fullmatch(asking[0]) is not None,
     )
 
 

@@ -13,6 +13,7 @@ from langgraph_rag.offline.pages import DEFINED, Line, Pages, key_of
 from langgraph_rag.offline.paths import is_name
 from langgraph_rag.offline.question import DATES, PLACES, Question, analyse
 from langgraph_rag.offline.words import DEMONYM, DENIAL, FAMILIES, name_words, stem, stems
+from langgraph_rag.tools.language.rule_triples import UNIT
 from langgraph_rag.tools.language.spans import Span, spot
 
 _PHRASE_END = re.compile(
@@ -33,6 +34,7 @@ _DIED_OF = re.compile(
 _ACTING_AS = re.compile(
     r"\bas an? ([a-z][\w-]*(?: (?!(?:who|which|that|by|in|on|at|from|for|to|with|of|and|or)\b)[a-z][\w-]*){0,2})"
 )
+_MEASURE = re.compile(rf"[\s-](?:square )?(?:{UNIT}|(?:second|minute|hour|day|week|month|hectare|acre|ton)s?\b)")
 _YEAR = re.compile(r"\d{4}")
 _LISTED = re.compile(r"(?:[A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*)*, )+$")  # what a place lies in follows it
 _GOES_ON = re.compile(r", [A-Z]")
@@ -140,7 +142,7 @@ def _readings(text: str, pages: Pages) -> list[Reading]:
             score = base + _nearness(question, weight, hits, span, line.text) + _fit(question, span, line, pages)
             if score > max(0.0, found[key].score if key in found else 0.0):
                 lines = (line, pages.lines[helper]) if gain else (line,)
-                found[key] = Reading(_shaped(question, span), score, lines)
+                found[key] = Reading(_shaped(question, span, line.text), score, lines)
     return sorted(found.values(), key=lambda reading: -reading.score)
 
 
@@ -162,7 +164,8 @@ def _nearness(
     """Score how near a span stands to the words of a question, those next to its question word before all."""
     near: dict[str, float] = {}
     for start, end, word in hits:
-        named = word in question.kinds and text[start].isupper()  # "Kell Province" says nothing of what it lies in
+        kind = question.wants != "number" and word in question.kinds
+        named = kind and text[start].isupper()  # "Kell Province" says nothing of what it lies in
         if (start < span.start or end > span.end) and not named:
             gap = max(start - span.end, span.start - end, 0)
             near[word] = max(near.get(word, 0.0), 1 / (1 + gap / _NEAR))
@@ -255,7 +258,9 @@ def _named(line: Line) -> Iterator[Span]:
         yield Span(*cause.span(1), cause[1].strip(), "reason")
 
 
-def _shaped(question: Question, span: Span) -> str:
+def _shaped(question: Question, span: Span, text: str) -> str:
+    if question.measures and span.kind == "number" and (unit := _MEASURE.match(text, span.end)):
+        return span.text + unit[0]
     if question.wants == "year" and (year := _YEAR.search(span.text)):
         return year[0]
     head, _, tail = span.text.rpartition(" of ")

@@ -27,7 +27,7 @@ _FAMILIES = {
     "build": "build built",
     "place": "located location situated lies based headquartered",
     "release": "released release came published premiered aired debut debuted",
-    "school": "educated studied attended graduated alumnus university college school",
+    "school": "educated study studied studies studying attended graduated alumnus university college school",
     "work": "employer employed worked works work",
     "own": "owner owned owns parent-company",
     "nation": "country nationality national nation citizenship citizen",
@@ -42,16 +42,27 @@ _FAMILIES = {
     "band": "band group bands",
 }
 FAMILIES = frozenset(_FAMILIES)
+_FORMS = (  # each word with what its ending does not tell
+    "begin began begun, break broke broken, bring brought, buy bought buys buying buyer, catch caught, choose chose "
+    "chosen, draw drew drawn, drink drank drunk, drive drove driven, fall fell fallen, fight fought, fly flew flown "
+    "flies flying, freeze froze frozen, grow grew grown, hang hung, hide hid hidden, hold held, keep kept, know "
+    "knew known, leave left, lend lent, lose lost losing, meet met, pay paid pays paying, ride rode ridden riding, "
+    "rise rose risen rising, run ran runs running, seek sought, sell sold, send sent, shoot shot, shrink shrank "
+    "shrunk, sink sank sunk, speak spoke spoken, spend spent, stand stood, steal stole stolen, strike struck, swim "
+    "swam swum swimming, teach taught, tell told, think thought, throw threw thrown, wear wore worn, win won wins "
+    "winning winner, deep depth, high height tall, long length, wide width"
+)
 _FAMILY = {word: family for family, words in _FAMILIES.items() for word in words.split()}
 _ASKING = frozenset(
     "who whom whose what which when where why how many much name named called known type kind year date day place time "
     "people person same first later earlier last one two both more following".split()
 )
 DEMONYM = re.compile(
-    r"[^\W\d_](?:ish|[ai]an|(?<!Vat)ican|ese|[fn]ch|tch)$"
+    r"[^\W\d_](?:ish|[ai]an|(?<!Vat)ican|ese|[fn]ch|tch|-born)$"
     r"|^(?:Czech|Filipino|German|Greek|Iraqi|Israeli|Pakistani|Soviet|Swiss|Thai|Turk|Welsh)$"
 )
 _POSSESSIVE = re.compile(r"['’]s\b")
+_ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 _MONTH_NUMBER = {month: number for number, month in enumerate(MONTHS, start=1)}
 _NUMBER_WORDS = {word: value for value, word in enumerate(
     "zero one two three four five six seven eight nine ten eleven twelve".split())}  # fmt: skip
@@ -62,15 +73,19 @@ _UNIT = re.compile(rf"(?<=\d)(?:\s|-)?({'|'.join(_UNITS)})\b")
 DENIAL = re.compile(r"\b(?:not|never|no longer)\b|n['’]t\b")
 
 
+def _without_ending(word: str) -> str:
+    endings = (suffix for suffix in _SUFFIXES if word.endswith(suffix) and len(word) - len(suffix) >= 4)
+    return word.removesuffix(next(endings, ""))
+
+
+_FORM = {form: _without_ending(base) for base, *forms in map(str.split, _FORMS.split(", ")) for form in forms}
+
+
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """Return the family of a word, or what is left of it without its ending."""
-    if word in _FAMILY:
-        return _FAMILY[word]
-    for suffix in _SUFFIXES:
-        if word.endswith(suffix) and len(word) - len(suffix) >= 4:
-            return _FAMILY.get(word[: -len(suffix)], word[: -len(suffix)])
-    return word
+    """Return the family of a word, or what is left of it, or of what it is a form of, without its ending."""
+    left = _without_ending(word)
+    return _FAMILY.get(word) or _FORM.get(word) or _FAMILY.get(left, left)
 
 
 @lru_cache(maxsize=65_536)
@@ -111,12 +126,14 @@ def name_likeness(one: str, other: str) -> float:
 def date_of(text: str) -> tuple[int, int, int] | None:
     """Read the first date with a year: (year, month, day), months and days 0 where not given."""
     for found in DATE.finditer(text):
+        if iso := _ISO.fullmatch(found[0]):
+            return int(iso[1]), int(iso[2]), int(iso[3])
         words = normalise(found[0]).split()
         year = next((int(word[:4]) for word in words if re.fullmatch(r"\d{4}s?", word)), None)
         if year:
             month = next((_MONTH_NUMBER[word] for word in words if word in _MONTH_NUMBER), 0)
             day = next((int(match[1]) for word in words if (match := re.fullmatch(r"(\d{1,2})\D*", word))), 0)
-            return year, month, day
+            return year, month, day if month else 0  # which number is the month of 3/4/1911, nobody can tell
     return None
 
 

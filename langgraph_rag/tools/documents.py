@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import dropwhile
 from numbers import Number
 from os import PathLike, fspath
@@ -28,6 +28,7 @@ LONG = 2 * WORDS_PER_PASSAGE  # of a passage with an id: most embedders read onl
 PLACE = "place in a file"  # the field with what messages call a document that was read from one
 _FIELDS = ("id", "title", "text", "source", PLACE)  # all others are metadata
 _LIFTED = ("title", "source")  # out of the metadata
+_UNPARTED = 10_000  # characters of a part: words of fifty letters each are none, but data without spaces
 _LONGEST = 1_000_000  # characters of a passage: what spaCy takes at once
 _TOLD = 20  # fields told of a document that has others
 LONGEST_NAME = 1_000  # characters of a title or id: a title stands in every prompt that shows its passage
@@ -62,7 +63,7 @@ def to_passages(documents: Iterable[AnyDocument], known: PassagesById | None = N
     with as title; where that is none, so does each of its passages.
 
     Args:
-        documents: LangChain `Document`s or dicts.
+        documents: LangChain `Document`s or dicts; an id and a title may be numbers.
         known: passages that theirs are not to contradict; those made are added to it, unless one is bad.
 
     Raises:
@@ -86,6 +87,12 @@ def to_passages(documents: Iterable[AnyDocument], known: PassagesById | None = N
             passages.setdefault((passage["id"], passage.get("source", "")), passage)
     known |= new
     return list(passages.values())
+
+
+def _split(text: str) -> Iterator[str]:
+    """Yield parts of a text, cut wherever they are too long by letters though not by words."""
+    for part in _splitter.split_text(text):
+        yield from (part[start : start + _UNPARTED] for start in range(0, len(part), _UNPARTED))
 
 
 def cleaned(text: str) -> str:
@@ -141,7 +148,7 @@ def _passages(fields: Mapping[str, object], place: str) -> Iterable[Passage]:
     title = " ".join(title.splitlines()) or opening_of(text)  # the hash of a passage takes its first line for the title
     text = _without_heading(title, text)
     metadata = _metadata(fields, place)
-    for part in [text] if id_ else whole_blocks(_splitter.split_text(text)):
+    for part in [text] if id_ else whole_blocks(_split(text)):
         part = _without_heading(title, part.strip())  # of each page, some texts
         own_title = title or opening_of(part)
         if len(part) > _LONGEST:
@@ -192,6 +199,8 @@ def _string(fields: Mapping[str, object], name: str, place: str) -> str:
         return ""
     if isinstance(value, PathLike):
         value = fspath(value)
+    if name == "title" and isinstance(value, Number) and not isinstance(value, bool) and value == value:  # no NaN
+        value = str(value)
     if not isinstance(value, str):
         raise DocumentError(f"{place}: {name} must be a string, got {type(value).__name__}")
     return value.strip()

@@ -137,11 +137,14 @@ class KnowledgeBase:
                 questions create, such as vectors of triples, is still stored.
 
         Raises:
-            KnowledgeBaseError: when the folder is missing and must not be created, cannot be read or written, has other
-                contents or another format, or when the server cannot be reached.
+            KnowledgeBaseError: when the path is empty, the folder is missing and must not be created, cannot be read
+                or written, has other contents or another format, or when the server cannot be reached.
             EmbeddingsMismatchError: when the knowledge base was created with another embedder.
-            TypeError: when the embedder or the extractor is of another type.
+            TypeError: when the path, the embedder or the extractor is of another type.
         """
+        expect(str | os.PathLike, path, "the path of a folder", "a knowledge base is one folder")
+        if path == "":  # which a variable that is not set leaves; it would be the current folder
+            raise KnowledgeBaseError("expected the path of a folder, got ''")
         expect(Embeddings | None, embeddings, "an embedder (LangChain Embeddings)", "load_embeddings(NAME) returns one")
         if extractor is not None:
             _check(extractor)
@@ -497,9 +500,10 @@ class KnowledgeBase:
 
         Raises:
             EmptyKnowledgeBaseError: when the knowledge base is empty.
+            QuestionError: when the query is empty or not text.
         """
         expect_name("search", by, SEARCHES)
-        _check_query(query)
+        _check_search(query)
         expect_count(k, "k")
         self._check_open()
         if by == "graph":
@@ -530,7 +534,7 @@ class KnowledgeBase:
 
     async def asearch_triples(self, query: str, k: int = 10) -> list[Triple]:
         """Search triples like `search_triples`, without blocking the event loop."""
-        _check_query(query)
+        _check_search(query)
         expect_count(k, "k")
         self._check_open()
         await self._triple_indexing.ask(partial(self._triple_embedding.make_searchable, self.extractor.version))
@@ -701,6 +705,12 @@ def _check_folder(path: Path, *, create: bool) -> None:
         )
     if in_the_way:
         raise KnowledgeBaseError(f"{path} is not a knowledge base and not an empty folder")
+
+
+def _check_search(query: object) -> None:
+    _check_query(query)
+    if not str(query).strip():
+        raise QuestionError(f"expected words to search for, got {query!r:.80}")
 
 
 def _holds_something_else(path: Path) -> bool:

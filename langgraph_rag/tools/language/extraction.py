@@ -40,7 +40,7 @@ class RuleExtractor:
     """The default extractor: sentence patterns, no model."""
 
     NAME = "rules"
-    version = f"{NAME}-13"
+    version = f"{NAME}-14"
 
     async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
         """Yield all readings at once."""

@@ -41,8 +41,8 @@ _ACT = re.compile(rf"\s+((?:{LOWER}+\s+){{0,3}}?{LOWER}+)\s*(?:[.,;]|and\b|$)")
 _ON_IT = re.compile(rf"\s+({LOWER}+)\s+it(?=\s*(?:[.,;]|$)|\s+(?:in|on|at|to|for|from|and)\b)")
 _ABOUT_ACTS = frozenset("a an the his her its their has had have also then later".split())
 _OWN_LIFE = frozenset("born died lived married moved resigned retired returned".split())
-_UNIT = r"(?:(?:kilo|centi|milli)?met(?:re|er)s?|[kcm]?m|miles?|mi|yards?|yd|feet|foot|ft|inch(?:es)?|years?)\b"
-_LONG = rf"((?:{NUMBER.pattern})(?:\s|-){_UNIT})(?:\s\([^()]*\))?\s(long|high|tall|wide|deep|old)\b"
+UNIT = r"(?:(?:kilo|centi|milli)?met(?:re|er)s?|[kcm]?m|miles?|mi|yards?|yd|feet|foot|ft|inch(?:es)?|years?)\b"
+_LONG = rf"((?:{NUMBER.pattern})(?:\s|-){UNIT})(?:\s\([^()]*\))?\s(long|high|tall|wide|deep|old)\b"
 _MEASURED = re.compile(rf"\b(is|was|are|were)\s(?:{LOWER}+\s){{0,2}}?{_LONG}(?:,?\sand\s(?:{LOWER}+\s)?{_LONG})?")
 _DIRECTLY = re.compile(r"(?:.*(?:\band|\balso)|\W*(?:which|that|who)|.*,(?!\s+(?:which|that|who)))?\W*")
 _FAR = re.compile(
@@ -80,6 +80,12 @@ _LONGEST_RELATION = 6  # words
 _LONGEST_SENTENCE = 5_000  # characters
 _NEGATION = re.compile(r"(?:no|not|never|cannot|.*n['’]t)", re.IGNORECASE)
 _MENTIONED = "mentioned in"
+_GENDER = {"He": "he", "His": "he", "She": "she", "Her": "she"}
+_DONE_TO_THINGS = re.compile(
+    rf"(?:The|This) {LOWER}+ (?:is|was|were|has been) (?:{LOWER}+ly )?"
+    r"(?:built|constructed|completed|demolished|designed|located|opened|produced|published|recorded|released|sold|written)\b"
+)
+_IN_PLACE = re.compile(r"\b(?:in|at|from) (?:the )?$")
 _FULL_NAME = re.compile(rf"{UPPER}{LOWER}+(?: (?:{UPPER}\.?|{UPPER}{LOWER}+))*(?: {UPPER}[\w'’-]*{LOWER})")
 _IN_BRACKETS = "in brackets"
 _LABELLED = re.compile(rf"({UPPER}[^:;.!?]{{0,60}}): (\w[^:;.!?]{{0,40}}): ([^:;!?]{{1,80}}[^:;.!?])")
@@ -105,6 +111,7 @@ def _beginning(sentence: str) -> str:
 
 def _triples(topic: str, sentences: list[str]) -> Iterator[tuple[str, str, str]]:
     of_topic, meant = _is_about(topic, sentences), topic
+    before, pronoun = "", ""
     stated = [(number == 0, text) for number, whole in enumerate(sentences) for text in statements(whole)]
     for first, sentence in stated:
         if not states_facts(sentence):
@@ -113,7 +120,10 @@ def _triples(topic: str, sentences: list[str]) -> Iterator[tuple[str, str, str]]
             yield from _of_fields(topic, fields)
             continue
         if of_topic:
-            subject = _subject(topic, sentence, first=first)
+            subject, own = _subject(topic, sentence, first=first), _GENDER.get(sentence.partition(" ")[0], "")
+            if (own and pronoun and own != pronoun) or (pronoun and _DONE_TO_THINGS.match(sentence)):
+                continue  # "Her husband was Bo Ray. He died in Rome. The house was built by Jon Lee."
+            pronoun, before = own if own and _names_only(topic, before) else pronoun, sentence
         else:
             subject = first_subject(sentence)
             subject = subject if subject.name else subject._replace(name=meant)
@@ -133,6 +143,12 @@ def _triples(topic: str, sentences: list[str]) -> Iterator[tuple[str, str, str]]
         if subject.name != topic and normalise(topic) not in normalise(sentence):
             act = _act_upon_topic(sentence, subject.begin) if of_topic and not subject.noun else ""
             yield subject.name, act or (_MENTIONED if said else ""), topic
+
+
+def _names_only(topic: str, sentence: str) -> bool:
+    """Tell whether a sentence names nothing beside the topic but places, so that the next "she" is surely the topic."""
+    names = (span for span in spot(sentence) if span.kind == "name" and not same_name(topic, span.text))
+    return bool(sentence) and all(_IN_PLACE.search(sentence, 0, name.start) for name in names)
 
 
 def _said_by(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:

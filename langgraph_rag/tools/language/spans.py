@@ -14,10 +14,12 @@ _MONTH = "(?:" + "|".join(month.title() for month in MONTHS) + ")"
 _YEAR = r"(?:1\d{3}|20\d{2})"
 DATE = re.compile(
     rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)?\s+{_MONTH}(?:,?\s+{_YEAR})?|{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+{_YEAR})?"
-    rf"|{_MONTH}\s+{_YEAR}|{_YEAR}s?)\b"
+    rf"|{_MONTH}\s+{_YEAR}|{_YEAR}-\d\d-\d\d|\d{{1,2}}(?P<mark>[/.])\d{{1,2}}(?P=mark)\d{{4}}|{_YEAR}s?)\b"
 )
 NUMBER = re.compile(
-    r"(?<![\w.])(?:[$€£]\s?)?\d[\d,]*(?:\.\d+)?(?:\s?%|(?:\s?(?:percent|million|billion|thousand|hundred))?\b)"
+    r"(?<![\w.])\d+(?::\d+)+(?:\s?(?:[ap]m|[ap]\.m\.))?(?!\w)"  # a time, or a score
+    r"|(?<![\w.])\d+(?:\.\d+){2,}\b"  # a version
+    r"|(?<![\w.])(?:[$€£]\s?)?\d[\d,]*(?:\.\d+)?(?:\s?%|(?:\s?(?:percent|million|billion|thousand|hundred))?\b)"
     r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|thousand)\b"
 )
 QUOTE = re.compile(r"[\"“«]\s?([^\"“”«»]{1,80}?)\s?[\"”»]")
@@ -35,7 +37,7 @@ _ARTICLES = frozenset({"the", "a", "an"})
 _BEGIN_NAMES = frozenset("First Third Last IT US WHO".split())
 _GIVEN_NAMES = frozenset("Can May Per".split())  # no statement begins with one, and then with a name
 _GOES_ON = re.compile(r"[\w,]")  # a capital after these begins no clause ("in Then She Found Me")
-_ROMAN = re.compile(r"[IVXLC]+|\d+")
+_ROMAN = re.compile(r"[IVXLC]+|\d+(?:\.\d+)*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
-"""Read documents from files and folders: JSON lines, Markdown, PDF, plain text."""
+"""Read documents from files and folders: JSON and JSON lines, Markdown, PDF, plain text."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import NamedTuple, TypeVar
 
 from tqdm.auto import tqdm
 
@@ -12,10 +13,12 @@ from langgraph_rag.naming import first_few
 from langgraph_rag.records import Passage
 from langgraph_rag.tools.documents import LONGEST_NAME, PLACE, PassagesById, to_passages
 from langgraph_rag.tools.language.topics import opening_of
-from langgraph_rag.tools.reading.folders import JSON_LINES, MARKDOWN, OTHERS, PDF, READABLE, readable_files
+from langgraph_rag.tools.reading.folders import JSON, JSON_LINES, MARKDOWN, OTHERS, PDF, SOUGHT, readable_files
 from langgraph_rag.tools.reading.markdown import read_markdown, section_title
 from langgraph_rag.tools.reading.pdf import read_pdf
 
+Row = TypeVar("Row")
+Names = Mapping[str, str]  # what fields of JSON are called that are otherwise called here
 _LISTED = 20  # problems or fields told at once
 _SOON = 2  # seconds of reading without a word; PDF files take about one each
 
@@ -36,23 +39,29 @@ def read_documents(sources: str | Path | Iterable[str | Path]) -> list[dict[str,
             expected there.
     """
     several = [sources] if isinstance(sources, str | Path) else sources
-    passages, problems = read_what_can_be(map(Path, several))
-    if problems:
-        raise DocumentError(first_problems(problems))
-    return [dict(passage) for passage in passages]
+    read = read_what_can_be(map(Path, several))
+    if read.problems:
+        raise DocumentError(first_problems(read.problems))
+    return [dict(passage) for passage in read.passages]
 
 
-def read_what_can_be(
-    sources: Iterable[Path], names: Mapping[str, str] | None = None
-) -> tuple[list[Passage], list[str]]:
+class Read(NamedTuple):
+    """The passages of some files, what is wrong with those that are bad, and where the passage of each id stands."""
+
+    passages: list[Passage]
+    problems: list[str]
+    places: dict[str, str]
+
+
+def read_what_can_be(sources: Iterable[Path], names: Names | None = None) -> Read:
     """Read files and folders likewise, and return with the passages what is wrong with each file that is bad.
 
-    Of JSON lines only the bad ones are left out. Bad is also what gives an id another text than something before it, a
-    file whose name is not UTF-8, and a folder that cannot be looked into.
+    Of JSON and JSON lines only the bad elements and lines are left out. Bad is also what gives an id another text than
+    something before it, a file whose name is not UTF-8, and a folder that cannot be looked into.
 
     Args:
         sources: files and folders.
-        names: what JSON lines call a `text`, `title` or `id`, where they call it otherwise.
+        names: what JSON and JSON lines call a `text`, `title` or `id`, where they call it otherwise.
 
     Raises:
         DocumentError: when there is no such file or folder, or nothing in it of a kind that is read.
@@ -64,24 +73,24 @@ def read_what_can_be(
         files, unreadable = readable_files(source)
         if not files and not unreadable:
             raise DocumentError(
-                f"{source}: expected files with text ending in {', '.join(READABLE)}, found none; {OTHERS}"
+                f"{source}: expected files with text ending in {', '.join(SOUGHT)}, found none; {OTHERS}"
             )
         problems += unreadable
         for file in tqdm(files, "reading", unit="file", delay=_SOON, leave=False):
             found, bad = _passages_of(file, names or {}, known)
             passages += found
             problems += [first_problems(bad)] if bad else []
-    return passages, problems
+    return Read(passages, problems, {id_: place for id_, (_, place) in known.items()})
 
 
-def _passages_of(file: Path, names: Mapping[str, str], known: PassagesById) -> tuple[list[Passage], list[str]]:
+def _passages_of(file: Path, names: Names, known: PassagesById) -> tuple[list[Passage], list[str]]:
     """Return the passages of a file, line by line where it has such, and what is wrong with it or with its lines."""
     passages: list[Passage] = []
     try:
         documents, problems = _documents(file, names)
     except DocumentError as error:
         return [], [str(error)]
-    for together in [[line] for line in documents] if file.suffix.lower() in JSON_LINES else [documents]:
+    for together in [[line] for line in documents] if file.suffix.lower() in JSON | JSON_LINES else [documents]:
         try:
             passages += to_passages(together, known)
         except DocumentError as error:
@@ -95,7 +104,7 @@ def first_problems(problems: list[str]) -> str:
     return "\n".join([*problems[:_LISTED], *([f"... and {more} more"] if more > 0 else [])])
 
 
-def _documents(file: Path, names: Mapping[str, str]) -> tuple[list[dict[str, object]], list[str]]:
+def _documents(file: Path, names: Names) -> tuple[list[dict[str, object]], list[str]]:
     """Return the documents of a file, and what is wrong with its lines where it has such."""
     if not is_text(str(file)):
         raise DocumentError(f"{ascii(str(file))}: expected a name in UTF-8: rename the file")
@@ -106,7 +115,9 @@ def _documents(file: Path, names: Mapping[str, str]) -> tuple[list[dict[str, obj
     if not text.strip():
         raise DocumentError(f"{file}: the file is empty")
     if kind in JSON_LINES:
-        return _json_lines(text, file, names)
+        return _rows(_lines(text, file), _fields_of_line, file, names)
+    if kind in JSON:
+        return _rows(_elements(text, file), _fields, file, names)
     found = _sections(text, file) if kind in MARKDOWN else [{"title": opening_of(text) or file.stem, "text": text}]
     return [{**document, "source": str(file), PLACE: str(file)} for document in found], []
 
@@ -146,20 +157,42 @@ def _sections(text: str, file: Path) -> list[dict[str, object]]:
     ]
 
 
-def _json_lines(text: str, file: Path, names: Mapping[str, str]) -> tuple[list[dict[str, object]], list[str]]:
+def _lines(text: str, file: Path) -> list[tuple[str, str]]:
+    """Return the lines of a file of JSON lines, with their places."""
+    if "\n" in text.strip() and _is_json(text):
+        raise DocumentError(
+            f"{file}: expected JSON lines, one object per line, got one JSON value over several lines: "
+            "name such a file .json"
+        )
+    lines = enumerate(text.split("\n"), start=1)  # not splitlines(): JSON may hold U+2028 as it is
+    return [(f"{file}, line {number}", line) for number, line in lines if line.strip()]
+
+
+def _elements(text: str, file: Path) -> list[tuple[str, object]]:
+    """Return what a file of JSON lists, or the one object in it, with their places."""
+    value = _loaded(text, str(file))
+    if not isinstance(value, list):
+        return [(str(file), value)]
+    if not value:
+        raise DocumentError(f"{file}: expected documents, got an empty list")
+    return [(f"{file}, element {number}", element) for number, element in enumerate(value, start=1)]
+
+
+def _rows(
+    rows: Iterable[tuple[str, Row]], fields_of: Callable[[Row, str], dict[str, object]], file: Path, names: Names
+) -> tuple[list[dict[str, object]], list[str]]:
+    """Return the documents that lines or elements are, and what is wrong with those that are none."""
     documents: list[dict[str, object]] = []
     problems: list[str] = []
     there: dict[str, object] = {}
-    for number, line in enumerate(text.split("\n"), start=1):  # not splitlines(): JSON may hold U+2028 as it is
-        if line.strip():
-            place = f"{file}, line {number}"
-            try:
-                fields = _fields(line, place)
-                there |= dict.fromkeys(fields)
-                document = _document(fields, names, place)
-                documents.append({**document, "source": document.get("source") or str(file), PLACE: place})
-            except DocumentError as error:
-                problems.append(str(error))
+    for place, row in rows:
+        try:
+            fields = fields_of(row, place)
+            there |= dict.fromkeys(fields)
+            document = _document(fields, names, place)
+            documents.append({**document, "source": document.get("source") or str(file), PLACE: place})
+        except DocumentError as error:
+            problems.append(str(error))
     for ours, theirs in names.items():
         if theirs not in (ours, *there):
             got = first_few([*map(repr, there)], _LISTED)
@@ -168,17 +201,36 @@ def _json_lines(text: str, file: Path, names: Mapping[str, str]) -> tuple[list[d
     return documents, problems
 
 
-def _fields(line: str, place: str) -> dict[str, object]:
+def _is_json(text: str) -> bool:
+    """Tell whether a whole text is one JSON value; of JSON lines no more than the first is looked at."""
     try:
-        fields = json.loads(line)
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _loaded(text: str, place: str) -> object:
+    try:
+        return json.loads(text)
     except (ValueError, RecursionError) as error:  # plain ValueError: a number of too many digits
-        raise DocumentError(f"{place}: expected a JSON object, got {line[:80]!r} ({error})") from error
+        raise DocumentError(f"{place}: expected a JSON object, got {text[:80]!r} ({error})") from error
+
+
+def _fields_of_line(line: str, place: str) -> dict[str, object]:
+    fields = _loaded(line, place)
     if not isinstance(fields, dict):
         raise DocumentError(f"{place}: expected a JSON object with a text, got {line[:80]!r}")
     return fields
 
 
-def _document(fields: Mapping[str, object], names: Mapping[str, str], place: str) -> dict[str, object]:
+def _fields(value: object, place: str) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise DocumentError(f"{place}: expected a JSON object with a text, got {value!r:.80}")
+    return value
+
+
+def _document(fields: Mapping[str, object], names: Names, place: str) -> dict[str, object]:
     wanted = names.get("text", "text")
     if wanted not in fields:
         got = f"the fields {first_few([*map(repr, fields)], _LISTED)}" if fields else "no fields"

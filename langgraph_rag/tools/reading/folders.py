@@ -10,25 +10,26 @@ from typing import NamedTuple
 
 from langgraph_rag.errors import DocumentError
 
-JSON_LINES, MARKDOWN, PDF = {".jsonl", ".ndjson"}, {".md", ".markdown"}, {".pdf"}
-READABLE = sorted(JSON_LINES | MARKDOWN | PDF | {".txt"})
+JSON, JSON_LINES, MARKDOWN, PDF = {".json"}, {".jsonl", ".ndjson"}, {".md", ".markdown"}, {".pdf"}
+SOUGHT = sorted(JSON_LINES | MARKDOWN | PDF | {".txt"})  # in folders, where most JSON is settings and no documents
+READABLE = sorted(JSON.union(SOUGHT))
 OTHERS = "read others, such as HTML, with a LangChain document loader and give them to KnowledgeBase.add"
 _INSTALLED = {"node_modules", "__pycache__"}  # folders that programs fill
 _SMALL = 64  # bytes
 
 
 def readable_files(source: Path) -> tuple[list[Path], list[str]]:
-    """Return a file, or the files to read of a folder, and what is wrong with folders that cannot be looked into.
+    """Return a file, or the files to read of a folder, and what is wrong with folders and links in it.
 
     Raises:
         DocumentError: when there is no such file or folder, or it is a file of another kind.
     """
     if _is_folder(source):
         inside = _inside(source)
-        return [file for file in inside.files if _is_readable(file) and not _is_blank(file)], inside.problems
+        return [file for file in inside.files if _is_sought(file) and not _is_blank(file)], inside.problems
     if not _seen(source.stat, bool, otherwise=True):
         raise DocumentError(f"{source}: no such file or folder")
-    if not _is_readable(source):
+    if source.suffix.lower() not in READABLE:
         raise DocumentError(f"{source}: expected a file ending in {', '.join(READABLE)}; {OTHERS}")
     return [source], []
 
@@ -45,8 +46,8 @@ def left_out(folders: Iterable[Path]) -> LeftOut:
     """Return what is not read of folders; what is passed over does not count."""
     inside = [_inside(folder) for folder in folders if _is_folder(folder)]
     files = [file for one in inside for file in one.files]
-    others = [file for file in files if not _is_readable(file)]
-    blank = [file for file in files if _is_readable(file) and _is_blank(file)]
+    others = [file for file in files if not _is_sought(file)]
+    blank = [file for file in files if _is_sought(file) and _is_blank(file)]
     return LeftOut(others, blank, [folder for one in inside for folder in one.linked])
 
 
@@ -62,7 +63,7 @@ def vanished(sources: Iterable[str], folders: Iterable[Path]) -> list[str]:
     """
     named = frozenset(folder for folder in folders if folder.name not in ("", ".."))
     files = ((source, Path(source)) for source in sources)
-    read = ((source, file) for source, file in files if _within(named, file) and _is_readable(file))
+    read = ((source, file) for source, file in files if _within(named, file) and _is_sought(file))
     return [source for source, file in read if _is_blank(file) or not _seen(file.stat, S_ISREG, otherwise=True)]
 
 
@@ -80,8 +81,8 @@ def _within(folders: frozenset[Path], path: Path) -> bool:
     return not folders.isdisjoint((path, *path.parents))
 
 
-def _is_readable(file: Path) -> bool:
-    return file.suffix.lower() in READABLE
+def _is_sought(file: Path) -> bool:
+    return file.suffix.lower() in SOUGHT
 
 
 def _is_blank(file: Path) -> bool:
@@ -93,7 +94,7 @@ def _is_blank(file: Path) -> bool:
 
 
 class _Inside(NamedTuple):
-    """What lies in a folder, in order, and what is wrong with the folders in it that cannot be looked into."""
+    """What lies in a folder, in order, and what is wrong with folders and links in it."""
 
     files: list[Path]
     linked: list[Path]
@@ -114,7 +115,13 @@ def _inside(folder: Path) -> _Inside:
         found += [Path(where, name) for name in files if not name.startswith(".")]
     problems = [f"{error.filename}: it cannot be read: {error.strerror}" for error in errors]
     there = [file for file in found if _seen(file.stat, S_ISREG, otherwise=True)]
+    nowhere = sorted(file for file in set(found).difference(there) if _is_sought(file) and _leads_nowhere(file))
+    problems += [f"{file}: it cannot be read: the link leads nowhere" for file in nowhere]
     return _Inside(sorted(there), sorted(linked), problems)
+
+
+def _leads_nowhere(file: Path) -> bool:
+    return _seen(file.lstat, S_ISLNK, otherwise=False) and not _seen(file.stat, bool, otherwise=True)
 
 
 def _is_folder(path: Path) -> bool:

@@ -23,6 +23,10 @@ _OF_PAGE = re.compile(r"(?<=\w)#(?=\w)")  # between a page and its heading
 _HIDDEN = re.compile(r"%%.*?%%", re.DOTALL)  # comments, as Obsidian has them
 _POWER = re.compile(r"[-\u2212+]?\d")  # "10<sup>6</sup>" is not 106
 _BREAK = re.compile(r"<br\b", re.IGNORECASE)
+_OF_PROPERTIES = re.compile(  # what the two columns of a table of properties are called, if anything
+    r"(?:property|feature|field|attribute|parameter|specification|characteristic|)\|(?:values?|details?|)",
+    re.IGNORECASE,
+)
 _CHECKBOX = re.compile(r"\[[ xX]\]\s+")
 _FOOTNOTE = re.compile(r"\[\^[^][\s]{1,100}\](?:: )?")
 _LINES = frozenset(  # of HTML
@@ -225,13 +229,18 @@ def _below(item: str, line: str) -> str:
 
 
 def _rows(table: SyntaxTreeNode) -> Iterator[str]:
-    """Yield each row with the names of its columns: `- Product: HX-200; Price: 400`."""
+    """Yield each row with the names of its columns: `- Product: HX-200; Price: 400`.
+
+    A table of properties has them in its rows and describes one thing: `- Weight: 2 kg`.
+    """
     head, *bodies = table.children
     columns = [_line(cell) for row in head.children for cell in row.children]
+    of_properties = _OF_PROPERTIES.fullmatch("|".join(columns))
     for row in (row for body in bodies for row in body.children):
         cells = [_line(cell) for cell in row.children]
-        named = zip(columns, cells, strict=False)
-        yield "- " + "; ".join(f"{column}: {cell}" if column else cell for column, cell in named if cell)
+        named = [(column, cell) for column, cell in zip(columns, cells, strict=False) if cell]
+        fields = [f"{column}: {cell}" if column else cell for column, cell in named]
+        yield "- " + (": ".join(filter(None, cells)) if of_properties else "; ".join(fields))
 
 
 def _line(node: SyntaxTreeNode) -> str:

@@ -19,17 +19,32 @@ logging.getLogger("pypdf").addHandler(logging.NullHandler())  # what is wrong wi
 _MOST_INSTRUCTIONS = 10_000_000  # of a file, six minutes; a page of a book has a thousand
 _LONGEST_TITLE = 200  # characters; what is longer is no title
 _EDGE = 2  # lines at the top and at the bottom of a page where running heads stand
+_SHORT = 10  # lines: pages of fewer are forms and slides, of which nearly every line is what they say
 _LARGE = 1.4  # times the usual size of a page's letters
-_REPEATED = 2  # pages on which a line there makes it one
+_REPEATED, _COUNTED = 3, 2  # pages on which a line there makes it one; with numbers that count them
+_FRONT = 50  # pages, such as a preface, that may come before the first that is counted
+_YEARS = range(1500, 2100)  # which rise by one from page to page, too, in annals
 _FULL = 0.75  # of a page's usual width: such a line goes on
 _MOST = 0.9  # of it that a line is filled to; one that the next word would have fitted on ends its paragraph
 _SMALL = 0.9  # of a line's largest letters: what is smaller may be the number of a footnote
-_NUMBER = re.compile(r"\d+|\b[ivxlc]+\b")
-_FORM_OF_NUMBER = "#"
+_COUNT = r"\W{0,3}(?:page|seite|p\.)?\s?(\d{1,6}|[ivxlc]+)(?: ?(?:of|von|/) ?\d{1,6})?\W{0,3}"
+_COUNTS = (re.compile(rf"{_COUNT}(?:\s|$)"), re.compile(rf"(?:^|\s){_COUNT}$"))  # that open a line, that end one
+_PAGE_NUMBER = "#0"  # the form of a line that has nothing but the number of its page
+_NUMBERED = re.compile(r"(?:\b(?:no|nr|number|nummer|id)\b\.?|[:#\u2116])\s*$")  # what counts something else than pages
+_MONTH = re.compile(
+    r"\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|"
+    r"nov(?:ember)?|dec(?:ember)?)\b"
+)
+_ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
+_WORD = re.compile(r"[^\W\d_]+")
+_LABELLED = re.compile(r"[^\W\d_][^:\d\n]{0,30}:\s")  # "Customer: Ann Lee"
+_SENTENCE = re.compile(r"(?:\S+\s+){3}.*\w{3}[.!?][\"'\u201d\u2019)\]]*$")  # of four words; not "Renk et al."
 _HYPHENS = ("-", "\u2010")
 _AFTER_HYPHENS = frozenset({"and", "or", "to", "und", "oder", "bis", "et", "ou"})  # "pre- and post-war"
 _NOTED = re.compile(r"(?:[^\W\d_]{3}|[.,;:!?\"'\u201d\u2019)\]])$")  # what the number of a footnote follows; not km, CO
 _LIGATURE = re.compile("[\ufb00-\ufb06]")
+_STOP = re.compile(r"[.!?][\"'\u201d\u2019)\]]*(?:\s+|$)")
+_PROSE = re.compile(rf"\w{{3}}{_STOP.pattern}")  # not "Invoice no. 7"
 _SENTENCE_END = re.compile(r"[.!?:;][\"'\u201d\u2019)\]]*(?:\s+|$)")
 
 
@@ -65,9 +80,8 @@ def read_pdf(written: bytes) -> Pdf:
         raise ValueError(f"it cannot be read as PDF ({error})") from error
     if locked:
         raise ValueError("it wants a password: save it without one")
-    heads = _running_heads(pages)
     title = _largest(pages[0]) if pages else []
-    bodies = [_with_initials(line for line in _body(lines, heads) if line not in title) for lines in pages]
+    bodies = [_with_initials(line for line in lines if line not in title) for lines in _without_heads(pages)]
     return Pdf(reduce(_joined, (line.text for line in title), ""), _with_whole_sentences(map(_paragraphs, bodies)))
 
 
@@ -127,26 +141,68 @@ def _largest(lines: Sequence[_Line]) -> list[_Line]:
     return largest if len(sizes) > 1 and sum(len(line.text) for line in largest) <= _LONGEST_TITLE else []
 
 
-def _running_heads(pages: Iterable[Sequence[_Line]]) -> set[str]:
-    """Return the forms of lines that stand at the edges of several pages, the same but for numbers.
+def _without_heads(pages: Sequence[Sequence[_Line]]) -> list[list[_Line]]:
+    """Leave out running heads: lines at the edges of several pages that are the same or count them.
 
-    What is set much larger than most of its page, as the titles of slides are, is none.
+    Where pages are short, all but one have to have a head, and only their outermost lines are looked at.
     """
-    counts: Counter[str] = Counter()
-    for lines in pages:
-        usual = sorted(line.size for line in lines)[len(lines) // 2] if lines else 0.0
-        counts.update({_form(line) for line in (*lines[:_EDGE], *lines[-_EDGE:]) if line.size <= _LARGE * usual})
-    return {form for form, count in counts.items() if count >= _REPEATED or form == _FORM_OF_NUMBER}
+    short = bool(pages) and sorted(map(len, pages))[len(pages) // 2] < _SHORT
+    edge, least = (1, max(_REPEATED, len(pages) - 1)) if short else (_EDGE, 0)
+    forms = [_edge_forms(lines, number, edge, short=short) for number, lines in enumerate(pages, start=1)]
+    counts = Counter(form for page in forms for form in set().union(*page))
+    enough = {form: max(least, _COUNTED if "#" in form else _REPEATED) for form in counts}
+    heads = {_PAGE_NUMBER, *(form for form, count in counts.items() if count >= enough[form])}
+    return [
+        [line for line, own in zip(lines, page, strict=True) if heads.isdisjoint(own)]
+        for lines, page in zip(pages, forms, strict=True)
+    ]
 
 
-def _form(line: _Line) -> str:
-    return _NUMBER.sub(_FORM_OF_NUMBER, line.text.lower())
+def _edge_forms(lines: Sequence[_Line], page: int, edge: int, *, short: bool) -> list[set[str]]:
+    """Return of each line the forms that a head may have: none within the page.
+
+    What is set much larger than most of its page, as the titles of slides are, is no head.
+    """
+    usual = sorted(line.size for line in lines)[len(lines) // 2] if lines else 0.0
+    last = len(lines) - edge
+    return [
+        set() if edge <= number < last or line.size > _LARGE * usual else _forms(line.text, page, short=short)
+        for number, line in enumerate(lines)
+    ]
 
 
-def _body(lines: Sequence[_Line], heads: set[str]) -> list[_Line]:
-    """Return the lines of a page without the running heads at its edges."""
-    last = len(lines) - _EDGE
-    return [line for number, line in enumerate(lines) if _EDGE <= number < last or _form(line) not in heads]
+def _forms(text: str, page: int, *, short: bool) -> set[str]:
+    """Return a line as it is and with the number of its page, if it may have one, as its distance from the page.
+
+    A sentence is no head, and neither is what says something under a label.
+    """
+    if len(text) > _LONGEST_TITLE or _LABELLED.match(text) or _SENTENCE.match(text):
+        return set()
+    text = text.lower()
+    found = filter(None, (_COUNTS[0].match(text), _COUNTS[1].search(text)))
+    return {text, *(_counted(text, number, page) for number in found if _may_count(text, number, page, short=short))}
+
+
+def _counted(text: str, number: re.Match[str], page: int) -> str:
+    return f"{text[: number.start()]}#{_value(number[1]) - page}{text[number.end() :]}"
+
+
+def _may_count(text: str, number: re.Match[str], page: int, *, short: bool) -> bool:
+    """Tell whether a number may be that of the page: invoices, days, weeks and years have numbers that rise, too."""
+    if _NUMBERED.search(text[: number.start(1)]) or _MONTH.search(text):
+        return False
+    value = _value(number[1])
+    near = abs(value - page) <= (1 if short else _FRONT)
+    named = 0 < len(_WORD.findall(text[: number.start()] + " " + text[number.end() :])) < 3  # "Week 2", "Invoice 1001"
+    return near and not named if short else near or not named and value not in _YEARS
+
+
+def _value(number: str) -> int:
+    """Return the value of a number in figures or in Roman letters."""
+    if number.isdecimal():
+        return int(number)
+    values = [_ROMAN[letter] for letter in number]
+    return sum(-value if value < after else value for value, after in zip(values, [*values[1:], 0], strict=True))
 
 
 def _paragraphs(lines: Sequence[_Line]) -> str:
@@ -176,12 +232,24 @@ def _joined(text: str, more: str) -> str:
 
 
 def _with_whole_sentences(pages: Iterable[str]) -> list[str]:
-    """Have a sentence that a page cuts stand on the next one: it goes on in small letters or has others before it."""
+    """Have a sentence that a page cuts stand on the next one."""
     whole = list(pages)
     for number in range(1, len(whole)):
         before, page = whole[number - 1], whole[number]
-        end = max((found.end() for found in _SENTENCE_END.finditer(before)), default=0)
-        in_paragraph = before.rfind("\n\n") + 2 < end and any(map(str.isalpha, before[end:]))
-        if page[:1].islower() or in_paragraph and page[:1].isalnum():
+        paragraph = before.rfind("\n\n") + 2 if "\n\n" in before else 0
+        end = max((found.end() for found in _STOP.finditer(before, paragraph)), default=paragraph)
+        if _is_cut(before[paragraph:end], before[end:], page.partition("\n\n")[0]):
             whole[number - 1], whole[number] = before[:end].strip(), _joined(before[end:], page)
     return whole
+
+
+def _is_cut(sentences: str, rest: str, following: str) -> bool:
+    """Tell whether the rest of a paragraph, after its whole sentences, is one that the next page ends.
+
+    It goes on in small letters there, or else both are prose; a list and what stands under labels do not go on.
+    """
+    if not any(map(str.isalpha, rest)) or any(map(_LABELLED.match, (sentences or rest, rest, following))):
+        return False
+    if following[:1].islower():
+        return bool(sentences) or not rest[:1].islower()
+    return following[:1].isupper() and all(map(_PROSE.search, (sentences, following)))
