@@ -1,4 +1,4 @@
-"""Evaluation: ask a graph many questions, score what comes back, and report it."""
+"""Evaluation: asks a graph many questions, scores the answers and passages, and reports the scores."""
 
 from langgraph_rag.evaluation.comparison import Comparison, Difference, compare
 from langgraph_rag.evaluation.judging import Judgement, judge, judgements_of, read_judgements

@@ -1,18 +1,18 @@
-"""Bootstrap intervals: between which bounds a mean lies if the questions had been others of the kind."""
+"""Bootstrap intervals: how much a mean varies with the sample of questions."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
 _RESAMPLES, _SEED = 1_000, 0
-_AT_ONCE = 2_000_000  # values drawn, which bounds the memory and changes no draw
+_AT_ONCE = 2_000_000  # values per batch; this limits memory and does not change the draws
 
 
 def interval(values: Sequence[float], scale: float, digits: int) -> list[float] | None:
-    """Return the 95 % interval `[low, high]` of the mean, scaled and rounded; None where there are no values.
+    """Return the 95 % interval `[low, high]` of the mean, scaled and rounded; None if there are no values.
 
-    It resamples with one seed, so that the same values have the same interval each time, and methods asked the same
-    questions are seen on the same resamples.
+    The seed is fixed: the same values always have the same interval, and methods with the same questions have the same
+    resamples.
     """
     if not values:
         return None

@@ -1,6 +1,7 @@
-"""Compare methods question by question: paired differences tell apart what intervals of each alone do not.
+"""Compares methods by paired differences, question by question.
 
-What is hard for one method is mostly hard for another; in a difference on the same question that cancels out.
+A question that is hard for one method is mostly hard for others. In a paired difference this cancels out, so it can
+show a difference that separate intervals do not.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,9 +15,9 @@ from langgraph_rag.evaluation.outcomes import Outcome
 
 
 class Difference(TypedDict):
-    """By how many points a method scores higher than another one, on the questions that have the score of both.
+    """How many points a method scores above another one, on the questions with scores of both.
 
-    `interval` is `[low, high]` of the 95 % bootstrap interval; where it does not hold 0 the two are told apart.
+    `interval` is the 95 % bootstrap interval `[low, high]`; the difference is significant if it does not contain 0.
     """
 
     questions: int
@@ -25,7 +26,7 @@ class Difference(TypedDict):
 
 
 class Comparison(TypedDict):
-    """How a method differs from the one named `to`; None where no question has the score of both."""
+    """How a method differs from the method `to`; None if no question has scores of both."""
 
     to: str
     f1: Difference | None
@@ -33,9 +34,9 @@ class Comparison(TypedDict):
 
 
 def compare(outcomes: Mapping[str, Sequence[Outcome]]) -> dict[str, Comparison]:
-    """Compare each method with the first one, by the outcomes of each; questions go together by their ids.
+    """Compare the outcomes of each method with those of the first one; questions are matched by id.
 
-    What failed with either method is left out.
+    Questions that failed with either method are left out.
     """
     first = next(iter(outcomes), "")
     return {

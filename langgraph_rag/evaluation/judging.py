@@ -1,4 +1,4 @@
-"""Have a model judge answers: exact match is blind to other spellings of the same thing (Acc† of the papers)."""
+"""Answers judged by a model, because exact match rejects other spellings of an answer (Acc† in the papers)."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,9 +21,9 @@ JUDGEMENTS = "judgements.jsonl"
 
 
 class Judgement(TypedDict):
-    """What a judge said of one answer; `correct` is None where the judge failed, and `error` says how.
+    """A judgement of one answer; if the judge failed, `correct` is None and `error` says why.
 
-    `answers` are the gold answers that the judge was told.
+    `answers` are the gold answers that the judge was given.
     """
 
     id: str
@@ -38,7 +38,7 @@ _READER = TypeAdapter(Judgement)
 
 
 def read_judgements(out: str | Path) -> list[Judgement]:
-    """Read what judges said in a folder; blank lines and a last one cut off by a kill are left out.
+    """Read the judgements in a folder; blank lines and an incomplete last line, as after a kill, are skipped.
 
     Raises:
         OutcomesError: when any other line is not a judgement, or the file cannot be read.
@@ -47,7 +47,7 @@ def read_judgements(out: str | Path) -> list[Judgement]:
 
 
 def judgements_of(outcomes: Sequence[Outcome], out: str | Path) -> list[Judgement]:
-    """Return what the judge of a folder said of these outcomes, not of earlier answers; nothing where there was none.
+    """Return the judgements of these outcomes in a folder, without those of earlier answers; none without a judge.
 
     Raises:
         OutcomesError: when there was more than one judge, or the file cannot be read.
@@ -68,7 +68,7 @@ def _last_of_each(made: Iterable[Judgement], answered: Mapping[str, Outcome]) ->
 
 
 def told_by_judge(judgements: Iterable[Judgement]) -> list[Judgement]:
-    """Return the judgements for which the judge was asked: a refusal that is right needs none."""
+    """Return the judgements for which the judge was asked; correct refusals do not need it."""
     return [one for one in judgements if not refused_rightly(one["answer"], one["answers"])]
 
 
@@ -81,24 +81,24 @@ async def judge(
     concurrency: int = 1,
     on_result: Callable[[Judgement], None] | None = None,
 ) -> list[Judgement]:
-    """Judge each answer that the folder holds no judgement of yet, and return those of all answered questions.
+    """Judge each answer without a judgement in the folder, and return the judgements of all answered questions.
 
-    Judgements are kept in `judgements.jsonl`, one by one; what the judge failed at is asked again the next time.
+    Each judgement is written to `judgements.jsonl` as soon as it is made. The next run repeats those that failed.
 
     Args:
         llm: the judge.
-        outcomes: what came of the questions; failed ones are left out, and those that name no accepted answer.
+        outcomes: the outcomes of the questions; failed ones and those without gold answers are left out.
         out: the folder of the outcomes.
-        name: what the judge goes by; judgements of another judge are not taken over.
-        concurrency: answers under way at once.
-        on_result: called with each new judgement once it is written.
+        name: the name of the judge; judgements of other judges are not reused.
+        concurrency: how many answers are judged at once.
+        on_result: called with each new judgement after it is written.
 
     Raises:
-        OutcomesError: when the folder is in use by another run, holds judgements of another kind, or cannot be written
-            to.
-        ModelCallError: when the judge refuses whoever asks, or could not be asked for ten answers in a row; a later
-            run goes on from there.
-        ValueError: when the concurrency is no whole number of at least 1.
+        OutcomesError: when the folder is in use by another run, holds lines that are not judgements, or cannot be
+            written to.
+        ModelCallError: when the judge denies access, or could not be called for ten answers in a row; a later run
+            continues from there.
+        ValueError: when the concurrency is not a whole number of at least 1.
     """
     expect_count(concurrency, "concurrency")
     out = Path(out)
@@ -115,7 +115,7 @@ async def judge(
 
 @dataclass
 class _Judge:
-    """Judges answers until it is plain that none can be."""
+    """Judges answers until the judge is lost."""
 
     llm: ChatModel
     name: str
@@ -126,7 +126,7 @@ class _Judge:
         judgement = Judgement(
             id=outcome["id"], judge=self.name, answer=answer, answers=answers, correct=None, error=None
         )
-        if refused_rightly(answer, answers):  # however it is worded, which judges are told to count as wrong
+        if refused_rightly(answer, answers):  # in any wording; judges are told to count refusals as wrong
             return {**judgement, "correct": True}
         try:
             verdict = await ask(self.llm, JUDGE, question=outcome["question"], accepted=answers, given=answer)

@@ -1,7 +1,7 @@
-"""Scores of one question: answers as the official SQuAD, HotpotQA and MuSiQue scripts count them, and retrieval.
+"""Scores of one question: of the answer as in the official SQuAD, HotpotQA and MuSiQue scripts, and of retrieval.
 
-Where they differ it is HotpotQA's that is followed: yes, no and noanswer are right or wrong as a whole. Beyond ASCII
-they tell apart what reads the same, such as curly and straight apostrophes: here these count as equal.
+Where the scripts differ, these scores follow HotpotQA's: yes, no and noanswer are right or wrong as a whole. Beyond
+ASCII, the scripts distinguish characters that look alike, such as curly and straight apostrophes; here they are equal.
 """
 
 import re
@@ -12,17 +12,17 @@ from collections.abc import Sequence
 
 from langgraph_rag.refusals import UNANSWERABLE, is_refusal
 
-_QUOTES = "\u02bc\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u201f"  # curly ones, and the letter apostrophe
+_QUOTES = "\u02bc\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u201f"  # curly quotation marks and the letter apostrophe
 _PUNCTUATION = str.maketrans("", "", string.punctuation + _QUOTES)
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _CLOSED_ANSWERS = {"yes", "no", "noanswer"}
 
 
 def normalise_answer(text: str) -> str:
-    """Lowercase, then take out punctuation, then articles, then superfluous spaces.
+    """Lowercase a text, then remove punctuation, then articles, then extra spaces.
 
-    The order matters: punctuation leaves no space behind, an article does. Before all else comes NFKC, which puts
-    accents and letters together and makes one of the ways to write a character; ASCII stays as it is.
+    The order matters: an article is replaced by a space, punctuation by nothing. NFKC comes first: it combines letters
+    and accents, and unifies different encodings of a character. It does not change ASCII.
 
     >>> normalise_answer("The  Director-General, a.k.a. 'An Owl'")
     'directorgeneral aka owl'
@@ -34,7 +34,7 @@ def normalise_answer(text: str) -> str:
 
 
 def exact_match(prediction: str, answers: Sequence[str]) -> float:
-    """Return 1.0 if the prediction is one of the gold answers once both are normalised, else 0.0.
+    """Return 1.0 if the normalised prediction is one of the normalised gold answers, else 0.0.
 
     Raises:
         ValueError: when there is no gold answer.
@@ -46,7 +46,7 @@ def exact_match(prediction: str, answers: Sequence[str]) -> float:
 
 
 def f1(prediction: str, answers: Sequence[str]) -> float:
-    """Return the harmonic mean of token precision and recall, for the gold answer that gives most.
+    """Return the harmonic mean of token precision and recall, with the best gold answer.
 
     As in HotpotQA, yes, no and noanswer are right or wrong as a whole.
 
@@ -62,7 +62,7 @@ def f1(prediction: str, answers: Sequence[str]) -> float:
 
 
 def contains(prediction: str, answers: Sequence[str]) -> float:
-    """Return 1.0 if the tokens of a gold answer stand side by side in the prediction, else 0.0.
+    """Return 1.0 if the prediction contains the tokens of a gold answer in sequence, else 0.0.
 
     Raises:
         ValueError: when there is no gold answer.
@@ -75,7 +75,7 @@ def contains(prediction: str, answers: Sequence[str]) -> float:
 
 
 def refused_rightly(prediction: str, answers: Sequence[str]) -> bool:
-    """Return whether an answer is a refusal, however it is worded, where that is a right answer."""
+    """Return whether an answer is a refusal, in any wording, and a refusal is correct."""
     return any(normalise_answer(gold) == UNANSWERABLE for gold in answers) and is_refusal(prediction)
 
 
@@ -90,7 +90,7 @@ def recall_at(ids: Sequence[str], gold: Sequence[str], k: int) -> float | None:
 
 
 def all_at(ids: Sequence[str], gold: Sequence[str], k: int) -> float | None:
-    """Return 1.0 if every gold id is among the first k ids, else 0.0; None where there is no gold id.
+    """Return 1.0 if all gold ids are among the first k ids, else 0.0; None if there is no gold id.
 
     >>> all_at(["p3", "p1", "p2"], ["p1", "p2"], 2), all_at(["p3", "p1", "p2"], ["p1", "p2"], 3)
     (0.0, 1.0)

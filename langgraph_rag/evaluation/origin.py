@@ -1,4 +1,4 @@
-"""Where figures come from: what was asked, of what, by which prompts and with which version of this package."""
+"""The origin of scores: questions, knowledge base, settings, prompts and version of this package."""
 
 import platform
 from datetime import date
@@ -16,10 +16,10 @@ _LIBRARIES = ("langgraph", "langchain-core", "chromadb")
 
 
 class Origin(TypedDict):
-    """What figures were made with; of files and folders the names alone, as reports are handed on.
+    """How scores were made; files and folders by name without their paths, because reports are shared.
 
-    `settings` are those of the run-time context. `judge` is None where there was none. `versions` of this package are
-    those that the runs were begun with and the one that made the report; `date` is the day it was made, as YYYY-MM-DD.
+    `settings` are those of the run-time context. `judge` is None without a judge. `versions` of this package are those
+    that started the runs and the one that made the report. `date` is the day of the report, as YYYY-MM-DD.
     """
 
     model: str
@@ -32,10 +32,10 @@ class Origin(TypedDict):
 
 
 class Beginning(TypedDict):
-    """What a run was begun with, beside its configuration: it may go on with another, and is warned of it.
+    """How a run was started, besides its configuration; it may continue with other values, with a warning.
 
-    `libraries` are versions by name, of Python, too; `prompts` is a digest of the graph's steps and their prompts,
-    empty where it is not one of ours; `begun` is the day, as YYYY-MM-DD.
+    `libraries` maps names to versions, including Python's. `prompts` is a digest of the graph's steps and their
+    prompts, empty if the graph is not of this package. `begun` is the day, as YYYY-MM-DD.
     """
 
     version: str
@@ -45,13 +45,13 @@ class Beginning(TypedDict):
 
 
 def beginning(graph: object) -> Beginning:
-    """Return what a run of a compiled graph begins with now."""
+    """Return the values for a run of a compiled graph that starts now."""
     return Beginning(
         version=this_version(), libraries=_libraries(), prompts=_digest(graph), begun=date.today().isoformat()
     )
 
 
-@cache  # they are read from files
+@cache  # reads files
 def _libraries() -> dict[str, str]:
     return {"python": platform.python_version(), **{name: metadata.version(name) for name in _LIBRARIES}}
 
@@ -71,14 +71,14 @@ def _texts(step: object) -> list[tuple[str, str]]:
     ]
 
 
-@cache  # it is read from a file
+@cache  # reads a file
 def this_version() -> str:
     """Return the version of this package."""
     return metadata.version("langgraph-rag")
 
 
 def model_by_name(model: str) -> str:
-    """Return a model's name, without the folders above it where it is a path.
+    """Return the name of a model; of an absolute path only the last part.
 
     >>> model_by_name("transformers:/home/ada/models/small"), model_by_name("vllm:Qwen/Qwen3-8B")
     ('transformers:small', 'vllm:Qwen/Qwen3-8B')
@@ -88,7 +88,7 @@ def model_by_name(model: str) -> str:
 
 
 def in_words(origin: Origin) -> str:
-    """Return an origin as a sentence; settings that are left to the methods are not told."""
+    """Return an origin as a sentence, without settings that are left to the methods."""
     settings = ", ".join(f"{name}={value}" for name, value in origin["settings"].items() if value not in (None, ""))
     made = f"Made by langgraph-rag {', '.join(origin['versions'])} on {origin['date']}"
     models = f"model {origin['model']}, judge {origin['judge'] or 'none'}"

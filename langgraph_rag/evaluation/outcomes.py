@@ -1,4 +1,4 @@
-"""What came of each question, and whether a folder's outcomes are of this run."""
+"""Outcomes of questions, and the check that the outcomes in a folder belong to this run."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,11 +15,11 @@ from langgraph_rag.records import Usage
 
 
 class Outcome(TypedDict):
-    """What came of one question; one that failed has an error, and None for all that was not found out.
+    """The outcome of one question; if it failed, it has an error, and None for unknown values.
 
-    `em`, `f1` and `acc` are None where the question names no answers. `recall` is keyed by the number of passages ("2",
-    "3", "5", "10"); it and `all_at_5` are None where the question names no supporting passages. `passages` are the ids
-    that were found, best first; `evidence` and `trace` are those of the result, to look into.
+    `em`, `f1` and `acc` are None if the question has no gold answers. `recall` is keyed by the number of passages ("2",
+    "3", "5", "10"). `recall` and `all_at_5` are None if the question has no supporting passages. `passages` are the
+    retrieved ids, best first. `evidence` and `trace` are those of the result.
     """
 
     id: str
@@ -37,17 +37,17 @@ class Outcome(TypedDict):
     usage: Usage | None
     wall_seconds: float
     error: str | None
-    passages: NotRequired[list[str]]  # what failed has none of these
+    passages: NotRequired[list[str]]  # this and the next two are missing if the question failed
     evidence: NotRequired[list[Any]]
     trace: NotRequired[list[Any]]
 
 
 class Configuration(TypedDict):
-    """What answers the questions, in names: a folder holds outcomes of one configuration only.
+    """The names of what answers the questions; a folder holds outcomes of only one configuration.
 
-    `knowledge_base_fingerprint` is what `KnowledgeBase.fingerprint` returns: outcomes of other passages are refused,
-    those of the same by another path are not. `options` are whatever else tells runs apart, such as those that the
-    graph was built with: names with values that JSON has.
+    `knowledge_base_fingerprint` is the result of `KnowledgeBase.fingerprint`: outcomes of other passages are refused,
+    those of the same passages at another path are accepted. `options` are other differences between runs, such as the
+    options of the graph: names with JSON values.
     """
 
     method: str
@@ -59,15 +59,15 @@ class Configuration(TypedDict):
 
 OUTCOMES = "outcomes.jsonl"
 _READER, _BEGINNING = TypeAdapter(Outcome), TypeAdapter(Beginning)
-_UNKNOWN = Beginning(version="unknown", libraries={}, prompts="", begun="")  # by earlier versions
+_UNKNOWN = Beginning(version="unknown", libraries={}, prompts="", begun="")  # runs of earlier versions
 _FINGERPRINT = "knowledge_base_fingerprint"
 
 
 def read_outcomes(out: str | Path) -> list[Outcome]:
-    """Read the outcomes in a folder; blank lines and a last one cut off by a kill are left out.
+    """Read the outcomes in a folder; blank lines and an incomplete last line, as after a kill, are skipped.
 
     Raises:
-        OutcomesError: when there are none, any other line is not an outcome, or the file cannot be read.
+        OutcomesError: when there is no file of outcomes, another line is not an outcome, or the file cannot be read.
     """
     if not (Path(out) / OUTCOMES).exists():
         raise OutcomesError(f"expected a folder with {OUTCOMES}, which that of one method has, got {out}")
@@ -79,7 +79,7 @@ def _read(out: Path) -> list[Outcome]:
 
 
 def answered_before(out: Path, questions: Sequence[Question], settings: Mapping[str, Any]) -> list[Outcome]:
-    """Return the answered outcomes that a folder holds, also of questions that are not among these.
+    """Return the outcomes without an error in a folder, including those of questions that are not in `questions`.
 
     Raises:
         OutcomesError: when the folder is damaged or holds outcomes of another run.
@@ -93,16 +93,16 @@ def answered_before(out: Path, questions: Sequence[Question], settings: Mapping[
 
 
 def begun_with(out: Path) -> Beginning:
-    """Return what the run in a folder was begun with, as far as it says so.
+    """Return how the run in a folder was started, as far as the folder records it.
 
     Raises:
-        OutcomesError: when the folder does not say what its outcomes are made with.
+        OutcomesError: when the settings of the outcomes cannot be read.
     """
     return _BEGINNING.validate_python({**_UNKNOWN, **_read_settings(out / "run.json")})
 
 
 def keep_settings(out: Path, settings: Mapping[str, Any], beginning: Beginning) -> None:
-    """Write down in a folder what its outcomes are made with, and what they were begun with.
+    """Write to a folder the settings of its outcomes and how its run was started.
 
     Raises:
         OutcomesError: when the folder cannot be written to.
@@ -121,7 +121,7 @@ def _read_settings(path: Path) -> dict[str, Any]:
 def _check_settings(out: Path, found: dict[str, Any], settings: Mapping[str, Any]) -> None:
     expected = _flat(settings)
     if _FINGERPRINT in expected and _FINGERPRINT in found:
-        found["knowledge_base"] = expected["knowledge_base"]  # by whatever path
+        found["knowledge_base"] = expected["knowledge_base"]  # the path may differ
     for name in {**expected, **found}:
         if name not in _UNKNOWN and expected.get(name) != found.get(name):
             raise OutcomesError(
@@ -131,8 +131,8 @@ def _check_settings(out: Path, found: dict[str, Any], settings: Mapping[str, Any
 
 
 def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Put all settings side by side, without the one that changes no answer."""
-    flat = {"answer_style": "", **settings, **settings["context"]}  # earlier versions had none
+    """Return all settings in one dict, without the one that changes no answer."""
+    flat = {"answer_style": "", **settings, **settings["context"]}  # earlier versions do not have it
     return {name: value for name, value in flat.items() if name not in ("context", "max_concurrency")}
 
 

@@ -1,4 +1,4 @@
-"""Draw the comparison of methods: quality against cost, and retrieval by depth."""
+"""Plots that compare methods: quality against cost, and recall by depth."""
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
@@ -10,7 +10,7 @@ from langgraph_rag.evaluation.run_folder import writing
 from langgraph_rag.evaluation.runner import RECALL_DEPTHS
 from langgraph_rag.evaluation.summary import Summary
 
-_BESIDE = 0.1  # how far methods lie apart at one depth at most, as equal lines would hide each other; 1 is the next
+_BESIDE = 0.1  # maximum shift between methods, so that equal lines do not hide each other; depths are 1 apart
 _COLOURS, _MARKERS = 10, "os^DvPX*"
 _log = logging.getLogger(__name__)
 
@@ -18,10 +18,10 @@ _Counted = Literal["questions", "recall_questions"]
 
 
 def draw_comparison(rows: Mapping[str, Summary], out: str | Path, data: str = "") -> list[Path]:
-    """Write `quality_by_tokens.png` and `recall_by_depth.png` into a folder and return their paths.
+    """Write `quality_by_tokens.png` and `recall_by_depth.png` to a folder and return their paths.
 
-    One in which there is nothing to draw is left out with a warning, and taken away where an earlier report left it.
-    `data` is what the questions are called in the titles.
+    A plot without data is left out with a warning, and the file of an earlier report is removed. `data` is the name of
+    the questions in the titles.
 
     Raises:
         MissingExtraError: when matplotlib is not installed.
@@ -56,12 +56,12 @@ def draw_comparison(rows: Mapping[str, Summary], out: str | Path, data: str = ""
 
 
 def _asked(rows: Mapping[str, Summary], counts: _Counted, data: str) -> str:
-    readable = data.encode(errors="replace").decode()  # the name of a file may be none
+    readable = data.encode(errors="replace").decode()  # the name of a file may be invalid Unicode
     return f"{readable}, " * bool(data) + f"{max((row.get(counts, 0) for row in rows.values()), default=0)} questions"
 
 
 def _looks(rows: Mapping[str, Summary]) -> Iterator[tuple[Summary, dict[str, Any]]]:
-    """Yield each row with a colour and a marker; forty have no two the same pair."""
+    """Yield each row with a colour and a marker; the pairs of forty rows are unique."""
     for number, (name, row) in enumerate(rows.items()):
         colour, marker = f"C{number % _COLOURS}", _MARKERS[number % len(_MARKERS)]
         yield row, {"color": colour, "marker": marker, "label": name, "linewidth": 1.2, "alpha": 0.8}

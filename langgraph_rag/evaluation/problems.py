@@ -1,9 +1,9 @@
-"""What is wrong with a line of a file, in words."""
+"""Describes what is wrong with a line of a file."""
 
 from pydantic import ValidationError
 
 
 def first_problem(error: ValidationError, whole: str) -> str:
-    """Say what is wrong first, and in which field, or in the `whole`."""
+    """Return the first problem and its field; without a field, the name of the `whole`."""
     wrong = error.errors()[0]
     return f"{'.'.join(map(str, wrong['loc'])) or whole}: {wrong['msg']}"

@@ -1,4 +1,4 @@
-"""Processes that ask side by side: one of them, busy with Python, keeps little more than one processor core busy."""
+"""Worker processes that run graphs in parallel, because one Python process uses little more than one core."""
 
 import asyncio
 import os
@@ -19,40 +19,40 @@ from langgraph_rag.concurrency.background import in_own_thread
 from langgraph_rag.concurrency.tasks import called_off
 from langgraph_rag.errors import ProcessEndedError
 
-_SPAWN = get_context("spawn")  # neither a knowledge base nor an embedder survives a fork
+_SPAWN = get_context("spawn")  # knowledge bases and embedders do not survive a fork
 _THREADS = "OMP_NUM_THREADS"
 _KILLED = -9
-_OPENED = 0  # the number of the first reply, which nobody asks for
+_OPENED = 0  # number of the first reply, which answers no request
 
 OpenGraphs = Callable[[], AbstractContextManager[Callable[[str], Any]]]
-"""Opens what compiled graphs are found in by name; it is pickled, and called in each process."""
+"""Opens a function that returns compiled graphs by name; it is pickled, and called in each process."""
 Ask = Callable[[str, Any, Any], Awaitable[Any]]
-"""Runs the graph of a name on an input with a context."""
+"""Runs a graph by name, with an input and a context."""
 
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """A compiled graph that is run in other processes, for `evaluate`; `builder` is what its prompts are known by."""
+    """A compiled graph that runs in other processes, for `evaluate`; its prompts are read from `builder`."""
 
     name: str
     builder: Any
     ask: Ask
 
     async def ainvoke(self, input: Any, /, *, context: Any = None) -> Any:
-        """Run the graph in the process that has least to do."""
+        """Run the graph in the process with the fewest unanswered requests."""
         return await self.ask(self.name, input, context)
 
 
 @contextmanager
 def side_by_side(number: int, open_graphs: OpenGraphs) -> Iterator[Ask]:
-    """Start processes, wait until each has opened its graphs, and hand what is asked to the one with least to do.
+    """Start processes, wait until each has opened its graphs, and send each request to the least busy one.
 
-    Call it in the main thread, which Ctrl-C reaches, and in a script under `if __name__ == "__main__"`: each process
-    imports the script anew.
+    Call it in the main thread, which receives Ctrl-C. Call it in a script under `if __name__ == "__main__"`, because
+    each process imports the script again.
 
     Raises:
-        Exception: whatever opening raised in one of them.
-        ProcessEndedError: when one ended by itself, also out of what is asked after that.
+        Exception: any error of opening the graphs in a process.
+        ProcessEndedError: when a process ended unexpectedly; later requests raise it, too.
     """
     with ExitStack() as stack:
         with _sharing_cores(number), _ignoring_ctrl_c():
@@ -69,7 +69,7 @@ def side_by_side(number: int, open_graphs: OpenGraphs) -> Iterator[Ask]:
 
 @contextmanager
 def _sharing_cores(number: int) -> Iterator[None]:
-    """Give processes that start now a share of the cores each: torch's threads would wait for those of the others."""
+    """Limit the threads of new processes to their share of the cores: more torch threads would wait for each other."""
     given = os.environ.get(_THREADS)
     os.environ.setdefault(_THREADS, str(max(1, (os.cpu_count() or 1) // number)))
     try:
@@ -81,7 +81,7 @@ def _sharing_cores(number: int) -> Iterator[None]:
 
 @contextmanager
 def _ignoring_ctrl_c() -> Iterator[None]:
-    """Have processes that start now ignore Ctrl-C from the first: it is for the one that asks, which ends them."""
+    """Let new processes ignore Ctrl-C from their start; the parent process handles it and ends them."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
@@ -90,7 +90,7 @@ def _ignoring_ctrl_c() -> Iterator[None]:
 
 
 class _Process:
-    """A process, and what it has been asked and has not answered yet, by number; leaving it ends it."""
+    """A process and its unanswered requests by number; the end of the `with` block ends it."""
 
     def __init__(self, open_graphs: OpenGraphs) -> None:
         self._connection, theirs = _SPAWN.Pipe()
@@ -99,7 +99,7 @@ class _Process:
         self.waiting: dict[int, Future[Any]] = {_OPENED: self.opened}
         self._process = _SPAWN.Process(target=_serve, args=(theirs, open_graphs), daemon=True)
         self._process.start()
-        theirs.close()  # or its end would not be noticed
+        theirs.close()  # else the end of the process would not be noticed
         self._listener = Thread(target=self._listen, name="langgraph-rag", daemon=True)
         self._listener.start()
 
@@ -107,7 +107,7 @@ class _Process:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.terminate()  # what it writes survives a kill
+        self._process.terminate()  # safe: its files survive a kill
         self._listener.join()
         self._connection.close()
 
@@ -116,7 +116,7 @@ class _Process:
         reply = self.waiting[number] = _begun()
         try:
             self._connection.send((number, *request))
-        except OSError:  # it has ended, and the listener may have looked for what waits already
+        except OSError:  # the process has ended, and the listener may have failed the unanswered requests already
             self._listener.join()
             self._give_up()
         return reply
@@ -141,7 +141,7 @@ class _Process:
 def _settle(reply: "Future[Any]", failed: bool, packed: bytes) -> None:
     try:
         found = pickle.loads(packed)  # noqa: S301 - it is our own
-    except Exception as error:  # the reply of one question, and no end of the listener
+    except Exception as error:  # fails one request, not the listener
         reply.set_exception(error)
         return
     reply.set_exception(found) if failed else reply.set_result(found)
@@ -149,14 +149,14 @@ def _settle(reply: "Future[Any]", failed: bool, packed: bytes) -> None:
 
 def _begun() -> "Future[Any]":
     future = Future[Any]()
-    future.set_running_or_notify_cancel()  # who waits for it may leave, and what comes of it is still taken
+    future.set_running_or_notify_cancel()  # so it cannot be cancelled, and a late reply can still be set
     return future
 
 
 def _serve(connection: Connection, open_graphs: OpenGraphs) -> None:
-    """Answer until nobody asks any more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is not handed down on Windows
-    with ExitStack() as stack, suppress(OSError):  # nobody asks any more
+    """Answer requests until the connection closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # not inherited on Windows
+    with ExitStack() as stack, suppress(OSError):  # the connection is closed
         try:
             graph = stack.enter_context(open_graphs())
         except Exception as error:
@@ -167,7 +167,7 @@ def _serve(connection: Connection, open_graphs: OpenGraphs) -> None:
 
 
 async def _answer(connection: Connection, graph: Callable[[str], Any]) -> None:
-    """Run graphs as they are asked for; those under way when nobody asks any more are called off."""
+    """Run the requested graphs; cancel running ones when the connection closes."""
     tasks = set[asyncio.Task[None]]()
 
     async def run(number: int, name: str, given: Any, context: Any) -> None:
@@ -177,7 +177,7 @@ async def _answer(connection: Connection, graph: Callable[[str], Any]) -> None:
             if called_off(error):
                 raise
             reply = number, True, _packed_error(error)
-        with suppress(OSError):  # nobody asks any more
+        with suppress(OSError):  # the connection is closed
             connection.send(reply)
 
     with suppress(EOFError):
@@ -189,7 +189,7 @@ async def _answer(connection: Connection, graph: Callable[[str], Any]) -> None:
 
 
 def _packed_error(error: BaseException) -> bytes:
-    """Pickle an error, as a text where it would be read as another one or not at all."""
+    """Pickle an error; as text if it would be unpickled as another error, or not at all."""
     with suppress(Exception):
         packed = pickle.dumps(error)
         if str(pickle.loads(packed)) == str(error):  # noqa: S301 - it is our own

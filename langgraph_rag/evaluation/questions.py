@@ -1,4 +1,4 @@
-"""Questions with gold answers, read from a file of JSON lines."""
+"""Questions with gold answers, from a file of JSON lines."""
 
 import json
 import logging
@@ -50,9 +50,9 @@ Answers = Annotated[
 
 
 class Question(TypedDict):
-    """A question, its accepted answers, and where known its kind and the ids of the passages that support it.
+    """A question with its gold answers and, if known, its type and the ids of its supporting passages.
 
-    One that has only these ids is for retrieval. The answer `unanswerable` is what any refusal says.
+    With `supporting_ids` alone, it measures retrieval only. The gold answer `unanswerable` accepts any refusal.
     """
 
     id: Annotated[Text, Field(coerce_numbers_to_str=True)]
@@ -63,28 +63,27 @@ class Question(TypedDict):
 
 
 class QuestionFileError(RagError):
-    """A file of questions cannot be taken as it is."""
+    """A file of questions cannot be used."""
 
 
 _FIELDS = [*Question.__annotations__, "answer", "answer_aliases", "answerable"]
-_FOR_READERS = "supporting_sentences"  # of the sample: they show people why an answer is right
+_FOR_READERS = "supporting_sentences"  # in the sample; they show readers why an answer is right
 _log = logging.getLogger(__name__)
 
 
 def _as_question(fields: object, read: ValidationInfo) -> object:
-    """Leave out what is null or NaN, read the fields of MuSiQue's files, and number a question without an id.
+    """Leave out null and NaN values, convert MuSiQue's fields, and number a question without an id.
 
-    Those are other answers that count (`answer_aliases`), and that the question cannot be answered (`answerable`), in
-    which case the answer that stands there is one that the passages do not give.
+    MuSiQue's fields are `answer_aliases`, further gold answers, and `answerable`. If `answerable` is false, the given
+    answer is not in the passages, and the gold answer is `unanswerable`.
 
-    The context of the reading may hold the number of the question, as `line`, and as `fields` how often a field was
-    there.
+    The validation context may have the number of the question, as `line`, and a counter of the fields, as `fields`.
     """
     if not isinstance(fields, dict):
         return fields
     context = read.context or {}
     context.get("fields", Counter()).update(fields.keys())
-    known = {name: value for name, value in fields.items() if value is not None and value == value}  # NaN is not
+    known = {name: value for name, value in fields.items() if value is not None and value == value}  # unlike NaN
     if "answers" in known or "answer" in known:
         given = [known[name] for name in ("answers", "answer", "answer_aliases") if name in known]
         known["answers"] = [answer for each in given for answer in _as_list(each)]
@@ -106,19 +105,19 @@ _READER: TypeAdapter[Question] = TypeAdapter(Annotated[Question, BeforeValidator
 def load_questions(path: str | Path, limit: int | None = None) -> list[Question]:
     """Read questions from a file, one JSON object per line.
 
-    Unknown fields are left out; a warning says on how many lines they are.
+    Unknown fields are left out; a warning says how many lines have them.
 
     Args:
         path: a file of JSON lines, in UTF-8.
-        limit: how many questions to return at most; all lines are checked, all the same.
+        limit: the maximum number of questions to return; all lines are checked.
 
     Returns:
-        The questions in the order of the file. One without an id has the number of its line.
+        The questions in the order of the file; the default id is the line number.
 
     Raises:
-        QuestionFileError: when the file cannot be read or holds no question, or lines of it, also beyond the limit,
-            are no questions or repeat an id; it names the first twenty.
-        ValueError: when the limit is no whole number of at least 1.
+        QuestionFileError: when the file cannot be read or has no questions, or when lines, also beyond the limit, are
+            not questions or repeat an id; the message lists the first twenty.
+        ValueError: when the limit is not a whole number of at least 1.
     """
     if limit is not None:
         expect_count(limit, "limit")
@@ -126,7 +125,7 @@ def load_questions(path: str | Path, limit: int | None = None) -> list[Question]
     lines: dict[str, int] = {}
     fields: Counter[str] = Counter()
     problems: list[str] = []
-    # Not splitlines(): JSON strings may hold U+2028 and the like.
+    # Not splitlines(): JSON strings may contain characters such as U+2028.
     for number, line in enumerate(_lines_of(path).split("\n"), start=1):
         if line.strip():
             try:
@@ -142,10 +141,10 @@ def load_questions(path: str | Path, limit: int | None = None) -> list[Question]
 
 
 def as_questions(given: Iterable[object]) -> list[Question]:
-    """Read questions from dicts, in the forms that lines of a file may have; those without an id are numbered.
+    """Read questions from dicts, in the same forms as lines of a file; those without an id are numbered.
 
     Raises:
-        ValueError: when one is no question, or two have one id.
+        ValueError: when one is not a question, or two have the same id.
     """
     questions: dict[str, Question] = {}
     numbers: dict[str, int] = {}
@@ -190,7 +189,7 @@ def _text(path: str | Path) -> str:
 
 
 def _tell_unknown_fields(path: str | Path, fields: Counter[str]) -> None:
-    """Warn of each field that a question does not have, once."""
+    """Warn once of each unknown field."""
     for name, number in fields.items():
         if name not in (*_FIELDS, _FOR_READERS):
             close = get_close_matches(name, _FIELDS, n=1)
@@ -199,9 +198,9 @@ def _tell_unknown_fields(path: str | Path, fields: Counter[str]) -> None:
 
 
 def _question(line: str, number: int, lines: dict[str, int], fields: Counter[str]) -> Question:
-    """Read the question on a line, and note of its id on which line it is, and its fields."""
+    """Read the question on a line; record the line of its id in `lines`, and count its fields."""
     try:
-        found = json.loads(line, parse_float=str)  # "3.10" is no 3.1
+        found = json.loads(line, parse_float=str)  # "3.10" is not 3.1
         question = _READER.validate_python(found, context={"line": number, "fields": fields})
     except (ValueError, RecursionError) as error:
         wrong = first_problem(error, "line") if isinstance(error, ValidationError) else f"Invalid JSON: {error}"

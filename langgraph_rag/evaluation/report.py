@@ -1,4 +1,4 @@
-"""Show methods side by side: a table, a page, a few columns for a terminal."""
+"""Reports that compare methods: a Markdown table, a page, and a few columns for a terminal."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -40,7 +40,7 @@ _WHERE_ANY: Mapping[str, Callable[[Summary], object]] = {
     "r@k over": lambda row: 0 < row.get("recall_questions", 0) < row["questions"] - row["failures"],
     "tokens estimated": lambda row: row.get("estimated_tokens"),
 }
-"""What makes a column worth showing: that some row has it."""
+"""Columns that are shown only if the condition holds for some row."""
 
 
 def markdown_table(rows: Mapping[str, Summary]) -> str:
@@ -55,7 +55,7 @@ def markdown_table(rows: Mapping[str, Summary]) -> str:
 
 
 def overview(rows: Mapping[str, Summary]) -> str:
-    """Return the figures that are looked at first, aligned for a terminal, one line per method.
+    """Return the main figures, aligned for a terminal, one line per method.
 
     Raises:
         ValueError: when there is no method.
@@ -66,7 +66,7 @@ def overview(rows: Mapping[str, Summary]) -> str:
 
 
 def differences(comparisons: Mapping[str, Comparison]) -> str:
-    """Return how methods differ from the first one, as `compare` returns it, aligned for a terminal."""
+    """Return the differences from the first method, the result of `compare`, aligned for a terminal."""
     return f"{_differing_from(comparisons)}{_aligned(_differing(comparisons, str))}"
 
 
@@ -78,16 +78,16 @@ def write_report(
     types: Mapping[str, Mapping[str, Summary]] | None = None,
     origin: Origin | None = None,
 ) -> None:
-    """Write the summaries of methods as `report.md` and `report.json` in a folder.
+    """Write the summaries of methods to `report.md` and `report.json` in a folder.
 
     Args:
-        rows: the summaries by the names of the methods.
+        rows: the summaries by method.
         out: the folder.
-        comparisons: how methods differ from the first one, as `compare` returns it: a table of its own, and
-            `compared` in the JSON of each of them.
-        types: the summaries of each type of question, as `by_type` returns them, by the names of the methods: a table
-            of its own, and `types` in the JSON of each of them.
-        origin: what they were made with: a sentence at the end, and `origin` in the JSON of each method.
+        comparisons: the differences from the first method, the result of `compare`: a separate table, and `compared`
+            in the JSON of each of these methods.
+        types: the summaries by type of question, the result of `by_type`, by method: a separate table, and `types` in
+            the JSON of each of these methods.
+        origin: how the scores were made: a sentence at the end, and `origin` in the JSON of each method.
 
     Raises:
         OutcomesError: when the folder cannot be written to.
@@ -144,7 +144,7 @@ def _typed(types: Mapping[str, Mapping[str, Summary]]) -> list[list[str]]:
 def _point_cells(difference: Difference | None) -> tuple[str, str]:
     if difference is None:
         return "–", "0"
-    points, low, high = (value + 0 for value in (difference["points"], *difference["interval"]))  # no "-0.0"
+    points, low, high = (value + 0 for value in (difference["points"], *difference["interval"]))  # avoids "-0.0"
     return f"{points:+} ({low:+} to {high:+})", str(difference["questions"])
 
 
@@ -153,7 +153,7 @@ def _in_cell(name: str) -> str:
 
 
 def _shown_columns(rows: Mapping[str, Summary], cells: Mapping[str, Mapping[str, str]]) -> list[list[str]]:
-    """Return the names of the columns and then the cells of each row, without columns that no row has a use for."""
+    """Return the names of the columns, then the cells of each row, without the columns that no row needs."""
     names = [
         name
         for name in next(iter(cells.values()))
@@ -200,7 +200,7 @@ def _cells(summary: Summary) -> dict[str, str]:
     return {
         "Questions": str(summary["questions"]),
         "Failures": shown("failures"),
-        "Stopped": str(summary.get("stopped", 0)),  # figures of earlier versions do not say
+        "Stopped": str(summary.get("stopped", 0)),  # missing in summaries of earlier versions
         "EM": shown("em"),
         "F1": shown("f1"),
         "Acc": shown("acc"),
@@ -218,7 +218,7 @@ def _cells(summary: Summary) -> dict[str, str]:
         "Answered from": ", ".join(f"{name} {share}%" for name, share in shares.items()) or "–",
         "Tokens estimated": _whole(
             summary.get("estimated_tokens"), summary["intervals"].get("estimated_tokens")
-        ),  # nor this
+        ),  # missing there, too
     }
 
 

@@ -1,4 +1,4 @@
-"""Entries kept in a folder, one line of JSON each, so that a run can be stopped at any moment and taken up again."""
+"""A folder of entries, one line of JSON each; a run can be stopped at any moment and continued."""
 
 import asyncio
 import json
@@ -25,10 +25,10 @@ class OutcomesError(RagError):
 
 @contextmanager
 def writing(out: Path) -> Iterator[None]:
-    """Report a folder that cannot be written to, such as on a full disk.
+    """Report a folder that cannot be written to, for example because the disk is full.
 
     Raises:
-        OutcomesError: in place of the system's error.
+        OutcomesError: instead of the system's error.
     """
     try:
         yield
@@ -39,10 +39,10 @@ def writing(out: Path) -> Iterator[None]:
 
 @contextmanager
 def alone(out: Path) -> Iterator[None]:
-    """Make a folder where it is missing, and keep other runs out of it: each would undo what another one keeps.
+    """Create a folder if it is missing, and lock it: several runs would overwrite each other's entries.
 
     Raises:
-        OutcomesError: when another run has the folder, or it cannot be written to.
+        OutcomesError: when another run uses the folder, or it cannot be written to.
     """
     lock = FileLock(out / LOCK, blocking=False, thread_local=False)
     with writing(out):
@@ -62,14 +62,14 @@ def alone(out: Path) -> Iterator[None]:
 
 @contextmanager
 def keeping(path: Path, entries: Iterable[Mapping[str, Any]]) -> Iterator[Callable[[Mapping[str, Any]], None]]:
-    """Make a file hold what there is so far, a line of JSON each, and open it for adding more, written out at once.
+    """Write the entries so far to a file, a line of JSON each, and yield a function that appends one and flushes it.
 
     Raises:
         OutcomesError: when its folder cannot be written to.
     """
     with writing(path.parent):
         replace_file(path, [json.dumps(entry, ensure_ascii=False) for entry in entries])
-        # Models can reply with half a surrogate pair, which is not UTF-8.
+        # Models can reply with half a surrogate pair, which UTF-8 cannot encode.
         file = path.open("a", encoding="utf-8", errors="replace", newline="\n")
 
     def keep(entry: Mapping[str, Any]) -> None:
@@ -85,16 +85,16 @@ def keeping(path: Path, entries: Iterable[Mapping[str, Any]]) -> Iterator[Callab
 
 
 def read_entries(path: Path, reader: TypeAdapter[Entry], what: str, without: str) -> list[Entry]:
-    """Read a file of entries, none where there is no file; blank lines and a last one cut off by a kill are left out.
+    """Read a file of entries; blank lines and an incomplete last line, as after a kill, are skipped.
 
     Args:
-        path: the file.
-        reader: what an entry is.
-        what: what messages call one.
-        without: what a message says happens once its line is deleted.
+        path: the file; without it there are no entries.
+        reader: the type of an entry.
+        what: the name of an entry in messages.
+        without: what happens after its line is deleted, for messages.
 
     Raises:
-        OutcomesError: when any other line is no such entry, or the file cannot be read.
+        OutcomesError: when another line is not such an entry, or the file cannot be read.
     """
     try:
         entries, lines = [], path.read_bytes().split(b"\n") if path.exists() else []
@@ -106,7 +106,7 @@ def read_entries(path: Path, reader: TypeAdapter[Entry], what: str, without: str
         try:
             entries.append(reader.validate_json(line))
         except ValidationError as error:
-            if number < len(lines) or _is_json(line):  # a whole line of something else was not cut off
+            if number < len(lines) or _is_json(line):  # valid JSON of another form was not cut off
                 raise OutcomesError(
                     f"{path}, line {number}: expected {what}, got {line[:200]!r} ({first_problem(error, 'line')}); "
                     f"once the line is deleted, {without}"
@@ -129,7 +129,7 @@ async def settle(
     keep: Callable[[Entry], None],
     on_result: Callable[[Entry], None] | None,
 ) -> list[Entry]:
-    """Do the work of each item, so many at once; keep what comes of it before telling of it."""
+    """Do the work of each item, `concurrency` at once; keep each result before `on_result` is called."""
     gate = asyncio.Semaphore(concurrency)
 
     async def settled(item: Item) -> Entry:
@@ -144,7 +144,7 @@ async def settle(
 
 
 def replace_file(path: Path, lines: Iterable[str]) -> None:
-    """Write beside the file, then move: at no moment is it missing or half written."""
+    """Write a new file, then rename it, so that the file is never missing or incomplete."""
     beside = path.with_name(path.name + ".new")
     beside.write_text("".join(line + "\n" for line in lines), encoding="utf-8", newline="\n")
     beside.replace(path)

@@ -1,4 +1,4 @@
-"""Ask a graph many questions, a bounded number at once, and keep what came of each the moment it is there."""
+"""Asks a graph many questions, a limited number at once, and writes each outcome as soon as it is there."""
 
 import asyncio
 import logging
@@ -36,7 +36,7 @@ RECALL_DEPTHS = (2, 3, 5, 10)
 
 
 class Graph(Protocol):
-    """What is needed of a compiled LangGraph graph."""
+    """The part of a compiled LangGraph graph that is needed."""
 
     def ainvoke(self, input: Any, /, *, context: Any = None) -> Awaitable[Any]:
         """Run the graph on `{"question": ...}`."""
@@ -77,29 +77,28 @@ async def evaluate(
     concurrency: int = 1,
     on_result: Callable[[Outcome], None] | None = None,
 ) -> list[Outcome]:
-    """Ask each question that the folder has no answer to yet, and return all outcomes in the order of the questions.
+    """Ask each question without an answer in the folder, and return all outcomes in the order of the questions.
 
-    Calling again with the same arguments goes on where a stopped run ended and asks failed questions again. Kept
-    answers are scored anew, as gold answers and supporting ids may have been corrected.
+    Another call with the same arguments continues a stopped run and asks failed questions again. Stored answers are
+    scored again, because gold answers and supporting ids may have been corrected.
 
     Args:
-        graph: returns `answer`, `passages` (best first), `trace`, `usage` and, if it has them, `evidence` and
-            `granularity`.
-        questions: in the forms that `load_questions` reads, too.
-        out: folder for `outcomes.jsonl` and `run.json`, of one run.
+        graph: returns `answer`, `passages` (best first), `trace`, `usage` and optionally `evidence` and `granularity`.
+        questions: the questions, in any form that `load_questions` reads.
+        out: the folder of one run, for `outcomes.jsonl` and `run.json`.
         context: the graph's run-time settings.
-        configuration: method, model, knowledge base and its fingerprint, so that a folder never mixes two of them; by
-            default the name of the graph alone.
-        concurrency: questions under way at once.
-        on_result: called with each new outcome once it is written.
+        configuration: method, model, knowledge base and its fingerprint, so that a folder never mixes two
+            configurations; by default only the name of the graph.
+        concurrency: how many questions are asked at once.
+        on_result: called with each new outcome after it is written.
 
     Raises:
-        OutcomesError: when the folder is damaged, holds outcomes of another run, is in use by one, or cannot be
-            written to.
-        ModelCallError: when the model refuses whoever asks, or could not be asked for ten questions in a row.
-        TypeError: when the graph has not been compiled, or the context is neither a `Context` nor a dict of settings.
-        ValueError: when the concurrency is no whole number of at least 1, a setting cannot have its value, something
-            is no question, or two questions have one id.
+        OutcomesError: when the folder is damaged, holds outcomes of another run, is in use by another run, or cannot
+            be written to.
+        ModelCallError: when the model denies access, or could not be called for ten questions in a row.
+        TypeError: when the graph is not compiled, or the context is neither a `Context` nor a dict of settings.
+        ValueError: when the concurrency is not a whole number of at least 1, a setting has an invalid value, an item
+            is not a question, or two questions have the same id.
     """
     expect_count(concurrency, "concurrency")
     out, questions = Path(out), as_questions(questions)
@@ -130,25 +129,25 @@ async def evaluate(
 def check_folder(
     out: Path, questions: Sequence[Question], context: Context | dict[str, Any] | None, configuration: Configuration
 ) -> None:
-    """Refuse a folder that `evaluate` would refuse, before anything is loaded for it.
+    """Refuse a folder that `evaluate` would refuse, before anything is loaded.
 
     Raises:
-        OutcomesError: when the folder is damaged, holds outcomes of another run, is in use by one, or cannot be
-            written to.
+        OutcomesError: when the folder is damaged, holds outcomes of another run, is in use by another run, or cannot
+            be written to.
     """
     with alone(out):
         answered_before(out, questions, _settings(context, configuration))
 
 
 def _settings(context: Context | dict[str, Any] | None, configuration: Configuration) -> dict[str, Any]:
-    """Return what outcomes are made with, as it is kept beside them."""
+    """Return the settings of outcomes in the form that is stored with them."""
     used = asdict(as_context(context) or Context())
     return {**configuration, "context": used}
 
 
 @dataclass
 class _Asker:
-    """Asks questions until it is plain that none can be: the model refuses who asks, or is out of reach for long."""
+    """Asks questions until the model is lost: it denies access, or is unreachable for long."""
 
     graph: Graph
     context: Context | dict[str, Any] | None
@@ -171,9 +170,9 @@ class _Asker:
 
 
 def _told(error: BaseException) -> str:
-    """Return an error as a text; one that is not ours with LangGraph's note, which says in what node it was raised."""
+    """Return an error as text; errors of other packages with LangGraph's note, which names the node that raised it."""
     notes = [] if isinstance(error, RagError) else getattr(error, "__notes__", [])
-    nodes = [note.partition(" and id ")[0] for note in notes]  # the id is another one each time
+    nodes = [note.partition(" and id ")[0] for note in notes]  # the id differs each time
     return "; ".join([f"{type(error).__name__}: {error}", *nodes])
 
 
@@ -211,7 +210,7 @@ def _answered(outcome: Outcome, reply: _Reply) -> Outcome:
 
 
 def _scored(outcome: Outcome, question: Question) -> Outcome:
-    """Score an answer by what its question names as right; passages, where they were kept."""
+    """Score an answer, and its passages if they are stored, by the gold answers and ids of its question."""
     answers, gold = question.get("answers", []), question.get("supporting_ids", [])
     answer = outcome["answer"] or ""
     if refused_rightly(answer, answers):

@@ -1,4 +1,4 @@
-"""Sum up the outcomes of a run in percentages and means, each with a bootstrap interval."""
+"""Summarises the outcomes of a run as percentages and means, each with a bootstrap interval."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -16,13 +16,13 @@ from langgraph_rag.refusals import is_refusal
 
 
 class Summary(TypedDict):
-    """A run in numbers: percentages and means over the answered questions, None where there is nothing to count.
+    """A run in numbers: percentages and means over the answered questions, None if there is nothing to count.
 
-    `intervals` holds `[low, high]` of each of them, of the failures as a number of questions; `granularities` holds the
-    percentage of each. `stopped` are the answered questions whose search a budget ended,
-    `recall_questions` those that R@k and All@5 are over: they name supporting passages. `acc_judged` is over the
-    answers that the judge did not fail at, and None where it failed at all that it was asked. `tokens` are all: read,
-    written, and estimated where the model told none.
+    `intervals` holds `[low, high]` of each of them, and of the failures as a number of questions. `granularities` holds
+    the percentage of each granularity. `stopped` counts the answered questions whose search was ended by a budget.
+    `recall_questions` counts the questions of R@k and All@5: those with supporting passages. `acc_judged` is over the
+    answers at which the judge did not fail; it is None if the judge failed at all that it was asked. `tokens` are
+    input, output and estimated tokens; tokens are estimated if the model did not report them.
     """
 
     questions: int
@@ -53,11 +53,11 @@ class Summary(TypedDict):
 
 
 def summarise(outcomes: Sequence[Outcome], judgements: Sequence[Judgement] = ()) -> Summary:
-    """Sum up the outcomes of one run.
+    """Summarise the outcomes of one run.
 
     Args:
-        outcomes: what `evaluate` or `read_outcomes` returns.
-        judgements: what `judge` or `judgements_of` returns for these outcomes, if answers were judged.
+        outcomes: the result of `evaluate` or `read_outcomes`.
+        judgements: the result of `judge` or `judgements_of` for these outcomes, if answers were judged.
 
     Returns:
         Percentages and means over the answered questions, with their bootstrap intervals.
@@ -86,7 +86,7 @@ def summarise(outcomes: Sequence[Outcome], judgements: Sequence[Judgement] = ())
 
 
 def by_type(outcomes: Sequence[Outcome], judgements: Sequence[Judgement] = ()) -> dict[str, Summary]:
-    """Sum up each type of question by itself; where there is but one, there is nothing to tell apart."""
+    """Summarise each type of question separately; empty if there is only one type."""
     types = sorted({outcome["type"] for outcome in outcomes})
     if len(types) < 2:
         return {}
@@ -114,7 +114,7 @@ def _shares(answered: Sequence[Outcome], judgements: Sequence[Judgement]) -> dic
 
 
 def _judged(judgements: Sequence[Judgement]) -> list[float]:
-    """Return what was judged; nothing where the judge failed at all that it was asked, whatever refusals were right."""
+    """Return the verdicts; none if the judge failed at all that it was asked, regardless of correct refusals."""
     asked = told_by_judge(judgements)
     if asked and all(judgement["correct"] is None for judgement in asked):
         return []

@@ -27,17 +27,17 @@ from langgraph_rag.training.lessons import Lesson, lessons_of
 if TYPE_CHECKING:
     from langgraph_rag.training.fitting import Ranks
 
-_HELD_BACK = 10  # one question in so many
-_FEWEST = 5  # chains to learn anything from
+_HELD_BACK = 10  # one question in this many is held back
+_FEWEST = 5  # minimum number of chains
 _IN_PROGRESS = ".part"
 
 
 @dataclass(frozen=True)
 class Trained:
-    """What an aligner was trained on, and how it ranks the right triples of the questions held back from that.
+    """What an aligner was trained on, and how it ranks the right triples of the held-out questions.
 
-    `chains` came to their answers, of so many `questions` that could be learnt from; each of `lessons` is one step of
-    one of them.
+    `chains` counts the chains that reached their answers, `questions` all that were usable. Each of the `lessons` is a
+    step of such a chain.
     """
 
     folder: Path
@@ -62,25 +62,27 @@ def train_aligner(
 ) -> Trained:
     """Train a bi-encoder to tell which triple continues a chain (KiRAG, section 3.4 and appendix B.3).
 
-    The model builds a chain for each question from the triples of the passages that support it; chains that come to
-    the answer are learnt from. One question in ten is held back, and the epoch that ranks its steps best is kept.
+    The model builds a chain for each question from the triples of its supporting passages. The aligner is trained on
+    the chains that reach the answer. One question in ten is held out, and the epoch that ranks the steps of these
+    questions best is kept.
 
     Args:
         llm: the model that builds the chains.
         kb: the knowledge base that holds the passages.
-        questions: with `answers`, and `supporting_ids` of passages that it holds; others are left out.
-        out: the folder for the aligner, by default the one in the knowledge base, which KiRAG then takes by itself.
-        base: the embedder to begin with: its name, or the folder it lies in. A name of `out` with the word `e5` or
-            `bge` in it says that it has that family's prefixes.
-        epochs: how often all steps are gone through.
+        questions: questions with `answers`, and `supporting_ids` of passages in the knowledge base; others are left
+            out.
+        out: the folder for the aligner; by default the one in the knowledge base, where KiRAG finds it.
+        base: the embedder to start from: its name or its folder. If the name of `out` contains the word `e5` or `bge`,
+            the aligner has the prefixes of that family.
+        epochs: the number of passes over all steps.
         device: where to train, as torch names it, such as `cuda`.
-        concurrency: questions under way at once.
-        progress: whether to show it.
+        concurrency: how many questions are asked at once.
+        progress: whether to show a progress bar.
 
     Raises:
-        ValueError: when a question is none, or a number is not at least 1.
-        RagError: when too few chains come to their answers, the base or the device cannot be used, or the folder
-            holds something else.
+        ValueError: when an item is not a question, or a number is less than 1.
+        RagError: when too few chains reach their answers, the base or the device cannot be used, or the folder holds
+            something else.
     """
     expect_count(epochs, "epochs")
     expect_count(concurrency, "concurrency")
@@ -109,7 +111,7 @@ def train_aligner(
 async def _taught(
     llm: ChatModel, kb: KnowledgeBase, questions: Sequence[Question], concurrency: int, bar: Any
 ) -> list[list[Lesson]]:
-    """Return the lessons of each question; none where its chain does not come to the answer, or cannot be read."""
+    """Return the lessons of each question; none if its chain does not reach the answer, or cannot be parsed."""
     free = asyncio.Semaphore(concurrency)
 
     async def lessons(question: Question) -> list[Lesson]:
@@ -130,7 +132,7 @@ def _support(question: Question) -> list[str]:
 
 
 def _model(base: str, device: str) -> Any:
-    """Read the model to begin with."""
+    """Load the model to start from."""
     try:
         from langgraph_rag.tools.embedding import sentence_transformer
     except ImportError as error:
@@ -145,11 +147,11 @@ def _model(base: str, device: str) -> Any:
 
 @contextmanager
 def _in_place_of(folder: Path) -> Iterator[Path]:
-    """Yield a new folder that then takes the place of another: whoever loads the aligner meanwhile gets a whole one."""
+    """Yield a new folder that replaces another one at the end, so that readers always load a complete aligner."""
     if folder.exists() and not (folder / "modules.json").exists():
         raise RagError(f"expected a new folder for the aligner, or that of an earlier one, got {folder}")
     written = folder.with_name(folder.name + _IN_PROGRESS)
-    shutil.rmtree(written, ignore_errors=True)  # left by a run that was killed
+    shutil.rmtree(written, ignore_errors=True)  # left by a killed run
     try:
         written.mkdir(parents=True)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Reasoning chains for questions whose answers and supporting passages are known (KiRAG, appendix B.3)."""
+"""Reasoning chains for questions with known answers and supporting passages (KiRAG, appendix B.3)."""
 
 from collections.abc import Sequence
 
@@ -17,11 +17,11 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 async def reasoning_chain(
     llm: ChatModel, kb: KnowledgeBase, question: str, answers: Sequence[str], supporting_ids: Sequence[str]
 ) -> list[Candidate]:
-    """Have a model lead from a question to its answer through the triples of the passages that support it.
+    """Let a model build a chain from a question to its answer, out of the triples of its supporting passages.
 
     Returns:
-        The chain, which ends with the triple that names the answer, if the question does not name it itself; empty
-        where it comes to none of the accepted answers, or takes more steps than KiRAG would.
+        The chain. It ends with the triple that names the answer, unless the question names the answer itself. It is
+        empty if it reaches none of the gold answers, or has more steps than KiRAG would take.
     """
     knowledge, chain, conclusion = await into_triples(kb, supporting_ids), list[Candidate](), ""
     unused = knowledge
@@ -45,7 +45,7 @@ async def reasoning_chain(
 
 
 def _complete(chain: list[Candidate], conclusion: str, question: str, answers: Sequence[str]) -> list[Candidate]:
-    """Return a chain up to its answer; one that a comparison chooses stands in the question, and names no end."""
+    """Return a chain up to its answer; the answer of a comparison is in the question, and does not mark the end."""
     named_before = any(contains(question, [answer]) for answer in answers)
     naming = (place for place, link in enumerate(chain, start=1) if contains(link["name"], answers))
     if not named_before and (end := next(naming, 0)):

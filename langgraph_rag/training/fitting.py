@@ -17,15 +17,15 @@ from langgraph_rag.training.lessons import Lesson
 _LEARNING_RATE, _WEIGHT_DECAY, _TEMPERATURE = 2e-5, 0.01, 0.01
 _BATCH, _WRONG = 64, 7
 _SHOWN = 20  # candidates, KiRAG's N
-_ALIKE = 32  # texts of like length embedded at once: less padding
+_ALIKE = 32  # texts of similar length that are embedded at once, for less padding
 
 
 @dataclass(frozen=True)
 class Ranks:
-    """Where the right triples of lessons stand among the candidates.
+    """The ranks of the right triples of lessons among the candidates.
 
-    `reciprocal` is the mean reciprocal rank; `first` and `shown` are the shares that come first and among the 20 that
-    the constructor is shown.
+    `reciprocal` is the mean reciprocal rank. `first` is the share at rank 1, `shown` the share among the 20 that the
+    constructor is shown.
     """
 
     reciprocal: float
@@ -42,12 +42,12 @@ def fit(
     epochs: int,
     each_batch: Callable[[], Any] = lambda: None,
 ) -> tuple[Ranks, Ranks]:
-    """Train a model, and leave it as it was after the epoch that ranked the lessons held back best.
+    """Train a model, and restore the weights of the epoch that ranked the held-out lessons best.
 
     Returns:
-        How it ranked them before, and ranks them now.
+        The ranks of these lessons before and after training.
     """
-    trainee, order = _Trainee(model, family), random.Random(0)  # noqa: S311 - the same each time
+    trainee, order = _Trainee(model, family), random.Random(0)  # noqa: S311 - reproducible
     before = best = trainee.ranks(held_back)
     kept = copy.deepcopy(model.state_dict())
     optimizer = torch.optim.AdamW(model.parameters(), lr=_LEARNING_RATE, weight_decay=_WEIGHT_DECAY)
@@ -69,7 +69,7 @@ def fit(
 
 
 def batches_of(lessons: Sequence[Lesson]) -> int:
-    """Return in how many batches an epoch goes through so many lessons."""
+    """Return the number of batches in an epoch for a number of lessons."""
     return math.ceil(len(lessons) / _BATCH)
 
 
@@ -110,7 +110,7 @@ class _Trainee:
         return self._embed([self.family.passage_prefix + text for text in texts])
 
     def _embed(self, texts: Sequence[str]) -> torch.Tensor:
-        """Return vectors of unit length; shape: texts x dimensions."""
+        """Return normalised vectors; shape: texts x dimensions."""
         by_length = sorted(range(len(texts)), key=lambda position: len(texts[position]))
         vectors = []
         for start in range(0, len(texts), _ALIKE):

@@ -1,4 +1,4 @@
-"""What an aligner learns from a chain: at each of its steps, which triple comes next (KiRAG, section 3.4)."""
+"""Lessons for an aligner: for each step of a chain, which triple comes next (KiRAG, section 3.4)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 @dataclass(frozen=True)
 class Lesson:
-    """A question with the chain so far, the triple that comes next, and those found there that are not in it."""
+    """A question with the chain so far, the next triple, and retrieved triples that are not in the chain."""
 
     query: str
     right: str
@@ -21,9 +21,9 @@ class Lesson:
 
 
 async def lessons_of(kb: KnowledgeBase, question: str, chain: Sequence[Candidate]) -> list[Lesson]:
-    """Take a chain apart; the wrong triples are those of the passages that KiRAG retrieves at that step.
+    """Split a chain into lessons; the wrong triples are those of the passages that KiRAG retrieves at that step.
 
-    Steps at which there is no wrong triple teach nothing and are left out.
+    Steps without a wrong triple teach nothing and are left out.
     """
     lessons = [await _lesson(kb, question, chain, step) for step in range(len(chain))]
     return [lesson for lesson in lessons if lesson.wrong]
