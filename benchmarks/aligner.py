@@ -1,4 +1,4 @@
-"""Measure what a trained aligner is worth to KiRAG: beside the knowledge base's own embedder, by link and untrained.
+"""Measures what a trained aligner gains for KiRAG, against the knowledge base's own embedder, by link and untrained.
 
 python benchmarks/aligner.py ROOT ALIGNER
 

@@ -1,4 +1,4 @@
-"""Time one question at a time through CIRAG with the offline model: first with no triple embedded, then with all met.
+"""Times CIRAG with the offline model, one question at a time: first without embedded triples, then with all needed.
 
 python benchmarks/asking.py DATA
 """
@@ -20,7 +20,7 @@ GOAL = 0.5
 
 
 class Passes(TypedDict):
-    """Seconds of each question in the first and the second pass, and how many triples the first had to embed."""
+    """Seconds of each question in the first and second pass, and the number of triples that the first pass embedded."""
 
     cold: list[float]
     warm: list[float]
@@ -74,7 +74,7 @@ def main() -> None:
 
 
 def _passes(kb: Path, minilm: MiniLMEmbeddings, asked: list[str]) -> Passes:
-    """Ask everything twice; opening anew in between forgets the queries' vectors and leaves the triples' ones."""
+    """Ask all questions twice; reopening in between drops the vectors of queries and keeps those of triples."""
     cold = _ask(kb, minilm, asked)
     with KnowledgeBase.open(kb, minilm) as base:
         embedded = base.info()["triple_vectors"]

@@ -1,4 +1,4 @@
-"""Count what a question writes into a file of checkpoints, by method, with the offline model.
+"""Measures what a question writes to a file of checkpoints, by method, with the offline model.
 
 python benchmarks/checkpoints.py DATA
 """
@@ -17,7 +17,7 @@ from langgraph_rag.methods import METHODS, create
 from langgraph_rag.tools.embedding.sentence_embeddings import MiniLMEmbeddings
 
 _COUNT = "SELECT count(*), sum(length(checkpoint) + length(metadata)) FROM checkpoints"
-_WRITES = "SELECT sum(length(value)) FROM writes"  # what each node returned, until the next checkpoint has it
+_WRITES = "SELECT sum(length(value)) FROM writes"  # the results of nodes, until the next checkpoint includes them
 
 
 def main() -> None:
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def _written(builder: Any, asked: list[str]) -> dict[str, float]:
-    """Return the mean number and size of the checkpoints of a question, each question on a thread of its own."""
+    """Return the mean number and size of the checkpoints of a question; each question has its own thread."""
     with closing(sqlite3.connect(":memory:", check_same_thread=False)) as connection:
         graph = builder.compile(checkpointer=SqliteSaver(connection))
         for number, question in enumerate(asked):

@@ -1,8 +1,8 @@
-"""Ask every question of several data sets with every method and ablation, and write what came of it into the docs.
+"""Asks all questions of several data sets with every method and ablation, and writes the results into the docs.
 
 python benchmarks/comparing.py ROOT
 
-ROOT holds a folder with corpus.jsonl and questions.jsonl for each data set. A stopped run goes on where it stopped.
+ROOT holds a folder with corpus.jsonl and questions.jsonl for each data set. A stopped run can be continued.
 """
 
 import argparse
@@ -24,11 +24,11 @@ from langgraph_rag.evaluation.pictures import draw_comparison
 from langgraph_rag.evaluation.questions import load_questions
 from langgraph_rag.methods import parse_methods
 
-_NOT_SHOWN = {"types", "compared", "origin"}  # of a report, which is several times as long with them
+_NOT_SHOWN = {"types", "compared", "origin"}  # left out, as they make a report several times as long
 
 
 def main() -> None:
-    """Run what is missing, then write the figures and the pages that show them."""
+    """Run what is missing, then write the figures and the pages with them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("root", type=Path, help="folder with a folder for each data set")
     parser.add_argument("--out", type=Path, default=Path("runs/comparing"), help="folder for indexes and outcomes")
@@ -40,7 +40,7 @@ def main() -> None:
     if not data:
         parser.error(f"expected folders with corpus.jsonl and questions.jsonl in {arguments.root}, got none")
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # else the command under way would go on
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # else the running command would continue
     out, names = arguments.out, parse_methods(arguments.method)
     run = _begin(out)
     asked = sum(len(load_questions(folder / "questions.jsonl", arguments.limit)) for folder in data)
@@ -57,7 +57,7 @@ def main() -> None:
             try:
                 for folder in data:
                     _ask(folder, out / folder.name, phase, chosen, arguments)
-            finally:  # a stopped run says what it took as well
+            finally:  # a stopped run reports its time, too
                 minutes = (time.perf_counter() - started) / 60
                 run["minutes"][phase] = round(run["minutes"].get(phase, 0.0) + minutes, 1)
                 _write(out / "run.json", run)
@@ -78,7 +78,7 @@ def main() -> None:
 
 
 def _ask(folder: Path, out: Path, phase: str, names: Sequence[str], arguments: argparse.Namespace) -> None:
-    """Ask what no earlier run has asked."""
+    """Ask the questions that no earlier run has asked."""
     places = ["--kb", out / "kb", "--questions", folder / "questions.jsonl", "--out", out / phase]
     limit = ["--limit", arguments.limit] if arguments.limit else []
     search = ["--search", "dense"] if phase == DENSE else []
@@ -90,7 +90,7 @@ def _run(*arguments: object) -> None:
 
 
 def _begin(out: Path) -> dict[str, Any]:
-    """Return what a run is known by; a run goes on only with the code it began with."""
+    """Return the identity of a run; a run continues only with the code that started it."""
     file = out / "run.json"
     if file.exists():
         run: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))

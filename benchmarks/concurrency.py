@@ -1,4 +1,4 @@
-"""Ask 64 questions at once through CIRAG with a scripted model: against the slowest alone, and in processor time.
+"""Asks 64 questions at once with CIRAG and a scripted model: against the slowest alone, and in processor time.
 
 python benchmarks/concurrency.py DATA
 """
@@ -30,7 +30,7 @@ _CALLS = {
 
 
 class CountedMiniLM(MiniLMEmbeddings):
-    """Counts the batches it embeds, whether of queries or of triples."""
+    """Counts the batches that it embeds, of queries and of triples."""
 
     batches = 0
 
@@ -46,7 +46,7 @@ class CountedMiniLM(MiniLMEmbeddings):
 
 
 class Run(TypedDict):
-    """What asking some questions at once took: seconds per question, model calls of each, calls to the parts."""
+    """The cost of some questions asked at once: seconds and model calls of each, and calls of the components."""
 
     wall: float
     processor: float
@@ -55,7 +55,7 @@ class Run(TypedDict):
 
 
 class Measured(TypedDict):
-    """One round: the sample alone, all at once, and all at once with a model that takes no time."""
+    """One round: the sample alone, all at once, and all at once with a model without latency."""
 
     alone: list[float]
     chain: int
@@ -120,7 +120,7 @@ def main() -> None:
 def _measure(
     kb: Path, minilm: CountedMiniLM, asked: list[str], others: list[str], sample: int, seconds: float
 ) -> Measured:
-    """Ask those that take most calls alone, one after the other, then all at once."""
+    """Ask the questions with the most calls alone, one after the other, then all at once."""
     chosen = sorted(asked, key=hops, reverse=True)[:sample]
     alone = _runs(kb, minilm, [[question] for question in chosen], others, seconds)
     (together,) = _runs(kb, minilm, [asked], others, seconds)
@@ -132,11 +132,11 @@ def _measure(
 
 
 def _runs(kb: Path, minilm: CountedMiniLM, groups: list[list[str]], others: list[str], seconds: float) -> list[Run]:
-    """Ask group after group, the questions of each at once, where so far only other questions were asked."""
+    """Ask group after group, the questions of each group at once, in a process that has asked only other questions."""
     forget()
     with KnowledgeBase.open(kb, minilm) as base:
         asyncio.run(_ask_all(base, others, 0.0))
-        gc.freeze()  # as docs/deployment.md advises processes that answer many questions
+        gc.freeze()  # as docs/deployment.md recommends for processes that answer many questions
         return [_run(base, minilm, group, seconds) for group in groups]
 
 
@@ -158,12 +158,12 @@ async def _ask_all(base: KnowledgeBase, asked: list[str], seconds: float) -> lis
 
 
 def _count_calls(base: KnowledgeBase) -> dict[str, int]:
-    """Count from now on how often the parts of a knowledge base are called."""
+    """Count how often the components of a knowledge base are called from now on."""
     calls = dict.fromkeys(_CALLS, 0)
 
     def counting(name: str, work: Callable[..., Any]) -> Callable[..., Any]:
         def call(*values: Any) -> Any:
-            calls[name] += len(values[0]) > 0  # asked for nothing, they return without asking further
+            calls[name] += len(values[0]) > 0  # for empty input, they return without further calls
             return work(*values)
 
         return call

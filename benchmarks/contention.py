@@ -1,8 +1,8 @@
-"""Time the embedder beside a busy process: with threads that sleep while they wait for each other, and that spin.
+"""Times the embedder beside a busy process: with threads that sleep, or spin, while they wait for each other.
 
 python benchmarks/contention.py DATA
 
-By turns, each time in a fresh process: torch reads the setting when it is loaded.
+The two alternate, each time in a new process, because torch reads the setting when it is loaded.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Time the packaged embedder against the same weights run by sentence-transformers, and with Python between operations.
+"""Times the packaged embedder against sentence-transformers with the same weights, and with Python between operations.
 
 python benchmarks/embedding.py DATA
 """
@@ -35,7 +35,7 @@ load_embeddings(sys.argv[1]).embed_query("Who built the mill?")
 print(time.perf_counter() - started)
 """
 _SOURCES = {_PACKAGED: "minilm", _REFERENCE: str(get_model_path())}
-_FAR = 5e-4  # in cosine: what a number format may change
+_FAR = 5e-4  # in cosine: the tolerance for a number format
 Measured = dict[str, dict[str, float]]
 
 
@@ -85,7 +85,7 @@ def _sides() -> dict[str, SentenceEmbeddings]:
 
 
 def _difference(sides: dict[str, SentenceEmbeddings], passages: list[str]) -> float:
-    """Return how far two vectors of one passage are apart at most, as one less their cosine."""
+    """Return the maximum distance between two vectors of a passage, as 1 minus their cosine."""
     packaged, reference = (np.asarray(sides[name].embed_documents(passages)) for name in (_PACKAGED, _REFERENCE))
     return float((1 - (packaged * reference).sum(axis=1)).max())
 

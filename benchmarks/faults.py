@@ -1,4 +1,4 @@
-"""Ask questions of a served model of which 30 % of the replies are broken, over HTTP, and see what becomes of them.
+"""Asks questions over HTTP of a model server with 30 % broken replies, and checks how the questions end.
 
 python benchmarks/faults.py [--questions 200]
 """
@@ -29,7 +29,7 @@ from langgraph_rag.tools.reading.files import read_documents
 
 METHODS = ("cirag", "kirag", "dualrag", "mgranrag", "par_rag")
 DEADLINE_S = 30.0
-GRACE_S = 5.0  # for what is no model call: searching, ranking
+GRACE_S = 5.0  # for searching, ranking and other work without model calls
 _AT_ONCE = 8
 _FILES_MORE = 32
 _MEMORY_MORE = 1.25
@@ -49,7 +49,7 @@ class Ending(TypedDict):
 
 
 class Level(TypedDict):
-    """What the process holds: resident memory in MiB, objects that Python collects, and open files."""
+    """The resources of the process: resident memory in MiB, objects of the garbage collector, and open files."""
 
     memory: float
     objects: int
@@ -58,7 +58,7 @@ class Level(TypedDict):
 
 @contextmanager
 def faulty_server(share: float = 0.3) -> Iterator[str]:
-    """Run the server in a process of its own and yield its URL."""
+    """Run the server in its own process and yield its URL."""
     script = Path(__file__).with_name("faulty_server.py")
     with subprocess.Popen([sys.executable, str(script), str(share)], stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -71,7 +71,7 @@ def faulty_server(share: float = 0.3) -> Iterator[str]:
 async def ask_all(
     base: KnowledgeBase, url: str, questions: Sequence[str], methods: Sequence[str], deadline_s: float
 ) -> list[Ending]:
-    """Ask question after question, each by the next method, some at once."""
+    """Ask the questions, each with the next method, several at once."""
     llm = load_model("vllm:faulty", base_url=url, timeout=deadline_s / 10, max_retries=2)
     graphs = {name: create(name, llm, base).compile() for name in methods}
     gate = asyncio.Semaphore(_AT_ONCE)
@@ -93,7 +93,7 @@ async def ask_all(
 
 
 def faulty(endings: Sequence[Ending], deadline_s: float) -> dict[str, list[Ending]]:
-    """Return the questions that ended as none may."""
+    """Return the questions that ended in a forbidden way."""
     return {
         "neither answer nor typed error": [e for e in endings if not (e["answer"] or e["error"]) or not e["typed"]],
         "after the deadline": [e for e in endings if e["seconds"] > deadline_s + GRACE_S],
@@ -102,7 +102,7 @@ def faulty(endings: Sequence[Ending], deadline_s: float) -> dict[str, list[Endin
 
 
 def level() -> Level:
-    """Return what this process holds now, without what only waits to be collected."""
+    """Return the resources that this process holds, after a garbage collection."""
     gc.collect()
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     files = len(list(Path("/proc/self/fd").iterdir()))

@@ -1,6 +1,6 @@
-"""An OpenAI-compatible server of which so many replies in a hundred are broken, in every way that is known to happen.
+"""An OpenAI-compatible server that breaks a percentage of its replies, in all ways that are known to happen.
 
-python benchmarks/faulty_server.py [SHARE]     prints its port; the other replies follow the schema that is asked for
+python benchmarks/faulty_server.py [SHARE]     prints its port; the other replies follow the requested schema
 """
 
 import json
@@ -14,14 +14,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 MARK = "zxfault"
-"""Stands in everything that is no reply, so that it can be told from one wherever it turns up."""
+"""Marks everything that is not a reply, so that it is recognised wherever it appears."""
 
 _HANGS = 3600.0
 _WORDS = "the town where film of director was born in river later first unknown".split()
 
 
 def following(schema: dict[str, Any], chance: random.Random, whole: dict[str, Any] | None = None) -> Any:
-    """Make up a value that a JSON schema allows."""
+    """Return a random value that a JSON schema allows."""
     whole = whole or schema
     if "$ref" in schema:
         return following(whole["$defs"][schema["$ref"].rsplit("/", 1)[1]], chance, whole)
@@ -39,7 +39,7 @@ def following(schema: dict[str, Any], chance: random.Random, whole: dict[str, An
     return made[kind] if kind in made else " ".join(chance.choices(_WORDS, k=3))
 
 
-# --- faults: what becomes of a good reply -----------------------------------------------------------------------------
+# --- faults: changes of a good reply ----------------------------------------------------------------------------------
 TEXTS: dict[str, Callable[[str], str]] = {
     "garbage": lambda good: f"{MARK} \x07%%% ]]}} {MARK}",
     "half JSON": lambda good: good[: len(good) // 2].replace(" ", f" {MARK} "),
@@ -145,7 +145,7 @@ def _completion(text: Any, finish_reason: str = "stop") -> dict[str, Any]:
 
 
 class FaultyServer(ThreadingHTTPServer):
-    """Breaks a `share` of its replies, each kind of fault in its turn."""
+    """Breaks a `share` of its replies, with each kind of fault in turn."""
 
     daemon_threads = True
     request_queue_size = 256
@@ -156,7 +156,7 @@ class FaultyServer(ThreadingHTTPServer):
         self.made = 0
 
     def next_fault(self) -> str:
-        """Return the fault of the next reply, or nothing."""
+        """Return the fault of the next reply, if any."""
         with self.lock:
             if self.chance.random() >= self.share:
                 return ""
@@ -164,7 +164,7 @@ class FaultyServer(ThreadingHTTPServer):
             return FAULTS[self.made % len(FAULTS)]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing about clients that are gone."""
+        """Do not report disconnected clients."""
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Time indexing against embedding the same passages alone, the two number formats, and opening what was indexed.
+"""Times indexing against embedding alone, the two number formats, and opening the knowledge base.
 
 python benchmarks/indexing.py DATA
 """
@@ -27,7 +27,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 RATIO_GOAL, OPENING_GOAL = 1.25, 1.0
 _FORMATS = {"fp32": torch.float32, "bf16": torch.bfloat16}
-_SAMPLE = 512  # passages for comparing the number formats
+_SAMPLE = 512  # passages for the comparison of number formats
 _PROBES = 10
 _OPENING = """
 import json, sys, time
@@ -100,7 +100,7 @@ def main() -> None:
 def _pair(
     minilm: MiniLMEmbeddings, texts: list[str], documents: list[dict[str, str]], folder: Path, number: int
 ) -> Seconds:
-    """Time both sides, every other time in the other order."""
+    """Time both sides, with alternating order."""
     sides: dict[str, Callable[[], object]] = {
         "embedding": lambda: minilm.embed_documents(texts),
         "indexing": lambda: _index(minilm, documents, folder / str(number)),
@@ -114,7 +114,7 @@ def _index(minilm: MiniLMEmbeddings, documents: list[dict[str, str]], folder: Pa
 
 
 def _opening(folder: Path) -> Seconds:
-    """Open a knowledge base in a fresh process and search it once: the embedder is loaded by the search."""
+    """Open a knowledge base in a new process and search it once, because the search loads the embedder."""
     done = subprocess.run([sys.executable, "-c", _OPENING, str(folder)], check=True, capture_output=True, text=True)
     seconds: Seconds = json.loads(done.stdout)
     return seconds

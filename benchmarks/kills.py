@@ -1,4 +1,4 @@
-"""Kill indexing at random moments with `kill -9`, index to the end, and compare with an undisturbed run.
+"""Kills indexing at random moments with `kill -9`, completes it, and compares the result with an undisturbed run.
 
 python benchmarks/kills.py DATA
 """
@@ -20,7 +20,7 @@ from langgraph_rag import KnowledgeBase
 from langgraph_rag.tools.storage.record_store import RecordStore
 
 _INDEX = [str(Path(sys.executable).with_name("langgraph-rag")), "index"]
-_SAME_VECTOR = 0.999  # cosine; the number format is chosen anew by each process
+_SAME_VECTOR = 0.999  # cosine; each process chooses the number format itself
 
 
 def main() -> None:
@@ -49,7 +49,7 @@ def main() -> None:
             if _killed(corpus, folder / "killed", moment):
                 moments.append(round(moment, 2))
                 stored.append(_stored(folder / "killed"))
-            else:  # it was done before all the kills: begin again
+            else:  # complete before all kills: start again
                 shutil.rmtree(folder / "killed")
                 stored, moments = [0], []
         if not any(stored):
@@ -89,7 +89,7 @@ def _finish(corpus: Path, folder: Path) -> int:
 
 
 def _killed(corpus: Path, folder: Path, moment: float) -> bool:
-    """Kill indexing after so many seconds; tell whether it was still running."""
+    """Kill indexing after some seconds; return whether it was still running."""
     process = subprocess.Popen(
         [*_INDEX, str(corpus), "--kb", str(folder)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
@@ -113,7 +113,7 @@ def _stored(folder: Path) -> int:
 
 
 def _same(calm: Path, killed: Path) -> dict[str, bool]:
-    """Compare records, triples and vectors, whatever order they were stored in."""
+    """Compare records, triples and vectors, regardless of their order."""
     with KnowledgeBase.open(calm) as one, KnowledgeBase.open(killed) as other:
         ids = sorted(one._records.ids())
         vectors = one._vectors.passages(ids), other._vectors.passages(ids)

@@ -1,8 +1,8 @@
-"""What the benchmarks share: reading the data, timing on a machine shared with others, the table, the results file.
+"""Shared by the benchmarks: reading data, timing on a shared machine, the table and the results file.
 
-Other processes lengthen what is timed, also its processor time, because threads that wait for each other keep spinning.
-So each round notes what they used meanwhile. Rounds are told apart by that alone, never by what came out of them; all
-are written down, and the figures come from the quiet ones.
+Other processes increase the measured time, also processor time, because threads that wait for each other keep spinning.
+So each round records the load of other processes. Only this load decides whether a round is quiet, never its results.
+All rounds are written down; the figures come from the quiet ones.
 """
 
 import json
@@ -34,7 +34,7 @@ from langgraph_rag.tools.reading.files import read_documents
 
 Figures = Mapping[str, object]
 RESULTS = Path(__file__).parent / "results"
-_QUIET = 0.05  # of the machine's processor time: more used by others, and a round is not quiet
+_QUIET = 0.05  # a round is quiet if others use no more than this share of the processor time
 _PATIENCE = 90  # seconds to wait for a quiet moment
 _CORES = os.cpu_count() or 1
 _PACKAGES = ["torch", "sentence-transformers", "chromadb", "langgraph", "langchain-core"]
@@ -45,19 +45,19 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Round(Generic[T]):
-    """What one round measured, and the share of the machine that other processes used meanwhile."""
+    """The measurement of one round, and the share of the machine that other processes used."""
 
     measured: T
     others: float
 
     @property
     def quiet(self) -> bool:
-        """Tell whether other processes left the machine alone."""
+        """Return whether other processes used little of the machine."""
         return self.others <= _QUIET
 
 
 def rounds(measure: Callable[[], T], wanted: int) -> list[Round[T]]:
-    """Measure until so many rounds were quiet, three times as often at most."""
+    """Measure until the wanted number of rounds were quiet, in at most three times as many rounds."""
     done: list[Round[T]] = []
     while sum(r.quiet for r in done) < wanted and len(done) < 3 * wanted:
         _wait_for_quiet()
@@ -70,27 +70,27 @@ def rounds(measure: Callable[[], T], wanted: int) -> list[Round[T]]:
 
 
 def quiet(done: Sequence[Round[T]]) -> list[T]:
-    """Return what the quiet rounds measured, or all where none was quiet."""
+    """Return the measurements of the quiet rounds, or of all rounds if none was quiet."""
     return [r.measured for r in done if r.quiet] or [r.measured for r in done]
 
 
 def counted(done: Sequence[Round[T]]) -> str:
-    """Say how many rounds the figures come from."""
+    """Return a text with the number of rounds behind the figures."""
     calm = sum(r.quiet for r in done)
     return f"{calm} of {len(done)}" if calm else f"none of {len(done)}: figures are of disturbed rounds"
 
 
 def forget() -> None:
-    """Empty what the package remembers in this process, so that no round profits from the one before."""
+    """Clear the caches of the package in this process, so that no round profits from an earlier one."""
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] == "langgraph_rag":
             for value in vars(module).values():
                 if callable(getattr(value, "cache_clear", None)) and value.cache_parameters()["maxsize"] is not None:
-                    value.cache_clear()  # those without a limit hold what is loaded once, such as the text pipeline
+                    value.cache_clear()  # unlimited caches hold what is loaded once, such as the text pipeline
 
 
 def timed(work: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
-    """Return the seconds a piece of work takes by a clock."""
+    """Return the duration of some work in seconds."""
     started = clock()
     work()
     return clock() - started
@@ -105,9 +105,9 @@ def _wait_for_quiet() -> None:
 
 
 def _others() -> float:
-    """Return the processor seconds used so far by all but this process and those it has started and awaited.
+    """Return the processor seconds used so far by all processes except this one and its finished children.
 
-    Zero where the system does not tell: every round counts as quiet then.
+    Zero if the system does not provide them; then every round counts as quiet.
     """
     statistics_file = Path("/proc/stat")
     if not statistics_file.exists():
@@ -118,7 +118,7 @@ def _others() -> float:
 
 
 def corpus(data: Path, limit: int | None = None) -> list[dict[str, str]]:
-    """Read the documents of a folder's `corpus.jsonl`, without the path they come from."""
+    """Read the documents of a folder's `corpus.jsonl`, without its path."""
     documents = read_documents([data / "corpus.jsonl"])[:limit]
     return [{name: str(document[name]) for name in ("id", "title", "text")} for document in documents]
 
@@ -129,7 +129,7 @@ def questions(data: Path, limit: int | None = None) -> list[str]:
 
 
 def asked_and_others(data: Path, asked: int, parser: ArgumentParser) -> tuple[list[str], list[str]]:
-    """Return so many questions of a folder, and all others; where there are no others, end with the parser's error."""
+    """Return a number of questions of a folder, and the others; without others, exit with an error of the parser."""
     every = questions(data)
     if len(every) <= asked:
         parser.error(f"expected more than {asked} questions, got {len(every)}")
@@ -138,7 +138,7 @@ def asked_and_others(data: Path, asked: int, parser: ArgumentParser) -> tuple[li
 
 @contextmanager
 def indexed(data: Path, kept: Path | None, embeddings: Embeddings, *, embed_triples: bool = False) -> Iterator[Path]:
-    """Yield the folder of a knowledge base that holds the corpus: a temporary one, or one kept for the next run."""
+    """Yield the folder of a knowledge base with the corpus: a temporary one, or one that is kept for the next run."""
     with TemporaryDirectory() as temporary:
         folder = kept or Path(temporary) / "kb"
         with KnowledgeBase.open(folder, embeddings) as kb:
@@ -150,7 +150,7 @@ def indexed(data: Path, kept: Path | None, embeddings: Embeddings, *, embed_trip
 
 @contextmanager
 def computing_beside() -> Iterator[None]:
-    """Keep another thread computing in Python."""
+    """Run Python computations in another thread."""
     done = threading.Event()
 
     def compute() -> None:
@@ -167,12 +167,12 @@ def computing_beside() -> Iterator[None]:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Return the smallest value that at least this share of the values do not exceed."""
+    """Return the smallest value such that at least this share of the values are no larger."""
     return sorted(values)[math.ceil(share * len(values)) - 1]
 
 
 def seconds(values: Sequence[float]) -> dict[str, float]:
-    """Sum up some durations."""
+    """Summarise durations."""
     return {
         "median": round(statistics.median(values), 4),
         "p90": round(percentile(values, 0.9), 4),
@@ -181,7 +181,7 @@ def seconds(values: Sequence[float]) -> dict[str, float]:
 
 
 def verdict(reached: bool) -> str:
-    """Say whether a goal is met."""
+    """Return a text that says whether a goal is met."""
     return "met" if reached else "missed"
 
 
@@ -206,14 +206,14 @@ def report(name: str, data: Path, figures: Figures, rows: Sequence[tuple[str, st
 
 
 def command() -> str:
-    """Say what was run. Where folders lie on this machine is nobody's business: the last name of each will do."""
+    """Return the command that was run, with only the last part of each path, as paths are private."""
     script, *arguments = sys.argv
     named = [re.sub(r"^(--[\w-]+=)?[/.~].*/(?=.)", r"\1", argument) for argument in arguments]
     return shlex.join(["python", f"benchmarks/{Path(script).name}", *named])
 
 
 def _commit() -> str:
-    """Name the commit that was measured, with a plus where the package has been changed since."""
+    """Return the measured commit, with a plus if the package has uncommitted changes."""
     head, changes = (
         subprocess.run(["git", *command], cwd=RESULTS.parent, capture_output=True, text=True).stdout.strip()
         for command in (["rev-parse", "--short", "HEAD"], ["status", "--porcelain", "--", "../langgraph_rag"])
@@ -221,11 +221,11 @@ def _commit() -> str:
     return f"{head}+" if changes else head
 
 
-COMMIT = _commit()  # at the start: the code that is measured is the code that was imported
+COMMIT = _commit()  # determined at the start, because the imported code is measured
 
 
 def machine() -> dict[str, object]:
-    """Say what the figures were measured on."""
+    """Describe the machine."""
     return {
         "cpu": _cpu("model name") or platform.processor() or platform.machine(),
         "cpu_number_formats": [flag for flag in ("avx512_bf16", "amx_bf16") if flag in _cpu("flags").split()],
@@ -245,7 +245,7 @@ def _version(package: str) -> str:
 
 
 def _cpu(field: str) -> str:
-    """Return a field of the first processor, nothing where the system does not tell."""
+    """Return a field of the first processor; empty if the system does not provide it."""
     information = Path("/proc/cpuinfo")
     if not information.exists():
         return ""

@@ -1,9 +1,10 @@
-"""Time personalized PageRank by local push against PRPACK of python-igraph, and against itself on a larger graph.
+"""Times personalized PageRank by local push, against PRPACK of python-igraph and on a larger graph.
 
 python benchmarks/pagerank.py
 
-The graphs are synthetic, with the proportions of Table 1 of MGranRAG: some four sentences to a passage, seven phrases
-to a sentence, thirteen distinct phrases for each passage, few of them common. `pip install -e .[bench]` brings igraph.
+The graphs are synthetic, with the proportions of Table 1 of MGranRAG: about four sentences per passage, seven phrases
+per sentence, and thirteen distinct phrases for each passage, few of which are common. `pip install -e .[bench]`
+installs igraph.
 """
 
 import argparse
@@ -25,7 +26,7 @@ _SMALL, _LARGE = 12_000, 100_000
 _SENTENCES = 4  # of a passage
 _PHRASES = 26  # mentions in a passage
 _DISTINCT = 13  # phrases for each passage
-_TAIL = 0.35  # the smaller, the more mentions go to few phrases
+_TAIL = 0.35  # the smaller, the more mentions belong to few phrases
 _SEEDS = 30  # nodes of evidence
 _SIMILAR = 200  # passages near the query
 _DEPTH = 10
@@ -44,7 +45,7 @@ class Synthetic:
 
     @classmethod
     def of(cls, passages: int) -> "Synthetic":
-        """Make a graph of so many passages, the same one every time."""
+        """Return a graph with a number of passages; it is always the same."""
         numbers = np.random.default_rng(passages)
         sentences, phrases = passages * _SENTENCES, passages * _DISTINCT
         mentioned = (phrases * numbers.power(_TAIL, passages * _PHRASES)).astype(np.int64)
@@ -59,7 +60,7 @@ class Synthetic:
         )
 
     def seeds(self, number: int) -> Seeds:
-        """Return the seeds of a question as MGranRAG sets them: phrases and sentences of evidence, similar passages."""
+        """Return the seeds of a question as in MGranRAG: phrases and sentences of evidence, and similar passages."""
         numbers = np.random.default_rng(number)
         found = numbers.integers(self.passages, self.size, _SEEDS)
         similar = numbers.choice(self.passages, _SIMILAR, replace=False)
@@ -126,7 +127,7 @@ def main() -> None:
 def _round(
     walks: dict[int, PageRankGraph], prpack: Any, graphs: tuple[Synthetic, Synthetic], questions: range
 ) -> Times:
-    """Time every question on all sides, one right after the other."""
+    """Time each question on all sides, one directly after the other."""
     times: Times = {"small": [], "large": [], "prpack": []}
     small, large = graphs
     for number in questions:
@@ -147,7 +148,7 @@ def _prpack(graph: Any, synthetic: Synthetic, seeds: Seeds) -> Numbers:
 
 
 def _firsts(walk: PageRankGraph, prpack: Any, synthetic: Synthetic, seeds: Seeds) -> tuple[list[int], list[int]]:
-    """Return the ten passages that each side ranks first."""
+    """Return the top ten passages of each side."""
     ours, theirs = walk.push(seeds), _prpack(prpack, synthetic, seeds)
     return _first(ours, synthetic.passages), _first(theirs, synthetic.passages)
 

@@ -1,9 +1,9 @@
-"""Compare what a search finds with what HippoRAG 2's own code finds: same passages, facts, embedder, no model asked.
+"""Compares search with HippoRAG 2's own code: same passages, facts and embedder, without a language model.
 
 python benchmarks/peers.py ROOT
 
-benchmarks/README.md says how HippoRAG is set up. It is given the facts that were read here, and its filter of facts,
-which asks a model, keeps all of them. Each side runs in a process of its own and is asked one question at a time.
+benchmarks/README.md describes the setup of HippoRAG. It gets the facts of this package's knowledge base. Its filter of
+facts, which would ask a model, keeps all of them. Each side runs in its own process, one question at a time.
 """
 
 import argparse
@@ -33,7 +33,7 @@ from langgraph_rag.tools.vectors import Matrix
 
 _DEPTHS = (2, 5, 10)
 _RESAMPLES = 10_000
-_MODEL_CLIENTS = {  # what HippoRAG imports and does not use where the embedder is given and no model is asked
+_MODEL_CLIENTS = {  # imported by HippoRAG, and unused with a given embedder and no model
     "boto3": [],
     "botocore": [],
     "botocore.exceptions": ["ClientError"],
@@ -44,7 +44,7 @@ _MODEL_CLIENTS = {  # what HippoRAG imports and does not use where the embedder 
 
 
 class Found(TypedDict):
-    """Recall in percent at the depths, with 95% bootstrap intervals; milliseconds of a question, first and again."""
+    """Recall in percent by depth, with 95% bootstrap intervals; milliseconds of a question, first and repeated."""
 
     recall: list[float]
     intervals: list[tuple[float, float]]
@@ -53,7 +53,7 @@ class Found(TypedDict):
 
 
 class Side(TypedDict):
-    """What one side took to index a corpus, the most memory it held, and what its searches found."""
+    """One side's indexing cost, peak memory and search results."""
 
     indexing_s: float
     memory_gib: float
@@ -100,7 +100,7 @@ def _compare(data: Path) -> dict[str, Side]:
 
 
 def _here(data: Path, folder: Path) -> Side:
-    """Index and search with the knowledge base, which the other side takes its facts from."""
+    """Index and search with the knowledge base, which also provides the facts for the other side."""
     asked = load_questions(data / "questions.jsonl")
     with KnowledgeBase.open(folder / "kb") as kb:
         indexing = timed(lambda: kb.add(corpus(data)))

@@ -1,6 +1,7 @@
-"""Time how triples are read from SQLite, in one text and row by row: alone and beside a thread that computes.
+"""Times reading triples from SQLite, as one text and row by row, alone and beside a computing thread.
 
-Means, not medians: beside a thread a turn waits for each of its rows or for none, as the system places the threads.
+It reports means, not medians: beside a thread, a turn waits either for each of its rows or for none, depending on how
+the system schedules the threads.
 
 python benchmarks/reading.py DATA
 """

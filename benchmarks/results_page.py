@@ -1,4 +1,4 @@
-"""The pages that show what `comparing.py` measured: `docs/results.md` and the table in the README."""
+"""The pages with the results of `comparing.py`: `docs/results.md` and the table in the README."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 IMAGES = DOCS / "images" / "results"
 README = DOCS.parent / "README.md"
 DENSE = "dense"
-"""Single-shot RAG that searches by meaning alone: the retriever that everybody compares with."""
+"""Single-shot RAG with dense retrieval only, the usual baseline."""
 
 Figures = Mapping[str, Any]
 Rows = Mapping[str, Any]
@@ -77,7 +77,7 @@ def results_page(figures: Figures) -> str:
 
 
 def readme_table(figures: Figures) -> str:
-    """Return the short table: for each method what it finds and answers on each data set, and what that costs."""
+    """Return the short table: retrieval, answers and cost of each method on each data set."""
     data = _in_order(figures["data"])
     head = ["", *(f"{name_of(name)} R@5 | F1" for name in data), "calls | tokens"]
     lines = [f"| {' | '.join(head)} |", "|---|" + "---:|" * (2 * len(data) + 2)]
@@ -91,19 +91,19 @@ def readme_table(figures: Figures) -> str:
 
 
 def methods_of(rows: Rows) -> dict[str, Any]:
-    """Return the rows of the methods, without those of their ablations."""
+    """Return the rows of the methods without their ablations."""
     return {name: row for name, row in rows.items() if "/" not in name}
 
 
 def with_table(readme: str, figures: Figures) -> str:
-    """Return the README with the table put between its marks, and where to find the rest."""
+    """Return the README with the table between its marks, and a reference to the other results."""
     begin, end = _MARKS
     text = f"{readme_table(figures)}\n[All figures](docs/results.md) with their intervals.\n"
     return re.sub(f"{begin}.*?{end}", lambda _: f"{begin}\n{text}{end}", readme, flags=re.DOTALL)
 
 
 def write_pages(figures: Figures) -> None:
-    """Write the page of results, and the table into the README."""
+    """Write the page of results and the table in the README."""
     (DOCS / "results.md").write_text(results_page(figures), encoding="utf-8", newline="\n")
     README.write_text(with_table(README.read_text(encoding="utf-8"), figures), encoding="utf-8", newline="\n")
 
@@ -147,7 +147,7 @@ def _in_order(data: Mapping[str, Rows]) -> dict[str, Rows]:
 
 
 def name_of(folder: str) -> str:
-    """Return what a data set is called, by the name of its folder."""
+    """Return the name of a data set from the name of its folder."""
     return _NAMES.get(folder, folder)
 
 

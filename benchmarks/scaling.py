@@ -1,9 +1,9 @@
-"""Grow a knowledge base: what adding, opening, searching and asking take with more and more passages.
+"""Measures the cost of adding, opening, searching and asking as a knowledge base grows.
 
 python benchmarks/scaling.py ROOT
 
-The passages of the data sets in ROOT, as often as needed, each time with other names in them. They are embedded by
-hashes of their words, which takes next to nothing: how long embedding takes, `indexing.py` tells.
+The passages of the data sets in ROOT are repeated as needed, each time with other names in them. They are embedded by
+hashes of their words, which takes almost no time; `indexing.py` measures embedding.
 """
 
 import argparse
@@ -51,7 +51,7 @@ class HashEmbeddings(Embeddings):
 
 
 def main() -> None:
-    """Run the benchmark, each size in a process of its own."""
+    """Run the benchmark, each size in its own process."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("root", type=Path, help="folder with data sets, each with corpus.jsonl and questions.jsonl")
     parser.add_argument("--sizes", type=int, nargs="+", default=_SIZES, help="passages")
@@ -75,7 +75,7 @@ def main() -> None:
 
 
 def _grown(root: Path, size: int) -> Seconds:
-    """Measure a knowledge base of so many passages, in the order in which a user would."""
+    """Measure a knowledge base with a number of passages, in the order of a user's steps."""
     folders = sorted(file.parent for file in root.glob("*/corpus.jsonl"))
     asked, llm = questions(folders[0], _QUESTIONS), load_model("offline")
     documents = list(islice(_documents(folders), size))
@@ -112,7 +112,7 @@ def _asking(name: str, llm: BaseChatModel, kb: KnowledgeBase) -> Callable[[str],
 
 
 def _documents(folders: list[Path]) -> Iterator[dict[str, str]]:
-    """Yield the passages of the data sets again and again, with other names each time."""
+    """Yield the passages of the data sets repeatedly, with other names each time."""
     passages = [
         {**document, "id": f"{folder.name} {document['id']}"} for folder in folders for document in corpus(folder)
     ]
@@ -136,7 +136,7 @@ def _median(ask: Callable[[str], object], asked: list[str]) -> float:
 
 
 def _memory() -> float:
-    """Return what this process holds in memory, in GiB; 0 where the system does not tell."""
+    """Return the memory of this process in GiB; 0 if the system does not report it."""
     status = Path("/proc/self/statm")
     pages = int(status.read_text(encoding="utf-8").split()[1]) if status.exists() else 0
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**30

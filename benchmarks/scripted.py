@@ -1,8 +1,8 @@
-"""Replies as a model plausibly writes them, to each prompt of the methods, without computing: in length and in number.
+"""Scripted replies to each prompt of the methods, plausible in length and number, without a model.
 
-A reply is made from the prompt's name and the text of the request, so that the same replies come from a model in this
-process and from a server. How many steps a question takes is drawn from the question: two for six questions of ten,
-three for three, four for one, as the hops of multi-hop benchmarks are.
+A reply depends only on the name of the prompt and the text of the request, so that a model in this process and a server
+give the same replies. The number of steps depends on the question: two for six questions of ten, three for three, four
+for one, like the hops in multi-hop benchmarks.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ _STEP = re.compile(r"^\d+\. ", re.MULTILINE)
 
 
 class ScriptedModel(BaseChatModel):
-    """Gives the scripted replies after a while."""
+    """Gives the scripted replies after a delay."""
 
     model_name: str = "scripted"
     seconds: float = 0.0
@@ -47,7 +47,7 @@ class ScriptedModel(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=AIMessage(text, usage_metadata=usage))])
 
     def note(self, prompt: str, instructions: str, request: str, reply: str) -> None:
-        """Take note of a call; here nothing is made of it."""
+        """Record a call; here it does nothing."""
 
     async def _agenerate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
         await asyncio.sleep(self.seconds)
@@ -55,16 +55,16 @@ class ScriptedModel(BaseChatModel):
 
 
 def reply(prompt: str, request: str) -> str:
-    """Return the JSON that answers a request made from a prompt.
+    """Return the JSON reply to a request made from a prompt.
 
     Raises:
-        KeyError: when there is no script for the prompt.
+        KeyError: when the prompt has no script.
     """
     return json.dumps(_SCRIPTS[prompt](request), ensure_ascii=False)
 
 
 def hops(question: str) -> int:
-    """Return how many facts a question takes."""
+    """Return the number of facts that a question needs."""
     share = zlib.crc32(question.encode()) % 10
     return 2 if share < 6 else 3 if share < 9 else 4
 
@@ -83,7 +83,7 @@ def _facts(text: str) -> list[list[str]]:
 
 
 def _about(request: str, number: int) -> str:
-    """Return the name of something the request shows, another one for each number."""
+    """Return the name of something in the request, a different one for each number."""
     names: list[str] = [title for title, _ in _TITLE.findall(request)] or [
         title for _, title, _ in _SOURCE.findall(request)
     ]
@@ -189,7 +189,7 @@ def _act(request: str) -> dict[str, Any]:
 
 
 def _review(request: str) -> dict[str, Any]:
-    """Pass nine of ten, doubt one, whatever background is shown; a question asked because of doubt passes."""
+    """Pass nine of ten and doubt one, regardless of the background; a question that resolves a doubt passes."""
     if zlib.crc32(_question(request).encode()) % 10 == 0 and "more precisely" not in request:
         asked = f"What is {_about(request, 0)} more precisely?"
         return {"status": "UNCONFIDENT", "question": asked}

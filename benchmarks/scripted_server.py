@@ -1,4 +1,4 @@
-"""An OpenAI-compatible server that gives the scripted replies, each after the same time.
+"""An OpenAI-compatible server that gives the scripted replies, each after the same delay.
 
 python benchmarks/scripted_server.py SECONDS     prints its port
 """
@@ -14,7 +14,7 @@ from scripted import reply
 
 
 class App:
-    """Answers chat completions; the prompt goes by the name of the schema that is asked for."""
+    """Answers chat completions; the name of the requested schema identifies the prompt."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds

@@ -1,4 +1,4 @@
-"""Ask 64 questions at once with a served model, over HTTP, each method: against the slowest alone; processor time.
+"""Asks 64 questions at once over HTTP, with each method: against the slowest alone, and in processor time.
 
 python benchmarks/serving.py DATA
 """
@@ -27,12 +27,12 @@ from langgraph_rag.tools.embedding.sentence_embeddings import MiniLMEmbeddings
 
 WALL_GOAL, CALL_GOAL = 1.3, 0.020
 _AT_ONCE = 64
-_CALLS = 512  # in which the processor time of one call is measured
+_CALLS = 512  # calls for measuring the processor time of one
 _PASSAGE = {"title": "Tolmar Bridge", "text": "The Tolmar Bridge spans the River Ister at Tolmar. " * 12}
 
 
 class Measured(TypedDict):
-    """One method: seconds of all questions at once and of those of most calls alone, processor seconds of each call."""
+    """One method: seconds of all questions at once, and of those with most calls alone; processor seconds per call."""
 
     together: float
     alone: list[float]
@@ -87,7 +87,7 @@ def main() -> None:
 
 @contextmanager
 def served(seconds: float) -> Iterator[str]:
-    """Run the server in a process of its own and yield its URL."""
+    """Run the server in its own process and yield its URL."""
     command = [sys.executable, str(Path(__file__).with_name("scripted_server.py")), str(seconds)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -98,7 +98,7 @@ def served(seconds: float) -> Iterator[str]:
 
 
 def processor_of_a_call(llm: BaseChatModel) -> float:
-    """Return the processor seconds of one call of many, `ask` and the HTTP client together."""
+    """Return the processor seconds of one call out of many, for `ask` and the HTTP client together."""
 
     async def calls(number: int) -> None:
         passages = [_PASSAGE] * 5
@@ -118,7 +118,7 @@ def processor_of_a_call(llm: BaseChatModel) -> float:
 def measure(
     name: str, llm: BaseChatModel, kb: Path, asked: Sequence[str], others: Sequence[str], sample: int
 ) -> Measured:
-    """Ask all at once, then those of most calls alone, both where so far only other questions were asked."""
+    """Ask all at once, then those with the most calls alone, both in a process that has asked only other questions."""
     (together,) = _runs(name, llm, kb, [asked], others)
     longest = sorted(asked, key=lambda question: -together["calls"][question])[:sample]
     alone = _runs(name, llm, kb, [[question] for question in longest], others)
@@ -133,13 +133,13 @@ def measure(
 def _runs(
     name: str, llm: BaseChatModel, kb: Path, groups: Sequence[Sequence[str]], others: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Ask group after group, the questions of each at once."""
+    """Ask group after group, the questions of each group at once."""
     forget()
 
     async def all_groups() -> list[dict[str, Any]]:
         graph = create(name, llm, base).compile()
         await _ask_all(graph, others)
-        gc.freeze()  # as docs/deployment.md advises processes that answer many questions
+        gc.freeze()  # as docs/deployment.md recommends for processes that answer many questions
         return [await _ask_all(graph, group) for group in groups]
 
     with KnowledgeBase.open(kb, MiniLMEmbeddings()) as base:

@@ -1,4 +1,4 @@
-"""Measure what titles are worth: the same documents with titles, with headings in their texts, and with neither.
+"""Measures what titles gain: the same documents with titles, with headings in their texts, and with neither.
 
 python benchmarks/titles.py DATA
 """

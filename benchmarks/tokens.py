@@ -1,11 +1,11 @@
-"""Count the tokens of a question by method, with scripted replies of realistic length and number.
+"""Counts the tokens of a question by method, with scripted replies of realistic length and number.
 
 python benchmarks/tokens.py ROOT
 
 ROOT holds a folder with corpus.jsonl and questions.jsonl for each data set. The tokenizer is the WordPiece of
-all-MiniLM-L6-v2 (extra minilm), which needs no network. It makes a token of every bracket and quotation mark, which the
-tokenizers of language models join, and fewer of names: beside Mistral's, prompts come out alike and passages a tenth
-shorter.
+all-MiniLM-L6-v2 (extra minilm), which needs no network. Unlike the tokenizers of language models, it makes each bracket
+and quotation mark a token, and splits names into fewer tokens. Compared with Mistral's tokenizer, prompts have similar
+lengths, and passages are a tenth shorter.
 """
 
 import argparse
@@ -28,10 +28,10 @@ from langgraph_rag.methods import METHODS
 from langgraph_rag.tools.embedding.sentence_embeddings import MiniLMEmbeddings
 
 REPORTED = {"par_rag": 10_081, "mgranrag": 5_200}
-"""What their papers report per question, PAR RAG over the three data sets, MGranRAG on 2Wiki: half is the goal."""
+"""Tokens per question in the papers, of PAR RAG over the three data sets, of MGranRAG on 2Wiki; the goal is half."""
 _COUNTED_ON = {"mgranrag": "2wiki"}
 _COUNTED = {"mgranrag": "retrieval"}
-"""The part that a paper reports, all tokens where it says nothing else: MGranRAG's Table 3 is without the answer."""
+"""The part that a paper reports, by default all tokens; MGranRAG's Table 3 excludes the answer."""
 _PARTS = ("calls", "instructions", "values", "written")
 PAGE = Path(__file__).parent.parent / "docs" / "cost.md"
 _TEXT = """\
@@ -88,7 +88,7 @@ def main() -> None:
 
 
 def page(figures: Mapping[str, Any]) -> str:
-    """Return the page of costs."""
+    """Return the page with the costs."""
     methods = figures["methods"]
     on = list(next(iter(methods.values()))["tokens"])
     asked = figures["questions_of_each"] * len(on)
@@ -96,7 +96,7 @@ def page(figures: Mapping[str, Any]) -> str:
 
 
 class CountingModel(ScriptedModel):
-    """Notes what each prompt's calls cost: `spent[prompt][part]`."""
+    """Records the cost of each prompt's calls: `spent[prompt][part]`."""
 
     spent: dict[str, Counter[str]] = Field(default_factory=dict)
 
@@ -107,14 +107,14 @@ class CountingModel(ScriptedModel):
 
 
 def _spent_on(folder: Path, kept: Path | None, limit: int) -> dict[str, dict[str, Any]]:
-    """Return what each method spends on the first questions of a data set."""
+    """Return the cost of each method on the first questions of a data set."""
     asked, minilm = questions(folder, limit), MiniLMEmbeddings()
     with indexed(folder, kept and kept / folder.name, minilm) as kb, KnowledgeBase.open(kb, minilm) as base:
         return {name: _spent(name, base, asked) for name in METHODS}
 
 
 def _spent(name: str, base: KnowledgeBase, asked: list[str]) -> dict[str, Any]:
-    """Return the means per question of calls and tokens, in all and by prompt."""
+    """Return the mean calls and tokens per question, in total and by prompt."""
     model = CountingModel()
     graph = METHODS[name].create(model, base).compile()
 
@@ -164,7 +164,7 @@ def _goals(methods: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _counted(name: str, spent: Mapping[str, Any]) -> float | None:
-    """Return the tokens to be held against a paper's, none where it has none or its data are not there."""
+    """Return the tokens to compare with those of a paper; none if it reports none, or its data are missing."""
     of = spent[_COUNTED.get(name, "tokens")]
     every = {**of, "": mean(of.values())}
     return every.get(_COUNTED_ON.get(name, "")) if name in REPORTED else None

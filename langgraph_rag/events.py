@@ -1,7 +1,7 @@
-"""The custom events of the graphs: what each node tells while it runs (`stream_mode="custom"`).
+"""The custom events of the graphs (`stream_mode="custom"`).
 
-Each time a node has run it sends one event, a plain JSON object. `node` says which kind it is; all kinds below together
-are version 1. Fields may be added within a version; a field that goes or changes its meaning makes a new one.
+After each run, a node sends one event, a plain JSON object. `node` names the kind of event. All kinds below together
+are version 1. A version may add fields; if a field is removed or changes its meaning, there is a new version.
 """
 
 from typing import Annotated, Any, Literal
@@ -15,7 +15,7 @@ from langgraph_rag.prompts.par_rag import PlanStep, Standing
 from langgraph_rag.records import Evidence, ScoredPassage
 
 
-# pydantic takes no attribute docstrings from the bases of a TypedDict: their fields are described by `Field`
+# Pydantic ignores attribute docstrings in the bases of a TypedDict, so their fields are described by `Field`.
 @with_config(ConfigDict(use_attribute_docstrings=True, extra="forbid"))
 class _Event(TypedDict):
     v: Annotated[Literal[1], Field(description="Version of the schema.")]
@@ -44,23 +44,23 @@ class _Answered(_Event):
 
 # --- all methods -----------------------------------------------------------------------------------------------------
 class QuestionReceived(_Event):
-    """A question was taken in; everything of an earlier one on this thread is forgotten."""
+    """A question was received; the state of an earlier one on this thread was cleared."""
 
     node: Literal["receive_question"]
     question: str
-    """The question as it will be answered."""
+    """The question that will be answered."""
 
 
 class QuestionRestated(_Event):
-    """A follow-up question of a conversation was put so that it can be understood alone (`with_messages`)."""
+    """A follow-up question of a conversation was rewritten as a standalone question (`with_messages`)."""
 
     node: Literal["restate_question"]
     asked: str
-    """The question as it was asked."""
+    """The original question."""
     question: str
-    """The question as it will be answered; the same where nothing was left open."""
+    """The question that will be answered; the same if it was standalone already."""
     understood: bool
-    """Whether a model read it beside what was said before; else it is answered as it stands."""
+    """Whether a model read it together with the conversation; if not, the original question is answered."""
 
 
 class PassagesRetrieved(_Titled):
@@ -70,29 +70,29 @@ class PassagesRetrieved(_Titled):
 
 
 class PassagesRead(_Answered):
-    """The reader answered from the best passages."""
+    """The reader gave an answer from the best passages."""
 
     node: Literal["read_passages"]
     titles: list[str]
-    """The passages it read, by title."""
+    """Titles of the passages it read."""
 
 
 class Concluded(_Event):
-    """The run is over: the answer with all its evidence."""
+    """The run has ended: the answer with all its evidence."""
 
     node: Literal["conclude"]
     answer: str
     """The answer."""
     evidence: list[Evidence]
-    """The facts, sentences and passages behind it, each with the step that found it."""
+    """The facts, sentences and passages that support it, each with the step that found it."""
 
 
 class EvidenceAccumulated(_Step):
-    """The triples kept in this step were projected onto the sentences that state them (CIRAG, KiRAG)."""
+    """The triples kept in this step were mapped to the sentences that state them (CIRAG, KiRAG)."""
 
     node: Literal["accumulate"]
     evidence: list[Evidence]
-    """What this step adds to the evidence."""
+    """The evidence that this step adds."""
 
 
 class PassagesRanked(_Event):
@@ -100,40 +100,40 @@ class PassagesRanked(_Event):
 
     node: Literal["rank_passages"]
     passages: int
-    """How many there are now."""
+    """Number of passages in the ranking."""
 
 
 class SupportFound(_Event):
-    """The sentences behind thoughts and answer were found in the passages read."""
+    """The sentences that support the thoughts and the answer were found in the passages that were read."""
 
     node: Literal["find_support"]
     sentences: int
-    """How many of them were no evidence yet."""
+    """Number of these sentences that are new evidence."""
     evidence: list[Evidence]
     """These sentences."""
 
 
 # --- CIRAG -----------------------------------------------------------------------------------------------------------
 class TriplesExtracted(_Event):
-    """A model read triples out of passages retrieved for the first time (the variant `triples="online"`)."""
+    """A model extracted triples from newly retrieved passages (the variant `triples="online"`)."""
 
     node: Literal["extract_triples"]
     triples: int
-    """How many triples the retrieved passages have."""
+    """Number of triples of the retrieved passages."""
 
 
 class CandidatesConstructed(_Step):
-    """The triples of the retrieved passages were weighed against the query."""
+    """The candidates for the query were selected from the triples of the retrieved passages."""
 
     node: Literal["construct"]
     triples: int
-    """How many there are."""
+    """Number of triples of these passages."""
     candidates: int
-    """How many of them the integrator is shown."""
+    """Number of triples that the integrator is shown."""
 
 
 class TriplesIntegrated(_Step):
-    """The integrator kept the core triples and said what is missing."""
+    """The integrator selected the core triples and named what is missing."""
 
     node: Literal["integrate"]
     thought: str
@@ -141,9 +141,9 @@ class TriplesIntegrated(_Step):
     kept: list[list[str]]
     """The core triples, each as head, relation, tail."""
     dropped: int
-    """How many candidates were not kept."""
+    """Number of candidates that were not kept."""
     next_question: str
-    """What is asked next; empty where nothing is missing."""
+    """The next question; empty if nothing is missing."""
 
 
 class AnsweredFromTriples(_Answered):
@@ -153,13 +153,13 @@ class AnsweredFromTriples(_Answered):
 
 
 class AnsweredFromSentences(_Answered):
-    """Second level of the cascade, where the triples did not suffice."""
+    """Second level of the cascade: the triples did not suffice."""
 
     node: Literal["answer_from_sentences"]
 
 
 class AnsweredFromPassages(_Answered):
-    """Third level of the cascade, where the sentences did not suffice either."""
+    """Third level of the cascade: the sentences did not suffice, either."""
 
     node: Literal["answer_from_passages"]
 
@@ -170,9 +170,9 @@ class KnowledgeDecomposed(_Event):
 
     node: Literal["decompose_knowledge"]
     passages: int
-    """How many passages."""
+    """Number of passages."""
     pieces: int
-    """How many pieces."""
+    """Number of pieces."""
 
 
 class _Identified(_Step):
@@ -181,29 +181,29 @@ class _Identified(_Step):
 
 
 class CandidatesIdentified(_Identified):
-    """The aligner chose the pieces that may continue the chain."""
+    """The aligner selected the pieces that may continue the chain."""
 
     node: Literal["identify_candidates"]
 
 
 class IdentifiedInWholeGraph(_Identified):
-    """The aligner chose those pieces out of the whole knowledge base (ablation without retriever)."""
+    """The aligner selected these pieces from the whole knowledge base (ablation without retriever)."""
 
     node: Literal["identify_in_whole_graph"]
 
 
 class ChainConstructed(_Step):
-    """The constructor completed the chain, of which the first piece was taken."""
+    """The constructor completed the chain; its first new piece was taken."""
 
     node: Literal["construct_chain"]
     thought: str
-    """What the completed chain comes to."""
+    """The conclusion of the completed chain."""
     taken: str
-    """The piece taken; empty where there was none."""
+    """The piece that was taken; empty if there was none."""
     refused: str
-    """A piece proposed that is none of the candidates; else empty."""
+    """A proposed piece that is not among the candidates; else empty."""
     answered: bool
-    """Whether the chain ended because it holds the answer."""
+    """Whether the chain ended because it contains the answer."""
 
 
 class DocumentsRanked(_Event):
@@ -211,7 +211,7 @@ class DocumentsRanked(_Event):
 
     node: Literal["rank_documents"]
     passages: int
-    """How many there are."""
+    """Number of documents."""
 
 
 # --- IRCoT -----------------------------------------------------------------------------------------------------------
@@ -222,12 +222,12 @@ class Thought(_Step):
     thought: str
     """The sentence."""
     goes_on: bool
-    """Whether anything is retrieved with it."""
+    """Whether passages are retrieved with it."""
 
 
 # --- DualRAG ---------------------------------------------------------------------------------------------------------
 class Reasoned(_Step):
-    """The reasoner thought over what is known, and said whether something is missing."""
+    """The reasoner considered what is known, and decided whether something is missing."""
 
     node: Literal["reason"]
     thought: str
@@ -241,13 +241,13 @@ class _Demanded(_Step):
 
 
 class EntitiesIdentified(_Demanded):
-    """What is missing was divided into entities to look up, with queries for each."""
+    """The missing knowledge was divided into entities, with queries for each."""
 
     node: Literal["identify_entities"]
 
 
 class ThoughtTakenAsQuery(_Demanded):
-    """The thought itself became the query (ablation without entity identifier)."""
+    """The thought was used as the query (ablation without entity identifier)."""
 
     node: Literal["query_with_thought"]
 
@@ -259,11 +259,11 @@ class PassagesRetrievedForEntity(_Titled):
 
 
 class DocumentsSelected(_Step):
-    """The passages that are new to their entity were chosen for reading."""
+    """The passages that are new for their entity were selected for reading."""
 
     node: Literal["select_documents"]
     new: dict[str, int]
-    """How many, by entity."""
+    """Number of passages by entity."""
 
 
 class FindingsSummarized(_Step):
@@ -273,15 +273,15 @@ class FindingsSummarized(_Step):
     entity: str
     """The entity."""
     summary: str
-    """What they say about it; empty where nothing helps."""
+    """What they say about it; empty if nothing helps."""
 
 
 class PassagesCollected(_Step):
-    """Passages were kept whole (ablation without outline)."""
+    """Whole passages were kept (ablation without outline)."""
 
     node: Literal["collect_passages"]
     titles: list[str]
-    """The new passages, by title."""
+    """Titles of the new passages."""
 
 
 class OutlineUpdated(_Step):
@@ -289,15 +289,15 @@ class OutlineUpdated(_Step):
 
     node: Literal["update_outline"]
     added: int
-    """How many were new."""
+    """Number of new findings."""
     entities: list[str]
-    """The outline's entities."""
+    """The entities of the outline."""
     evidence: list[Evidence]
-    """What this step adds to the evidence."""
+    """The evidence that this step adds."""
 
 
 class AnsweredFromOutline(_Answered):
-    """The answer out of outline and reasoning."""
+    """The answer from the outline and the reasoning."""
 
     node: Literal["answer"]
 
@@ -308,55 +308,55 @@ class QuestionDecomposed(_Event):
 
     node: Literal["decompose"]
     thought: str
-    """The reasoning behind them."""
+    """The reasoning."""
     subqueries: list[str]
-    """The sub-queries; none where the question has one part."""
+    """The sub-queries; none if the question has only one part."""
 
 
 class EvidenceExtracted(_Step):
-    """The passages were read for sentences that help."""
+    """Helpful sentences were extracted from the passages."""
 
     node: Literal["extract_evidence"]
     thought: str
-    """What the reading came to."""
+    """The conclusion of the reading."""
     found: list[EvidenceUnit]
-    """The sentences with their key phrases, and the questions each supports (0: the main one); not scored yet."""
+    """The sentences with their key phrases and the questions that each supports (0: the main one); without scores."""
     passages: int
-    """How many passages were read."""
+    """Number of passages that were read."""
 
 
 class EvidenceRemembered(_Event):
-    """What was found was added to the memory."""
+    """The extracted sentences were added to the memory."""
 
     node: Literal["remember"]
     fresh: int
-    """How many sentences are new."""
+    """Number of new sentences."""
     known: int
-    """How many there are now."""
+    """Number of sentences in the memory."""
     evidence: list[Evidence]
-    """All of them."""
+    """All sentences in the memory."""
 
 
 class QueryAugmented(_Event):
-    """The question and the best of what is known became the query."""
+    """The query was built from the question and the best evidence."""
 
     node: Literal["augment_query"]
     query: str
-    """The query, a line for each part."""
+    """The query, one line for each part."""
 
 
 class PhrasesAligned(_Event):
-    """The evidence's phrases were matched with those of the graph."""
+    """The phrases of the evidence were matched with those of the graph."""
 
     node: Literal["align_phrases"]
     phrases: list[str]
     """The phrases."""
     new: list[str]
-    """Those the graph does not have."""
+    """The phrases that are not in the graph."""
 
 
 class PassagesCalibrated(_Event):
-    """The passages were ranked by a walk on the graph that starts at question and evidence."""
+    """The passages were ranked by a walk on the graph from the question and the evidence."""
 
     node: Literal["calibrate"]
     passages: list[ScoredPassage]
@@ -364,16 +364,16 @@ class PassagesCalibrated(_Event):
     titles: list[str]
     """Their titles, in the same order."""
     seeds: int
-    """How many sentences of the evidence the walk starts at."""
+    """Number of evidence sentences from which the walk starts."""
     new_phrases: int
-    """How many phrases were added to the graph for this question."""
+    """Number of phrases added to the graph for this question."""
     new_links: int
-    """How many links were added to the graph for this question."""
+    """Number of links added to the graph for this question."""
 
 
 # --- PAR RAG ---------------------------------------------------------------------------------------------------------
 class QuestionLookedUp(_Event):
-    """Passages were retrieved with the question itself, to fill up the result's ranking."""
+    """Passages were retrieved with the question itself, to complete the ranking of the result."""
 
     node: Literal["look_up_question"]
     passages: list[ScoredPassage]
@@ -385,9 +385,9 @@ class PlanMade(_Event):
 
     node: Literal["plan"]
     plan: list[PlanStep]
-    """Its steps."""
+    """The steps of the plan."""
     readable: bool
-    """Whether the planner gave a plan; where not, the question is the only step."""
+    """Whether the planner gave a plan; if not, the question is the only step."""
 
 
 class PlanApproved(_Event):
@@ -395,25 +395,25 @@ class PlanApproved(_Event):
 
     node: Literal["approve_plan"]
     plan: list[PlanStep]
-    """The plan as it will be acted on, or as it was rejected."""
+    """The plan that will be executed, or that was rejected."""
     edited: bool
     """Whether it was edited."""
     rejected: bool
-    """Whether it was rejected, which ends the question without an answer."""
+    """Whether it was rejected; the run then ends without an answer."""
 
 
 class CitedRecalled(_Step):
-    """A step that only combines goes back to what was cited before."""
+    """A step that only combines earlier answers recalled the passages that they cite."""
 
     node: Literal["recall"]
     query: str
     """The step's question."""
     passages: list[ScoredPassage]
-    """The passages that earlier steps cited, one of each step by turns."""
+    """The passages that earlier steps cited, taken from these steps in turn."""
 
 
 class StepAnswered(_Step):
-    """A step's question was answered from its sources."""
+    """The question of a step was answered from its sources."""
 
     node: Literal["act"]
     question: str
@@ -421,19 +421,19 @@ class StepAnswered(_Step):
     answer: str
     """The interim answer."""
     cited: list[str]
-    """Titles of the passages it cites, one for each sentence."""
+    """Titles of the cited passages, one for each sentence."""
 
 
 class FactsRetrieved(_Step):
-    """Facts were gathered that the interim answer is to be checked against."""
+    """Facts were retrieved to check the interim answer."""
 
     node: Literal["retrieve_finely"]
     passages: list[str]
-    """Ids of the passages they come from."""
+    """Ids of the passages with these facts."""
     by_graph: int
-    """How many passages the triple graph found."""
+    """Number of passages found by the triple graph."""
     sources: int
-    """How many sentences the reviewer is shown."""
+    """Number of sentences that the reviewer is shown."""
 
 
 class AnswerReviewed(_Step):
@@ -443,13 +443,13 @@ class AnswerReviewed(_Step):
     status: Standing
     """The verdict."""
     answer: str
-    """The interim answer as it stands now."""
+    """The interim answer after the check."""
     new_question: str
-    """A question that would settle a doubt; else empty."""
+    """A question to resolve a doubt; else empty."""
 
 
 class StepRecorded(_Step):
-    """A step came to its end."""
+    """A step has ended."""
 
     node: Literal["record"]
     question: str
@@ -457,25 +457,25 @@ class StepRecorded(_Step):
     answer: str
     """Its answer."""
     next_question: str
-    """What comes next; empty where the plan is done."""
+    """The next question; empty if the plan is complete."""
     evidence: list[Evidence]
-    """What this step adds to the evidence."""
+    """The evidence that this step adds."""
     settled: bool
-    """Whether it settles a doubt: what the step before, with the number below this one, had added goes."""
+    """Whether it resolves a doubt: the evidence of the step before, numbered one less, is removed."""
 
 
 class QuestionRefined(_Event):
-    """The next question was made concrete with what was found."""
+    """The next question was made specific with the findings."""
 
     node: Literal["refine"]
     planned: str
-    """The question of the plan."""
+    """The question in the plan."""
     refined: str
-    """The question as it will be asked."""
+    """The question that will be asked."""
 
 
 class AnsweredFromTrajectories(_Answered):
-    """The answer to the whole question out of the answers of the steps."""
+    """The answer to the whole question, from the answers of the steps."""
 
     node: Literal["answer_from_trajectories"]
 
@@ -534,7 +534,7 @@ _EVENT: TypeAdapter[Event] = TypeAdapter(Event)
 
 
 def event_schema() -> dict[str, Any]:
-    """Return the JSON schema of an event; it allows fields that a version may add, as `check_event` does not."""
+    """Return the JSON schema of an event; unlike `check_event`, it allows further fields."""
     schema = _EVENT.json_schema()
     for part in schema["$defs"].values():
         part.pop("additionalProperties", None)
@@ -545,6 +545,6 @@ def check_event(event: object) -> Event:
     """Return a received event, typed by its `node`.
 
     Raises:
-        pydantic.ValidationError: when it is no event of this version.
+        pydantic.ValidationError: when it is not an event of this version.
     """
     return _EVENT.validate_python(event, strict=True)

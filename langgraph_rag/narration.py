@@ -1,4 +1,4 @@
-"""Tell the custom events of the graphs in words, one line each, and what a question cost, for people to read."""
+"""Describes the custom events of the graphs, and the cost of a question, as text for people."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -10,11 +10,11 @@ from langgraph_rag.records import Usage, tokens_spent
 Event = Mapping[str, Any]
 _LISTED = 5  # titles
 FURTHER = " " * 12
-"""What the further lines of a text begin with, under its first one, which has a label before it."""
+"""Indent of the further lines of a text; the first line has a label instead."""
 
 
 def narrate(event: object) -> str:
-    """Return a line for an event, or nothing for one of no interest to a reader, or of somebody else's."""
+    """Return the text of an event; empty if readers do not need it, or it is not an event of this package."""
     if not isinstance(event, Mapping) or event.get("v") != EVENT_VERSION:
         return ""
     tell = _TELL.get(str(event.get("node")))
@@ -22,7 +22,7 @@ def narrate(event: object) -> str:
 
 
 def _hanging(value: Any) -> Any:
-    """Indent the further lines of a text, or of all texts in a list or mapping: models and documents have such."""
+    """Indent the further lines of a text, or of all texts in a list or mapping."""
     if isinstance(value, str):
         return f"\n{FURTHER}".join(filter(str.strip, value.splitlines()))
     if isinstance(value, Mapping):
@@ -31,7 +31,7 @@ def _hanging(value: Any) -> Any:
 
 
 def narrate_cost(usage: Usage) -> str:
-    """Return a line that says what a question cost, and which limit stopped it if one did."""
+    """Return a line with the cost of a question and the limit that stopped it, if any."""
     tokens = f"{'about ' if usage.get('estimated_tokens') else ''}{tokens_spent(usage):,} tokens"
     stopped = f"; stopped by {spoken(usage['stopped_by'])}" if usage["stopped_by"] else ""
     return f"{counted(usage['calls'], 'model call')}, {tokens}, {usage['seconds']:.2f} s{stopped}"

@@ -22,7 +22,7 @@ from langgraph_rag.errors import RagError
 from langgraph_rag.evaluation.origin import this_version
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
-_INTERRUPTED = 130  # what typer makes of Ctrl-C
+_INTERRUPTED = 130  # typer's exit code after Ctrl-C
 
 
 def _tell_version(wanted: bool) -> None:
@@ -33,7 +33,7 @@ def _tell_version(wanted: bool) -> None:
 
 @app.callback()
 def _program(
-    version: Annotated[  # it is told while options are read
+    version: Annotated[  # handled while options are parsed
         bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
@@ -54,10 +54,10 @@ app.command()(demo)
 
 
 def main() -> None:
-    """Run the command line; errors of the package end it with a message and exit code 2."""
+    """Run the command line; errors of this package end it with a message and exit code 2."""
     if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.encoding.lower() != "utf-8":
-        sys.stdout.reconfigure(errors="replace")  # of characters that it has not
-    color = False if os.environ.get("NO_COLOR") else None  # https://no-color.org, which typer obeys in its help alone
+        sys.stdout.reconfigure(errors="replace")  # characters that the encoding lacks
+    color = False if os.environ.get("NO_COLOR") else None  # https://no-color.org; typer obeys it only in help texts
     try:
         app(color=color)
     except RagError as error:
@@ -67,7 +67,7 @@ def main() -> None:
         if error.errno != errno.ENOSPC:
             raise
         typer.secho(f"error: no room for what this writes: {error.strerror}", fg="red", err=True, color=color)
-        os._exit(2)  # at a plain exit Python would try once more, and tell in its own way
+        os._exit(2)  # sys.exit would flush again, and Python would report the error in its own way
     except SystemExit as ended:
         if ended.code == _INTERRUPTED:
             typer.echo(f"stopped{_going_on(sys.argv[1:])}", err=True)

@@ -1,4 +1,4 @@
-"""An answer with the evidence behind it and the passages it comes from, in words and as JSON."""
+"""Shows an answer with its evidence and passages, as text and as JSON."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,22 +11,22 @@ from langgraph_rag.records import Evidence, Record, ids_of, origin_of, page_of
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
-_READ = 10  # passages named where there is no evidence
+_READ = 10  # passages shown if there is no evidence
 
 
 def records_behind(result: dict[str, Any], base: KnowledgeBase) -> dict[str, Record]:
-    """Look up the passages of a result, which itself has ids only."""
+    """Look up the passages of a result, which has only their ids."""
     ids = [evidence["passage_id"] for evidence in result["evidence"]] + ids_of(result["passages"])
     return {record["id"]: record for record in base.passages(ids)}
 
 
 def with_origins(result: dict[str, Any], records: dict[str, Record]) -> dict[str, Any]:
-    """Return a result whose passages have their titles and, where known, sources and metadata."""
+    """Return a result whose passages have titles and, if known, sources and metadata."""
     return {**result, "passages": [{**p, **_origin(records.get(p["id"]))} for p in result["passages"]]}
 
 
 def show_answer(result: dict[str, Any], records: dict[str, Record]) -> None:
-    """Print the answer, what it rests on, and what it cost."""
+    """Print the answer, its evidence, and its cost."""
     refused = is_refusal(result["answer"])
     typer.secho(f"\nAnswer: {result['answer']}", bold=True, fg="yellow" if refused else "green")
     if refused and result["evidence"]:
@@ -47,7 +47,7 @@ def _show_evidence(found: Sequence[Evidence], records: dict[str, Record]) -> Non
 
 
 def _show_passages(ids: Sequence[str], records: dict[str, Record]) -> None:
-    """Name what was found where no fact of it was kept, so that an answer can be checked all the same."""
+    """Print the retrieved passages of an answer without evidence, so that it can be checked."""
     typer.echo("  no single fact noted; passages found, best first:" if ids else "  no passage was found")
     for id_ in ids[:_READ]:
         typer.echo(f"      {_named(id_, records)}")
@@ -56,7 +56,7 @@ def _show_passages(ids: Sequence[str], records: dict[str, Record]) -> None:
 
 
 def _named(id_: str, records: dict[str, Record]) -> str:
-    """Name a passage by its title, its id unless that is a hash with a source to say instead, its source and page."""
+    """Return the title, id, source and page of a passage; without the id if it is a hash and there is a source."""
     record = records.get(id_)
     if record is None:
         return id_

@@ -1,4 +1,4 @@
-"""`langgraph-rag ask` and `demo`: questions, their steps as they happen, the answer with its evidence."""
+"""`langgraph-rag ask` and `demo`: show the steps of a question while it runs, and the answer with its evidence."""
 
 import asyncio
 import json
@@ -35,7 +35,7 @@ from langgraph_rag.narration import narrate
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.reading.files import read_documents
 
-_DEMO_QUESTIONS = ("q01", "q05", "q08", "q10", "q04")  # one or two of each kind that has an answer
+_DEMO_QUESTIONS = ("q01", "q05", "q08", "q10", "q04")  # one or two of each type with an answer
 
 
 @with_context
@@ -55,7 +55,7 @@ def ask(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")] = False,
 ) -> None:
-    """Answer a question, showing the steps as they happen, then the answer with its evidence."""
+    """Answer a question: show the steps while it runs, then the answer with its evidence."""
     if (checkpoints is None) != (thread is None):
         raise typer.BadParameter("--checkpoints and --thread go together: give both or none")
     if thread is not None and not is_text(thread):
@@ -72,7 +72,7 @@ def ask(
                 kept = graph.compile(checkpointer=saver)
                 return await _run(kept, question, context, show=not as_json, thread=f"{method_name}/{thread}")
 
-        if question.strip():  # an empty one, such as of an unset variable, is refused at once
+        if question.strip():  # an empty one, as from an unset variable, is refused without loading
             tell_loading()
             warm_up(base, context)
         result = asyncio.run(answered())
@@ -84,13 +84,13 @@ def ask(
 
 
 def demo(kb: KbFolder = Path("demo_kb")) -> None:
-    """Index the sample corpus and answer five of its questions with the offline model, step by step."""
+    """Index the sample corpus, and answer five of its questions with the offline model, step by step."""
     with resources.as_file(resources.files("langgraph_rag") / "sample") as folder:
         corpus, questions = read_documents([folder / "corpus.jsonl"]), load_questions(folder / "questions.jsonl")
     chosen = [question for id_ in _DEMO_QUESTIONS for question in questions if question["id"] == id_]
     right = 0
     with KnowledgeBase.open(kb, embedder_of(kb)) as base:
-        base.update([{**document, "source": "the sample corpus"} for document in corpus])  # not where it is installed
+        base.update([{**document, "source": "the sample corpus"} for document in corpus])  # not its path
         show_properties(dict(base.info()))
         tell_loading()
         warm_up(base, DEFAULTS)
@@ -108,13 +108,13 @@ def demo(kb: KbFolder = Path("demo_kb")) -> None:
 async def _run(
     graph: Any, question: str, context: Context | None, *, show: bool, thread: str | None = None
 ) -> dict[str, Any]:
-    """Ask as a coroutine, which Ctrl-C calls off at once: threads would wait for the model."""
+    """Ask as a coroutine, because Ctrl-C cancels it at once; threads would wait for the model."""
     asked: dict[str, str] | None = {"question": question}
     options: dict[str, Any] = {"context": context, "stream_mode": ["custom", "values"]}
     if thread is not None:
         options |= {"config": {"configurable": {"thread_id": thread}}, "durability": "sync"}
         stopped = await graph.aget_state(options["config"])
-        if stopped.next and str(stopped.values.get("question")).split() == question.split():  # whatever lies between
+        if stopped.next and str(stopped.values.get("question")).split() == question.split():  # spaces may differ
             asked = None
             if show:
                 typer.echo(f"Going on with {', '.join(stopped.next)}.")

@@ -1,4 +1,4 @@
-"""What every process of the command line begins with."""
+"""The setup of each process of the command line."""
 
 import logging
 
@@ -8,7 +8,7 @@ from langgraph_rag.methods import register_installed
 
 
 class _Shown(logging.Handler):
-    """Shows what the package logs as commands show their own warnings."""
+    """Shows log messages of this package in the format of the commands' warnings."""
 
     def emit(self, record: logging.LogRecord) -> None:
         typer.echo(f"{record.levelname.lower()}: {self.format(record)}", err=True)
@@ -18,6 +18,6 @@ _shown = _Shown(logging.WARNING)
 
 
 def begin() -> None:
-    """Show what the package logs, and know the methods of installed packages."""
+    """Show the log messages of this package, and register the methods of installed packages."""
     logging.getLogger("langgraph_rag").addHandler(_shown)
     register_installed()

@@ -1,4 +1,4 @@
-"""`langgraph-rag compare`: runs in several folders, question by question."""
+"""`langgraph-rag compare`: compares runs in several folders, question by question."""
 
 from pathlib import Path
 from typing import Annotated
@@ -16,7 +16,7 @@ def compare_runs(
     first: Annotated[Path, typer.Argument(help="Folder of the run that the others are compared with.")],
     others: Annotated[list[Path], typer.Argument(help="Folders of the other runs.")],
 ) -> None:
-    """Compare runs of `eval`, such as those of two settings, on the questions that both answered."""
+    """Compare runs of `eval`, for example with different settings, on the questions that both answered."""
     if first in others:
         raise typer.BadParameter(f"a run cannot be compared with itself: {first}")
     kept = {str(folder): read_outcomes(folder) for folder in (first, *others)}

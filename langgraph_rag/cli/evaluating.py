@@ -1,4 +1,4 @@
-"""`langgraph-rag eval`: methods measured on questions with known answers."""
+"""`langgraph-rag eval`: evaluates methods on questions with gold answers."""
 
 import asyncio
 import sys
@@ -71,7 +71,7 @@ def evaluate_methods(
         str | None, typer.Option("--judge", help="Model that judges the answers (Acc†); none by default.")
     ] = None,
 ) -> None:
-    """Ask many questions and score the answers and the passages; a stopped run goes on where it stopped."""
+    """Ask many questions, and score the answers and the passages; run again to continue a stopped run."""
     asked, names = load_questions(questions, limit), parse_methods(method_names)
     with writing(out):
         _check_free(out)
@@ -86,8 +86,8 @@ def evaluate_methods(
         judging = (load_model(judge_name, cache=cache), judge_name) if judge_name is not None else None
         _tell_unknown_passages(base, asked)
         configurations = _configurations(names, model, kb, base)
-        with alone(out) if len(names) > 1 else nullcontext():  # one method's folder is kept so while it is asked
-            for name, folder in folders.items():  # a folder that cannot be gone on with is refused before any is asked
+        with alone(out) if len(names) > 1 else nullcontext():  # `evaluate` locks the folder of a single method
+            for name, folder in folders.items():  # refuse all unusable folders before the first question
                 check_folder(folder, asked, context, configurations[name])
             for folder in folders.values() if judging else ():
                 read_judgements(folder)
@@ -127,7 +127,7 @@ def _configurations(names: list[str], model: str, kb: Path, base: KnowledgeBase)
 def _origin(
     model: str, kb: Path, questions: Path, context: Context, judge_name: str | None, folders: dict[str, Path]
 ) -> Origin:
-    """Say what the report was made with; files and folders by their names, as reports are handed on."""
+    """Return the origin of the report; files and folders by name without their paths, because reports are shared."""
     versions = {begun_with(folder)["version"] for folder in folders.values()} | {this_version()}
     return Origin(
         model=model_by_name(model),
@@ -144,7 +144,7 @@ def _origin(
 def _graphs(
     llm: ChatModel, base: KnowledgeBase, context: Context, processes: int, open_graphs: OpenGraphs
 ) -> Iterator[Callable[[str], Graph]]:
-    """Make ready what is asked, in this process or in several others."""
+    """Prepare the graphs, in this process or in several others."""
     tell_loading()
     if processes == 1:
         warm_up(base, context)
@@ -158,7 +158,7 @@ def _graphs(
 def _opened(
     kb: Path, embeddings: str | None, model: str, cache: Path | None, context: Context
 ) -> Iterator[Callable[[str], Graph]]:
-    """Open, in a process of its own, what is asked."""
+    """Open the graphs in a worker process."""
     begin()
     with KnowledgeBase.open(kb, embedder(embeddings), read_only=True) as base:
         llm = load_model(model, cache=cache)
@@ -175,14 +175,14 @@ def _check_unchanged(base: KnowledgeBase, configuration: Configuration, folder: 
 
 
 def _none_answered(name: str, outcomes: list[Outcome]) -> list[str]:
-    """Say so where every question of a method failed."""
+    """Return a message if all questions of a method failed."""
     if not all(outcome["error"] for outcome in outcomes):
         return []
     return [f"{name} answered no question; the first one failed with {outcomes[0]['error']}"]
 
 
 def _none_judged(name: str, judgements: list[Judgement]) -> list[str]:
-    """Say so where the judge failed at every answer of a method that it was asked about."""
+    """Return a message if the judge failed at all answers of a method that it was asked about."""
     asked = told_by_judge(judgements)
     if not asked or any(judgement["correct"] is not None for judgement in asked):
         return []
@@ -191,7 +191,7 @@ def _none_judged(name: str, judgements: list[Judgement]) -> list[str]:
 
 
 def _check_free(out: Path) -> None:
-    """Refuse a folder with what is somebody else's."""
+    """Refuse a folder that holds a knowledge base, or a report without outcomes."""
     if (out / RECORDS).exists():
         raise OutcomesError(f"expected a folder for outcomes, got {out}, which holds a knowledge base")
     folders = [out, *(out / name for name in parse_methods("ablations"))]
@@ -201,7 +201,7 @@ def _check_free(out: Path) -> None:
 
 
 def _check_kind(out: Path, names: list[str]) -> None:
-    """Refuse to put the outcomes of one method where those of a comparison lie, and the other way round."""
+    """Refuse a comparison's folder for the outcomes of one method, and vice versa."""
     compared = _compared_in(out)
     if len(names) == 1 and compared:
         raise OutcomesError(
@@ -220,7 +220,7 @@ def _compared_in(out: Path) -> list[str]:
 
 
 def _tell_other_methods(out: Path, names: list[str]) -> None:
-    """Warn that an earlier comparison in the folder had other methods in its report."""
+    """Warn that the folder holds outcomes of other methods, from an earlier comparison."""
     if others := [name for name in _compared_in(out) if name not in names]:
         typer.echo(
             f"warning: {out} also holds outcomes of {', '.join(others)}, which this report leaves out: name them as "
@@ -230,7 +230,7 @@ def _tell_other_methods(out: Path, names: list[str]) -> None:
 
 
 def _tell_other_judgements(folders: dict[str, Path]) -> None:
-    """Warn that an earlier run had answers judged."""
+    """Warn that an earlier run had a judge."""
     if judged := [name for name, folder in folders.items() if (folder / JUDGEMENTS).exists()]:
         typer.echo(
             f"warning: this report leaves out what a judge said of {', '.join(judged)}: give --judge as before, and "
@@ -242,7 +242,7 @@ def _tell_other_judgements(folders: dict[str, Path]) -> None:
 def _draw(rows: dict[str, Summary], out: Path, data: str) -> None:
     try:
         draw_comparison(rows, out, data)
-    except MissingExtraError as error:  # the figures are written, and pictures can be had by running again
+    except MissingExtraError as error:  # the report is written, and another run can draw the plots
         typer.echo(f"warning: {error}", err=True)
 
 
@@ -279,7 +279,7 @@ def _evaluate(
                 on_result=advance,
             )
         )
-        bar.update(len(asked) - bar.n)  # answered by an earlier run
+        bar.update(len(asked) - bar.n)  # questions that an earlier run answered
     return outcomes
 
 

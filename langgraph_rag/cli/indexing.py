@@ -1,4 +1,4 @@
-"""`langgraph-rag index`, `delete` and `info`: making and changing a knowledge base, and what it holds."""
+"""`langgraph-rag index`, `delete` and `info`: create, change and describe a knowledge base."""
 
 import json
 from collections import Counter
@@ -24,7 +24,7 @@ from langgraph_rag.tools.language.extraction import ReadBefore, RuleExtractor, T
 from langgraph_rag.tools.reading.files import Read, first_problems, read_what_can_be
 from langgraph_rag.tools.reading.folders import OTHERS, READABLE, empty_folders, left_out, otherwise_named, vanished
 
-_KINDS, _MEANT = 8, 3  # named at most
+_KINDS, _MEANT = 8, 3  # the most that messages name
 
 
 def index(
@@ -58,7 +58,7 @@ def index(
     title_field: Annotated[str, typer.Option(help="What they call the title.")] = "title",
     id_field: Annotated[str, typer.Option(help="What they call the id.")] = "id",
 ) -> None:
-    """Add documents to a knowledge base, making it if need be; an interrupted run goes on where it stopped."""
+    """Add documents to a knowledge base, which is created if it is missing; run again to continue a stopped run."""
     if cache and model in (None, RuleExtractor.NAME):
         raise typer.BadParameter("--cache goes with --model: the sentence rules ask no model")
     emptied = _emptied(sources, kb) if update else []
@@ -105,7 +105,7 @@ def delete(
     ids: Annotated[list[str] | None, typer.Option("--id", help="Id of a passage; may be repeated.")] = None,
     embeddings: EmbeddingsName = None,
 ) -> None:
-    """Delete passages with all that was derived from them; what comes from another source, too, stays."""
+    """Delete passages and all data derived from them; passages that also come from another source are kept."""
     if not sources and not ids:
         raise typer.BadParameter("expected what to delete: --source SOURCE or --id ID")
     with KnowledgeBase.open(kb, embedder(embeddings), create=False) as base:
@@ -122,7 +122,7 @@ def info(
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON and nothing else.")] = False,
     embeddings: EmbeddingsName = None,
 ) -> None:
-    """Show what a knowledge base holds and how it was made."""
+    """Show the contents of a knowledge base and how it was made."""
     with KnowledgeBase.open(kb, embedder(embeddings), read_only=True) as base:
         known = ["", *base.sources()] if sources else []
         numbers = {source: number for source in known if (number := len(base.ids(source)))}
@@ -150,7 +150,7 @@ def _show_info(held: Info) -> None:
 
 
 def _emptied(folders: Iterable[Path], kb: Path) -> list[Path]:
-    """Return the folders with nothing left to read that a knowledge base has passages from."""
+    """Return the folders without readable files from which a knowledge base has passages."""
     empty = empty_folders(folders)
     if not empty or not kb.exists():
         return []
@@ -205,7 +205,7 @@ def _files_gone(gone: Sequence[str]) -> str:
 
 
 def _gone(base: KnowledgeBase, passages: Iterable[Passage], given: Iterable[Path]) -> list[str]:
-    """Return the sources gone from the folders given; a passage may name one that never was a file there."""
+    """Return the sources gone from the given folders, except those that passages name: these may be no files."""
     named = _sources(passages)
     return [source for source in vanished(base.sources(), given) if source not in named]
 
@@ -215,7 +215,7 @@ def _sources(passages: Iterable[Passage]) -> set[str]:
 
 
 def _without_taken(base: KnowledgeBase, read: Read, given: Sequence[Path], *, skip_bad: bool) -> list[Passage]:
-    """Refuse, or leave out with a warning each, what would replace a text that another source still has."""
+    """Return the passages without those that would replace a text of another source: refuse these, or warn of each."""
     taken = _taken(base, read, given)
     if taken and not skip_bad:
         raise DuplicateIdError(f"{first_problems([*taken.values()])}\nNothing was changed; --skip-bad leaves out such.")
@@ -224,7 +224,7 @@ def _without_taken(base: KnowledgeBase, read: Read, given: Sequence[Path], *, sk
 
 
 def _taken(base: KnowledgeBase, read: Read, given: Sequence[Path]) -> dict[str, str]:
-    """Return the ids with other texts from sources that are neither given now nor gone, and what is to be said."""
+    """Return the ids that have other texts in sources that are neither given nor gone, with a message for each."""
     contested = set(base.contested(read.passages))
     if not contested:
         return {}
@@ -251,7 +251,7 @@ def _tell_known_otherwise(base: KnowledgeBase, given: Sequence[Path]) -> None:
 
 
 def _check_known(base: KnowledgeBase, sources: Sequence[str], ids: Sequence[str]) -> None:
-    """Warn of what is not there, which is an error where nothing is."""
+    """Warn of unknown sources and ids; raise an error if all are unknown."""
     known, there = base.sources(), {record["id"] for record in base.passages(ids)}
     unknown = [f"source {source!r}{_meant(source, known)}" for source in sources if source not in known]
     unknown += [f"id {id_!r}" for id_ in ids if id_ not in there]
@@ -263,7 +263,7 @@ def _check_known(base: KnowledgeBase, sources: Sequence[str], ids: Sequence[str]
 
 
 def _meant(source: str, known: Sequence[str]) -> str:
-    """Ask whether one of the sources in the same folder, of the same name, or written much alike was meant."""
+    """Return a suggestion of sources with the same name, inside the given folder, or with similar spelling."""
     inside = [one for one in known if source and Path(one).is_relative_to(source)]
     namesakes = [one for one in known if Path(one).name == Path(source).name]
     near = list(dict.fromkeys([*namesakes, *inside, *get_close_matches(source, known)]))[:_MEANT]

@@ -1,4 +1,4 @@
-"""`langgraph-rag methods`: what there is to choose from."""
+"""`langgraph-rag methods`: lists the methods."""
 
 import inspect
 from tempfile import TemporaryDirectory

@@ -1,4 +1,4 @@
-"""The options that several commands share."""
+"""Options that several commands share."""
 
 import functools
 import inspect
@@ -22,7 +22,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
 def named_path(given: str | Path) -> Path:
-    """Return a path; an empty one, which a variable that is not set leaves, would be the current folder."""
+    """Return a path; refuse an empty one, as from an unset variable, because it would be the current folder."""
     if not given:
         raise typer.BadParameter("expected a file or a folder, got ''")
     return Path(given)
@@ -52,7 +52,7 @@ _PROBE = "Are you there?"
 
 
 def with_context(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command an option for each setting of a run in place of its argument `context`, which is made of them."""
+    """Replace the argument `context` of a command by one option for each setting; the context is built from them."""
     settings = _settings()
     parameters = inspect.signature(command).parameters.values()
     shown = [p for own in parameters for p in (settings if own.name == "context" else [own])]
@@ -80,26 +80,26 @@ def _setting(name: str, kind: Any, default: object, description: str) -> inspect
 
 
 def embedder(name: str | None, device: str = CPU) -> Embeddings | None:
-    """Load the embedder of that name for a device; with neither given, the default is left to the knowledge base."""
+    """Load an embedder by name, for a device; None by default, so that the knowledge base chooses."""
     return load_embeddings(name or MINILM, device) if name or device != CPU else None
 
 
 def embedder_of(kb: Path, name: str | None = None, device: str = CPU) -> Embeddings | None:
-    """Load an embedder to index with; for a new folder ask it first, as one that fails should leave none behind."""
+    """Load an embedder for indexing; for a new folder, test it first, so that a failure leaves no folder behind."""
     given = embedder(name, device)
-    if not os.path.exists(kb):  # noqa: PTH110 - `Path` raises where it may not look, which the knowledge base tells
+    if not os.path.exists(kb):  # noqa: PTH110 - `Path` raises without permission, which the knowledge base reports
         given = given or last_embedder(None)
         embed_queries(given, [_PROBE])
     return given
 
 
 def tell_loading() -> None:
-    """Tell who looks on why nothing is to be seen yet."""
+    """Show on a terminal why there is no output yet."""
     if sys.stderr.isatty():
         typer.echo("loading ...", err=True)
 
 
 def warm_up(base: KnowledgeBase, context: Context) -> None:
-    """Have the embedder loaded, and the graph built that is searched, before the clock of the first question starts."""
+    """Load the embedder and build the graph for searches, so that the first question's time does not include it."""
     embed_queries(base.embeddings, [_PROBE])
     base.search(_PROBE, 1, by=context.search)

@@ -32,7 +32,7 @@ def chat(
     upload: Annotated[bool, typer.Option(help="Let documents be added and removed on the page.")] = True,
     browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
 ) -> None:
-    """Serve a chat page: ask, watch the steps, look into the evidence, add documents."""
+    """Serve a chat page: ask questions, watch the steps, look at the evidence, add documents."""
     expect_name("method", method_name, METHODS)
     with KnowledgeBase.open(kb, embedder(embeddings), read_only=not upload) as base:
         serve(

@@ -1,4 +1,4 @@
-"""Properties as a table of two columns."""
+"""Prints properties as a table with two columns."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import typer
 
 
 def show_properties(properties: dict[str, Any], indent: int = 0) -> None:
-    """Print properties by name, one a line."""
+    """Print the names and values of properties, one per line."""
     width = max(map(len, properties))
     for name, value in properties.items():
         typer.echo(f"{' ' * indent}{name.replace('_', ' '):<{width}}  {value}")

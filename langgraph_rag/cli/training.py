@@ -1,4 +1,4 @@
-"""`langgraph-rag train-aligner`: an aligner for KiRAG, trained on questions about a knowledge base."""
+"""`langgraph-rag train-aligner`: trains an aligner for KiRAG on questions about a knowledge base."""
 
 from pathlib import Path
 from typing import Annotated
@@ -31,7 +31,7 @@ def train_kirags_aligner(
 ) -> None:
     """Train KiRAG's aligner on chains of triples that the model builds from questions to their answers.
 
-    Take other questions than those that the method is to be measured with.
+    Do not use the questions on which the method will be evaluated.
     """
     asked = load_questions(questions)
     with KnowledgeBase.open(kb, embedder(embeddings), read_only=True) as opened:
@@ -43,7 +43,7 @@ def train_kirags_aligner(
 
 
 def _show(trained: Trained, found: Path) -> None:
-    """Say what came of it; an aligner in the folder where KiRAG looks is `found`."""
+    """Print the results; `found` is the folder where KiRAG looks for an aligner."""
     typer.echo(
         f"{counted(trained.chains, 'chain')} of {counted(trained.questions, 'question')} came to the answer, "
         f"with {counted(trained.lessons, 'step')} to learn from. Of those held back,"

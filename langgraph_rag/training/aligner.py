@@ -147,7 +147,7 @@ def _model(base: str, device: str) -> Any:
 
 @contextmanager
 def _in_place_of(folder: Path) -> Iterator[Path]:
-    """Yield a new folder that replaces another one at the end, so that readers always load a complete aligner."""
+    """Yield a new folder that replaces another one at the end, so that nobody loads an incomplete aligner."""
     if folder.exists() and not (folder / "modules.json").exists():
         raise RagError(f"expected a new folder for the aligner, or that of an earlier one, got {folder}")
     written = folder.with_name(folder.name + _IN_PROGRESS)
