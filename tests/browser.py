@@ -1,4 +1,4 @@
-"""A headless Chromium, a chat page to open in it, and what a page should be for everyone."""
+"""A headless Chromium, a chat page to open in it, and accessibility checks."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""An embedder that does arithmetic, a model that reads from a script, and a way to see all a knowledge base holds."""
+"""An embedder that counts words, models that reply from a script, and the full contents of a knowledge base."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""Parts of the documentation that are made from the code, between `<!-- name -->` and `<!-- end of name -->`."""
+"""Parts of the documentation that are generated from code, between `<!-- name -->` and `<!-- end of name -->`."""
 
 import os
 import re

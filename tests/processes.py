@@ -1,4 +1,4 @@
-"""Processes that tests start and kill, forked from one that has imported what takes seconds to import."""
+"""Processes that tests start and kill, forked from one in which slow imports are done already."""
 
 import os
 import signal

@@ -1,9 +1,9 @@
-"""Record how a served model answers questions of the sample corpus by each method.
+"""Records how a served model answers questions of the sample corpus with each method.
 
 VLLM_BASE_URL=... MODEL=... python tests/record.py [--methods cirag,kirag] [--questions q01,q05] [--time-limit 600]
 
-Each reply is kept the moment it comes: a run that was stopped goes on where it stopped, and nothing is asked twice.
-VLLM_API_KEY is the key, if the server wants one.
+Each reply is stored as soon as it arrives, so that a stopped run can be continued and no request is sent twice.
+VLLM_API_KEY is the key, if the server requires one.
 """
 
 import argparse

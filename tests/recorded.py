@@ -1,4 +1,4 @@
-"""Conversations with a served model, kept as files and replayed over HTTP to whoever sends the same requests again."""
+"""Conversations with a served model, stored in files and replayed over HTTP for the same requests."""
 
 import difflib
 import json

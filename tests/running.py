@@ -1,4 +1,4 @@
-"""Run a graph in a test: the nodes it visits, its result, and what it asked the model."""
+"""Runs a graph in a test: the visited nodes, the result, and the requests to the model."""
 
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Where a test keeps checkpoints: in a file, or in the Postgres database that POSTGRES_URI names; read strictly."""
+"""Checkpoint savers for tests: a file, or the Postgres database of POSTGRES_URI; both with the strict serializer."""
 
 import os
 import sqlite3

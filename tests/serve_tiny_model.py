@@ -1,4 +1,4 @@
-"""An OpenAI-compatible server of a model in its process: python tests/serve_tiny_model.py FOLDER prints its port."""
+"""An OpenAI-compatible server for a model in its process: python tests/serve_tiny_model.py FOLDER prints its port."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Methods and the knowledge base as tools: what a model reads, what a program gets, what reaches whoever watches."""
+"""Methods and the knowledge base as tools: what a model reads, what a program gets, and what is streamed."""
 
 import asyncio
 from dataclasses import dataclass

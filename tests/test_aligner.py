@@ -1,4 +1,4 @@
-"""What knowledge is compared with: the whole chain by a trained aligner, one link at a time by any other embedder."""
+"""A trained aligner compares knowledge with the whole chain, any other embedder with one link at a time."""
 
 import numpy as np
 from fakes import ArithmeticEmbeddings

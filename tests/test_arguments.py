@@ -1,4 +1,4 @@
-"""What is of the wrong kind is refused at the call, with what was expected, what came and how to come by it."""
+"""Arguments of the wrong type are refused at the call; the error says what was expected, what came, how to get it."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""`ask`: reads what models really write, tells them what was wrong, counts what it cost, and never lets go too many."""
+"""`ask`: parses realistic replies, tells models what was wrong, counts the cost, and limits concurrent calls."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Bad input: each is refused with a typed error that says what was expected and what came, and nothing is stored."""
+"""Bad input is refused with a typed error that says what was expected and what came, and nothing is stored."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Callers that ask at the same moment share a batch; each gets its own answer, or its own error."""
+"""Simultaneous calls share a batch; each gets its own result or its own error."""
 
 import asyncio
 import contextvars

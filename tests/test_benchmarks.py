@@ -1,4 +1,4 @@
-"""What the benchmarks write down, whatever they measured."""
+"""What the benchmarks write down, independent of the measured values."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""What the chat page is made of: drawn evidence, one question's course, uploaded files, controls, the command."""
+"""The parts of the chat page: drawn evidence, the run of a question, uploaded files, controls, the command."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""Under which names the chat page answers."""
+"""The host names under which the chat page answers."""
 
 import pytest
 

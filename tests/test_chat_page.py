@@ -1,4 +1,4 @@
-"""The chat page from end to end, in a headless Chromium, against `langgraph-rag chat` as a process of its own."""
+"""The chat page from end to end, in a headless Chromium, against `langgraph-rag chat` in its own process."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Vectors in a Chroma server: a process of its own that is asked, killed, started again and robbed of its data."""
+"""Vectors in a Chroma server, which runs in its own process and is killed, restarted and stripped of its data."""
 
 import shutil
 import socket

@@ -1,4 +1,4 @@
-"""The command line: what it does with good input, and what it says to bad input."""
+"""The command line: results for valid input, and messages for bad input."""
 
 import errno
 import inspect

@@ -1,4 +1,4 @@
-"""What a chain of thought concludes, if anything."""
+"""The conclusion of a chain of thought, if there is one."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""With messages in and out: what chat user interfaces need of a graph."""
+"""Graphs with messages as input and output, as chat user interfaces need them."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""The scripts of the documentation that convert other data sets do so, on rows in the form that those have."""
+"""The documentation's scripts for other data sets convert rows in the form of these data sets."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The graphs in step with the records: grown and shrunk passage by passage, they are what a new process would build."""
+"""Derived graphs follow the records: after additions and removals, they equal those that a new process builds."""
 
 import random
 from collections import Counter

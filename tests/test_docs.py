@@ -1,4 +1,4 @@
-"""What the documentation shows is what the code does."""
+"""The documentation shows what the code does."""
 
 import ast
 import inspect

@@ -1,4 +1,4 @@
-"""Embedders get the prefixes and pooling they were trained with; a tiny model made here stands in for large ones."""
+"""Embedders get the prefixes and pooling of their training; a tiny model made here replaces large ones."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""The triple graph to walk on: entities are linked without a model, passages are found by a walk from them."""
+"""The triple graph: entities are linked without a model, and a walk from them finds passages."""
 
 import pytest
 

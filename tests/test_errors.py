@@ -1,4 +1,4 @@
-"""Errors reach whoever waits for them, in another process, too."""
+"""Errors reach their callers, also in another process."""
 
 import pickle
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Metrics, question files, runs that can be stopped and taken up again, and reports."""
+"""Metrics, question files, runs that can be stopped and continued, and reports."""
 
 import asyncio
 import doctest

@@ -1,4 +1,4 @@
-"""The events that graphs send while they run are those of the documented schema, one for each time a node has run."""
+"""The events of graphs follow the documented schema, one event for each run of a node."""
 
 import json
 import os

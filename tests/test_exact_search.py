@@ -1,4 +1,4 @@
-"""Search by meaning in files: exact however alike the texts are, and in step with what came and went."""
+"""Dense search in files: exact even for very similar texts, and up to date after additions and removals."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Reading triples: what is kept of a model's replies, which sentences support it, and what happens on failure."""
+"""Extraction of triples: what is kept of a model's replies, which sentences support it, and failures."""
 
 import asyncio
 import json

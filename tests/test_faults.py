@@ -1,4 +1,4 @@
-"""A served model of which 30 % of the replies are broken: every question ends, and no fault becomes an answer."""
+"""A model server with 30 % broken replies: every question ends, and no fault becomes an answer."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What files say of the documents in them."""
+"""What is read of files: documents with their titles, ids and other fields."""
 
 import json
 from pathlib import Path

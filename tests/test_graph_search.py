@@ -1,4 +1,4 @@
-"""Graph search: what shares no word with a question is found by the facts that lead to it."""
+"""Graph search: facts lead to passages that share no word with the question."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The graph of passages, sentences and phrases: what contains what, in step with the records."""
+"""The graph of passages, sentences and phrases: its links, and its updates with the records."""
 
 from collections.abc import Sequence
 

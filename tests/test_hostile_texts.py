@@ -1,4 +1,4 @@
-"""Texts on which reading in squares or cubes of their length would take minutes or days, and odd ones that broke it."""
+"""Texts on which quadratic or cubic algorithms would take minutes or days, and odd texts that once failed."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Indexing survives `kill -9` at any moment: run again, it ends as if never disturbed, and repeats next to nothing."""
+"""Indexing survives `kill -9` at any moment: run again, it has the same result and repeats almost nothing."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The knowledge base: what goes in comes out, found in three ways, and leaves without a trace."""
+"""The knowledge base: passages are stored, found by three kinds of search, and deleted without a trace."""
 
 import asyncio
 import sys

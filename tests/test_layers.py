@@ -1,4 +1,4 @@
-"""Imports run one way: each module imports only from layers below its own."""
+"""Each module imports only from layers below its own."""
 
 import ast
 import re

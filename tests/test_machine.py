@@ -1,4 +1,4 @@
-"""A state machine can be changed, and is bounded by its own settings, however it is called."""
+"""A state machine can be changed, and its own settings limit it, however it is called."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Two spellings of one thing count as one; what a model says is only used where it points at something it was shown."""
+"""Different spellings of a name match, and a model's items are used only if they refer to something it was shown."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What documents say of themselves besides title and text: it comes back with their passages, and goes nowhere else."""
+"""Metadata of documents, besides title and text: it is returned with their passages, and used nowhere else."""
 
 from collections.abc import Sequence
 from datetime import date

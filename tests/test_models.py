@@ -1,4 +1,4 @@
-"""Models by name: what a name becomes, and what a served model is really sent."""
+"""Models by name: what each name loads, and what is sent to a served model."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What the offline model reads out of sentences, on small invented facts."""
+"""What the offline model reads in sentences, with small invented facts."""
 
 import os
 import subprocess

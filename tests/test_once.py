@@ -1,4 +1,4 @@
-"""What several threads ask for is made once."""
+"""A value that several threads request is made once."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""What other processes see of a knowledge base that one changes, and what they may do meanwhile."""
+"""What other processes see, and may do, while one process changes a knowledge base."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress

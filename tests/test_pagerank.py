@@ -1,4 +1,4 @@
-"""Personalized PageRank by push: against power iteration, on grown graphs, at the edges of what a graph can be."""
+"""Personalized PageRank by push: against power iteration, on grown graphs, and on edge cases."""
 
 import networkx as nx
 import numpy as np

@@ -1,4 +1,4 @@
-"""What is read of PDF files, which are made here."""
+"""Reading PDF files, which are made here."""
 
 import json
 from io import BytesIO

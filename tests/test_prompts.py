@@ -1,6 +1,6 @@
-"""What the models read: every prompt, rendered for one question, beside the text it should be.
+"""The text of every prompt, rendered for one question, against its snapshot.
 
-`UPDATE_SNAPSHOTS=1 pytest tests/test_prompts.py` writes the texts anew; read the difference before you commit it.
+`UPDATE_SNAPSHOTS=1 pytest tests/test_prompts.py` updates the snapshots; read the difference before you commit it.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What a strong model wrote when it was asked, replayed over HTTP: the prompts mean what they say."""
+"""Recorded replies of a strong model, replayed over HTTP: it understands the prompts as intended."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What says that there is no answer, and what only sounds like it."""
+"""Texts that are refusals, and texts that only resemble refusals."""
 
 import pytest
 

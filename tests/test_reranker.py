@@ -1,4 +1,4 @@
-"""Reranking by stored vectors, by any compressor, and what is made of those that filter or invent."""
+"""Reranking by stored vectors or by any compressor, also one that filters or invents passages."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Replies kept on disk: what was answered once is not asked again, whoever asks."""
+"""Replies cached on disk: no request is sent twice, whichever process sends it."""
 
 import sqlite3
 from collections.abc import Callable

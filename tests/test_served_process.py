@@ -1,4 +1,4 @@
-"""A real language model served by another process over HTTP, asked as vLLM is."""
+"""A real language model served by another process over HTTP, called like vLLM."""
 
 import asyncio
 import subprocess

@@ -1,4 +1,4 @@
-"""Graphs run in several processes: what is asked of them comes back, and none of them is waited for in vain."""
+"""Graphs in several processes: each request gets its result or an error, and no call waits for ever."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""The documentation site builds without a warning, asks no other host for anything, and its links lead somewhere."""
+"""The documentation site builds without warnings, loads nothing from other hosts, and has no broken links."""
 
 import os
 import re

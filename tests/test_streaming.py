@@ -1,4 +1,4 @@
-"""Tokens of the answer, and nothing else, come in LangGraph's `messages` mode."""
+"""LangGraph's `messages` mode streams the tokens of the answer, and nothing else."""
 
 import asyncio
 import json

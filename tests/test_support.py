@@ -1,4 +1,4 @@
-"""The sentences a summary rests on."""
+"""The sentences that support a summary."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Coroutines side by side: in order, and none goes on once one has failed."""
+"""Concurrent coroutines: results are in order, and none continues after one has failed."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Sentences, phrases, spans and rule triples: what is read off a text without any model, and off a spaCy parse."""
+"""Sentences, phrases, spans and rule triples, read from a text without a model or from a spaCy parse."""
 
 import random
 from collections.abc import Iterator, Sequence

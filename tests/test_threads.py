@@ -1,4 +1,4 @@
-"""Questions go on while long calls take all threads that there are."""
+"""Questions continue while long calls occupy all threads."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""An aligner is trained on chains that a model builds, and KiRAG takes the one that lies in its knowledge base."""
+"""An aligner is trained on chains that a model builds, and KiRAG uses the one in its knowledge base."""
 
 import json
 import shutil

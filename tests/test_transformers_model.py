@@ -1,4 +1,4 @@
-"""A model in this process: whatever its weights are, its replies follow the schema."""
+"""A model in this process: its replies follow the schema, whatever its weights are."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Updating: what a knowledge base holds afterwards is what one made anew of the new documents would hold."""
+"""Updating: afterwards, a knowledge base equals a new one made from the new documents."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""Work spread over threads comes back in order, and what fails ends the rest."""
+"""Work in several threads returns results in order, and a failure ends the rest."""
 
 import time
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A BERT small enough to make in a test: random weights, a vocabulary of a few words, no pooling of its own."""
+"""A BERT small enough to make in a test: random weights, a vocabulary of a few words, and no pooling."""
 
 from pathlib import Path
 from typing import Any

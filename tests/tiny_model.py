@@ -1,4 +1,4 @@
-"""A language model of a few thousand weights with a tokenizer of its own, made in a second."""
+"""A language model of a few thousand weights with its own tokenizer, made in a second."""
 
 from pathlib import Path
 
