@@ -80,7 +80,7 @@ def refused_rightly(prediction: str, answers: Sequence[str]) -> bool:
 
 
 def recall_at(ids: Sequence[str], gold: Sequence[str], k: int) -> float | None:
-    """Return the share of the gold ids that are among the first k ids; None where there is no gold id.
+    """Return the share of the gold ids that are among the first k ids; None if there is no gold id.
 
     >>> recall_at(["p3", "p1", "p2"], ["p1", "p2"], 2)
     0.5
