@@ -48,7 +48,7 @@ def look_up(question: Question, name: str, facts: Sequence[Fact]) -> Side:
 
 
 def questions_about(question: Question, name: str) -> list[str]:
-    """Return the questions, in order, that find the attribute of one side: who has the role, then that person's attribute."""
+    """Return the questions that find the attribute of one side: first who has the role, then the attribute."""
     first, roles = look_up(question, name, ()).missing, _roles(question)
     if not first.startswith("Who is the"):
         return [first]

@@ -44,7 +44,7 @@ def confirm(text: str, question: Question, pages: Pages) -> tuple[str, tuple[Lin
 
 
 def _is_sure(text: str, question: Question, line: Line) -> bool:
-    """Return whether a sentence makes an unqualified statement, and not about a possession of a thing in the question."""
+    """Return whether a sentence states something for sure, and not about a possession of a thing in the question."""
     owners = (f"{normalise(name)} s" for name in question.names)
     of_others = any(owner in normalise(line.text) and owner not in normalise(text) for owner in owners)
     return not (of_others or _UNSURE.search(line.text) or _SOMEBODY_ELSES.match(line.text))
@@ -101,7 +101,7 @@ def _of_subject(text: str, question: Question, fact: Fact) -> bool:
 
 
 def _tells(question: Question, told: str) -> bool:
-    """Return whether a text has all content words of a question, in any form; words that are only related do not count."""
+    """Return whether a text has all content words of a question, in any form; merely related words do not count."""
     forms = {(stem(word), word[:_SPELLED_ALIKE]) for word in normalise(told).split()}
     pairs = zip(question.words, question.spelled, strict=True)
     return all((word, spelled[:_SPELLED_ALIKE]) in forms for word, spelled in pairs)

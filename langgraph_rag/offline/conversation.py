@@ -1,4 +1,4 @@
-"""Restates a question in a conversation: replaces its pronouns by names, or asks the last question about another name."""
+"""Restates a question of a conversation: replaces pronouns by names, or repeats the last question for another name."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -87,7 +87,7 @@ def _names(text: str) -> list[Span]:
 
 
 def _clause_end(text: str, opening: re.Match[str], name: Span, end: int) -> int:
-    """Return the end of a relative clause; if it has no content before the name, it follows the name ("that Ada built")."""
+    """Return the end of a relative clause; without content before the name, it extends beyond it ("that Ada built")."""
     if _GOVERNED.search(text[: opening.start()]):
         return _last_end(text)
     if not _SAYS_NOTHING.fullmatch(text[opening.end() : name.start]):

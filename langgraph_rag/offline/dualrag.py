@@ -56,7 +56,7 @@ def identify_entities(values: Values) -> dict[str, Any]:
 
 
 def summarize(values: Values) -> dict[str, Any]:
-    """Return the sentences that lead from the entity or the names in the question to the answer, and those that state it."""
+    """Return the sentences that lead from the entity or the names of the question to the answer, or state it."""
     question, entity = values["question"], values["entity"]
     pages = pages_of(values["documents"])
     itself = [fact for fact in pages.facts if name_likeness(entity, fact[0]) == 1.0][:1]

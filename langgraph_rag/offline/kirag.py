@@ -72,7 +72,7 @@ def _leads_on(fact: Fact, told: Sequence[str]) -> bool:
 
 
 def _following(known: Sequence[Fact], offered: Sequence[Fact]) -> list[Fact]:
-    """Return the first fact about a name that known facts lead to but do not describe; the last known fact comes first."""
+    """Return the first fact about a name that known facts lead to but do not describe, from the last known fact on."""
     told = [fact[0] for fact in known]
     ends = [end for fact in reversed(known) for end in (fact[2], fact[0]) if is_name(end)]
     fresh = [end for end in ends if not any(name_likeness(end, other) >= _SAME for other in told)]

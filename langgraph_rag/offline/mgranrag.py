@@ -32,7 +32,7 @@ def decompose(values: Values) -> dict[str, Any]:
 
 
 def extract_evidence(values: Values) -> dict[str, Any]:
-    """Return the numbers of the sentences that help to answer each question; those that help with most questions first."""
+    """Return the numbers of the sentences that help with each question; those for most questions come first."""
     known = [Line(text["title"], text["text"], True) for text in values["known"]]
     told = {line.text for line in known}
     numbered = {

@@ -93,7 +93,7 @@ class Pages:
         self.lines = list(dict.fromkeys(lines))
 
     def hits(self, line: Line, words: Container[str]) -> list[tuple[int, int, str]]:
-        """Return the positions of words in a sentence; "by" implies no way that another sentence states about its topic."""
+        """Return the positions of words in a sentence; "by" implies no way that another sentence of the title states."""
         implied = [hit for hit in line.implied if hit[2] not in self._ways[line.title]]
         return [hit for hit in [*line.stems, *implied] if hit[2] in words]
 
@@ -130,7 +130,7 @@ class Pages:
 
     @cached_property
     def kinds(self) -> dict[Key, set[str]]:
-        """Return the words for the kind of thing that a name refers to: `the engineer Ada Holm`, `Ada Holm is a ...`."""
+        """Return the words for the kind of thing that a name means: `the engineer Ada Holm`, `Ada Holm is a ...`."""
         kinds: dict[Key, set[str]] = defaultdict(set)
         for line in self.lines:
             if line.opens and (defined := DEFINED.search(line.text)):

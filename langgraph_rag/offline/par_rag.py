@@ -55,7 +55,7 @@ def review(values: Values) -> dict[str, Any]:
 
 
 def _wider(text: str, place: str, pages: Pages) -> str:
-    """Ask in which county, state or country a place lies, if the question asks for one of these and the place is none."""
+    """Ask in which county, state or country a place lies, if the question asks for one and the place is none."""
     question = analyse(text)
     pairs = zip(question.words, question.spelled, strict=True)
     kind = next((spelled for word, spelled in pairs if word in question.kinds & WIDE), "")

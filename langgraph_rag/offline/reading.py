@@ -19,9 +19,7 @@ from langgraph_rag.tools.language.spans import Span, spot
 _PHRASE_END = re.compile(
     r"\s+(?:who|which|that|by|in|on|at|from|for|to|with|based|located|situated|known|best|is|was|whose|where)\b"
 )
-_PLACED = re.compile(
-    r"(?:\b(?:in|at|near|from|to|of) (?:the )?|\([^()]*\d{4}, )$", re.IGNORECASE
-)  # or in dates of life
+_PLACED = re.compile(r"(?:\b(?:in|at|near|from|to|of) (?:the )?|\([^()]*\d{4}, )$", re.IGNORECASE)  # or life dates
 _WHERE = re.compile(r"\b(?:in|at|near) (?:the )?(?:[A-Z][\w.]*(?: [A-Z][\w.]*)*, )?$", re.IGNORECASE)
 _DENIAL_REACHES, _BEFORE_REACHES = 100, 300  # characters before a span
 _DENIED = re.compile(
@@ -178,7 +176,7 @@ def _nearness(
 
 
 def _possible(question: Question, span: Span) -> bool:
-    """Return whether a span can be an answer: a cause if and only if one is wanted, and no name if a number is wanted."""
+    """Return whether a span can be an answer: a cause if and only if one is wanted, and no name for a number."""
     unnamed = question.wants != "number" or span.kind not in {"name", "title"}
     return unnamed and (question.wants == "reason") == (span.kind == "reason")
 
@@ -215,7 +213,7 @@ def _fit(question: Question, span: Span, line: Line, pages: Pages) -> float:
 
 
 def _lies_there(question: Question, span: Span, text: str, before: str) -> bool:
-    """Return whether a name is at the position of a place of the wanted kind: "in Kirkwood, Missouri, United States"."""
+    """Return whether a name is at the position of a place of the kind: "in Kirkwood, Missouri, United States"."""
     listed = _LISTED.search(before)
     within = listed[0].count(",") if listed else 0
     if not _PLACED.search(before[: listed.start()] if listed else before):
@@ -246,7 +244,7 @@ def _spans(line: Line) -> Iterator[Span]:
 
 
 def _named(line: Line) -> Iterator[Span]:
-    """Yield the spans of a sentence, its topic ("title") unless that is a file name, and predicates ("phrase") and causes."""
+    """Yield the spans, topic ("title", unless it is a file name), predicates ("phrase") and causes of a sentence."""
     if not line.topic[:1].islower() or line.topic in line.text:
         yield Span(0, 0, line.topic, "title")
     yield from spot(line.text)

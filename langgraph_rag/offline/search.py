@@ -105,7 +105,7 @@ def _next_question(question: Question, paths: Sequence[Path], asked: Sequence[st
 
 
 def _stations(path: Path) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield the names on a path from its first useful fact on, nearest first, with the words that are matched so far."""
+    """Yield the names on a path from its first useful fact on, nearest first, with the words matched so far."""
     covered: set[str] = set()
     near = path.start
     for fact in path.facts:
