@@ -93,7 +93,7 @@ class Pages:
         self.lines = list(dict.fromkeys(lines))
 
     def hits(self, line: Line, words: Container[str]) -> list[tuple[int, int, str]]:
-        """Return the positions of words in a sentence; "by" implies no way that another sentence of the title states."""
+        """Return the positions of words in a sentence; "by" implies no way that any sentence of the title states."""
         implied = [hit for hit in line.implied if hit[2] not in self._ways[line.title]]
         return [hit for hit in [*line.stems, *implied] if hit[2] in words]
 

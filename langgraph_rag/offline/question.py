@@ -143,7 +143,7 @@ class Question:
 
     @property
     def given(self) -> tuple[str, ...]:
-        """Return the names that an answering text must contain: no years, and no names with the kind ("which Kell town")."""
+        """Return the names that an answering text must have: no years, and no names of the kind ("which Kell town")."""
         return tuple(name for name in self.names if not name.isdigit() and self.kinds.isdisjoint(stems(name)))
 
     def with_names(self, names: tuple[str, ...]) -> "Question":
