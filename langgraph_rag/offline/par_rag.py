@@ -68,7 +68,7 @@ def refine(values: Values) -> dict[str, Any]:
     following = values["following"]
     for found, later in pairwise([*values["found"], None]):
         name, phrase = _short(found["question"], found["answer"]), described(found["question"])
-        if later and _LIES.format(name) in later["question"]:  # its description is the original one
+        if later and _LIES.format(name) in later["question"]:  # the later question describes the referent
             name = described(later["question"])
         if name and phrase and not found["answer"].startswith(_UNKNOWN):
             following = put_for(phrase, name, following)

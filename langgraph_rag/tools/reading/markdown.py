@@ -116,7 +116,7 @@ def _front_matter(text: str) -> tuple[dict[str, object], int]:
         return {}, 0
     try:
         fields = (_yaml if found[1] == "---" else tomllib.loads)(found[2]) if found else None
-        str(fields)  # a ValueError where a number has more digits than Python writes
+        str(fields)  # a ValueError if a number has too many digits for Python
     except _NO_FIELDS:
         fields = _plain_fields(found[2]) if found else None
     return (fields, found.end()) if found and isinstance(fields, dict) else ({}, 0)

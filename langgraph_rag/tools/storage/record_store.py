@@ -254,7 +254,7 @@ class RecordStore:
         return [id_ for id_ in ids if id_ not in kept]
 
     def add_origins(self, passages: Sequence[Passage]) -> None:
-        """Add origins of stored passages, with their metadata there."""
+        """Add origins of stored passages, with the metadata of each."""
         query = "INSERT OR IGNORE INTO origins SELECT number, ? FROM passages WHERE id = ?"
         with self._db.change():
             new = [p for p in passages if self._db.execute(query, (p.get("source", ""), p["id"])).rowcount]
