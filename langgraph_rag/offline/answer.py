@@ -1,4 +1,4 @@
-"""Answer a question from sentences: compare things, tell whether something is so, or read the answer out."""
+"""Answers a question from sentences: compares things, answers yes or no, or extracts the answer."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,35 +18,35 @@ CONCLUSION = "So the answer is"
 
 @dataclass(frozen=True)
 class Conclusion:
-    """An answer, empty where the sentences do not give one, with the sentences it rests on."""
+    """An answer and the sentences that support it; the answer is empty if there is none."""
 
     answer: str = ""
     lines: Sequence[Line] = ()
 
     def __bool__(self) -> bool:
-        """Tell whether there is an answer."""
+        """Return whether there is an answer."""
         return bool(self.answer)
 
     @property
     def thought(self) -> str:
-        """Tell how the answer came about."""
+        """Return the reasoning that leads to the answer."""
         if not self.answer:
             return "What was read does not answer the question."
         return " ".join([*(line.text for line in self.lines), f"{CONCLUSION} {self.answer}."])
 
     @property
     def reply(self) -> Mapping[str, Any]:
-        """Return what is replied to a prompt for an answer."""
+        """Return the reply to a prompt for an answer."""
         return {"thought": self.thought, "answer": self.answer or UNANSWERABLE}
 
 
 def conclude(text: str, pages: Pages, *, least: float) -> Conclusion:
-    """Answer a question, or say that the sentences do not answer it.
+    """Answer a question; the conclusion is empty if the sentences do not answer it.
 
     Args:
         text: the question.
-        pages: what to read.
-        least: the score that an answer needs (`reading.read`).
+        pages: the sentences to read.
+        least: the minimum score of an answer (`reading.read`).
     """
     question = analyse(text)
     if question.compares:
@@ -54,7 +54,7 @@ def conclude(text: str, pages: Pages, *, least: float) -> Conclusion:
     if question.wants == "yes or no":
         return Conclusion(*confirm(text, question, pages))
     if _ELAPSED.search(text) or not all(map(pages.hold, question.given)):
-        return Conclusion()  # times are not reckoned here, and what is said of others says nothing
+        return Conclusion()  # durations are not computed, and sentences about other things do not help
     reading = read(text, pages)
     return Conclusion(reading.answer, reading.lines) if reading and reading.score >= least else Conclusion()
 

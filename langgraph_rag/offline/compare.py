@@ -1,4 +1,4 @@
-"""Questions about two things or more: find the same attribute of each, directly or through somebody, and compare."""
+"""Comparison questions: finds the same attribute of two or more things, directly or over a role, and compares."""
 
 import re
 from collections.abc import Sequence
@@ -17,12 +17,12 @@ _ROLES = frozenset(
 _ORIGIN = frozenset({"nation", "place"})
 _SAME = 0.7
 _COPULA = frozenset({"is", "was", "are", "were"})
-_NATION = re.compile(r"(?:ish|an|ese|ch|i|ic)$")  # wider than a demonym's ending: what is compared is an origin
+_NATION = re.compile(r"(?:ish|an|ese|ch|i|ic)$")  # more endings than DEMONYM, as the compared texts are origins
 
 
 @dataclass(frozen=True)
 class Side:
-    """One of the things: the facts that lead to its attribute, the attribute, and what is still to be asked."""
+    """One of the things: the facts that lead to its attribute, the attribute, and the question that is still open."""
 
     name: str
     facts: tuple[Fact, ...]
@@ -31,7 +31,7 @@ class Side:
 
 
 def look_up(question: Question, name: str, facts: Sequence[Fact]) -> Side:
-    """Find the attribute of one side, through the role the question names (the director of the film) if it does."""
+    """Find the attribute of one side, over a role if the question names one (the director of the film)."""
     roles = _roles(question)
     entity, chain = name, []
     if roles and question.compared != "number":
@@ -48,7 +48,7 @@ def look_up(question: Question, name: str, facts: Sequence[Fact]) -> Side:
 
 
 def questions_about(question: Question, name: str) -> list[str]:
-    """Return what to ask, in this order, to find the attribute of one side: who holds the role, then what of them."""
+    """Return the questions that find the attribute of one side: first who has the role, then the attribute."""
     first, roles = look_up(question, name, ()).missing, _roles(question)
     if not first.startswith("Who is the"):
         return [first]
@@ -56,11 +56,11 @@ def questions_about(question: Question, name: str) -> list[str]:
 
 
 def judge(question: Question, pages: Pages) -> tuple[str, tuple[Line, ...]]:
-    """Compare things by what is written of each: which of them, or do all, answer to the question's words?
+    """Compare things by the sentences about each: which of them matches the words of the question, or do all?
 
     Returns:
-        The name of the thing, "yes" or "no", with the sentences read; nothing where one of them is written nothing of
-        or several answer equally well.
+        The name of the thing, "yes" or "no", with the sentences; empty if there is no sentence about one of them, or if
+        several match equally well.
     """
     pair = question.pair
     wanted = question.kinds.union(question.words, *(stems(name) for name in question.names if name not in pair))
@@ -76,7 +76,7 @@ def judge(question: Question, pages: Pages) -> tuple[str, tuple[Line, ...]]:
 
 
 def _verdict(question: Question, *, alike: bool) -> str:
-    """Return "yes", or "no" where what is not said is not so: what things are, but not all that they did."""
+    """Return "yes", or "no" if a missing statement means "no": for what things are, but not for what they did."""
     if alike:
         return "yes"
     named = [name for name in question.names if name not in question.pair and not DEMONYM.search(name)]
@@ -94,14 +94,14 @@ def _names_in(line: Line) -> frozenset[Key]:
 
 
 def _roles(question: Question) -> list[str]:
-    """Return the words for who stands behind the compared things, not for what they are themselves."""
+    """Return the words for roles of persons behind the compared things, but not for what the things are themselves."""
     taken = question.kinds | question.told
     pairs = zip(question.words, question.spelled, strict=True)
     return [word for word, spelled in pairs if spelled.removesuffix("s") in _ROLES and word not in taken]
 
 
 def _age(name: str, facts: Sequence[Fact]) -> Side:
-    """Work out how long somebody lived, in years."""
+    """Compute the age of a person at death, in years."""
     life: list[Fact] = []
     for event in ("birth", "death"):
         dated = (fact for fact in facts if _about(name, fact) and event in stems(fact[1]) and date_of(fact[2]))
@@ -115,7 +115,7 @@ def _age(name: str, facts: Sequence[Fact]) -> Side:
 
 
 def compare(question: Question, sides: Sequence[Side]) -> str:
-    """Return the name of the side the question wants, "yes" or "no", or nothing where a value is missing."""
+    """Return the name of the wanted side, "yes" or "no"; empty if a value is missing."""
     if not all(side.value for side in sides):
         return ""
     if question.wants == "yes or no":
@@ -133,19 +133,19 @@ def _numbers(sides: Sequence[Side]) -> list[Any]:
 
 
 def _dates(sides: Sequence[Side]) -> list[Any]:
-    """Return the dates of the sides as exactly as all are known: 1900 is not before 5 March 1900."""
+    """Return the dates of the sides, all with the precision of the least precise: 1900 is not before 5 March 1900."""
     dates = [date for side in sides if (date := date_of(side.value))]
     known = min(map(_known_parts, dates), default=0)
     return [date[:known] for date in dates]
 
 
 def _known_parts(date: tuple[int, int, int]) -> int:
-    """Count what is known of a date: year, month, day."""
+    """Count the known parts of a date: year, month, day."""
     return 1 + bool(date[1]) + bool(date[1] and date[2])
 
 
 def _role_holder(name: str, roles: Sequence[str], facts: Sequence[Fact]) -> Fact | None:
-    """Return the fact that names who is the director, author, ... of a thing."""
+    """Return the fact that names the director, author, ... of a thing."""
     held = [fact for fact in facts if is_name(fact[2]) and set(roles) & set(stems(fact[1])) and _about(name, fact)]
     return max(held, key=lambda fact: name_likeness(name, fact[0]), default=None)
 
@@ -161,7 +161,7 @@ def _attribute(question: Question, entity: str, facts: Sequence[Fact]) -> Fact |
 
 
 def _fit(question: Question, fact: Fact) -> float:
-    """Tell how well a fact states the attribute that is compared; 0 for not at all."""
+    """Return how well a fact states the compared attribute; 0 means not at all."""
     relation = set(stems(fact[1]))
     shared = len(relation & set(question.words))
     if question.wants == "yes or no":
@@ -176,7 +176,7 @@ def _fit(question: Question, fact: Fact) -> float:
 
 
 def _kind_fit(question: Question, fact: Fact) -> float:
-    """Tell how well a fact says what kind of thing its head is, or where from."""
+    """Return how well a fact states the kind or the origin of its head."""
     shared = len(set(question.words) & set(stems(" ".join(fact[1:]))))
     if not _ORIGIN & set(question.words):
         return 2 * shared + (1.0 if fact[1] in _COPULA else 0.0)

@@ -1,4 +1,4 @@
-"""Questions to be answered yes or no about one thing: does a fact say so, or say otherwise?"""
+"""Yes-or-no questions about one thing: does a fact confirm or contradict it?"""
 
 import re
 from collections.abc import Iterator
@@ -11,10 +11,10 @@ from langgraph_rag.offline.words import DENIAL, date_of, name_likeness, name_wor
 from langgraph_rag.tools.language.spans import spot
 
 _SAME = 0.9
-_QUALIFIED = re.compile(  # what facts are read without, or words that ask more than whether something is said
+_QUALIFIED = re.compile(  # words that are missing in facts, or that need more than a statement
     r"\b(?:not|never|first|last|only|before|after|more|most|less|least|than|both|all|same|or|still|ever)\b|n['’]t\b"
 )
-_UNSURE = re.compile(  # words by which a sentence takes back, or holds open, what it says
+_UNSURE = re.compile(  # words that limit or weaken a statement
     r"\b(?:neither|nor|or|without|except|until|before|after|between|whether|if|unless|almost|former(?:ly)?|rather"
     r"|than|(?-i:may)|might|would|could|should|to be|(?:about|around) \d+|that (?:he|she|it|they|the|(?-i:[A-Z])\w*))\b"
     r"|\?\W*$",
@@ -23,13 +23,13 @@ _UNSURE = re.compile(  # words by which a sentence takes back, or holds open, wh
 _SOMEBODY_ELSES = re.compile(r"(?:His|Her|Its|Their)\b|.*\bwhose\b")  # "Her mother was a painter"
 _PREDICATE = re.compile(r"\b(is|was|are|were) (an? .+?)(?= (?:who|which|that|of|by|in|from|at|with|for)\b|[.;(]|$)")
 _CAPITALISED = re.compile(r"(?<=[\w,] )(?!(?:The|An?)\b)[^\W\d_a-z][\w-]*")
-_ONCE = frozenset({"birth", "death"})  # what happens to somebody once
+_ONCE = frozenset({"birth", "death"})  # events that happen only once to a person
 _MUTUAL = frozenset({"spouse", "sibling", "border"})
-_SPELLED_ALIKE = 2  # letters that words of one family begin with, if they mean the same: not "mayor" and "president"
+_SPELLED_ALIKE = 2  # initial letters that synonyms of one family share: not "mayor" and "president"
 
 
 def confirm(text: str, question: Question, pages: Pages) -> tuple[str, tuple[Line, ...]]:
-    """Answer "yes" or "no" with the sentence that says so; nothing where none does for sure."""
+    """Answer "yes" or "no" with the sentence that states it; empty if no sentence surely does."""
     if not question.names or not question.words or _QUALIFIED.search(text):
         return "", ()
     lines = (line for line in pages.lines if _is_sure(text, question, line))
@@ -44,21 +44,21 @@ def confirm(text: str, question: Question, pages: Pages) -> tuple[str, tuple[Lin
 
 
 def _is_sure(text: str, question: Question, line: Line) -> bool:
-    """Tell whether a sentence states something without reserve, and not of what belongs to a thing asked about."""
+    """Return whether a sentence states something for sure, and not about a possession of a thing in the question."""
     owners = (f"{normalise(name)} s" for name in question.names)
     of_others = any(owner in normalise(line.text) and owner not in normalise(text) for owner in owners)
     return not (of_others or _UNSURE.search(line.text) or _SOMEBODY_ELSES.match(line.text))
 
 
 def _adds_nothing(question: Question, fact: Fact) -> bool:
-    """Tell whether a relation has no content words beyond the question's: not "failed to win", "mother was born in"."""
+    """Return whether all content words of a relation are in the question: not "failed to win", "mother was born in"."""
     *words, last = fact[1].split()
     said = " ".join(words) if words and stem(last) in PERSONS else fact[1]  # "designed by engineer Ada Renk"
     return set(stems(said)) <= {*question.words, *stems(" ".join(question.names))}
 
 
 def _stated(line: Line) -> Iterator[Fact]:
-    """Yield the facts of a sentence, and all that it says its topic is."""
+    """Yield the facts of a sentence, including the complete predicate of its topic."""
     yield from line.facts
     if predicate := _PREDICATE.search(line.text):
         yield from ((fact[0], fact[1], predicate[2]) for fact in line.facts if fact[1] == predicate[1])
@@ -67,17 +67,17 @@ def _stated(line: Line) -> Iterator[Fact]:
 def _says(text: str, question: Question, fact: Fact) -> bool:
     told = " ".join(fact)
     numbers = [span.text for span in spot(text) if span.kind == "number"]
-    capitals = _CAPITALISED.findall(text)  # of names that look like other words, too: "Go", "Will"
+    capitals = _CAPITALISED.findall(text)  # includes names that look like other words: "Go", "Will"
     named = all(name_words(name) <= name_words(told) for name in (*question.names, *numbers, *capitals))
     return named and _of_subject(text, question, fact) and _tells(question, told)
 
 
 def _says_otherwise(question: Question, fact: Fact, line: Line, pages: Pages) -> bool:
-    """Tell whether a fact gives another date of birth or death, place of a kind, or maker than the one asked about."""
+    """Return whether a fact has another date of birth or death, place of a kind, or maker than the question."""
     if len(question.names) != 2 or DENIAL.search(fact[1]) or not _tells(question, fact[1]):
         return False
     subject, asked = question.names
-    if name_likeness(asked, fact[0]) >= _SAME:  # "Did Ada build the mill?", where it "was built by" somebody
+    if name_likeness(asked, fact[0]) >= _SAME:  # "Did Ada build the mill?", and it "was built by" somebody
         subject, asked = asked, subject
     told = fact[2]
     if name_likeness(subject, fact[0]) < _SAME or name_words(asked) & name_words(line.text):
@@ -93,7 +93,7 @@ def _says_otherwise(question: Question, fact: Fact, line: Line, pages: Pages) ->
 
 
 def _of_subject(text: str, question: Question, fact: Fact) -> bool:
-    """Tell whether a fact says of the same thing what it says, or the reverse in the passive."""
+    """Return whether a fact has the same subject as the question, or the reverse in the passive."""
     subject, reverse = question.names[0], (" by " in text) != (" by " in f"{fact[1]} ") and len(question.names) > 1
     mutual = _MUTUAL.intersection(question.words) and len(question.names) > 1
     ends = (fact[0], fact[2]) if mutual else (fact[2],) if reverse else (fact[0],)
@@ -101,7 +101,7 @@ def _of_subject(text: str, question: Question, fact: Fact) -> bool:
 
 
 def _tells(question: Question, told: str) -> bool:
-    """Tell whether all content words of a question are said, in any form but not by a word that is only related."""
+    """Return whether a text has all content words of a question, in any form; merely related words do not count."""
     forms = {(stem(word), word[:_SPELLED_ALIKE]) for word in normalise(told).split()}
     pairs = zip(question.words, question.spelled, strict=True)
     return all((word, spelled[:_SPELLED_ALIKE]) in forms for word, spelled in pairs)

@@ -1,4 +1,4 @@
-"""Put names in place of the pronouns of a question that leans on the conversation before it, or ask it of another."""
+"""Restates a question of a conversation: replaces pronouns by names, or repeats the last question for another name."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -18,13 +18,13 @@ _JOINED = re.compile(r"^(?:and|but|so|then)\b[, ]*", re.IGNORECASE)
 _ABOUT = re.compile(r"(?:(?:and|but) )?(?:(?:what|how) about )?(?P<name>[^?]+?) *\?", re.IGNORECASE)
 _PRONOUN = re.compile(r"\b(?:(?P<person>s?he|him|his|her)|its?|they|them|their)\b(?=\W*(?P<next>\w*))", re.IGNORECASE)
 _OWNING = {"his", "her", "its", "their"}
-_PERSON = {"person", "which of two"}  # kinds of questions that a person may answer
+_PERSON = {"person", "which of two"}  # kinds of questions whose answer may be a person
 
 
 def restate_question(values: Values) -> dict[str, Any]:
-    """Return the question with the name that was last spoken of; unchanged where it has one, or none is meant.
+    """Return the question with the last name of the conversation; unchanged if it has a name or no pronoun.
 
-    "And Orla Vint?" asks what was asked last, of somebody else.
+    "And Orla Vint?" repeats the last question about somebody else.
     """
     about = _ABOUT.fullmatch(values["question"].strip())
     named = about is not None and [span.text for span in spot(about["name"])] == [about["name"]]
@@ -40,7 +40,7 @@ def restate_question(values: Values) -> dict[str, Any]:
 
 
 def _again(conversation: Sequence[Utterance], name: str) -> str:
-    """Return the last question with another name in it, empty where it has none or several."""
+    """Return the last question with another name in place of its name or pronoun; empty if it has several names."""
     asked = next((said["text"] for said in reversed(conversation) if said["speaker"] == "Person"), "")
     names = _things(asked)
     if len(names) == 1:
@@ -49,7 +49,7 @@ def _again(conversation: Sequence[Utterance], name: str) -> str:
 
 
 def _meant(conversation: Sequence[Utterance], *, person: bool) -> str:
-    """Return the last answer that a pronoun can stand for, or else the name that a plain question was about."""
+    """Return the last answer that a pronoun can refer to, or else the name in a simple question."""
     for asked, answer in reversed(list(_turns(conversation))):
         question = analyse(asked)
         of_person = question.wants in _PERSON
@@ -62,7 +62,7 @@ def _meant(conversation: Sequence[Utterance], *, person: bool) -> str:
 
 
 def _things(question: str) -> list[str]:
-    """Return the names in a question of what a pronoun can stand for, which a date cannot."""
+    """Return the names in a question that a pronoun can refer to, without dates."""
     return [name for name in analyse(question).names if not DATE.fullmatch(name)]
 
 

@@ -1,4 +1,4 @@
-"""What stands in a question for a thing without being its name: "the architect of the Tolmar Bridge"."""
+"""Descriptions in a question, which refer to a thing without its name: "the architect of the Tolmar Bridge"."""
 
 import re
 
@@ -17,17 +17,17 @@ _SAYS_NOTHING = re.compile(
     r"(?: (?:the|an?)(?: [a-z][\w-]*){1,3} (?:of|in|on|at|from|by|for|with))*(?: (?:the|an?))? ?"
 )
 _CLAUSE_END = re.compile(r"[,.;?]|$")
-_MAIN_VERB = re.compile(  # the last word of "when did the man who ... die?" and "where was the man who ... born?"
+_MAIN_VERB = re.compile(  # up to the last word of "when did the man who ... die?" and "where was the man who ... born?"
     r".*\b(?:do|does|did)\b.*\b(?=[a-z]+\W*$)|.*\b(?:when|where) (?:is|was|are|were)\b.*\b(?=(?:born|\w+ed)\W*$)",
     re.IGNORECASE,
 )
 _SAID = re.compile(r" (?!(?:is|was|are|were|has|had)\b)\w+")
-_STATED = re.compile(  # "where the mill is located", before what is asked of that place
+_STATED = re.compile(  # "where the mill is located", before the question about that place
     r" (?:is|was|are|were) (?:\w+ed|born|built|found|held|made|set)"
     r"(?= (?!(?:after|and|as|at|before|between|by|during|for|from|in|near|of|on|or|to|with)\b)[a-z])"
 )
 _BEING = re.compile(r" (?:is|was|are|were) (?:from|in|an? \w+)(?=\W*$)")  # "the country that Ada is from"
-_GOVERNED = re.compile(r"\b(?:of|by|to|from|with) $")  # a relative clause after these goes on to the end
+_GOVERNED = re.compile(r"\b(?:of|by|to|from|with) $")  # after these, a relative clause extends to the end
 _ASKED_WHOLE = re.compile(
     r"^\W*(?:(?:who|what|which|where|when) (?:is|was|are|were) (?:the name of )?)?", re.IGNORECASE
 )
@@ -37,7 +37,7 @@ _OWNER = re.compile(r".*['’]s? ")
 
 
 def descriptions(text: str) -> list[str]:
-    """Return the descriptions in a question, innermost first; not the whole of it."""
+    """Return the descriptions in a question, innermost first, without one that is the whole question."""
     names, ends = _names(text), dict[int, int]()
     for number, name in enumerate(names):
         end = name.end + text.startswith(")", name.end)
@@ -59,7 +59,7 @@ def descriptions(text: str) -> list[str]:
 
 
 def ask_for(description: str) -> str:
-    """Return the question that asks what a description stands for."""
+    """Return the question that asks what a description refers to."""
     head, *clause = _CLAUSE.split(description, maxsplit=1)
     kind = _OWNER.sub("", head)
     person = "who" in clause[:1] or (_PERSON.search(kind) and PLACES.isdisjoint(stems(kind)))
@@ -67,17 +67,17 @@ def ask_for(description: str) -> str:
 
 
 def described(question: str) -> str:
-    """Return the description in a question as `ask_for` makes it."""
+    """Return the description in a question that was made by `ask_for`."""
     return _ASKED_WHOLE.sub("", question).strip(" ?")
 
 
 def put_for(description: str, name: str, text: str) -> str:
-    """Put a name in the place of a description."""
+    """Replace a description by a name."""
     return name.join(re.split(re.escape(description), text, flags=re.IGNORECASE))
 
 
 def _names(text: str) -> list[Span]:
-    """Return the names in a question; with a title that follows, where something is said to be of both ("Ada's")."""
+    """Return the names in a question; with the title that follows, if a possessive belongs to both ("Ada's")."""
     names: list[Span] = []
     for name in names_in(text):
         owned = names and _OWNED.match(text, name.start + len(name.text))
@@ -87,7 +87,7 @@ def _names(text: str) -> list[Span]:
 
 
 def _clause_end(text: str, opening: re.Match[str], name: Span, end: int) -> int:
-    """Return where a relative clause ends; one that says nothing before the name says it after ("that Ada built")."""
+    """Return the end of a relative clause; without content before the name, it extends beyond it ("that Ada built")."""
     if _GOVERNED.search(text[: opening.start()]):
         return _last_end(text)
     if not _SAYS_NOTHING.fullmatch(text[opening.end() : name.start]):
@@ -99,5 +99,5 @@ def _clause_end(text: str, opening: re.Match[str], name: Span, end: int) -> int:
 
 
 def _last_end(text: str) -> int:
-    """Return where relative clauses end at the latest: before a verb that only closes the question."""
+    """Return the latest end of relative clauses: before the main verb that ends the question."""
     return found.end() if (found := _MAIN_VERB.match(text)) else len(text)

@@ -1,4 +1,4 @@
-"""Reason over an outline of what was found: what is missing, what to search for, what to write down, what to answer."""
+"""Reasons over an outline of the found texts: what is missing, what to search for, what to keep, and the answer."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,13 +13,13 @@ from langgraph_rag.tools.language.spans import spot
 
 _MISSING = " To be found out: "
 _SEVERAL = " | "
-_BREADTH = 3  # things looked up side by side
+_BREADTH = 3  # questions in parallel
 _LONGEST_TITLE = 100
 _LEAST = 2.5
 
 
 def reason(values: Values) -> dict[str, Any]:
-    """Write the next thought, and whether something is still to be found out."""
+    """Return the next thought, and whether information is still missing."""
     question, pages = values["question"], _read(values["outline"])
     asked = [question, *(one for thought in values["thoughts"] for one in _missing(thought))]
     missing: list[str] = []
@@ -36,7 +36,7 @@ def reason(values: Values) -> dict[str, Any]:
 
 
 def think_on(values: Values) -> dict[str, Any]:
-    """Write the next fact towards the answer, and whether it is the last; nobody looks for what is missing."""
+    """Return the next fact on the way to the answer, and whether it is the last; nothing more is searched for."""
     question, thoughts = values["question"], values["thoughts"]
     thought = next_sentence(question, thoughts, _read(values["outline"]).facts)
     concludes = thought.startswith(CONCLUSION)
@@ -44,7 +44,7 @@ def think_on(values: Values) -> dict[str, Any]:
 
 
 def identify_entities(values: Values) -> dict[str, Any]:
-    """Name the things the last thought asks about, each with what to search for."""
+    """Return the entities in the questions of the last thought, each with its queries."""
     entities: dict[str, list[str]] = {}
     for wanted in _missing(values["thoughts"][-1]):
         names = [span.text for span in spot(wanted) if span.kind == "name"]
@@ -56,7 +56,7 @@ def identify_entities(values: Values) -> dict[str, Any]:
 
 
 def summarize(values: Values) -> dict[str, Any]:
-    """Pick the sentences that lead from the entity or the question's names to the answer, and those that give it."""
+    """Return the sentences that lead from the entity or the names of the question to the answer, or state it."""
     question, entity = values["question"], values["entity"]
     pages = pages_of(values["documents"])
     itself = [fact for fact in pages.facts if name_likeness(entity, fact[0]) == 1.0][:1]
@@ -74,7 +74,7 @@ def answer_from_outline(values: Values) -> Mapping[str, Any]:
 
 
 def _read(outline: Sequence[Mapping[str, Any]]) -> Pages:
-    """Read an outline, whose lines are "Title: sentences"."""
+    """Parse an outline, whose lines are "Title: sentences"."""
     lines: list[Line] = []
     for entry in outline:
         for told in (told for fragment in entry["fragments"] for told in fragment.splitlines()):
@@ -86,6 +86,6 @@ def _read(outline: Sequence[Mapping[str, Any]]) -> Pages:
 
 
 def _missing(thought: str) -> list[str]:
-    """Return what a thought of this model asks for; all of it where the thought is somebody else's."""
+    """Return the questions in a thought of this model; of another model, the whole thought."""
     _, marker, asked = thought.partition(_MISSING)
     return asked.split(_SEVERAL) if marker else [thought]

@@ -1,4 +1,4 @@
-"""Continue a chain of reasoning, piece by piece (KiRAG) or sentence by sentence (IRCoT)."""
+"""Continues a reasoning chain, piece by piece (KiRAG) or sentence by sentence (IRCoT)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ _MISSING = "More has to be found out."
 
 
 def construct_chain(values: Values) -> dict[str, Any]:
-    """Say which candidates continue a chain, the next one first, and what it comes to."""
+    """Return the candidates that continue a chain, the next one first, and the conclusion."""
     question, candidates = values["question"], values["candidates"]
     chain = [line for piece in values["chain"] for line in _read(piece)]
     if answer := conclude(question, Pages(chain), least=_LEAST).answer:
@@ -38,7 +38,7 @@ def construct_chain(values: Values) -> dict[str, Any]:
 
 
 def next_thought(values: Values) -> dict[str, Any]:
-    """Write the next sentence of reasoning from what passages tell."""
+    """Return the next sentence of reasoning from passages."""
     told = pages_of(values["passages"]).facts
     return {"sentence": next_sentence(values["question"], values["thoughts"], told)}
 
@@ -49,7 +49,7 @@ def next_sentence(text: str, thoughts: Sequence[str], told: Sequence[Fact]) -> s
     Args:
         text: the question.
         thoughts: the sentences so far.
-        told: the facts there are.
+        told: the known facts.
     """
     said = [fact for fact in told if f"{' '.join(fact)}." in thoughts]
     if answer := conclude(text, Pages(spelled_out(said)), least=_LEAST).answer:
@@ -59,20 +59,20 @@ def next_sentence(text: str, thoughts: Sequence[str], told: Sequence[Fact]) -> s
 
 
 def _read(piece: Any) -> tuple[Line, ...]:
-    """Read a triple, a sentence after its title, or a text under its title."""
+    """Parse a triple, a sentence after its title, or a text with its title."""
     if isinstance(piece, list):
         return tuple(spelled_out([piece]))
     return lines_of(*((piece["title"], piece["text"]) if isinstance(piece, Mapping) else piece.split(": ", 1)))
 
 
 def _leads_on(fact: Fact, told: Sequence[str]) -> bool:
-    """Tell whether a fact names something that neither the question nor the chain does."""
+    """Return whether a fact has a name that is neither in the question nor in the chain."""
     known = name_words(" ".join(told))
     return any(not name_words(end) <= known for end in (fact[0], fact[2]))
 
 
 def _following(known: Sequence[Fact], offered: Sequence[Fact]) -> list[Fact]:
-    """Return the first fact about what the known ones lead to, the last first, and have not told of yet."""
+    """Return the first fact about a name that known facts lead to but do not describe, from the last known fact on."""
     told = [fact[0] for fact in known]
     ends = [end for fact in reversed(known) for end in (fact[2], fact[0]) if is_name(end)]
     fresh = [end for end in ends if not any(name_likeness(end, other) >= _SAME for other in told)]

@@ -1,4 +1,4 @@
-"""Split a question into simpler ones, and find the sentences that help with each."""
+"""Splits a question into simpler ones, and finds the sentences that help with each."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -15,11 +15,11 @@ from langgraph_rag.tools.language.spans import spot
 
 _SUBQUERIES = 5
 _LEAST = 3.0
-_MAIN_PATHS = 2  # to the answer of the main question; what is atomic has one
+_MAIN_PATHS = 2  # for the main question; subqueries have one
 
 
 def decompose(values: Values) -> dict[str, Any]:
-    """Ask what each description in a question stands for, and about each name; or about each side of a comparison."""
+    """Return a question for each description and each name in a question, or for each side of a comparison."""
     text = values["question"]
     question = analyse(text)
     if question.compares:
@@ -32,7 +32,7 @@ def decompose(values: Values) -> dict[str, Any]:
 
 
 def extract_evidence(values: Values) -> dict[str, Any]:
-    """Pick the sentences on the way from each question to its answer: most questions first, by number."""
+    """Return the numbers of the sentences that help with each question; those for most questions come first."""
     known = [Line(text["title"], text["text"], True) for text in values["known"]]
     told = {line.text for line in known}
     numbered = {
@@ -55,7 +55,7 @@ def extract_evidence(values: Values) -> dict[str, Any]:
 def _helping(
     query: str, known: Sequence[Line], read: Sequence[Line], paths: int
 ) -> Iterator[tuple[Line, list[Fact], bool]]:
-    """Yield the sentences that help with a query, the facts in them that do, and whether they hold its answer."""
+    """Yield the sentences that help with a query, their useful facts, and whether they contain the answer."""
     useful = integrate(query, Pages(read).facts, Pages(known).facts, [query], most=paths).facts
     conclusion = conclude(query, Pages([*known, *read]), least=_LEAST)
     answer = conclusion.answer
@@ -66,7 +66,7 @@ def _helping(
 
 
 def _phrases(line: Line, facts: Sequence[Fact]) -> Iterator[str]:
-    """Yield the names and dates in some facts, and the title, which stands for the pronouns of its sentences."""
+    """Yield the names and dates in some facts, and the title, to which the pronouns of its sentences refer."""
     yield line.topic
     for fact in facts:
         for end in (fact[0], fact[2]):

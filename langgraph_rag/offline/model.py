@@ -1,4 +1,4 @@
-"""The offline model: an ordinary LangChain chat model to everyone who holds it."""
+"""The offline model as a LangChain chat model."""
 
 import json
 import re
@@ -21,9 +21,9 @@ _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
 class OfflineModel(BaseChatModel):
-    """Answers the package's own prompts by rules, the same way every time; it knows nothing but what it is shown.
+    """Answers the prompts of this package by deterministic rules, only from the texts in them.
 
-    Token counts are the words and signs of the texts.
+    Token counts are the numbers of words and punctuation marks.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -66,7 +66,7 @@ class OfflineModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        """Yield the reply word by word; it is made as a whole."""
+        """Yield the complete reply word by word."""
         message = cast(AIMessage, (await self._agenerate(messages)).generations[0].message)
         for piece in _PIECE.findall(message.text):
             chunk = ChatGenerationChunk(message=AIMessageChunk(content=piece))

@@ -1,4 +1,4 @@
-"""Sentences under their titles, with the facts they state and what they say of each other's topics."""
+"""Sentences with their titles, the facts that they state, and their references to each other's topics."""
 
 import re
 from collections import defaultdict
@@ -16,7 +16,7 @@ from langgraph_rag.tools.language.topics import topic_of
 
 _LIFE = re.compile(r"\([^()]*?(?P<birth>\d{4})(?:\s*-|[^()]*[–—])[^()]*(?P<death>\d{4})[^()]*\)")
 _MADE = re.compile(r"(?<=[a-z])(?<!ed)(?<!en)(?<!wn) by\b")
-_WAYS = ("compos", "direct", "perform", "produc", "write")  # in which "a song by Kell" may be meant
+_WAYS = ("compos", "direct", "perform", "produc", "write")  # possible meanings of "a song by Kell"
 DEFINED = re.compile(r"\b(?:is|was|are|were)\s+(?:an?|the|one of the)\s+([^,.;()]+)")
 _FROM = re.compile(r"\bfrom (?=[A-Z])")
 _NOT_ITS_OWN = re.compile(r"\b(?:by|of|in|from|for|about|with|who|which|that)\b")
@@ -32,7 +32,7 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True)
 class Line:
-    """A sentence under its title; `given` is the fact that it only spells out, if it does."""
+    """A sentence with its title; `given` is the fact that it was made from, if any."""
 
     title: str
     text: str
@@ -42,7 +42,7 @@ class Line:
     @cached_property
     def facts(self) -> list[Fact]:
         """Return the triples that the sentence states."""
-        # An opening sentence is read in another way: what it names first is the topic.
+        # The first name in an opening sentence is the topic.
         return (
             [self.given]
             if self.given
@@ -51,12 +51,12 @@ class Line:
 
     @cached_property
     def topic(self) -> str:
-        """Return what the title names."""
+        """Return the topic that the title names."""
         return topic_of(self.title)
 
     @cached_property
     def keys(self) -> frozenset[Key]:
-        """Return the keys under which the topic may be mentioned: `Halden, Kell` is also `Halden`."""
+        """Return the keys of possible mentions of the topic: `Halden, Kell` is also `Halden`."""
         return frozenset({key_of(self.topic), key_of(self.topic.split(",")[0])})
 
     @cached_property
@@ -66,7 +66,7 @@ class Line:
 
     @cached_property
     def stems(self) -> list[tuple[int, int, str]]:
-        """Return the stems of the sentence with their places; dates of life stand next to "born" and "died"."""
+        """Return the stems of the sentence with their positions; dates of life count as next to "born" and "died"."""
         found = [(m.start(), m.end(), stem) for m in JOINED_WORD.finditer(self.text) for stem in stems(m[0])]
         if life := _LIFE.search(self.text):
             found += [(life.end(event), life.end(event) + 1, event) for event in ("birth", "death")]
@@ -76,30 +76,30 @@ class Line:
 
     @cached_property
     def implied(self) -> list[tuple[int, int, str]]:
-        """Return the ways in which what the sentence names may have been made, where it says no more than "by"."""
+        """Return the possible ways of making something, if the sentence says only "by"."""
         return [(*made.span(), way) for made in _MADE.finditer(self.text) for way in _WAYS]
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """Return the stems of sentence and title."""
+        """Return the stems of the sentence and the title."""
         return frozenset(stem for _, _, stem in [*self.stems, *self.implied]) | frozenset(stems(self.title))
 
 
 class Pages:
-    """Sentences to be read, each once."""
+    """The sentences to read, each once."""
 
     def __init__(self, lines: Iterable[Line]) -> None:
-        """Take the sentences in the order of their texts."""
+        """Keep the sentences in the order of their texts."""
         self.lines = list(dict.fromkeys(lines))
 
     def hits(self, line: Line, words: Container[str]) -> list[tuple[int, int, str]]:
-        """Return where some words stand in a sentence; a "by" means no way that another sentence tells of its topic."""
+        """Return the positions of words in a sentence; "by" implies no way that any sentence of the title states."""
         implied = [hit for hit in line.implied if hit[2] not in self._ways[line.title]]
         return [hit for hit in [*line.stems, *implied] if hit[2] in words]
 
     @cached_property
     def _ways(self) -> dict[str, set[str]]:
-        """Return, by title, the ways of making something that are told in so many words."""
+        """Return, by title, the ways of making something that are stated explicitly."""
         ways: dict[str, set[str]] = defaultdict(set)
         for line in self.lines:
             ways[line.title].update(stem for _, _, stem in line.stems if stem in _WAYS)
@@ -116,7 +116,7 @@ class Pages:
         return frozenset().union(*(line.words for line in self.lines))
 
     def hold(self, name: str) -> bool:
-        """Tell whether something is named anywhere, be it in other words for the same ("French", "France")."""
+        """Return whether a name occurs anywhere, also in a related form ("French", "France")."""
         return not self.words.isdisjoint(stems(name)) or not stems(name)
 
     def stating(self, facts: Sequence[Fact]) -> list[Line]:
@@ -124,13 +124,13 @@ class Pages:
         return [line for line in self.lines if any(fact in facts for fact in line.facts)]
 
     def about(self, name: str) -> set[int]:
-        """Return the places of the sentences that tell of something or mention it."""
+        """Return the positions of the sentences that are about a name or mention it."""
         key, lines = key_of(name), enumerate(self.lines)
         return {place for place, line in lines if key in line.mentioned or name_likeness(name, line.topic) >= _SURE}
 
     @cached_property
     def kinds(self) -> dict[Key, set[str]]:
-        """Return the words that say what kind of thing a name means: `the engineer Ada Holm`, `Ada Holm is a ...`."""
+        """Return the words for the kind of thing that a name means: `the engineer Ada Holm`, `Ada Holm is a ...`."""
         kinds: dict[Key, set[str]] = defaultdict(set)
         for line in self.lines:
             if line.opens and (defined := DEFINED.search(line.text)):
@@ -142,7 +142,7 @@ class Pages:
 
     @cached_property
     def linked(self) -> list[list[int]]:
-        """Return, for each sentence, those whose topic it mentions or that mention its topic."""
+        """Return, for each sentence, the sentences whose topic it mentions or that mention its topic."""
         titled: dict[Key, set[int]] = defaultdict(set)
         naming: dict[Key, set[int]] = defaultdict(set)
         for place, line in enumerate(self.lines):
@@ -157,30 +157,30 @@ class Pages:
         return linked
 
 
-@lru_cache(maxsize=4_096)  # the same texts come up in several steps and prompts
+@lru_cache(maxsize=4_096)  # several steps and prompts have the same texts
 def lines_of(title: str, text: str) -> tuple[Line, ...]:
-    """Return the sentences of a text under its title."""
+    """Return the sentences of a text with its title."""
     return tuple(Line(title, told, number == 0) for number, told in enumerate(text_pipeline(RULES).sentences(text)))
 
 
 def pages_of(texts: Iterable[Mapping[str, str]]) -> Pages:
-    """Return the sentences of texts, each under its title."""
+    """Return the sentences of texts, each with its title."""
     return Pages([line for text in texts for line in lines_of(text["title"], text["text"])])
 
 
 def spelled_out(facts: Iterable[Fact]) -> Iterator[Line]:
-    """Write each fact as a sentence about its head."""
+    """Yield each fact as a sentence about its head."""
     return (Line(fact[0], " ".join(fact), True, tuple(fact)) for fact in facts)
 
 
 def key_of(name: str) -> Key:
-    """Return the first and last word of a name, by which two mentions of one thing are taken together."""
+    """Return the first and last word of a name, the key of all mentions of one thing."""
     words = plain(name).split()
     return (words[0], words[-1]) if words else ("", "")
 
 
 def _origins(defined: re.Match[str]) -> Iterator[tuple[int, int, str]]:
-    """Yield where a definition tells a nation without that word: "is an American poet", "is a singer from Mali"."""
+    """Yield the positions at which a definition implies a nation: "is an American poet", "is a singer from Mali"."""
     begin, told = defined.start(1), _NOT_ITS_OWN.split(defined[1])[0]
     ends = [word.end() for word in JOINED_WORD.finditer(told) if word[0][0].isupper() and DEMONYM.search(word[0])]
     ends += [came.end() - 1 for came in _FROM.finditer(defined[1])]
@@ -188,7 +188,7 @@ def _origins(defined: re.Match[str]) -> Iterator[tuple[int, int, str]]:
 
 
 def _said_of(text: str, start: int, end: int) -> Iterator[str]:
-    """Yield the stems that tell what kind of thing a name in a sentence means, before or after it."""
+    """Yield the stems before and after a name in a sentence that state what kind of thing it is."""
     if (following := _FOLLOWING.match(text, end)) and stem(following[1]) in PLACES:
         yield stem(following[1])  # "Kell province"
     apposed = _APPOSED.match(text, end)

@@ -1,4 +1,4 @@
-"""Plan, act and review: split a question from the inside out, answer with citations, check the answer."""
+"""Plan, act and review: splits a question from the innermost description, answers with citations, checks the answer."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -16,13 +16,13 @@ from langgraph_rag.offline.words import name_words
 from langgraph_rag.tools.language.spans import spot
 
 _UNKNOWN = "unknown"
-_REASON = " — "  # stands between an answer and the sentences it rests on
+_REASON = " — "  # between an answer and the sentences that support it
 _LEAST = 2.5
 _LIES = " where {} is located"
 
 
 def plan(values: Values) -> dict[str, Any]:
-    """Plan the steps that a question needs, what it names first."""
+    """Plan the steps that a question needs, the innermost description first."""
     text = values["question"]
     question = analyse(text)
     if question.compares:
@@ -33,7 +33,7 @@ def plan(values: Values) -> dict[str, Any]:
 
 
 def act(values: Values) -> dict[str, Any]:
-    """Answer a question from sources with their numbers, or say what comes closest."""
+    """Answer a question from sources with their numbers, or return the closest sentence."""
     question, sources = values["question"], values["sources"]
     pages = pages_of(sources)
     if conclusion := conclude(question, pages, least=_LEAST):
@@ -43,7 +43,7 @@ def act(values: Values) -> dict[str, Any]:
 
 
 def review(values: Values) -> dict[str, Any]:
-    """Let an answer pass; answer what was not answered from better sources, or ask what would lead on."""
+    """Accept an answer; answer an unanswered question from better sources, or ask a further question."""
     if not values["answer"].startswith(_UNKNOWN):
         wider = _wider(values["question"], _short(values["question"], values["answer"]), pages_of(values["sources"]))
         return {"status": "UNCONFIDENT" if wider else "PASS", "answer": None, "question": wider or None}
@@ -55,7 +55,7 @@ def review(values: Values) -> dict[str, Any]:
 
 
 def _wider(text: str, place: str, pages: Pages) -> str:
-    """Ask in which county, state or country a place lies, where one of these was asked for and it is none."""
+    """Ask in which county, state or country a place lies, if the question asks for one and the place is none."""
     question = analyse(text)
     pairs = zip(question.words, question.spelled, strict=True)
     kind = next((spelled for word, spelled in pairs if word in question.kinds & WIDE), "")
@@ -64,11 +64,11 @@ def _wider(text: str, place: str, pages: Pages) -> str:
 
 
 def refine(values: Values) -> dict[str, Any]:
-    """Put what was found in the place of the description that was asked about."""
+    """Replace the descriptions in the next question by the answers of earlier steps."""
     following = values["following"]
     for found, later in pairwise([*values["found"], None]):
         name, phrase = _short(found["question"], found["answer"]), described(found["question"])
-        if later and _LIES.format(name) in later["question"]:  # which tells what the description stands for
+        if later and _LIES.format(name) in later["question"]:  # the later question describes the referent
             name = described(later["question"])
         if name and phrase and not found["answer"].startswith(_UNKNOWN):
             following = put_for(phrase, name, following)
@@ -76,11 +76,11 @@ def refine(values: Values) -> dict[str, Any]:
 
 
 def answer_from_trajectories(values: Values) -> Mapping[str, Any]:
-    """Answer a question from what the steps rest on, else with what the last step found."""
+    """Answer a question from the sources of all steps, or else with the answer of the last step."""
     question, trajectories = values["question"], values["trajectories"]
     sources = [source for trajectory in trajectories for source in trajectory["sources"]]
     conclusion = conclude(question, pages_of(sources), least=_LEAST)
-    last = trajectories[-1] if trajectories else None  # what earlier steps found is on the way to the answer
+    last = trajectories[-1] if trajectories else None  # earlier steps have only intermediate answers
     if conclusion or last is None or last["answer"].startswith(_UNKNOWN) or analyse(question).compares:
         return conclusion.reply
     answer = _short(last["question"], last["answer"])
@@ -90,7 +90,7 @@ def answer_from_trajectories(values: Values) -> Mapping[str, Any]:
 
 
 def _short(asked: str, answer: str) -> str:
-    """Return the answer alone, without what it rests on: a name in it that was not in the question."""
+    """Return the answer without its sentences, or else a name in it that is not in the question."""
     if _REASON in answer:
         return answer.split(_REASON)[0]
     known = name_words(asked)
@@ -98,6 +98,6 @@ def _short(asked: str, answer: str) -> str:
 
 
 def _told(lines: Sequence[Line], sources: Sequence[Mapping[str, str]]) -> str:
-    """Write sentences, each with the number of its source."""
+    """Return sentences, each with the number of its source."""
     number = {source["title"]: place for place, source in reversed(list(enumerate(sources, start=1)))}
     return " ".join(f"{line.text} [{number[line.title]}]" for line in lines)

@@ -1,4 +1,4 @@
-"""Follow facts from the names in a question towards what it asks for: paths, scored by the words they answer to."""
+"""Finds paths of facts from the names in a question, scored by the words of the question that they match."""
 
 import math
 from collections import Counter
@@ -13,17 +13,17 @@ _LINKED = 0.7
 _BEAM = 32
 _LONGEST = 4
 _HOP_COST = 0.15
-_IDLE_COST = 0.3  # of a fact that answers to no word
-_BACKWARDS_COST = 0.1  # of entering a fact by its tail: many things are said to be in one town
-_LEAP_COST = 1.0  # to begin with a fact that fits the words but names nothing the question names
+_IDLE_COST = 0.3  # for a fact that matches no word
+_BACKWARDS_COST = 0.1  # for a step from tail to head: one town is the tail of many facts
+_LEAP_COST = 1.0  # for a first fact that matches the words but has no name of the question
 
 
 @dataclass(frozen=True)
 class Path:
     """A chain of facts from a name to `end`.
 
-    `covered` are the stems of the question that the facts answer to; `score` weighs them by rarity, less a cost per
-    fact; `earned` says whether the last fact answers to a word that the ones before it do not.
+    `covered` are the stems of the question that the facts match; `score` weighs them by rarity, less a cost per fact;
+    `earned` is whether the last fact matches a word that the facts before it do not.
     """
 
     facts: tuple[Fact, ...]
@@ -38,9 +38,9 @@ def find_paths(names: Sequence[str], words: Sequence[str], facts: Sequence[Fact]
     """Return the best paths from the names, best first.
 
     Args:
-        names: where paths may begin.
-        words: the stems to answer to, in the order in which they are expected along a path.
-        facts: what paths are made of.
+        names: the possible starts of paths.
+        words: the stems to match, in the expected order along a path.
+        facts: the facts that paths consist of.
     """
     wanted = frozenset(words)
     found = [wanted.intersection(stems(" ".join(fact))) for fact in facts]
@@ -78,7 +78,7 @@ def _extended(
         if link < _LINKED or name_likeness(path.start, fact[far_end]) >= _LINKED:
             continue
         fresh = matched - path.covered - frozenset(stems(fact[near_end]))
-        gain = math.fsum(rarity[word] * order.get(word, 1.0) for word in fresh)  # which no order of a set can change
+        gain = math.fsum(rarity[word] * order.get(word, 1.0) for word in fresh)  # independent of the order of the set
         cost = _HOP_COST + (0 if fresh else _IDLE_COST) + (_BACKWARDS_COST if near_end else 0)
         score = path.score + gain + 0.3 * (link - 1) - cost
         extended.append(Path((*path.facts, fact), path.start, fact[far_end], path.covered | fresh, score, bool(fresh)))
@@ -91,7 +91,7 @@ def _leaps(fact: Fact, matched: frozenset[str], rarity: dict[str, float]) -> lis
 
 
 def is_name(text: str) -> bool:
-    """Tell whether a text looks like the name of something: capitalised, no date, no number, no "Norwegian band"."""
+    """Return whether a text looks like a name: capitalised, no date, no number, no "Norwegian band"."""
     text = text.strip()
     if not text or not text[0].isupper() or DATE.fullmatch(text) or NUMBER.fullmatch(text):
         return False

@@ -1,4 +1,4 @@
-"""What a question asks: its kind, the names in it, its content words, and what it compares."""
+"""Analyses a question: its kind, its names, its content words, and the things that it compares."""
 
 import re
 from collections import defaultdict
@@ -73,7 +73,7 @@ _ASKING = re.compile(
 )
 _MEASURES = re.compile(r"how (?!many|much)\w+", re.IGNORECASE)
 _ASKED = re.compile(
-    r"(?! (?:is|was)(?: (?-i:[^\W\d_a-z])[\w-]*)+ (?-i:[a-z]))"  # "what is Kell made of" asks for no Kell
+    r"(?! (?:is|was)(?: (?-i:[^\W\d_a-z])[\w-]*)+ (?-i:[a-z]))"  # "what is Kell made of" does not ask for a Kell
     r"(?:['’]s| is| was| are| were)?(?: (?:the|an?)\b)?(?: (?:full |first |last )?(?:names?|title) of)?"
     r"(?: (?:the|an?|this|these)\b)?((?: [\w’'-]+)*)",
     re.IGNORECASE,
@@ -106,20 +106,20 @@ _KIN_OF = re.compile(rf"\b({'|'.join(_KIN)}) of\b", re.IGNORECASE)
 _KIN_OWNED = re.compile(rf"['’]s ({'|'.join(_KIN)})\b", re.IGNORECASE)
 _BIRTHPLACE = re.compile(r"\bbirth ?place\b")
 _TITLE_FOLLOWS = re.compile(r", \d+(?:st|nd|rd|th) ")
-_LED = re.compile(r"^\w+ of (?:the )?(?=\S)")  # "CEO of Google" is asked of Google, as "head of Google" is
-_LETTERS = 25  # over which nearness to the question word falls to a half
+_LED = re.compile(r"^\w+ of (?:the )?(?=\S)")  # "CEO of Google" is about Google, like "head of Google"
+_LETTERS = 25  # distance at which the nearness to the question word is one half
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question taken apart.
+    """The parts of a question.
 
-    `names` are the things it mentions. `words` are the stems of its other content words, those nearest to a name first,
-    and `spelled` the same words as they stand in it. `kinds` are the words for the kind of thing asked for, `nearness`
-    tells from 0 to 1 how near the question word all content words stand, `pair` the two things compared (or more, or
-    none), `least` whether the smaller or earlier one is wanted, `same` whether both must share what is asked, `ordered`
-    whether they are to be put in order, `told` what is said of both ("are A and B both directors"),
-    `measures` whether the number asked for has a unit ("how long").
+    `names` are the things that it mentions. `words` are the stems of its other content words, those nearest to a name
+    first, and `spelled` are the same words as written. `kinds` are the stems for the kind of thing that it asks for.
+    `nearness` is, from 0 to 1, how near each content word is to the question word. `pair` are the two compared things
+    (or more, or none). `least` is whether the smaller or earlier one is wanted, `same` whether all must share the
+    attribute, `ordered` whether they are put in order. `told` is the statement about both ("are A and B both
+    directors"). `measures` is whether the wanted number has a unit ("how long").
     """
 
     wants: Wants
@@ -138,16 +138,16 @@ class Question:
 
     @property
     def compares(self) -> bool:
-        """Tell whether the question is about two things and one attribute of both."""
+        """Return whether the question compares one attribute of two or more things."""
         return bool(self.pair) and self.wants in {"which of two", "yes or no"}
 
     @property
     def given(self) -> tuple[str, ...]:
-        """Return what a text that answers must name: no date, nor what stands before a kind ("which Kell town")."""
+        """Return the names that an answering text must have: no years, and no names of the kind ("which Kell town")."""
         return tuple(name for name in self.names if not name.isdigit() and self.kinds.isdisjoint(stems(name)))
 
     def with_names(self, names: tuple[str, ...]) -> "Question":
-        """Return the question with other names, and without the words that are part of them."""
+        """Return the question with other names, and without the words in these names."""
         inside = {stem(word) for name in names for word in name_words(name)}
         kept = [(word, s) for word, s in zip(self.words, self.spelled, strict=True) if word not in inside]
         words, spelled = tuple(word for word, _ in kept), tuple(s for _, s in kept)
@@ -155,10 +155,10 @@ class Question:
 
 
 def as_question(text: str) -> str:
-    """Return what an imperative asks: "Name the author of X" -> "What is the author of X?".
+    """Return an imperative as a question: "Name the author of X" -> "What is the author of X?".
 
-    Relatives by two steps are spelled out: "X's paternal grandfather" -> "X's father's father". What only leads to the
-    question, and quotation marks around it, are left out.
+    Relatives over two steps are expanded: "X's paternal grandfather" -> "X's father's father". Introductory words, and
+    quotation marks around the question, are removed.
     """
     if text[:1] in _QUOTES and not any(mark in text.strip(_QUOTES) for mark in _QUOTES):
         text = text.strip(_QUOTES)
@@ -171,9 +171,9 @@ def as_question(text: str) -> str:
 
 
 def with_capitals(text: str, shown: Any) -> str:
-    """Write the names in a question that is all small letters as they stand in what is shown with it.
+    """Capitalise the names in a question without capitals as in the texts of the prompt.
 
-    A word that stands there in small letters as well ("the mill", "Kell Mill") is no name by itself.
+    A word that also occurs there in lower case ("the mill", "Kell Mill") is not a name by itself.
     """
     if _has_names(text):
         return text
@@ -201,7 +201,7 @@ def _texts(shown: Any) -> Iterator[str]:
 
 @lru_cache(maxsize=1024)
 def analyse(text: str) -> Question:
-    """Take a question apart; what stands in parentheses only tells things of one name apart."""
+    """Analyse a question; parentheses are ignored, as they only distinguish things with the same name."""
     text = _BIRTHPLACE.sub("place of birth", re.sub(r"\s*\([^()]*\)", "", text))
     pair = _pair(text)
     names = list(dict.fromkeys([*pair, *_names(text, pair)]))
@@ -252,13 +252,13 @@ def _wanted(text: str, asking: str, kinds: frozenset[str], pair: tuple[str, ...]
 
 
 def asking_word(text: str) -> re.Match[str] | None:
-    """Find the word that asks: one that begins the question, else "what", else one before what it asks for."""
+    """Find the question word: one at the beginning, else "what", else one before a kind of thing."""
     found = list(_ASKING.finditer(text))
     return max(found, key=lambda match: (_asks(text, match), -match.start()), default=None)
 
 
 def _asks(text: str, match: re.Match[str]) -> int:
-    """Tell how surely a word asks and does not only join clauses."""
+    """Return how likely a word is the question word and does not only join clauses."""
     before, after = text[: match.start()].split(), text[match.end() :].split()
     if (
         len(before) <= 2
@@ -275,7 +275,7 @@ def _asks(text: str, match: re.Match[str]) -> int:
 
 
 def _kinds(text: str, asking: re.Match[str] | None) -> frozenset[str]:
-    """Return the stems of the words for the kind of thing asked for ("what Danish football club", "same island")."""
+    """Return the stems of the words for the wanted kind of thing ("what Danish football club", "same island")."""
     if same := _ASKS_SAME.search(text):
         return frozenset({stem(same[1])})
     if asking is None or asking[0].lower() in {"who", "whom", "when", "where"}:
@@ -315,7 +315,7 @@ def _pair(text: str) -> tuple[str, ...]:
 
 
 def _enumerated(found: re.Match[str]) -> list[str]:
-    """Return what stands before the last alternative: several things, unless it may be one, as "Kell, Norland" is."""
+    """Return the alternatives before the last one: several, unless they may be one name like "Kell, Norland"."""
     names, last = [_clean(name) for name in found["one"].split(", ")], _clean(found["other"])
     enumerated = found.string[found.end("one")] == "," or all(" " in name for name in [*names, last])
     several = enumerated and "," not in last and all(map(_NAME.match, names))
@@ -327,7 +327,7 @@ def _clean(name: str) -> str:
 
 
 def names_in(text: str) -> list[Span]:
-    """Return the names in a text, each with the numbered title that follows it ("Ada Renk, 2nd Countess of Kell")."""
+    """Return the names in a text, each with a numbered title after it ("Ada Renk, 2nd Countess of Kell")."""
     names: list[Span] = []
     for name in (span for span in spot(text) if span.kind == "name"):
         titled = names and _TITLE_FOLLOWS.fullmatch(text[names[-1].end : name.start])
@@ -336,7 +336,7 @@ def names_in(text: str) -> list[Span]:
 
 
 def joined(text: str, one: Span, other: Span) -> Span:
-    """Return two names in a text, and what stands between them, as one."""
+    """Return two names in a text, and the text between them, as one span."""
     end = other.start + len(other.text)
     return Span(one.start, other.end, text[one.start : end], "name")
 
@@ -350,7 +350,7 @@ def _names(text: str, pair: tuple[str, ...]) -> list[str]:
 
 
 def _spelled(text: str, names: list[str]) -> dict[str, str]:
-    """Return the content words that are not in names: spelling by stem, nearest to a name first."""
+    """Return the content words outside names: spelling by stem, nearest to a name first."""
     in_names = {stem(word) for name in names for word in name_words(name)}
     starts = [(text.lower().find(name.lower()), len(name)) for name in names]
     places = [(start, start + length) for start, length in starts if start >= 0]

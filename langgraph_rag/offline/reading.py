@@ -1,4 +1,4 @@
-"""Read an answer out of sentences: the span of the kind asked for that stands closest to the question's words."""
+"""Extracts an answer from sentences: the span of the wanted kind that is closest to the words of the question."""
 
 import math
 import re
@@ -19,7 +19,7 @@ from langgraph_rag.tools.language.spans import Span, spot
 _PHRASE_END = re.compile(
     r"\s+(?:who|which|that|by|in|on|at|from|for|to|with|based|located|situated|known|best|is|was|whose|where)\b"
 )
-_PLACED = re.compile(r"(?:\b(?:in|at|near|from|to|of) (?:the )?|\([^()]*\d{4}, )$", re.IGNORECASE)  # or in its life
+_PLACED = re.compile(r"(?:\b(?:in|at|near|from|to|of) (?:the )?|\([^()]*\d{4}, )$", re.IGNORECASE)  # or life dates
 _WHERE = re.compile(r"\b(?:in|at|near) (?:the )?(?:[A-Z][\w.]*(?: [A-Z][\w.]*)*, )?$", re.IGNORECASE)
 _DENIAL_REACHES, _BEFORE_REACHES = 100, 300  # characters before a span
 _DENIED = re.compile(
@@ -36,29 +36,29 @@ _ACTING_AS = re.compile(
 )
 _MEASURE = re.compile(rf"[\s-](?:square )?(?:{UNIT}|(?:second|minute|hour|day|week|month|hectare|acre|ton)s?\b)")
 _YEAR = re.compile(r"\d{4}")
-_LISTED = re.compile(r"(?:[A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*)*, )+$")  # what a place lies in follows it
+_LISTED = re.compile(r"(?:[A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*)*, )+$")  # the larger places follow
 _GOES_ON = re.compile(r", [A-Z]")
 _REGIONS = frozenset(map(stem, ("state", "province")))
 _PARTS = frozenset(map(stem, ("county", "district", "region")))
-WIDE = _REGIONS | _PARTS | {"nation"}  # places that others lie in
-_LEVELS = 2  # descriptions within descriptions that are followed
-_WIDER = 2  # descriptions looked at from the innermost on
-_BREADTH = 3  # things tried in the place of a description
-_BRIDGE = 2.0  # what an answer loses that only stands for a description
-_DETOUR = 0.5  # what an answer loses that depends on what a description stands for
-_NEAR = 15  # letters over which nearness falls to a half
+WIDE = _REGIONS | _PARTS | {"nation"}  # places that contain others
+_LEVELS = 2  # depth of nested descriptions
+_WIDER = 2  # descriptions, from the innermost, that may refer to the same thing
+_BREADTH = 3  # candidates for a description
+_BRIDGE = 2.0  # penalty for an answer that is only the referent of a description
+_DETOUR = 0.5  # penalty for an answer that depends on the referent of a description
+_NEAR = 15  # distance in letters at which nearness is one half
 _ALTERNATIVES = 8
 _NEVER = 9.0
-_NAMED = frozenset({"person", "place", "nationality"})  # wanted, and no date or number will do
-_SIMPLE = 2  # content words of a question that one sentence about the thing it names may answer
-_BESIDE = 1.0  # what a sentence about the thing loses that says nothing of what is asked of it
-_OTHER_YEAR = 1.5  # what a sentence about another year than the one asked about loses
-_CLEAR = 0.25  # of a question's weight that a sentence with its neighbour must answer to
+_NAMED = frozenset({"person", "place", "nationality"})  # wanted kinds that exclude dates and numbers
+_SIMPLE = 2  # content words of a question that one sentence about its name may answer
+_BESIDE = 1.0  # penalty for a sentence about the name without the words of the question
+_OTHER_YEAR = 1.5  # penalty for a sentence about another year
+_CLEAR = 0.25  # of a question's weight that a sentence and its neighbour must match
 
 
 @dataclass(frozen=True)
 class Reading:
-    """An answer with its score, and the sentences it was read from: its own and the one that leads to it."""
+    """An answer with its score and its sentences: the one that states it and the one that leads to it."""
 
     answer: str
     score: float
@@ -66,20 +66,20 @@ class Reading:
 
 
 def read(text: str, pages: Pages, levels: int = _LEVELS) -> Reading | None:
-    """Answer a question, directly or with what stands for a thing in it ("the director of ...") found first.
+    """Answer a question, directly or after its descriptions ("the director of ...") are resolved.
 
     Args:
         text: the question.
-        pages: what to read.
-        levels: how many descriptions, one within the other, to find out about first.
+        pages: the sentences to read.
+        levels: the maximum depth of nested descriptions to resolve first.
 
     Returns:
-        The best answer, None where nothing matches. Of answers with a score above 5 three of four are right, of those
-        below 2.5 one of ten.
+        The best answer, or None if nothing matches. Of answers with a score above 5, three of four are correct; of
+        those below 2.5, one of ten.
     """
     direct = _readings(text, pages)[:_ALTERNATIVES]
     phrase, bridges = _bridges(text, pages) if levels else ("", [])
-    if bridges:  # what a description stands for is not what is asked about it
+    if bridges:  # the referent of a description is not the answer about it
         direct = [replace(r, score=r.score - _BRIDGE) if r.answer == bridges[0].answer else r for r in direct]
     beyond = [read(put_for(phrase, bridge.answer, text), pages, levels - 1) for bridge in bridges]
     for bridge, further in zip(bridges, beyond, strict=True):
@@ -88,14 +88,14 @@ def read(text: str, pages: Pages, levels: int = _LEVELS) -> Reading | None:
             direct.append(Reading(further.answer, (bridge.score + further.score) / 2 - _DETOUR, lines))
     direct = [reading for reading in direct if not name_words(reading.answer) <= name_words(text)]
     best = max(direct, key=lambda reading: reading.score, default=None)
-    told = not beyond or beyond[0]  # something is told of what the description stands for before all
+    told = not beyond or beyond[0]  # the best referent has an answer
     return best if best is None or told else replace(best, score=best.score - _BRIDGE)
 
 
 def _bridges(text: str, pages: Pages) -> tuple[str, list[Reading]]:
-    """Return the innermost description in a question and what may stand for it.
+    """Return the innermost description in a question and its possible referents.
 
-    If the same stands for the next wider one ("the poet who wrote the words of ..."), it is that which is described.
+    If the next wider one has the same referent ("the poet who wrote the words of ..."), it is returned instead.
     """
     phrase, bridges = "", list[Reading]()
     for wider in descriptions(text)[:_WIDER]:
@@ -107,7 +107,7 @@ def _bridges(text: str, pages: Pages) -> tuple[str, list[Reading]]:
 
 
 def _readings(text: str, pages: Pages) -> list[Reading]:
-    """Return what may answer a question, each answer once, best first."""
+    """Return the possible answers to a question, each once, best first."""
     question, asked = analyse(text), name_words(text)
     weight = _weights(stems(text), pages.lines)
     said = [line.words & weight.keys() for line in pages.lines]
@@ -129,7 +129,7 @@ def _readings(text: str, pages: Pages) -> list[Reading]:
         base = linked * gain + own * _sum(weight, said[place]) + (0.5 if line.opens else 0.0)
         if about and needed and needed.isdisjoint(said[place]):
             if needed <= FAMILIES:
-                continue  # all words for it are known, and none stands there
+                continue  # all words for it are known, and the sentence has none
             base -= _BESIDE
         told = set(_YEAR.findall(line.text))
         if years and told and years.isdisjoint(told):
@@ -147,7 +147,7 @@ def _readings(text: str, pages: Pages) -> list[Reading]:
 
 
 def _weights(words: Sequence[str], lines: Sequence[Line]) -> dict[str, float]:
-    """Weigh the words of a question by their rarity in the sentences; the sum is 1."""
+    """Return the weights of the words of a question, by rarity in the sentences; their sum is 1."""
     often = Counter(word for line in lines for word in line.words.intersection(words))
     rarity = {word: math.log(1 + (1 + len(lines)) / (1 + often[word])) for word in words}
     total = sum(rarity.values())
@@ -155,17 +155,17 @@ def _weights(words: Sequence[str], lines: Sequence[Line]) -> dict[str, float]:
 
 
 def _sum(weight: dict[str, float], words: frozenset[str]) -> float:
-    return math.fsum(weight[word] for word in words)  # which no order of a set can change
+    return math.fsum(weight[word] for word in words)  # independent of the order of the set
 
 
 def _nearness(
     question: Question, weight: dict[str, float], hits: Sequence[tuple[int, int, str]], span: Span, text: str
 ) -> float:
-    """Score how near a span stands to the words of a question, those next to its question word before all."""
+    """Score how near a span is to the words of a question; words near the question word count most."""
     near: dict[str, float] = {}
     for start, end, word in hits:
         kind = question.wants != "number" and word in question.kinds
-        named = kind and text[start].isupper()  # "Kell Province" says nothing of what it lies in
+        named = kind and text[start].isupper()  # "Kell Province" says nothing about the province that it lies in
         if (start < span.start or end > span.end) and not named:
             gap = max(start - span.end, span.start - end, 0)
             near[word] = max(near.get(word, 0.0), 1 / (1 + gap / _NEAR))
@@ -176,13 +176,13 @@ def _nearness(
 
 
 def _possible(question: Question, span: Span) -> bool:
-    """Tell whether a span can be an answer at all: a cause if and only if one is asked for, for a number no name."""
+    """Return whether a span can be an answer: a cause if and only if one is wanted, and no name for a number."""
     unnamed = question.wants != "number" or span.kind not in {"name", "title"}
     return unnamed and (question.wants == "reason") == (span.kind == "reason")
 
 
 def _fit(question: Question, span: Span, line: Line, pages: Pages) -> float:
-    """Score whether a span is of the kind asked for."""
+    """Score whether a span is of the wanted kind."""
     named = span.kind in {"name", "title"}
     kinds = pages.kinds.get(key_of(span.text), set()) if named else set()
     demonym = named and " " not in span.text and DEMONYM.search(span.text) is not None
@@ -213,7 +213,7 @@ def _fit(question: Question, span: Span, line: Line, pages: Pages) -> float:
 
 
 def _lies_there(question: Question, span: Span, text: str, before: str) -> bool:
-    """Tell whether a name stands where a place of the kind asked for does: "in Kirkwood, Missouri, United States"."""
+    """Return whether a name is at the position of a place of the kind: "in Kirkwood, Missouri, United States"."""
     listed = _LISTED.search(before)
     within = listed[0].count(",") if listed else 0
     if not _PLACED.search(before[: listed.start()] if listed else before):
@@ -227,7 +227,7 @@ def _lies_there(question: Question, span: Span, text: str, before: str) -> bool:
 
 
 def stands_as(question: Question, name: str, pages: Pages) -> bool:
-    """Tell whether a name is that of a place of the kind asked for, by itself or by where it stands."""
+    """Return whether a name is a place of the wanted kind, by its words or by its position in a sentence."""
     told = pages.kinds.get(key_of(name), set()).union(stems(name), ["nation"] if DEMONYM.search(name) else [])
     if question.kinds & (_PARTS | told):
         return not question.kinds.isdisjoint(told)
@@ -236,7 +236,7 @@ def stands_as(question: Question, name: str, pages: Pages) -> bool:
 
 
 def _spans(line: Line) -> Iterator[Span]:
-    """Yield what may be an answer and is not denied: not Ost in "She was not born in Ost"."""
+    """Yield possible answers that are not negated: not Ost in "She was not born in Ost"."""
     denies = DENIAL.search(line.text) is not None
     for span in _named(line):
         if not denies or not _DENIED.search(line.text[: span.start][-_DENIAL_REACHES:]):
@@ -244,7 +244,7 @@ def _spans(line: Line) -> Iterator[Span]:
 
 
 def _named(line: Line) -> Iterator[Span]:
-    """Yield what is spotted in a sentence, its topic ("title") unless that is a file's name, what it is ("phrase")."""
+    """Yield the spans, topic ("title", unless it is a file name), predicates ("phrase") and causes of a sentence."""
     if not line.topic[:1].islower() or line.topic in line.text:
         yield Span(0, 0, line.topic, "title")
     yield from spot(line.text)

@@ -1,4 +1,4 @@
-"""Search for an answer: which facts to keep, and what to ask next."""
+"""Searches for an answer: selects the facts to keep and the next question."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from langgraph_rag.tools.language.spans import spot
 
 _SAME = 0.7
 _PATHS_KEPT = 3
-_COVERED = 0.9  # of a question's words, and it is answered
+_COVERED = 0.9  # share of the words of a question that an answer matches
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What one round of integration comes to; no question means the search ends."""
+    """The result of one integration step; without a question, the search ends."""
 
     thought: str
     facts: list[Fact]
@@ -28,14 +28,14 @@ class Decision:
 def integrate(
     text: str, candidates: Sequence[Fact], kept: Sequence[Fact], asked: Sequence[str], *, most: int = _PATHS_KEPT
 ) -> Decision:
-    """Keep the candidates on the best paths from the question's names; ask on where the best path ends.
+    """Keep the candidates on the best paths from the names in the question, and ask about the end of the best path.
 
     Args:
         text: the question.
         candidates: facts found in this step, best first.
         kept: facts kept in earlier steps.
-        asked: queries so far, this step's included.
-        most: how many paths to keep the candidates of.
+        asked: the queries so far, including that of this step.
+        most: the number of paths whose candidates are kept.
     """
     question = analyse(text)
     known = [*kept, *candidates]
@@ -57,7 +57,7 @@ def integrate(
 
 
 def _identities(asked: Sequence[str], candidates: Sequence[Fact]) -> list[Fact]:
-    """Return a fact about the very thing the last query asked about, so that its passage counts as found."""
+    """Return a fact about the name in the last query, so that its passage counts as found."""
     names = [span.text for query in asked[-1:] for span in spot(query) if span.kind == "name"]
     return [fact for fact in candidates if any(name_likeness(name, fact[0]) == 1.0 for name in names)][:1]
 
@@ -74,7 +74,7 @@ def leading_on(text: str, entity: str, facts: Sequence[Fact]) -> list[Fact]:
 
 
 def _with_mentions(question: Question, text: str, facts: Sequence[Fact]) -> Question:
-    """Add to the names of a question what the facts know by a name that stands in it, however it is capitalised."""
+    """Add the names of facts that occur in the question, independent of case."""
     asked = f" {normalise(text)} "
     ends = {normalise(end): end for fact in facts for end in (fact[0], fact[2])}
     found = [end for form, end in ends.items() if len(form) > 3 and f" {form} " in asked and is_name(end)]
@@ -91,7 +91,7 @@ def _answered(question: Question, paths: Sequence[Path]) -> bool:
 
 
 def _next_question(question: Question, paths: Sequence[Path], asked: Sequence[str]) -> str:
-    """Ask for the words still open about the end of the best path not asked about yet, then about the names."""
+    """Ask for the remaining words about the end of the best path that was not asked about yet, or else about a name."""
     seen = name_words(" ".join(asked[1:]))
     for path in paths:
         for name, covered in _stations(path):
@@ -105,7 +105,7 @@ def _next_question(question: Question, paths: Sequence[Path], asked: Sequence[st
 
 
 def _stations(path: Path) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield what a path comes through after its first useful fact, nearest first, with the words answered to so far."""
+    """Yield the names on a path from its first useful fact on, nearest first, with the words matched so far."""
     covered: set[str] = set()
     near = path.start
     for fact in path.facts:
@@ -120,7 +120,7 @@ def _named(question: Question, name: str) -> bool:
 
 
 def ask_about(question: Question, name: str, covered: frozenset[str]) -> str:
-    """Ask about a name with the words of a question that are not covered yet."""
+    """Return a question about a name with the words that are not covered yet."""
     open_words = [s for word, s in zip(question.words, question.spelled, strict=True) if word not in covered]
     return f"What about {name}: {', '.join(open_words or question.spelled)}?"
 

@@ -1,4 +1,4 @@
-"""What the offline model can do: one skill per prompt, each a composition of the same few rules."""
+"""The skills of the offline model: one per prompt, each composed of the same few rules."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from langgraph_rag.tools.language.rule_triples import extract_triples
 from langgraph_rag.tools.language.spans import spot
 from langgraph_rag.tools.language.text import RULES, text_pipeline
 
-_LEAST = {"triples": 4.0, "sentences": 3.0, "passages": 2.5}  # scores below which more text should be read
+_LEAST = {"triples": 4.0, "sentences": 3.0, "passages": 2.5}  # minimum scores; below them, more text should be read
 
 
 def _find_entities(values: Values) -> dict[str, Any]:
@@ -47,13 +47,13 @@ def _answer_from_texts(values: Values) -> Mapping[str, Any]:
 
 
 def _judge(values: Values) -> dict[str, Any]:
-    """Accept an answer that holds an accepted one, and nothing subtler."""
+    """Accept an answer if and only if it contains an accepted one."""
     held = next((answer for answer in values["accepted"] if stands_in(answer, values["given"])), None)
     return {"reason": f"It says {held}." if held else "It says none of them.", "correct": held is not None}
 
 
 Skill = Callable[[Values], Mapping[str, Any]]
-"""Makes the fields of a reply out of the values of a prompt."""
+"""Returns the fields of a reply for the values of a prompt."""
 
 SKILLS: dict[str, Skill] = {
     "find_entities": _find_entities,

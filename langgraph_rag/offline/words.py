@@ -1,4 +1,4 @@
-"""Words as the offline model compares them: crude stems, families of related words, dates and numbers."""
+"""Compares words for the offline model: crude stems, families of related words, dates and numbers."""
 
 import re
 import unicodedata
@@ -35,14 +35,14 @@ _FAMILIES = {
     "flow": "flows flow empties tributary mouth",
     "border": "borders border bordering shares",
     "occupation": "occupation profession job",
-    "state": "state",  # which is not "States", for all that has its final e taken off
+    "state": "state",  # so that it differs from "States", which loses its final e
     "inhabitants": "population inhabitants residents people",
     "film": "film films movie movies",
     "song": "song songs single track",
     "band": "band group bands",
 }
 FAMILIES = frozenset(_FAMILIES)
-_FORMS = (  # each word with what its ending does not tell
+_FORMS = (  # each word with its irregular forms
     "begin began begun, break broke broken, bring brought, buy bought buys buying buyer, catch caught, choose chose "
     "chosen, draw drew drawn, drink drank drunk, drive drove driven, fall fell fallen, fight fought, fly flew flown "
     "flies flying, freeze froze frozen, grow grew grown, hang hung, hide hid hidden, hold held, keep kept, know "
@@ -83,14 +83,14 @@ _FORM = {form: _without_ending(base) for base, *forms in map(str.split, _FORMS.s
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """Return the family of a word, or what is left of it, or of what it is a form of, without its ending."""
+    """Return the family of a word, or else the word, or the base of an irregular form, without its ending."""
     left = _without_ending(word)
     return _FAMILY.get(word) or _FORM.get(word) or _FAMILY.get(left, left)
 
 
 @lru_cache(maxsize=65_536)
 def stems(text: str) -> tuple[str, ...]:
-    """Return the stems of a text's content words, in order, each once."""
+    """Return the stems of the content words of a text, in order, each once."""
     empty = (stop_words() | _ASKING) - {"formerly"}
     words = (word for word in plain(_POSSESSIVE.sub("", text)).split() if len(word) > 1 and word not in empty)
     return tuple(dict.fromkeys(stem(word) for word in words))
@@ -98,20 +98,20 @@ def stems(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=65_536)
 def plain(name: str) -> str:
-    """Return a name in normal form without accents, which are often left out: "Emile", "Émile"."""
+    """Return a name in normal form without accents, as these are often omitted: "Emile", "Émile"."""
     return "".join(filterfalse(unicodedata.combining, unicodedata.normalize("NFD", normalise(name))))
 
 
 @lru_cache(maxsize=65_536)
 def name_words(name: str) -> frozenset[str]:
-    """Return the words by which two names are compared."""
+    """Return the words that are used to compare names."""
     words = frozenset(plain(name).split())
     return words - stop_words() - {"s"} or words
 
 
 @lru_cache(maxsize=262_144)
 def name_likeness(one: str, other: str) -> float:
-    """Tell how surely two names mean the same thing, from 0 to 1."""
+    """Return how likely two names refer to the same thing, from 0 to 1."""
     a, b = name_words(one), name_words(other)
     if not a or not b:
         return 0.0
@@ -124,7 +124,7 @@ def name_likeness(one: str, other: str) -> float:
 
 
 def date_of(text: str) -> tuple[int, int, int] | None:
-    """Read the first date with a year: (year, month, day), months and days 0 where not given."""
+    """Return the first date with a year as (year, month, day); an unknown month or day is 0."""
     for found in DATE.finditer(text):
         if iso := _ISO.fullmatch(found[0]):
             return int(iso[1]), int(iso[2]), int(iso[3])
@@ -133,12 +133,12 @@ def date_of(text: str) -> tuple[int, int, int] | None:
         if year:
             month = next((_MONTH_NUMBER[word] for word in words if word in _MONTH_NUMBER), 0)
             day = next((int(match[1]) for word in words if (match := re.fullmatch(r"(\d{1,2})\D*", word))), 0)
-            return year, month, day if month else 0  # which number is the month of 3/4/1911, nobody can tell
+            return year, month, day if month else 0  # the month of 3/4/1911 is ambiguous
     return None
 
 
 def number_of(text: str) -> float | None:
-    """Read the first number, in digits or words, with its scale; lengths are in metres."""
+    """Return the first number, in digits or words, with its scale; lengths are in metres."""
     if found := re.search(r"\d[\d,]*(?:\.\d+)?", text):
         value = float(found[0].replace(",", ""))
     else:

@@ -1,1 +1,1 @@
-"""Tools: the knowledge base and what it is made of; each piece can be used without a model."""
+"""The knowledge base and its parts; each can be used without a model."""

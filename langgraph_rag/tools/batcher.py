@@ -115,7 +115,7 @@ class Batcher(Generic[Request, Result]):
             if len(asked) == 1:
                 asked[0][1].set_exception(error)
                 return
-            for one in asked:  # alone, so that what fails does not fail the others
+            for one in asked:  # alone, so that a failing request does not affect the others
                 self._settle([one])
             return
         for (_, future), result in zip(asked, results, strict=True):

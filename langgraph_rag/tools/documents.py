@@ -1,4 +1,4 @@
-"""Take documents in every accepted form and make passages of them."""
+"""Converts documents in all accepted forms to passages."""
 
 import re
 import unicodedata
@@ -24,27 +24,27 @@ from langgraph_rag.tools.storage.metadata import to_metadata
 from langgraph_rag.tools.storage.record_store import content_hash
 
 WORDS_PER_PASSAGE = 200
-LONG = 2 * WORDS_PER_PASSAGE  # of a passage with an id: most embedders read only the beginning of longer ones
-PLACE = "place in a file"  # the field with what messages call a document that was read from one
+LONG = 2 * WORDS_PER_PASSAGE  # words of a passage with an id: most embedders read only the beginning of longer ones
+PLACE = "place in a file"  # the field with the name of a document from a file in messages
 _FIELDS = ("id", "title", "text", "source", PLACE)  # all others are metadata
-_LIFTED = ("title", "source")  # out of the metadata
-_UNPARTED = 10_000  # characters of a part: words of fifty letters each are none, but data without spaces
-_LONGEST = 1_000_000  # characters of a passage: what spaCy takes at once
-_TOLD = 20  # fields told of a document that has others
-LONGEST_NAME = 1_000  # characters of a title or id: a title stands in every prompt that shows its passage
+_LIFTED = ("title", "source")  # from the metadata
+_UNPARTED = 10_000  # characters of a part: with words of over fifty letters, it is data without spaces
+_LONGEST = 1_000_000  # characters of a passage: the limit of spaCy
+_TOLD = 20  # fields named in a message about a document without text
+LONGEST_NAME = 1_000  # characters of a title or id: a title is in every prompt with its passage
 AnyDocument = Document | Mapping[str, object]
 PassagesById = dict[str, tuple[Passage, str]]
-"""Passages that were made before, with the places of their documents."""
+"""Earlier passages, with the places of their documents."""
 
 _UNSEEN = re.compile(rf"[\u00ad\ufeff]|(?<!{UNSPACED.pattern})\u200b(?!{UNSPACED.pattern})")
-"""Soft hyphen, byte order mark, zero-width space: they cut words in two, above all in what was a PDF file.
+"""Soft hyphen, byte order mark, zero-width space: they split words, especially in text from PDF files.
 
-But beside these characters a zero-width space does what spaces do elsewhere.
+But next to characters of scripts without spaces, a zero-width space separates words.
 """
 
 
 def _half_words(text: str) -> int:
-    """Count half words: where no space parts words, each character is one."""
+    """Count half words; in scripts without spaces, each character is one."""
     spaced, unspaced = UNSPACED.subn(" ", text.replace("\u200b", " "))
     return 2 * len(spaced.split()) + unspaced
 
@@ -56,20 +56,20 @@ _splitter = RecursiveCharacterTextSplitter(
 
 
 def to_passages(documents: Iterable[AnyDocument], known: PassagesById | None = None) -> list[Passage]:
-    """Make passages of documents; the same passage given twice counts once, unless it has two sources.
+    """Convert documents to passages, each once per source.
 
-    A document with an id is one passage and is kept whole. One without is split at about 200 words, keeping title,
-    source and metadata, and its passages get the hash of their content as id. One without a title gets what it opens
-    with as title; where that is none, so does each of its passages.
+    A document with an id is one passage. A document without one is split at about 200 words; its passages keep title,
+    source and metadata, and their ids are hashes of their content. A document without a title gets its first line or
+    subject as title; if it has neither, each of its passages gets its own.
 
     Args:
         documents: LangChain `Document`s or dicts; an id and a title may be numbers.
-        known: passages that theirs are not to contradict; those made are added to it, unless one is bad.
+        known: earlier passages, whose ids must not have another text now; new passages are added if all are valid.
 
     Raises:
-        DocumentError: when a document has no text, is of another kind, makes a passage of over 1,000,000 characters, or
-            has a title or id of over 1,000 or metadata that cannot be kept.
-        DuplicateIdError: when one id comes with two different texts.
+        DocumentError: when a document has no text, is of another kind, has a passage of over 1,000,000 characters, a
+            title or id of over 1,000, or metadata that cannot be stored.
+        DuplicateIdError: when an id has two different texts.
     """
     expect_list(documents, "documents")
     known = {} if known is None else known
@@ -90,18 +90,18 @@ def to_passages(documents: Iterable[AnyDocument], known: PassagesById | None = N
 
 
 def _split(text: str) -> Iterator[str]:
-    """Yield parts of a text, cut wherever they are too long by letters though not by words."""
+    """Yield the parts of a text; parts with too many letters are split, even if they have few words."""
     for part in _splitter.split_text(text):
         yield from (part[start : start + _UNPARTED] for start in range(0, len(part), _UNPARTED))
 
 
 def cleaned(text: str) -> str:
-    """Return a text with accents and letters as one character, where there is one, and without what is not seen."""
+    """Return a text in NFC, without invisible characters."""
     return unicodedata.normalize("NFC", _UNSEEN.sub("", without_piles(without_controls(text)))).strip()
 
 
 def long_passages(passages: Sequence[Passage]) -> list[str]:
-    """Return the ids of the passages that are much longer than a document would have been split at."""
+    """Return the ids of the passages that are much longer than the parts of a split document."""
     return [passage["id"] for passage in passages if _half_words(passage["text"]) > 2 * LONG]
 
 
@@ -119,7 +119,7 @@ def _fields(document: AnyDocument, number: int) -> Mapping[str, object]:
 
 
 def _with_origin(document: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a document with the title and source that its metadata have, where it has none of its own."""
+    """Return a document with the title and source from its metadata, if it has none of its own."""
     inner = document.get("metadata")
     if not isinstance(inner, Mapping):
         return document
@@ -145,11 +145,11 @@ def _passages(fields: Mapping[str, object], place: str) -> Iterable[Passage]:
             raise DocumentError(
                 f"{own}: expected a {name} of at most {LONGEST_NAME:,} characters, got one of {len(value):,}"
             )
-    title = " ".join(title.splitlines()) or opening_of(text)  # the hash of a passage takes its first line for the title
+    title = " ".join(title.splitlines()) or opening_of(text)  # the hash of a passage treats its first line as the title
     text = _without_heading(title, text)
     metadata = _metadata(fields, place)
     for part in [text] if id_ else whole_blocks(_split(text)):
-        part = _without_heading(title, part.strip())  # of each page, some texts
+        part = _without_heading(title, part.strip())  # some texts repeat it on each page
         own_title = title or opening_of(part)
         if len(part) > _LONGEST:
             remedy = "leave out its id to have it split, or give it in parts" if id_ else "give it in parts"
@@ -166,7 +166,7 @@ def _passages(fields: Mapping[str, object], place: str) -> Iterable[Passage]:
 
 
 def _metadata(fields: Mapping[str, object], place: str) -> dict[str, Any]:
-    """Return the fields that a passage has no place for, and what a document has in a field `metadata` itself."""
+    """Return all other fields of a document, and those in its field `metadata`."""
     rest = {name: value for name, value in fields.items() if name not in _FIELDS}
     if isinstance(inner := rest.get("metadata"), Mapping):
         del rest["metadata"]
@@ -178,7 +178,7 @@ def _metadata(fields: Mapping[str, object], place: str) -> dict[str, Any]:
 
 
 def _without_heading(title: str, text: str) -> str:
-    """Leave out first lines that only repeat the title: sentences are shown under their titles."""
+    """Remove first lines that only repeat the title, as sentences are shown with their titles."""
     heading = title.casefold()
     body = dropwhile(lambda line: line.strip("#*_ \r").casefold() == heading or not line.strip(), text.split("\n"))
     return "\n".join(body).strip() or text

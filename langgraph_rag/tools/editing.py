@@ -1,4 +1,4 @@
-"""Changing a knowledge base: documents come, are replaced and go, and what they state is read out of them."""
+"""Changes a knowledge base: adds, replaces and removes documents, and extracts their triples."""
 
 import json
 import logging
@@ -17,16 +17,16 @@ from langgraph_rag.tools.language.extraction import RuleExtractor, TripleExtract
 from langgraph_rag.tools.storage.record_store import Origin, RecordStore
 from langgraph_rag.tools.triple_reading import TripleReader
 
-LAST_EXTRACTOR = "extractor"  # the property that says what read the triples last
-UNREAD = "unread by "  # an extractor: the ids of the passages that it could not read
+LAST_EXTRACTOR = "extractor"  # the property with the last extractor
+UNREAD = "unread by "  # + extractor: the property with the ids of the passages that it could not read
 _NAMED = 5  # in a warning, at most
 _log = logging.getLogger(__name__)
 
 
 class Added(TypedDict):
-    """What `add` did, in passages; `failed` ones have no triples yet and are read again by the next `add`.
+    """The result of `add`, in passages; `failed` ones have no triples yet and are read again by the next `add`.
 
-    `ids` are those of the passages given, each once, in the order of the documents.
+    `ids` are the ids of the given passages, each once, in the order of the documents.
     """
 
     ids: list[str]
@@ -37,19 +37,19 @@ class Added(TypedDict):
 
 
 class Updated(Added):
-    """What `update` did, in passages; one replaced by another text was both added and removed."""
+    """The result of `update`, in passages; a replaced passage counts as both added and removed."""
 
     removed: int
 
 
 class Editor:
-    """Adds, replaces and removes passages, for the one thread that changes the folder."""
+    """Adds, replaces and removes passages, in the one thread that changes the folder."""
 
     def __init__(self, records: RecordStore, indexer: Indexer, reader: TripleReader) -> None:
         self._records, self._indexer, self._reader = records, indexer, reader
 
     def add(self, given: Sequence[Passage], extractor: TripleExtractor, *, progress: bool) -> Added:
-        """Add what is new.
+        """Add new passages.
 
         Raises:
             DuplicateIdError: when an id is stored with another text or title.
@@ -69,26 +69,26 @@ class Editor:
         return self._read_out(passages, extractor, added=len(new), progress=progress)
 
     def upsert(self, given: Sequence[Passage], extractor: TripleExtractor, *, progress: bool) -> Updated:
-        """Add what is new, and replace what is stored with another text, title or metadata."""
+        """Add new passages, and replace stored ones with another text, title or metadata."""
         return self._replace(given, [], extractor, progress=progress)
 
     def update(self, given: Sequence[Passage], extractor: TripleExtractor, *, progress: bool) -> Updated:
-        """Upsert, and remove what came from the same sources and does so no more."""
+        """Upsert, and remove passages that are no longer in their sources."""
         return self._replace(given, self._left_over(given), extractor, progress=progress)
 
     def delete(self, ids: Sequence[str], sources: Sequence[str]) -> int:
-        """Remove passages, and what came from some sources alone; count the passages."""
+        """Remove passages, and those that are only from some sources; return the number of removed passages."""
         present = list(self._records.hashes(ids))
         self._indexer.remove(present)
         return len(present) + self._remove(self._records.origins(sources))
 
     def outdated(self, given: Sequence[Passage]) -> list[str]:
-        """Return the ids of what `update` would remove, not counting those that it would replace."""
+        """Return the ids of the passages that `update` would remove, without those that it would replace."""
         ids = {passage["id"] for passage in given}
         return [id_ for id_ in self._records.only_from(self._left_over(given)) if id_ not in ids]
 
     def contested(self, given: Sequence[Passage]) -> list[str]:
-        """Return the ids of what `update` would replace though it came from other sources, too."""
+        """Return the ids of the passages that `update` would replace although they are also from other sources."""
         _, changed = self._indexer.compare(_each_once(given))
         own = set(self._records.only_from(_origins(given)))
         return [passage["id"] for passage in changed if passage["id"] not in own]
@@ -116,14 +116,14 @@ class Editor:
         return Updated(**added, removed=gone + len(changed))
 
     def _reading(self, extractor: TripleExtractor) -> Read:
-        """How a passage is read as soon as it is stored: by the rules; what may ask a model reads many side by side."""
-        by_rules = type(extractor) is RuleExtractor  # one derived from it reads in its own way
+        """Return how passages are read when stored: by the rules at once, by a model later, many in parallel."""
+        by_rules = type(extractor) is RuleExtractor  # a subclass may read differently
         return self._reader.read_by_rules if by_rules else read_later
 
     def _read_out(
         self, passages: Sequence[Passage], extractor: TripleExtractor, *, added: int, progress: bool
     ) -> Added:
-        """Read triples out of all passages that have not been read yet."""
+        """Extract triples from all unread passages."""
         triples, version = self._records.triples, extractor.version
         failed = run_in_background(self._reader.read(triples.unextracted(version), extractor, progress=progress))
         self._records.set_meta(LAST_EXTRACTOR, version)
@@ -141,13 +141,13 @@ class Editor:
         return Added(ids=ids, added=added, unchanged=unchanged, without_triples=len(barren), failed=failed)
 
     def _left_over(self, given: Sequence[Passage]) -> list[Origin]:
-        """Return what came from the same sources before and comes from them no more."""
+        """Return the origins of stored passages that are no longer in these sources."""
         still = dict.fromkeys(_origins(given))
         sources = list(dict.fromkeys(source for _, source in still))
         return [origin for origin in self._records.origins(sources) if origin not in still]
 
     def _remove(self, origins: Sequence[Origin]) -> int:
-        """Remove the passages that come from nowhere else, then the origins of the others; count the passages."""
+        """Remove passages without other origins, then the origins of the others; return the number of the former."""
         ids = self._records.only_from(origins)
         self._indexer.remove(ids)
         self._records.remove_origins(origins)

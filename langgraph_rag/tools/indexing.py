@@ -58,7 +58,7 @@ class Indexer:
 
     def remove(self, ids: Sequence[str]) -> None:
         """Remove passages, with all data that comes only from them."""
-        self.repair()  # also where nothing is left to remove: the records go first
+        self.repair()  # even without ids, as the records are deleted first
         if ids:
             unused = self._records.delete(ids)
             self._forget_triples(unused)
@@ -104,7 +104,7 @@ class Indexer:
             with self._records.together():
                 freed = keep(some, vectors)
                 read(some)
-            unused.extend(freed)  # not returned: who is interrupted meanwhile never gets it
+            unused.extend(freed)  # not returned, as an interrupted caller would lose it
             return len(some)
 
         try:

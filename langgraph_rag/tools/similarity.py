@@ -24,7 +24,7 @@ _BATCH = 5_000  # vectors
 
 
 class Similarity:
-    """Embeds queries and compares them with stored vectors; triples are embedded when a query first meets them.
+    """Embeds queries and compares them with stored vectors; triples are embedded when a query first needs them.
 
     Args:
         embedder: the embedder.

@@ -1,1 +1,1 @@
-"""Embedders: loaded by name, in this process or served."""
+"""Embedders: loaded by name, in this process or on a server."""

@@ -1,4 +1,4 @@
-"""Embedders: loaded by name, and asked in one place, where what they return is checked."""
+"""Loads embedders by name, calls them, and checks the vectors that they return."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -26,19 +26,19 @@ SAME_EMBEDDER = "open it with the same embedder (`embeddings=`, on the command l
 
 
 class UsedBefore(Embeddings):
-    """Stands in for the embedder that a knowledge base was made with and that was not given now: it embeds nothing."""
+    """A placeholder for the embedder of a knowledge base if it was not given; it embeds nothing."""
 
     def __init__(self, model_name: str) -> None:
         self.model_name = model_name
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Tell that the embedder is needed."""
+        """Raise an error that the embedder is needed."""
         raise EmbeddingsMismatchError(
             f"the knowledge base was made with embedder {self.model_name!r}: to search it or add to it, {SAME_EMBEDDER}"
         )
 
     def embed_query(self, text: str) -> list[float]:
-        """Tell the same."""
+        """Raise the same error."""
         return self.embed_documents([text])[0]
 
 
@@ -70,13 +70,13 @@ def load_embeddings(name_or_path: str, device: str = CPU) -> Embeddings:
 
 
 def family_of(name: str) -> Family:
-    """Return the family that a model's name tells of."""
+    """Return the family of a model by its name."""
     words = _WORD.findall(name.lower())
     return next((family for word, family in FAMILIES.items() if word in words), Family())
 
 
 def _provided(name: str) -> Embeddings | None:
-    """Set up an embedder that runs elsewhere; none where LangChain knows no such provider, as in C:/models."""
+    """Set up an embedder of a provider; None if LangChain knows no such provider, as in C:/models."""
     from langchain.embeddings import init_embeddings  # here, because importing it takes a while
 
     provider, _, model = name.partition(":")
@@ -86,13 +86,13 @@ def _provided(name: str) -> Embeddings | None:
     except RagError:
         raise
     except Exception as error:
-        if type(error) is ValueError and not served:  # how init_embeddings refuses a provider it does not know
+        if type(error) is ValueError and not served:  # the error of init_embeddings for an unknown provider
             return None
         raise EmbedderError(f"embedder {name!r} cannot be set up: {error}") from error
 
 
 def last_embedder(name: str | None) -> Embeddings:
-    """Return what stands for the embedder that a knowledge base was made with; the default where there was none."""
+    """Return the default embedder if a knowledge base has it or none; otherwise a placeholder."""
     return MiniLMEmbeddings() if name is None or Path(name).name.lower() == MINILM.lower() else UsedBefore(name)
 
 
@@ -103,7 +103,7 @@ def embed_texts(embeddings: Embeddings, texts: Sequence[str]) -> Matrix:
         Vectors of unit length; shape: texts x dimensions.
 
     Raises:
-        EmbedderError: when the embedder fails, or returns something else than a vector for each text.
+        EmbedderError: when the embedder fails, or does not return one vector for each text.
     """
     return _vectors(embeddings, embeddings.embed_documents, list(texts))
 
@@ -115,13 +115,13 @@ def embed_queries(embeddings: Embeddings, queries: Sequence[str]) -> Matrix:
         Vectors of unit length; shape: queries x dimensions.
 
     Raises:
-        EmbedderError: when the embedder fails, or returns something else than a vector for each query.
+        EmbedderError: when the embedder fails, or does not return one vector for each query.
     """
     return _vectors(embeddings, partial(_query_vectors, embeddings), list(queries))
 
 
 def _vectors(embeddings: Embeddings, embed: Callable[[list[str]], list[list[float]]], texts: list[str]) -> Matrix:
-    """Ask an embedder, whatever it is, and check what it returns."""
+    """Call an embedder, and check the vectors that it returns."""
     name = name_of(embeddings)
     try:
         returned = embed(texts)
@@ -131,7 +131,7 @@ def _vectors(embeddings: Embeddings, embed: Callable[[list[str]], list[list[floa
         raise EmbedderError(f"embedder {name!r} could not be asked: {type(error).__name__}: {error}") from error
     try:
         vectors = np.asarray(returned, dtype=np.float32)
-    except (TypeError, ValueError) as error:  # which have several lengths, for one
+    except (TypeError, ValueError) as error:  # for example for vectors of several lengths
         raise EmbedderError(f"embedder {name!r}: expected vectors of one length, got other values: {error}") from error
     if vectors.ndim != 2 or len(vectors) != len(texts) or not vectors.shape[1]:
         raise EmbedderError(f"embedder {name!r}: expected {len(texts)} vectors, got an array of shape {vectors.shape}")
@@ -143,14 +143,14 @@ def _vectors(embeddings: Embeddings, embed: Callable[[list[str]], list[list[floa
 def _query_vectors(embeddings: Embeddings, queries: list[str]) -> list[list[float]]:
     if isinstance(embeddings, SentenceEmbeddings | ServedEmbeddings):
         return embeddings.embed_queries(queries)
-    if type(embeddings).aembed_query is Embeddings.aembed_query:  # it may not bear several threads
+    if type(embeddings).aembed_query is Embeddings.aembed_query:  # it may not be thread-safe
         return [embeddings.embed_query(query) for query in queries]
     with ThreadPoolExecutor(len(queries)) as threads:
         return list(threads.map(embeddings.embed_query, queries))
 
 
 def name_of(embeddings: Embeddings) -> str:
-    """Return the name under which a knowledge base remembers its embedder."""
+    """Return the name of an embedder as stored in a knowledge base."""
     for attribute in ("model_name", "model", "name"):
         if isinstance(name := getattr(embeddings, attribute, None), str):
             return name

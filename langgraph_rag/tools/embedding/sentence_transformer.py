@@ -16,12 +16,12 @@ from langgraph_rag.tools.embedding.encoders import MULTIPLE, Tensors, padded_len
 
 
 class SentenceTransformerEncoder:
-    """A model without what its `encode` does around it, which takes a quarter of the time of a short text."""
+    """A model without the overhead of its `encode`, which takes a quarter of the time for a short text."""
 
     def __init__(self, model: Any) -> None:
-        self._model = model.eval().requires_grad_(False)  # so that a trace may take the weights for constants
+        self._model = model.eval().requires_grad_(False)  # so that a trace can treat the weights as constants
         first, longest, self._multiple = model[0], model.max_seq_length, 1
-        if hasattr(first, "processing_kwargs") and longest and longest % MULTIPLE == 0:  # else it might get too long
+        if hasattr(first, "processing_kwargs") and longest and longest % MULTIPLE == 0:  # padding must not exceed it
             first.processing_kwargs["text"] = first.processing_kwargs.get("text", {}) | {"pad_to_multiple_of": MULTIPLE}
             self._multiple = MULTIPLE
 
@@ -31,7 +31,7 @@ class SentenceTransformerEncoder:
         return next(self._model.parameters()).dtype
 
     def lengths(self, texts: list[str]) -> list[int]:
-        """Return how many tokens each text has once it is padded by itself, at least one; 1 where none is padded."""
+        """Return the number of tokens of each text when it is padded alone, at least one; 1 if there is no padding."""
         seen = self._model.preprocess(texts).get("attention_mask")
         tokens = [1] * len(texts) if seen is None else seen.sum(1).tolist()
         return [padded_length(number, self._multiple) for number in tokens]
@@ -43,7 +43,7 @@ class SentenceTransformerEncoder:
             return torch.nn.functional.normalize(pooled["sentence_embedding"].float(), dim=1)
 
     def to(self, place: Any) -> Self:
-        """Move to a device, or to a number format."""
+        """Move to a device or a number format."""
         self._model.to(place)
         return self
 
@@ -51,7 +51,7 @@ class SentenceTransformerEncoder:
         """Compile the transformer, the first of the modules, to TorchScript.
 
         Raises:
-            Exception: when it cannot, or the vectors would be others.
+            Exception: when this fails, or the vectors would differ.
         """
         transformer = self._model[0].auto_model
         names = [name for name, value in self._model.preprocess([""]).items() if isinstance(value, torch.Tensor)]
@@ -68,7 +68,7 @@ class SentenceTransformerEncoder:
 
 
 def read(source: str, pooling: str) -> SentenceTransformerEncoder:
-    """Read a model to embed with; see `read_model`."""
+    """Read an embedding model; see `read_model`."""
     return SentenceTransformerEncoder(read_model(source, pooling))
 
 
@@ -95,7 +95,7 @@ def read_model(source: str, pooling: str) -> SentenceTransformer:
 
 @contextmanager
 def without_bar() -> Iterator[None]:
-    """Keep transformers from drawing a progress bar for weights that are read or written in a moment."""
+    """Suppress the progress bar of transformers for weights that are read or written quickly."""
     drawn = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
     try:

@@ -1,4 +1,4 @@
-"""An embedder on vLLM, or on another server that speaks as OpenAI's does."""
+"""An embedder on vLLM or another OpenAI-compatible server."""
 
 from urllib.parse import urlsplit
 
@@ -21,7 +21,7 @@ class ServedEmbeddings(Embeddings):
             from langchain_openai import OpenAIEmbeddings
         except ImportError as error:
             raise MissingExtraError("a served embedder", "openai") from error
-        self.model_name, self.family = f"vllm:{model}", family  # not the model's own: a server may pool otherwise
+        self.model_name, self.family = f"vllm:{model}", family  # with a prefix, as a server may pool differently
         self._client = OpenAIEmbeddings(
             model=model,
             check_embedding_ctx_length=False,

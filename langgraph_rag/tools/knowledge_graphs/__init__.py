@@ -1,1 +1,1 @@
-"""Graphs made of the records, and walks over them."""
+"""Graphs that are derived from the records, and walks over them."""

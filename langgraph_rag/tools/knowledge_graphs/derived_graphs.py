@@ -1,4 +1,4 @@
-"""The graphs made of the records; each catches up with what changed when it is asked for."""
+"""The graphs that are derived from the records; each is updated on access."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -11,11 +11,11 @@ from langgraph_rag.tools.storage.change_log import ChangeLog
 from langgraph_rag.tools.storage.incremental import Incremental
 from langgraph_rag.tools.storage.record_store import RecordStore
 
-_PAGE = 100  # passages held at a time while the graph of all is made
+_PAGE = 100  # passages in memory at once while the graph is built
 
 
 class DerivedGraphs:
-    """The graphs of one knowledge base, each built when first asked for."""
+    """The graphs of one knowledge base, each built on first access."""
 
     def __init__(self, records: RecordStore) -> None:
         self._records = records
@@ -23,11 +23,11 @@ class DerivedGraphs:
         self._hierarchy = Incremental(HierarchyRows, self._add_passages, self._hierarchy_of, [records.changes])
 
     def triples(self, extractor: str) -> TripleGraph:
-        """Return the graph of all triples that an extractor read."""
+        """Return the graph of all triples of an extractor."""
         return self._triples(extractor).now()
 
     def entities(self, extractor: str) -> EntityGraph:
-        """Return the graph of all entities in what an extractor read, to walk on."""
+        """Return the graph of all entities of an extractor, for walks."""
         return self._entities(extractor).now()
 
     def hierarchy(self) -> HierarchyGraph:

@@ -1,4 +1,4 @@
-"""The triple graph to walk on: entities, the facts between them, the passages that state them."""
+"""The triple graph for walks: entities, the facts between them, and the passages that state them."""
 
 from array import array
 from collections import defaultdict
@@ -17,31 +17,31 @@ from langgraph_rag.tools.knowledge_graphs.pagerank import Ids, PageRankGraph, Pa
 from langgraph_rag.tools.language.spans import spot
 
 _LONGEST_NAME = 8  # words
-_EPSILON = 1e-5  # finer steps exchange some of the last passages, find no more of those wanted, and take twice as long
+_EPSILON = 1e-5  # finer steps take twice as long and find no more of the wanted passages, only other last ones
 
 
 @dataclass(frozen=True)
 class EntityGraph:
     """Nodes are numbers: of passages by id, and of entities by normal form.
 
-    An edge between two entities weighs as many facts as link them, one between an entity and a passage that names it
-    weighs 1 (HippoRAG 2, Gutiérrez et al. 2025). Nothing here changes: after the records have, another one is made.
+    The weight of an edge between two entities is their number of facts; between an entity and a passage that names it,
+    it is 1 (HippoRAG 2, Gutiérrez et al. 2025). The graph never changes; after the records change, a new one is made.
     """
 
     passages: PassageNodes
     entities: Mapping[str, int]
     walk: PageRankGraph
     spread: Ids
-    """How many passages name each node."""
+    """The number of passages that name each node."""
     mention: Ids
-    """Where each node is mentioned first, in the order of the passages and of what they state."""
+    """The first mention of each node, in the order of the passages and their facts."""
     names: Names
-    """The entities by their words; some may have come since."""
+    """The entities by their words; newer ones may have been added."""
 
     def link(self, text: str) -> list[str]:
-        """Return the entities in a text: by normal form, or else by the most words in common, without a model.
+        """Return the entities in a text, by normal form or else by most common words, without a model.
 
-        Names are what is written like one, and what is known by a name of several words that stands in the text.
+        Names are spans that look like a name, and known names of several words.
         """
         linked = dict.fromkeys(entity for span in spot(text) if (entity := self._entity(span.text)))
         words, begin = normalise(text).split(), 0
@@ -54,15 +54,15 @@ class EntityGraph:
         return list(linked)
 
     def stating(self, passages: Iterable[str]) -> dict[str, int]:
-        """Return the nodes of those of some passages that state facts, by which alone a walk comes to one."""
+        """Return the nodes of the passages that state facts; a walk cannot reach others."""
         nodes = {id_: self.passages[id_] for id_ in passages if id_ in self.passages}
         facts = self.walk.degree(list(nodes.values()))
         return {id_: node for (id_, node), some in zip(nodes.items(), facts, strict=True) if some}
 
     def rank(self, seeds: Mapping[int, float], k: int) -> list[ScoredPassage]:
-        """Return the k passages nearest to weighted nodes, by personalized PageRank; none if no node is given.
+        """Return the k passages nearest to weighted nodes, by personalized PageRank; none without nodes.
 
-        A walk begins at an entity the less often the more passages name it (HippoRAG's node specificity).
+        The more passages name an entity, the less often a walk begins there (HippoRAG's node specificity).
         """
         if not seeds:
             return []
@@ -78,7 +78,7 @@ class EntityGraph:
 
 
 class EntityRows:
-    """What an entity graph is made of, kept so that it is soon made anew after passages came or went."""
+    """The data of an entity graph, kept for a fast rebuild after changes of passages."""
 
     def __init__(self) -> None:
         self._nodes = Nodes()
@@ -89,7 +89,7 @@ class EntityRows:
         self._facts = Rows(4)  # passage, head, relation, tail
 
     def add(self, statements: Iterable[Statement]) -> None:
-        """Add what passages state."""
+        """Add the facts of passages."""
         known, facts, form = len(self._entities), array("q"), cache(normalise)
         for id_, head, relation, tail in statements:
             ends = self._entities[form(head)], self._entities[form(tail)]
@@ -98,7 +98,7 @@ class EntityRows:
         self._names.add(islice(self._entities, known, None))
 
     def remove(self, ids: Iterable[str]) -> None:
-        """Remove what passages state, and the entities that nobody names then."""
+        """Remove the facts of passages, and the entities that no other passage names."""
         passages = [self._passages.pop(id_) for id_ in ids if id_ in self._passages]
         if unnamed := self._facts.remove(passages, columns=(1, 3)):
             self._names.remove(forget(self._entities, unnamed))
@@ -108,7 +108,7 @@ class EntityRows:
         return self._nodes.given > 2 * (len(self._passages) + len(self._entities))
 
     def graph(self, passages: Sequence[str]) -> EntityGraph:
-        """Make the graph of these passages; a fact that several state weighs once."""
+        """Build the graph of these passages; a fact that several passages state counts once."""
         nodes = PassageNodes((id_, self._passages[id_]) for id_ in passages)
         size = self._nodes.given
         there = np.zeros(size, bool)
@@ -123,7 +123,7 @@ class EntityRows:
         naming, named = naming[once], named[once]
         places = np.zeros(size, np.int64)
         places[list(nodes.values())] = np.arange(len(nodes))
-        in_order = np.argsort(places[passage], kind="stable")  # rows come in the order of changes
+        in_order = np.argsort(places[passage], kind="stable")  # rows are in the order of changes
         return EntityGraph(
             passages=nodes,
             entities=dict(self._entities),
@@ -140,7 +140,7 @@ class EntityRows:
 
 
 def _first_places(numbers: Ids, size: int) -> Ids:
-    """Return where each number below `size` occurs first, behind them all for one that does not."""
+    """Return the first position of each number below `size`; for a missing one, a position after all others."""
     found, first = np.unique(numbers, return_index=True)
     places = np.full(size, numbers.size)
     places[found] = first
@@ -148,6 +148,6 @@ def _first_places(numbers: Ids, size: int) -> Ids:
 
 
 def _distinct(numbers: Ids) -> tuple[Ids, Ids]:
-    """Return how often each number occurs, and where it occurs first."""
+    """Return the count and the first position of each number."""
     _, first, counts = np.unique(numbers, return_index=True, return_counts=True)
     return counts, first

@@ -1,4 +1,4 @@
-"""What a graph is made of: numbers that stay the same while it grows, in rows that each come from a passage."""
+"""The data of a growing graph: constant node numbers, in rows that each belong to a passage."""
 
 from array import array
 from collections.abc import Container, Sequence
@@ -9,7 +9,7 @@ from langgraph_rag.tools.knowledge_graphs.pagerank import Ids
 
 
 class Nodes:
-    """Gives one new node after the other; none twice, also not after something went. For `defaultdict(nodes)`."""
+    """Returns new nodes for `defaultdict(nodes)`; removed ones are not reused."""
 
     def __init__(self) -> None:
         self.given = 0
@@ -24,7 +24,7 @@ class Rows:
     """Rows of numbers; the first number of each row is its passage.
 
     Args:
-        width: how many numbers are in a row.
+        width: the number of numbers in a row.
     """
 
     def __init__(self, width: int) -> None:
@@ -32,12 +32,12 @@ class Rows:
         """Shape: width x rows."""
 
     def add(self, numbers: "array[int]") -> None:
-        """Add rows, given one after the other."""
+        """Add concatenated rows."""
         rows = np.frombuffer(numbers, np.int64).reshape(-1, len(self.columns))
         self.columns = np.concatenate([self.columns, rows.T], axis=1)
 
     def remove(self, passages: Sequence[int], columns: Sequence[int]) -> set[int]:
-        """Remove the rows of passages; return the numbers that some columns had in these rows and in no other."""
+        """Remove the rows of passages; return the numbers in some columns that no other row has."""
         gone = np.isin(self.columns[0], passages)
         removed, self.columns = self.columns[:, gone], self.columns[:, ~gone]
         numbers = np.unique(removed[list(columns)])

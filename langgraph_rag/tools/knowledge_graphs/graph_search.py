@@ -1,8 +1,8 @@
 """Search by a walk over the triple graph, from the entities of a query and the results of other searches.
 
-After HippoRAG 2 (Gutiérrez et al. 2025), whose weight for passages this is. There a model filters the facts nearest to
-the query among all; here they come from the passages found first, no model is asked, and names in the query count, too.
-A walk cannot judge what no fact leads to, such as a list or a text in another language: it stays where it was found.
+It follows HippoRAG 2 (Gutiérrez et al. 2025) and has its weight for passages. There, a model filters the facts nearest
+to the query; here, the facts are from the first results, without a model, and names in the query count, too. A passage
+without facts, such as a list or a text in another language, keeps its rank.
 """
 
 from collections import defaultdict
@@ -14,10 +14,10 @@ from langgraph_rag.normal_forms import normalise
 from langgraph_rag.records import ScoredPassage, ids_of
 from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityGraph
 
-READ = 5  # passages whose facts are looked at
-FACTS = 5  # of them, the most similar to the query
-_NAMED = 1.0  # what an entity weighs that the query names: as much as one of a fact that says what the query says
-_FOUND = 0.05  # what the passage found first weighs, the others in proportion to their scores
+READ = 5  # passages whose facts are used
+FACTS = 5  # the most similar ones to the query
+_NAMED = 1.0  # weight of an entity in the query: that of an entity in a fact that equals the query
+_FOUND = 0.05  # weight of the first passage; others in proportion to their scores
 
 
 def walk_from(
@@ -29,7 +29,7 @@ def walk_from(
 ) -> list[ScoredPassage]:
     """Return the k passages nearest to the entities of a query and of facts (with cosines), and to passages.
 
-    One that states no facts, or was not there when the graph was made, keeps its place among those found.
+    A passage without facts, or that is newer than the graph, keeps its rank in `found`.
     """
     likeness: defaultdict[int, list[float]] = defaultdict(list)
     for (subject, _, object_), cosine in facts:
@@ -51,7 +51,7 @@ def walk_from(
 
 
 def _insert(ranking: list[ScoredPassage], place: int, passage: ScoredPassage) -> None:
-    """Put a passage in a place of a ranking; its score, of another scale, becomes one between its neighbours'."""
+    """Insert a passage in a ranking; its score, which has another scale, is limited to those of its neighbours."""
     above = ranking[place - 1]["score"] if place > 0 else inf
     below = ranking[place]["score"] if place < len(ranking) else 0.0
     ranking.insert(place, ScoredPassage(id=passage["id"], score=min(max(passage["score"], below), above)))

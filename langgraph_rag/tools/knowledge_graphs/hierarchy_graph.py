@@ -1,4 +1,4 @@
-"""MGranRAG's contextual hierarchical graph: passages, their sentences, the phrases in them, as compact arrays."""
+"""MGranRAG's contextual hierarchical graph of passages, sentences and phrases, as compact arrays."""
 
 import re
 from array import array
@@ -23,9 +23,9 @@ _SIMILAR = 10  # phrases at most
 class HierarchyGraph:
     """Nodes are numbers: of passages by id, sentences by text, phrases by normal form. Edges mean "contains".
 
-    A sentence that stands in several passages is one node, and so are the spellings of a phrase with one normal form
-    (`spellings` has that of the first passage). The title belongs to the first sentence. Nothing here changes: after
-    the records have, another one is made.
+    A sentence in several passages is one node, and so are all spellings of a phrase with one normal form (`spellings`
+    has that of the first passage). The title belongs to the first sentence. The graph never changes; after the
+    records change, a new one is made.
     """
 
     passages: PassageNodes
@@ -35,18 +35,18 @@ class HierarchyGraph:
     walk: PageRankGraph
     """Undirected and unweighted."""
     names: Names
-    """The phrases by their words; some may have come since."""
+    """The phrases by their words; newer ones may have been added."""
 
     def has(self, phrase: str) -> bool:
         """Return whether a phrase is known, independent of case and punctuation."""
         return normalise(phrase) in self.phrases
 
     def linked(self, sentence: int, phrase: int) -> bool:
-        """Return whether a sentence contains a phrase, both given as nodes; the phrase may be unknown."""
+        """Return whether a sentence contains a phrase (both are nodes); the phrase may be unknown."""
         return phrase in self.walk.neighbours(sentence)
 
     def similar(self, text: str) -> list[str]:
-        """Return the phrases that share most words, half of them at least, and all numbers with a text, best first."""
+        """Return the phrases that share at least half of the words and all numbers with a text, best first."""
         form = normalise(text)
         shares = self.names.alike(form, self.phrases)
         alike = [phrase for phrase in shares if _numbers(phrase) == _numbers(form)]
@@ -55,7 +55,7 @@ class HierarchyGraph:
 
 
 class HierarchyRows:
-    """What a hierarchical graph is made of, kept so that it is soon made anew after passages came or went."""
+    """The data of a hierarchical graph, kept for a fast rebuild after changes of passages."""
 
     def __init__(self) -> None:
         self._nodes = Nodes()
@@ -74,7 +74,7 @@ class HierarchyRows:
         for record in records:
             passage = self._passages[record["id"]]
             forms = list(_forms(record).items())
-            begun_by: defaultdict[str, list[int]] = defaultdict(list)  # a long passage has too many to try all
+            begun_by: defaultdict[str, list[int]] = defaultdict(list)  # few to try, even in a long passage
             for number, (form, _) in enumerate(forms):
                 begun_by[form.partition(" ")[0]].append(number)
             spelled: dict[str, str] = {}
@@ -95,7 +95,7 @@ class HierarchyRows:
         self._names.add(islice(self._phrases, known, None))
 
     def remove(self, ids: Iterable[str]) -> None:
-        """Remove passages, and the sentences and phrases that stand nowhere then."""
+        """Remove passages, and the sentences and phrases that no other passage has."""
         passages = [self._passages.pop(id_) for id_ in ids if id_ in self._passages]
         if sentences := self._stands.remove(passages, columns=(1,)):
             forget(self._sentences, sentences)
@@ -109,7 +109,7 @@ class HierarchyRows:
         return self._nodes.given > 2 * (len(self._passages) + len(self._sentences) + len(self._phrases))
 
     def graph(self, passages: Sequence[str]) -> HierarchyGraph:
-        """Make the graph; of the spellings of a phrase it has that of the first of some passages, given in order."""
+        """Build the graph; the spelling of a phrase is that in the first of these passages."""
         size = self._nodes.given
         pairs = np.concatenate([self._stands.columns, self._says.columns[1:]], axis=1)
         sources, targets = np.divmod(np.unique(pairs[0] * size + pairs[1]), max(size, 1))
@@ -124,7 +124,7 @@ class HierarchyRows:
 
     def _first_spellings(self, passages: Sequence[str]) -> dict[str, str]:
         there = [self._passages[id_] for id_ in passages if id_ in self._passages]
-        places = np.full(self._nodes.given, len(there))  # rows come in the order of changes
+        places = np.full(self._nodes.given, len(there))  # rows are in the order of changes
         places[there] = np.arange(len(there))
         by_place = np.argsort(places[self._spells.columns[0]], kind="stable")
         _, spelled_phrases, spellings = self._spells.columns[:, by_place]
@@ -135,7 +135,7 @@ class HierarchyRows:
 
 
 def _forms(record: Record) -> dict[str, str]:
-    """Return the phrases of a passage by normal form: those stored, its title, and that without what is in brackets."""
+    """Return the phrases of a passage by normal form: the stored ones, and the title with and without brackets."""
     title = record["title"]
     spellings = [title, _BRACKETS.sub("", title), *record["phrases"]]
     return {form: spelling for spelling in reversed(spellings) if (form := normalise(spelling))}

@@ -1,26 +1,26 @@
-"""Names by the words in them, to find those that are much like another."""
+"""An index of names by their words, to find similar names."""
 
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping
 
-_ALIKE = 0.5  # share of the words of two names that both have; with fewer they hardly ever mean the same
-_COMMON = 200  # names a word may stand in and still tell similar ones
+_ALIKE = 0.5  # share of common words of two names; with fewer, they rarely mean the same
+_COMMON = 200  # maximum names with a word that is used to find similar names
 
 
 class Names:
-    """Names in normal form; others may read while one adds and removes."""
+    """Names in normal form; other threads may read while one adds and removes."""
 
     def __init__(self) -> None:
-        self._by_word: defaultdict[str, dict[str, None]] = defaultdict(dict)  # in order, and soon removed from
+        self._by_word: defaultdict[str, dict[str, None]] = defaultdict(dict)  # ordered, with fast removal
 
     def add(self, names: Iterable[str]) -> None:
-        """Add names that are not there yet."""
+        """Add new names."""
         for name in names:
             for word in dict.fromkeys(name.split()):
                 self._by_word[word][name] = None
 
     def remove(self, names: Iterable[str]) -> None:
-        """Remove names that are there."""
+        """Remove existing names."""
         for name in names:
             for word in dict.fromkeys(name.split()):
                 del self._by_word[word][name]
@@ -28,7 +28,7 @@ class Names:
                     del self._by_word[word]
 
     def alike(self, name: str, among: Container[str]) -> Mapping[str, float]:
-        """Return the names, of some, that share half of all words with a name or more, each with that share."""
+        """Return the names in `among` that share at least half of all words with a name, each with this share."""
         words = set(name.split())
         by_word = (self._by_word.get(word, ()) for word in words)
         candidates = {other for names in by_word if len(names) <= _COMMON for other in tuple(names) if other in among}

@@ -1,4 +1,4 @@
-"""Personalized PageRank on a graph kept as flat arrays, built once and shared by all questions."""
+"""Personalized PageRank on a graph in flat arrays, which is built once for all questions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,15 +13,15 @@ Ids = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.float64]
 Seeds = Mapping[int, float]
 
-RESTART = 0.5  # beta of MGranRAG's Eq. 5; HippoRAG, after which PAR RAG walks, has it, too
-EPSILON = 1e-6  # residue per edge that is not worth passing on
+RESTART = 0.5  # beta in Eq. 5 of MGranRAG; also in HippoRAG, which PAR RAG follows
+EPSILON = 1e-6  # residue per edge below which nothing is passed on
 
 
 class PassageNodes(dict[str, int]):
     """The nodes of passages by id."""
 
     def best(self, scores: Numbers, k: int) -> list[ScoredPassage]:
-        """Return the k passages with the highest scores (of all nodes) above 0, best first, equal ones by id."""
+        """Return the k passages with the highest scores above 0, best first, ties by id; `scores` has all nodes."""
         ids, nodes = self._columns
         above = scores.take(nodes)
         reached = np.flatnonzero(above)
@@ -38,7 +38,7 @@ class PassageNodes(dict[str, int]):
 
 @dataclass(frozen=True)
 class _Rows:
-    """Edges grouped by the node they leave: of all nodes (`nodes` is None), or of a few, whose ids are sorted."""
+    """Edges grouped by source: of all nodes (`nodes` is None), or of a few, whose ids are sorted."""
 
     nodes: Ids | None
     starts: Ids
@@ -47,7 +47,7 @@ class _Rows:
     strengths: Numbers
 
     def of(self, nodes: Ids) -> tuple[Ids | slice, Ids]:
-        """Return which of the nodes have a row here (as positions) and the numbers of those rows."""
+        """Return the positions of the nodes that have a row here, and the numbers of these rows."""
         if self.nodes is None:
             if nodes.max(initial=-1) < self.strengths.size:
                 return slice(None), nodes
@@ -63,7 +63,7 @@ class _Rows:
 class PageRankGraph:
     """An undirected graph whose nodes are the numbers below `size`.
 
-    Weights are kept in units of their mean, so that `epsilon` means the same in each graph.
+    Weights are relative to their mean, so that `epsilon` means the same in all graphs.
     """
 
     size: int
@@ -76,7 +76,7 @@ class PageRankGraph:
         """Build a graph from undirected edges with positive weights; the weights of repeated edges are added.
 
         Raises:
-            ValueError: when an edge names a node that is not there or has no positive weight.
+            ValueError: when an edge has an unknown node or no positive weight.
         """
         ends, lengths = _both_ways(size, sources, targets, weights)
         if lengths is not None and lengths.size:
@@ -86,10 +86,10 @@ class PageRankGraph:
     def with_edges(self, sources: npt.ArrayLike, targets: npt.ArrayLike, *, nodes: int = 0) -> "PageRankGraph":
         """Return a graph with more edges and nodes; it shares the arrays of this one, which does not change.
 
-        New nodes have the numbers from `size` on. Each edge weighs 1: for graphs without weights.
+        New nodes have the numbers from `size` on. Each edge has weight 1, so the graph must be unweighted.
 
         Raises:
-            ValueError: when an edge names a node that is not there.
+            ValueError: when an edge has an unknown node.
         """
         size = self.size + nodes
         ends, _ = _both_ways(size, sources, targets, None)
@@ -125,7 +125,7 @@ class PageRankGraph:
         scores, residue = np.zeros(self.size), np.zeros(self.size)
         last = np.empty(self.size, np.int64)
         residue[frontier] = mass
-        kept = restart / whole  # so that the scores need no pass over the whole graph at the end
+        kept = restart / whole  # normalises the scores without a pass over the whole graph
         while frontier.size:
             mass = residue.take(frontier)
             residue[frontier] = 0.0
@@ -136,11 +136,11 @@ class PageRankGraph:
             due = reached[residue.take(reached) > worth]
             place = np.arange(due.size)
             last[due] = place
-            frontier = due[last.take(due) == place]  # each node once; sorting them would take a third of all time
+            frontier = due[last.take(due) == place]  # each node once; sorting would take a third of the total time
         return scores
 
     def _start(self, seeds: Seeds, restart: float) -> tuple[Ids, Numbers, float]:
-        """Return the seeds, their normalised weights, and what the scores sum to before lost walks start again."""
+        """Return the seeds, their normalised weights, and the sum of the scores without the restarts of lost walks."""
         nodes = np.fromiter(seeds.keys(), np.int64, len(seeds))
         mass = np.fromiter(seeds.values(), np.float64, len(seeds))
         if not nodes.size or nodes.min() < 0 or nodes.max() >= self.size or not mass.min() > 0:
@@ -159,7 +159,7 @@ class PageRankGraph:
         return strengths
 
     def _pass_on(self, frontier: Ids, mass: Numbers, residue: Numbers) -> Ids:
-        """Spread the mass of the frontier over its neighbours' residue; return the neighbours, some repeatedly."""
+        """Add the mass of the frontier to the residue of its neighbours; return the neighbours, with repetitions."""
         strengths = self._strengths(frontier)
         per_weight = np.divide(mass, strengths, out=np.zeros(mass.size), where=strengths > 0)
         reached: list[Ids] = []

@@ -1,4 +1,4 @@
-"""The triple graph: a NetworkX multigraph of entities and the facts between them, kept in step with the records."""
+"""The triple graph: a NetworkX multigraph of entities and facts, updated with the records."""
 
 import threading
 from collections import Counter, defaultdict
@@ -13,22 +13,22 @@ Edge = tuple[str, str, str]
 class TripleGraph:
     """Entities as nodes (by normal form, with a `name`), facts as edges (with `triple` and `passages`).
 
-    `networkx` is the graph itself, for reading and drawing; it changes with the records, so copy it to keep a state of
-    it. An entity's name is its most frequent spelling, a fact is spelled as in its first passage, so that removing
-    passages leaves no spelling of theirs behind.
+    `networkx` is the graph itself, for reading and drawing. It changes with the records; copy it to keep a state. The
+    name of an entity is its most frequent spelling. A fact is spelled as in its first passage. So no spelling of a
+    removed passage remains.
     """
 
     def __init__(self) -> None:
-        from networkx import MultiDiGraph  # takes a tenth of a second, which many a process need not wait
+        from networkx import MultiDiGraph  # here, as the import takes a tenth of a second
 
         self.networkx = MultiDiGraph()
         self._lock = threading.Lock()
         self._by_passage: dict[str, dict[Edge, list[str]]] = {}
         self._spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        self._shared: set[Edge] = set()  # facts that came to be stated by one more passage
+        self._shared: set[Edge] = set()  # facts that were added by another passage
 
     def add(self, statements: Iterable[Statement]) -> None:
-        """Add what passages state; a fact already there gains the new passages."""
+        """Add the facts of passages; an existing fact gets the new passages."""
         with self._lock:
             for id_, *triple in statements:
                 edge = (normalise(triple[0]), normalise(triple[2]), triple_key(triple))
@@ -44,7 +44,7 @@ class TripleGraph:
                 self._count_spellings(edge, triple, 1)
 
     def remove(self, ids: Iterable[str]) -> None:
-        """Remove passages, the facts only they state, and the entities only those facts name."""
+        """Remove passages, the facts that only they state, and the entities that only these facts name."""
         with self._lock:
             for id_ in ids:
                 for edge, triple in self._by_passage.pop(id_, {}).items():
@@ -57,7 +57,7 @@ class TripleGraph:
                     self._count_spellings(edge, triple, -1)
 
     def sort(self, passages: Sequence[str]) -> None:
-        """Have facts name their passages in this order; they come in the order of changes."""
+        """Sort the passages of facts in this order; they are added in the order of changes."""
         places = {id_: place for place, id_ in enumerate(passages)}
         with self._lock:
             for edge in self._shared:
@@ -68,7 +68,7 @@ class TripleGraph:
             self._shared.clear()
 
     def outgrown(self) -> bool:
-        """Tell that nothing of what was removed is left."""
+        """Return False, as removed facts take no space."""
         return False
 
     def _count_spellings(self, edge: Edge, triple: list[str], change: int) -> None:
@@ -84,7 +84,7 @@ class TripleGraph:
                 self.networkx.remove_node(node)
 
     def neighbours(self, entity: str) -> list[list[str]]:
-        """Return the facts that name an entity, first as head, then as tail alone."""
+        """Return the facts that name an entity, first as head, then only as tail."""
         node = normalise(entity)
         with self._lock:
             if node not in self.networkx:

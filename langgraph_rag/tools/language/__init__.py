@@ -1,1 +1,1 @@
-"""English text: its sentences and names, whom it is about, and what it states as triples."""
+"""Analysis of English text: sentences, names, subjects, and facts as triples."""

@@ -1,4 +1,4 @@
-"""Cut a sentence where somebody else acts: "Karl Senn died in 1920; Ada Renk left Ost"."""
+"""Splits a sentence where the subject changes: "Karl Senn died in 1920; Ada Renk left Ost"."""
 
 import re
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ _CLAUSE = re.compile(
     rf"(?(own)|(?:[Tt]he\s+)?(?:(?P<pronoun>he|she|it|they)\b|(?={UPPER})|(?(stop)|(?!))))"
 )
 _MOST_SUBJECTS = 50
-_MOST_OPENINGS = 10  # remarks and clauses before what a sentence states; each is looked for in all that follows
+_MOST_OPENINGS = 10  # remarks and clauses before the main statement; the search for each scans the rest of the sentence
 _VERB = re.compile(rf"\b{VERB}")
 _SOME_VERB = re.compile(rf"\b(?:{VERB}|{LOWER}{{2,}}s\b)")
 _NOW = re.compile(rf"\s+{LOWER}{{2,}}s\b")
@@ -44,7 +44,7 @@ _MEANT_ALIKE = {
 
 
 def statements(sentence: str) -> list[str]:
-    """Return what a sentence states, less an opening remark: "When Karl Senn died, the mill burned" is two."""
+    """Return the statements of a sentence without opening remarks: "When Karl Senn died, the mill burned" has two."""
     stated: list[str] = []
     for _ in range(_MOST_OPENINGS):
         if remark := _REMARK.match(sentence):
@@ -65,9 +65,9 @@ def _capitalised(text: str) -> str:
 
 
 def clauses(subject: Subject, owner: str, sentence: str) -> Iterator[tuple[Subject, int]]:
-    """Yield each subject of a sentence and where what is said of it ends; what nobody can tell is said of none.
+    """Yield each subject of a sentence with the end of its statement; statements with an unclear subject are skipped.
 
-    An index or a list of scores may be one sentence as well: after 50 subjects no more are looked for.
+    It stops after 50 subjects, as an index or a list of scores may be one sentence.
     """
     now: Subject | None = subject
     told = 0
@@ -89,7 +89,7 @@ def clauses(subject: Subject, owner: str, sentence: str) -> Iterator[tuple[Subje
 
 
 def _other(opening: re.Match[str], now: Subject | None, subject: Subject, owner: str, sentence: str) -> Subject | None:
-    """Return whom a clause is about; what goes on as before is about the subject of now."""
+    """Return the subject of a clause; a clause without a new one keeps the current subject."""
     if opening["pronoun"]:
         return now if opening["that"] else _meant(opening, now, subject, owner, sentence)
     name = next(names(sentence, opening.end()), None)
@@ -113,7 +113,7 @@ def _other(opening: re.Match[str], now: Subject | None, subject: Subject, owner:
 
 
 def _meant(opening: re.Match[str], now: Subject | None, subject: Subject, owner: str, sentence: str) -> Subject | None:
-    """Return whom a pronoun means, if that is clear: in "Her husband left, and she died" not the husband."""
+    """Return the referent of a pronoun, if it is clear: in "Her husband left, and she died" it is not the husband."""
     pronoun, first = opening["pronoun"], _PERSONS.get(sentence.split()[0].lower(), "")
     if pronoun == "they" or (now and now != subject and now.name == owner):
         return now

@@ -1,7 +1,7 @@
-"""Blocks of code within a text, marked as in Markdown: by a line of backticks or tildes before and after.
+"""Blocks of code in a text, marked as in Markdown: by a line of backticks or tildes before and after.
 
-But in plain text a row of tildes parts sections and frames headings, so more than four of them mark no code, and
-neither do those before a text that tildes end: `~~~~~~~~~~`, `~~~ Chapter 1 ~~~`.
+In plain text, rows of tildes also separate sections and frame headings. So more than four tildes mark no code, and
+neither do tildes around a text: `~~~~~~~~~~`, `~~~ Chapter 1 ~~~`.
 """
 
 import re
@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 _TILDES = "~{3,4}(?!~)"
 _OPENING = re.compile(rf"[ \t]*(?:[-*+] )?(?P<fence>`{{3,}}|{_TILDES}(?!.*~\s*$))[^`]*$")
-_LONGEST_OPENING = 80  # characters that are repeated before each part
+_LONGEST_OPENING = 80  # characters that are repeated in each part
 _ON_ONE_LINE = re.compile(rf"(?:- )?(?:```|{_TILDES}(?!.*{_TILDES} ))")
 
 
 class Block(NamedTuple):
-    """Where a block of code begins and ends, what opens it, and what closes it, or would."""
+    """A block of code: start, end, opening line, closing fence, and whether it is closed."""
 
     start: int
     end: int
@@ -25,12 +25,12 @@ class Block(NamedTuple):
 
 
 def is_code(text: str) -> bool:
-    """Tell whether a text on one line is a block of code."""
+    """Return whether a text on one line is a block of code."""
     return _ON_ONE_LINE.match(text) is not None
 
 
 def fenced(code: str, fence: str, info: str) -> str:
-    """Mark a text as code as it was marked in Markdown or, where that marks none in plain text, by backticks."""
+    """Mark a text as code like in its Markdown; use backticks if its fence would not mark code in plain text."""
     if not _OPENING.match(fence + info):
         longest = max(map(len, re.findall("`+", code)), default=0)
         fence, info = "`" * max(3, longest + 1), info.replace("`", "")
@@ -38,7 +38,7 @@ def fenced(code: str, fence: str, info: str) -> str:
 
 
 def blocks_of_code(text: str) -> Iterator[Block]:
-    """Yield the blocks of code in a text; one that is never closed ends with it."""
+    """Yield the blocks of code in a text; an unclosed one ends with the text."""
     opening, start, position = None, 0, 0
     for line in text.split("\n"):
         end = position + len(line)
@@ -53,7 +53,7 @@ def blocks_of_code(text: str) -> Iterator[Block]:
 
 
 def whole_blocks(parts: Iterable[str]) -> Iterator[str]:
-    """Close a block of code that was cut at the end of a part, and open it again in the next one."""
+    """Close a block of code that is cut at the end of a part, and open it again in the next part."""
     opening = ""
     for part in parts:
         text = f"{opening}\n{part}" if opening else part

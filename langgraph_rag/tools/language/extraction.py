@@ -1,4 +1,4 @@
-"""What reads triples out of passages: the contract, and the extractor that needs no model."""
+"""The interface of triple extractors, and the extractor without a model."""
 
 import asyncio
 import logging
@@ -23,21 +23,21 @@ _READINGS = TypeAdapter(list[tuple[str, list[tuple[str, str, str]]]])
 
 @runtime_checkable
 class TripleExtractor(Protocol):
-    """Reads triples out of passages.
+    """Extracts triples from passages.
 
-    `version` names everything the result depends on (model, prompt): triples are stored under it.
+    `version` names everything that the result depends on (model, prompt); triples are stored under it.
     """
 
     @property
     def version(self) -> str:
-        """Return what the stored triples are kept under."""
+        """Return the name under which the triples are stored."""
 
     def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
-        """Yield readings as they are done, each passage once; one that fails is left out, and tried again by `add`."""
+        """Yield each passage's reading when it is done; a passage that fails is left out, and `add` tries it again."""
 
 
 class RuleExtractor:
-    """The default extractor: sentence patterns, no model."""
+    """The default extractor: sentence patterns without a model."""
 
     NAME = "rules"
     version = f"{NAME}-14"
@@ -48,7 +48,7 @@ class RuleExtractor:
 
 
 def read_by_rules(passage: Record) -> Reading:
-    """Read one passage as `RuleExtractor` does."""
+    """Read one passage like `RuleExtractor`."""
     return passage["id"], extract_triples(passage["title"], passage["sentences"])
 
 
@@ -56,7 +56,7 @@ _RULES = re.compile(rf"{RuleExtractor.NAME}-\d+")  # of any version
 
 
 class ReadBefore:
-    """Stands in for an extractor that read passages before and is not at hand now, as a model is not: it reads none."""
+    """A placeholder for an extractor that is not available now, such as a model; it reads no passages."""
 
     def __init__(self, version: str) -> None:
         self.version = version
@@ -71,12 +71,12 @@ class ReadBefore:
 
 
 def last_extractor(version: str | None) -> TripleExtractor:
-    """Return what stands for the extractor that a knowledge base was last read by; rules if there was none."""
+    """Return a placeholder for the last extractor of a knowledge base; the rules if these were it or there was none."""
     return RuleExtractor() if not version or _RULES.fullmatch(version) else ReadBefore(version)
 
 
 def valid_triples(triples: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Keep the triples of three non-empty parts and at most 60 words, each once."""
+    """Return the triples with three non-empty parts and at most 60 words, each once."""
     kept: dict[tuple[str, ...], None] = {}
     for triple in triples:
         parts = tuple(part.strip() for part in triple)
@@ -86,10 +86,10 @@ def valid_triples(triples: Sequence[Sequence[str]]) -> list[list[str]]:
 
 
 def valid_readings(extractor: str, readings: object, ids: Iterable[str]) -> list[Reading]:
-    """Return what an extractor read out of the passages of some ids, with the triples that are valid.
+    """Return the readings of an extractor for passages, with valid triples only.
 
     Raises:
-        TypeError: when it is no list of readings of these passages, each once.
+        TypeError: when it is not a list of readings of these passages, each at most once.
     """
     expected = f"extractor {extractor!r}: expected a list of (id of a passage, [[head, relation, tail], ...])"
     try:
@@ -110,11 +110,11 @@ def valid_readings(extractor: str, readings: object, ids: Iterable[str]) -> list
 def supporting_sentences(triples: Sequence[Sequence[str]], passage: Record) -> list[list[int]]:
     """Find the sentences of a passage that state each triple.
 
-    That is the sentence that covers the words of head and tail, the title counting as a mention; among several the one
-    with most of the relation's words, then the first. Where no sentence covers both, it is the pair that covers most.
+    This is the sentence that has the words of head and tail, or those that are not in the title. Of several, it is the
+    one with most words of the relation, then the first. If no sentence has all, it is the pair that has most.
 
     Returns:
-        For each triple one or two positions, ascending; none where the passage has no sentences.
+        For each triple one or two positions, ascending; none if the passage has no sentences.
     """
     sentences, title = [set(words_of(sentence)) for sentence in passage["sentences"]], set(words_of(passage["title"]))
     places: defaultdict[str, int] = defaultdict(int)
@@ -127,7 +127,7 @@ def supporting_sentences(triples: Sequence[Sequence[str]], passage: Record) -> l
 def _supporting(
     triple: Sequence[str], title: set[str], sentences: Sequence[set[str]], places: Mapping[str, int]
 ) -> list[int]:
-    """Find the sentences that state a triple; `places` has a bit for each sentence that a word stands in."""
+    """Find the sentences that state a triple; `places` has a bit for each sentence that contains a word."""
     if not sentences:
         return []
     head, relation, tail = (set(words_of(part)) for part in triple)
@@ -144,10 +144,10 @@ def _supporting(
 
 
 def _in_most(sets: Iterable[int], among: int) -> int:
-    """Return those of some numbers that are in most of some sets, all sets of numbers being the bits of an integer.
+    """Return the numbers in `among` that are in most of the sets; a set of numbers is the bits of an integer.
 
-    How often each number occurs is counted for all at once, digit by binary digit: a long passage has as many triples
-    as sentences, which are too many to be looked at for each.
+    The occurrences of all numbers are counted at once, in binary digits. A long passage has as many triples as
+    sentences, too many to check each pair.
     """
     digits: list[int] = []
     for carried in sets:

@@ -1,6 +1,6 @@
-"""Triples by rules: what a sentence says of its subject, read off the words between the names in it.
+"""Extracts triples by rules, from the words between the names in a sentence.
 
-A weak but general extractor that needs no model: it works on any text in plain expository English.
+The extractor is weak but general, and needs no model; it works on any text in plain expository English.
 """
 
 import re
@@ -95,7 +95,7 @@ _FIELD = re.compile(rf"(?P<name>{UPPER}[^:;.!?]{{0,40}}): (?P<value>[^:;!?]{{1,8
 def extract_triples(title: str, sentences: list[str]) -> list[list[str]]:
     """Return the facts `[head, relation, tail]` of a passage, in reading order, without repetition.
 
-    Code states none. What is longer than any sentence is read at its beginning.
+    Code states no facts. Of an overlong sentence, only the beginning is read.
     """
     found: dict[tuple[str, str, str], list[str]] = {}
     stating = [_beginning(text) for text in sentences if not is_code(text)]
@@ -133,7 +133,7 @@ def _triples(topic: str, sentences: list[str]) -> Iterator[tuple[str, str, str]]
         on_it = (
             _ON_IT.match(sentence, subject.begin) if of_topic and subject.name != topic and not subject.noun else None
         )
-        if on_it:  # "Karl Senn sold it in 1920" is said of what he sold
+        if on_it:  # "Karl Senn sold it in 1920" is about the thing he sold
             yield subject.name, on_it[1], topic
             yield from _said_by(Subject(topic, subject.begin), sentence)
             continue
@@ -146,13 +146,13 @@ def _triples(topic: str, sentences: list[str]) -> Iterator[tuple[str, str, str]]
 
 
 def _names_only(topic: str, sentence: str) -> bool:
-    """Tell whether a sentence names nothing beside the topic but places, so that the next "she" is surely the topic."""
+    """Return whether a sentence names only the topic and places, so that the next "she" is surely the topic."""
     names = (span for span in spot(sentence) if span.kind == "name" and not same_name(topic, span.text))
     return bool(sentence) and all(_IN_PLACE.search(sentence, 0, name.start) for name in names)
 
 
 def _said_by(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:
-    """Read what a sentence says of its subject, or of somebody of the subject's: `Her brother Karl built the mill`."""
+    """Read the facts about the subject of a sentence, or about its relatives: `Her brother Karl built the mill`."""
     relatives, main = list(relative_clauses(subject.acting, sentence)), sentence
     for relative in relatives:
         main = _without(main, relative.start, relative.end)
@@ -166,7 +166,7 @@ def _said_by(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _said_of(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:
-    """Read what a sentence without relative clauses says of its subject."""
+    """Read the facts about the subject of a sentence without relative clauses."""
     name, position, noun, _ = subject
     for measured in _MEASURED.finditer(sentence, position):
         if _DIRECTLY.fullmatch(sentence, position, measured.start()):
@@ -194,7 +194,7 @@ def _said_of(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _being(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:
-    """Read what the subject is, or whose."""
+    """Read what the subject is, or to whom it belongs."""
     name, position, noun, _ = subject
     copula, possessed = _COPULA.search(sentence, position), _POSSESSED.search(sentence, position)
     if copula and not _OTHER_CLAUSE.search(sentence, position, copula.start()):
@@ -204,7 +204,7 @@ def _being(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _glosses(sentence: str) -> Iterator[tuple[str, str, str]]:
-    """Read a full name that stands in brackets behind another, as who plays a part: `Erik (Karl Hale)`."""
+    """Read a full name in brackets after another name, such as the actor of a part: `Erik (Karl Hale)`."""
     spans = [span for span in spot(sentence) if span.kind == "name"]
     for name, other in pairwise(spans):
         enclosed = sentence[name.end : other.start].strip(" ") == "(" and sentence[other.end : other.end + 1] == ")"
@@ -219,7 +219,7 @@ def _measures(subject: Subject, measured: re.Match[str]) -> Iterator[tuple[str, 
 
 
 def _is_about(topic: str, sentences: list[str]) -> bool:
-    """Tell whether a text names its topic, or the topic is a name that it may be about without naming it."""
+    """Return whether a text names its topic, or the topic is a name that the text need not mention."""
     words = [word for word in JOINED_WORD.findall(topic) if normalise(word) not in function_words()]
     a_name = len(words) > 1 and not any(word[0].islower() for word in words)
     telling = set(content_words(topic))
@@ -229,8 +229,8 @@ def _is_about(topic: str, sentences: list[str]) -> bool:
 def _subject(topic: str, sentence: str, *, first: bool) -> Subject:
     """Return the subject of a sentence about the topic.
 
-    The topic stands in for anything unnamed, and for another form of its name; in the first sentence also for a name
-    that the sentence says is another of the topic's.
+    The topic replaces an unnamed subject and other forms of its name; in the first sentence, also a name that the
+    sentence introduces as another name of the topic.
     """
     subject = opening_subject(sentence)
     opens = first and not subject.noun and _is_introduced(topic, subject, sentence)
@@ -239,7 +239,7 @@ def _subject(topic: str, sentence: str, *, first: bool) -> Subject:
 
 
 def _is_introduced(topic: str, subject: Subject, sentence: str) -> bool:
-    """Tell whether a sentence says that its subject is the topic: `Ida "Ink" Strand (born 1903)`, alias Ink."""
+    """Return whether a sentence introduces its subject as the topic: `Ida "Ink" Strand (born 1903)`, alias Ink."""
     end = subject.begin
     for name in spot(sentence):
         if name.start >= end and name.kind == "name" and not sentence[end : name.start].strip():
@@ -260,16 +260,16 @@ def _is_introduced(topic: str, subject: Subject, sentence: str) -> bool:
 
 
 def _act_upon_topic(sentence: str, begin: int) -> str:
-    """Return what the subject does if that may be done to the topic: "directed the film", not "died in Ost"."""
+    """Return the act of the subject if its object may be the topic: "directed the film", not "died in Ost"."""
     act = _ACT.match(sentence, begin)
     words = [word for word in act[1].split() if word not in _ABOUT_ACTS] if act else []
     return act[1] if act and words and not function_words() & set(words) and words[0] not in _OWN_LIFE else ""
 
 
 def _fields(line: str) -> list[tuple[str, str]]:
-    """Return the fields of a line such as `- Product: HX-200; Price: 400`; none where it is a sentence.
+    """Return the fields of a line such as `- Product: HX-200; Price: 400`; none if it is a sentence.
 
-    That of a line such as `- Mill: owner: Ada Renk` follows one without a name, which says what it is of.
+    In a line such as `- Mill: owner: Ada Renk`, the first field has no name; its value is the subject.
     """
     if labelled := _LABELLED.fullmatch(line.removeprefix("- ")):
         return [("", labelled[1]), (labelled[2], labelled[3])]
@@ -279,14 +279,14 @@ def _fields(line: str) -> list[tuple[str, str]]:
 
 
 def _of_fields(topic: str, fields: list[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
-    """Read a single field as one of the topic; of several the first says what the others are of."""
+    """Read a single field as a fact about the topic; the value of the first of several is the subject of the others."""
     subject = topic if len(fields) == 1 else fields[0][1]
     for name, value in fields:
         yield subject, name.lower(), value
 
 
 def _life_dates(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:
-    """Read when and where somebody was born and died from the parentheses after the name."""
+    """Read the dates and places of birth and death from the parentheses after a name."""
     match = _LIFE_DATES.search(sentence[:250], subject.begin)
     if not match or _ACTED.search(sentence, subject.begin, match.start()):
         return
@@ -311,14 +311,14 @@ def _life_dates(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str
 
 
 def _is_birth(half: str) -> bool:
-    """Tell whether what stands before a dash is a date of birth, and not one of a reign or an office."""
+    """Return whether the text before a dash is a date of birth, and not of a reign or an office."""
     date = DATE.search(half)
     last = _WORD_OR_MARK.findall(half, 0, date.start())[-1:] if date else []
     return date is not None and all(not word[0].islower() or word in _BEFORE_BIRTH for word in last)
 
 
 def _without(text: str, start: int, end: int) -> str:
-    """Return a text with blanks in place of a part, so that all else stays where it is."""
+    """Replace a part of a text by blanks, so that all positions stay the same."""
     return text[:start] + " " * (end - start) + text[end:]
 
 
@@ -328,9 +328,9 @@ def _noun_phrase(text: str) -> str:
 
 
 def _relation(between: str, previous: str, noun: str) -> str:
-    """Read the relation off the text between two names; mere list punctuation repeats the previous one.
+    """Read the relation from the text between two names; mere list punctuation repeats the previous relation.
 
-    What is said of a noun of the subject begins with it.
+    A relation of a noun of the subject begins with the noun.
     """
     text = re.sub(r"\([^()]*\)", " ", between)
     words = JOINED_WORD.findall(text)
@@ -353,6 +353,6 @@ def _shortened(words: list[str]) -> list[str]:
 
 
 def _counted(sentence: str, number: Span) -> str:
-    """Return a number with what it counts: `120 passengers`."""
+    """Return a number with the thing it counts: `120 passengers`."""
     counted = _COUNTED.match(sentence, number.end)
     return number.text + (counted[0] if counted else "")

@@ -1,4 +1,4 @@
-"""Spot names, quotations, dates and numbers in a sentence by the look of its words; no model."""
+"""Finds names, quotations, dates and numbers in a sentence by the form of its words, without a model."""
 
 import re
 from bisect import bisect_left
@@ -23,10 +23,10 @@ NUMBER = re.compile(
     r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|thousand)\b"
 )
 QUOTE = re.compile(r"[\"“«]\s?([^\"“”«»]{1,80}?)\s?[\"”»]")
-JOINED_WORD = re.compile(r"\w+(?:['’-]\w+)*")  # with what an apostrophe or a hyphen joins
+JOINED_WORD = re.compile(r"\w+(?:['’-]\w+)*")  # including apostrophes and hyphens
 _TOKEN = re.compile(r"(?:[^\W\d_]\.)+|(?:Jr|Sr|St|Dr|Mr|Mrs|Ms|Lt|Gen|Col|Capt|Rev|Mt|Ft|No)\.|\w+(?:['’\-./&]\w+)*|\S")
 
-# Words that may stand inside a name between two capitalised ones.
+# Words that may be inside a name between two capitalised ones.
 NAME_CONNECTORS = frozenset(
     "of the de la le las los du des von van der den di da del della dos y al el bin ibn af av & -".split()
 )
@@ -35,14 +35,14 @@ _CLAUSE_WORDS = frozenset(
 )
 _ARTICLES = frozenset({"the", "a", "an"})
 _BEGIN_NAMES = frozenset("First Third Last IT US WHO".split())
-_GIVEN_NAMES = frozenset("Can May Per".split())  # no statement begins with one, and then with a name
+_GIVEN_NAMES = frozenset("Can May Per".split())  # no statement begins with one of these before a name
 _GOES_ON = re.compile(r"[\w,]")  # a capital after these begins no clause ("in Then She Found Me")
 _ROMAN = re.compile(r"[IVXLC]+|\d+(?:\.\d+)*")
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of a text: `text[start:end]`, with what it looks like: a "name", "date" or "number" where spotted."""
+    """A span of a text, `text[start:end]`, with its kind: "name", "date" or "number" if returned by `spot`."""
 
     start: int
     end: int
@@ -51,12 +51,12 @@ class Span:
 
 
 def within(position: int, stretches: Sequence[tuple[int, int]]) -> bool:
-    """Tell whether a place lies inside one of some stretches of text, which are in order and do not overlap."""
+    """Return whether a position is inside one of some spans, which are in order and do not overlap."""
     before = bisect_left(stretches, (position, 0)) - 1
     return before >= 0 and position < stretches[before][1]
 
 
-@lru_cache(maxsize=8192)  # phrases and triples of a passage ask for the same sentences
+@lru_cache(maxsize=8192)  # phrases and triples of a passage need the same sentences
 def spot(sentence: str) -> tuple[Span, ...]:
     """Return the spans of a sentence in reading order, without overlaps."""
     taken: list[Span] = []
@@ -73,7 +73,7 @@ def spot(sentence: str) -> tuple[Span, ...]:
 
 
 def _add(taken: list[Span], span: Span) -> None:
-    """Put a span among those in reading order, unless it overlaps one of them."""
+    """Insert a span in reading order, unless it overlaps another one."""
     place = bisect_left(taken, span.start, key=lambda other: other.start)
     after_the_last = place == 0 or taken[place - 1].end <= span.start
     if after_the_last and (place == len(taken) or span.end <= taken[place].start):
@@ -97,7 +97,7 @@ def _names(sentence: str) -> Iterator[Span]:
 
 
 def _name_start(tokens: list[re.Match[str]], position: int, end: int, begins: Callable[[str, str], bool]) -> int:
-    """Return the index of the first token of the name in a row of capitals; `begins` tells by a word and the next."""
+    """Return the index of the first token of a name; `begins` returns whether a word before another is not in it."""
     goes_on = position > 0 and (_GOES_ON.match(tokens[position - 1][0]) or _is_acronym(tokens[position][0]))
     leads = _is_article if goes_on else begins
     if _opens_clause(tokens, position) and (end == position + 1 or tokens[position + 1][0] == "the"):
@@ -125,7 +125,7 @@ def _name_end(sentence: str, tokens: list[re.Match[str]], start: int) -> int:
 
 
 def _opens_clause(tokens: list[re.Match[str]], position: int) -> bool:
-    """Tell whether a capital is only that of a sentence's first word ("Founded in 1911 by ...", "Initially ...")."""
+    """Return whether a word is capitalised only as the first of a sentence ("Founded in 1911 by", "Initially")."""
     if tokens[position].start() > 0:
         return False
     following = tokens[position + 1][0] if position + 1 < len(tokens) else ""
@@ -137,12 +137,12 @@ def _is_article(word: str, _: str) -> bool:
 
 
 def _begins_question(word: str, _: str) -> bool:
-    """Tell whether the first word of a question has its capital for that alone, and is no part of a name."""
+    """Return whether the first word of a question is capitalised only for that, and is not part of a name."""
     return word.lower() in stop_words() and word not in _BEGIN_NAMES
 
 
 def _begins_clause(word: str, following: str) -> bool:
-    """Tell the same of a statement, where "Will" is somebody, and so is "Per Lund"."""
+    """Return the same for a statement, in which "Will" is a name, and so is "Per Lund"."""
     named = word == "Will" or (bool(following) and word in _GIVEN_NAMES)
     return not named and _begins_question(word, following)
 

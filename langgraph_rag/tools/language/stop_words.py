@@ -1,11 +1,11 @@
-"""Words that carry no content, as spaCy lists them."""
+"""The stop words of spaCy."""
 
 from functools import cache
 
 
 @cache
 def stop_words() -> frozenset[str]:
-    """Return the words, in lower case; spaCy is imported only now, because with torch installed that takes seconds."""
+    """Return the stop words in lower case; spaCy is imported here, as that takes seconds if torch is installed."""
     from spacy.lang.en.stop_words import STOP_WORDS
 
     return frozenset(STOP_WORDS)

@@ -1,4 +1,4 @@
-"""Whom a sentence, or a part of it, is about: what it names, what belongs to that, and relative clauses."""
+"""Finds the subjects of sentences and clauses: names, their possessions, and relative clauses."""
 
 import re
 from bisect import bisect_left
@@ -51,7 +51,7 @@ _LEADING = re.compile(
     "(?:And|But|So|Then|Thus|Therefore|Hence|Yet|Still|Even|Also|Only|However|Nevertheless|Meanwhile|Moreover|Thereafter"
     "|Afterwards|Now|Here|There) "
 )
-_NAMED = frozenset(  # by what follows "of": the village of Hale
+_NAMED = frozenset(  # nouns whose name follows "of": the village of Hale
     "village town city county state province district region island parish borough suburb municipality kingdom".split()
 )
 _RULED_OUT = re.compile(r"\b(?:not|nor|rather than|instead of)\s+(?:the\s+)?$")
@@ -67,7 +67,7 @@ _COMMA = re.compile(r"[,;](?!\s+(?:who|whom|which|whose)\b)")
 _LIST_ENDS = re.compile(r"[,.;]|\s+(?:and|or)\b|$")
 _PLACED = re.compile(r"\s(?:in|on|at)\b")
 _OBJECT = re.compile(rf"\s+{UPPER}")
-_MOST_CLAUSES = 10  # relative ones, which are read within each other
+_MOST_CLAUSES = 10  # relative clauses, which are read recursively
 _SAID = r"(?:said|says|told|asked|replied|recalled|added|explained)"
 _DENIED = (
     r"(?:Neither|Nor|Nobody|None|No one|If|No(?= [a-z]+ (?:of|on|in|at|from|to|by|for)\b)"
@@ -85,9 +85,9 @@ _NOT_SAID_HERE = re.compile(
 
 
 class Subject(NamedTuple):
-    """A name and where what is said of it begins.
+    """A name and the start of the statement about it.
 
-    With a `noun` it is said of something of its own, such as its `wife`; `holder` is the name of that.
+    With a `noun`, the statement is about a possession or relative, such as `wife`; `holder` is the name of that.
     """
 
     name: str
@@ -97,12 +97,12 @@ class Subject(NamedTuple):
 
     @property
     def acting(self) -> "Subject":
-        """Return the holder as a subject of its own, or else this one."""
+        """Return the holder as the subject, or else this one."""
         return Subject(self.holder.text, self.begin) if self.holder else self
 
 
 class Relative(NamedTuple):
-    """A relative clause, `sentence[start:end]`; without a subject where it is not clear whom it is about."""
+    """A relative clause, `sentence[start:end]`; without a subject if that is unclear."""
 
     subject: Subject | None
     start: int
@@ -110,14 +110,14 @@ class Relative(NamedTuple):
 
 
 def states_facts(sentence: str) -> bool:
-    """Tell whether a sentence states something itself: it does not ask, deny, doubt or repeat what somebody said."""
+    """Return whether a sentence states something itself, and is no question, denial, doubt or quotation."""
     return _NOT_SAID_HERE.match(sentence) is None and len(_RELATIVE.findall(sentence)) <= _MOST_CLAUSES
 
 
 def same_name(known: str, name: str) -> bool:
-    """Tell whether a name is another form of a known one: "Kell" or "Emil J. Kell" of "Emil Kell".
+    """Return whether a name is another form of a known one: "Kell" or "Emil J. Kell" of "Emil Kell".
 
-    A longer name that begins or ends in another way names something else: "Emil Kell Street", "New Ost".
+    A longer name with another beginning or end is a different one: "Emil Kell Street", "New Ost".
     """
     words, others = content_words(known), content_words(name)
     longer = set(words) <= set(others) and words[:1] == others[:1] and words[-1:] == others[-1:]
@@ -125,12 +125,12 @@ def same_name(known: str, name: str) -> bool:
 
 
 def content_words(text: str) -> list[str]:
-    """Return the words of a text that say something by themselves, normalised."""
+    """Return the content words of a text, normalised."""
     return [word for word in normalise(text).split() if word not in function_words() and word != "s"]
 
 
 def opening_subject(sentence: str) -> Subject:
-    """Return whom a sentence opens with; its name is empty where the sentence names none: it goes on with another's."""
+    """Return the subject at the beginning of a sentence; its name is empty if it is that of an earlier sentence."""
     if owner := _OWNER.match(sentence):
         return _owner("", sentence, owner.end())
     if described := _described(sentence):
@@ -145,7 +145,7 @@ def opening_subject(sentence: str) -> Subject:
 
 
 def _fronted(sentence: str) -> Subject:
-    """Return who acts after what a sentence opens with: "In 1920, Karl Senn left Ost", "But Senn came back"."""
+    """Return the subject after an opening phrase: "In 1920, Karl Senn left Ost", "But Senn came back"."""
     for place in _ends_of_front(sentence):
         if _ANY_PRONOUN.match(sentence, place):
             break
@@ -157,7 +157,7 @@ def _fronted(sentence: str) -> Subject:
 
 
 def _ends_of_front(sentence: str) -> Iterator[int]:
-    """Find where a sentence may begin anew, before it says what is."""
+    """Yield the possible ends of an opening phrase, before the main verb."""
     if leading := _LEADING.match(sentence):
         yield leading.end()
     first, *_ = sentence.split() or [""]
@@ -171,12 +171,12 @@ def _ends_of_front(sentence: str) -> Iterator[int]:
 
 
 def acts(name: Span, sentence: str) -> bool:
-    """Tell whether a verb follows a name or what it is the owner of."""
+    """Return whether a verb follows a name or its possession."""
     return _ACTING.match(sentence, named(name, sentence).begin) is not None
 
 
 def first_subject(sentence: str) -> Subject:
-    """Return whom a sentence opens with, or else the first one that it names."""
+    """Return the subject at the beginning of a sentence, or else its first name."""
     opening = opening_subject(sentence)
     if opening.name or opening.begin:
         return opening
@@ -185,9 +185,9 @@ def first_subject(sentence: str) -> Subject:
 
 
 def relative_clauses(subject: Subject, sentence: str) -> Iterator[Relative]:
-    """Find the outermost relative clauses of a sentence; of those right after its subject only `whose` is one.
+    """Find the outermost relative clauses of a sentence; right after its subject, only one with `whose`.
 
-    What the others say is said of the subject anyway.
+    Other clauses there are about the subject anyway.
     """
     end = subject.begin
     opening = _RELATIVE.match(sentence, end)
@@ -205,9 +205,9 @@ def relative_clauses(subject: Subject, sentence: str) -> Iterator[Relative]:
 
 
 def _meant(name: Span, opening: re.Match[str], sentence: str) -> Subject | None:
-    """Return whom a relative clause after a name is about, if it is surely the name and that is not its object.
+    """Return the subject of a relative clause after a name, if it is surely the name and not the object.
 
-    Not so in "a man of Ost who", "a book about Ost, which" and "Ost, which Karl Senn".
+    It is not in "a man of Ost who", "a book about Ost, which" and "Ost, which Karl Senn".
     """
     noun = _WITH_NAME.search(sentence, 0, name.start)
     of_noun = noun and noun["noun"] not in _NAMED and (noun["link"] != "by" or opening["pronoun"] == "which")
@@ -219,7 +219,7 @@ def _meant(name: Span, opening: re.Match[str], sentence: str) -> Subject | None:
 
 
 def clause_end(sentence: str, begin: int) -> int:
-    """Return where a relative clause ends: at a comma that is not part of it, as one in a list of names is."""
+    """Return the end of a relative clause: a comma that is not part of it, like one in a list of names."""
     ends = {span.start: span.end for span in spot(sentence) if span.kind != "number"}
     inside = [(span.start, span.end) for span in spot(sentence)] + parentheses(sentence)
     whole = min((end - 1 for start, end in parentheses(sentence) if start < begin < end), default=len(sentence))
@@ -236,31 +236,31 @@ def clause_end(sentence: str, begin: int) -> int:
 
 
 def parentheses(sentence: str) -> list[tuple[int, int]]:
-    """Return where parentheses begin and end."""
+    """Return the spans of parentheses."""
     return [match.span() for match in re.finditer(r"\([^()]*\)", sentence)]
 
 
 @cache
 def function_words() -> frozenset[str]:
-    """Return the words that say nothing by themselves."""
+    """Return the words without content of their own."""
     return stop_words() - {"has", "had", "have"} | {"also"}
 
 
 def names(sentence: str, begin: int) -> Iterator[Span]:
-    """Find the names in a sentence from a place on."""
+    """Return the names in a sentence from a position on."""
     spans = spot(sentence)
     first = bisect_left(spans, begin, key=lambda span: span.start)
     return (spans[place] for place in range(first, len(spans)) if spans[place].kind == "name")
 
 
 def named(name: Span, sentence: str) -> Subject:
-    """Return a name as a subject, or what is its own: "Ida Brack's wife"."""
+    """Return a name as the subject, or with its possession: "Ida Brack's wife"."""
     genitive = _GENITIVE.match(sentence, name.end)
     return _owner(name.text, sentence, genitive.end()) if genitive else Subject(name.text, name.end)
 
 
 def _owner(name: str, sentence: str, begin: int) -> Subject:
-    """Read what belongs to somebody, which begins there: "wife was born", or "wife, Orla Vint, was born"."""
+    """Read a possession or relative that begins there: "wife was born", or "wife, Orla Vint, was born"."""
     held = _HELD.match(sentence, begin)
     holder = next(names(sentence, held.end()), None) if held and held[2] not in function_words() else None
     if held and holder and holder.start == held.end() and not _AND.match(sentence, holder.end):
@@ -273,7 +273,7 @@ def _owner(name: str, sentence: str, begin: int) -> Subject:
 
 
 def _described(sentence: str) -> Subject | None:
-    """Read a name after what it is or what it has: "The painter Ida Brack", "The wife of Karl Senn"."""
+    """Read a name after a description or a possession: "The painter Ida Brack", "The wife of Karl Senn"."""
     article, *_ = sentence.split() or [""]
     for name in list(names(sentence, 1))[:2] if article in _ARTICLES else ():
         words = sentence[: name.start].split()[1:]
@@ -282,7 +282,7 @@ def _described(sentence: str) -> Subject | None:
         noun = words[:-1] if link else words
         acts, follows = _ACTS.match(sentence, name.end), _GOES_ON.match(sentence, name.end)
         if link and not acts and (article not in _DEFINITE or link != "of"):
-            continue  # "A tributary of the Sarl" is what the topic is
+            continue  # "A tributary of the Sarl" describes the topic
         if not noun or len(noun) > 3 or not noun[-1].islower() or (function_words() - _ORDINALS).intersection(noun):
             continue
         adjective = follows and not acts and " " not in name.text and follows[1] not in function_words()
@@ -304,7 +304,7 @@ def _described(sentence: str) -> Subject | None:
 
 
 def _apposed(sentence: str, begin: int) -> Span | None:
-    """Return the name set off by commas there: ", Orla Vint, was born"."""
+    """Return the name between commas there: ", Orla Vint, was born"."""
     comma = _APPOSED.match(sentence, begin)
     name = next(names(sentence, comma.end()), None) if comma else None
     alone = comma and name and name.start == comma.end() and sentence.startswith(",", name.end)

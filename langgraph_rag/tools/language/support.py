@@ -1,4 +1,4 @@
-"""Find the sentences a text was written from."""
+"""Finds the sentences that support a text."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -10,18 +10,18 @@ from langgraph_rag.tools.language.spans import spot
 from langgraph_rag.tools.language.stop_words import stop_words
 from langgraph_rag.tools.language.text import RULES, text_pipeline
 
-_LEAST_GAIN = 0.25  # of a statement's words that a sentence must add
-_LEAST_COVER = 0.5  # of a statement's words that its sentences must have together
+_LEAST_GAIN = 0.25  # share of the words of a statement that a sentence must add
+_LEAST_COVER = 0.5  # share of the words of a statement that its sentences must have together
 _MOST_SENTENCES = 3
 
 
 def supporting_evidence(text: str, passages: Sequence[Record], step: int) -> list[Evidence]:
     """Return, for each sentence of a text, the sentences of passages that cover its words best.
 
-    The title of a passage counts as part of each of its sentences; of those that cover as much with it, the one with
-    most names, dates and numbers whole comes first, then the one that needs it least. A second and third sentence are
-    taken where each adds at least a quarter of the words, or a whole name, date or number; a sentence of the text that
-    is not covered to the half has no evidence.
+    The title of a passage counts as part of each of its sentences. Of sentences that cover equally much, the one with
+    most complete names, dates and numbers comes first, then the one that needs the title least. A second and third
+    sentence are added if each covers another quarter of the words, or a complete name, date or number. A sentence of
+    the text that is covered less than half has no evidence.
     """
     offered = [
         _Offer(_words(sentence), title, passage, sentence)
@@ -37,21 +37,21 @@ def supporting_evidence(text: str, passages: Sequence[Record], step: int) -> lis
 
 
 def nearest_evidence(query: str, passage: Record, step: int) -> list[Evidence]:
-    """Return the sentence of a passage that shares most words with a query; none where it has no sentences."""
+    """Return the sentence of a passage that shares most words with a query; none if it has no sentences."""
     wanted = _words(query)
     best = max(passage["sentences"], key=lambda sentence: len(wanted & _words(sentence)), default="")
     return [evidence_of(passage, best, step)] if best else []
 
 
 def has_answer(evidence: Evidence, answer: str) -> bool:
-    """Tell whether an answer stands in the sentence of a piece of evidence or in the title above it."""
+    """Return whether the sentence of a piece of evidence, or its title, contains an answer."""
     return stands_in(answer, f"{evidence['title']} {evidence['sentence']}")
 
 
 def answering_evidence(question: str, answer: str, passages: Sequence[Record], step: int) -> list[Evidence]:
-    """Return, of the sentences that an answer stands in, the one that shares most words with the question.
+    """Return the sentence with the answer that shares most words with the question.
 
-    There is none for an answer without words of its own, such as "no".
+    There is none for an answer without content words, such as "no".
     """
     wanted = _words(question)
     having = [
@@ -67,16 +67,16 @@ def answering_evidence(question: str, answer: str, passages: Sequence[Record], s
 def traced_back(
     evidence: Iterable[Evidence], records: Iterable[Record], triples: Iterable[Triple], question: str, answer: str
 ) -> list[Evidence]:
-    """Return evidence with the sources and pages of its passages; where it has no triple, the best of its sentence.
+    """Return evidence with the sources and pages of its passages; if it has no triple, with the best of its sentence.
 
-    That is one with the answer in it, else the one that shares most words with the question.
+    The best triple contains the answer, or else shares most words with the question.
 
     Args:
-        evidence: what is traced back; of passages that are not among the records it stays as it is.
+        evidence: the evidence; it stays unchanged if its passage is not among the records.
         records: the passages of the evidence.
         triples: the triples of these passages.
-        question: what was asked.
-        answer: what was answered.
+        question: the question.
+        answer: the answer.
     """
     passages = {record["id"]: record for record in records}
     stated: defaultdict[tuple[str, int], list[list[str]]] = defaultdict(list)
@@ -104,7 +104,7 @@ def traced_back(
 
 
 class _Offer(NamedTuple):
-    """A sentence that may support a statement, the words of it and those of its title."""
+    """A candidate sentence, with its words and those of its title."""
 
     own: set[str]
     title: set[str]

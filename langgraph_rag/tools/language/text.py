@@ -1,4 +1,4 @@
-"""Sentences and phrases of a text by spaCy: a trained pipeline where one is installed, rules where none is."""
+"""Finds the sentences and phrases of a text with spaCy: with a trained pipeline if installed, or else with rules."""
 
 import re
 from collections import defaultdict
@@ -15,21 +15,21 @@ from langgraph_rag.tools.language.spans import spot, within
 TRAINED_PIPELINE, RULES = "en_core_web_sm", "rules"
 
 _LABEL = r"\[[^]\n]{0,20}\d:\d\d[^]\n]{0,10}\]|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|(?:\d[\d./:, –-]*)?[^\W\d_a-z][\w-]*: "
-"""What a message or a header begins with: `[10:33]`, `2024-05-01 10:33`, `10:33 Ada: `, `Subject: `."""
+"""The beginning of a message or header: `[10:33]`, `2024-05-01 10:33`, `10:33 Ada: `, `Subject: `."""
 _PARAGRAPH_END = re.compile(rf"\n\s*\n\s*|\n\s*(?=(?:[-*+•|#]|\d{{1,3}}[.)])\s|>|{_LABEL})")
 _BEGINS = (
     "I|He|She|It|We|They|His|Her|Its|Their|An?|The|This|That|These|In|On|At|After|Before|During|From|When|While|However"
 )
 _END = re.compile(
     r"[。！？｡]++[”’]*+(?![」』）])"
-    r"|[.!?][\"”’)]*(?:\[\w{1,3}\])+(?=\s)"  # marks of footnotes
+    r"|[.!?][\"”’)]*(?:\[\w{1,3}\])+(?=\s)"  # footnote marks
     rf"|(?<=\w\.)\s+(?=(?:{_BEGINS})\s)"  # "World War I. He", unlike "J. R. Holm"
     r"|(?<=\bNo\.)\s+(?=[^\W\d_a-z][a-z])"  # "No. She", unlike "No. 5"
 )
 _MARK = r"(?:[^\w\s]|_)"
 _UNSPACED = re.compile(r"(\S{500,999}?)\w")
-_LONG_ROW = re.compile(rf"{_MARK}{{32,}}(?={_MARK}{{3}})")  # which draws a line or leads to a page number
-_OPENING = re.compile(r"(?<=\s)(?!'')(?:[^\w\s]+(?=\w)|«\s+)")  # quotes and brackets that belong to what comes next
+_LONG_ROW = re.compile(rf"{_MARK}{{32,}}(?={_MARK}{{3}})")  # a drawn line, or dots before a page number
+_OPENING = re.compile(r"(?<=\s)(?!'')(?:[^\w\s]+(?=\w)|«\s+)")  # quotes and brackets that belong to the following text
 _FIRST = re.compile(r"[\W_]*(\w?)")
 _ASIDE = re.compile(r"\s*\([^()]*[^.!?()]\)")  # "Lunt Inc. (1950) was", unlike "(It was mixed in Ost.)"
 _NEVER_LAST = re.compile(
@@ -40,7 +40,7 @@ _ABBREVIATION = re.compile(rf"(?:^|[\s(])(?:[^\W\d_]|Jr|Sr|No|et al)\.$|{_NEVER_
 _OPENED_BY = {")": "(", "）": "（", "」": "「", "』": "『"}
 _BRACKET = re.compile("[()（）「」『』]")
 _NAMELESS = {"DET", "PRON", "PUNCT", "SCONJ"}  # parts of speech
-_LONGEST_ENDING = 8  # characters, more than an abbreviation with what is around it
+_LONGEST_ENDING = 8  # characters, more than an abbreviation with its surroundings
 
 
 class Analysis(TypedDict):
@@ -52,7 +52,7 @@ class Analysis(TypedDict):
 
 @dataclass(frozen=True)
 class TextPipeline:
-    """A spaCy pipeline. `name` says which one is in use: `en_core_web_sm` or `rules`."""
+    """A spaCy pipeline; `name` is `en_core_web_sm` or `rules`."""
 
     name: str
     nlp: Any
@@ -76,24 +76,24 @@ class TextPipeline:
 
 
 def _named(chunk: Any) -> str:
-    """Return a noun chunk from its first word that names something: "old ferry" of "the old ferry", nothing of "it"."""
+    """Return a noun chunk from its first content word on: "old ferry" of "the old ferry", nothing of "it"."""
     first = next((token for token in chunk if token.pos_ not in _NAMELESS), None)
     return str(chunk.doc[first.i : chunk.end].text) if first else ""
 
 
 def _without_long_rows(text: str) -> str:
-    """Blank out all but the last marks of a long row: spaCy's tokenizer takes the square of its length.
+    """Replace all but the last marks of a long row by blanks: spaCy's tokenizer takes quadratic time for it.
 
-    Other characters without a space between them are parted now and then.
+    Other long texts without spaces are split.
     """
     return _UNSPACED.sub(r"\1 ", _LONG_ROW.sub(lambda row: " " * len(row[0]), text))
 
 
 def _sentences(text: str, doc: Any) -> list[str]:
-    """End sentences also with their paragraph, item, row or message, as headings do that have no full stop.
+    """Return the sentences of a text; they also end with their paragraph, item, row or message, as headings do.
 
-    What a rule splits too early within one of these is joined: before a small letter, after an abbreviation, within
-    brackets. A block of code is one sentence. Each stands in the text as it is returned, but for its line breaks.
+    Wrong splits within these are joined: before a lower-case letter, after an abbreviation, and within brackets. A
+    block of code is one sentence. Each sentence is a part of the text, except for its line breaks.
     """
     sentences: list[tuple[int, int]] = []
     code = [(block.start, block.end) for block in blocks_of_code(text)]
@@ -124,7 +124,7 @@ def _sentences(text: str, doc: Any) -> list[str]:
 
 
 def _on_one_line(text: str) -> str:
-    """Undo line breaks, which cut sentences and names of wrapped text apart."""
+    """Replace line breaks, which split sentences and names in wrapped text."""
     return " ".join(text.split())
 
 
@@ -138,7 +138,7 @@ def _last_words(text: str, start: int, end: int) -> str:
 
 
 def _brackets(text: str, starts: Iterable[int]) -> list[tuple[int, int]]:
-    """Return where the outermost brackets of each paragraph stand; one that never closes, as in ":(", is none."""
+    """Return the spans of the outermost brackets of each paragraph; an unclosed one, as in ":(", does not count."""
     found: list[tuple[int, int]] = []
     for start, end in pairwise(sorted({0, *starts, len(text)})):
         opened: dict[str, list[int]] = defaultdict(list)
@@ -156,10 +156,10 @@ def _brackets(text: str, starts: Iterable[int]) -> list[tuple[int, int]]:
 
 @made_once
 def text_pipeline(name: str | None = None) -> TextPipeline:
-    """Load a pipeline by name, by default the trained one if it is installed, else a blank one with a sentence rule.
+    """Load a pipeline by name; by default the trained one if installed, or else a blank one with a sentence rule.
 
     Raises:
-        KnowledgeBaseError: when the trained one was asked for and is not installed.
+        KnowledgeBaseError: when the trained one is requested but not installed.
     """
     import spacy
 

@@ -1,4 +1,4 @@
-"""What a text is about: its title, or what it opens with."""
+"""Finds the topic of a text: its title, or else its first line or subject."""
 
 import re
 from bisect import bisect_left
@@ -10,15 +10,15 @@ from langgraph_rag.tools.language.stop_words import stop_words
 
 _LONGEST_HEADING = 12  # words
 _LONGEST_TITLE = 300  # characters
-_OPENING = 300  # characters in which a name that opens a text ends
+_OPENING = 300  # characters of a text that are searched for an opening name
 _BEFORE_NAMES = frozenset({"", "the", "a", "an", "“", '"'})
 _DEFINED = re.compile(r"(?:\s*\([^()]*\))*,?\s+(?:is|was|are|were)\s+(?:an?|the|one of)\b")
-"""What follows a subject that is said to be something: ` (1911) was a`."""
+"""The text after a subject that is defined: ` (1911) was a`."""
 _SUBJECT = re.compile(rf"(?:(?:[Tt]he|[Aa]n?)\s+(?=\S))?(?P<subject>[^.;:()\n]{{2,80}}?){_DEFINED.pattern}")
 _APPOSED = re.compile(r",\s*(?=[a-z])")  # "Kell Halden, known as ..."
-_GOES_ON = re.compile(r",?\s+[a-z]|\s*\(")  # as a sentence does, unlike "Present: ..."
+_GOES_ON = re.compile(r",?\s+[a-z]|\s*\(")  # like a sentence, unlike "Present: ..."
 _LABEL_OR_ITEM = re.compile(r"\s*(?:(?:[-*+•]|1[.)])\s|[^\W\d_a-z][\w -]{0,30}:(?:\s|$))")
-_ENGLISH = 1 / 6  # of the words of a text in English, at least, are stop words
+_ENGLISH = 1 / 6  # minimum share of stop words in English text
 _NO_SUBJECT = re.compile(
     r"(?:in|on|at|by|from|with|for|as|since|during|after|before|when|while|although|because|if)\b"
     r"|.*\b(?:he|she|it|they|we|this|these|there|that|which|who|his|her|its|their)\b",
@@ -27,14 +27,14 @@ _NO_SUBJECT = re.compile(
 
 
 def topic_of(title: str) -> str:
-    """Return a title without what only tells it from others of the same name: `Mercury (planet)` -> `Mercury`."""
+    """Return a title without its disambiguation: `Mercury (planet)` -> `Mercury`."""
     return re.sub(r"\s*\([^()]*\)\s*$", "", title).strip() or title.strip()
 
 
 def opening_of(text: str) -> str:
-    """Return what a text opens with that may be its title: a line of its own, or its subject; nothing where neither is.
+    """Return the opening of a text as its title: a first line of its own, or else its subject; empty if it has neither.
 
-    A subject is what the first sentence says that it is something ("Out of the Harbour is a novel"), or else a name.
+    The subject is the term that the first sentence defines ("Out of the Harbour is a novel"), or else a name.
     """
     if is_code(text.strip()):
         return ""
@@ -45,7 +45,7 @@ def opening_of(text: str) -> str:
         and _stands_alone(first, others[0])
         and not first.endswith((".", "!", "?", ":"))
         and len(first.split()) <= _LONGEST_HEADING
-        and any(map(str.isalpha, first))  # unlike the number of a page, or a line drawn
+        and any(map(str.isalpha, first))  # unlike a page number or a drawn line
     ):
         return first.strip("#*_ ")[:_LONGEST_TITLE]
     acting = _acting(first[:_OPENING])
@@ -64,7 +64,7 @@ def _is_english(text: str) -> bool:
 
 
 def opening_name(sentence: str, begin: int = 0) -> Span | None:
-    """Return the name that a sentence begins with, from a place in it on, if it does, maybe after an article."""
+    """Return the name at the beginning of a sentence, or at a position in it, possibly after an article."""
     spans = spot(sentence)
     span = next(iter(spans[bisect_left(spans, begin, key=lambda span: span.start) :]), None)
     opens = span and span.kind == "name" and sentence[begin : span.start].strip().lower() in _BEFORE_NAMES

@@ -1,1 +1,1 @@
-"""Reading documents: which files of a folder, and what stands in each."""
+"""Reads documents: selects the files of a folder, and reads each of them."""

@@ -1,4 +1,4 @@
-"""Read documents from files and folders: JSON and JSON lines, Markdown, PDF, plain text."""
+"""Reads documents from files and folders: JSON and JSON lines, Markdown, PDF, plain text."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -18,9 +18,9 @@ from langgraph_rag.tools.reading.markdown import read_markdown, section_title
 from langgraph_rag.tools.reading.pdf import read_pdf
 
 Row = TypeVar("Row")
-Names = Mapping[str, str]  # what fields of JSON are called that are otherwise called here
-_LISTED = 20  # problems or fields told at once
-_SOON = 2  # seconds of reading without a word; PDF files take about one each
+Names = Mapping[str, str]  # the names of fields in JSON that differ from those here
+_LISTED = 20  # problems or fields in one message
+_SOON = 2  # seconds before a progress bar appears; PDF files take about one each
 
 
 def read_documents(sources: str | Path | Iterable[str | Path]) -> list[dict[str, object]]:
@@ -31,12 +31,12 @@ def read_documents(sources: str | Path | Iterable[str | Path]) -> list[dict[str,
 
     Returns:
         A dict for each passage that the knowledge base makes of them. A passage of a Markdown file is from one section.
-            Its title is the heading of the section, with the title of the file in parentheses. A file that names no
-            title has as title what it opens with, or else its name.
+            Its title is the heading of the section, with the title of the file in parentheses. The title of a file
+            without one is its first line or subject, or else its name.
 
     Raises:
-        DocumentError: when a file is missing or cannot be read. The message names every bad file or line, and what was
-            expected there.
+        DocumentError: when a file is missing or cannot be read. The message names each invalid file or line, and what
+            was expected there.
     """
     several = [sources] if isinstance(sources, str | Path) else sources
     read = read_what_can_be(map(Path, several))
@@ -46,7 +46,7 @@ def read_documents(sources: str | Path | Iterable[str | Path]) -> list[dict[str,
 
 
 class Read(NamedTuple):
-    """The passages of some files, what is wrong with those that are bad, and where the passage of each id stands."""
+    """The passages of some files, the problems of invalid files, and the place of each passage by id."""
 
     passages: list[Passage]
     problems: list[str]
@@ -54,17 +54,17 @@ class Read(NamedTuple):
 
 
 def read_what_can_be(sources: Iterable[Path], names: Names | None = None) -> Read:
-    """Read files and folders likewise, and return with the passages what is wrong with each file that is bad.
+    """Read files and folders, and return the passages together with the problems of invalid files.
 
-    Of JSON and JSON lines only the bad elements and lines are left out. Bad is also what gives an id another text than
-    something before it, a file whose name is not UTF-8, and a folder that cannot be looked into.
+    In JSON and JSON lines, only invalid elements and lines are left out. Also invalid are a repeated id with another
+    text, a file whose name is not UTF-8, and a folder that cannot be read.
 
     Args:
         sources: files and folders.
-        names: what JSON and JSON lines call a `text`, `title` or `id`, where they call it otherwise.
+        names: the names of the fields for `text`, `title` or `id` in JSON and JSON lines, if they differ.
 
     Raises:
-        DocumentError: when there is no such file or folder, or nothing in it of a kind that is read.
+        DocumentError: when there is no such file or folder, or it has no files of a supported kind.
     """
     passages: list[Passage] = []
     problems: list[str] = []
@@ -84,7 +84,7 @@ def read_what_can_be(sources: Iterable[Path], names: Names | None = None) -> Rea
 
 
 def _passages_of(file: Path, names: Names, known: PassagesById) -> tuple[list[Passage], list[str]]:
-    """Return the passages of a file, line by line where it has such, and what is wrong with it or with its lines."""
+    """Return the passages of a file, of JSON line by line, and the problems of the file or its lines."""
     passages: list[Passage] = []
     try:
         documents, problems = _documents(file, names)
@@ -99,13 +99,13 @@ def _passages_of(file: Path, names: Names, known: PassagesById) -> tuple[list[Pa
 
 
 def first_problems(problems: list[str]) -> str:
-    """Return the first problems, one a line, and how many more there are."""
+    """Return the first problems, one per line, and the number of others."""
     more = len(problems) - _LISTED
     return "\n".join([*problems[:_LISTED], *([f"... and {more} more"] if more > 0 else [])])
 
 
 def _documents(file: Path, names: Names) -> tuple[list[dict[str, object]], list[str]]:
-    """Return the documents of a file, and what is wrong with its lines where it has such."""
+    """Return the documents of a file, and the problems of its lines."""
     if not is_text(str(file)):
         raise DocumentError(f"{ascii(str(file))}: expected a name in UTF-8: rename the file")
     kind = file.suffix.lower()
@@ -147,7 +147,7 @@ def _pages(file: Path) -> list[dict[str, object]]:
 
 
 def _sections(text: str, file: Path) -> list[dict[str, object]]:
-    """Return the sections of a Markdown text with their titles, and with what its front matter says of all."""
+    """Return the sections of a Markdown text with their titles, and with the fields of its front matter."""
     title, sections, fields = read_markdown(text)
     opening = "" if sections[0].headings else opening_of(sections[0].text)
     title = title or opening or file.stem
@@ -158,18 +158,18 @@ def _sections(text: str, file: Path) -> list[dict[str, object]]:
 
 
 def _lines(text: str, file: Path) -> list[tuple[str, str]]:
-    """Return the lines of a file of JSON lines, with their places."""
+    """Return the lines of a JSON lines file, with their places."""
     if "\n" in text.strip() and _is_json(text):
         raise DocumentError(
             f"{file}: expected JSON lines, one object per line, got one JSON value over several lines: "
             "name such a file .json"
         )
-    lines = enumerate(text.split("\n"), start=1)  # not splitlines(): JSON may hold U+2028 as it is
+    lines = enumerate(text.split("\n"), start=1)  # not splitlines(): JSON may contain U+2028
     return [(f"{file}, line {number}", line) for number, line in lines if line.strip()]
 
 
 def _elements(text: str, file: Path) -> list[tuple[str, object]]:
-    """Return what a file of JSON lists, or the one object in it, with their places."""
+    """Return the elements of the list in a JSON file, or its one object, with their places."""
     value = _loaded(text, str(file))
     if not isinstance(value, list):
         return [(str(file), value)]
@@ -181,7 +181,7 @@ def _elements(text: str, file: Path) -> list[tuple[str, object]]:
 def _rows(
     rows: Iterable[tuple[str, Row]], fields_of: Callable[[Row, str], dict[str, object]], file: Path, names: Names
 ) -> tuple[list[dict[str, object]], list[str]]:
-    """Return the documents that lines or elements are, and what is wrong with those that are none."""
+    """Return the documents in lines or elements, and the problems of invalid ones."""
     documents: list[dict[str, object]] = []
     problems: list[str] = []
     there: dict[str, object] = {}
@@ -202,7 +202,7 @@ def _rows(
 
 
 def _is_json(text: str) -> bool:
-    """Tell whether a whole text is one JSON value; of JSON lines no more than the first is looked at."""
+    """Return whether a whole text is one JSON value; of JSON lines, only the first line is parsed."""
     try:
         json.loads(text)
     except (ValueError, RecursionError):
@@ -249,7 +249,7 @@ def _read(file: Path) -> str:
         text = decoded(_bytes(file))
     except UnicodeDecodeError as error:
         raise _not_utf_8(file, error.object[error.start], error.start) from error
-    if "\0" in text:  # as in UTF-16 without its mark and in what is no text
+    if "\0" in text:  # as in UTF-16 without byte order mark, and in binary files
         raise _not_utf_8(file, 0, len(text[: text.index("\0")].encode()))
     return text.replace("\r\n", "\n").replace("\r", "\n")
 

@@ -1,4 +1,4 @@
-"""Which files of folders are read, and which are left out, have vanished or go by another name."""
+"""Selects the files of folders: those to read, left out, deleted, or given by another path."""
 
 import errno
 import os
@@ -11,18 +11,18 @@ from typing import NamedTuple
 from langgraph_rag.errors import DocumentError
 
 JSON, JSON_LINES, MARKDOWN, PDF = {".json"}, {".jsonl", ".ndjson"}, {".md", ".markdown"}, {".pdf"}
-SOUGHT = sorted(JSON_LINES | MARKDOWN | PDF | {".txt"})  # in folders, where most JSON is settings and no documents
+SOUGHT = sorted(JSON_LINES | MARKDOWN | PDF | {".txt"})  # in folders, where most JSON files are settings
 READABLE = sorted(JSON.union(SOUGHT))
 OTHERS = "read others, such as HTML, with a LangChain document loader and give them to KnowledgeBase.add"
-_INSTALLED = {"node_modules", "__pycache__"}  # folders that programs fill
+_INSTALLED = {"node_modules", "__pycache__"}  # generated folders
 _SMALL = 64  # bytes
 
 
 def readable_files(source: Path) -> tuple[list[Path], list[str]]:
-    """Return a file, or the files to read of a folder, and what is wrong with folders and links in it.
+    """Return a file, or the files to read in a folder, and the problems of folders and links in it.
 
     Raises:
-        DocumentError: when there is no such file or folder, or it is a file of another kind.
+        DocumentError: when there is no such file or folder, or the file is of another kind.
     """
     if _is_folder(source):
         inside = _inside(source)
@@ -35,7 +35,7 @@ def readable_files(source: Path) -> tuple[list[Path], list[str]]:
 
 
 class LeftOut(NamedTuple):
-    """What is not read of folders: files of other kinds, files without text, linked folders."""
+    """The unread contents of folders: files of other kinds, files without text, linked folders."""
 
     others: list[Path]
     blank: list[Path]
@@ -43,7 +43,7 @@ class LeftOut(NamedTuple):
 
 
 def left_out(folders: Iterable[Path]) -> LeftOut:
-    """Return what is not read of folders; what is passed over does not count."""
+    """Return the unread contents of folders, except ignored ones."""
     inside = [_inside(folder) for folder in folders if _is_folder(folder)]
     files = [file for one in inside for file in one.files]
     others = [file for file in files if not _is_sought(file)]
@@ -52,14 +52,14 @@ def left_out(folders: Iterable[Path]) -> LeftOut:
 
 
 def empty_folders(sources: Iterable[Path]) -> list[Path]:
-    """Return the folders with no file in them of a kind that is read."""
+    """Return the folders without files of a supported kind."""
     return [source for source in sources if _is_folder(source) and readable_files(source) == ([], [])]
 
 
 def vanished(sources: Iterable[str], folders: Iterable[Path]) -> list[str]:
-    """Return the sources that were files in one of the folders, such as are read there, and are no more or blank.
+    """Return the sources that were files of a supported kind in one of the folders, and are now deleted or blank.
 
-    They are told by their paths as given, so the folder needs a name: anything might have been below `.` or `..`.
+    Paths are compared as given. So the folder needs a name, as any path may have been below `.` or `..`.
     """
     named = frozenset(folder for folder in folders if folder.name not in ("", ".."))
     files = ((source, Path(source)) for source in sources)
@@ -68,7 +68,7 @@ def vanished(sources: Iterable[str], folders: Iterable[Path]) -> list[str]:
 
 
 def otherwise_named(sources: Iterable[str], given: Iterable[Path]) -> list[str]:
-    """Return the sources that are files among those given, or in folders given, but by another path."""
+    """Return the sources that are given files, or files in given folders, but with another path."""
     names = frozenset(given)
     places = frozenset(path.resolve() for path in names)
     others = ((source, file) for source in sources if not _within(names, file := Path(source)))
@@ -77,7 +77,7 @@ def otherwise_named(sources: Iterable[str], given: Iterable[Path]) -> list[str]:
 
 
 def _within(folders: frozenset[Path], path: Path) -> bool:
-    """Tell whether a path is one of some or below one; as quick of many as of one."""
+    """Return whether a path is one of the folders or below one; the time does not depend on their number."""
     return not folders.isdisjoint((path, *path.parents))
 
 
@@ -86,15 +86,15 @@ def _is_sought(file: Path) -> bool:
 
 
 def _is_blank(file: Path) -> bool:
-    """Tell whether nothing is written in a file; a large one is not looked into."""
+    """Return whether a file is blank; large files are not read."""
     try:
         return file.stat().st_size < _SMALL and not file.read_bytes().removeprefix(BOM_UTF8).strip()
-    except OSError:  # which is told where the file is read
+    except OSError:  # reported when the file is read
         return False
 
 
 class _Inside(NamedTuple):
-    """What lies in a folder, in order, and what is wrong with folders and links in it."""
+    """The contents of a folder, in order, and the problems of folders and links in it."""
 
     files: list[Path]
     linked: list[Path]
@@ -129,9 +129,9 @@ def _is_folder(path: Path) -> bool:
 
 
 def _seen(look: Callable[[], os.stat_result], kind: Callable[[int], bool], *, otherwise: bool) -> bool:
-    """Tell whether there is a file or folder, and of some kind; `otherwise` is what holds where none may look.
+    """Return whether a file or folder exists and is of a kind; `otherwise` is returned if access is denied.
 
-    Reading it tells why. The methods of `Path` that ask the same call that absent from Python 3.14 on.
+    Reading the file reports the error. From Python 3.14 on, the corresponding methods of `Path` return False then.
     """
     try:
         return kind(look().st_mode)

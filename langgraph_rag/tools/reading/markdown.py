@@ -1,4 +1,4 @@
-"""Markdown as plain text, section by section: what a reader sees, without the marks that make it look so."""
+"""Converts Markdown to plain text, section by section: the visible text without markup."""
 
 import re
 import tomllib
@@ -20,10 +20,10 @@ _FIELD = re.compile(r"([\w-]+):(?:[ \t]+(.*))?")
 _NUMBERS = r"[-+.\d\s]+(?:,[-+.\d\s]+)+"
 _WIKI_LINK = re.compile(rf"!?\[\[(?!{_NUMBERS}\]\])(?:[^][|\n]*\|)?([^][|\n]+)\]\]")
 _OF_PAGE = re.compile(r"(?<=\w)#(?=\w)")  # between a page and its heading
-_HIDDEN = re.compile(r"%%.*?%%", re.DOTALL)  # comments, as Obsidian has them
+_HIDDEN = re.compile(r"%%.*?%%", re.DOTALL)  # comments in Obsidian
 _POWER = re.compile(r"[-\u2212+]?\d")  # "10<sup>6</sup>" is not 106
 _BREAK = re.compile(r"<br\b", re.IGNORECASE)
-_OF_PROPERTIES = re.compile(  # what the two columns of a table of properties are called, if anything
+_OF_PROPERTIES = re.compile(  # the headers of a table of properties, which may be empty
     r"(?:property|feature|field|attribute|parameter|specification|characteristic|)\|(?:values?|details?|)",
     re.IGNORECASE,
 )
@@ -35,20 +35,20 @@ _LINES = frozenset(  # of HTML
 _UNREAD = ("script", "style")
 _UNREAD_TAG = re.compile(rf"<(?P<end>/?)(?:{'|'.join(_UNREAD)})\b", re.IGNORECASE)
 _NO_FIELDS = (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError, OverflowError)
-"""What readers of front matter raise: for a day that no month has, an odd tag, lists in lists without end."""
-_LONGEST_FRONT_MATTER = 8_000  # characters: its readers take the square of what is nested in it
-_MOST_OPEN = 1_000  # tags of HTML begun and not ended, each of which is looked for to the end of the text
+"""Errors of front matter parsers: for an invalid date, an unknown tag, or lists that are nested too deeply."""
+_LONGEST_FRONT_MATTER = 8_000  # characters: its parsers take quadratic time for nested values
+_MOST_OPEN = 1_000  # unclosed HTML tags, for each of which the rest of the text is scanned
 _PARENTHESES = str.maketrans("()", "  ")
-_UNDERLINED = 2  # lines of a heading that has one of its own and one of rules
-_LONGEST_HEADING = 200  # characters, where only a rule below it makes it one
-_STATING = 4  # words of a heading that says something
-_LONGEST_LABEL = 60  # characters of a list item that names what the items below it are about
+_UNDERLINED = 2  # lines of a heading: one of text and one rule
+_LONGEST_HEADING = 200  # characters of a heading that is only marked by a rule below it
+_STATING = 4  # minimum words of a heading that is a statement
+_LONGEST_LABEL = 60  # characters of a list item that is a label for the items below it
 
 
 def _wiki_link(state: StateInline, silent: bool) -> bool:
-    """Read `[[Page]]` or `[[Page|label]]` as its text, by a rule of the parser's: code has such brackets, too.
+    """Read `[[Page]]` or `[[Page|label]]` as its text; it is a parser rule, as code may have such brackets, too.
 
-    What is embedded, `![[map.png]]`, is no text.
+    An embedded file, `![[map.png]]`, has no text.
     """
     if found := _WIKI_LINK.match(state.src, state.pos):
         state.pos = found.end()
@@ -70,19 +70,19 @@ _parser.inline.ruler.before("link", "hidden", _hidden)
 
 
 class Section(NamedTuple):
-    """A part of a text under the headings that lead to it, the highest first; its text has no markup."""
+    """A part of a text with its headings, the highest first; the text has no markup."""
 
     headings: tuple[str, ...]
     text: str
 
 
 def read_markdown(markdown: str) -> tuple[str, list[Section], dict[str, object]]:
-    """Return the title of a Markdown text, empty where it has none, its sections, and what else its front matter says.
+    """Return the title of a Markdown text, which may be empty, its sections, and the other fields of its front matter.
 
-    The title is that of its front matter, else the heading that opens it or the one of the highest level, if there is
-    no other of its level; the headings of sections leave it out. A section without text of its own is none: its
-    heading is text of the section above if it is more than a name. Where no section has text, all headings are the
-    text. Rows of tables become lines that name their columns. What is nested too deep to be followed stays as it is.
+    The title is that of its front matter, or else the first heading or the one of the highest level, if it is the only
+    one of its level; it is not repeated in the headings of sections. A heading without text is not a section; it is
+    added to the text of the section above if it is more than a name. If no section has text, all headings are the
+    text. Rows of tables become lines with the names of their columns. Too deeply nested text stays unchanged.
     """
     fields, end = _front_matter(markdown)
     body = markdown[end:] if markdown[end:].strip() else markdown
@@ -102,7 +102,7 @@ def _read(markdown: str, named: str) -> tuple[str, list[Section]]:
 
 
 def section_title(title: str, headings: Sequence[str]) -> str:
-    """Return the title of a section: its own heading, and in parentheses what it is a part of."""
+    """Return the title of a section: its heading, and in parentheses the title and the headings above it."""
     if not headings:
         return title
     parts = [part.translate(_PARENTHESES).strip() for part in (title, *headings[:-1]) if part]
@@ -110,27 +110,27 @@ def section_title(title: str, headings: Sequence[str]) -> str:
 
 
 def _front_matter(text: str) -> tuple[dict[str, object], int]:
-    """Return the fields before a text and where they end; what only stands between two rules is text."""
+    """Return the front matter of a text and its end; other text between two rules is no front matter."""
     found = _FRONT_MATTER.match(text)
     if found and len(found[2]) > _LONGEST_FRONT_MATTER:
         return {}, 0
     try:
         fields = (_yaml if found[1] == "---" else tomllib.loads)(found[2]) if found else None
-        str(fields)  # a ValueError where a number has more digits than Python writes
+        str(fields)  # a ValueError if a number has too many digits for Python
     except _NO_FIELDS:
         fields = _plain_fields(found[2]) if found else None
     return (fields, found.end()) if found and isinstance(fields, dict) else ({}, 0)
 
 
 def _plain_fields(text: str) -> dict[str, object] | None:
-    """Return fields that are no YAML, for a colon in a title as a rule, as they stand; nothing if lines are none."""
+    """Return fields that are invalid YAML (often for a colon in a title) as plain text; None if a line is no field."""
     lines = [line for line in text.split("\n") if line.strip()]
     fields = [found for line in lines if (found := _FIELD.fullmatch(line))]
     return {field[1]: (field[2] or "").strip("\"' ") for field in fields} if len(fields) == len(lines) else None
 
 
 def _yaml(text: str) -> object:
-    """Read YAML; where it has aliases, which can stand for more than memory holds, only its strings."""
+    """Parse YAML; with aliases, which can expand to more than fits in memory, only its strings."""
     fields = yaml.safe_load(text)
     if isinstance(fields, dict) and any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)):
         return {name: value for name, value in fields.items() if isinstance(value, str)}
@@ -148,7 +148,7 @@ def _heading_that_titles(blocks: Sequence[SyntaxTreeNode]) -> str:
 
 
 def _is_heading(block: SyntaxTreeNode) -> bool:
-    """Tell whether a block is a heading; a paragraph right above a rule is none, though CommonMark takes it for one."""
+    """Return whether a block is a heading; a paragraph right above a rule is not, although CommonMark says so."""
     if block.type != "heading" or block.markup.startswith("#"):
         return bool(block.type == "heading")
     text, (first, end) = _text(block), block.map or (0, 0)
@@ -156,7 +156,7 @@ def _is_heading(block: SyntaxTreeNode) -> bool:
 
 
 class _Part(NamedTuple):
-    """A heading with its level, h1 to h6, and the text below it up to the next one; the first part has no heading."""
+    """A heading with its level, h1 to h6, and the text up to the next heading; the first part has no heading."""
 
     level: str
     heading: str
@@ -190,12 +190,12 @@ def _sections(parts: Sequence[_Part], title: str) -> Iterator[tuple[tuple[str, .
 
 
 def _if_it_states(heading: str) -> str:
-    """Return a heading that stands for itself, such as "1883: Ada built it", and nothing for a mere name."""
+    """Return a heading that is a statement, such as "1883: Ada built it", and nothing for a mere name."""
     return heading if len(words_of(heading)) >= _STATING else ""
 
 
 def _lines(block: SyntaxTreeNode) -> Iterator[str]:
-    """Yield the lines of a block, those of what it holds included."""
+    """Yield the lines of a block and its nested blocks."""
     match block.type:
         case "paragraph" | "heading":
             yield _text(block)
@@ -217,12 +217,12 @@ def _lines(block: SyntaxTreeNode) -> Iterator[str]:
 
 
 def _number(item: SyntaxTreeNode) -> str:
-    """Return the number of an item in an ordered list: "12. May 1870" is one, too."""
+    """Return the number of an item in an ordered list, which may be a date: "12. May 1870"."""
     return f"{item.info}{item.markup} " if item.info else ""
 
 
 def _below(item: str, line: str) -> str:
-    """Return a line of a list item; an item below one that is only a label begins with it: `- Mill: built in 1883`."""
+    """Return a line of a list item; an item below a label begins with the label: `- Mill: built in 1883`."""
     label = item.rstrip(":")
     labelled = line.startswith("- ") and len(label) <= _LONGEST_LABEL and not label.endswith((".", "!", "?"))
     return f"- {label}: {line[2:]}" if labelled else line
@@ -231,7 +231,7 @@ def _below(item: str, line: str) -> str:
 def _rows(table: SyntaxTreeNode) -> Iterator[str]:
     """Yield each row with the names of its columns: `- Product: HX-200; Price: 400`.
 
-    A table of properties has them in its rows and describes one thing: `- Weight: 2 kg`.
+    A table of properties describes one thing and has one property per row: `- Weight: 2 kg`.
     """
     head, *bodies = table.children
     columns = [_line(cell) for row in head.children for cell in row.children]
@@ -248,7 +248,7 @@ def _line(node: SyntaxTreeNode) -> str:
 
 
 def _text(node: SyntaxTreeNode) -> str:
-    """Return what is written inline, the text of a link without where it leads."""
+    """Return the inline text; of a link, only its text."""
     if node.type == "text":
         return _FOOTNOTE.sub("", node.content)
     if node.type == "code_inline":
@@ -264,7 +264,7 @@ def _text(node: SyntaxTreeNode) -> str:
 
 
 def _shown(nodes: Iterable[SyntaxTreeNode]) -> Iterator[SyntaxTreeNode]:
-    """Leave out what stands between the HTML tags of scripts and styles."""
+    """Yield the nodes outside the HTML tags of scripts and styles."""
     hidden = False
     for node in nodes:
         if tag := node.type == "html_inline" and _UNREAD_TAG.match(node.content):
@@ -283,7 +283,7 @@ def _html_lines(html: str) -> list[str]:
 
 
 class _TextOfHtml(HTMLParser):
-    """Collects what stands between tags, but for what is no text: scripts and styles."""
+    """Collects the text between tags, without scripts and styles."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -291,7 +291,7 @@ class _TextOfHtml(HTMLParser):
         self._within = ""
 
     def parse_marked_section(self, i: int, report: bool = True) -> int:
-        """Take a section of no known kind for a comment, as browsers do."""
+        """Treat an unknown section as a comment, as browsers do."""
         try:
             return super().parse_marked_section(i, report)
         except AssertionError:

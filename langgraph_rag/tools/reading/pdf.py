@@ -1,4 +1,4 @@
-"""Read PDF files: the text of each page as it goes on from line to line, and what the first page sets largest."""
+"""Reads PDF files: the running text of each page, and the title, which is the largest text on the first page."""
 
 import itertools
 import logging
@@ -14,23 +14,23 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from pypdf import PageObject
 
-logging.getLogger("pypdf").addHandler(logging.NullHandler())  # what is wrong with a file is told once, below
+logging.getLogger("pypdf").addHandler(logging.NullHandler())  # problems of a file are reported once, below
 
-_MOST_INSTRUCTIONS = 10_000_000  # of a file, six minutes; a page of a book has a thousand
-_LONGEST_TITLE = 200  # characters; what is longer is no title
-_EDGE = 2  # lines at the top and at the bottom of a page where running heads stand
-_SHORT = 10  # lines: pages of fewer are forms and slides, of which nearly every line is what they say
-_LARGE = 1.4  # times the usual size of a page's letters
-_REPEATED, _COUNTED = 3, 2  # pages on which a line there makes it one; with numbers that count them
-_FRONT = 50  # pages, such as a preface, that may come before the first that is counted
-_YEARS = range(1500, 2100)  # which rise by one from page to page, too, in annals
-_FULL = 0.75  # of a page's usual width: such a line goes on
-_MOST = 0.9  # of it that a line is filled to; one that the next word would have fitted on ends its paragraph
-_SMALL = 0.9  # of a line's largest letters: what is smaller may be the number of a footnote
+_MOST_INSTRUCTIONS = 10_000_000  # per file, which take six minutes; a page of a book has a thousand
+_LONGEST_TITLE = 200  # characters
+_EDGE = 2  # lines at the top and at the bottom of a page that may be running heads
+_SHORT = 10  # lines: shorter pages are forms and slides, where nearly every line is content
+_LARGE = 1.4  # times the usual letter size of a page
+_REPEATED, _COUNTED = 3, 2  # minimum pages of a running head; of one with page numbers
+_FRONT = 50  # pages, such as a preface, that may precede page 1
+_YEARS = range(1500, 2100)  # in annals, these also rise by one per page
+_FULL = 0.75  # of the usual width: longer lines continue on the next one
+_MOST = 0.9  # of the usual width; if the next word would have fitted, the line ends its paragraph
+_SMALL = 0.9  # of the largest letters in a line: smaller digits may be the number of a footnote
 _COUNT = r"\W{0,3}(?:page|seite|p\.)?\s?(\d{1,6}|[ivxlc]+)(?: ?(?:of|von|/) ?\d{1,6})?\W{0,3}"
-_COUNTS = (re.compile(rf"{_COUNT}(?:\s|$)"), re.compile(rf"(?:^|\s){_COUNT}$"))  # that open a line, that end one
-_PAGE_NUMBER = "#0"  # the form of a line that has nothing but the number of its page
-_NUMBERED = re.compile(r"(?:\b(?:no|nr|number|nummer|id)\b\.?|[:#\u2116])\s*$")  # what counts something else than pages
+_COUNTS = (re.compile(rf"{_COUNT}(?:\s|$)"), re.compile(rf"(?:^|\s){_COUNT}$"))  # at the start, at the end of a line
+_PAGE_NUMBER = "#0"  # the form of a line with only a page number
+_NUMBERED = re.compile(r"(?:\b(?:no|nr|number|nummer|id)\b\.?|[:#\u2116])\s*$")  # before numbers of other things
 _MONTH = re.compile(
     r"\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|"
     r"nov(?:ember)?|dec(?:ember)?)\b"
@@ -41,7 +41,7 @@ _LABELLED = re.compile(r"[^\W\d_][^:\d\n]{0,30}:\s")  # "Customer: Ann Lee"
 _SENTENCE = re.compile(r"(?:\S+\s+){3}.*\w{3}[.!?][\"'\u201d\u2019)\]]*$")  # of four words; not "Renk et al."
 _HYPHENS = ("-", "\u2010")
 _AFTER_HYPHENS = frozenset({"and", "or", "to", "und", "oder", "bis", "et", "ou"})  # "pre- and post-war"
-_NOTED = re.compile(r"(?:[^\W\d_]{3}|[.,;:!?\"'\u201d\u2019)\]])$")  # what the number of a footnote follows; not km, CO
+_NOTED = re.compile(r"(?:[^\W\d_]{3}|[.,;:!?\"'\u201d\u2019)\]])$")  # before the number of a footnote; not km, CO
 _LIGATURE = re.compile("[\ufb00-\ufb06]")
 _STOP = re.compile(r"[.!?][\"'\u201d\u2019)\]]*(?:\s+|$)")
 _PROSE = re.compile(rf"\w{{3}}{_STOP.pattern}")  # not "Invoice no. 7"
@@ -49,7 +49,7 @@ _SENTENCE_END = re.compile(r"[.!?:;][\"'\u201d\u2019)\]]*(?:\s+|$)")
 
 
 class Pdf(NamedTuple):
-    """The title of a PDF file, empty where none stands out, and the texts of its pages, of which some may be empty."""
+    """The title of a PDF file, or "", and the texts of its pages, some of which may be empty."""
 
     title: str
     pages: list[str]
@@ -61,22 +61,22 @@ class _Line(NamedTuple):
 
 
 def read_pdf(written: bytes) -> Pdf:
-    """Read the text that a PDF file holds; of scans it holds none.
+    """Read the text of a PDF file; scans have none.
 
-    Running heads and the numbers of pages and footnotes are left out, lines are joined to paragraphs, words cut at
-    their ends to words, and a sentence that goes on over the page stands on the one where it ends.
+    Running heads and the numbers of pages and footnotes are removed. Lines are joined to paragraphs, and hyphenated
+    words are joined. A sentence across two pages is placed on the second one.
 
     Raises:
-        ValueError: when it is no PDF file, is broken, wants a password, or holds more than 10 million instructions.
+        ValueError: when it is not a PDF file, is broken, needs a password, or has more than 10 million instructions.
     """
-    from pypdf import PdfReader  # a tenth of a second, which whoever has no such file need not wait
+    from pypdf import PdfReader  # here, as the import takes a tenth of a second
 
     try:
         reader = PdfReader(BytesIO(written))
         locked = reader.is_encrypted and not reader.decrypt("")
         count = _at_most(_MOST_INSTRUCTIONS)
         pages = [] if locked else [_lines(page, count) for page in reader.pages]
-    except Exception as error:  # of many kinds: files are broken in many ways
+    except Exception as error:  # any error, as files are broken in many ways
         raise ValueError(f"it cannot be read as PDF ({error})") from error
     if locked:
         raise ValueError("it wants a password: save it without one")
@@ -86,7 +86,7 @@ def read_pdf(written: bytes) -> Pdf:
 
 
 def _at_most(instructions: int) -> Callable[..., None]:
-    """Return what is called for each instruction: a file of one kilobyte may have its pages say the same for days."""
+    """Return a function that counts instructions: even a file of one kilobyte may run for days."""
     left = itertools.count(instructions, -1)
 
     def count(*_: object) -> None:
@@ -97,7 +97,7 @@ def _at_most(instructions: int) -> Callable[..., None]:
 
 
 def _lines(page: "PageObject", count: Callable[..., None]) -> list[_Line]:
-    """Return the lines of a page with the sizes of their largest letters; what stands upright in a margin has none."""
+    """Return the lines of a page with the sizes of their largest letters; vertical text in a margin has size 0."""
     lines: list[list[_Line]] = [[]]
 
     def see(text: str, of_page: Sequence[float], of_text: Sequence[float], font: object, size: float) -> None:
@@ -112,7 +112,7 @@ def _lines(page: "PageObject", count: Callable[..., None]) -> list[_Line]:
 
 
 def _whole(parts: Sequence[_Line]) -> _Line:
-    """Join the parts of a line, without the small numbers of footnotes."""
+    """Join the parts of a line, without footnote numbers."""
     largest = max((part.size for part in parts if part.text.strip()), default=0.0)
     text = ""
     for part in parts:
@@ -122,7 +122,7 @@ def _whole(parts: Sequence[_Line]) -> _Line:
 
 
 def _with_initials(lines: Iterable[_Line]) -> list[_Line]:
-    """Join large initials with the lines that they open."""
+    """Join large initials with their lines."""
     joined: list[_Line] = []
     for line in lines:
         before = joined[-1] if joined else line
@@ -134,7 +134,7 @@ def _with_initials(lines: Iterable[_Line]) -> list[_Line]:
 
 
 def _largest(lines: Sequence[_Line]) -> list[_Line]:
-    """Return the lines that are set larger than all others and make a title, if any do."""
+    """Return the lines of the title, which are larger than all others; none if there is no title."""
     worded = [line for line in lines if sum(map(str.isalpha, line.text)) > 2]
     sizes = {line.size for line in worded}
     largest = [line for line in worded if line.size == max(sizes)]
@@ -142,9 +142,9 @@ def _largest(lines: Sequence[_Line]) -> list[_Line]:
 
 
 def _without_heads(pages: Sequence[Sequence[_Line]]) -> list[list[_Line]]:
-    """Leave out running heads: lines at the edges of several pages that are the same or count them.
+    """Remove running heads: lines at the edges of several pages that are equal or have the page number.
 
-    Where pages are short, all but one have to have a head, and only their outermost lines are looked at.
+    If pages are short, all but one need a head, and only their outermost lines are checked.
     """
     short = bool(pages) and sorted(map(len, pages))[len(pages) // 2] < _SHORT
     edge, least = (1, max(_REPEATED, len(pages) - 1)) if short else (_EDGE, 0)
@@ -159,9 +159,9 @@ def _without_heads(pages: Sequence[Sequence[_Line]]) -> list[list[_Line]]:
 
 
 def _edge_forms(lines: Sequence[_Line], page: int, edge: int, *, short: bool) -> list[set[str]]:
-    """Return of each line the forms that a head may have: none within the page.
+    """Return the possible forms of each line as a running head: none inside the page.
 
-    What is set much larger than most of its page, as the titles of slides are, is no head.
+    Lines that are much larger than most of the page, such as titles of slides, are not heads.
     """
     usual = sorted(line.size for line in lines)[len(lines) // 2] if lines else 0.0
     last = len(lines) - edge
@@ -172,9 +172,9 @@ def _edge_forms(lines: Sequence[_Line], page: int, edge: int, *, short: bool) ->
 
 
 def _forms(text: str, page: int, *, short: bool) -> set[str]:
-    """Return a line as it is and with the number of its page, if it may have one, as its distance from the page.
+    """Return a line, and also with its possible page number as the difference from the page.
 
-    A sentence is no head, and neither is what says something under a label.
+    A sentence is not a head, and neither is a text after a label.
     """
     if len(text) > _LONGEST_TITLE or _LABELLED.match(text) or _SENTENCE.match(text):
         return set()
@@ -188,7 +188,7 @@ def _counted(text: str, number: re.Match[str], page: int) -> str:
 
 
 def _may_count(text: str, number: re.Match[str], page: int, *, short: bool) -> bool:
-    """Tell whether a number may be that of the page: invoices, days, weeks and years have numbers that rise, too."""
+    """Return whether a number may be that of the page; numbers of invoices, days, weeks and years rise, too."""
     if _NUMBERED.search(text[: number.start(1)]) or _MONTH.search(text):
         return False
     value = _value(number[1])
@@ -198,7 +198,7 @@ def _may_count(text: str, number: re.Match[str], page: int, *, short: bool) -> b
 
 
 def _value(number: str) -> int:
-    """Return the value of a number in figures or in Roman letters."""
+    """Return the value of an Arabic or Roman number."""
     if number.isdecimal():
         return int(number)
     values = [_ROMAN[letter] for letter in number]
@@ -206,7 +206,7 @@ def _value(number: str) -> int:
 
 
 def _paragraphs(lines: Sequence[_Line]) -> str:
-    """Join lines of one size as they go on; a blank line stands after each that is too short to."""
+    """Join lines of one size to paragraphs, with a blank line after each short line."""
     if not lines:
         return ""
     usual = sorted(len(line.text) for line in lines)[len(lines) * 3 // 4]
@@ -223,7 +223,7 @@ def _goes_on(line: _Line, following: _Line, usual: int) -> bool:
 
 
 def _joined(text: str, more: str) -> str:
-    """Join a line with the next one, and the halves of a word that is cut between them; a name keeps its hyphen."""
+    """Join a line with the next one, including a hyphenated word; a name keeps its hyphen."""
     word, following = (text.rsplit(None, 1) or [""])[-1], (more.split(None, 1) or [""])[0]
     if word[-1:] not in _HYPHENS or not word[-2:-1].isalnum() or following in _AFTER_HYPHENS:
         return f"{text} {more}".strip()
@@ -232,7 +232,7 @@ def _joined(text: str, more: str) -> str:
 
 
 def _with_whole_sentences(pages: Iterable[str]) -> list[str]:
-    """Have a sentence that a page cuts stand on the next one."""
+    """Move the beginning of a sentence across two pages to the second one."""
     whole = list(pages)
     for number in range(1, len(whole)):
         before, page = whole[number - 1], whole[number]
@@ -244,9 +244,9 @@ def _with_whole_sentences(pages: Iterable[str]) -> list[str]:
 
 
 def _is_cut(sentences: str, rest: str, following: str) -> bool:
-    """Tell whether the rest of a paragraph, after its whole sentences, is one that the next page ends.
+    """Return whether the rest of a paragraph, after its complete sentences, continues on the next page.
 
-    It goes on in small letters there, or else both are prose; a list and what stands under labels do not go on.
+    It continues in lower case, or both parts are prose; lists and texts after labels do not continue.
     """
     if not any(map(str.isalpha, rest)) or any(map(_LABELLED.match, (sentences or rest, rest, following))):
         return False

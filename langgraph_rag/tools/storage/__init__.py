@@ -1,1 +1,1 @@
-"""What a knowledge base keeps: records, which are the truth, and vectors, which are derived from them."""
+"""The stored data of a knowledge base: records, and vectors that are derived from them."""

@@ -15,7 +15,7 @@ from langgraph_rag.tools.vectors import Matrix
 from langgraph_rag.write_ahead import PATIENCE, use_wal
 
 _MAPPED = 2**30  # bytes of the file that are memory-mapped; without it, reading takes 1.5 times as long
-_AT_ONCE = 100  # ids in one query: the longest documents take some 6 MB each, and SQLite bears no more than 1 GB
+_AT_ONCE = 100  # ids in one query: the longest documents take about 6 MB each, and the limit of SQLite is 1 GB
 
 
 class Database:
@@ -28,7 +28,7 @@ class Database:
     def __init__(self, path: Path) -> None:
         self._path, self._lock, self._changing = path, threading.RLock(), False
         self._connection = sqlite3.connect(path, timeout=PATIENCE, check_same_thread=False)
-        with ExitStack() as opened:  # closed again when something goes wrong
+        with ExitStack() as opened:  # closed again after an error
             opened.callback(self._connection.close)
             use_wal(self._connection)
             self._connection.execute("PRAGMA synchronous=NORMAL")
@@ -47,7 +47,7 @@ class Database:
             self._watch.close()
 
     def tables(self) -> set[str]:
-        """Return the names of the tables, and of what else is defined."""
+        """Return the names of the tables and of all other definitions."""
         return {name for (name,) in self.execute("SELECT name FROM sqlite_master")}
 
     @contextmanager

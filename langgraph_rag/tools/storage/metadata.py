@@ -46,7 +46,7 @@ def _to_json(value: object, levels: int) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, int):
-        return value if -(2**63) <= value < 2**64 else str(value)  # what MessagePack, and so a checkpoint, can hold
+        return value if -(2**63) <= value < 2**64 else str(value)  # the range of MessagePack, and so of checkpoints
     return value if value is None or isinstance(value, str) else str(value)
 
 
@@ -57,7 +57,7 @@ class MetadataTable:
         self._db = db
 
     def put(self, passages: Sequence[Passage]) -> None:
-        """Store the metadata of passages, or that they have none, in place of what is stored."""
+        """Replace the stored metadata of passages, also by none."""
         query = "DELETE FROM metadata WHERE passage = (SELECT number FROM passages WHERE id = ?) AND source = ?"
         self._db.executemany(query, map(_origin, passages))
         given = [passage for passage in passages if "metadata" in passage]
@@ -65,7 +65,7 @@ class MetadataTable:
         self._db.executemany("INSERT INTO metadata SELECT number, ?, ? FROM passages WHERE id = ?", rows)
 
     def differing(self, passages: Sequence[Passage]) -> list[Passage]:
-        """Return the passages whose metadata is not what is stored."""
+        """Return the passages whose metadata differ from the stored ones."""
         of = "metadata JOIN passages ON number = passage WHERE id IN"
         rows = self._db.by_ids("id, metadata.source, fields", of, ids_of(passages))
         stored = {row[:2]: row[2] for row in rows}

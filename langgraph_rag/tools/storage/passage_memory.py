@@ -1,4 +1,4 @@
-"""Passages that were read last, so that those that questions meet again are not read again."""
+"""A cache of passages, as questions often need the same ones."""
 
 from collections.abc import Sequence
 from copy import deepcopy
@@ -10,15 +10,15 @@ _REMEMBERED = 2_000  # passages
 
 
 class PassageMemory:
-    """Returns passages as the records hold them now; to be asked by one thread at a time."""
+    """Returns the current passages of the records; for one thread at a time."""
 
     def __init__(self, records: RecordStore) -> None:
         self._records = records
         self._remembered: dict[str, Record] = {}
-        self._end = 0  # of the log of changes when they were read
+        self._end = 0  # of the change log at the time of reading
 
     def passages(self, ids: Sequence[str]) -> list[Record]:
-        """Return passages, each once, in the order of the ids, but for unknown ids; who gets them may change them."""
+        """Return copies of passages, each once, in the order of the ids; unknown ids are left out."""
         end = self._records.changes.end
         if end != self._end or len(self._remembered) > _REMEMBERED:
             self._remembered, self._end = {}, end

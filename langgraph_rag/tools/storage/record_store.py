@@ -1,6 +1,6 @@
 """The records of a knowledge base: passages with sentences and phrases in one SQLite file, with BM25 by FTS5.
 
-Beside them lie their triples, their metadata, and what of them changed; each has a module of its own.
+The file also has triples, metadata and change logs, each with a module of its own.
 """
 
 import hashlib
@@ -45,15 +45,15 @@ CREATE INDEX IF NOT EXISTS origins_by_source ON origins (source);
 CREATE TRIGGER IF NOT EXISTS origins_in AFTER INSERT ON passages BEGIN
     INSERT INTO origins VALUES (new.number, coalesce(new.source, '')); END;
 """
-_TITLE_WEIGHT = 2.0  # of a word in BM25: a title says what its passage is about
+_TITLE_WEIGHT = 2.0  # weight of a word in BM25: a title states the topic of its passage
 
 
 Origin = tuple[str, str]
-"""A passage id and a source it was given with, empty for none; a passage of several files has several."""
+"""A passage id and one of its sources, which may be empty; a passage of several files has several origins."""
 
 
 class StoredDocument(TypedDict):
-    """What came from one source, or, where it came from none, has one title; without a title a passage is by its id."""
+    """The passages of one source, or without a source, of one title; without a title, each passage is a document."""
 
     source: str
     title: str
@@ -61,7 +61,7 @@ class StoredDocument(TypedDict):
 
 
 class Counts(TypedDict):
-    """How much is stored."""
+    """Numbers of stored items."""
 
     passages: int
     sentences: int
@@ -73,15 +73,15 @@ class Counts(TypedDict):
 
 
 def content_hash(title: str, text: str) -> str:
-    """Return the hash under which two passages count as the same text."""
+    """Return the hash that is equal for passages with the same title and text."""
     return hashlib.sha256(f"{title}\n{text}".encode()).hexdigest()[:32]
 
 
 class RecordStore:
-    """Passages and what was read out of them; every method is one transaction and safe to call from any thread."""
+    """Passages and their triples; each method is one transaction and safe to call from any thread."""
 
     def __init__(self, path: Path) -> None:
-        with ExitStack() as opened:  # closed again when something goes wrong
+        with ExitStack() as opened:  # closed again after an error
             try:
                 self._db = Database(path)
                 opened.callback(self._db.close)
@@ -91,7 +91,7 @@ class RecordStore:
                 if not tables:
                     made = f"INSERT OR IGNORE INTO meta VALUES ('format', '{FORMAT}');"
                     schema = _SCHEMA + triple_records.TABLES + metadata.TABLE + change_log.TABLE + waiting_vectors.TABLE
-                    self._db.executescript(f"BEGIN IMMEDIATE;{schema}{made}COMMIT;")  # another process may be at it
+                    self._db.executescript(f"BEGIN IMMEDIATE;{schema}{made}COMMIT;")  # another process may do the same
             except sqlite3.OperationalError as error:
                 raise KnowledgeBaseError(
                     f"{path} cannot be opened: {error}; also asking needs room on the disk and a folder to write to"
@@ -111,16 +111,16 @@ class RecordStore:
 
     @property
     def changes(self) -> ChangeLog:
-        """Which passages came, went or changed, by whatever process."""
+        """The log of added, removed and changed passages, by any process."""
         return ChangeLog(self._db, "passages")
 
     @property
     def vector_changes(self) -> ChangeLog:
-        """Which vectors were stored or removed, likewise; they lie elsewhere, but who changes them notes it here."""
+        """The log of stored and removed vectors, by any process; the vectors themselves are stored elsewhere."""
         return ChangeLog(self._db, "vectors")
 
     def together(self) -> AbstractContextManager[None]:
-        """Make all changes inside in one transaction."""
+        """Make all changes in the block in one transaction."""
         return self._db.change()
 
     def close(self) -> None:
@@ -161,7 +161,7 @@ class RecordStore:
             self.changes.add(ids)
 
     def delete(self, ids: Sequence[str]) -> list[str]:
-        """Remove passages and all that came from them alone; return the ids of triple vectors nobody needs now."""
+        """Remove passages and all data only from them; return the ids of triple vectors that are no longer used."""
         with self._db.change():
             vectors = self.triples.vector_ids_of(ids)
             self._db.delete("passages WHERE id IN", ids)
@@ -170,7 +170,7 @@ class RecordStore:
         return unused
 
     def replace(self, records: Sequence[Record], vectors: Matrix) -> list[str]:
-        """Store passages in place of those of the same ids; return the ids of triple vectors nobody needs now."""
+        """Replace the passages with the same ids; return the ids of triple vectors that are no longer used."""
         with self._db.change():
             unused = self.delete(ids_of(records))
             self.insert(records, vectors)
@@ -219,11 +219,11 @@ class RecordStore:
             "WHERE words MATCH ? ORDER BY score DESC, found LIMIT ?) JOIN passages ON number = found "
             "ORDER BY score DESC, id)",
             match,
-            min(k, sys.maxsize),  # the largest number that SQLite takes
+            min(k, sys.maxsize),  # the largest integer of SQLite
         )
         return [ScoredPassage(id=row[0], score=row[1]) for row in rows]
 
-    # --- where passages come from ------------------------------------------------------------------------------------
+    # --- origins -----------------------------------------------------------------------------------------------------
     def sources(self) -> list[str]:
         """Return the sources of all passages, in alphabetical order."""
         of = "(SELECT DISTINCT source FROM origins WHERE source <> '' ORDER BY source)"
@@ -254,7 +254,7 @@ class RecordStore:
         return [id_ for id_ in ids if id_ not in kept]
 
     def add_origins(self, passages: Sequence[Passage]) -> None:
-        """Add origins of stored passages, with their metadata there."""
+        """Add origins of stored passages, with the metadata of each."""
         query = "INSERT OR IGNORE INTO origins SELECT number, ? FROM passages WHERE id = ?"
         with self._db.change():
             new = [p for p in passages if self._db.execute(query, (p.get("source", ""), p["id"])).rowcount]
@@ -278,7 +278,7 @@ class RecordStore:
             self.changes.add([id_ for id_, _ in origins])
 
     def counts(self, extractor: str) -> Counts:
-        """Return how much is stored, triples as read by the given extractor."""
+        """Return the numbers of stored items, with the triples of the given extractor."""
         passages, read = self.count(), self._number("count(*)", "extractions WHERE extractor = ?", extractor)
         fruitful = self._number("count(DISTINCT passage)", "triples WHERE extractor = ?", extractor)
         return Counts(

@@ -37,7 +37,7 @@ class Fact(TypedDict):
 
 
 def vector_id(triple: Sequence[str]) -> str:
-    """Return the id of the vector of a triple, the same wherever the triple stands."""
+    """Return the id of the vector of a triple, which is the same in all passages."""
     return hashlib.sha256(triple_text(triple).encode()).hexdigest()[:24]
 
 
@@ -111,7 +111,7 @@ class TripleRecords:
             self.changes(extractor).add(ids)
 
     def of(self, ids: Sequence[str], extractor: str) -> list[Triple]:
-        """Return the triples of the given passages, in the order of the ids, equal ones as one with all sources."""
+        """Return the triples of the given passages, in the order of the ids; equal ones are merged with all sources."""
         columns = "id, json_array(head, relation, tail), json(triples.sentences)"
         by_passage: dict[str, list[tuple[list[str], list[int]]]] = {}
         for id_, triple, sentences in self._db.by_ids(columns, _STATED, ids, extractor):
@@ -157,12 +157,12 @@ class TripleRecords:
         return [row[0] for row in self._db.rows("id", "triple_vectors")]
 
     def vector_ids_of(self, passages: Sequence[str]) -> list[str]:
-        """Return the ids of the vectors of what passages state, whoever read it."""
+        """Return the ids of the vectors of all triples, of any extractor."""
         rows = self._db.by_ids("vector", "triples JOIN passages ON number = passage WHERE id IN", passages)
         return list(dict.fromkeys(row[0] for row in rows))
 
     def without_vector(self, extractor: str) -> list[str]:
-        """Return the ids of the vectors that triples read by an extractor do not have yet."""
+        """Return the ids of the missing vectors of triples of an extractor."""
         of = (
             "(SELECT DISTINCT vector FROM triples "
             "WHERE extractor = ? AND NOT EXISTS (SELECT 1 FROM triple_vectors WHERE id = triples.vector))"
@@ -174,14 +174,14 @@ class TripleRecords:
         return self._db.vectors_by_ids("triple_vectors WHERE id IN", ids)
 
     def put_vectors(self, ids: Sequence[str], vectors: Matrix) -> None:
-        """Store vectors of triples (shape: ids x dimensions), but for triples that no passage states (any more)."""
+        """Store vectors of triples (shape: ids x dimensions), except of triples that no passage states."""
         with self._db.change():
             stated = {row[0] for row in self._db.by_ids("vector", "triples WHERE vector IN", ids)}
             rows = [(id_, vector.tobytes()) for id_, vector in zip(ids, vectors, strict=True) if id_ in stated]
             self._db.executemany("INSERT OR REPLACE INTO triple_vectors VALUES (?, ?)", rows)
 
     def delete_unused_vectors(self, ids: Sequence[str]) -> list[str]:
-        """Remove the vectors, of some, that belong to no triple now; return their ids."""
+        """Remove those of the vectors that belong to no triple now; return their ids."""
         used = {row[0] for row in self._db.by_ids("vector", "triples WHERE vector IN", ids)}
         unused = [id_ for id_ in ids if id_ not in used]
         self._db.delete("triple_vectors WHERE id IN", unused)

@@ -1,4 +1,4 @@
-"""Vectors in the files of a folder, which many processes search and one at a time writes."""
+"""Vectors in the files of a folder, for many reading processes and one writing process at a time."""
 
 import os
 import shutil
@@ -20,11 +20,11 @@ from langgraph_rag.tools.storage.incremental import Incremental
 from langgraph_rag.tools.storage.vector_index import Opened, VectorIndex
 from langgraph_rag.tools.vectors import Matrix
 
-_LOCK = "lock"  # a file among theirs
-_OPENING = "opening"  # a file among theirs while they are opened
-_EXACT = 20_000  # vectors of a collection in files that are all looked at, at most: 30 MB at 384 dimensions
-_PATIENCE = 60.0  # seconds to wait for who reads or writes the files
-_PAUSE = 0.005  # seconds between two looks whether they are done
+_LOCK = "lock"  # a file in the folder
+_OPENING = "opening"  # a file in the folder while its files are opened
+_EXACT = 20_000  # maximum vectors of a collection with exact search: 30 MB at 384 dimensions
+_PATIENCE = 60.0  # seconds to wait for other readers or writers of the files
+_PAUSE = 0.005  # seconds between two checks
 _TRIAL = """
 import sys
 from pathlib import Path
@@ -33,19 +33,19 @@ from langgraph_rag.tools.storage.vector_files import opened_files
 opened_files(in_folder(Path(sys.argv[1])))
 """
 _SIGNALS = [getattr(signal, name, None) for name in ("SIGSEGV", "SIGBUS", "SIGABRT")]  # Windows lacks some
-_CRASHES = {0xC0000005, *(-number for number in _SIGNALS if number)}  # the first is what Windows calls it
+_CRASHES = {0xC0000005, *(-number for number in _SIGNALS if number)}  # the first is that of Windows
 
 
 class VectorFiles(VectorIndex):
-    """Vectors in files, which Chroma reads when they are opened: opened again after another opening changed them.
+    """Vectors in files, which Chroma reads when it opens them; they are reopened after changes by another opening.
 
-    Who reads the files while another writes them gets a segmentation fault, so one at a time opens, which reads them,
-    or writes. What is open is searched in memory, by any number at once: up to 20,000 vectors exactly. Chroma's index
-    is approximate, and where many vectors are alike it misses what is nearest.
+    Reading the files while another process writes them causes a segmentation fault, so a lock allows one to open or
+    write them at a time. Open files are searched in memory, by any number of threads: up to 20,000 vectors exactly.
+    Chroma's index is approximate, and misses the nearest vectors if many are similar.
 
     Args:
         place: the folder.
-        changes: tells of the changes of all openings, in whatever process.
+        changes: the log of the changes by all openings, in any process.
     """
 
     def __init__(self, place: Place, changes: ChangeLog) -> None:
@@ -57,7 +57,7 @@ class VectorFiles(VectorIndex):
         self._tables = {name: self._table(name) for name in place.collections}
 
     def _open(self) -> Opened:
-        return opened_files(self.place)  # read now that nobody writes them
+        return opened_files(self.place)  # reads the files, while nobody writes them
 
     def passages(self, ids: Sequence[str]) -> dict[str, Matrix]:
         """Return the passage vectors that are stored."""
@@ -67,12 +67,12 @@ class VectorFiles(VectorIndex):
 
     def _nearest(self, collection: Any, vectors: Matrix, k: int) -> list[list[tuple[str, float]]]:
         table = self._exact(collection)
-        if table is None or not table.fits(vectors):  # which Chroma tells
+        if table is None or not table.fits(vectors):  # Chroma reports other dimensions
             return super()._nearest(collection, vectors, k)
         return table.nearest(vectors, k)
 
     def _exact(self, collection: Any) -> VectorTable | None:
-        """Return the vectors of a collection that is small enough to look at all of them."""
+        """Return the vectors of a collection, if it is small enough for exact search."""
         return self._tables[collection.name].now() if int(collection.count()) <= _EXACT else None
 
     def _table(self, collection: str) -> Incremental[VectorRows, VectorTable]:
@@ -89,10 +89,10 @@ class VectorFiles(VectorIndex):
         return self._lock.acquire(timeout=_PATIENCE, poll_interval=_PAUSE)
 
     def _catch_up(self) -> None:
-        """Open the files again if they changed. To be called by who has the lock."""
+        """Reopen the files if they changed; the caller must hold the lock."""
         if self._changes.end != self._seen:
             end = self._changes.end
-            self._opened = self._open()  # whoever still searches the last one keeps it until that is done
+            self._opened = self._open()  # running searches keep the old one
             self._seen = end
 
     @contextmanager
@@ -109,17 +109,17 @@ class VectorFiles(VectorIndex):
             self._catch_up()
             try:
                 yield self._opened
-            finally:  # also of what was only begun
+            finally:  # also after incomplete changes
                 self._changes.add(ids)
                 self._seen = self._changes.end
 
 
 @contextmanager
 def _tried_first(folder: Path) -> Iterator[None]:
-    """Open files of which damaged ones end the whole process: after one ended meanwhile, another tries them first.
+    """Guard the opening of files, as damaged ones crash the process; after a crash, another process tries them first.
 
-    Those that crash it are removed, and what is missing of the vectors is made anew from the records; where the process
-    was only killed, they stay.
+    Files that crash it are removed, and missing vectors are restored from the records. If the process was only killed,
+    they stay.
     """
     opening = folder / _OPENING
     if opening.exists() and _crash(folder):
@@ -149,7 +149,7 @@ def _crash(folder: Path) -> bool:
 
 
 def opened_files(place: Place) -> Opened:
-    """Open files and have them read."""
+    """Open files and read them."""
     opened = Opened.of(place)
     for collection in (opened.passages, opened.triples):
         collection.get(limit=1, include=["embeddings"])
@@ -157,7 +157,7 @@ def opened_files(place: Place) -> Opened:
 
 
 class _Seen:
-    """The changes of the files that what is open has seen."""
+    """The changes of the files that are included in the open ones."""
 
     def __init__(self, files: VectorFiles, changes: ChangeLog) -> None:
         self._files, self.since = files, changes.since

@@ -1,6 +1,6 @@
-"""Vectors in Chroma, derived from the records: a collection of passages and, after a first search, one of triples.
+"""Vectors in Chroma, derived from the records: a collection of passages and, after the first search, one of triples.
 
-Chroma's files bear any number of threads of one opening, but no other opening that reads them while they are written.
+Chroma's files allow any number of threads in one opening, but no reading by another opening while they are written.
 """
 
 import os
@@ -16,7 +16,7 @@ from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.tools.storage.chroma import Place
 from langgraph_rag.tools.vectors import Matrix
 
-_LARGEST_WRITE = 128  # rows: nothing else in the process runs meanwhile, and a server refuses 40 MB at once
+_LARGEST_WRITE = 128  # rows: a write blocks the process, and a server refuses 40 MB at once
 
 FORKED = (
     "cannot be used in a process forked from one that had a knowledge base open, because threads do not survive a "
@@ -48,7 +48,7 @@ class VectorIndex:
     """Cosine search over vectors, in float32.
 
     Args:
-        place: where they lie.
+        place: the place of the vectors.
     """
 
     def __init__(self, place: Place) -> None:
@@ -97,19 +97,19 @@ class VectorIndex:
         return dict(zip(found["ids"], np.asarray(found["embeddings"], dtype=np.float32), strict=True))
 
     def delete(self, passages: Sequence[str], triples: Sequence[str] = ()) -> None:
-        """Remove vectors, those of passages last: while they are there, a kill in between can be noticed."""
+        """Remove vectors, those of passages last: as long as they exist, a kill can be detected."""
         with self._changing([*triples, *passages]) as opened:
             for collection, ids in ((opened.triples, triples), (opened.passages, passages)):
                 for some in self._batches(ids):
                     collection.delete(ids=list(ids[some]))
 
     def put_triples(self, ids: Sequence[str], vectors: Matrix) -> None:
-        """Make triples (vectors: ids x dimensions) ready to be searched; existing ones are replaced."""
+        """Index triples (vectors: ids x dimensions) for search; existing ones are replaced."""
         with self._changing(ids) as opened:
             self._upsert(opened.triples, ids, vectors)
 
     def triple_ids(self) -> list[str]:
-        """Return the ids of the triples that can be searched."""
+        """Return the ids of the indexed triples."""
         with self._reading() as opened:
             return _ids(opened.triples)
 
@@ -122,7 +122,7 @@ class VectorIndex:
             yield self._opened
 
     def _changing(self, ids: Sequence[str]) -> AbstractContextManager[Opened]:
-        return self._reading()  # a server minds by itself who reads meanwhile
+        return self._reading()  # a server handles concurrent reads by itself
 
     def _nearest(self, collection: Any, vectors: Matrix, k: int) -> list[list[tuple[str, float]]]:
         k = min(k, int(collection.count()))

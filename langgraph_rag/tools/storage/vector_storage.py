@@ -1,4 +1,4 @@
-"""Where the vectors of a knowledge base lie: beside its records, or in a server."""
+"""Selects the place of the vectors of a knowledge base: next to its records, or on a server."""
 
 from pathlib import Path
 from uuid import uuid4
@@ -9,13 +9,13 @@ from langgraph_rag.tools.storage.record_store import RecordStore
 from langgraph_rag.tools.storage.vector_files import VectorFiles
 from langgraph_rag.tools.storage.vector_index import VectorIndex
 
-_PLACE, _OWNER = "vectors", "vectors_owner"  # the properties that say where vectors lie, and as whose on a server
+_PLACE, _OWNER = "vectors", "vectors_owner"  # the properties with the place of the vectors, and their owner on a server
 
 
 def open_vectors(folder: Path, records: RecordStore, asked: str | None, *, writable: bool) -> VectorIndex:
     """Open the vectors of a knowledge base in the given place, or else in the last one.
 
-    In another place than the last one there are none yet: they are to be made anew of the records.
+    A new place is empty; its vectors must be restored from the records.
 
     Raises:
         KnowledgeBaseError: when that place cannot be used, or is another one and this process may not change it.
@@ -25,14 +25,14 @@ def open_vectors(folder: Path, records: RecordStore, asked: str | None, *, writa
     moves = place != last
     if moves and not writable:
         raise KnowledgeBaseError(f"the vectors of {folder} stay in {last}: it is open elsewhere, or read-only here")
-    owner = uuid4().hex if moves else str(records.meta(_OWNER))  # another each time: copies of the folder part so
+    owner = uuid4().hex if moves else str(records.meta(_OWNER))  # new, so that copies of the folder separate
     vectors = (
         VectorFiles(in_folder(folder / "chroma"), records.vector_changes)
         if place == FOLDER
         else VectorIndex(on_server(place, owner))
     )
     if moves:
-        vectors.delete(vectors.ids(), vectors.triple_ids())  # those from before the folder was left
+        vectors.delete(vectors.ids(), vectors.triple_ids())  # from an earlier use of the folder
         records.set_meta(_OWNER, owner)
         records.set_meta(_PLACE, place)
     return vectors

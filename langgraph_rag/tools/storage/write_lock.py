@@ -1,4 +1,4 @@
-"""Who may change a folder: one process at a time, and of it one thread at a time."""
+"""Locks a folder for changes: one process at a time, and in it one thread at a time."""
 
 import threading
 from collections import defaultdict
@@ -9,15 +9,15 @@ from filelock import FileLock, Timeout
 
 LOCK = "lock"  # a file in the folder
 
-_counting = threading.Lock()  # FileLock counts how often it is held, but not for several threads
+_counting = threading.Lock()  # the counter of FileLock is not thread-safe
 _writing: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)
 
 
 class WriteLock:
-    """The right of one open knowledge base to change its folder; a process may open a folder more than once.
+    """The lock of one open knowledge base on its folder; a process may open a folder more than once.
 
     Attributes:
-        held: whether this opening has it.
+        held: whether this opening has the lock.
         writing: held by the thread that changes the folder; the same for all openings.
     """
 
@@ -28,7 +28,7 @@ class WriteLock:
             self.writing = _writing[folder.resolve()]
 
     def acquire(self) -> bool:
-        """Take the right unless another process has it; tell whether it is held now."""
+        """Take the lock unless another process has it; return whether it is held now."""
         with _counting:
             if not self.held:
                 with suppress(Timeout):
@@ -37,7 +37,7 @@ class WriteLock:
             return self.held
 
     def release(self) -> None:
-        """Give the right back; other openings keep theirs."""
+        """Release the lock; other openings keep theirs."""
         with _counting:
             if self.held:
                 self._file.release()
