@@ -12,7 +12,8 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from pydantic import ConfigDict
 
 from langgraph_rag.errors import RequestRefusedError
-from langgraph_rag.offline.question import as_question, with_capitals
+from langgraph_rag.offline.capitals import with_capitals
+from langgraph_rag.offline.question import as_question
 from langgraph_rag.offline.skills import SKILLS
 from langgraph_rag.prompts.prompt import METADATA_KEY
 

@@ -2,12 +2,11 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
-from langgraph_rag.normal_forms import normalise
 from langgraph_rag.offline.words import name_words, stem, stems
 from langgraph_rag.tools.language.spans import JOINED_WORD, Span, spot
 from langgraph_rag.tools.language.stop_words import stop_words
@@ -168,35 +167,6 @@ def as_question(text: str) -> str:
     imperative = _IMPERATIVE.match(text)
     asked = f"{text[imperative.end() :].rstrip(' .!?')}?" if imperative else text
     return f"What is {asked}" if imperative and asked.lower().startswith("the ") else asked
-
-
-def with_capitals(text: str, shown: Any) -> str:
-    """Capitalise the names in a question without capitals as in the texts of the prompt.
-
-    A word that also occurs there in lower case ("the mill", "Kell Mill") is not a name by itself.
-    """
-    if _has_names(text):
-        return text
-    texts = [*filter(_has_names, _texts(shown))]
-    common = stop_words() | {word for told in texts for word in JOINED_WORD.findall(told) if word.islower()}
-    names = {span.text for told in texts for span in spot(told) if span.kind == "name"}
-    for name in sorted(names, key=lambda name: (len(name), name)):
-        asked = re.search(rf"\b{re.escape(name)}\b", text, re.IGNORECASE)
-        if asked and not common.issuperset(normalise(name).split()):
-            text = text[: asked.start()] + name + text[asked.end() :]
-    return text
-
-
-def _has_names(text: str) -> bool:
-    return any(map(str.isupper, text[1:]))
-
-
-def _texts(shown: Any) -> Iterator[str]:
-    if isinstance(shown, str):
-        yield shown
-    elif isinstance(shown, Mapping | list | tuple):
-        for part in shown.values() if isinstance(shown, Mapping) else shown:
-            yield from _texts(part)
 
 
 @lru_cache(maxsize=1024)
