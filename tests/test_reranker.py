@@ -24,20 +24,30 @@ class Fixed(BaseDocumentCompressor):
         return [Document(page_content="", metadata={"id": id_}) for id_ in self.ids]
 
 
-async def test_embeddings_order_as_a_dense_search_does_and_embed_only_the_query(
+async def test_embeddings_keep_an_order_that_is_theirs_and_embed_only_the_query(
     kb: KnowledgeBase, embeddings: ArithmeticEmbeddings
 ) -> None:
     query = "Who directed The Salt Road?"
     expected = [passage["id"] for passage in kb.search(query, 8)]
-    records = await kb.apassages(sorted(expected))
+    records = await kb.apassages(expected)
     embeddings.batches.clear()
 
     assert await rerank(EmbeddingReranker(kb=kb), query, records, most=8, least=3) == expected
     assert set(embeddings.embedded) <= {query}
 
 
+async def test_what_a_search_found_first_is_kept_though_its_vector_is_the_farthest(kb: KnowledgeBase) -> None:
+    query = "Who directed The Salt Road?"
+    *nearer, farthest = [passage["id"] for passage in kb.search(query, 8)]
+    records = await kb.apassages([farthest, *nearer])
+
+    best = await rerank(EmbeddingReranker(kb=kb), query, records, most=3, least=3)
+
+    assert best == [*nearer[:2], farthest]
+
+
 def test_it_can_be_used_as_any_compressor_without_an_event_loop(kb: KnowledgeBase) -> None:
-    documents = [Document(id=id_, page_content=id_) for id_ in ("heron", "salt-road", "deleted")]
+    documents = [Document(id=id_, page_content=id_) for id_ in ("salt-road", "deleted", "heron")]
 
     ordered = EmbeddingReranker(kb=kb).compress_documents(documents, "The Salt Road")
 

@@ -112,8 +112,8 @@ def create_dualrag(
     Args:
         llm: the default model, used by every step that is not given another one.
         kb: the knowledge base to ask.
-        reranker: any LangChain document compressor, e.g. a cross-encoder; by default the knowledge base's embeddings
-            rank.
+        reranker: any LangChain document compressor, e.g. a cross-encoder; by default the order of the search and the
+            knowledge base's embeddings rank, fused.
         reasoner: the model that reasons, e.g. a fine-tuned one (section 3.2).
         identifier: the model that names entities and writes queries for them.
         summarizer: the model that summarises passages.

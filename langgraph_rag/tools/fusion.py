@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from langgraph_rag.records import ScoredPassage
 
 _RRF_K = 60
+TOP_HEAVY = 2
+"""The constant for rankings that make different errors: the top of each matters."""
 
 
 def fuse(

@@ -9,12 +9,17 @@ from pydantic import ConfigDict
 
 from langgraph_rag.concurrency.background import run_in_background
 from langgraph_rag.errors import RagError, RerankerError
-from langgraph_rag.records import Record, titled_text
+from langgraph_rag.records import Record, reciprocal_ranks, titled_text
+from langgraph_rag.tools.fusion import TOP_HEAVY, fuse
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
 class EmbeddingReranker(BaseDocumentCompressor):
-    """Ranks passages of a knowledge base by their stored vectors; only the query is embedded."""
+    """Ranks passages of a knowledge base by their stored vectors and by their given order (reciprocal rank fusion).
+
+    Only the query is embedded. The given order counts because a search finds by names and by the triple graph what
+    vectors alone lose: a rare name has a vector much like that of any other name.
+    """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -31,8 +36,10 @@ class EmbeddingReranker(BaseDocumentCompressor):
     ) -> Sequence[Document]:
         """Rerank like `compress_documents`; concurrent calls share batches."""
         cosines = await self.kb.apassage_cosines([query], [str(document.id) for document in documents])
-        known = [document for document in documents if document.id in cosines]
-        return sorted(known, key=lambda document: (-cosines[str(document.id)][0], str(document.id)))
+        known = {str(document.id): document for document in documents if document.id in cosines}
+        near = sorted(known, key=lambda id_: (-cosines[id_][0], id_))
+        fused = fuse([reciprocal_ranks(known), reciprocal_ranks(near)], constant=TOP_HEAVY)
+        return [known[passage["id"]] for passage in fused]
 
 
 async def rerank(

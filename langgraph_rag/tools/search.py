@@ -7,7 +7,7 @@ from typing import get_args
 from langgraph_rag.context import Search
 from langgraph_rag.records import ScoredPassage, ids_of
 from langgraph_rag.tools.batcher import Batcher
-from langgraph_rag.tools.fusion import fuse
+from langgraph_rag.tools.fusion import TOP_HEAVY, fuse
 from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityGraph
 from langgraph_rag.tools.knowledge_graphs.graph_search import FACTS, READ, walk_from
 from langgraph_rag.tools.similarity import Similarity
@@ -15,7 +15,6 @@ from langgraph_rag.tools.storage.record_store import RecordStore
 
 SEARCHES: tuple[Search, ...] = get_args(Search)
 _FUSED_DEPTH = 50  # passages of each ranking in reciprocal rank fusion
-_FUSED_CONSTANT = 2  # small, as both rankings make different errors: the top of each matters
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ class Searcher:
         words = self._records.bm25(request.query, request.depth)
         if request.by == "bm25":
             return words
-        return fuse([next(near), words], request.depth, constant=_FUSED_CONSTANT)
+        return fuse([next(near), words], request.depth, constant=TOP_HEAVY)
 
     def _walk(self, begun: Sequence[tuple[_Request, list[ScoredPassage]]]) -> list[list[ScoredPassage]]:
         """Return the passages nearest in the triple graph to the entities and the passages of each query."""
