@@ -10,9 +10,9 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
+from langgraph_rag.concurrency.context_variables import override
 from langgraph_rag.concurrency.gate import Gate
 from langgraph_rag.concurrency.once import made_once
-from langgraph_rag.concurrency.scopes import having
 from langgraph_rag.context import context
 from langgraph_rag.errors import BudgetReachedError, ModelOutputError, RequestRefusedError
 from langgraph_rag.metering import current_meter, estimated_tokens, stop
@@ -176,7 +176,7 @@ async def _place(gate: Gate, limit: int) -> AsyncIterator[None]:
         yield
         return
     async with gate.place(limit):
-        with having(_in_call, True):
+        with override(_in_call, True):
             yield
 
 

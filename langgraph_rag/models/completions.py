@@ -11,7 +11,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any
 
-from langgraph_rag.concurrency.scopes import having
+from langgraph_rag.concurrency.context_variables import override
 
 _SHOWN = 200  # characters of a response that is not a completion
 _LONGEST_REPLY = 2**23  # bytes, including details of each token
@@ -23,7 +23,7 @@ _begun: ContextVar[asyncio.Event | None] = ContextVar("langgraph_rag_begun", def
 
 def noting_streams() -> AbstractContextManager[asyncio.Event]:
     """Yield an event that is set as soon as a stream begins inside the block."""
-    return having(_begun, asyncio.Event())
+    return override(_begun, asyncio.Event())
 
 
 async def checked_response(response: Any, *, stream: bool) -> Any:

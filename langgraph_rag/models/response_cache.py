@@ -16,7 +16,7 @@ from langchain_core.caches import RETURN_VAL_TYPE, BaseCache
 from langchain_core.messages import messages_from_dict, messages_to_dict
 from langchain_core.outputs import ChatGeneration
 
-from langgraph_rag.concurrency.scopes import having
+from langgraph_rag.concurrency.context_variables import override
 from langgraph_rag.errors import ModelOutputError, ResponseCacheError
 from langgraph_rag.write_ahead import PATIENCE, use_wal
 
@@ -29,7 +29,7 @@ _used: ContextVar[list[tuple["ResponseCache", str]] | None] = ContextVar("langgr
 @asynccontextmanager
 async def forgotten_if_unusable() -> AsyncIterator[None]:
     """Forget the replies of a conversation that ends without a usable one, so that the model is asked again."""
-    with having(_used, list[tuple[ResponseCache, str]]()) as used:
+    with override(_used, list[tuple[ResponseCache, str]]()) as used:
         try:
             yield
         except ModelOutputError:
