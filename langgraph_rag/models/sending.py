@@ -9,7 +9,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 
-from langgraph_rag.concurrency.background import in_own_thread
+from langgraph_rag.concurrency.threads import in_new_thread
 from langgraph_rag.errors import ModelCallError, RagError
 from langgraph_rag.metering import current_meter, estimated_tokens
 from langgraph_rag.models.bindings import ChatModel, model_name, models_in
@@ -170,7 +170,7 @@ async def _invoke(request: _Request) -> BaseMessage:
     llm, messages = request.llm, request.messages
     with kept_internal(listening(request.shown)) as internal:
         if _is_synchronous(llm):
-            message = await in_own_thread(partial(llm.invoke, messages, config=internal, **request.options))
+            message = await in_new_thread(partial(llm.invoke, messages, config=internal, **request.options))
         else:
             message = await on_any_loop(llm).ainvoke(messages, config=internal, **request.options)
     if not isinstance(message, BaseMessage):
