@@ -10,9 +10,9 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
+from langgraph_rag.concurrency.caching import thread_safe_cache
 from langgraph_rag.concurrency.context_variables import override
 from langgraph_rag.concurrency.gate import Gate
-from langgraph_rag.concurrency.once import made_once
 from langgraph_rag.context import context
 from langgraph_rag.errors import BudgetReachedError, ModelOutputError, RequestRefusedError
 from langgraph_rag.metering import current_meter, estimated_tokens, stop
@@ -180,7 +180,7 @@ async def _place(gate: Gate, limit: int) -> AsyncIterator[None]:
             yield
 
 
-@made_once
+@thread_safe_cache
 def _gate(process: int) -> Gate:
     """Return the gate of a process: a forked process would otherwise inherit the places taken in its parent."""
     return Gate()

@@ -9,7 +9,7 @@ from concurrent.futures import Future, wait
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from langgraph_rag.concurrency.once import made_once
+from langgraph_rag.concurrency.caching import thread_safe_cache
 from langgraph_rag.concurrency.workers import Worker
 
 T = TypeVar("T")
@@ -89,7 +89,7 @@ def _cancel(done: "Future[Any]") -> None:
         done.set_running_or_notify_cancel()  # wakes the waiting thread
 
 
-@made_once
+@thread_safe_cache
 def _background(process: int) -> BackgroundLoop:
     """Return the loop of a process; threads do not survive a fork."""
     return BackgroundLoop()
