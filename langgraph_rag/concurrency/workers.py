@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 
-_PATIENCE = 5.0  # seconds
+_EXIT_TIMEOUT = 5.0  # seconds
 
 
 class Worker(threading.Thread):
@@ -26,7 +26,7 @@ class Worker(threading.Thread):
 
 @atexit.register
 def _end_all() -> None:
-    until = time.monotonic() + _PATIENCE
+    until = time.monotonic() + _EXIT_TIMEOUT
     workers = [thread for thread in threading.enumerate() if isinstance(thread, Worker)]
     for worker in workers:
         worker.stop()

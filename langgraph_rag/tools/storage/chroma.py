@@ -18,7 +18,7 @@ from langgraph_rag.errors import EmbeddingsMismatchError, KnowledgeBaseError, Ve
 
 FOLDER = "folder"  # instead of the address of a server
 _ADDRESS = re.compile(r"https?://[^\s/?#@]+(/[^\s?#@]*)?")
-_PATIENCE = 30.0  # seconds to wait for each answer of a server
+_TIMEOUT = 30.0  # seconds to wait for each answer of a server
 NEEDS_WRITING = "a knowledge base needs a folder that can be written to, also when it is only asked"
 _UNWRITABLE = {errno.EROFS, errno.EACCES, errno.EPERM}
 _READ_ONLY = "attempt to write a readonly database"  # as SQLite says it
@@ -152,7 +152,7 @@ class _Server(_Client):
             anonymized_telemetry=False,
         )
         api: Any = System(settings).instance(ServerAPI)
-        api._session.timeout = _PATIENCE
+        api._session.timeout = _TIMEOUT
         super().__init__(api)
 
     def close(self) -> None:
