@@ -93,7 +93,7 @@ class KnowledgeBase:
         self._indexer = Indexer(records, vectors, self._similarity, self._embedder, self._check_not_closing)
         self._reader = TripleReader(records, self._check_not_closing)
         self._editor = Editor(records, self._indexer, self._reader)
-        self._triple_embedding = TripleEmbedding(records, self._similarity)
+        self._triple_embedding = TripleEmbedding(records, vectors, self._similarity)
         self._memory = PassageMemory(records)
         self._changing_here = threading.RLock()  # reentrant, as a change may close the knowledge base
         self._closing = self._closed = False
