@@ -147,7 +147,7 @@ class KnowledgeBase:
             raise KnowledgeBaseError("expected the path of a folder, got ''")
         expect(Embeddings | None, embeddings, "an embedder (LangChain Embeddings)", "load_embeddings(NAME) returns one")
         if extractor is not None:
-            _check(extractor)
+            _check_extractor(extractor)
         path = Path(path).expanduser()
         _check_folder(path, create=create and not read_only)
         with ExitStack() as opened:  # closes everything again after an error
@@ -185,7 +185,7 @@ class KnowledgeBase:
 
     @extractor.setter
     def extractor(self, extractor: TripleExtractor) -> None:
-        _check(extractor)
+        _check_extractor(extractor)
         self._extractor = extractor
 
     def close(self) -> None:
@@ -232,10 +232,7 @@ class KnowledgeBase:
             ModelCallError: when the model of the extractor cannot be called; the passages are stored.
             TypeError: when a single document is passed instead of a list.
         """
-        self._check_writable()
-        given = to_passages(documents)
-        with self._changing():
-            return self._editor.add(given, self.extractor, progress=progress)
+        return self._edit(self._editor.add, documents, progress=progress)
 
     def update(self, documents: Iterable[AnyDocument], *, progress: bool = True) -> Updated:
         """Add the new versions of whole sources, and remove passages of their earlier versions.
@@ -256,10 +253,7 @@ class KnowledgeBase:
             DuplicateIdError: when an id is passed with two texts; nothing is changed.
             DocumentError, KnowledgeBaseError, ModelCallError, TypeError: as in `add`.
         """
-        self._check_writable()
-        given = to_passages(documents)
-        with self._changing():
-            return self._editor.update(given, self.extractor, progress=progress)
+        return self._edit(self._editor.update, documents, progress=progress)
 
     def upsert(self, documents: Iterable[AnyDocument], *, progress: bool = True) -> Updated:
         """Add documents, and replace stored ones with the same ids; nothing else is removed.
@@ -275,10 +269,7 @@ class KnowledgeBase:
         Raises:
             DocumentError, DuplicateIdError, KnowledgeBaseError, ModelCallError, TypeError: as in `update`.
         """
-        self._check_writable()
-        given = to_passages(documents)
-        with self._changing():
-            return self._editor.upsert(given, self.extractor, progress=progress)
+        return self._edit(self._editor.upsert, documents, progress=progress)
 
     def outdated(self, documents: Iterable[AnyDocument]) -> list[str]:
         """Return the ids of the passages that `update` would remove, without those that it would replace."""
@@ -665,6 +656,12 @@ class KnowledgeBase:
                 "or open it there with `read_only=True` where it is only asked"
             )
 
+    def _edit(self, edit: Callable[..., T], documents: Iterable[AnyDocument], *, progress: bool) -> T:
+        self._check_writable()  # before the documents are read, which may take long
+        given = to_passages(documents)
+        with self._changing():
+            return edit(given, self.extractor, progress=progress)
+
     @contextmanager
     def _changing(self) -> Iterator[None]:
         """Hold the locks for changes of the folder."""
@@ -695,6 +692,12 @@ def _check_query(query: object) -> None:
         raise QuestionError(f"the query must be text, got {ascii(query)[:80]}")
 
 
+def _check_search(query: object) -> None:
+    _check_query(query)
+    if not str(query).strip():
+        raise QuestionError(f"expected words to search for, got {query!r:.80}")
+
+
 def _check_folder(path: Path, *, create: bool) -> None:
     with _needing_to_write(path):
         missing = not (path / RECORDS).exists()
@@ -705,12 +708,6 @@ def _check_folder(path: Path, *, create: bool) -> None:
         )
     if in_the_way:
         raise KnowledgeBaseError(f"{path} is not a knowledge base and not an empty folder")
-
-
-def _check_search(query: object) -> None:
-    _check_query(query)
-    if not str(query).strip():
-        raise QuestionError(f"expected words to search for, got {query!r:.80}")
 
 
 def _holds_something_else(path: Path) -> bool:
@@ -731,6 +728,6 @@ def _needing_to_write(path: Path) -> Iterator[None]:
         raise KnowledgeBaseError(f"{path} cannot be opened: {error.strerror or error} ({NEEDS_WRITING})") from error
 
 
-def _check(extractor: TripleExtractor) -> None:
+def _check_extractor(extractor: TripleExtractor) -> None:
     expect(TripleExtractor, extractor, "an extractor of triples", "ModelExtractor(llm) is one")
     expect(str, extractor.version, "a version of the extractor as text", "make it an attribute or a property")
