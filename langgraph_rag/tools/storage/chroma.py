@@ -103,11 +103,12 @@ class _Client:
         self._api = api
         self.get_max_batch_size = api.get_max_batch_size
 
-    def get_or_create_collection(self, name: str, configuration: Any, embedding_function: None) -> Any:
+    def collection(self, name: str) -> Any:
+        """Return a collection with cosine distances; create an empty one if there is none."""
         from chromadb.api.models.Collection import Collection
 
-        model = self._api.get_or_create_collection(name, configuration=configuration)
-        return Collection(self._api, model, embedding_function=embedding_function)
+        model = self._api.get_or_create_collection(name, configuration={"hnsw": {"space": "cosine"}})
+        return Collection(self._api, model, embedding_function=None)
 
 
 _in_use: "WeakSet[Any]" = WeakSet()  # APIs with open files in this process
