@@ -106,20 +106,14 @@ def long_passages(passages: Sequence[Passage]) -> list[str]:
 
 
 def _fields(document: AnyDocument, number: int) -> Mapping[str, object]:
+    """Return the fields of a document; title and source may be in its metadata."""
     if isinstance(document, Document):
-        rest = dict(document.metadata)
-        own = {name: rest.pop(name, None) for name in _LIFTED}
-        return {**own, "id": document.id, "text": document.page_content, "metadata": rest}
-    if isinstance(document, Mapping):
-        return _with_origin(document)
-    raise DocumentError(
-        f"document {number}: expected a LangChain Document or a dict with text (and id, title), "
-        f"got {type(document).__name__}"
-    )
-
-
-def _with_origin(document: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a document with the title and source from its metadata, if it has none of its own."""
+        document = {"id": document.id, "text": document.page_content, "metadata": document.metadata}
+    if not isinstance(document, Mapping):
+        raise DocumentError(
+            f"document {number}: expected a LangChain Document or a dict with text (and id, title), "
+            f"got {type(document).__name__}"
+        )
     inner = document.get("metadata")
     if not isinstance(inner, Mapping):
         return document
