@@ -21,7 +21,7 @@ from langgraph_rag.prompts import cirag as prompts
 from langgraph_rag.records import Record
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.language.extraction import (
-    ReadBefore,
+    PlaceholderExtractor,
     Reading,
     RuleExtractor,
     TripleExtractor,
@@ -334,7 +334,7 @@ async def test_the_first_question_that_meets_unread_passages_tells_of_them_once(
 @pytest.mark.parametrize("walk", ["search", "near entities"])
 @pytest.mark.parametrize(
     ("extractor", "what_happens"),
-    [(RuleExtractor(), "wait until"), (ReadBefore("llm"), "do without")],
+    [(RuleExtractor(), "wait until"), (PlaceholderExtractor("llm"), "do without")],
     ids=["that will", "that is not at hand"],
 )
 async def test_the_first_walk_over_facts_tells_of_passages_without_them_that_an_extractor_is_to_read(

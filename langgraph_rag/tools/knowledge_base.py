@@ -36,7 +36,7 @@ from langgraph_rag.tools.knowledge_graphs.derived_graphs import DerivedGraphs
 from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityGraph
 from langgraph_rag.tools.knowledge_graphs.hierarchy_graph import HierarchyGraph
 from langgraph_rag.tools.knowledge_graphs.triple_graph import TripleGraph
-from langgraph_rag.tools.language.extraction import ReadBefore, TripleExtractor, last_extractor
+from langgraph_rag.tools.language.extraction import PlaceholderExtractor, TripleExtractor, last_extractor
 from langgraph_rag.tools.language.text import text_pipeline
 from langgraph_rag.tools.search import SEARCHES, Searcher
 from langgraph_rag.tools.similarity import Similarity
@@ -622,7 +622,7 @@ class KnowledgeBase:
                 "the same model",
                 counted(len(unread), "passage"),
                 self.extractor.version,
-                "do without" if isinstance(self.extractor, ReadBefore) else "wait until they are read",
+                "do without" if isinstance(self.extractor, PlaceholderExtractor) else "wait until they are read",
             )
 
     def _unread_and_triples(self, ids: Sequence[str], extractor: str) -> tuple[list[str], list[Triple]]:

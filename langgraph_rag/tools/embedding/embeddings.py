@@ -20,8 +20,8 @@ _WORD = re.compile(r"[^\W_]+")  # of a name: e5, base, v2
 SAME_EMBEDDER = "open it with the same embedder (`embeddings=`, on the command line `--embeddings`)"
 
 
-class UsedBefore(Embeddings):
-    """A placeholder for the embedder of a knowledge base if it was not given; it embeds nothing."""
+class PlaceholderEmbeddings(Embeddings):
+    """Stands for the embedder of a knowledge base if it was not given; it embeds nothing."""
 
     def __init__(self, model_name: str) -> None:
         self.model_name = model_name
@@ -88,4 +88,6 @@ def _provided(name: str) -> Embeddings | None:
 
 def last_embedder(name: str | None) -> Embeddings:
     """Return the default embedder if a knowledge base has it or none; otherwise a placeholder."""
-    return MiniLMEmbeddings() if name is None or Path(name).name.lower() == MINILM.lower() else UsedBefore(name)
+    if name is None or Path(name).name.lower() == MINILM.lower():
+        return MiniLMEmbeddings()
+    return PlaceholderEmbeddings(name)

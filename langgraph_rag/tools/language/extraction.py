@@ -53,8 +53,8 @@ def read_by_rules(passage: Record) -> Reading:
 _RULES = re.compile(rf"{RuleExtractor.NAME}-\d+")  # of any version
 
 
-class ReadBefore:
-    """A placeholder for an extractor that is not available now, such as a model; it reads no passages."""
+class PlaceholderExtractor:
+    """Stands for an extractor that is not available now, such as a model; it reads no passages."""
 
     def __init__(self, version: str) -> None:
         self.version = version
@@ -70,7 +70,7 @@ class ReadBefore:
 
 def last_extractor(version: str | None) -> TripleExtractor:
     """Return a placeholder for the last extractor of a knowledge base; the rules if these were it or there was none."""
-    return RuleExtractor() if not version or _RULES.fullmatch(version) else ReadBefore(version)
+    return RuleExtractor() if not version or _RULES.fullmatch(version) else PlaceholderExtractor(version)
 
 
 def valid_triples(triples: Sequence[Sequence[str]]) -> list[list[str]]:
