@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 from threading import Thread
 from typing import Any, Self
 
-from langgraph_rag.concurrency.tasks import called_off
+from langgraph_rag.concurrency.tasks import is_own_cancellation
 from langgraph_rag.concurrency.threads import in_new_thread
 from langgraph_rag.errors import ProcessEndedError
 
@@ -174,7 +174,7 @@ async def _answer(connection: Connection, graph: Callable[[str], Any]) -> None:
         try:
             reply = number, False, pickle.dumps(await graph(name).ainvoke(given, context=context))
         except (Exception, asyncio.CancelledError) as error:
-            if called_off(error):
+            if is_own_cancellation(error):
                 raise
             reply = number, True, _packed_error(error)
         with suppress(OSError):  # the connection is closed

@@ -38,7 +38,7 @@ from langgraph_rag.models.provider_errors import (
     refuses_system,
     refuses_template_options,
 )
-from langgraph_rag.models.retries import asks_again, pauses
+from langgraph_rag.models.retries import pauses, retries_by_itself
 from langgraph_rag.models.streaming import AnswerStream, kept_internal, listening
 from langgraph_rag.prompts.prompt import Prompt, Reply
 
@@ -155,7 +155,7 @@ async def _with_retries(request: _Request) -> BaseMessage:
             try:
                 return await _invoke(request)
             except Exception as error:
-                again = begun.is_set() or may_pass(error) and (is_bare_status(error) or not asks_again(llm))
+                again = begun.is_set() or may_pass(error) and (is_bare_status(error) or not retries_by_itself(llm))
                 if not again or isinstance(error, RagError) or is_too_long(error):
                     raise
         if begun.is_set():  # the prompt was read

@@ -26,7 +26,7 @@ from langgraph_rag.errors import (
 )
 from langgraph_rag.naming import counted, expect_name
 from langgraph_rag.records import FoundPassage, Record, ScoredPassage, Triple, passage_of
-from langgraph_rag.tools.batcher import in_turn
+from langgraph_rag.tools.batcher import one_at_a_time
 from langgraph_rag.tools.documents import AnyDocument, cleaned, to_passages
 from langgraph_rag.tools.editing import LAST_EXTRACTOR, UNREAD, Added, Editor, Updated
 from langgraph_rag.tools.embedder import Embedder
@@ -99,7 +99,7 @@ class KnowledgeBase:
         self._closing = self._closed = False
         self._process = os.getpid()
         self._told_unread = self._walked = False
-        self._reads, self._graph_making, self._triple_indexing = in_turn(), in_turn(), in_turn()
+        self._reads, self._graph_making, self._triple_indexing = one_at_a_time(), one_at_a_time(), one_at_a_time()
         self._resources = ExitStack()  # released in reverse order
         self._resources.callback(lock.release)
         for long in (self._graph_making, self._triple_indexing):  # their running work fails when the others close
