@@ -25,8 +25,8 @@ from langgraph_rag.models.capabilities import (
 )
 from langgraph_rag.models.completions import noting_streams
 from langgraph_rag.models.connections import named_server, on_any_loop
+from langgraph_rag.models.error_texts import error_text
 from langgraph_rag.models.provider_errors import (
-    error_text,
     is_bare_status,
     is_too_long,
     kind_of,
