@@ -142,14 +142,10 @@ class KnowledgeBase:
             EmbeddingsMismatchError: when the knowledge base was created with another embedder.
             TypeError: when the path, the embedder or the extractor is of another type.
         """
-        expect(str | os.PathLike, path, "the path of a folder", "a knowledge base is one folder")
-        if path == "":  # which a variable that is not set leaves; it would be the current folder
-            raise KnowledgeBaseError("expected the path of a folder, got ''")
+        path = _checked_folder(path, create=create and not read_only)
         expect(Embeddings | None, embeddings, "an embedder (LangChain Embeddings)", "load_embeddings(NAME) returns one")
         if extractor is not None:
             _check_extractor(extractor)
-        path = Path(path).expanduser()
-        _check_folder(path, create=create and not read_only)
         with ExitStack() as opened:  # closes everything again after an error
             with _needing_to_write(path):
                 path.mkdir(parents=True, exist_ok=True)
@@ -698,7 +694,12 @@ def _check_search(query: object) -> None:
         raise QuestionError(f"expected words to search for, got {query!r:.80}")
 
 
-def _check_folder(path: Path, *, create: bool) -> None:
+def _checked_folder(given: str | Path, *, create: bool) -> Path:
+    """Return a path, after a check that it is a knowledge base, or that one may be created there."""
+    expect(str | os.PathLike, given, "the path of a folder", "a knowledge base is one folder")
+    if given == "":  # which a variable that is not set leaves; it would be the current folder
+        raise KnowledgeBaseError("expected the path of a folder, got ''")
+    path = Path(given).expanduser()
     with _needing_to_write(path):
         missing = not (path / RECORDS).exists()
         in_the_way = missing and path.exists() and (not path.is_dir() or _holds_something_else(path))
@@ -708,6 +709,7 @@ def _check_folder(path: Path, *, create: bool) -> None:
         )
     if in_the_way:
         raise KnowledgeBaseError(f"{path} is not a knowledge base and not an empty folder")
+    return path
 
 
 def _holds_something_else(path: Path) -> bool:
