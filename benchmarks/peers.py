@@ -28,7 +28,7 @@ from langgraph_rag import KnowledgeBase
 from langgraph_rag.context import Search
 from langgraph_rag.evaluation.metrics import recall_at
 from langgraph_rag.evaluation.questions import Question, load_questions
-from langgraph_rag.tools.embedding.embeddings import embed_texts
+from langgraph_rag.tools.embedding.calling import embed_texts
 from langgraph_rag.tools.vectors import Matrix
 
 _DEPTHS = (2, 5, 10)

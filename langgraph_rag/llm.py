@@ -10,23 +10,16 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
+from langgraph_rag.concurrency.caching import thread_safe_cache
+from langgraph_rag.concurrency.context_variables import override
 from langgraph_rag.concurrency.gate import Gate
-from langgraph_rag.concurrency.once import made_once
-from langgraph_rag.concurrency.scopes import having
 from langgraph_rag.context import context
 from langgraph_rag.errors import BudgetReachedError, ModelOutputError, RequestRefusedError
 from langgraph_rag.metering import current_meter, estimated_tokens, stop
 from langgraph_rag.models.bindings import ChatModel, model_name
 from langgraph_rag.models.connections import named_server
-from langgraph_rag.models.replies import (
-    MAX_REPLY_CHARS,
-    is_whole,
-    read_part,
-    read_reply,
-    repair_request,
-    was_cut_off,
-    withheld,
-)
+from langgraph_rag.models.finish_reasons import is_whole, was_cut_off, withheld
+from langgraph_rag.models.replies import MAX_REPLY_CHARS, read_part, read_reply, repair_request
 from langgraph_rag.models.response_cache import forgotten_if_unusable
 from langgraph_rag.models.sending import TooLongError, send
 from langgraph_rag.models.streaming import AnswerStream
@@ -176,11 +169,11 @@ async def _place(gate: Gate, limit: int) -> AsyncIterator[None]:
         yield
         return
     async with gate.place(limit):
-        with having(_in_call, True):
+        with override(_in_call, True):
             yield
 
 
-@made_once
+@thread_safe_cache
 def _gate(process: int) -> Gate:
     """Return the gate of a process: a forked process would otherwise inherit the places taken in its parent."""
     return Gate()

@@ -8,6 +8,7 @@ from langgraph_rag.normal_forms import normalise, triple_text
 
 # also Roman numerals: Philip II is not Philip I
 _NUMBER = re.compile(r"\d+|\b(?:x{1,3}(?:ix|iv|v?i{0,3})|ix|iv|vi{0,3}|i{1,3})\b")
+_RANGE = re.compile(r"(\d+)(?:\s*[\u2013-]\s*(\d+))?")
 _SIMILAR = 0.85  # difflib ratio of two items
 _SIMILAR_PART = 0.8  # difflib ratio of two heads, relations or tails, which are short
 _STEM = 5  # letters that forms of a word have in common, as in "directed" and "director"
@@ -40,6 +41,13 @@ def resolve_triples(returned: Sequence[Sequence[str]], given: Sequence[Sequence[
     """
     forms = [normalise(triple_text(triple)) for triple in given]
     return _found(_triple_meant(triple, forms, given) for triple in returned)
+
+
+def resolve_numbers(text: str, count: int) -> tuple[list[int], int]:
+    """Match items that a text names by number, 1 to `count`, like `resolve`; 1-3 stands for three numbers."""
+    ranges = ((int(first), int(last or first)) for first, last in _RANGE.findall(text))
+    numbers = dict.fromkeys(number for first, last in ranges for number in range(first, last + 1))
+    return _found(number - 1 if 1 <= number <= count else None for number in numbers)
 
 
 def _triple_meant(triple: Sequence[str], forms: list[str], given: Sequence[Sequence[str]]) -> int | None:

@@ -10,7 +10,7 @@ from typing import TypeVar
 from langchain_core.messages import BaseMessage
 from langchain_core.messages.ai import UsageMetadata
 
-from langgraph_rag.concurrency.scopes import having
+from langgraph_rag.concurrency.context_variables import override
 from langgraph_rag.context import Context, context
 from langgraph_rag.errors import BudgetReachedError
 from langgraph_rag.records import Limit, Usage, no_usage, tokens_spent
@@ -114,7 +114,7 @@ def metered(before: Usage | None = None) -> Iterator[Usage]:
     """Measure the cost of the block and its tasks; `before` is the cost of the question so far."""
     meter = Meter(before or no_usage())
     try:
-        with having(_meter, meter):
+        with override(_meter, meter):
             yield meter.usage
     finally:
         meter.usage["seconds"] = meter.seconds

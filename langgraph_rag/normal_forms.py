@@ -22,7 +22,6 @@ UNSPACED = re.compile(
 """A character of Thai, Lao, Burmese, Khmer, Japanese or Chinese, which have no spaces between words."""
 _PILE = re.compile(rf"([{_MARKS}]{{30}})[{_MARKS}]+")
 _NOT_WORD = re.compile(rf"[^\w{_MARKS}]+")
-_RANGE = re.compile(r"(\d+)(?:\s*[\u2013-]\s*(\d+))?")
 
 
 def without_piles(text: str) -> str:
@@ -48,12 +47,6 @@ def stands_in(part: str, text: str) -> bool:
 
 def _apart(text: str) -> str:
     return text if text.isascii() else UNSPACED.sub(r" \g<0> ", text)
-
-
-def numbers_in(text: str) -> list[int]:
-    """Return the numbers in a text, each once; 1-3 stands for three numbers."""
-    ranges = ((int(first), int(last or first)) for first, last in _RANGE.findall(text))
-    return list(dict.fromkeys(number for first, last in ranges for number in range(first, last + 1)))
 
 
 def triple_key(triple: Sequence[str]) -> str:

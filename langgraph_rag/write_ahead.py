@@ -3,7 +3,7 @@
 import sqlite3
 import time
 
-PATIENCE = 60.0
+BUSY_TIMEOUT = 60.0
 """Seconds to wait for other writers."""
 
 
@@ -13,7 +13,7 @@ def use_wal(connection: sqlite3.Connection) -> None:
     Raises:
         sqlite3.OperationalError: when another process locked the file for too long.
     """
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + BUSY_TIMEOUT
     while not _uses_wal(connection):
         if time.monotonic() > until:
             raise sqlite3.OperationalError("database is locked")

@@ -7,11 +7,10 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, wait
-from unittest.mock import Mock
 
 import pytest
 
-from langgraph_rag.concurrency.background import BackgroundLoop, _cancel, in_own_thread, run_in_background
+from langgraph_rag.concurrency.background import BackgroundLoop, _cancel, run_in_background
 
 
 def test_a_coroutine_that_would_wait_for_itself_is_told_so() -> None:
@@ -159,27 +158,3 @@ def test_a_call_while_the_program_is_left_does_not_wait_for_good() -> None:
     ended = subprocess.run([sys.executable, "-c", LEFT], capture_output=True, text=True, timeout=30)
 
     assert ended.stdout == "Event loop is closed\n", ended.stderr
-
-
-async def test_an_end_that_no_future_can_hold_ends_the_wait_as_an_error() -> None:
-    with pytest.raises(RuntimeError, match="StopIteration was raised: the script is over"):
-        await asyncio.wait_for(in_own_thread(Mock(side_effect=StopIteration("the script is over"))), 10)
-
-
-ENDLESS = """
-import asyncio, threading
-
-from langgraph_rag.concurrency.background import in_own_thread
-
-async def give_up():
-    async with asyncio.timeout(0.1):
-        await in_own_thread(threading.Event().wait)
-
-asyncio.run(give_up())
-"""
-
-
-def test_the_program_is_left_while_a_call_goes_on_that_nobody_waits_for() -> None:
-    ended = subprocess.run([sys.executable, "-c", ENDLESS], capture_output=True, text=True, timeout=30)
-
-    assert "TimeoutError" in ended.stderr.splitlines()[-1]

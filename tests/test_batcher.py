@@ -224,7 +224,7 @@ def work(requests):
     print("worked for", requests[0])
     return requests
 
-workers._PATIENCE, begun, batcher = {patience}, threading.Event(), Batcher(work, largest=1)
+workers._EXIT_TIMEOUT, begun, batcher = {patience}, threading.Event(), Batcher(work, largest=1)
 for seconds in ({seconds}, 0):
     batcher.submit(seconds)
 begun.wait()

@@ -39,7 +39,7 @@ from langgraph_rag.chat.evidence import drawn
 from langgraph_rag.records import Evidence
 from langgraph_rag.tools.embedding.sentence_embeddings import MiniLMEmbeddings
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.language.extraction import ReadBefore
+from langgraph_rag.tools.language.extraction import PlaceholderExtractor
 
 QUESTION, ANSWER = "In which town was the engineer who designed the Sarl Viaduct born?", "Anstrey"
 OTHER, OTHER_ANSWER = "Whom did the director of Nine Tides marry?", "Corwen Ashlade"
@@ -520,7 +520,7 @@ def test_an_empty_knowledge_base_says_so_takes_documents_and_answers(open_tab: O
 
 
 def test_it_is_told_when_the_model_that_reads_facts_is_not_at_hand(open_tab: OpenTab, tmp_path: Path) -> None:
-    with KnowledgeBase.open(tmp_path / "new", extractor=ReadBefore("llm:served")) as kb:
+    with KnowledgeBase.open(tmp_path / "new", extractor=PlaceholderExtractor("llm:served")) as kb:
         kb.add([{"id": "heron", "text": "Herons wait for fish."}], progress=False)
     (tmp_path / "tern.md").write_text("# Arctic tern\n\nTerns dive for fish.")
     with serving(tmp_path / "new") as url:

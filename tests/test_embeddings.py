@@ -20,7 +20,8 @@ from tiny_bert import save_bert
 from langgraph_rag import KnowledgeBase, create_native_rag, knowledge_base_tools
 from langgraph_rag.errors import EmbedderError, EmbeddingsMismatchError
 from langgraph_rag.offline.model import OfflineModel
-from langgraph_rag.tools.embedding.embeddings import embed_queries, embed_texts, load_embeddings, name_of
+from langgraph_rag.tools.embedding.calling import embed_queries, embed_texts, name_of
+from langgraph_rag.tools.embedding.embeddings import load_embeddings
 from langgraph_rag.tools.embedding.sentence_embeddings import FAMILIES, Family, MiniLMEmbeddings, SentenceEmbeddings
 
 

@@ -21,13 +21,13 @@ from langgraph_rag.prompts import cirag as prompts
 from langgraph_rag.records import Record
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.language.extraction import (
-    ReadBefore,
+    PlaceholderExtractor,
     Reading,
     RuleExtractor,
     TripleExtractor,
-    supporting_sentences,
     valid_triples,
 )
+from langgraph_rag.tools.language.triple_sentences import stating_sentences
 from langgraph_rag.tools.storage.triple_records import Fact
 
 
@@ -77,7 +77,7 @@ MILL = record(
     ],
 )
 def test_the_sentences_that_state_a_triple(triple: list[str], positions: list[int]) -> None:
-    assert supporting_sentences([triple], MILL) == [positions]
+    assert stating_sentences([triple], MILL) == [positions]
 
 
 def test_of_many_sentences_those_are_found_that_looking_at_each_one_finds() -> None:
@@ -97,20 +97,20 @@ def test_of_many_sentences_those_are_found_that_looking_at_each_one_finds() -> N
         helps = [len((words - sentences[best]) & one) for one in sentences]
         return sorted({best, helps.index(max(helps))} if max(helps) else {best})
 
-    assert supporting_sentences(triples, passage) == [looked_at(*(set(part.split()) for part in t)) for t in triples]
+    assert stating_sentences(triples, passage) == [looked_at(*(set(part.split()) for part in t)) for t in triples]
 
 
 def test_sentences_are_told_apart_where_no_space_parts_words() -> None:
     sentences = ["凯尔灯塔建于一九一一年。", "设计者是陈安。", "岛上有两个村庄。"]
 
-    assert supporting_sentences([["凯尔灯塔", "设计者", "陈安"]], record("a", *sentences, title="凯尔灯塔")) == [[1]]
+    assert stating_sentences([["凯尔灯塔", "设计者", "陈安"]], record("a", *sentences, title="凯尔灯塔")) == [[1]]
 
 
 def test_each_triple_has_its_sentences_and_a_passage_without_any_has_none() -> None:
     triples = [["Mill", "in", "Kell"], ["Mill", "by", "Renk"]]
 
-    assert supporting_sentences(triples, MILL) == [[0], [1]]
-    assert supporting_sentences(triples, record("empty")) == [[], []]
+    assert stating_sentences(triples, MILL) == [[0], [1]]
+    assert stating_sentences(triples, record("empty")) == [[], []]
 
 
 async def test_the_rules_read_each_passage_once() -> None:
@@ -334,7 +334,7 @@ async def test_the_first_question_that_meets_unread_passages_tells_of_them_once(
 @pytest.mark.parametrize("walk", ["search", "near entities"])
 @pytest.mark.parametrize(
     ("extractor", "what_happens"),
-    [(RuleExtractor(), "wait until"), (ReadBefore("llm"), "do without")],
+    [(RuleExtractor(), "wait until"), (PlaceholderExtractor("llm"), "do without")],
     ids=["that will", "that is not at hand"],
 )
 async def test_the_first_walk_over_facts_tells_of_passages_without_them_that_an_extractor_is_to_read(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from langgraph_rag.matching import resolve, resolve_triples
+from langgraph_rag.matching import resolve, resolve_numbers, resolve_triples
 from langgraph_rag.normal_forms import WORD, first_of_each, normalise, stands_in, triple_key, triple_text
 
 GIVEN = [
@@ -83,6 +83,11 @@ def test_a_similar_item_with_other_numbers_is_not_meant() -> None:
     assert resolve(["Salt Road was released in 1969"], GIVEN) == ([2], 0)
     assert resolve(["The Salt Road was released in 1970"], GIVEN) == ([], 1)
     assert resolve(["The Salt Road was released in"], GIVEN) == ([], 1)
+
+
+def test_items_are_found_by_their_numbers_and_by_ranges_of_these() -> None:
+    assert resolve_numbers("2-4, 3 and 1", 5) == ([1, 2, 3, 0], 0)
+    assert resolve_numbers("0, 5\u20136", 5) == ([4], 2)
 
 
 def test_what_matches_nothing_is_dropped_and_counted() -> None:

@@ -1,15 +1,18 @@
-"""Questions continue while long calls occupy all threads."""
+"""Questions continue while long calls occupy all threads, and a long call may outlast whoever waits for it."""
 
 import asyncio
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from langchain_core.outputs import ChatResult
 
 from langgraph_rag import KnowledgeBase, create_mgranrag
-from langgraph_rag.concurrency.threads import in_thread
+from langgraph_rag.concurrency.threads import in_new_thread, in_thread
 from langgraph_rag.offline.model import OfflineModel
 
 QUESTION: Any = {"question": "Where was the director of The Salt Road born?"}
@@ -55,3 +58,27 @@ async def test_who_waits_until_triples_are_searchable_holds_no_thread(
         goes_on.set()
 
     assert all(await asyncio.gather(*searches))
+
+
+async def test_an_end_that_no_future_can_hold_ends_the_wait_as_an_error() -> None:
+    with pytest.raises(RuntimeError, match="StopIteration was raised: the script is over"):
+        await asyncio.wait_for(in_new_thread(Mock(side_effect=StopIteration("the script is over"))), 10)
+
+
+ENDLESS = """
+import asyncio, threading
+
+from langgraph_rag.concurrency.threads import in_new_thread
+
+async def give_up():
+    async with asyncio.timeout(0.1):
+        await in_new_thread(threading.Event().wait)
+
+asyncio.run(give_up())
+"""
+
+
+def test_the_program_is_left_while_a_call_goes_on_that_nobody_waits_for() -> None:
+    ended = subprocess.run([sys.executable, "-c", ENDLESS], capture_output=True, text=True, timeout=30)
+
+    assert "TimeoutError" in ended.stderr.splitlines()[-1]

@@ -12,7 +12,7 @@ from fakes import ArithmeticEmbeddings, contents, vectors
 from langchain_core.documents import Document
 
 from langgraph_rag.concurrency.background import run_in_background
-from langgraph_rag.concurrency.workers import in_threads
+from langgraph_rag.concurrency.parallel_map import parallel_map
 from langgraph_rag.errors import DocumentError, DuplicateIdError, KnowledgeBaseError
 from langgraph_rag.records import Record
 from langgraph_rag.tools.editing import Added
@@ -468,10 +468,10 @@ async def test_interrupted_while_it_waits_it_still_removes_what_is_not_needed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(*given: Any) -> Iterator[int]:
-        yield from list(in_threads(*given))[:0]
+        yield from list(parallel_map(*given))[:0]
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("langgraph_rag.tools.indexing.in_threads", interrupted)
+    monkeypatch.setattr("langgraph_rag.tools.indexing.parallel_map", interrupted)
     kb = KnowledgeBase.open(tmp_path, ArithmeticEmbeddings())
     with pytest.raises(KeyboardInterrupt):
         kb.add([ISLE], progress=False)

@@ -13,7 +13,7 @@ from nicegui import Event
 from langgraph_rag.chat.asking import Asking
 from langgraph_rag.chat.settings import Choice
 from langgraph_rag.chat.upload_queue import UploadQueue
-from langgraph_rag.concurrency.once import made_once
+from langgraph_rag.concurrency.caching import thread_safe_cache
 from langgraph_rag.conversation import with_messages
 from langgraph_rag.errors import RagError
 from langgraph_rag.methods import METHODS
@@ -21,7 +21,7 @@ from langgraph_rag.models.loading import load_model
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
-@made_once
+@thread_safe_cache
 def _model(name: str, kept: Path | None) -> BaseChatModel:
     return load_model(name, cache=kept)
 

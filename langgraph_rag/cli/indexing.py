@@ -20,7 +20,7 @@ from langgraph_rag.records import Passage, Record
 from langgraph_rag.tools.editing import Added
 from langgraph_rag.tools.embedding.sentence_embeddings import CPU
 from langgraph_rag.tools.knowledge_base import Info, KnowledgeBase
-from langgraph_rag.tools.language.extraction import ReadBefore, RuleExtractor, TripleExtractor
+from langgraph_rag.tools.language.extraction import PlaceholderExtractor, RuleExtractor, TripleExtractor
 from langgraph_rag.tools.reading.files import Read, first_problems, read_what_can_be
 from langgraph_rag.tools.reading.folders import OTHERS, READABLE, empty_folders, left_out, otherwise_named, vanished
 
@@ -71,7 +71,7 @@ def index(
     _tell_left_out(sources, kb)
     extractor = _extractor(model, cache)
     with KnowledgeBase.open(kb, embedder_of(kb, embeddings, device), extractor=extractor, chroma=chroma) as base:
-        if isinstance(base.extractor, ReadBefore):
+        if isinstance(base.extractor, PlaceholderExtractor):
             raise KnowledgeBaseError(
                 f"the triples in {kb} were read by {base.extractor.version}: name that model with --model, or give "
                 f"`--model {RuleExtractor.NAME}` to have all passages read by rules"

@@ -16,7 +16,8 @@ from pydantic import TypeAdapter
 from langgraph_rag.context import Context
 from langgraph_rag.methods import METHODS
 from langgraph_rag.models.loading import MODEL_FORMS
-from langgraph_rag.tools.embedding.embeddings import embed_queries, last_embedder, load_embeddings
+from langgraph_rag.tools.embedding.calling import embed_queries
+from langgraph_rag.tools.embedding.embeddings import last_embedder, load_embeddings
 from langgraph_rag.tools.embedding.sentence_embeddings import CPU, MINILM
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 

@@ -1,15 +1,15 @@
-"""Runs coroutines for synchronous callers on one background event loop, and blocking code in threads of its own."""
+"""Runs coroutines for synchronous callers on one background event loop."""
 
 import asyncio
 import contextvars
 import os
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from langgraph_rag.concurrency.once import made_once
+from langgraph_rag.concurrency.caching import thread_safe_cache
 from langgraph_rag.concurrency.workers import Worker
 
 T = TypeVar("T")
@@ -89,7 +89,7 @@ def _cancel(done: "Future[Any]") -> None:
         done.set_running_or_notify_cancel()  # wakes the waiting thread
 
 
-@made_once
+@thread_safe_cache
 def _background(process: int) -> BackgroundLoop:
     """Return the loop of a process; threads do not survive a fork."""
     return BackgroundLoop()
@@ -98,23 +98,3 @@ def _background(process: int) -> BackgroundLoop:
 def run_in_background(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine from synchronous code, also in a thread that already runs an event loop."""
     return _background(os.getpid()).run(coroutine)
-
-
-async def in_own_thread(function: Callable[[], T]) -> T:
-    """Run a function that may block for long, or forever, in a daemon thread, in the caller's context.
-
-    An event loop has few threads and waits for them at its end, and Python waits for all threads that are not daemons.
-    """
-    context, result = contextvars.copy_context(), Future[T]()
-
-    def work() -> None:
-        try:
-            result.set_result(context.run(function))
-        except StopIteration as error:  # a future cannot raise it
-            result.set_exception(RuntimeError(f"StopIteration was raised: {error}").with_traceback(error.__traceback__))
-        except BaseException as error:  # noqa: BLE001 - raised again by await
-            result.set_exception(error)
-
-    result.set_running_or_notify_cancel()
-    threading.Thread(target=work, name="langgraph-rag", daemon=True).start()
-    return await asyncio.wrap_future(result)

@@ -1,4 +1,4 @@
-"""Parallel coroutines."""
+"""Parallel coroutines, and their cancellation."""
 
 import asyncio
 from collections.abc import Coroutine, Iterable
@@ -21,7 +21,7 @@ async def gather(coroutines: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     return [task.result() for task in tasks]
 
 
-def called_off(error: BaseException) -> bool:
+def is_own_cancellation(error: BaseException) -> bool:
     """Return whether an error is the cancellation of the current task, and not of something that it awaits."""
     task = asyncio.current_task()
     return isinstance(error, asyncio.CancelledError) and task is not None and bool(task.cancelling())

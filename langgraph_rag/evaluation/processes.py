@@ -15,8 +15,8 @@ from multiprocessing.connection import Connection
 from threading import Thread
 from typing import Any, Self
 
-from langgraph_rag.concurrency.background import in_own_thread
-from langgraph_rag.concurrency.tasks import called_off
+from langgraph_rag.concurrency.tasks import is_own_cancellation
+from langgraph_rag.concurrency.threads import in_new_thread
 from langgraph_rag.errors import ProcessEndedError
 
 _SPAWN = get_context("spawn")  # knowledge bases and embedders do not survive a fork
@@ -174,7 +174,7 @@ async def _answer(connection: Connection, graph: Callable[[str], Any]) -> None:
         try:
             reply = number, False, pickle.dumps(await graph(name).ainvoke(given, context=context))
         except (Exception, asyncio.CancelledError) as error:
-            if called_off(error):
+            if is_own_cancellation(error):
                 raise
             reply = number, True, _packed_error(error)
         with suppress(OSError):  # the connection is closed
@@ -182,7 +182,7 @@ async def _answer(connection: Connection, graph: Callable[[str], Any]) -> None:
 
     with suppress(EOFError):
         while True:
-            request = await in_own_thread(connection.recv)
+            request = await in_new_thread(connection.recv)
             task = asyncio.create_task(run(*request))
             tasks.add(task)
             task.add_done_callback(tasks.discard)

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
 from langgraph_rag.arguments import expect_count
-from langgraph_rag.concurrency.tasks import called_off
+from langgraph_rag.concurrency.tasks import is_own_cancellation
 from langgraph_rag.context import Context, as_context
 from langgraph_rag.errors import RagError
 from langgraph_rag.evaluation.metrics import all_at, contains, exact_match, f1, recall_at, refused_rightly
@@ -161,7 +161,7 @@ class _Asker:
             self.reach.succeeded()
             return _scored(_answered(outcome, _READER.validate_python(found)), question)
         except (Exception, asyncio.CancelledError) as error:
-            if called_off(error) or self.reach.is_lost(error):
+            if is_own_cancellation(error) or self.reach.is_lost(error):
                 raise
             outcome["wall_seconds"] = round(time.perf_counter() - started, 4)
             if not isinstance(error, RagError):

@@ -11,7 +11,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any
 
-from langgraph_rag.concurrency.scopes import having
+from langgraph_rag.concurrency.context_variables import override
 
 _SHOWN = 200  # characters of a response that is not a completion
 _LONGEST_REPLY = 2**23  # bytes, including details of each token
@@ -23,7 +23,7 @@ _begun: ContextVar[asyncio.Event | None] = ContextVar("langgraph_rag_begun", def
 
 def noting_streams() -> AbstractContextManager[asyncio.Event]:
     """Yield an event that is set as soon as a stream begins inside the block."""
-    return having(_begun, asyncio.Event())
+    return override(_begun, asyncio.Event())
 
 
 async def checked_response(response: Any, *, stream: bool) -> Any:
@@ -37,9 +37,9 @@ async def checked_response(response: Any, *, stream: bool) -> Any:
             begun.set()
         response.aiter_bytes = partial(_checked_stream, response, response.aiter_bytes)
         return response
-    patience = _patience(response)
+    timeout = _read_timeout(response)
     try:
-        async with asyncio.timeout(patience):
+        async with asyncio.timeout(timeout):
             if _is_short(response):
                 await response.aread()
             elif (content := await _read(response)) is not None:
@@ -47,7 +47,7 @@ async def checked_response(response: Any, *, stream: bool) -> Any:
             else:
                 return _no_completion(response, f"more than {_LONGEST_REPLY:,} bytes")
     except TimeoutError:
-        return _no_completion(response, f"no end of it within {patience:g} seconds")
+        return _no_completion(response, f"no end of it within {timeout:g} seconds")
     if response.status_code != HTTPStatus.OK or not _is_of_chat(response):
         return response
     if response.text.lstrip().startswith("data:"):  # a stream with another content type
@@ -70,15 +70,15 @@ async def _checked_stream(
 
     A server that dies may close a stream as if it were complete.
     """
-    patience, heard, read, ended, before = _patience(response), time.monotonic(), 0, not _is_of_chat(response), b""
+    timeout, heard, read, ended, before = _read_timeout(response), time.monotonic(), 0, not _is_of_chat(response), b""
     async for part in parts(*sizes):
         read += len(part)
         if read > _LONGEST_STREAM:
             raise ConnectionError(f"the stream has no end: more than {_LONGEST_STREAM:,} bytes came")
         if b"data:" in part:
             heard = time.monotonic()
-        elif patience is not None and time.monotonic() - heard > patience:  # comments alone keep it open
-            raise TimeoutError(f"the stream stands still: nothing of the reply came within {patience:g} seconds")
+        elif timeout is not None and time.monotonic() - heard > timeout:  # comments alone keep it open
+            raise TimeoutError(f"the stream stands still: nothing of the reply came within {timeout:g} seconds")
         ended, before = ended or _LAST.search(before + part) is not None, part[-_LONGEST_LAST:]
         yield part
     if read and not ended:
@@ -102,7 +102,7 @@ def _with_content(response: Any, content: bytes) -> Any:
     return type(response)(response.status_code, headers=headers, content=content, request=response.request)
 
 
-def _patience(response: Any) -> float | None:
+def _read_timeout(response: Any) -> float | None:
     """Return the read timeout of the client in seconds."""
     seconds: float | None = response.request.extensions.get("timeout", {}).get("read")
     return seconds

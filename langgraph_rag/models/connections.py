@@ -13,7 +13,7 @@ from langgraph_rag.models.bindings import AnyModel, models_in, with_models
 from langgraph_rag.models.completions import checked_response
 
 _WAIT_FOR_LOSES_CANCELLATIONS = sys.version_info < (3, 12)  # asyncio's, if the result has just arrived
-_clients: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()  # by the client that each one replaces
+_clients: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()  # by the model's own client
 
 
 def is_openai(llm: AnyModel) -> bool:
@@ -53,20 +53,23 @@ def on_any_loop(llm: AnyModel) -> AnyModel:
 def _connected_per_loop(model: Any) -> Any:
     if not is_openai(model):
         return model
-    changes = {} if model.http_async_client or model.openai_proxy else _clients_per_loop(model.root_async_client)
+    changes: dict[str, Any] = {}
+    if not (model.http_async_client or model.openai_proxy):
+        client = _replacement(model.root_async_client)
+        changes |= {"root_async_client": client, "async_client": client.chat.completions}
     if _WAIT_FOR_LOSES_CANCELLATIONS:  # LangChain awaits each chunk with `wait_for` if it has a timeout
         changes["stream_chunk_timeout"] = None
     return model.model_copy(update=changes) if changes else model
 
 
-def _clients_per_loop(own: Any) -> dict[str, Any]:
+def _replacement(own: Any) -> Any:
+    """Return a client like a model's own, with separate connections for each event loop."""
     if own not in _clients:
-        _clients[own] = own.with_options(http_client=_client_per_loop())
-    client = _clients[own]
-    return {"root_async_client": client, "async_client": client.chat.completions}
+        _clients[own] = own.with_options(http_client=_http_client_per_loop())
+    return _clients[own]
 
 
-def _client_per_loop() -> Any:
+def _http_client_per_loop() -> Any:
     from openai import DefaultAsyncHttpxClient
 
     clients: dict[asyncio.AbstractEventLoop, Any] = {}

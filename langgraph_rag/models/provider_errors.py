@@ -1,10 +1,8 @@
 """Classifies the errors of model providers, from any provider's package."""
 
 import re
-from collections.abc import Iterable
 from http import HTTPStatus
 from types import SimpleNamespace
-from typing import Any
 
 from langchain_core.exceptions import (
     ContextOverflowError,
@@ -17,8 +15,6 @@ from langchain_core.exceptions import (
     ModelRateLimitError,
     ModelTimeoutError,
 )
-from langchain_core.runnables import Runnable
-from pydantic import SecretStr
 
 from langgraph_rag.errors import ModelAccessError, ModelCallError, RequestRefusedError
 
@@ -67,9 +63,6 @@ _TRANSPORT = {  # lost connections and time-outs of HTTP clients that do not der
     ("requests", "Timeout"),
 }
 _BARE_STATUS = {("httpx", "HTTPStatusError"), ("httpx2", "HTTPStatusError")}
-_SHOWN = 200  # characters of a cause
-_AUTHORIZATION = re.compile(r"\b(?:basic|bearer) (?=\S*[\d=+/])[\w.~+/=-]{8,}", re.IGNORECASE)
-_SHORTEST_KEY = 8  # characters; shorter values are placeholders such as "none"
 
 
 def is_too_long(error: Exception) -> bool:
@@ -140,37 +133,9 @@ def is_bare_status(error: BaseException) -> bool:
     return _is_of(_BARE_STATUS, error)
 
 
-def error_text(error: BaseException, models: Iterable[Runnable[Any, Any]]) -> str:
-    """Return the text of an error, with that of its root cause if the text does not contain it.
-
-    API keys are removed: some servers repeat the keys that they refuse.
-    """
-    first = error
-    while first.__cause__:
-        first = first.__cause__
-    text = f"{type(error).__name__}: {_in_words(error)}"
-    if str(first) not in text:
-        text += f" ({str(first)[:_SHOWN]})"
-    return _without_keys(text, models)
-
-
-def _without_keys(text: str, models: Iterable[Runnable[Any, Any]]) -> str:
-    for value in (value for model in models for value in vars(model).values()):
-        if isinstance(value, SecretStr) and len(value) >= _SHORTEST_KEY:
-            text = text.replace(value.get_secret_value(), "(key)")
-    return _AUTHORIZATION.sub("(key)", text)
-
-
 def _said(error: BaseException) -> str:
     """Return the text of an error and the body of the response; OpenAI's error has only the message of it."""
     return f"{error} {getattr(error, 'body', None) or ''}"
-
-
-def _in_words(error: BaseException) -> str:
-    """Return the text of an error, with the body of the response if the text does not contain its message."""
-    text, body = str(error), getattr(error, "body", None)
-    message = body.get("message") if isinstance(body, dict) else None
-    return text if not body or message and str(message) in text else f"{text} - {str(body)[:_SHOWN]}"
 
 
 def _is_of(classes: set[tuple[str, str]], error: BaseException) -> bool:

@@ -7,7 +7,6 @@ from contextlib import suppress
 from typing import Any
 
 from json_repair import repair_json
-from langchain_core.messages import BaseMessage
 from pydantic import ValidationError
 
 from langgraph_rag.models.reasoning import without_reasoning
@@ -18,14 +17,6 @@ _MAX_BRACES = 1000  # that begin no object; the error of each takes time proport
 _ITEM_END = re.compile(r'[\]"](?=\s*,)')
 _MOST_PARTS = 3  # of a list item that is itself a list
 _MAX_MENDED_CHARS = 5_000  # mending takes quadratic time
-
-# how providers report an unfinished reply; some do in each chunk of a stream
-_CUT_OFF = re.compile(r"(length)+|model_length|max_(output_)?tokens|model_context_window_exceeded", re.IGNORECASE)
-_FILTERED = re.compile(r"filter|safety|recitation|blocklist|prohibited", re.IGNORECASE)
-
-# where they report how a reply ended, and the ordinary values
-_REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason", "reason", "block_reason")
-_ORDINARY = re.compile(r"(stop)+|end_turn|stop_sequence|eos(_token)?", re.IGNORECASE)
 
 
 def read_reply(text: str, reply: type[Reply], *, whole: bool = True) -> Reply:
@@ -114,34 +105,3 @@ def _labelled(text: str, reply: type[Reply]) -> Iterator[dict[str, Any]]:
 def repair_request(problem: str) -> str:
     """Return the message that asks a model to repair its reply."""
     return f"That reply cannot be used: {problem}. Reply again with the one JSON object asked for and nothing else."
-
-
-def is_whole(message: BaseMessage) -> bool:
-    """Return whether a reply is complete: not cut off or filtered, as far as its provider reports."""
-    return not was_cut_off(message) and not any(_FILTERED.search(str(reason)) for reason in _told(message).values())
-
-
-def was_cut_off(message: BaseMessage) -> bool:
-    """Return whether a provider reports that a reply reached the maximum length."""
-    return any(_CUT_OFF.fullmatch(str(reason)) for reason in _told(message).values())
-
-
-def withheld(message: BaseMessage) -> list[str]:
-    """Return why a reply did not end normally: called tools, the finish reason, and the text of a refusal."""
-    told = _told(message)
-    reasons = [str(getattr(told[key], "value", told[key])) for key in _REASONS if told.get(key)]
-    blocks = [block for block in message.content if isinstance(block, dict)]
-    refusals = [said["refusal"] for said in (message.additional_kwargs, *blocks) if said.get("refusal")]
-    called = [call["name"] for call in getattr(message, "tool_calls", None) or ()]
-    return [
-        *(f"it calls the tool {name!r}" for name in called),
-        *(f"finish reason {reason!r}" for reason in reasons if not _ORDINARY.fullmatch(reason)),
-        *(f"refusal {str(refusal)[:200]!r}" for refusal in refusals),
-    ]
-
-
-def _told(message: BaseMessage) -> dict[str, Any]:
-    """Return the metadata of a response, with nested details at the top level."""
-    told = message.response_metadata
-    within = (told.get("incomplete_details"), told.get("prompt_feedback"))  # of OpenAI's Responses API, of Gemini
-    return told | {key: value for details in within if isinstance(details, dict) for key, value in details.items()}

@@ -16,20 +16,20 @@ from langchain_core.caches import RETURN_VAL_TYPE, BaseCache
 from langchain_core.messages import messages_from_dict, messages_to_dict
 from langchain_core.outputs import ChatGeneration
 
-from langgraph_rag.concurrency.scopes import having
+from langgraph_rag.concurrency.context_variables import override
 from langgraph_rag.errors import ModelOutputError, ResponseCacheError
-from langgraph_rag.write_ahead import PATIENCE, use_wal
+from langgraph_rag.write_ahead import BUSY_TIMEOUT, use_wal
 
 _TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"
 _OTHERS = "SELECT name FROM sqlite_master WHERE type = 'table' AND name != 'replies' ORDER BY name"
-_PATIENCE = {"request_timeout", "timeout", "stream_chunk_timeout", "max_retries"}  # settings that change no reply
+_CLIENT_SETTINGS = {"request_timeout", "timeout", "stream_chunk_timeout", "max_retries"}  # they change no reply
 _used: ContextVar[list[tuple["ResponseCache", str]] | None] = ContextVar("langgraph_rag_used_replies", default=None)
 
 
 @asynccontextmanager
 async def forgotten_if_unusable() -> AsyncIterator[None]:
     """Forget the replies of a conversation that ends without a usable one, so that the model is asked again."""
-    with having(_used, list[tuple[ResponseCache, str]]()) as used:
+    with override(_used, list[tuple[ResponseCache, str]]()) as used:
         try:
             yield
         except ModelOutputError:
@@ -53,7 +53,7 @@ class ResponseCache(BaseCache):
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(
-                self.path, timeout=PATIENCE, check_same_thread=False, isolation_level=None
+                self.path, timeout=BUSY_TIMEOUT, check_same_thread=False, isolation_level=None
             )
             weakref.finalize(self, self._connection.close)
             with ExitStack() as opened:  # closed again when something goes wrong
@@ -126,5 +126,5 @@ def _settings(llm_string: str) -> str:
         given = model["kwargs"]
     except (ValueError, TypeError, KeyError):
         return llm_string  # of a model that LangChain cannot serialise
-    model["kwargs"] = {name: value for name, value in given.items() if name not in _PATIENCE}
+    model["kwargs"] = {name: value for name, value in given.items() if name not in _CLIENT_SETTINGS}
     return json.dumps(model, sort_keys=True) + llm_string[end:]

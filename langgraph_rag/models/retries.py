@@ -19,7 +19,7 @@ def pauses(llm: AnyModel) -> Iterator[float]:
         yield min(_FIRST_PAUSE * 2**retry, _LONGEST_PAUSE) * random.uniform(0.75, 1)
 
 
-def asks_again(llm: AnyModel) -> bool:
+def retries_by_itself(llm: AnyModel) -> bool:
     """Return whether a model's client retries by itself, as those with `max_retries` do.
 
     OpenAI's client does not retry after a broken stream, and Mistral's not after an HTTP status.

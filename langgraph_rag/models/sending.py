@@ -9,7 +9,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 
-from langgraph_rag.concurrency.background import in_own_thread
+from langgraph_rag.concurrency.threads import in_new_thread
 from langgraph_rag.errors import ModelCallError, RagError
 from langgraph_rag.metering import current_meter, estimated_tokens
 from langgraph_rag.models.bindings import ChatModel, model_name, models_in
@@ -25,8 +25,8 @@ from langgraph_rag.models.capabilities import (
 )
 from langgraph_rag.models.completions import noting_streams
 from langgraph_rag.models.connections import named_server, on_any_loop
+from langgraph_rag.models.error_texts import error_text
 from langgraph_rag.models.provider_errors import (
-    error_text,
     is_bare_status,
     is_too_long,
     kind_of,
@@ -38,7 +38,7 @@ from langgraph_rag.models.provider_errors import (
     refuses_system,
     refuses_template_options,
 )
-from langgraph_rag.models.retries import asks_again, pauses
+from langgraph_rag.models.retries import pauses, retries_by_itself
 from langgraph_rag.models.streaming import AnswerStream, kept_internal, listening
 from langgraph_rag.prompts.prompt import Prompt, Reply
 
@@ -155,7 +155,7 @@ async def _with_retries(request: _Request) -> BaseMessage:
             try:
                 return await _invoke(request)
             except Exception as error:
-                again = begun.is_set() or may_pass(error) and (is_bare_status(error) or not asks_again(llm))
+                again = begun.is_set() or may_pass(error) and (is_bare_status(error) or not retries_by_itself(llm))
                 if not again or isinstance(error, RagError) or is_too_long(error):
                     raise
         if begun.is_set():  # the prompt was read
@@ -170,7 +170,7 @@ async def _invoke(request: _Request) -> BaseMessage:
     llm, messages = request.llm, request.messages
     with kept_internal(listening(request.shown)) as internal:
         if _is_synchronous(llm):
-            message = await in_own_thread(partial(llm.invoke, messages, config=internal, **request.options))
+            message = await in_new_thread(partial(llm.invoke, messages, config=internal, **request.options))
         else:
             message = await on_any_loop(llm).ainvoke(messages, config=internal, **request.options)
     if not isinstance(message, BaseMessage):

@@ -20,7 +20,7 @@ from langchain_core.runnables.config import (
 from langgraph.config import get_config
 from langgraph.graph.message import push_message
 
-from langgraph_rag.concurrency.scopes import having
+from langgraph_rag.concurrency.context_variables import override
 from langgraph_rag.models.reasoning import UnfinishedReply
 from langgraph_rag.refusals import begins_as_refusal, may_begin_as_refusal
 
@@ -36,7 +36,7 @@ _answers: ContextVar[list[str] | None] = ContextVar("langgraph_rag_answers", def
 
 def noting_answers() -> AbstractContextManager[list[str]]:
     """Collect the ids of the messages of all answers that are streamed to their end inside the block."""
-    return having(_answers, list[str]())
+    return override(_answers, list[str]())
 
 
 def show_answer(answer: str) -> None:
@@ -125,7 +125,7 @@ def kept_internal(config: RunnableConfig) -> Iterator[RunnableConfig]:
     """
     around = ensure_config()
     tagged = get_async_callback_manager_for_config({**around, "tags": _INTERNAL_TAGS})
-    with having(var_child_runnable_config, RunnableConfig({**around, "callbacks": tagged})):
+    with override(var_child_runnable_config, RunnableConfig({**around, "callbacks": tagged})):
         yield {"tags": _INTERNAL_TAGS, **config}
 
 

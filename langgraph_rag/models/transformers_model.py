@@ -138,16 +138,20 @@ class TransformersModel(BaseChatModel):
             eos_token_id=sorted(self._ends),
             pad_token_id=self._tokenizer.pad_token_id or self._tokenizer.eos_token_id,
         )[0, read:].tolist()
+        return ChatResult(generations=[ChatGeneration(message=self._message(read, written, stop))])
+
+    def _message(self, read: int, written: list[int], stop: list[str]) -> AIMessage:
+        """Return the tokens written after a prompt of `read` tokens as a message that ends before a stop word."""
         text = self._tokenizer.decode(written, skip_special_tokens=True)
         kept = min((text.partition(word)[0] for word in stop), key=len, default=text)
         ended = kept != text or bool(written) and written[-1] in self._ends
-        usage = UsageMetadata(input_tokens=read, output_tokens=len(written), total_tokens=read + len(written))
-        message = AIMessage(
+        return AIMessage(
             kept,
-            usage_metadata=usage,
+            usage_metadata=UsageMetadata(
+                input_tokens=read, output_tokens=len(written), total_tokens=read + len(written)
+            ),
             response_metadata={"finish_reason": "stop" if ended else "length", "model_name": self.model_name},
         )
-        return ChatResult(generations=[ChatGeneration(message=message)])
 
     def _tokens(self, messages: list[BaseMessage]) -> Any:
         if self._tokenizer.chat_template:

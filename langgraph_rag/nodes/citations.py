@@ -2,8 +2,8 @@
 
 import re
 
+from langgraph_rag.matching import resolve_numbers
 from langgraph_rag.metering import count_dropped
-from langgraph_rag.normal_forms import numbers_in
 
 _SOURCE = r"(?:(?:(?:source|passage|document)s?|no\.?|#|\^)\s{0,3}:?\s{0,3})?\d{1,2}"  # [1990] is a year
 _SOURCES = rf"{_SOURCE}(?:(?:[\s,;&\u2013\u3001\uff0c\uff1b-]|and)+{_SOURCE})*"
@@ -31,11 +31,10 @@ def cited(text: str, sources: int, *, otherwise: int = 0) -> list[int]:
     Numbers without a source are dropped and counted. For a text without citations, the first `otherwise` sources are
     returned.
     """
-    places = (found["sources"] or found["named"] for found in _CITATION.finditer(text))
-    numbers = dict.fromkeys(number for place in places for number in numbers_in(place))
-    known = [number - 1 for number in numbers if 1 <= number <= sources]
-    count_dropped(len(numbers) - len(known))
-    return known or list(range(min(otherwise, sources)))
+    numbers = "; ".join(found["sources"] or found["named"] for found in _CITATION.finditer(text))
+    positions, dropped = resolve_numbers(numbers, sources)
+    count_dropped(dropped)
+    return positions or list(range(min(otherwise, sources)))
 
 
 def uncited(text: str) -> str:

@@ -10,11 +10,11 @@ from typing_extensions import TypedDict
 from langgraph_rag.concurrency.tasks import gather
 from langgraph_rag.context import context
 from langgraph_rag.llm import ask
-from langgraph_rag.matching import resolve
+from langgraph_rag.matching import resolve, resolve_numbers
 from langgraph_rag.metering import CHARS_PER_TOKEN, count_dropped
 from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.normal_forms import first_of_each, normalise, numbers_in, stands_in
+from langgraph_rag.normal_forms import first_of_each, normalise, stands_in
 from langgraph_rag.prompts.answering import TitledText
 from langgraph_rag.prompts.mgranrag import EvidenceReply, Extraction, NumberedText
 from langgraph_rag.prompts.prompt import Prompt
@@ -147,9 +147,8 @@ def _sentences(given: int | str, sentences: Sequence[str]) -> list[int]:
     """Return the positions of sentences given by number, by text or by both; count those that do not exist."""
     text = str(given).strip()
     if _NUMBERS.fullmatch(text):
-        numbers = numbers_in(text)
-        positions = [number - 1 for number in numbers if 1 <= number <= len(sentences)]
-        count_dropped(len(numbers) - len(positions))
+        positions, dropped = resolve_numbers(text, len(sentences))
+        count_dropped(dropped)
         return positions
     if copied := _COPIED.fullmatch(text):
         numbered = sentences[int(copied[1]) - 1 : int(copied[1])]

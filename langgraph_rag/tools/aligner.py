@@ -8,7 +8,7 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from langgraph_rag.records import Candidate
-from langgraph_rag.tools.embedding.embeddings import embed_queries, embed_texts
+from langgraph_rag.tools.embedding.calling import embed_queries, embed_texts
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.vectors import Matrix
 

@@ -37,7 +37,7 @@ class _Waiting(Generic[Request, Result]):
     future: "Future[Result]" = field(compare=False, default_factory=Future)
 
 
-def in_turn() -> "Batcher[Callable[[], Any], Any]":
+def one_at_a_time() -> "Batcher[Callable[[], Any], Any]":
     """Return a batcher that runs one function at a time; waiting callers occupy no thread."""
     return Batcher(lambda works: [work() for work in works], largest=1)
 

@@ -106,20 +106,14 @@ def long_passages(passages: Sequence[Passage]) -> list[str]:
 
 
 def _fields(document: AnyDocument, number: int) -> Mapping[str, object]:
+    """Return the fields of a document; title and source may be in its metadata."""
     if isinstance(document, Document):
-        rest = dict(document.metadata)
-        own = {name: rest.pop(name, None) for name in _LIFTED}
-        return {**own, "id": document.id, "text": document.page_content, "metadata": rest}
-    if isinstance(document, Mapping):
-        return _with_origin(document)
-    raise DocumentError(
-        f"document {number}: expected a LangChain Document or a dict with text (and id, title), "
-        f"got {type(document).__name__}"
-    )
-
-
-def _with_origin(document: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a document with the title and source from its metadata, if it has none of its own."""
+        document = {"id": document.id, "text": document.page_content, "metadata": document.metadata}
+    if not isinstance(document, Mapping):
+        raise DocumentError(
+            f"document {number}: expected a LangChain Document or a dict with text (and id, title), "
+            f"got {type(document).__name__}"
+        )
     inner = document.get("metadata")
     if not isinstance(inner, Mapping):
         return document
@@ -135,16 +129,7 @@ def _passages(fields: Mapping[str, object], place: str) -> Iterable[Passage]:
         instead = "" if "text" in fields or not fields else f" in 'text', but {first_few([*map(repr, fields)], _TOLD)}"
         raise DocumentError(f"{place} ({fields.get('id') or title or source or 'no id'}): it has no text{instead}")
     id_ = _id(fields, place)
-    own = f"{place} ({ascii(id_ or title):.80})"
-    for name, value in (("id", id_), ("text", text), ("title", title), ("source", source)):
-        if not is_text(value):
-            raise DocumentError(f"{own}: expected text, got half a surrogate pair in its {name}, {ascii(value):.80}")
-        if without_controls(value) != value:
-            raise DocumentError(f"{own}: expected no control character in its {name}, got {ascii(value):.80}")
-        if name in ("id", "title") and len(value) > LONGEST_NAME:
-            raise DocumentError(
-                f"{own}: expected a {name} of at most {LONGEST_NAME:,} characters, got one of {len(value):,}"
-            )
+    _check_strings(f"{place} ({ascii(id_ or title):.80})", id=id_, text=text, title=title, source=source)
     title = " ".join(title.splitlines()) or opening_of(text)  # the hash of a passage treats its first line as the title
     text = _without_heading(title, text)
     metadata = _metadata(fields, place)
@@ -163,6 +148,20 @@ def _passages(fields: Mapping[str, object], place: str) -> Iterable[Passage]:
         if metadata:
             passage["metadata"] = metadata
         yield passage
+
+
+def _check_strings(document: str, **strings: str) -> None:
+    for name, value in strings.items():
+        if not is_text(value):
+            raise DocumentError(
+                f"{document}: expected text, got half a surrogate pair in its {name}, {ascii(value):.80}"
+            )
+        if without_controls(value) != value:
+            raise DocumentError(f"{document}: expected no control character in its {name}, got {ascii(value):.80}")
+        if name in ("id", "title") and len(value) > LONGEST_NAME:
+            raise DocumentError(
+                f"{document}: expected a {name} of at most {LONGEST_NAME:,} characters, got one of {len(value):,}"
+            )
 
 
 def _metadata(fields: Mapping[str, object], place: str) -> dict[str, Any]:

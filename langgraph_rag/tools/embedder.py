@@ -9,7 +9,8 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from langgraph_rag.errors import EmbeddingsMismatchError
-from langgraph_rag.tools.embedding.embeddings import SAME_EMBEDDER, embed_queries, embed_texts, name_of
+from langgraph_rag.tools.embedding.calling import embed_queries, embed_texts, name_of
+from langgraph_rag.tools.embedding.embeddings import SAME_EMBEDDER
 from langgraph_rag.tools.embedding.sentence_embeddings import SentenceEmbeddings
 from langgraph_rag.tools.storage.record_store import RecordStore
 from langgraph_rag.tools.vectors import Matrix

@@ -8,7 +8,7 @@ from typing import NoReturn, TypeVar
 import numpy as np
 from tqdm.auto import tqdm
 
-from langgraph_rag.concurrency.workers import in_threads
+from langgraph_rag.concurrency.parallel_map import parallel_map
 from langgraph_rag.records import Passage, Record, ids_of, titled_text
 from langgraph_rag.tools.embedder import Embedder
 from langgraph_rag.tools.language.text import TextPipeline, text_pipeline
@@ -108,7 +108,7 @@ class Indexer:
             return len(some)
 
         try:
-            for number in in_threads(self._embed, store, *self._embedder.divided(records)):
+            for number in parallel_map(self._embed, store, *self._embedder.divided(records)):
                 waiting += number
                 bar.update(number)
                 if waiting >= _BATCH:

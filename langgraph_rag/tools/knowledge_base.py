@@ -26,7 +26,7 @@ from langgraph_rag.errors import (
 )
 from langgraph_rag.naming import counted, expect_name
 from langgraph_rag.records import FoundPassage, Record, ScoredPassage, Triple, passage_of
-from langgraph_rag.tools.batcher import in_turn
+from langgraph_rag.tools.batcher import one_at_a_time
 from langgraph_rag.tools.documents import AnyDocument, cleaned, to_passages
 from langgraph_rag.tools.editing import LAST_EXTRACTOR, UNREAD, Added, Editor, Updated
 from langgraph_rag.tools.embedder import Embedder
@@ -36,7 +36,7 @@ from langgraph_rag.tools.knowledge_graphs.derived_graphs import DerivedGraphs
 from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityGraph
 from langgraph_rag.tools.knowledge_graphs.hierarchy_graph import HierarchyGraph
 from langgraph_rag.tools.knowledge_graphs.triple_graph import TripleGraph
-from langgraph_rag.tools.language.extraction import ReadBefore, TripleExtractor, last_extractor
+from langgraph_rag.tools.language.extraction import PlaceholderExtractor, TripleExtractor, last_extractor
 from langgraph_rag.tools.language.text import text_pipeline
 from langgraph_rag.tools.search import SEARCHES, Searcher
 from langgraph_rag.tools.similarity import Similarity
@@ -93,13 +93,13 @@ class KnowledgeBase:
         self._indexer = Indexer(records, vectors, self._similarity, self._embedder, self._check_not_closing)
         self._reader = TripleReader(records, self._check_not_closing)
         self._editor = Editor(records, self._indexer, self._reader)
-        self._triple_embedding = TripleEmbedding(records, self._similarity)
+        self._triple_embedding = TripleEmbedding(records, vectors, self._similarity)
         self._memory = PassageMemory(records)
         self._changing_here = threading.RLock()  # reentrant, as a change may close the knowledge base
         self._closing = self._closed = False
         self._process = os.getpid()
         self._told_unread = self._walked = False
-        self._reads, self._graph_making, self._triple_indexing = in_turn(), in_turn(), in_turn()
+        self._reads, self._graph_making, self._triple_indexing = one_at_a_time(), one_at_a_time(), one_at_a_time()
         self._resources = ExitStack()  # released in reverse order
         self._resources.callback(lock.release)
         for long in (self._graph_making, self._triple_indexing):  # their running work fails when the others close
@@ -142,14 +142,10 @@ class KnowledgeBase:
             EmbeddingsMismatchError: when the knowledge base was created with another embedder.
             TypeError: when the path, the embedder or the extractor is of another type.
         """
-        expect(str | os.PathLike, path, "the path of a folder", "a knowledge base is one folder")
-        if path == "":  # which a variable that is not set leaves; it would be the current folder
-            raise KnowledgeBaseError("expected the path of a folder, got ''")
+        path = _checked_folder(path, create=create and not read_only)
         expect(Embeddings | None, embeddings, "an embedder (LangChain Embeddings)", "load_embeddings(NAME) returns one")
         if extractor is not None:
-            _check(extractor)
-        path = Path(path).expanduser()
-        _check_folder(path, create=create and not read_only)
+            _check_extractor(extractor)
         with ExitStack() as opened:  # closes everything again after an error
             with _needing_to_write(path):
                 path.mkdir(parents=True, exist_ok=True)
@@ -185,7 +181,7 @@ class KnowledgeBase:
 
     @extractor.setter
     def extractor(self, extractor: TripleExtractor) -> None:
-        _check(extractor)
+        _check_extractor(extractor)
         self._extractor = extractor
 
     def close(self) -> None:
@@ -232,10 +228,7 @@ class KnowledgeBase:
             ModelCallError: when the model of the extractor cannot be called; the passages are stored.
             TypeError: when a single document is passed instead of a list.
         """
-        self._check_writable()
-        given = to_passages(documents)
-        with self._changing():
-            return self._editor.add(given, self.extractor, progress=progress)
+        return self._edit(self._editor.add, documents, progress=progress)
 
     def update(self, documents: Iterable[AnyDocument], *, progress: bool = True) -> Updated:
         """Add the new versions of whole sources, and remove passages of their earlier versions.
@@ -256,10 +249,7 @@ class KnowledgeBase:
             DuplicateIdError: when an id is passed with two texts; nothing is changed.
             DocumentError, KnowledgeBaseError, ModelCallError, TypeError: as in `add`.
         """
-        self._check_writable()
-        given = to_passages(documents)
-        with self._changing():
-            return self._editor.update(given, self.extractor, progress=progress)
+        return self._edit(self._editor.update, documents, progress=progress)
 
     def upsert(self, documents: Iterable[AnyDocument], *, progress: bool = True) -> Updated:
         """Add documents, and replace stored ones with the same ids; nothing else is removed.
@@ -275,10 +265,7 @@ class KnowledgeBase:
         Raises:
             DocumentError, DuplicateIdError, KnowledgeBaseError, ModelCallError, TypeError: as in `update`.
         """
-        self._check_writable()
-        given = to_passages(documents)
-        with self._changing():
-            return self._editor.upsert(given, self.extractor, progress=progress)
+        return self._edit(self._editor.upsert, documents, progress=progress)
 
     def outdated(self, documents: Iterable[AnyDocument]) -> list[str]:
         """Return the ids of the passages that `update` would remove, without those that it would replace."""
@@ -631,7 +618,7 @@ class KnowledgeBase:
                 "the same model",
                 counted(len(unread), "passage"),
                 self.extractor.version,
-                "do without" if isinstance(self.extractor, ReadBefore) else "wait until they are read",
+                "do without" if isinstance(self.extractor, PlaceholderExtractor) else "wait until they are read",
             )
 
     def _unread_and_triples(self, ids: Sequence[str], extractor: str) -> tuple[list[str], list[Triple]]:
@@ -665,6 +652,12 @@ class KnowledgeBase:
                 "or open it there with `read_only=True` where it is only asked"
             )
 
+    def _edit(self, edit: Callable[..., T], documents: Iterable[AnyDocument], *, progress: bool) -> T:
+        self._check_writable()  # before the documents are read, which may take long
+        given = to_passages(documents)
+        with self._changing():
+            return edit(given, self.extractor, progress=progress)
+
     @contextmanager
     def _changing(self) -> Iterator[None]:
         """Hold the locks for changes of the folder."""
@@ -695,7 +688,18 @@ def _check_query(query: object) -> None:
         raise QuestionError(f"the query must be text, got {ascii(query)[:80]}")
 
 
-def _check_folder(path: Path, *, create: bool) -> None:
+def _check_search(query: object) -> None:
+    _check_query(query)
+    if not str(query).strip():
+        raise QuestionError(f"expected words to search for, got {query!r:.80}")
+
+
+def _checked_folder(given: str | Path, *, create: bool) -> Path:
+    """Return a path, after a check that it is a knowledge base, or that one may be created there."""
+    expect(str | os.PathLike, given, "the path of a folder", "a knowledge base is one folder")
+    if given == "":  # which a variable that is not set leaves; it would be the current folder
+        raise KnowledgeBaseError("expected the path of a folder, got ''")
+    path = Path(given).expanduser()
     with _needing_to_write(path):
         missing = not (path / RECORDS).exists()
         in_the_way = missing and path.exists() and (not path.is_dir() or _holds_something_else(path))
@@ -705,12 +709,7 @@ def _check_folder(path: Path, *, create: bool) -> None:
         )
     if in_the_way:
         raise KnowledgeBaseError(f"{path} is not a knowledge base and not an empty folder")
-
-
-def _check_search(query: object) -> None:
-    _check_query(query)
-    if not str(query).strip():
-        raise QuestionError(f"expected words to search for, got {query!r:.80}")
+    return path
 
 
 def _holds_something_else(path: Path) -> bool:
@@ -731,6 +730,6 @@ def _needing_to_write(path: Path) -> Iterator[None]:
         raise KnowledgeBaseError(f"{path} cannot be opened: {error.strerror or error} ({NEEDS_WRITING})") from error
 
 
-def _check(extractor: TripleExtractor) -> None:
+def _check_extractor(extractor: TripleExtractor) -> None:
     expect(TripleExtractor, extractor, "an extractor of triples", "ModelExtractor(llm) is one")
     expect(str, extractor.version, "a version of the extractor as text", "make it an attribute or a property")

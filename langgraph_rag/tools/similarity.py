@@ -20,7 +20,6 @@ from langgraph_rag.tools.vectors import Matrix
 
 _REMEMBERED_QUERIES = 1_024
 _REMEMBERED_TRIPLES = 50_000  # vectors
-_BATCH = 5_000  # vectors
 
 
 class Similarity:
@@ -105,19 +104,6 @@ class Similarity:
     def embed_triples(self, ids: Sequence[str]) -> None:
         """Embed and store the triples whose vectors have these ids."""
         self._embed_and_store(self._records.triples.texts(ids))
-
-    def index_triples(self) -> None:
-        """Index all triples that have a vector, and remove others from the index."""
-        indexed = set(self._vectors.triple_ids())
-        stored = self._records.triples.vector_ids()
-        self._vectors.delete([], list(indexed.difference(stored)))
-        missing = [id_ for id_ in stored if id_ not in indexed]
-        for start in range(0, len(missing), _BATCH):
-            vectors = self._records.triples.vectors(missing[start : start + _BATCH])
-            if vectors:
-                self._vectors.put_triples(list(vectors), np.stack(list(vectors.values())))
-            kept = self._records.triples.vectors(list(vectors))  # a concurrent deletion did not find them in the index
-            self._vectors.delete([], [id_ for id_ in vectors if id_ not in kept])
 
     def forget_triples(self, ids: Sequence[str]) -> None:
         """Remove the vectors of deleted triples from the cache."""

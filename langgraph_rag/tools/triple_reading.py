@@ -19,9 +19,9 @@ from langgraph_rag.tools.language.extraction import (
     RuleExtractor,
     TripleExtractor,
     read_by_rules,
-    supporting_sentences,
     valid_readings,
 )
+from langgraph_rag.tools.language.triple_sentences import stating_sentences
 from langgraph_rag.tools.storage.record_store import RecordStore
 from langgraph_rag.tools.storage.triple_records import Fact
 
@@ -108,6 +108,6 @@ class TripleReader:
     def _save(self, extractor: str, readings: Sequence[Reading], passages: dict[str, Record]) -> None:
         facts = []
         for id_, triples in valid_readings(extractor, readings, passages):
-            places = supporting_sentences(triples, passages[id_])
+            places = stating_sentences(triples, passages[id_])
             facts.append((passages[id_], [Fact(triple=t, sentences=s) for t, s in zip(triples, places, strict=True)]))
         self._records.triples.save(extractor, facts)

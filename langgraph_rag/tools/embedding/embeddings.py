@@ -1,12 +1,8 @@
-"""Loads embedders by name, calls them, and checks the vectors that they return."""
+"""Loads embedders by name."""
 
 import re
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 
-import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from langgraph_rag.errors import EmbedderError, EmbeddingsMismatchError, RagError
@@ -19,14 +15,13 @@ from langgraph_rag.tools.embedding.sentence_embeddings import (
     SentenceEmbeddings,
 )
 from langgraph_rag.tools.embedding.served_embeddings import ServedEmbeddings
-from langgraph_rag.tools.vectors import Matrix, unit
 
 _WORD = re.compile(r"[^\W_]+")  # of a name: e5, base, v2
 SAME_EMBEDDER = "open it with the same embedder (`embeddings=`, on the command line `--embeddings`)"
 
 
-class UsedBefore(Embeddings):
-    """A placeholder for the embedder of a knowledge base if it was not given; it embeds nothing."""
+class PlaceholderEmbeddings(Embeddings):
+    """Stands for the embedder of a knowledge base if it was not given; it embeds nothing."""
 
     def __init__(self, model_name: str) -> None:
         self.model_name = model_name
@@ -93,65 +88,6 @@ def _provided(name: str) -> Embeddings | None:
 
 def last_embedder(name: str | None) -> Embeddings:
     """Return the default embedder if a knowledge base has it or none; otherwise a placeholder."""
-    return MiniLMEmbeddings() if name is None or Path(name).name.lower() == MINILM.lower() else UsedBefore(name)
-
-
-def embed_texts(embeddings: Embeddings, texts: Sequence[str]) -> Matrix:
-    """Embed passages or triples.
-
-    Returns:
-        Vectors of unit length; shape: texts x dimensions.
-
-    Raises:
-        EmbedderError: when the embedder fails, or does not return one vector for each text.
-    """
-    return _vectors(embeddings, embeddings.embed_documents, list(texts))
-
-
-def embed_queries(embeddings: Embeddings, queries: Sequence[str]) -> Matrix:
-    """Embed queries in one batch if the embedder supports it, or in parallel if it waits for a server.
-
-    Returns:
-        Vectors of unit length; shape: queries x dimensions.
-
-    Raises:
-        EmbedderError: when the embedder fails, or does not return one vector for each query.
-    """
-    return _vectors(embeddings, partial(_query_vectors, embeddings), list(queries))
-
-
-def _vectors(embeddings: Embeddings, embed: Callable[[list[str]], list[list[float]]], texts: list[str]) -> Matrix:
-    """Call an embedder, and check the vectors that it returns."""
-    name = name_of(embeddings)
-    try:
-        returned = embed(texts)
-    except RagError:
-        raise
-    except Exception as error:
-        raise EmbedderError(f"embedder {name!r} could not be asked: {type(error).__name__}: {error}") from error
-    try:
-        vectors = np.asarray(returned, dtype=np.float32)
-    except (TypeError, ValueError) as error:  # for example for vectors of several lengths
-        raise EmbedderError(f"embedder {name!r}: expected vectors of one length, got other values: {error}") from error
-    if vectors.ndim != 2 or len(vectors) != len(texts) or not vectors.shape[1]:
-        raise EmbedderError(f"embedder {name!r}: expected {len(texts)} vectors, got an array of shape {vectors.shape}")
-    if not np.isfinite(vectors).all():
-        raise EmbedderError(f"embedder {name!r}: expected vectors of finite numbers, got NaN or infinity")
-    return unit(vectors)
-
-
-def _query_vectors(embeddings: Embeddings, queries: list[str]) -> list[list[float]]:
-    if isinstance(embeddings, SentenceEmbeddings | ServedEmbeddings):
-        return embeddings.embed_queries(queries)
-    if type(embeddings).aembed_query is Embeddings.aembed_query:  # it may not be thread-safe
-        return [embeddings.embed_query(query) for query in queries]
-    with ThreadPoolExecutor(len(queries)) as threads:
-        return list(threads.map(embeddings.embed_query, queries))
-
-
-def name_of(embeddings: Embeddings) -> str:
-    """Return the name of an embedder as stored in a knowledge base."""
-    for attribute in ("model_name", "model", "name"):
-        if isinstance(name := getattr(embeddings, attribute, None), str):
-            return name
-    return type(embeddings).__name__
+    if name is None or Path(name).name.lower() == MINILM.lower():
+        return MiniLMEmbeddings()
+    return PlaceholderEmbeddings(name)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from langchain_core.embeddings import Embeddings
 
-from langgraph_rag.concurrency.once import made_once
+from langgraph_rag.concurrency.caching import thread_safe_cache
 from langgraph_rag.errors import EmbedderError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def load_minilm(device: str) -> "Encoder":
     return encoders.load(MINILM, partial(minilm.MiniLM, folder), device)
 
 
-_minilm = made_once(load_minilm)
+_minilm = thread_safe_cache(load_minilm)
 
 
 def _of_like_length(lengths: Sequence[int]) -> Iterator[list[int]]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import chain
 
-from langgraph_rag.concurrency.once import made_once
+from langgraph_rag.concurrency.caching import thread_safe_cache
 from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityGraph, EntityRows
 from langgraph_rag.tools.knowledge_graphs.hierarchy_graph import HierarchyGraph, HierarchyRows
 from langgraph_rag.tools.knowledge_graphs.triple_graph import TripleGraph
@@ -19,7 +19,7 @@ class DerivedGraphs:
 
     def __init__(self, records: RecordStore) -> None:
         self._records = records
-        self._triples, self._entities = made_once(self._triples_by), made_once(self._entities_by)
+        self._triples, self._entities = thread_safe_cache(self._triples_by), thread_safe_cache(self._entities_by)
         self._hierarchy = Incremental(HierarchyRows, self._add_passages, self._hierarchy_of, [records.changes])
 
     def triples(self, extractor: str) -> TripleGraph:

@@ -37,7 +37,7 @@ class PassageNodes(dict[str, int]):
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _Adjacency:
     """Edges grouped by source: of all nodes (`nodes` is None), or of a few, whose ids are sorted."""
 
     nodes: Ids | None
@@ -67,7 +67,7 @@ class PageRankGraph:
     """
 
     size: int
-    _rows: tuple[_Rows, ...]
+    _rows: tuple[_Adjacency, ...]
 
     @classmethod
     def from_edges(
@@ -198,7 +198,7 @@ def _both_ways(
     return ends, np.concatenate([lengths, lengths[there]])
 
 
-def _grouped(sources: Ids, targets: Ids, weights: Numbers | None, size: int | None) -> _Rows:
+def _grouped(sources: Ids, targets: Ids, weights: Numbers | None, size: int | None) -> _Adjacency:
     """Group edges by their source: one row for each of `size` nodes, or one for each source if `size` is None."""
     order = np.argsort(sources, kind="stable")
     nodes: Ids | None = None
@@ -208,10 +208,10 @@ def _grouped(sources: Ids, targets: Ids, weights: Numbers | None, size: int | No
         counts = np.bincount(sources, minlength=size)
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     if weights is None:
-        return _Rows(nodes, starts, targets[order], None, counts.astype(np.float64))
+        return _Adjacency(nodes, starts, targets[order], None, counts.astype(np.float64))
     rows = np.repeat(np.arange(counts.size), counts)
     strengths: Numbers = np.bincount(rows, weights[order], minlength=counts.size).astype(np.float64)
-    return _Rows(nodes, starts, targets[order], weights[order], strengths)
+    return _Adjacency(nodes, starts, targets[order], weights[order], strengths)
 
 
 def _few(seeds: Seeds) -> str:

@@ -265,8 +265,8 @@ def _owner(name: str, sentence: str, begin: int) -> Subject:
     holder = next(names(sentence, held.end()), None) if held and held[2] not in function_words() else None
     if held and holder and holder.start == held.end() and not _AND.match(sentence, holder.end):
         follows = _GOES_ON.match(sentence, holder.end)
-        acts = _ACTS.match(sentence, holder.end) or (follows and follows[1] not in function_words())
-        if held[3] or " " not in held[1] or acts:  # two words may be a noun and a verb
+        verb = _ACTS.match(sentence, holder.end) or (follows and follows[1] not in function_words())
+        if held[3] or " " not in held[1] or verb:  # two words may be a noun and a verb
             return Subject(name, holder.end, held[1], holder)
     own = _OWN.match(sentence, begin)
     return Subject(name, own.end(), own[1]) if own else Subject(name, begin)
@@ -280,13 +280,13 @@ def _described(sentence: str) -> Subject | None:
         words = words[:-1] if words[-1:] == ["the"] else words
         link = words[-1] if words and words[-1] in _LINKS else ""
         noun = words[:-1] if link else words
-        acts, follows = _ACTS.match(sentence, name.end), _GOES_ON.match(sentence, name.end)
-        if link and not acts and (article not in _DEFINITE or link != "of"):
+        verb, follows = _ACTS.match(sentence, name.end), _GOES_ON.match(sentence, name.end)
+        if link and not verb and (article not in _DEFINITE or link != "of"):
             continue  # "A tributary of the Sarl" describes the topic
         if not noun or len(noun) > 3 or not noun[-1].islower() or (function_words() - _ORDINALS).intersection(noun):
             continue
-        adjective = follows and not acts and " " not in name.text and follows[1] not in function_words()
-        if adjective or (len(noun) > 1 and not acts) or _IS_MEANT.match(sentence, name.end):
+        adjective = follows and not verb and " " not in name.text and follows[1] not in function_words()
+        if adjective or (len(noun) > 1 and not verb) or _IS_MEANT.match(sentence, name.end):
             continue  # "The heirs of the Carolingian dynasty", "The film stars Ida Brack", "A son of Karl Senn, he"
         subject = named(name, sentence)
         if not link or (link == "of" and noun[-1] in _NAMED):

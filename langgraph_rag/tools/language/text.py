@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Any, TypedDict
 
-from langgraph_rag.concurrency.once import made_once
+from langgraph_rag.concurrency.caching import thread_safe_cache
 from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.tools.language.code import blocks_of_code
 from langgraph_rag.tools.language.spans import spot, within
@@ -154,7 +154,7 @@ def _brackets(text: str, starts: Iterable[int]) -> list[tuple[int, int]]:
     return found
 
 
-@made_once
+@thread_safe_cache
 def text_pipeline(name: str | None = None) -> TextPipeline:
     """Load a pipeline by name; by default the trained one if installed, or else a blank one with a sentence rule.
 

@@ -5,7 +5,7 @@ import os
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from stat import S_ISDIR, S_ISLNK, S_ISREG
+from stat import S_ISREG
 from typing import NamedTuple
 
 from langgraph_rag.errors import DocumentError
@@ -16,6 +16,8 @@ READABLE = sorted(JSON.union(SOUGHT))
 OTHERS = "read others, such as HTML, with a LangChain document loader and give them to KnowledgeBase.add"
 _INSTALLED = {"node_modules", "__pycache__"}  # generated folders
 _SMALL = 64  # bytes
+_is_file, _is_folder, _is_link = os.path.isfile, os.path.isdir, os.path.islink
+"""False if access is denied; before Python 3.14, the methods of `Path` raise an error then."""
 
 
 def readable_files(source: Path) -> tuple[list[Path], list[str]]:
@@ -27,7 +29,7 @@ def readable_files(source: Path) -> tuple[list[Path], list[str]]:
     if _is_folder(source):
         inside = _inside(source)
         return [file for file in inside.files if _is_sought(file) and not _is_blank(file)], inside.problems
-    if not _seen(source.stat, bool, otherwise=True):
+    if not _may_exist(source):
         raise DocumentError(f"{source}: no such file or folder")
     if source.suffix.lower() not in READABLE:
         raise DocumentError(f"{source}: expected a file ending in {', '.join(READABLE)}; {OTHERS}")
@@ -64,7 +66,7 @@ def vanished(sources: Iterable[str], folders: Iterable[Path]) -> list[str]:
     named = frozenset(folder for folder in folders if folder.name not in ("", ".."))
     files = ((source, Path(source)) for source in sources)
     read = ((source, file) for source, file in files if _within(named, file) and _is_sought(file))
-    return [source for source, file in read if _is_blank(file) or not _seen(file.stat, S_ISREG, otherwise=True)]
+    return [source for source, file in read if _is_blank(file) or not _may_exist(file, S_ISREG)]
 
 
 def otherwise_named(sources: Iterable[str], given: Iterable[Path]) -> list[str]:
@@ -72,7 +74,7 @@ def otherwise_named(sources: Iterable[str], given: Iterable[Path]) -> list[str]:
     names = frozenset(given)
     places = frozenset(path.resolve() for path in names)
     others = ((source, file) for source in sources if not _within(names, file := Path(source)))
-    found = ((source, file) for source, file in others if _seen(file.stat, S_ISREG, otherwise=False))
+    found = ((source, file) for source, file in others if _is_file(file))
     return [source for source, file in found if _within(places, file.resolve())]
 
 
@@ -111,31 +113,24 @@ def _inside(folder: Path) -> _Inside:
             continue
         folders[:] = [name for name in folders if not name.startswith(".") and name not in _INSTALLED]
         below = [Path(where, name) for name in folders]
-        linked += [folder for folder in below if _seen(folder.lstat, S_ISLNK, otherwise=False)]
+        linked += [folder for folder in below if _is_link(folder)]
         found += [Path(where, name) for name in files if not name.startswith(".")]
     problems = [f"{error.filename}: it cannot be read: {error.strerror}" for error in errors]
-    there = [file for file in found if _seen(file.stat, S_ISREG, otherwise=True)]
+    there = [file for file in found if _may_exist(file, S_ISREG)]
     nowhere = sorted(file for file in set(found).difference(there) if _is_sought(file) and _leads_nowhere(file))
     problems += [f"{file}: it cannot be read: the link leads nowhere" for file in nowhere]
     return _Inside(sorted(there), sorted(linked), problems)
 
 
 def _leads_nowhere(file: Path) -> bool:
-    return _seen(file.lstat, S_ISLNK, otherwise=False) and not _seen(file.stat, bool, otherwise=True)
+    return _is_link(file) and not _may_exist(file)
 
 
-def _is_folder(path: Path) -> bool:
-    return _seen(path.stat, S_ISDIR, otherwise=False)
-
-
-def _seen(look: Callable[[], os.stat_result], kind: Callable[[int], bool], *, otherwise: bool) -> bool:
-    """Return whether a file or folder exists and is of a kind; `otherwise` is returned if access is denied.
-
-    Reading the file reports the error. From Python 3.14 on, the corresponding methods of `Path` return False then.
-    """
+def _may_exist(path: Path, kind: Callable[[int], bool] = bool) -> bool:
+    """Return whether there is a file or folder of a kind; also if access is denied, as reading it reports that."""
     try:
-        return kind(look().st_mode)
+        return kind(path.stat().st_mode)
     except (FileNotFoundError, NotADirectoryError, ValueError):
         return False
     except OSError as error:
-        return error.errno != errno.ELOOP and otherwise
+        return error.errno != errno.ELOOP

@@ -18,7 +18,7 @@ from langgraph_rag.errors import EmbeddingsMismatchError, KnowledgeBaseError, Ve
 
 FOLDER = "folder"  # instead of the address of a server
 _ADDRESS = re.compile(r"https?://[^\s/?#@]+(/[^\s?#@]*)?")
-_PATIENCE = 30.0  # seconds to wait for each answer of a server
+_TIMEOUT = 30.0  # seconds to wait for each answer of a server
 NEEDS_WRITING = "a knowledge base needs a folder that can be written to, also when it is only asked"
 _UNWRITABLE = {errno.EROFS, errno.EACCES, errno.EPERM}
 _READ_ONLY = "attempt to write a readonly database"  # as SQLite says it
@@ -103,11 +103,12 @@ class _Client:
         self._api = api
         self.get_max_batch_size = api.get_max_batch_size
 
-    def get_or_create_collection(self, name: str, configuration: Any, embedding_function: None) -> Any:
+    def collection(self, name: str) -> Any:
+        """Return a collection with cosine distances; create an empty one if there is none."""
         from chromadb.api.models.Collection import Collection
 
-        model = self._api.get_or_create_collection(name, configuration=configuration)
-        return Collection(self._api, model, embedding_function=embedding_function)
+        model = self._api.get_or_create_collection(name, configuration={"hnsw": {"space": "cosine"}})
+        return Collection(self._api, model, embedding_function=None)
 
 
 _in_use: "WeakSet[Any]" = WeakSet()  # APIs with open files in this process
@@ -152,7 +153,7 @@ class _Server(_Client):
             anonymized_telemetry=False,
         )
         api: Any = System(settings).instance(ServerAPI)
-        api._session.timeout = _PATIENCE
+        api._session.timeout = _TIMEOUT
         super().__init__(api)
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.tools.vectors import Matrix
-from langgraph_rag.write_ahead import PATIENCE, use_wal
+from langgraph_rag.write_ahead import BUSY_TIMEOUT, use_wal
 
 _MAPPED = 2**30  # bytes of the file that are memory-mapped; without it, reading takes 1.5 times as long
 _AT_ONCE = 100  # ids in one query: the longest documents take about 6 MB each, and the limit of SQLite is 1 GB
@@ -27,14 +27,14 @@ class Database:
 
     def __init__(self, path: Path) -> None:
         self._path, self._lock, self._changing = path, threading.RLock(), False
-        self._connection = sqlite3.connect(path, timeout=PATIENCE, check_same_thread=False)
+        self._connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT, check_same_thread=False)
         with ExitStack() as opened:  # closed again after an error
             opened.callback(self._connection.close)
             use_wal(self._connection)
             self._connection.execute("PRAGMA synchronous=NORMAL")
             self._connection.execute("PRAGMA foreign_keys=ON")
             self._connection.execute(f"PRAGMA mmap_size={_MAPPED}")
-            self._watch = sqlite3.connect(path, timeout=PATIENCE, check_same_thread=False)
+            self._watch = sqlite3.connect(path, timeout=BUSY_TIMEOUT, check_same_thread=False)
             opened.pop_all()
         self.execute, self.executemany = self._connection.execute, self._connection.executemany
         self.executescript = self._connection.executescript

@@ -23,7 +23,7 @@ from langgraph_rag.tools.vectors import Matrix
 _LOCK = "lock"  # a file in the folder
 _OPENING = "opening"  # a file in the folder while its files are opened
 _EXACT = 20_000  # maximum vectors of a collection with exact search: 30 MB at 384 dimensions
-_PATIENCE = 60.0  # seconds to wait for other readers or writers of the files
+_LOCK_TIMEOUT = 60.0  # seconds to wait for other readers or writers of the files
 _PAUSE = 0.005  # seconds between two checks
 _TRIAL = """
 import sys
@@ -86,7 +86,7 @@ class VectorFiles(VectorIndex):
         return Incremental(VectorRows, fill, VectorRows.table, [_Seen(self, self._changes)])
 
     def _locked(self) -> AbstractContextManager[object]:
-        return self._lock.acquire(timeout=_PATIENCE, poll_interval=_PAUSE)
+        return self._lock.acquire(timeout=_LOCK_TIMEOUT, poll_interval=_PAUSE)
 
     def _catch_up(self) -> None:
         """Reopen the files if they changed; the caller must hold the lock."""

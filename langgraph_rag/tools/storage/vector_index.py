@@ -41,7 +41,7 @@ class Opened:
     def of(cls, place: Place) -> "Opened":
         """Open a place."""
         client = place.connect()
-        return cls(client, *(_collection(client, name) for name in place.collections))
+        return cls(client, *map(client.collection, place.collections))
 
 
 class VectorIndex:
@@ -140,10 +140,6 @@ class VectorIndex:
 
     def _batches(self, ids: Sequence[str]) -> Iterator[slice]:
         return (slice(start, start + self._largest_write) for start in range(0, len(ids), self._largest_write))
-
-
-def _collection(client: Any, name: str) -> Any:
-    return client.get_or_create_collection(name, configuration={"hnsw": {"space": "cosine"}}, embedding_function=None)
 
 
 def _ids(collection: Any) -> list[str]:

@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 @contextmanager
-def having(variable: ContextVar[Any], value: T) -> Iterator[T]:
+def override(variable: ContextVar[Any], value: T) -> Iterator[T]:
     """Set a context variable to a value, and yield the value; the old value is restored at the end."""
     token = variable.set(value)
     try:

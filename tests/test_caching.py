@@ -4,13 +4,13 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from langgraph_rag.concurrency.once import made_once
+from langgraph_rag.concurrency.caching import thread_safe_cache
 
 
 def test_what_takes_long_to_make_keeps_nobody_from_what_is_made() -> None:
     go = threading.Event()
 
-    @made_once
+    @thread_safe_cache
     def make(name: str) -> str:
         assert name != "slow" or go.wait(10)
         return name
@@ -25,7 +25,7 @@ def test_what_takes_long_to_make_keeps_nobody_from_what_is_made() -> None:
 def test_several_threads_that_ask_at_once_get_what_is_made_once() -> None:
     made = []
 
-    @made_once
+    @thread_safe_cache
     def make(name: str) -> object:
         made.append(name)
         time.sleep(0.05)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from langgraph_rag.concurrency.workers import in_threads
+from langgraph_rag.concurrency.parallel_map import parallel_map
 
 
 def test_what_is_done_last_is_not_finished_before_what_came_first() -> None:
@@ -20,7 +20,7 @@ def test_what_is_done_last_is_not_finished_before_what_came_first() -> None:
         finished.append(item)
         return item, made
 
-    assert [*in_threads(work, finish, range(5), 2)] == [(item, item * item) for item in range(5)]
+    assert [*parallel_map(work, finish, range(5), 2)] == [(item, item * item) for item in range(5)]
     assert worked != finished == [*range(5)]
 
 
@@ -33,7 +33,7 @@ def test_nothing_is_finished_after_what_failed() -> None:
         return item
 
     with pytest.raises(ValueError, match="three"):
-        list(in_threads(work, lambda item, _: finished.append(item), range(100), 2))
+        list(parallel_map(work, lambda item, _: finished.append(item), range(100), 2))
     assert finished == [0, 1, 2]
 
 
@@ -45,6 +45,6 @@ def test_only_a_few_items_are_taken_ahead() -> None:
             taken.append(item)
             yield item
 
-    results = in_threads(lambda item: item, lambda item, _: item, items(), 2)
+    results = parallel_map(lambda item: item, lambda item, _: item, items(), 2)
     assert next(results) == 0
     assert len(taken) < 100

@@ -1,0 +1,40 @@
+"""The texts of errors of model providers, without keys."""
+
+import re
+from collections.abc import Iterable
+
+from pydantic import SecretStr
+
+from langgraph_rag.models.bindings import AnyModel
+
+_SHOWN = 200  # characters of a cause
+_AUTHORIZATION = re.compile(r"\b(?:basic|bearer) (?=\S*[\d=+/])[\w.~+/=-]{8,}", re.IGNORECASE)
+_SHORTEST_KEY = 8  # characters; shorter values are placeholders such as "none"
+
+
+def error_text(error: BaseException, models: Iterable[AnyModel]) -> str:
+    """Return the text of an error, with that of its root cause if the text does not contain it.
+
+    API keys are removed: some servers repeat the keys that they refuse.
+    """
+    first = error
+    while first.__cause__:
+        first = first.__cause__
+    text = f"{type(error).__name__}: {_in_words(error)}"
+    if str(first) not in text:
+        text += f" ({str(first)[:_SHOWN]})"
+    return _without_keys(text, models)
+
+
+def _without_keys(text: str, models: Iterable[AnyModel]) -> str:
+    for value in (value for model in models for value in vars(model).values()):
+        if isinstance(value, SecretStr) and len(value) >= _SHORTEST_KEY:
+            text = text.replace(value.get_secret_value(), "(key)")
+    return _AUTHORIZATION.sub("(key)", text)
+
+
+def _in_words(error: BaseException) -> str:
+    """Return the text of an error, with the body of the response if the text does not contain its message."""
+    text, body = str(error), getattr(error, "body", None)
+    message = body.get("message") if isinstance(body, dict) else None
+    return text if not body or message and str(message) in text else f"{text} - {str(body)[:_SHOWN]}"
