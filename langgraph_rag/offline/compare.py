@@ -96,8 +96,8 @@ def _names_in(line: Line) -> frozenset[Key]:
 def _roles(question: Question) -> list[str]:
     """Return the words for roles of persons behind the compared things, but not for what the things are themselves."""
     taken = question.kinds | question.told
-    pairs = zip(question.words, question.spelled, strict=True)
-    return [word for word, spelled in pairs if spelled.removesuffix("s") in _ROLES and word not in taken]
+    words = question.words.items()
+    return [word for word, spelled in words if spelled.removesuffix("s") in _ROLES and word not in taken]
 
 
 def _age(name: str, facts: Sequence[Fact]) -> Side:
@@ -208,7 +208,7 @@ def _attribute_question(question: Question, entity: str) -> str:
     if question.compared == "death" and question.wants != "yes or no":
         return f"When did {entity} die?"
     if question.compared == "date" and question.wants != "yes or no":
-        done = next((word for word in question.spelled if word.endswith("ed")), "released")
+        done = next((word for word in question.words.values() if word.endswith("ed")), "released")
         return f"When was {entity} {done}?"
     return f"{entity} {' '.join(_spelled(word) for word in question.words)}".strip()
 

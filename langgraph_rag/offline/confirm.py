@@ -103,5 +103,4 @@ def _of_subject(text: str, question: Question, fact: Fact) -> bool:
 def _tells(question: Question, told: str) -> bool:
     """Return whether a text has all content words of a question, in any form; merely related words do not count."""
     forms = {(stem(word), word[:_SPELLED_ALIKE]) for word in normalise(told).split()}
-    pairs = zip(question.words, question.spelled, strict=True)
-    return all((word, spelled[:_SPELLED_ALIKE]) in forms for word, spelled in pairs)
+    return all((word, spelled[:_SPELLED_ALIKE]) in forms for word, spelled in question.words.items())

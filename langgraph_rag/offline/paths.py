@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from langgraph_rag.offline.pages import Fact
@@ -34,7 +34,7 @@ class Path:
     earned: bool = True
 
 
-def find_paths(names: Sequence[str], words: Sequence[str], facts: Sequence[Fact]) -> list[Path]:
+def find_paths(names: Sequence[str], words: Collection[str], facts: Sequence[Fact]) -> list[Path]:
     """Return the best paths from the names, best first.
 
     Args:
@@ -61,7 +61,7 @@ def find_paths(names: Sequence[str], words: Sequence[str], facts: Sequence[Fact]
     return sorted(paths.values(), key=lambda path: -path.score)
 
 
-def _rarity(found: Sequence[frozenset[str]], words: Sequence[str]) -> dict[str, float]:
+def _rarity(found: Sequence[frozenset[str]], words: Iterable[str]) -> dict[str, float]:
     often = Counter(word for matched in found for word in matched)
     most = math.log(2 + len(found))
     return {word: math.log(1 + (1 + len(found)) / (1 + often[word])) / most for word in words}

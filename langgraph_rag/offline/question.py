@@ -113,8 +113,8 @@ _LETTERS = 25  # distance at which the nearness to the question word is one half
 class Question:
     """The parts of a question.
 
-    `names` are the things that it mentions. `words` are the stems of its other content words, those nearest to a name
-    first, and `spelled` are the same words as written. `kinds` are the stems for the kind of thing that it asks for.
+    `names` are the things that it mentions. `words` are its other content words, as written by stem, those nearest to a
+    name first. `kinds` are the stems for the kind of thing that it asks for.
     `nearness` is, from 0 to 1, how near each content word is to the question word. `pair` are the two compared things
     (or more, or none). `least` is whether the smaller or earlier one is wanted, `same` whether all must share the
     attribute, `ordered` whether they are put in order. `told` is the statement about both ("are A and B both
@@ -123,8 +123,7 @@ class Question:
 
     wants: Wants
     names: tuple[str, ...]
-    words: tuple[str, ...]
-    spelled: tuple[str, ...]
+    words: Mapping[str, str]
     kinds: frozenset[str]
     nearness: Mapping[str, float]
     pair: tuple[str, ...]
@@ -148,9 +147,8 @@ class Question:
     def with_names(self, names: tuple[str, ...]) -> "Question":
         """Return the question with other names, and without the words in these names."""
         inside = {stem(word) for name in names for word in name_words(name)}
-        kept = [(word, s) for word, s in zip(self.words, self.spelled, strict=True) if word not in inside]
-        words, spelled = tuple(word for word, _ in kept), tuple(s for _, s in kept)
-        return replace(self, names=names, words=words, spelled=spelled)
+        words = {word: spelled for word, spelled in self.words.items() if word not in inside}
+        return replace(self, names=names, words=words)
 
 
 def as_question(text: str) -> str:
@@ -175,7 +173,6 @@ def analyse(text: str) -> Question:
     text = _BIRTHPLACE.sub("place of birth", re.sub(r"\s*\([^()]*\)", "", text))
     pair = _pair(text)
     names = list(dict.fromkeys([*pair, *_names(text, pair)]))
-    spelled = _spelled(text, names)
     asking = asking_word(text)
     kinds = _kinds(text, asking)
     bare = text
@@ -185,8 +182,7 @@ def analyse(text: str) -> Question:
     return Question(
         wants=_wanted(text, asking[0].lower() if asking else "what", kinds, pair),
         names=tuple(names),
-        words=tuple(spelled),
-        spelled=tuple(spelled.values()),
+        words=_words_outside(names, text),
         kinds=kinds,
         nearness=_nearness(text, asking),
         pair=pair,
@@ -319,8 +315,8 @@ def _names(text: str, pair: tuple[str, ...]) -> list[str]:
     return [_LED.sub("", name) if stem(name.split()[0].lower()) == "lead" else name for name in names]
 
 
-def _spelled(text: str, names: list[str]) -> dict[str, str]:
-    """Return the content words outside names: spelling by stem, nearest to a name first."""
+def _words_outside(names: list[str], text: str) -> dict[str, str]:
+    """Return the content words outside names, as written by stem, nearest to a name first."""
     in_names = {stem(word) for name in names for word in name_words(name)}
     starts = [(text.lower().find(name.lower()), len(name)) for name in names]
     places = [(start, start + length) for start, length in starts if start >= 0]

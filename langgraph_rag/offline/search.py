@@ -121,8 +121,8 @@ def _named(question: Question, name: str) -> bool:
 
 def ask_about(question: Question, name: str, covered: frozenset[str]) -> str:
     """Return a question about a name with the words that are not covered yet."""
-    open_words = [s for word, s in zip(question.words, question.spelled, strict=True) if word not in covered]
-    return f"What about {name}: {', '.join(open_words or question.spelled)}?"
+    open_words = [spelled for word, spelled in question.words.items() if word not in covered]
+    return f"What about {name}: {', '.join(open_words or question.words.values())}?"
 
 
 def _thought(facts: Sequence[Fact], following: str) -> str:
