@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from langgraph_rag.offline.pages import Fact, Key, Line, Pages
-from langgraph_rag.offline.paths import is_name
 from langgraph_rag.offline.question import Question
-from langgraph_rag.offline.words import DEMONYM, DENIAL, date_of, name_likeness, name_words, number_of, stems
+from langgraph_rag.offline.words import DEMONYM, DENIAL, date_of, is_name, name_likeness, name_words, number_of, stems
 
 _ROLES = frozenset(
     "director author composer performer founder wife father brother producer editor screenwriter creator "

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.offline.pages import Fact, Line, Pages, key_of
-from langgraph_rag.offline.paths import is_name
 from langgraph_rag.offline.question import PERSONS, PLACES, Question
-from langgraph_rag.offline.words import DENIAL, date_of, name_likeness, name_words, stem, stems
+from langgraph_rag.offline.words import DENIAL, date_of, is_name, name_likeness, name_words, stem, stems
 from langgraph_rag.tools.language.spans import spot
 
 _SAME = 0.9

@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from langgraph_rag.offline.pages import Fact
-from langgraph_rag.offline.words import DEMONYM, name_likeness, stems
-from langgraph_rag.tools.language.spans import DATE, NAME_CONNECTORS, NUMBER
+from langgraph_rag.offline.words import name_likeness, stems
 
 _LINKED = 0.7
 _BEAM = 32
@@ -88,13 +87,3 @@ def _extended(
 def _leaps(fact: Fact, matched: frozenset[str], rarity: dict[str, float]) -> list[Path]:
     score = math.fsum(rarity[word] for word in matched) - _HOP_COST - _LEAP_COST
     return [Path((fact,), "", fact[end], matched, score) for end in (0, 2)]
-
-
-def is_name(text: str) -> bool:
-    """Return whether a text looks like a name: capitalised, no date, no number, no "Norwegian band"."""
-    text = text.strip()
-    if not text or not text[0].isupper() or DATE.fullmatch(text) or NUMBER.fullmatch(text):
-        return False
-    words = text.split()
-    described = len(words) < 6 and any(word.islower() and word not in NAME_CONNECTORS for word in words)
-    return not described and (len(words) > 1 or not DEMONYM.search(text))

@@ -10,9 +10,8 @@ from functools import partial
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.offline.descriptions import ask_for, descriptions, put_for
 from langgraph_rag.offline.pages import DEFINED, Line, Pages, key_of
-from langgraph_rag.offline.paths import is_name
 from langgraph_rag.offline.question import DATES, PLACES, Question, analyse
-from langgraph_rag.offline.words import DEMONYM, DENIAL, FAMILIES, name_words, stem, stems
+from langgraph_rag.offline.words import DEMONYM, DENIAL, FAMILIES, is_name, name_words, stem, stems
 from langgraph_rag.tools.language.rule_triples import UNIT
 from langgraph_rag.tools.language.spans import Span, spot
 

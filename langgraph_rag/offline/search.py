@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.offline.compare import look_up
 from langgraph_rag.offline.pages import Fact
-from langgraph_rag.offline.paths import Path, find_paths, is_name
+from langgraph_rag.offline.paths import Path, find_paths
 from langgraph_rag.offline.question import Question, analyse
-from langgraph_rag.offline.words import name_likeness, name_words, stems
+from langgraph_rag.offline.words import is_name, name_likeness, name_words, stems
 from langgraph_rag.tools.language.spans import spot
 
 _SAME = 0.7
