@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Literal
 
 from langgraph_rag.offline.words import name_words, stem, stems
-from langgraph_rag.tools.language.spans import JOINED_WORD, Span, spot
+from langgraph_rag.tools.language.spans import JOINED_WORD, Span, spot, spot_names
 from langgraph_rag.tools.language.stop_words import stop_words
 
 Wants = Literal[
@@ -275,8 +275,8 @@ def _pair(text: str) -> tuple[str, ...]:
     if word not in text or not (word == " or " or _YES_NO.match(text)):
         return ()
     middle = text.index(word)
-    before = [span.text for span in spot(text) if span.kind == "name" and span.end <= middle]
-    after = [span.text for span in spot(text) if span.kind == "name" and span.start > middle]
+    before = [name.text for name in spot_names(text) if name.end <= middle]
+    after = [name.text for name in spot_names(text) if name.start > middle]
     return (before[-1], after[0]) if before and after else ()
 
 
@@ -295,7 +295,7 @@ def _clean(name: str) -> str:
 def names_in(text: str) -> list[Span]:
     """Return the names in a text, each with a numbered title after it ("Ada Renk, 2nd Countess of Kell")."""
     names: list[Span] = []
-    for name in (span for span in spot(text) if span.kind == "name"):
+    for name in spot_names(text):
         titled = names and _TITLE_FOLLOWS.fullmatch(text[names[-1].end : name.start])
         names.append(joined(text, names.pop(), name) if titled else name)
     return names

@@ -9,7 +9,7 @@ from langgraph_rag.offline.pages import Fact
 from langgraph_rag.offline.paths import Path, find_paths
 from langgraph_rag.offline.question import Question, analyse
 from langgraph_rag.offline.words import is_name, name_likeness, name_words, stems
-from langgraph_rag.tools.language.spans import spot
+from langgraph_rag.tools.language.spans import spot_names
 
 _SAME = 0.7
 _PATHS_KEPT = 3
@@ -58,7 +58,7 @@ def integrate(
 
 def _identities(asked: Sequence[str], candidates: Sequence[Fact]) -> list[Fact]:
     """Return a fact about the name in the last query, so that its passage counts as found."""
-    names = [span.text for query in asked[-1:] for span in spot(query) if span.kind == "name"]
+    names = [name.text for query in asked[-1:] for name in spot_names(query)]
     return [fact for fact in candidates if any(name_likeness(name, fact[0]) == 1.0 for name in names)][:1]
 
 
