@@ -202,14 +202,14 @@ def _nations(text: str) -> set[str]:
 
 
 def _attribute_question(question: Question, entity: str) -> str:
-    if question.compared == "birth" and question.wants != "yes or no":
+    if question.wants == "yes or no" or question.compared in {"age", "number"}:
+        return " ".join([entity, *map(_spelled, question.words)])
+    if question.compared == "birth":
         return f"When was {entity} born?"
-    if question.compared == "death" and question.wants != "yes or no":
+    if question.compared == "death":
         return f"When did {entity} die?"
-    if question.compared == "date" and question.wants != "yes or no":
-        done = next((word for word in question.words.values() if word.endswith("ed")), "released")
-        return f"When was {entity} {done}?"
-    return f"{entity} {' '.join(_spelled(word) for word in question.words)}".strip()
+    done = next((word for word in question.words.values() if word.endswith("ed")), "released")
+    return f"When was {entity} {done}?"
 
 
 _SPELLED = {"direct": "director", "write": "author", "perform": "performer", "compos": "composer", "found": "founder",

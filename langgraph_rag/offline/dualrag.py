@@ -79,9 +79,8 @@ def _read(outline: Sequence[Mapping[str, Any]]) -> Pages:
     for entry in outline:
         for told in (told for fragment in entry["fragments"] for told in fragment.splitlines()):
             title, colon, text = told.partition(": ")
-            lines += (
-                lines_of(title, text) if colon and len(title) <= _LONGEST_TITLE else lines_of(entry["entity"], told)
-            )
+            titled = colon and len(title) <= _LONGEST_TITLE
+            lines += lines_of(title, text) if titled else lines_of(entry["entity"], told)
     return Pages(lines)
 
 

@@ -42,12 +42,10 @@ class Line:
     @cached_property
     def facts(self) -> list[Fact]:
         """Return the triples that the sentence states."""
-        # The first name in an opening sentence is the topic.
-        return (
-            [self.given]
-            if self.given
-            else [*extract_triples(self.title, [self.text] if self.opens else ["", self.text])]
-        )
+        if self.given:
+            return [self.given]
+        sentences = [self.text] if self.opens else ["", self.text]  # the first name in an opening one is the topic
+        return [*extract_triples(self.title, sentences)]
 
     @cached_property
     def topic(self) -> str:
