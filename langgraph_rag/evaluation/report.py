@@ -13,19 +13,19 @@ from langgraph_rag.evaluation.summary import Summary
 
 REPORTS = ("report.md", "report.json")
 _NOTE = """\
-EM, F1, Acc, Acc†, R@k, All@5 and refusals are percentages of the answered questions (failures are not among them; \
-those that a budget stopped are), R@k and All@5 of those that name supporting passages (as many as \
-R@k over says where not all do), Acc† (a model judged) of those \
-that the judge did not fail at, and – where it failed at all that it was asked. \
-Calls, tokens and steps are means per answered question (tokens that the model did not tell are estimated, apart from \
-the others); seconds are wall time per answered question, mean and median; in brackets are 95% bootstrap intervals.
+- EM, F1, Acc, Acc†, R@k, All@5 and refusals are percentages of the answered questions: failures are not among \
+them, questions that a budget stopped are.
+- R@k and All@5 are over the questions that name supporting passages. If not all do, *R@k over* is their number.
+- Acc† is the share of answers that a model judged correct, without those at which it failed; – if it failed at all.
+- Calls, tokens and steps are means per answered question. Tokens that the model did not report are estimated, and \
+shown apart.
+- Seconds are wall time per answered question, mean and median.
+- The brackets hold 95% bootstrap intervals.
 """
 _DIFFERENCES = """\
-Differences from {first} in points, question by question, on the questions that have the score of both, with their \
-95% bootstrap intervals. One that does not hold 0 tells the two methods apart.
+Differences from {first} in points, question by question, on the questions with scores of both, with their \
+95% bootstrap intervals. If an interval does not contain 0, the two methods differ.
 """
-
-
 _TYPES = "By type of question:\n"
 
 
