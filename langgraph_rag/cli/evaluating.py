@@ -34,7 +34,7 @@ from langgraph_rag.evaluation.judging import Judgement, judge, read_judgements, 
 from langgraph_rag.evaluation.origin import Origin, model_by_name, this_version
 from langgraph_rag.evaluation.outcomes import Configuration, Outcome, begun_with
 from langgraph_rag.evaluation.pictures import draw_comparison
-from langgraph_rag.evaluation.processes import Elsewhere, OpenGraphs, side_by_side
+from langgraph_rag.evaluation.processes import OpenGraphs, RemoteGraph, worker_processes
 from langgraph_rag.evaluation.questions import Question, load_questions
 from langgraph_rag.evaluation.report import overview, write_report
 from langgraph_rag.evaluation.run_folder import OutcomesError, alone, writing
@@ -142,8 +142,8 @@ def _graphs(
         warm_up(base, context)
         yield lambda name: create(name, llm, base).compile()
         return
-    with side_by_side(processes, open_graphs) as ask:
-        yield lambda name: Elsewhere(name, create(name, llm, base), ask)
+    with worker_processes(processes, open_graphs) as ask:
+        yield lambda name: RemoteGraph(name, create(name, llm, base), ask)
 
 
 @contextmanager
