@@ -57,13 +57,14 @@ def evaluate_methods(
         Path, typer.Option(parser=named_path, metavar="<path>", help="Folder for the outcomes and the report.")
     ],
     method_names: Annotated[
-        str, typer.Option("--method", help="Methods, separated by commas; all; or ablations, which is all with theirs.")
+        str,
+        typer.Option("--method", help="Methods, separated by commas; or all; or ablations: all methods with theirs."),
     ] = "cirag",
     model: ModelName = "offline",
     embeddings: EmbeddingsName = None,
     context: Context = DEFAULTS,
     cache: Cache = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Ask only the first so many.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Number of questions to ask, from the first on.")] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Questions asked at once in each process.")] = 1,
     processes: Annotated[
         int, typer.Option(min=1, help="Processes that ask; each loads the embedder, and a model of its own.")

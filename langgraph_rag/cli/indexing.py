@@ -35,7 +35,7 @@ def index(
     model: Annotated[
         str | None,
         typer.Option(
-            help="Model that reads triples out of the passages; by default, or as `rules`, rules for English."
+            help="Model that extracts triples from the passages; by default, or as `rules`, rules for English."
         ),
     ] = None,
     cache: Cache = None,
@@ -49,14 +49,15 @@ def index(
         bool, typer.Option("--embed-triples", help="Embed the triples now instead of when they are first needed.")
     ] = False,
     update: Annotated[
-        bool, typer.Option("--update", help="Also remove what earlier versions left, and files gone from the folders.")
+        bool,
+        typer.Option("--update", help="Also remove passages of earlier versions, and of files gone from the folders."),
     ] = False,
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="Warn of files and JSON lines that cannot be read, and index the rest.")
     ] = False,
-    text_field: Annotated[str, typer.Option(help="What JSON lines call the text.")] = "text",
-    title_field: Annotated[str, typer.Option(help="What they call the title.")] = "title",
-    id_field: Annotated[str, typer.Option(help="What they call the id.")] = "id",
+    text_field: Annotated[str, typer.Option(help="Field of JSON lines that has the text.")] = "text",
+    title_field: Annotated[str, typer.Option(help="Field that has the title.")] = "title",
+    id_field: Annotated[str, typer.Option(help="Field that has the id.")] = "id",
 ) -> None:
     """Add documents to a knowledge base, which is created if it is missing; run again to continue a stopped run."""
     if cache and model in (None, RuleExtractor.NAME):
