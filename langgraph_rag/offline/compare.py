@@ -33,7 +33,7 @@ def look_up(question: Question, name: str, facts: Sequence[Fact]) -> Side:
     """Find the attribute of one side, over a role if the question names one (the director of the film)."""
     roles = _roles(question)
     entity, chain = name, []
-    if roles and question.compared != "number":
+    if roles:
         step = _role_holder(name, roles, facts)
         if step is None:
             return Side(name, (), "", f"Who is the {_spelled(roles[0])} of {name}?")
@@ -48,10 +48,10 @@ def look_up(question: Question, name: str, facts: Sequence[Fact]) -> Side:
 
 def questions_about(question: Question, name: str) -> list[str]:
     """Return the questions that find the attribute of one side: first who has the role, then the attribute."""
-    first, roles = look_up(question, name, ()).missing, _roles(question)
-    if not first.startswith("Who is the"):
-        return [first]
-    return [first, _attribute_question(question, f"the {_spelled(roles[0])} of {name}")]
+    asked = [look_up(question, name, ()).missing]
+    if roles := _roles(question):
+        asked.append(_attribute_question(question, f"the {_spelled(roles[0])} of {name}"))
+    return asked
 
 
 def judge(question: Question, pages: Pages) -> tuple[str, tuple[Line, ...]]:
@@ -93,7 +93,12 @@ def _names_in(line: Line) -> frozenset[Key]:
 
 
 def _roles(question: Question) -> list[str]:
-    """Return the words for roles of persons behind the compared things, but not for what the things are themselves."""
+    """Return the words for roles of persons behind the compared things, but not for what the things are themselves.
+
+    Numbers are those of the things, not of persons.
+    """
+    if question.compared == "number":
+        return []
     taken = question.kinds | question.told
     words = question.words.items()
     return [word for word, spelled in words if spelled.removesuffix("s") in _ROLES and word not in taken]
