@@ -92,14 +92,14 @@ def _vain(state: UpdateInput) -> list[str]:
     return [text for text in dict.fromkeys([*state["vain"], *searched]) if not searched.get(text)]
 
 
-def behind(ranking: list[ScoredPassage], found: list[Found], evidence: list[Evidence]) -> list[ScoredPassage]:
+def append_support(ranking: list[ScoredPassage], found: list[Found], evidence: list[Evidence]) -> list[ScoredPassage]:
     """Append the passages that support the fragments of this step, by their rank in it."""
     support = {entry["passage_id"] for entry in evidence}
     places = fuse([reciprocal_ranks(id_ for id_ in f["passages"] if id_ in support) for f in found])
     return reciprocal_ranks(dict.fromkeys(ids_of([*ranking, *places])))
 
 
-def side_by_side(ranking: list[ScoredPassage], found: list[Found], _: list[Evidence]) -> list[ScoredPassage]:
+def merge_all(ranking: list[ScoredPassage], found: list[Found], _: list[Evidence]) -> list[ScoredPassage]:
     """Rank all passages by their best rank in any step; ties keep the order of the steps."""
     kept = fuse([reciprocal_ranks(f["passages"]) for f in found])
     return best_of([ranking, reciprocal_ranks(ids_of(kept))])
