@@ -10,7 +10,7 @@ import asyncio
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from measuring import indexed, report
+from measuring import data_sets, indexed, report
 
 from langgraph_rag import KnowledgeBase, create_kirag, load_embeddings, load_model
 from langgraph_rag.evaluation.questions import load_questions
@@ -27,8 +27,7 @@ def main() -> None:
     parser.add_argument("--kb", type=Path, help="folder to keep the indexes in for the next run")
     arguments = parser.parse_args()
 
-    data = sorted(file.parent for file in arguments.root.glob("*/questions.jsonl"))
-    found = {folder.name: _ask(folder, arguments.kb, arguments.aligner) for folder in data}
+    found = {folder.name: _ask(folder, arguments.kb, arguments.aligner) for folder in data_sets(arguments.root)}
     rows = [
         (f"{name}, {aligner}", f"{row['recall_at_5']} / {row['f1']}", "")
         for name, summaries in found.items()

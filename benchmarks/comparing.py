@@ -17,7 +17,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from measuring import COMMIT, RESULTS, command, machine
+from measuring import COMMIT, RESULTS, command, data_sets, machine
 from results_page import DENSE, IMAGES, methods_of, name_of, results_page, write_pages
 
 from langgraph_rag.evaluation.pictures import draw_comparison
@@ -36,7 +36,7 @@ def main() -> None:
     parser.add_argument("--limit", type=int, help="ask only the first so many questions, and leave the docs alone")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="processes that ask")
     arguments = parser.parse_args()
-    data = sorted((file.parent for file in arguments.root.glob("*/questions.jsonl")), key=_size, reverse=True)
+    data = sorted(data_sets(arguments.root), key=_size, reverse=True)
     if not data:
         parser.error(f"expected folders with corpus.jsonl and questions.jsonl in {arguments.root}, got none")
 

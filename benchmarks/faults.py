@@ -7,19 +7,16 @@ import argparse
 import asyncio
 import gc
 import os
-import subprocess
-import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypedDict
 
 from faulty_server import MARK
-from measuring import report, verdict
+from measuring import report, served, verdict
 
 from langgraph_rag import KnowledgeBase, load_model
 from langgraph_rag.errors import RagError
@@ -30,6 +27,7 @@ from langgraph_rag.tools.reading.files import read_documents
 METHODS = ("cirag", "kirag", "dualrag", "mgranrag", "par_rag")
 DEADLINE_S = 30.0
 GRACE_S = 5.0  # for searching, ranking and other work without model calls
+_SHARE = 0.3  # of replies that are broken
 _AT_ONCE = 8
 _FILES_MORE = 32
 _MEMORY_MORE = 1.25
@@ -54,18 +52,6 @@ class Level(TypedDict):
     memory: float
     objects: int
     files: int
-
-
-@contextmanager
-def faulty_server(share: float = 0.3) -> Iterator[str]:
-    """Run the server in its own process and yield its URL."""
-    script = Path(__file__).with_name("faulty_server.py")
-    with subprocess.Popen([sys.executable, str(script), str(share)], stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            yield f"http://127.0.0.1:{int(process.stdout.readline())}/v1"
-        finally:
-            process.kill()
 
 
 async def ask_all(
@@ -119,7 +105,7 @@ def main() -> None:
         resources.as_file(resources.files("langgraph_rag") / "sample") as sample,
         TemporaryDirectory() as folder,
         KnowledgeBase.open(folder) as base,
-        faulty_server() as url,
+        served("faulty_server.py", _SHARE) as url,
     ):
         base.add(read_documents([sample / "corpus.jsonl"]), progress=False)
         asked = [question["question"] for question in load_questions(sample / "questions.jsonl")]
@@ -146,7 +132,7 @@ def _report(data: Path, endings: list[Ending], levels: list[Level]) -> None:
     errors = Counter(ending["error"].split(":")[0] for ending in endings if ending["error"])
     figures: dict[str, Any] = {
         "questions": len(endings),
-        "share_of_faults": 0.3,
+        "share_of_faults": _SHARE,
         "deadline_s": DEADLINE_S,
         "answered": sum(bool(ending["answer"]) for ending in endings),
         "errors": dict(errors),

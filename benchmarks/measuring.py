@@ -117,6 +117,11 @@ def _others() -> float:
     return (sum(ticks) - idle - waiting) / os.sysconf("SC_CLK_TCK") - sum(os.times()[:4])
 
 
+def data_sets(root: Path) -> list[Path]:
+    """Return the folders with questions in a folder, by name."""
+    return sorted(file.parent for file in root.glob("*/questions.jsonl"))
+
+
 def corpus(data: Path, limit: int | None = None) -> list[dict[str, str]]:
     """Read the documents of a folder's `corpus.jsonl`, without its path."""
     documents = read_documents([data / "corpus.jsonl"])[:limit]
@@ -146,6 +151,18 @@ def indexed(data: Path, kept: Path | None, embeddings: Embeddings, *, embed_trip
             if embed_triples:
                 kb.embed_triples()
         yield folder
+
+
+@contextmanager
+def served(script: str, *arguments: object) -> Iterator[str]:
+    """Run a server of this folder, which prints its port, in its own process, and yield its URL."""
+    command = [sys.executable, str(Path(__file__).with_name(script)), *map(str, arguments)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield f"http://127.0.0.1:{int(process.stdout.readline())}/v1"
+        finally:
+            process.kill()
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from types import ModuleType
 from typing import Any, get_args
 
 import numpy as np
-from measuring import corpus, report, timed
+from measuring import corpus, data_sets, report, timed
 from typing_extensions import TypedDict
 
 from langgraph_rag import KnowledgeBase
@@ -70,7 +70,7 @@ def main() -> None:
         name, folder = arguments.side
         Path(folder, name).write_text(json.dumps(_SIDES[name](arguments.root, Path(folder))), encoding="utf-8")
         return
-    figures = {file.parent.name: _compare(file.parent) for file in sorted(arguments.root.glob("*/questions.jsonl"))}
+    figures = {folder.name: _compare(folder) for folder in data_sets(arguments.root)}
     rows = [
         (
             f"{data}, {search}",

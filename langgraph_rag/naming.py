@@ -1,6 +1,8 @@
-"""Names and numbers in messages, and the check of named choices."""
+"""Names, numbers and wrong fields in messages, and the check of named choices."""
 
 from collections.abc import Collection, Sequence
+
+from pydantic import ValidationError
 
 from langgraph_rag.errors import UnknownNameError
 
@@ -28,3 +30,9 @@ def counted(number: int, what: str) -> str:
 def spoken(setting: str) -> str:
     """Return the name of a setting in words: "max tokens", "deadline"."""
     return setting.replace("_", " ").removesuffix(" s")
+
+
+def wrong_field(error: ValidationError, whole: str) -> str:
+    """Return the first wrong field and what is wrong with it; without a field, the name of the `whole`."""
+    wrong = error.errors()[0]
+    return f"{'.'.join(map(str, wrong['loc'])) or whole}: {wrong['msg']}"

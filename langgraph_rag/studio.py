@@ -9,7 +9,7 @@ person to approve its plan. The graphs are compiled without a checkpointer: the 
 import os
 
 from langgraph_rag.conversation import with_messages
-from langgraph_rag.methods import METHODS
+from langgraph_rag.methods import create
 from langgraph_rag.models.loading import load_model
 from langgraph_rag.tools.embedding.embeddings import load_embeddings
 from langgraph_rag.tools.embedding.sentence_embeddings import MINILM
@@ -19,22 +19,22 @@ _embeddings = load_embeddings(os.environ.get("LANGGRAPH_RAG_EMBEDDINGS", MINILM)
 _kb = KnowledgeBase.open(os.environ.get("LANGGRAPH_RAG_KB", "kb"), _embeddings, read_only=True)
 _llm = load_model(os.environ.get("LANGGRAPH_RAG_MODEL", "offline"))
 
-cirag = METHODS["cirag"].create(_llm, _kb).compile()
-kirag = METHODS["kirag"].create(_llm, _kb).compile()
-native_rag = METHODS["native_rag"].create(_llm, _kb).compile()
-ircot = METHODS["ircot"].create(_llm, _kb).compile()
-dualrag = METHODS["dualrag"].create(_llm, _kb).compile()
-mgranrag = METHODS["mgranrag"].create(_llm, _kb).compile()
-par_rag = METHODS["par_rag"].create(_llm, _kb).compile()
+cirag = create("cirag", _llm, _kb).compile()
+kirag = create("kirag", _llm, _kb).compile()
+native_rag = create("native_rag", _llm, _kb).compile()
+ircot = create("ircot", _llm, _kb).compile()
+dualrag = create("dualrag", _llm, _kb).compile()
+mgranrag = create("mgranrag", _llm, _kb).compile()
+par_rag = create("par_rag", _llm, _kb).compile()
 
-_approved = METHODS["par_rag"].create(_llm, _kb, approve_plan=True)
+_approved = create("par_rag", _llm, _kb, approve_plan=True)
 par_rag_approve_plan = _approved.compile(name="PAR RAG approve plan")
 par_rag_approve_plan_chat = with_messages(_approved, _llm).compile(name="PAR RAG approve plan chat")
 
-cirag_chat = with_messages(METHODS["cirag"].create(_llm, _kb), _llm).compile()
-kirag_chat = with_messages(METHODS["kirag"].create(_llm, _kb), _llm).compile()
-native_rag_chat = with_messages(METHODS["native_rag"].create(_llm, _kb), _llm).compile()
-ircot_chat = with_messages(METHODS["ircot"].create(_llm, _kb), _llm).compile()
-dualrag_chat = with_messages(METHODS["dualrag"].create(_llm, _kb), _llm).compile()
-mgranrag_chat = with_messages(METHODS["mgranrag"].create(_llm, _kb), _llm).compile()
-par_rag_chat = with_messages(METHODS["par_rag"].create(_llm, _kb), _llm).compile()
+cirag_chat = with_messages(create("cirag", _llm, _kb), _llm).compile()
+kirag_chat = with_messages(create("kirag", _llm, _kb), _llm).compile()
+native_rag_chat = with_messages(create("native_rag", _llm, _kb), _llm).compile()
+ircot_chat = with_messages(create("ircot", _llm, _kb), _llm).compile()
+dualrag_chat = with_messages(create("dualrag", _llm, _kb), _llm).compile()
+mgranrag_chat = with_messages(create("mgranrag", _llm, _kb), _llm).compile()
+par_rag_chat = with_messages(create("par_rag", _llm, _kb), _llm).compile()

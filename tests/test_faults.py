@@ -3,8 +3,9 @@
 from typing import Any
 
 import pytest
-from faults import METHODS, ask_all, faulty, faulty_server, level
+from faults import METHODS, ask_all, faulty, level
 from faulty_server import FAULTS, MARK, TEXTS, FaultyServer
+from measuring import served
 from record import sample_questions
 from servers import serving
 
@@ -22,7 +23,7 @@ READABLE = {"fences", "reasoning tags"}
 @pytest.mark.filterwarnings("ignore:A test tried to use socket")
 async def test_every_question_ends_in_an_answer_or_a_typed_error(localhost: None, sample_kb: KnowledgeBase) -> None:
     asked = [question["question"] for question in sample_questions().values()]
-    with faulty_server() as url:
+    with served("faulty_server.py") as url:
         await ask_all(sample_kb, url, asked[:5], METHODS, deadline_s=20.0)
         before = level()
         endings = await ask_all(sample_kb, url, [*asked, *asked[:8]], METHODS, deadline_s=20.0)

@@ -9,10 +9,10 @@ from langchain_core.messages import AnyMessage, HumanMessage
 from nicegui import background_tasks, events, ui
 
 from langgraph_rag.chat.document_list import DocumentList, RemovableDocuments
-from langgraph_rag.chat.documents import DocumentsPanel
 from langgraph_rag.chat.settings import Choice, SettingsForm
 from langgraph_rag.chat.shared import Shared
 from langgraph_rag.chat.turn import Turn
+from langgraph_rag.chat.upload_panel import UploadPanel
 from langgraph_rag.errors import RagError
 from langgraph_rag.naming import counted
 
@@ -51,7 +51,7 @@ class ChatPage:
         with self._drawer:
             _icon_button("close", "Close").classes("closing").on_click(self._leave_drawer)
             ui.html("Documents", tag="h2").classes("section")
-            self._documents = DocumentsPanel(self._shared, self._drawer.show) if self._shared.upload else None
+            self._uploads = UploadPanel(self._shared, self._drawer.show) if self._shared.upload else None
             (RemovableDocuments if self._shared.upload else DocumentList)(self._shared)
             self._settings = SettingsForm(self._shared.method, self._shared.model, self._shared.models)
         self._header()
@@ -100,13 +100,13 @@ class ChatPage:
             ui.html("Ask your documents" if info["passages"] else "No documents yet", tag="h2")
             if info["passages"]:
                 text = "A question may need several facts from several documents: you will see how they are found."
-            elif self._documents:
+            elif self._uploads:
                 text = "Add documents first, then ask what they say."
             else:
                 text = "There is nothing to ask yet: whoever runs this page adds the documents."
             ui.label(text)
-            if self._documents and not info["passages"] and not self._shared.queue.current:
-                self._documents.adding_button("unelevated")
+            if self._uploads and not info["passages"] and not self._shared.queue.current:
+                self._uploads.adding_button("unelevated")
 
     # --- asking ------------------------------------------------------------------------------------------------------
     def _composer(self) -> None:

@@ -16,7 +16,7 @@ from langgraph_rag.chat.upload_queue import UploadQueue
 from langgraph_rag.concurrency.caching import thread_safe_cache
 from langgraph_rag.conversation import with_messages
 from langgraph_rag.errors import RagError
-from langgraph_rag.methods import METHODS
+from langgraph_rag.methods import create
 from langgraph_rag.models.loading import load_model
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -64,5 +64,5 @@ class Shared:
     def _asking(self, choice: Choice, conversation: Sequence[AnyMessage]) -> Asking:
         options = {"approve_plan": True} if choice.approve_plan else {}
         llm = _model(choice.model, self.cache)
-        graph = with_messages(METHODS[choice.method].create(llm, self.kb, **options), llm)
+        graph = with_messages(create(choice.method, llm, self.kb, **options), llm)
         return Asking(graph, {"messages": conversation}, choice.context)

@@ -13,8 +13,10 @@ from langgraph_rag.characters import without_controls
 from langgraph_rag.cli.asking import ask, demo
 from langgraph_rag.cli.beginning import begin
 from langgraph_rag.cli.comparing import compare_runs
+from langgraph_rag.cli.deleting import delete
+from langgraph_rag.cli.describing import info
 from langgraph_rag.cli.evaluating import evaluate_methods
-from langgraph_rag.cli.indexing import delete, index, info
+from langgraph_rag.cli.indexing import index
 from langgraph_rag.cli.listing import show_methods
 from langgraph_rag.cli.page import chat
 from langgraph_rag.cli.training import train_kirags_aligner

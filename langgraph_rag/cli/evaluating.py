@@ -8,7 +8,7 @@ from dataclasses import asdict
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from tqdm.auto import tqdm
@@ -26,16 +26,17 @@ from langgraph_rag.cli.options import (
     warm_up,
     with_context,
 )
+from langgraph_rag.cli.out_folder import check_free, check_kind, tell_other_judgements, tell_other_methods
 from langgraph_rag.context import Context
 from langgraph_rag.errors import MissingExtraError, RagError
 from langgraph_rag.evaluation.comparison import compare
-from langgraph_rag.evaluation.judging import JUDGEMENTS, Judgement, judge, read_judgements, told_by_judge
+from langgraph_rag.evaluation.judging import Judgement, judge, read_judgements, told_by_judge
 from langgraph_rag.evaluation.origin import Origin, model_by_name, this_version
-from langgraph_rag.evaluation.outcomes import OUTCOMES, Configuration, Outcome, begun_with
+from langgraph_rag.evaluation.outcomes import Configuration, Outcome, begun_with
 from langgraph_rag.evaluation.pictures import draw_comparison
-from langgraph_rag.evaluation.processes import Elsewhere, OpenGraphs, side_by_side
+from langgraph_rag.evaluation.processes import OpenGraphs, RemoteGraph, worker_processes
 from langgraph_rag.evaluation.questions import Question, load_questions
-from langgraph_rag.evaluation.report import REPORTS, overview, write_report
+from langgraph_rag.evaluation.report import overview, write_report
 from langgraph_rag.evaluation.run_folder import OutcomesError, alone, writing
 from langgraph_rag.evaluation.runner import Graph, check_folder, evaluate
 from langgraph_rag.evaluation.summary import Summary, by_type, summarise
@@ -43,7 +44,7 @@ from langgraph_rag.methods import create, parse_methods
 from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.models.loading import load_model
 from langgraph_rag.naming import first_few
-from langgraph_rag.tools.knowledge_base import RECORDS, KnowledgeBase
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 _NAMED = 5  # ids at most
 
@@ -56,13 +57,14 @@ def evaluate_methods(
         Path, typer.Option(parser=named_path, metavar="<path>", help="Folder for the outcomes and the report.")
     ],
     method_names: Annotated[
-        str, typer.Option("--method", help="Methods, separated by commas; all; or ablations, which is all with theirs.")
+        str,
+        typer.Option("--method", help="Methods, separated by commas; or all; or ablations: all methods with theirs."),
     ] = "cirag",
     model: ModelName = "offline",
     embeddings: EmbeddingsName = None,
     context: Context = DEFAULTS,
     cache: Cache = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Ask only the first so many.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Number of questions to ask, from the first on.")] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Questions asked at once in each process.")] = 1,
     processes: Annotated[
         int, typer.Option(min=1, help="Processes that ask; each loads the embedder, and a model of its own.")
@@ -74,13 +76,11 @@ def evaluate_methods(
     """Ask many questions, and score the answers and the passages; run again to continue a stopped run."""
     asked, names = load_questions(questions, limit), parse_methods(method_names)
     with writing(out):
-        _check_free(out)
-        _check_kind(out, names)
+        check_free(out)
+        check_kind(out, names)
     folders = {name: out if len(names) == 1 else out / name for name in names}
-    rows: dict[str, Summary] = {}
-    types: dict[str, dict[str, Summary]] = {}
-    kept: dict[str, list[Outcome]] = {}
-    failed: list[str] = []
+    outcomes: dict[str, list[Outcome]] = {}
+    judgements: dict[str, list[Judgement]] = {}
     with KnowledgeBase.open(kb, embedder(embeddings), read_only=True) as base:
         llm = load_model(model, cache=cache)
         judging = (load_model(judge_name, cache=cache), judge_name) if judge_name is not None else None
@@ -95,24 +95,17 @@ def evaluate_methods(
                 llm, base, context, processes, partial(_opened, kb, embeddings, model, cache, context)
             ) as graph:
                 for name, folder in folders.items():
-                    outcomes = _evaluate(
+                    outcomes[name] = _evaluate(
                         graph(name), asked, folder, context, configurations[name], concurrency * processes
                     )
                     _check_unchanged(base, configurations[name], folder)
-                    judgements = _judge(*judging, outcomes, folder, concurrency) if judging else []
-                    failed += _none_answered(name, outcomes) + _none_judged(name, judgements)
-                    rows[name], types[name] = summarise(outcomes, judgements), by_type(outcomes, judgements)
-                    kept[name] = outcomes
+                    judgements[name] = _judge(*judging, outcomes[name], folder, concurrency) if judging else []
             origin = _origin(model, kb, questions, context, judge_name, folders)
-            write_report(rows, out, comparisons=compare(kept), types=types, origin=origin)
-            typer.echo(overview(rows))
-            if len(names) > 1:
-                _draw(rows, out, questions.stem)
-    typer.echo(f"All figures with their intervals are in {out / 'report.md'}, each outcome beside it.")
-    _tell_other_methods(out, names)
+            _report(outcomes, judgements, out, questions.stem, origin)
+    tell_other_methods(out, names)
     if not judging:
-        _tell_other_judgements(folders)
-    if failed:
+        tell_other_judgements(folders)
+    if failed := [text for name in names for text in _failures(name, outcomes[name], judgements[name])]:
         raise RagError("; ".join(failed))
 
 
@@ -150,8 +143,8 @@ def _graphs(
         warm_up(base, context)
         yield lambda name: create(name, llm, base).compile()
         return
-    with side_by_side(processes, open_graphs) as ask:
-        yield lambda name: Elsewhere(name, create(name, llm, base), ask)
+    with worker_processes(processes, open_graphs) as ask:
+        yield lambda name: RemoteGraph(name, create(name, llm, base), ask)
 
 
 @contextmanager
@@ -174,69 +167,27 @@ def _check_unchanged(base: KnowledgeBase, configuration: Configuration, folder: 
         )
 
 
-def _none_answered(name: str, outcomes: list[Outcome]) -> list[str]:
-    """Return a message if all questions of a method failed."""
-    if not all(outcome["error"] for outcome in outcomes):
-        return []
-    return [f"{name} answered no question; the first one failed with {outcomes[0]['error']}"]
+def _report(
+    outcomes: dict[str, list[Outcome]], judgements: dict[str, list[Judgement]], out: Path, data: str, origin: Origin
+) -> None:
+    """Write the report of methods, and print its main figures; `data` names the questions in the plots."""
+    rows = {name: summarise(of_method, judgements[name]) for name, of_method in outcomes.items()}
+    types = {name: by_type(of_method, judgements[name]) for name, of_method in outcomes.items()}
+    write_report(rows, out, comparisons=compare(outcomes), types=types, origin=origin)
+    typer.echo(overview(rows))
+    if len(rows) > 1:
+        _draw(rows, out, data)
+    typer.echo(f"All figures with their intervals are in {out / 'report.md'}, each outcome beside it.")
 
 
-def _none_judged(name: str, judgements: list[Judgement]) -> list[str]:
-    """Return a message if the judge failed at all answers of a method that it was asked about."""
-    asked = told_by_judge(judgements)
-    if not asked or any(judgement["correct"] is not None for judgement in asked):
-        return []
-    first = asked[0]
-    return [f"the judge {first['judge']} judged no answer of {name}; the first one failed with {first['error']}"]
-
-
-def _check_free(out: Path) -> None:
-    """Refuse a folder that holds a knowledge base, or a report without outcomes."""
-    if (out / RECORDS).exists():
-        raise OutcomesError(f"expected a folder for outcomes, got {out}, which holds a knowledge base")
-    folders = [out, *(out / name for name in parse_methods("ablations"))]
-    reports = [name for name in REPORTS if (out / name).exists()]
-    if reports and not any((folder / OUTCOMES).exists() for folder in folders):
-        raise OutcomesError(f"expected a folder for outcomes, got {out} with another {reports[0]}, and no outcomes")
-
-
-def _check_kind(out: Path, names: list[str]) -> None:
-    """Refuse a comparison's folder for the outcomes of one method, and vice versa."""
-    compared = _compared_in(out)
-    if len(names) == 1 and compared:
-        raise OutcomesError(
-            f"expected a folder for {names[0]} alone, got {out} with a comparison of {', '.join(compared)}; give "
-            f"{out / names[0]} or another folder, or several methods to compare"
-        )
-    if len(names) > 1 and (out / OUTCOMES).exists():
-        raise OutcomesError(
-            f"expected a folder for a comparison, got {out} with the outcomes of one method; give another folder, or "
-            "delete this one to start again"
-        )
-
-
-def _compared_in(out: Path) -> list[str]:
-    return [name for name in parse_methods("ablations") if (out / name / OUTCOMES).exists()]
-
-
-def _tell_other_methods(out: Path, names: list[str]) -> None:
-    """Warn that the folder holds outcomes of other methods, from an earlier comparison."""
-    if others := [name for name in _compared_in(out) if name not in names]:
-        typer.echo(
-            f"warning: {out} also holds outcomes of {', '.join(others)}, which this report leaves out: name them as "
-            "well, and nothing is asked twice.",
-            err=True,
-        )
-
-
-def _tell_other_judgements(folders: dict[str, Path]) -> None:
-    """Warn that an earlier run had a judge."""
-    if judged := [name for name, folder in folders.items() if (folder / JUDGEMENTS).exists()]:
-        typer.echo(
-            f"warning: this report leaves out what a judge said of {', '.join(judged)}: give --judge as before, and "
-            "nothing is judged twice.",
-            err=True,
-        )
+def _failures(name: str, outcomes: list[Outcome], judgements: list[Judgement]) -> Iterator[str]:
+    """Yield a message if all questions of a method failed, and one if the judge failed at all answers it was asked."""
+    if all(outcome["error"] for outcome in outcomes):
+        yield f"{name} answered no question; the first one failed with {outcomes[0]['error']}"
+    judged = told_by_judge(judgements)
+    if judged and all(judgement["correct"] is None for judgement in judged):
+        first = judged[0]
+        yield f"the judge {first['judge']} judged no answer of {name}; the first one failed with {first['error']}"
 
 
 def _draw(rows: dict[str, Summary], out: Path, data: str) -> None:
@@ -262,12 +213,6 @@ def _evaluate(
     graph: Graph, asked: list[Question], out: Path, context: Context, configuration: Configuration, concurrency: int
 ) -> list[Outcome]:
     with tqdm(total=len(asked), desc=configuration["method"], unit="question") as bar:
-
-        def advance(outcome: Outcome) -> None:
-            bar.update()
-            if outcome["error"]:
-                tqdm.write(f"failed: {outcome['id']}: {outcome['error']}", file=sys.stderr)
-
         outcomes = asyncio.run(
             evaluate(
                 graph,
@@ -276,7 +221,7 @@ def _evaluate(
                 context=context,
                 configuration=configuration,
                 concurrency=concurrency,
-                on_result=advance,
+                on_result=partial(_advance, bar, "failed"),
             )
         )
         bar.update(len(asked) - bar.n)  # questions that an earlier run answered
@@ -285,10 +230,12 @@ def _evaluate(
 
 def _judge(llm: ChatModel, name: str, outcomes: list[Outcome], out: Path, concurrency: int) -> list[Judgement]:
     with tqdm(desc=f"judged by {name}", unit="answer") as bar:
-
-        def advance(judgement: Judgement) -> None:
-            bar.update()
-            if judgement["error"]:
-                tqdm.write(f"judge failed: {judgement['id']}: {judgement['error']}", file=sys.stderr)
-
+        advance = partial(_advance, bar, "judge failed")
         return asyncio.run(judge(llm, outcomes, out, name=name, concurrency=concurrency, on_result=advance))
+
+
+def _advance(bar: Any, failed: str, entry: Outcome | Judgement) -> None:
+    """Move a progress bar on, and show the error of an entry if it has one."""
+    bar.update()
+    if entry["error"]:
+        tqdm.write(f"{failed}: {entry['id']}: {entry['error']}", file=sys.stderr)

@@ -1,30 +1,28 @@
-"""`langgraph-rag index`, `delete` and `info`: create, change and describe a knowledge base."""
+"""`langgraph-rag index`: adds documents to a knowledge base."""
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from langgraph_rag.characters import without_controls
-from langgraph_rag.cli.options import Cache, EmbeddingsName, KbFolder, embedder, embedder_of, named_path
-from langgraph_rag.cli.properties import show_properties
+from langgraph_rag.cli.describing import show_info
+from langgraph_rag.cli.options import Cache, EmbeddingsName, KbFolder, embedder_of, named_path
 from langgraph_rag.errors import DocumentError, DuplicateIdError, KnowledgeBaseError, ModelOutputError
 from langgraph_rag.models.loading import load_model
 from langgraph_rag.naming import counted, first_few
 from langgraph_rag.nodes.extract_triples import ModelExtractor
-from langgraph_rag.records import Passage, Record
+from langgraph_rag.records import Passage
 from langgraph_rag.tools.editing import Added
 from langgraph_rag.tools.embedding.sentence_embeddings import CPU
-from langgraph_rag.tools.knowledge_base import Info, KnowledgeBase
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.language.extraction import PlaceholderExtractor, RuleExtractor, TripleExtractor
 from langgraph_rag.tools.reading.files import Read, first_problems, read_what_can_be
 from langgraph_rag.tools.reading.folders import OTHERS, READABLE, empty_folders, left_out, otherwise_named, vanished
 
-_KINDS, _MEANT = 8, 3  # the most that messages name
+_KINDS = 8  # the most that messages name
 
 
 def index(
@@ -35,7 +33,7 @@ def index(
     model: Annotated[
         str | None,
         typer.Option(
-            help="Model that reads triples out of the passages; by default, or as `rules`, rules for English."
+            help="Model that extracts triples from the passages; by default, or as `rules`, rules for English."
         ),
     ] = None,
     cache: Cache = None,
@@ -49,14 +47,15 @@ def index(
         bool, typer.Option("--embed-triples", help="Embed the triples now instead of when they are first needed.")
     ] = False,
     update: Annotated[
-        bool, typer.Option("--update", help="Also remove what earlier versions left, and files gone from the folders.")
+        bool,
+        typer.Option("--update", help="Also remove passages of earlier versions, and of files gone from the folders."),
     ] = False,
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="Warn of files and JSON lines that cannot be read, and index the rest.")
     ] = False,
-    text_field: Annotated[str, typer.Option(help="What JSON lines call the text.")] = "text",
-    title_field: Annotated[str, typer.Option(help="What they call the title.")] = "title",
-    id_field: Annotated[str, typer.Option(help="What they call the id.")] = "id",
+    text_field: Annotated[str, typer.Option(help="Field of JSON lines that has the text.")] = "text",
+    title_field: Annotated[str, typer.Option(help="Field that has the title.")] = "title",
+    id_field: Annotated[str, typer.Option(help="Field that has the id.")] = "id",
 ) -> None:
     """Add documents to a knowledge base, which is created if it is missing; run again to continue a stopped run."""
     if cache and model in (None, RuleExtractor.NAME):
@@ -86,7 +85,7 @@ def index(
                 f"warning: {counted(added['failed'], 'passage')} could not be read: index again to try again.", err=True
             )
         found = base.info()
-        _show_info(found)
+        show_info(found)
         if added["failed"] and found["passages_to_extract"] == found["passages"]:
             raise ModelOutputError(f"{found['extractor']} could read none of the passages; they have no facts")
 
@@ -95,58 +94,6 @@ def _extractor(model: str | None, cache: Path | None) -> TripleExtractor | None:
     if model == RuleExtractor.NAME:
         return RuleExtractor()
     return ModelExtractor(load_model(model, cache=cache)) if model else None
-
-
-def delete(
-    kb: KbFolder,
-    sources: Annotated[
-        list[str] | None, typer.Option("--source", help="Where passages came from, as it was indexed; may be repeated.")
-    ] = None,
-    ids: Annotated[list[str] | None, typer.Option("--id", help="Id of a passage; may be repeated.")] = None,
-    embeddings: EmbeddingsName = None,
-) -> None:
-    """Delete passages and all data derived from them; passages that also come from another source are kept."""
-    if not sources and not ids:
-        raise typer.BadParameter("expected what to delete: --source SOURCE or --id ID")
-    with KnowledgeBase.open(kb, embedder(embeddings), create=False) as base:
-        _check_known(base, sources or [], ids or [])
-        typer.echo(f"{counted(base.delete(ids or [], sources=sources or []), 'passage')} deleted.")
-
-
-def info(
-    kb: KbFolder,
-    sources: Annotated[
-        bool, typer.Option("--sources", help="List where passages come from, too, and how many from each.")
-    ] = False,
-    ids: Annotated[bool, typer.Option("--ids", help="List the ids of passages with titles and sources, too.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON and nothing else.")] = False,
-    embeddings: EmbeddingsName = None,
-) -> None:
-    """Show the contents of a knowledge base and how it was made."""
-    with KnowledgeBase.open(kb, embedder(embeddings), read_only=True) as base:
-        known = ["", *base.sources()] if sources else []
-        numbers = {source: number for source in known if (number := len(base.ids(source)))}
-        passages = [_listed(record) for record in base.passages(base.ids() if ids else [])]
-        if as_json:
-            listings = {**({"sources": numbers} if sources else {}), **({"ids": passages} if ids else {})}
-            typer.echo(json.dumps({**base.info(), **listings}, ensure_ascii=False, indent=2))
-            return
-        _show_info(base.info())
-        for source, number in numbers.items():
-            typer.echo(f"{counted(number, 'passage'):>16} from {source or 'no source'}")
-        for passage in passages:
-            typer.echo("\t".join(passage.values()))
-
-
-def _listed(record: Record) -> dict[str, str]:
-    return {"id": record["id"], "title": record["title"], "source": record.get("source", "")}
-
-
-def _show_info(held: Info) -> None:
-    rest = held["passages_to_extract"]
-    more = f", not read by {held['extractor']} yet: run index again" if rest else ""
-    shown = {**held, "passages_to_extract": f"{rest}{more}", "aligner": "trained"}
-    show_properties({name: value for name, value in shown.items() if name != "aligner" or held["aligner"]})
 
 
 def _emptied(folders: Iterable[Path], kb: Path) -> list[Path]:
@@ -248,23 +195,3 @@ def _tell_known_otherwise(base: KnowledgeBase, given: Sequence[Path]) -> None:
             "by that path stays: index files by one path, and delete what came by the other (--source).",
             err=True,
         )
-
-
-def _check_known(base: KnowledgeBase, sources: Sequence[str], ids: Sequence[str]) -> None:
-    """Warn of unknown sources and ids; raise an error if all are unknown."""
-    known, there = base.sources(), {record["id"] for record in base.passages(ids)}
-    unknown = [f"source {source!r}{_meant(source, known)}" for source in sources if source not in known]
-    unknown += [f"id {id_!r}" for id_ in ids if id_ not in there]
-    if len(unknown) == len(sources) + len(ids):
-        listing = "; `info --sources` lists the sources" if sources else ""
-        raise KnowledgeBaseError(f"{base.path} has no passage of {', '.join(unknown)}: nothing was deleted{listing}")
-    for what in unknown:
-        typer.echo(f"warning: there is no passage of {what}.", err=True)
-
-
-def _meant(source: str, known: Sequence[str]) -> str:
-    """Return a suggestion of sources with the same name, inside the given folder, or with similar spelling."""
-    inside = [one for one in known if source and Path(one).is_relative_to(source)]
-    namesakes = [one for one in known if Path(one).name == Path(source).name]
-    near = list(dict.fromkeys([*namesakes, *inside, *get_close_matches(source, known)]))[:_MEANT]
-    return f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""

@@ -23,11 +23,11 @@ def chat(
     port: Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 takes a free one.")] = 8501,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(help="Name, other than that of --host, by which others may ask for the page; may be repeated."),
+        typer.Option(help="Host name of the page, in addition to --host; may be repeated."),
     ] = None,
     only_model: Annotated[
         list[str] | None,
-        typer.Option(help="Model that can be chosen besides --model, and then no other; may be repeated."),
+        typer.Option(help="Model that can be selected in addition to --model, and then no other; may be repeated."),
     ] = None,
     upload: Annotated[bool, typer.Option(help="Let documents be added and removed on the page.")] = True,
     browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,

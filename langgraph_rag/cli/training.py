@@ -24,8 +24,8 @@ def train_kirags_aligner(
         Path | None,
         typer.Option(help="Folder for the aligner; by default in the knowledge base, where KiRAG finds it."),
     ] = None,
-    base: Annotated[str, typer.Option(help="Embedder to begin with: name or folder.")] = MINILM,
-    epochs: Annotated[int, typer.Option(min=1, help="How often everything is gone through.")] = 10,
+    base: Annotated[str, typer.Option(help="Embedder to start from: name or folder.")] = MINILM,
+    epochs: Annotated[int, typer.Option(min=1, help="Passes over all steps of the chains.")] = 10,
     device: Annotated[str, typer.Option(help="Where to train, such as cuda.")] = CPU,
     concurrency: Annotated[int, typer.Option(min=1, help="Questions asked at once.")] = 1,
 ) -> None:

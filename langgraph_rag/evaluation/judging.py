@@ -9,9 +9,9 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.arguments import expect_count
 from langgraph_rag.errors import RagError
+from langgraph_rag.evaluation.circuit_breaker import CircuitBreaker
 from langgraph_rag.evaluation.metrics import refused_rightly
 from langgraph_rag.evaluation.outcomes import Outcome
-from langgraph_rag.evaluation.reach import Reach
 from langgraph_rag.evaluation.run_folder import OutcomesError, alone, keeping, read_entries, settle
 from langgraph_rag.llm import ask
 from langgraph_rag.models.bindings import ChatModel
@@ -119,7 +119,7 @@ class _Judge:
 
     llm: ChatModel
     name: str
-    reach: Reach = field(default_factory=Reach)
+    breaker: CircuitBreaker = field(default_factory=CircuitBreaker)
 
     async def __call__(self, outcome: Outcome) -> Judgement:
         answer, answers = outcome["answer"] or "", outcome["answers"]
@@ -131,13 +131,13 @@ class _Judge:
         try:
             verdict = await ask(self.llm, JUDGE, question=outcome["question"], accepted=answers, given=answer)
         except RagError as error:
-            if self.reach.is_lost(error):
+            if self.breaker.trips(error):
                 raise type(error)(
                     f"the judge {self.name} could not be asked, and no more answers were judged: {error}; what there "
                     "is so far is kept, and the next run has the rest judged"
                 ) from error
             return {**judgement, "error": f"{type(error).__name__}: {error}"}
-        self.reach.succeeded()
+        self.breaker.reset()
         return {**judgement, "correct": verdict.correct}
 
 

@@ -57,7 +57,7 @@ def draw_comparison(rows: Mapping[str, Summary], out: str | Path, data: str = ""
 
 def _asked(rows: Mapping[str, Summary], counts: _Counted, data: str) -> str:
     readable = data.encode(errors="replace").decode()  # the name of a file may be invalid Unicode
-    return f"{readable}, " * bool(data) + f"{max((row.get(counts, 0) for row in rows.values()), default=0)} questions"
+    return f"{readable}, " * bool(data) + f"{max((row[counts] for row in rows.values()), default=0)} questions"
 
 
 def _looks(rows: Mapping[str, Summary]) -> Iterator[tuple[Summary, dict[str, Any]]]:

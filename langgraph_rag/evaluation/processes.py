@@ -31,7 +31,7 @@ Ask = Callable[[str, Any, Any], Awaitable[Any]]
 
 
 @dataclass(frozen=True)
-class Elsewhere:
+class RemoteGraph:
     """A compiled graph that runs in other processes, for `evaluate`; its prompts are read from `builder`."""
 
     name: str
@@ -44,7 +44,7 @@ class Elsewhere:
 
 
 @contextmanager
-def side_by_side(number: int, open_graphs: OpenGraphs) -> Iterator[Ask]:
+def worker_processes(number: int, open_graphs: OpenGraphs) -> Iterator[Ask]:
     """Start processes, wait until each has opened its graphs, and send each request to the least busy one.
 
     Call it in the main thread, which receives Ctrl-C. Call it in a script under `if __name__ == "__main__"`, because

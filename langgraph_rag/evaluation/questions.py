@@ -23,8 +23,7 @@ from langgraph_rag.arguments import expect_count
 from langgraph_rag.characters import decoded
 from langgraph_rag.errors import RagError
 from langgraph_rag.evaluation.forms import other_form
-from langgraph_rag.evaluation.problems import first_problem
-from langgraph_rag.naming import counted
+from langgraph_rag.naming import counted, wrong_field
 from langgraph_rag.refusals import UNANSWERABLE
 from langgraph_rag.tools.reading.files import first_problems
 
@@ -154,7 +153,7 @@ def as_questions(given: Iterable[object]) -> list[Question]:
         except ValidationError as error:
             raise ValueError(
                 f"question {number}: expected a dict with question and answers (a list of strings); "
-                f"{first_problem(error, 'question')}; got {str(fields)[:200]}"
+                f"{wrong_field(error, 'question')}; got {str(fields)[:200]}"
             ) from error
         if (first := numbers.setdefault(question["id"], number)) != number:
             raise ValueError(
@@ -203,7 +202,7 @@ def _question(line: str, number: int, lines: dict[str, int], fields: Counter[str
         found = json.loads(line, parse_float=str)  # "3.10" is not 3.1
         question = _READER.validate_python(found, context={"line": number, "fields": fields})
     except (ValueError, RecursionError) as error:
-        wrong = first_problem(error, "line") if isinstance(error, ValidationError) else f"Invalid JSON: {error}"
+        wrong = wrong_field(error, "line") if isinstance(error, ValidationError) else f"Invalid JSON: {error}"
         raise QuestionFileError(
             f"expected a JSON object with question and answers (a list of strings); {wrong}; got {line.strip()[:200]}"
         ) from error

@@ -13,19 +13,19 @@ from langgraph_rag.evaluation.summary import Summary
 
 REPORTS = ("report.md", "report.json")
 _NOTE = """\
-EM, F1, Acc, Acc†, R@k, All@5 and refusals are percentages of the answered questions (failures are not among them; \
-those that a budget stopped are), R@k and All@5 of those that name supporting passages (as many as \
-R@k over says where not all do), Acc† (a model judged) of those \
-that the judge did not fail at, and – where it failed at all that it was asked. \
-Calls, tokens and steps are means per answered question (tokens that the model did not tell are estimated, apart from \
-the others); seconds are wall time per answered question, mean and median; in brackets are 95% bootstrap intervals.
+- EM, F1, Acc, Acc†, R@k, All@5 and refusals are percentages of the answered questions: failures are not among \
+them, questions that a budget stopped are.
+- R@k and All@5 are over the questions that name supporting passages. If not all do, *R@k over* is their number.
+- Acc† is the share of answers that a model judged correct, without those at which it failed; – if it failed at all.
+- Calls, tokens and steps are means per answered question. Tokens that the model did not report are estimated, and \
+shown apart.
+- Seconds are wall time per answered question, mean and median.
+- The brackets hold 95% bootstrap intervals.
 """
 _DIFFERENCES = """\
-Differences from {first} in points, question by question, on the questions that have the score of both, with their \
-95% bootstrap intervals. One that does not hold 0 tells the two methods apart.
+Differences from {first} in points, question by question, on the questions with scores of both, with their \
+95% bootstrap intervals. If an interval does not contain 0, the two methods differ.
 """
-
-
 _TYPES = "By type of question:\n"
 
 
@@ -34,11 +34,11 @@ def _was_judged(row: Summary) -> bool:
 
 
 _WHERE_ANY: Mapping[str, Callable[[Summary], object]] = {
-    "stopped": lambda row: row.get("stopped"),
+    "stopped": lambda row: row["stopped"],
     "acc†": _was_judged,
     "judge failures": _was_judged,
-    "r@k over": lambda row: 0 < row.get("recall_questions", 0) < row["questions"] - row["failures"],
-    "tokens estimated": lambda row: row.get("estimated_tokens"),
+    "r@k over": lambda row: 0 < row["recall_questions"] < row["questions"] - row["failures"],
+    "tokens estimated": lambda row: row["estimated_tokens"],
 }
 """Columns that are shown only if the condition holds for some row."""
 
@@ -179,12 +179,12 @@ def _looked_at_first(summary: Summary) -> dict[str, str]:
     return {
         "questions": str(summary["questions"]),
         "failures": str(summary["failures"]),
-        "stopped": str(summary.get("stopped", 0)),
+        "stopped": str(summary["stopped"]),
         "EM": _shown(summary["em"]),
         "F1": _shown(summary["f1"]),
         "Acc†": _shown(summary["acc_judged"]),
         "judge failures": str(summary["judge_failures"]),
-        "R@k over": str(summary.get("recall_questions", 0)),
+        "R@k over": str(summary["recall_questions"]),
         "R@5": _shown(summary["recall_at_5"]),
         "calls": _shown(summary["calls"]),
         "tokens": f"{'about ' if summary['estimated_tokens'] else ''}{_whole(summary['tokens'])}",
@@ -196,29 +196,30 @@ def _cells(summary: Summary) -> dict[str, str]:
     def shown(name: str) -> str:
         return _shown(summary[name], summary["intervals"][name])  # type: ignore[literal-required]
 
+    def whole(name: str) -> str:
+        return _whole(summary[name], summary["intervals"][name])  # type: ignore[literal-required]
+
     shares = summary["granularities"]
     return {
         "Questions": str(summary["questions"]),
         "Failures": shown("failures"),
-        "Stopped": str(summary.get("stopped", 0)),  # missing in summaries of earlier versions
+        "Stopped": str(summary["stopped"]),
         "EM": shown("em"),
         "F1": shown("f1"),
         "Acc": shown("acc"),
         "Acc†": shown("acc_judged"),
         "Judge failures": str(summary["judge_failures"]),
-        "R@k over": str(summary.get("recall_questions", 0)),
+        "R@k over": str(summary["recall_questions"]),
         **{f"R@{k}": shown(f"recall_at_{k}") for k in RECALL_DEPTHS},
         "All@5": shown("all_at_5"),
         "Refusals": shown("refusals"),
         "Calls": shown("calls"),
-        "Tokens in": _whole(summary["input_tokens"], summary["intervals"]["input_tokens"]),
-        "Tokens out": _whole(summary["output_tokens"], summary["intervals"]["output_tokens"]),
+        "Tokens in": whole("input_tokens"),
+        "Tokens out": whole("output_tokens"),
         "Steps": shown("steps"),
         "Seconds": f"{shown('mean_seconds')}, {_shown(summary['median_seconds'])}",
         "Answered from": ", ".join(f"{name} {share}%" for name, share in shares.items()) or "–",
-        "Tokens estimated": _whole(
-            summary.get("estimated_tokens"), summary["intervals"].get("estimated_tokens")
-        ),  # missing there, too
+        "Tokens estimated": whole("estimated_tokens"),
     }
 
 

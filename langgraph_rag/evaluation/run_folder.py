@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from langgraph_rag.concurrency.tasks import gather
 from langgraph_rag.errors import RagError
-from langgraph_rag.evaluation.problems import first_problem
+from langgraph_rag.naming import wrong_field
 from langgraph_rag.tools.storage.write_lock import LOCK
 
 Item = TypeVar("Item")
@@ -108,7 +108,7 @@ def read_entries(path: Path, reader: TypeAdapter[Entry], what: str, without: str
         except ValidationError as error:
             if number < len(lines) or _is_json(line):  # valid JSON of another form was not cut off
                 raise OutcomesError(
-                    f"{path}, line {number}: expected {what}, got {line[:200]!r} ({first_problem(error, 'line')}); "
+                    f"{path}, line {number}: expected {what}, got {line[:200]!r} ({wrong_field(error, 'line')}); "
                     f"once the line is deleted, {without}"
                 ) from error
     return entries

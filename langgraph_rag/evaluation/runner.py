@@ -16,6 +16,7 @@ from langgraph_rag.arguments import expect_count
 from langgraph_rag.concurrency.tasks import is_own_cancellation
 from langgraph_rag.context import Context, as_context
 from langgraph_rag.errors import RagError
+from langgraph_rag.evaluation.circuit_breaker import CircuitBreaker
 from langgraph_rag.evaluation.metrics import all_at, contains, exact_match, f1, recall_at, refused_rightly
 from langgraph_rag.evaluation.origin import beginning
 from langgraph_rag.evaluation.outcomes import (
@@ -27,7 +28,6 @@ from langgraph_rag.evaluation.outcomes import (
     keep_settings,
 )
 from langgraph_rag.evaluation.questions import Question, as_questions
-from langgraph_rag.evaluation.reach import Reach
 from langgraph_rag.evaluation.run_folder import alone, keeping, settle
 from langgraph_rag.records import Usage
 from langgraph_rag.refusals import UNANSWERABLE
@@ -151,17 +151,17 @@ class _Asker:
 
     graph: Graph
     context: Context | dict[str, Any] | None
-    reach: Reach = field(default_factory=Reach)
+    breaker: CircuitBreaker = field(default_factory=CircuitBreaker)
 
     async def __call__(self, question: Question) -> Outcome:
         outcome, started = _unanswered(question), time.perf_counter()
         try:
             found = await self.graph.ainvoke({"question": question["question"]}, context=self.context)
             outcome["wall_seconds"] = round(time.perf_counter() - started, 4)
-            self.reach.succeeded()
+            self.breaker.reset()
             return _scored(_answered(outcome, _READER.validate_python(found)), question)
         except (Exception, asyncio.CancelledError) as error:
-            if is_own_cancellation(error) or self.reach.is_lost(error):
+            if is_own_cancellation(error) or self.breaker.trips(error):
                 raise
             outcome["wall_seconds"] = round(time.perf_counter() - started, 4)
             if not isinstance(error, RagError):

@@ -29,7 +29,7 @@ from langgraph_rag.nodes.retrieve import Retrieve
 from langgraph_rag.nodes.retrieve_for_entity import EntityDemand, Found, RetrieveForEntity
 from langgraph_rag.nodes.select_documents import Reading, SelectDocuments
 from langgraph_rag.nodes.summarize import Fragment, Summarize
-from langgraph_rag.nodes.update_outline import UpdateOutline, behind, side_by_side
+from langgraph_rag.nodes.update_outline import UpdateOutline, append_support, merge_all
 from langgraph_rag.prompts import answering
 from langgraph_rag.prompts import dualrag as prompts
 from langgraph_rag.records import Result, ScoredPassage, joined
@@ -158,13 +158,13 @@ def create_dualrag(
     if keep_outline:
         graph.add_node("select_documents", Node(SelectDocuments()))
         graph.add_node("summarize", Node(Summarize(summarizer or llm, prompts.SUMMARIZE, kb)))
-        graph.add_node("update_outline", Node(UpdateOutline(behind)))
+        graph.add_node("update_outline", Node(UpdateOutline(append_support)))
         graph.add_edge("retrieve_for_entity", "select_documents")
         graph.add_conditional_edges("select_documents", Choice(for_each_reading), ["summarize", "update_outline"])
         graph.add_edge("summarize", "update_outline")
     else:
         graph.add_node("collect_passages", Node(CollectPassages(kb)))
-        graph.add_node("update_outline", Node(UpdateOutline(side_by_side)))
+        graph.add_node("update_outline", Node(UpdateOutline(merge_all)))
         graph.add_edge("retrieve_for_entity", "collect_passages")
         graph.add_edge("collect_passages", "update_outline")
     graph.add_conditional_edges("update_outline", Choice(after_update), ["reason", "answer", "read_passages"])

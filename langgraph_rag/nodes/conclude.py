@@ -49,7 +49,7 @@ def evidence_round_robin(state: ConcludeInput) -> list[str]:
 
 def as_ranked(state: ConcludeInput) -> list[str]:
     """Return the passages in the method's own `ranking`."""
-    return ids_of(state.get("ranking", []))
+    return ids_of(state["ranking"])
 
 
 def thought_last(state: ConcludeInput) -> str:

@@ -7,7 +7,8 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.records import Evidence, ScoredPassage
+from langgraph_rag.records import Evidence
+from langgraph_rag.tools.fusion import by_score
 
 _BOOST = 0.5
 
@@ -38,6 +39,6 @@ class RankDocuments:
 
     async def __call__(self, state: RankInput) -> dict[str, Any]:
         """Return the passages, best first; ties keep the order in which they were found."""
-        ranked = sorted(self.score(state).items(), key=lambda item: -item[1])
-        emit("rank_documents", passages=len(ranked))
-        return {"ranking": [ScoredPassage(id=id_, score=score) for id_, score in ranked]}
+        ranking = by_score(self.score(state))
+        emit("rank_documents", passages=len(ranking))
+        return {"ranking": ranking}

@@ -6,7 +6,8 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.records import ScoredPassage
+from langgraph_rag.records import ScoredPassage, ids_of, reciprocal_ranks
+from langgraph_rag.tools.fusion import best_of
 
 
 class RankPassagesInput(TypedDict):
@@ -26,10 +27,6 @@ class RankPassages:
     async def __call__(self, state: RankPassagesInput) -> dict[str, Any]:
         """Return all rankings and the merged one, with scores 1 / rank."""
         rankings = [*state["rankings"], state["retrieved"]]
-        ranks: dict[str, int] = {}
-        for ranking in rankings:
-            for rank, passage in enumerate(ranking, start=1):
-                ranks[passage["id"]] = min(rank, ranks.get(passage["id"], rank))
-        ranked = sorted(ranks.items(), key=lambda item: item[1])
+        ranked = best_of(reciprocal_ranks(ids_of(ranking)) for ranking in rankings)
         emit("rank_passages", passages=len(ranked))
-        return {"rankings": rankings, "ranking": [ScoredPassage(id=id_, score=1 / rank) for id_, rank in ranked]}
+        return {"rankings": rankings, "ranking": ranked}

@@ -24,15 +24,15 @@ class QuestionInput(TypedDict):
     question: str
 
 
-def beginnings(state: type) -> dict[str, Any]:
+def initial_state(state: type) -> dict[str, Any]:
     """Return the initial state, which removes everything of an earlier question on the thread.
 
     Texts, numbers, lists and dicts are empty, a `Literal` has the last of its values, any other field is None.
     """
-    return {name: _beginning(hint) for name, hint in _hints(state).items()} | {"usage": no_usage()}
+    return {name: _initial_value(hint) for name, hint in _hints(state).items()} | {"usage": no_usage()}
 
 
-def _beginning(hint: Any) -> Any:
+def _initial_value(hint: Any) -> Any:
     kind = get_origin(hint) or hint
     if kind is Literal:
         return get_args(hint)[-1]
@@ -81,5 +81,5 @@ class ReceiveQuestion:
         question = checked_question(state["question"])
         await self.kb.acheck_filled()
         emit("receive_question", question=question)
-        begun = beginnings(self.state)
-        return {**begun, "question": question, **({"query": question} if "query" in begun else {})}
+        initial = initial_state(self.state)
+        return {**initial, "question": question, **({"query": question} if "query" in initial else {})}

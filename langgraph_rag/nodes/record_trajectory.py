@@ -11,7 +11,7 @@ from langgraph_rag.prompts.answering import evidence_texts
 from langgraph_rag.prompts.par_rag import PlanStep, Standing, Trajectory
 from langgraph_rag.records import Evidence, TraceStep, trace_step
 from langgraph_rag.refusals import is_refusal
-from langgraph_rag.tools.language.spans import spot
+from langgraph_rag.tools.language.spans import spot_names
 
 
 class RecordInput(TypedDict):
@@ -86,7 +86,7 @@ def _settles(state: RecordInput) -> bool:
     if not state["doubting"] or state["status"] not in ("PASS", "REVISED") or is_refusal(state["interim"]):
         return False
     doubted = state["trajectories"][-1]
-    about = [span.text for span in spot(doubted["question"]) if span.kind == "name"]
+    about = [name.text for name in spot_names(doubted["question"])]
     same = bool(about) and all(stands_in(name, state["query"]) for name in about)
     return same and not is_refusal(doubted["answer"])
 

@@ -13,7 +13,7 @@ from langgraph_rag.records import Evidence, Record, Triple, evidence_at, ids_of,
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.fusion import fuse
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.language.spans import spot
+from langgraph_rag.tools.language.spans import spot_names
 from langgraph_rag.tools.language.support import nearest_evidence
 
 
@@ -43,10 +43,10 @@ class RetrieveFinely:
         """
         settings, question, answer = context(self.defaults), state["query"], state["interim"]
         both, most = f"{question} {answer}", settings.max_candidates or 0
-        names = any(span.kind == "name" for span in spot(answer)) and not is_refusal(answer)
+        named = spot_names(answer) and not is_refusal(answer)
         by_meaning, by_graph = await gather(
             [
-                self.kb.arank(answer if names else both, settings.top_k, by=settings.search),
+                self.kb.arank(answer if named else both, settings.top_k, by=settings.search),
                 self.kb.anear_entities([question, answer], settings.top_k),
             ]
         )

@@ -8,7 +8,7 @@ from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
 from langgraph_rag.errors import QuestionError
-from langgraph_rag.nodes.receive_question import beginnings
+from langgraph_rag.nodes.receive_question import initial_state
 
 
 class MessagesInput(TypedDict):
@@ -45,4 +45,4 @@ class TakeMessage:
         if not (question := text_of(message)).strip():
             kinds = ", ".join(dict.fromkeys(block["type"] for block in message.content_blocks)) or "nothing"
             raise QuestionError(f"expected text in the last message of a person, got {kinds}")
-        return {**beginnings(self.state), "question": question}
+        return {**initial_state(self.state), "question": question}

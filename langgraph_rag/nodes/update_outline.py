@@ -12,8 +12,8 @@ from langgraph_rag.nodes.select_documents import Reading
 from langgraph_rag.nodes.summarize import Fragment
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.prompts.dualrag import OutlineEntry
-from langgraph_rag.records import Evidence, ScoredPassage, TraceStep, new_evidence, reciprocal_ranks, trace_step
-from langgraph_rag.tools.fusion import fuse
+from langgraph_rag.records import Evidence, ScoredPassage, TraceStep, ids_of, new_evidence, reciprocal_ranks, trace_step
+from langgraph_rag.tools.fusion import best_of, fuse
 
 
 class UpdateInput(TypedDict):
@@ -92,24 +92,21 @@ def _vain(state: UpdateInput) -> list[str]:
     return [text for text in dict.fromkeys([*state["vain"], *searched]) if not searched.get(text)]
 
 
-def behind(ranking: list[ScoredPassage], found: list[Found], evidence: list[Evidence]) -> list[ScoredPassage]:
+def append_support(ranking: list[ScoredPassage], found: list[Found], evidence: list[Evidence]) -> list[ScoredPassage]:
     """Append the passages that support the fragments of this step, by their rank in it."""
     support = {entry["passage_id"] for entry in evidence}
     places = fuse([reciprocal_ranks(id_ for id_ in f["passages"] if id_ in support) for f in found])
-    return reciprocal_ranks(dict.fromkeys(passage["id"] for passage in [*ranking, *places]))
+    return reciprocal_ranks(dict.fromkeys(ids_of([*ranking, *places])))
 
 
-def side_by_side(ranking: list[ScoredPassage], found: list[Found], _: list[Evidence]) -> list[ScoredPassage]:
+def merge_all(ranking: list[ScoredPassage], found: list[Found], _: list[Evidence]) -> list[ScoredPassage]:
     """Rank all passages by their best rank in any step; ties keep the order of the steps."""
     kept = fuse([reciprocal_ranks(f["passages"]) for f in found])
-    best: dict[str, float] = {}
-    for passage in [*ranking, *reciprocal_ranks(passage["id"] for passage in kept)]:
-        best[passage["id"]] = max(passage["score"], best.get(passage["id"], 0.0))
-    return [ScoredPassage(id=id_, score=score) for id_, score in sorted(best.items(), key=lambda item: -item[1])]
+    return best_of([ranking, reciprocal_ranks(ids_of(kept))])
 
 
 def _first(found: list[Found]) -> list[ScoredPassage]:
     """Rank all passages of the first step: first those that the reranker kept, then the others."""
     kept = fuse([reciprocal_ranks(f["passages"]) for f in found])
     recalled = fuse([f["recalled"] for f in found])
-    return reciprocal_ranks(dict.fromkeys(passage["id"] for passage in [*kept, *recalled]))
+    return reciprocal_ranks(dict.fromkeys(ids_of([*kept, *recalled])))

@@ -5,15 +5,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from langgraph_rag.offline import Values
 from langgraph_rag.offline.compare import compare, judge, look_up
 from langgraph_rag.offline.confirm import confirm
-from langgraph_rag.offline.pages import Line, Pages
+from langgraph_rag.offline.pages import Line, Pages, pages_of, spelled_out
 from langgraph_rag.offline.question import Question, analyse
 from langgraph_rag.offline.reading import read
 from langgraph_rag.refusals import UNANSWERABLE
 
 _ELAPSED = re.compile(r"\bhow (?:long|many (?:years|months|weeks|days)) (?:after|before|between)\b", re.IGNORECASE)
 CONCLUSION = "So the answer is"
+_LEAST = {"triples": 4.0, "sentences": 3.0, "passages": 2.5}  # minimum scores; below them, more text should be read
 
 
 @dataclass(frozen=True)
@@ -64,3 +66,14 @@ def _compared(question: Question, pages: Pages) -> Conclusion:
     if (question.ordered or question.wants == "yes or no") and (answer := compare(question, sides)):
         return Conclusion(answer, pages.stating([fact for side in sides for fact in side.facts]))
     return Conclusion(*judge(question, pages))
+
+
+def answer_from_triples(values: Values) -> Mapping[str, Any]:
+    """Answer a question from triples."""
+    return conclude(values["question"], Pages(spelled_out(values["triples"])), least=_LEAST["triples"]).reply
+
+
+def answer_from_texts(values: Values) -> Mapping[str, Any]:
+    """Answer a question from sentences or passages, each with its title."""
+    kind = "sentences" if "sentences" in values else "passages"
+    return conclude(values["question"], pages_of(values[kind]), least=_LEAST[kind]).reply

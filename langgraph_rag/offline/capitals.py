@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from langgraph_rag.normal_forms import normalise
-from langgraph_rag.tools.language.spans import JOINED_WORD, spot
+from langgraph_rag.tools.language.spans import JOINED_WORD, spot_names
 from langgraph_rag.tools.language.stop_words import stop_words
 
 
@@ -18,7 +18,7 @@ def with_capitals(text: str, shown: Any) -> str:
         return text
     texts = [*filter(_has_names, _texts(shown))]
     common = stop_words() | {word for told in texts for word in JOINED_WORD.findall(told) if word.islower()}
-    names = {span.text for told in texts for span in spot(told) if span.kind == "name"}
+    names = {name.text for told in texts for name in spot_names(told)}
     for name in sorted(names, key=lambda name: (len(name), name)):
         asked = re.search(rf"\b{re.escape(name)}\b", text, re.IGNORECASE)
         if asked and not common.issuperset(normalise(name).split()):

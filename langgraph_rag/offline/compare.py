@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from langgraph_rag.offline.pages import Fact, Key, Line, Pages
-from langgraph_rag.offline.paths import is_name
 from langgraph_rag.offline.question import Question
-from langgraph_rag.offline.words import DEMONYM, DENIAL, date_of, name_likeness, name_words, number_of, stems
+from langgraph_rag.offline.words import DEMONYM, DENIAL, date_of, is_name, name_likeness, name_words, number_of, stems
 
 _ROLES = frozenset(
     "director author composer performer founder wife father brother producer editor screenwriter creator "
@@ -34,7 +33,7 @@ def look_up(question: Question, name: str, facts: Sequence[Fact]) -> Side:
     """Find the attribute of one side, over a role if the question names one (the director of the film)."""
     roles = _roles(question)
     entity, chain = name, []
-    if roles and question.compared != "number":
+    if roles:
         step = _role_holder(name, roles, facts)
         if step is None:
             return Side(name, (), "", f"Who is the {_spelled(roles[0])} of {name}?")
@@ -49,10 +48,10 @@ def look_up(question: Question, name: str, facts: Sequence[Fact]) -> Side:
 
 def questions_about(question: Question, name: str) -> list[str]:
     """Return the questions that find the attribute of one side: first who has the role, then the attribute."""
-    first, roles = look_up(question, name, ()).missing, _roles(question)
-    if not first.startswith("Who is the"):
-        return [first]
-    return [first, _attribute_question(question, f"the {_spelled(roles[0])} of {name}")]
+    asked = [look_up(question, name, ()).missing]
+    if roles := _roles(question):
+        asked.append(_attribute_question(question, f"the {_spelled(roles[0])} of {name}"))
+    return asked
 
 
 def judge(question: Question, pages: Pages) -> tuple[str, tuple[Line, ...]]:
@@ -94,10 +93,15 @@ def _names_in(line: Line) -> frozenset[Key]:
 
 
 def _roles(question: Question) -> list[str]:
-    """Return the words for roles of persons behind the compared things, but not for what the things are themselves."""
+    """Return the words for roles of persons behind the compared things, but not for what the things are themselves.
+
+    Numbers are those of the things, not of persons.
+    """
+    if question.compared == "number":
+        return []
     taken = question.kinds | question.told
-    pairs = zip(question.words, question.spelled, strict=True)
-    return [word for word, spelled in pairs if spelled.removesuffix("s") in _ROLES and word not in taken]
+    words = question.words.items()
+    return [word for word, spelled in words if spelled.removesuffix("s") in _ROLES and word not in taken]
 
 
 def _age(name: str, facts: Sequence[Fact]) -> Side:
@@ -203,14 +207,14 @@ def _nations(text: str) -> set[str]:
 
 
 def _attribute_question(question: Question, entity: str) -> str:
-    if question.compared == "birth" and question.wants != "yes or no":
+    if question.wants == "yes or no" or question.compared in {"age", "number"}:
+        return " ".join([entity, *map(_spelled, question.words)])
+    if question.compared == "birth":
         return f"When was {entity} born?"
-    if question.compared == "death" and question.wants != "yes or no":
+    if question.compared == "death":
         return f"When did {entity} die?"
-    if question.compared == "date" and question.wants != "yes or no":
-        done = next((word for word in question.spelled if word.endswith("ed")), "released")
-        return f"When was {entity} {done}?"
-    return f"{entity} {' '.join(_spelled(word) for word in question.words)}".strip()
+    done = next((word for word in question.words.values() if word.endswith("ed")), "released")
+    return f"When was {entity} {done}?"
 
 
 _SPELLED = {"direct": "director", "write": "author", "perform": "performer", "compos": "composer", "found": "founder",

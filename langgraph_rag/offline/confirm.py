@@ -5,9 +5,8 @@ from collections.abc import Iterator
 
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.offline.pages import Fact, Line, Pages, key_of
-from langgraph_rag.offline.paths import is_name
 from langgraph_rag.offline.question import PERSONS, PLACES, Question
-from langgraph_rag.offline.words import DENIAL, date_of, name_likeness, name_words, stem, stems
+from langgraph_rag.offline.words import DENIAL, date_of, is_name, name_likeness, name_words, stem, stems
 from langgraph_rag.tools.language.spans import spot
 
 _SAME = 0.9
@@ -103,5 +102,4 @@ def _of_subject(text: str, question: Question, fact: Fact) -> bool:
 def _tells(question: Question, told: str) -> bool:
     """Return whether a text has all content words of a question, in any form; merely related words do not count."""
     forms = {(stem(word), word[:_SPELLED_ALIKE]) for word in normalise(told).split()}
-    pairs = zip(question.words, question.spelled, strict=True)
-    return all((word, spelled[:_SPELLED_ALIKE]) in forms for word, spelled in pairs)
+    return all((word, spelled[:_SPELLED_ALIKE]) in forms for word, spelled in question.words.items())

@@ -7,8 +7,8 @@ from typing import Any
 
 from langgraph_rag.offline import Values
 from langgraph_rag.offline.descriptions import descriptions
-from langgraph_rag.offline.paths import is_name
 from langgraph_rag.offline.question import analyse
+from langgraph_rag.offline.words import is_name
 from langgraph_rag.prompts.conversation import Utterance
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.language.spans import DATE, spot

@@ -9,7 +9,7 @@ from langgraph_rag.offline.kirag import next_sentence
 from langgraph_rag.offline.pages import Line, Pages, lines_of, pages_of
 from langgraph_rag.offline.search import integrate, leading_on
 from langgraph_rag.offline.words import name_likeness
-from langgraph_rag.tools.language.spans import spot
+from langgraph_rag.tools.language.spans import spot_names
 
 _MISSING = " To be found out: "
 _SEVERAL = " | "
@@ -47,7 +47,7 @@ def identify_entities(values: Values) -> dict[str, Any]:
     """Return the entities in the questions of the last thought, each with its queries."""
     entities: dict[str, list[str]] = {}
     for wanted in _missing(values["thoughts"][-1]):
-        names = [span.text for span in spot(wanted) if span.kind == "name"]
+        names = [name.text for name in spot_names(wanted)]
         if names:
             name = next((known for known in values["names"] if name_likeness(known, names[0]) == 1.0), names[0])
             entities.setdefault(name, [] if values["outline"] else [values["question"]]).extend([wanted, name])
@@ -79,9 +79,8 @@ def _read(outline: Sequence[Mapping[str, Any]]) -> Pages:
     for entry in outline:
         for told in (told for fragment in entry["fragments"] for told in fragment.splitlines()):
             title, colon, text = told.partition(": ")
-            lines += (
-                lines_of(title, text) if colon and len(title) <= _LONGEST_TITLE else lines_of(entry["entity"], told)
-            )
+            titled = colon and len(title) <= _LONGEST_TITLE
+            lines += lines_of(title, text) if titled else lines_of(entry["entity"], told)
     return Pages(lines)
 
 

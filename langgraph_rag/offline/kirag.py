@@ -6,9 +6,8 @@ from typing import Any
 from langgraph_rag.offline import Values
 from langgraph_rag.offline.answer import CONCLUSION, conclude
 from langgraph_rag.offline.pages import Fact, Line, Pages, lines_of, pages_of, spelled_out
-from langgraph_rag.offline.paths import is_name
 from langgraph_rag.offline.search import integrate
-from langgraph_rag.offline.words import name_likeness, name_words
+from langgraph_rag.offline.words import is_name, name_likeness, name_words
 
 _SAME = 0.9
 _LEAST = 4.0

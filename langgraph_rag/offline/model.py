@@ -13,7 +13,7 @@ from pydantic import ConfigDict
 
 from langgraph_rag.errors import RequestRefusedError
 from langgraph_rag.offline.capitals import with_capitals
-from langgraph_rag.offline.question import as_question
+from langgraph_rag.offline.rewording import as_question
 from langgraph_rag.offline.skills import SKILLS
 from langgraph_rag.prompts.prompt import METADATA_KEY
 

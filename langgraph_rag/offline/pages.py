@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from langgraph_rag.offline.question import PLACES
 from langgraph_rag.offline.words import DEMONYM, name_likeness, plain, stem, stems
 from langgraph_rag.tools.language.rule_triples import extract_triples
-from langgraph_rag.tools.language.spans import JOINED_WORD, spot
+from langgraph_rag.tools.language.spans import JOINED_WORD, spot_names
 from langgraph_rag.tools.language.stop_words import stop_words
 from langgraph_rag.tools.language.text import RULES, text_pipeline
 from langgraph_rag.tools.language.topics import topic_of
@@ -42,12 +42,10 @@ class Line:
     @cached_property
     def facts(self) -> list[Fact]:
         """Return the triples that the sentence states."""
-        # The first name in an opening sentence is the topic.
-        return (
-            [self.given]
-            if self.given
-            else [*extract_triples(self.title, [self.text] if self.opens else ["", self.text])]
-        )
+        if self.given:
+            return [self.given]
+        sentences = [self.text] if self.opens else ["", self.text]  # the first name in an opening one is the topic
+        return [*extract_triples(self.title, sentences)]
 
     @cached_property
     def topic(self) -> str:
@@ -62,7 +60,7 @@ class Line:
     @cached_property
     def mentioned(self) -> frozenset[Key]:
         """Return the keys of the names in the sentence."""
-        return frozenset(key_of(span.text) for span in spot(self.text) if span.kind == "name")
+        return frozenset(key_of(name.text) for name in spot_names(self.text))
 
     @cached_property
     def stems(self) -> list[tuple[int, int, str]]:
@@ -136,8 +134,8 @@ class Pages:
             if line.opens and (defined := DEFINED.search(line.text)):
                 for key in line.keys:
                     kinds[key].update(stems(defined[1]))
-            for span in (span for span in spot(line.text) if span.kind == "name"):
-                kinds[key_of(span.text)].update(_said_of(line.text, span.start, span.end))
+            for name in spot_names(line.text):
+                kinds[key_of(name.text)].update(_said_of(line.text, name.start, name.end))
         return kinds
 
     @cached_property

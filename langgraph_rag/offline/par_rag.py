@@ -57,8 +57,7 @@ def review(values: Values) -> dict[str, Any]:
 def _wider(text: str, place: str, pages: Pages) -> str:
     """Ask in which county, state or country a place lies, if the question asks for one and the place is none."""
     question = analyse(text)
-    pairs = zip(question.words, question.spelled, strict=True)
-    kind = next((spelled for word, spelled in pairs if word in question.kinds & WIDE), "")
+    kind = next((spelled for word, spelled in question.words.items() if word in question.kinds & WIDE), "")
     asks = question.wants == "place" and kind and place and not stands_as(question, place, pages)
     return f"What is the {kind}{_LIES.format(place)}?" if asks else ""
 

@@ -2,12 +2,11 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from langgraph_rag.offline.pages import Fact
-from langgraph_rag.offline.words import DEMONYM, name_likeness, stems
-from langgraph_rag.tools.language.spans import DATE, NAME_CONNECTORS, NUMBER
+from langgraph_rag.offline.words import name_likeness, stems
 
 _LINKED = 0.7
 _BEAM = 32
@@ -34,7 +33,7 @@ class Path:
     earned: bool = True
 
 
-def find_paths(names: Sequence[str], words: Sequence[str], facts: Sequence[Fact]) -> list[Path]:
+def find_paths(names: Sequence[str], words: Collection[str], facts: Sequence[Fact]) -> list[Path]:
     """Return the best paths from the names, best first.
 
     Args:
@@ -61,7 +60,7 @@ def find_paths(names: Sequence[str], words: Sequence[str], facts: Sequence[Fact]
     return sorted(paths.values(), key=lambda path: -path.score)
 
 
-def _rarity(found: Sequence[frozenset[str]], words: Sequence[str]) -> dict[str, float]:
+def _rarity(found: Sequence[frozenset[str]], words: Iterable[str]) -> dict[str, float]:
     often = Counter(word for matched in found for word in matched)
     most = math.log(2 + len(found))
     return {word: math.log(1 + (1 + len(found)) / (1 + often[word])) / most for word in words}
@@ -88,13 +87,3 @@ def _extended(
 def _leaps(fact: Fact, matched: frozenset[str], rarity: dict[str, float]) -> list[Path]:
     score = math.fsum(rarity[word] for word in matched) - _HOP_COST - _LEAP_COST
     return [Path((fact,), "", fact[end], matched, score) for end in (0, 2)]
-
-
-def is_name(text: str) -> bool:
-    """Return whether a text looks like a name: capitalised, no date, no number, no "Norwegian band"."""
-    text = text.strip()
-    if not text or not text[0].isupper() or DATE.fullmatch(text) or NUMBER.fullmatch(text):
-        return False
-    words = text.split()
-    described = len(words) < 6 and any(word.islower() and word not in NAME_CONNECTORS for word in words)
-    return not described and (len(words) > 1 or not DEMONYM.search(text))

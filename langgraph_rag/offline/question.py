@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Literal
 
 from langgraph_rag.offline.words import name_words, stem, stems
-from langgraph_rag.tools.language.spans import JOINED_WORD, Span, spot
+from langgraph_rag.tools.language.spans import JOINED_WORD, Span, spot, spot_names
 from langgraph_rag.tools.language.stop_words import stop_words
 
 Wants = Literal[
@@ -79,30 +79,6 @@ _ASKED = re.compile(
 )
 _ASKS_SAME = re.compile(r"\bsame ([a-z]+)")
 _LONGEST_KIND = 4
-_POLITE = r"(?:please |(?:can|could|would|will) you (?:please )?)?"
-_IMPERATIVE = re.compile(
-    rf"(?:{_POLITE}(?:name|give|list|tell|state|find(?: out)?)(?: me| us)?|do you know|i (?:want|would like) to know)"
-    r"(?:: | (?=(?:the|wh\w+|how) ))",
-    re.IGNORECASE,
-)
-_PRELUDE = re.compile(r"^\s*(?:(?:(?:q|question)\s*:|(?:so|and|ok|okay|well|hi|hello|hey),)\s+)?", re.IGNORECASE)
-_QUOTES = '"“”*'
-_KIN = {
-    "paternal grandfather": ("father", "father"),
-    "paternal grandmother": ("father", "mother"),
-    "maternal grandfather": ("mother", "father"),
-    "maternal grandmother": ("mother", "mother"),
-    "grandfather": ("parent", "father"),
-    "grandmother": ("parent", "mother"),
-    "father-in-law": ("spouse", "father"),
-    "mother-in-law": ("spouse", "mother"),
-    "stepfather": ("mother", "husband"),
-    "stepmother": ("father", "wife"),
-    "uncle": ("parent", "brother"),
-    "aunt": ("parent", "sister"),
-}
-_KIN_OF = re.compile(rf"\b({'|'.join(_KIN)}) of\b", re.IGNORECASE)
-_KIN_OWNED = re.compile(rf"['’]s ({'|'.join(_KIN)})\b", re.IGNORECASE)
 _BIRTHPLACE = re.compile(r"\bbirth ?place\b")
 _TITLE_FOLLOWS = re.compile(r", \d+(?:st|nd|rd|th) ")
 _LED = re.compile(r"^\w+ of (?:the )?(?=\S)")  # "CEO of Google" is about Google, like "head of Google"
@@ -113,8 +89,8 @@ _LETTERS = 25  # distance at which the nearness to the question word is one half
 class Question:
     """The parts of a question.
 
-    `names` are the things that it mentions. `words` are the stems of its other content words, those nearest to a name
-    first, and `spelled` are the same words as written. `kinds` are the stems for the kind of thing that it asks for.
+    `names` are the things that it mentions. `words` are its other content words, as written by stem, those nearest to a
+    name first. `kinds` are the stems for the kind of thing that it asks for.
     `nearness` is, from 0 to 1, how near each content word is to the question word. `pair` are the two compared things
     (or more, or none). `least` is whether the smaller or earlier one is wanted, `same` whether all must share the
     attribute, `ordered` whether they are put in order. `told` is the statement about both ("are A and B both
@@ -123,8 +99,7 @@ class Question:
 
     wants: Wants
     names: tuple[str, ...]
-    words: tuple[str, ...]
-    spelled: tuple[str, ...]
+    words: Mapping[str, str]
     kinds: frozenset[str]
     nearness: Mapping[str, float]
     pair: tuple[str, ...]
@@ -148,25 +123,8 @@ class Question:
     def with_names(self, names: tuple[str, ...]) -> "Question":
         """Return the question with other names, and without the words in these names."""
         inside = {stem(word) for name in names for word in name_words(name)}
-        kept = [(word, s) for word, s in zip(self.words, self.spelled, strict=True) if word not in inside]
-        words, spelled = tuple(word for word, _ in kept), tuple(s for _, s in kept)
-        return replace(self, names=names, words=words, spelled=spelled)
-
-
-def as_question(text: str) -> str:
-    """Return an imperative as a question: "Name the author of X" -> "What is the author of X?".
-
-    Relatives over two steps are expanded: "X's paternal grandfather" -> "X's father's father". Introductory words, and
-    quotation marks around the question, are removed.
-    """
-    if text[:1] in _QUOTES and not any(mark in text.strip(_QUOTES) for mark in _QUOTES):
-        text = text.strip(_QUOTES)
-    text = _PRELUDE.sub("", text)
-    text = _KIN_OF.sub(lambda kin: "{1} of the {0} of".format(*_KIN[kin[1].lower()]), text)
-    text = _KIN_OWNED.sub(lambda kin: "'s {}'s {}".format(*_KIN[kin[1].lower()]), text)
-    imperative = _IMPERATIVE.match(text)
-    asked = f"{text[imperative.end() :].rstrip(' .!?')}?" if imperative else text
-    return f"What is {asked}" if imperative and asked.lower().startswith("the ") else asked
+        words = {word: spelled for word, spelled in self.words.items() if word not in inside}
+        return replace(self, names=names, words=words)
 
 
 @lru_cache(maxsize=1024)
@@ -175,7 +133,6 @@ def analyse(text: str) -> Question:
     text = _BIRTHPLACE.sub("place of birth", re.sub(r"\s*\([^()]*\)", "", text))
     pair = _pair(text)
     names = list(dict.fromkeys([*pair, *_names(text, pair)]))
-    spelled = _spelled(text, names)
     asking = asking_word(text)
     kinds = _kinds(text, asking)
     bare = text
@@ -185,8 +142,7 @@ def analyse(text: str) -> Question:
     return Question(
         wants=_wanted(text, asking[0].lower() if asking else "what", kinds, pair),
         names=tuple(names),
-        words=tuple(spelled),
-        spelled=tuple(spelled.values()),
+        words=_words_outside(names, text),
         kinds=kinds,
         nearness=_nearness(text, asking),
         pair=pair,
@@ -279,8 +235,8 @@ def _pair(text: str) -> tuple[str, ...]:
     if word not in text or not (word == " or " or _YES_NO.match(text)):
         return ()
     middle = text.index(word)
-    before = [span.text for span in spot(text) if span.kind == "name" and span.end <= middle]
-    after = [span.text for span in spot(text) if span.kind == "name" and span.start > middle]
+    before = [name.text for name in spot_names(text) if name.end <= middle]
+    after = [name.text for name in spot_names(text) if name.start > middle]
     return (before[-1], after[0]) if before and after else ()
 
 
@@ -299,7 +255,7 @@ def _clean(name: str) -> str:
 def names_in(text: str) -> list[Span]:
     """Return the names in a text, each with a numbered title after it ("Ada Renk, 2nd Countess of Kell")."""
     names: list[Span] = []
-    for name in (span for span in spot(text) if span.kind == "name"):
+    for name in spot_names(text):
         titled = names and _TITLE_FOLLOWS.fullmatch(text[names[-1].end : name.start])
         names.append(joined(text, names.pop(), name) if titled else name)
     return names
@@ -319,8 +275,8 @@ def _names(text: str, pair: tuple[str, ...]) -> list[str]:
     return [_LED.sub("", name) if stem(name.split()[0].lower()) == "lead" else name for name in names]
 
 
-def _spelled(text: str, names: list[str]) -> dict[str, str]:
-    """Return the content words outside names: spelling by stem, nearest to a name first."""
+def _words_outside(names: list[str], text: str) -> dict[str, str]:
+    """Return the content words outside names, as written by stem, nearest to a name first."""
     in_names = {stem(word) for name in names for word in name_words(name)}
     starts = [(text.lower().find(name.lower()), len(name)) for name in names]
     places = [(start, start + length) for start, length in starts if start >= 0]

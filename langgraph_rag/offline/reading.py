@@ -10,9 +10,8 @@ from functools import partial
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.offline.descriptions import ask_for, descriptions, put_for
 from langgraph_rag.offline.pages import DEFINED, Line, Pages, key_of
-from langgraph_rag.offline.paths import is_name
 from langgraph_rag.offline.question import DATES, PLACES, Question, analyse
-from langgraph_rag.offline.words import DEMONYM, DENIAL, FAMILIES, name_words, stem, stems
+from langgraph_rag.offline.words import DEMONYM, DENIAL, FAMILIES, is_name, name_words, stem, stems
 from langgraph_rag.tools.language.rule_triples import UNIT
 from langgraph_rag.tools.language.spans import Span, spot
 
@@ -108,42 +107,48 @@ def _bridges(text: str, pages: Pages) -> tuple[str, list[Reading]]:
 
 def _readings(text: str, pages: Pages) -> list[Reading]:
     """Return the possible answers to a question, each once, best first."""
-    question, asked = analyse(text), name_words(text)
+    question, asked, form = analyse(text), name_words(text), f" {normalise(text)} "
     weight = _weights(stems(text), pages.lines)
-    said = [line.words & weight.keys() for line in pages.lines]
-    form = f" {normalise(text)} "
-    simple = len(question.names) == 1 and len(question.words) <= _SIMPLE and not descriptions(text)
-    about = pages.about(question.names[0]) if simple else set()
-    needed = set(question.words) - (question.kinds | {"place"} if question.wants == "place" else set())
-    linked, own = (1.5, 3.3) if simple else (3.3, 0.4)
-    years = set(_YEAR.findall(" ".join(question.names)))
     found: dict[str, Reading] = {}
-    for place, line in enumerate(pages.lines):
-        if not said[place] or (about and place not in about):
-            continue
-        gains = [(_sum(weight, said[other] - said[place]), other) for other in pages.linked[place]]
-        gain, helper = max(gains, default=(0.0, place))
-        clear = _sum(weight, said[place]) + gain
-        if clear < _CLEAR:
-            continue
-        base = linked * gain + own * _sum(weight, said[place]) + (0.5 if line.opens else 0.0)
-        if about and needed and needed.isdisjoint(said[place]):
-            if needed <= FAMILIES:
-                continue  # all words for it are known, and the sentence has none
-            base -= _BESIDE
-        told = set(_YEAR.findall(line.text))
-        if years and told and years.isdisjoint(told):
-            base -= _OTHER_YEAR
-        hits = pages.hits(line, weight)
+    for base, lines in _scored_lines(text, question, pages, weight):
+        line, hits = lines[0], pages.hits(lines[0], weight)
         for span in filter(partial(_possible, question), _spans(line)):
             key = normalise(span.text)
             if not key or f" {key} " in form or name_words(span.text) <= asked:
                 continue
             score = base + _nearness(question, weight, hits, span, line.text) + _fit(question, span, line, pages)
             if score > max(0.0, found[key].score if key in found else 0.0):
-                lines = (line, pages.lines[helper]) if gain else (line,)
                 found[key] = Reading(_shaped(question, span, line.text), score, lines)
     return sorted(found.values(), key=lambda reading: -reading.score)
+
+
+def _scored_lines(
+    text: str, question: Question, pages: Pages, weight: dict[str, float]
+) -> Iterator[tuple[float, tuple[Line, ...]]]:
+    """Yield the sentences that may answer a question, each with its score and with the sentence that leads to it."""
+    said = [line.words & weight.keys() for line in pages.lines]
+    simple = len(question.names) == 1 and len(question.words) <= _SIMPLE and not descriptions(text)
+    about = pages.about(question.names[0]) if simple else set()
+    needed = set(question.words) - (question.kinds | {"place"} if question.wants == "place" else set())
+    linked, own = (1.5, 3.3) if simple else (3.3, 0.4)
+    years = set(_YEAR.findall(" ".join(question.names)))
+    for place, line in enumerate(pages.lines):
+        if not said[place] or (about and place not in about):
+            continue
+        gains = [(_sum(weight, said[other] - said[place]), other) for other in pages.linked[place]]
+        gain, helper = max(gains, default=(0.0, place))
+        matched = _sum(weight, said[place])
+        if matched + gain < _CLEAR:
+            continue
+        score = linked * gain + own * matched + (0.5 if line.opens else 0.0)
+        if about and needed and needed.isdisjoint(said[place]):
+            if needed <= FAMILIES:
+                continue  # all words for it are known, and the sentence has none
+            score -= _BESIDE
+        told = set(_YEAR.findall(line.text))
+        if years and told and years.isdisjoint(told):
+            score -= _OTHER_YEAR
+        yield score, ((line, pages.lines[helper]) if gain else (line,))
 
 
 def _weights(words: Sequence[str], lines: Sequence[Line]) -> dict[str, float]:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.offline.compare import look_up
 from langgraph_rag.offline.pages import Fact
-from langgraph_rag.offline.paths import Path, find_paths, is_name
+from langgraph_rag.offline.paths import Path, find_paths
 from langgraph_rag.offline.question import Question, analyse
-from langgraph_rag.offline.words import name_likeness, name_words, stems
-from langgraph_rag.tools.language.spans import spot
+from langgraph_rag.offline.words import is_name, name_likeness, name_words, stems
+from langgraph_rag.tools.language.spans import spot_names
 
 _SAME = 0.7
 _PATHS_KEPT = 3
@@ -58,7 +58,7 @@ def integrate(
 
 def _identities(asked: Sequence[str], candidates: Sequence[Fact]) -> list[Fact]:
     """Return a fact about the name in the last query, so that its passage counts as found."""
-    names = [span.text for query in asked[-1:] for span in spot(query) if span.kind == "name"]
+    names = [name.text for query in asked[-1:] for name in spot_names(query)]
     return [fact for fact in candidates if any(name_likeness(name, fact[0]) == 1.0 for name in names)][:1]
 
 
@@ -121,8 +121,8 @@ def _named(question: Question, name: str) -> bool:
 
 def ask_about(question: Question, name: str, covered: frozenset[str]) -> str:
     """Return a question about a name with the words that are not covered yet."""
-    open_words = [s for word, s in zip(question.words, question.spelled, strict=True) if word not in covered]
-    return f"What about {name}: {', '.join(open_words or question.spelled)}?"
+    open_words = [spelled for word, spelled in question.words.items() if word not in covered]
+    return f"What about {name}: {', '.join(open_words or question.words.values())}?"
 
 
 def _thought(facts: Sequence[Fact], following: str) -> str:

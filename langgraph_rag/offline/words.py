@@ -1,4 +1,4 @@
-"""Compares words for the offline model: crude stems, families of related words, dates and numbers."""
+"""Compares words for the offline model: crude stems, families of related words, names, dates and numbers."""
 
 import re
 import unicodedata
@@ -6,7 +6,7 @@ from functools import lru_cache
 from itertools import filterfalse
 
 from langgraph_rag.normal_forms import normalise
-from langgraph_rag.tools.language.spans import DATE, MONTHS
+from langgraph_rag.tools.language.spans import DATE, MONTHS, NAME_CONNECTORS, NUMBER
 from langgraph_rag.tools.language.stop_words import stop_words
 
 _SUFFIXES = (
@@ -121,6 +121,16 @@ def name_likeness(one: str, other: str) -> float:
     if shared == min(len(a), len(b)):
         return 0.9 if shared > 1 else 0.7
     return 0.6 if shared / len(a | b) >= 0.6 else 0.0
+
+
+def is_name(text: str) -> bool:
+    """Return whether a text looks like a name: capitalised, no date, no number, no "Norwegian band"."""
+    text = text.strip()
+    if not text or not text[0].isupper() or DATE.fullmatch(text) or NUMBER.fullmatch(text):
+        return False
+    words = text.split()
+    described = len(words) < 6 and any(word.islower() and word not in NAME_CONNECTORS for word in words)
+    return not described and (len(words) > 1 or not DEMONYM.search(text))
 
 
 def date_of(text: str) -> tuple[int, int, int] | None:

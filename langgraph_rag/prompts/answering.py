@@ -31,9 +31,9 @@ def evidence_texts(evidence: Iterable[Evidence]) -> list[TitledText]:
 
 
 class Answer(PromptReply):
-    """The reasoning and the answer it leads to, or the word unanswerable; part of the budget is kept to ask for it.
+    """The reasoning, and the answer or the word unanswerable; a part of the budget is reserved for it.
 
-    An empty one says nothing: no model was asked, or it left the answer out.
+    The answer is empty if no model was asked, or the model gave none.
     """
 
     thought: str = ""
@@ -43,7 +43,7 @@ class Answer(PromptReply):
     @field_validator("answer", mode="before")
     @classmethod
     def _alone(cls, value: object) -> object:
-        """Read what some models put in the place of a text: a list of one, true or false, null for no answer."""
+        """Read what some models write instead of a text: a list of one text, true or false, or null for no answer."""
         if isinstance(value, list) and len(value) == 1:
             (value,) = value
         if isinstance(value, bool):
@@ -52,12 +52,12 @@ class Answer(PromptReply):
 
 
 def titled_texts(texts: list[TitledText]) -> str:
-    """Show texts under their titles, separated by blank lines, of which none has any: no text looks like two."""
+    """Show texts under their titles, separated by blank lines; blank lines within a text are removed."""
     return "\n\n".join(f"Title: {text['title']}\n{_BLANK_LINES.sub('', text['text'])}" for text in texts) or "(none)"
 
 
 def styled(messages: list[BaseMessage], style: str) -> list[BaseMessage]:
-    """Ask for an answer in a style of the caller's, last, so that instructions and values stay as they are."""
+    """Append the style that the caller wants for the answer; instructions and values stay as they are."""
     if not style:
         return messages
     *before, request = messages
@@ -89,7 +89,7 @@ _REFUSAL = """
 
 Question: When did Mill Bridge open?
 Reply: {"thought": "No date is given.", "answer": "unanswerable"}"""
-"""Shown where a refusal has more text read (CIRAG's cascade)."""
+"""An example of a refusal, for answers that are asked for again with more text (CIRAG's cascade)."""
 
 ANSWER_FROM_TRIPLES = Prompt(
     name="answer_from_triples",

@@ -6,7 +6,7 @@ from langgraph_rag.prompts.prompt import Prompt, PromptReply, TripleReplies, nam
 
 
 class HistoryStep(TypedDict):
-    """One earlier round as the integrator sees it (Eq. 2); `candidates` is empty once the history is shortened."""
+    """An earlier step, for the integrator (Eq. 2); `candidates` is empty if the history was shortened."""
 
     query: str
     candidates: list[list[str]]
@@ -28,7 +28,7 @@ class Triples(PromptReply):
 
 
 class Integration(PromptReply):
-    """What one round of integration concludes; no question ends the search."""
+    """The conclusion of an integration step; without a question, the search ends."""
 
     thought: str = ""
     facts: TripleReplies
@@ -38,7 +38,7 @@ class Integration(PromptReply):
 
 
 def history_text(history: list[HistoryStep]) -> str:
-    """Show earlier rounds, oldest first, so that each round only adds to the end of the text."""
+    """Show earlier steps, oldest first, so that each step only adds to the end of the text."""
     if not history:
         return "(this is the first step)"
     rounds = []

@@ -1,4 +1,4 @@
-"""The prompt that makes a question of a conversation one that can be understood alone."""
+"""The prompt that rewrites a question so that it can be understood without the conversation."""
 
 from typing_extensions import TypedDict
 
@@ -6,14 +6,14 @@ from langgraph_rag.prompts.prompt import Prompt, PromptReply, last_half
 
 
 class Utterance(TypedDict):
-    """What the person or the assistant said."""
+    """A message of the person or the assistant."""
 
     speaker: str
     text: str
 
 
 class Restated(PromptReply):
-    """The question as it is looked up; empty where it was not asked for."""
+    """The rewritten question; empty if no model was asked."""
 
     question: str
     unasked = {"question": ""}
@@ -21,7 +21,7 @@ class Restated(PromptReply):
 
 
 def utterance_lines(conversation: list[Utterance]) -> str:
-    """Show who said what, one to a line."""
+    """Show messages, each on a line with its speaker."""
     return "\n".join(f"{utterance['speaker']}: {utterance['text']}" for utterance in conversation)
 
 

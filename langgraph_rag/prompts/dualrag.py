@@ -9,9 +9,9 @@ from langgraph_rag.prompts.prompt import Prompt, PromptReply, last_half, name_li
 
 
 class OutlineEntry(TypedDict):
-    """What is known of one entity: fragments, oldest first, and the passages read for it.
+    """The knowledge about an entity: fragments, oldest first, and the passages read for it.
 
-    Without a name the entry holds what belongs to no entity.
+    The entry without a name has the knowledge that belongs to no entity.
     """
 
     entity: str
@@ -36,12 +36,12 @@ class NextThought(PromptReply):
 
     @property
     def needs_retrieval(self) -> bool:
-        """Retrieve after every thought that is not the last, as one that states the answer is."""
+        """Retrieve after each thought except the last; a thought that states the answer is the last."""
         return not (self.final or concluded(self.thought))
 
 
 class EntityQueries(PromptReply):
-    """An entity something is to be found out about, and what to search for."""
+    """An entity to look up, with queries."""
 
     entity: str
     queries: list[str] = Field(default_factory=list)
@@ -54,7 +54,7 @@ class EntityQueries(PromptReply):
 
 
 class Demands(PromptReply):
-    """What a round of retrieval is to look for (Eq. 5)."""
+    """The entities to look up in a step (Eq. 5)."""
 
     entities: list[EntityQueries]
     unasked = {"entities": []}
@@ -62,7 +62,7 @@ class Demands(PromptReply):
 
 
 class Summary(PromptReply):
-    """What documents say that helps; nothing where they say nothing (Eq. 9)."""
+    """The helpful content of documents; None if nothing helps (Eq. 9)."""
 
     summary: str | None
     unasked = {"summary": None}
@@ -70,7 +70,7 @@ class Summary(PromptReply):
 
 
 def outline_text(outline: list[OutlineEntry]) -> str:
-    """Show what is known, entity by entity."""
+    """Show an outline, entity by entity."""
     parts = []
     for entry in outline:
         heading = [f"[{entry['entity']}]"] if entry["entity"] else []
@@ -79,7 +79,7 @@ def outline_text(outline: list[OutlineEntry]) -> str:
 
 
 def newest_half(outline: list[OutlineEntry]) -> list[OutlineEntry]:
-    """Return the newer half of the entries, or, of a single one, of its fragments: the last step builds on these."""
+    """Return the newer half of the entries, on which the last step builds; of a single entry, of its fragments."""
     if len(outline) != 1:
         return last_half(outline)
     (entry,) = outline
@@ -92,12 +92,12 @@ def thoughts_text(thoughts: list[str]) -> str:
 
 
 def vain_text(vain: list[str]) -> str:
-    """Show what was searched for without a finding, if anything: nobody can word it anew who does not see it."""
+    """Show the queries without a finding, if any, so that the model can reword them."""
     return f"\n\nSearched for and not found: {name_list(vain)}" if vain else ""
 
 
 def known_text(known: list[str]) -> str:
-    """Show what was written down of an entity before, if anything."""
+    """Show the earlier fragments about an entity, if any."""
     return "".join(["\nKnown already:", *(f" {fragment}" for fragment in known)]) if known else ""
 
 

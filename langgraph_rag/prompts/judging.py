@@ -1,4 +1,4 @@
-"""The prompt of the judge, which tells whether an answer says the same as a gold answer (evaluation only)."""
+"""The prompt of the judge, who decides whether an answer means the same as a gold answer (evaluation only)."""
 
 from langgraph_rag.prompts.prompt import Prompt, PromptReply
 
@@ -11,7 +11,7 @@ class Verdict(PromptReply):
 
 
 def alternatives(answers: list[str]) -> str:
-    """Show the accepted answers side by side."""
+    """Show the accepted answers in one line."""
     return " / ".join(answers)
 
 

@@ -5,7 +5,7 @@ from langgraph_rag.prompts.prompt import Prompt, PromptReply, Reply, Show, Tripl
 
 
 class ChainOfTriples(PromptReply):
-    """The rest of a chain, its facts in order, and what the whole chain comes to."""
+    """The rest of a chain, as facts in order, and the conclusion from the whole chain."""
 
     chain: TripleReplies
     conclusion: str
@@ -14,7 +14,7 @@ class ChainOfTriples(PromptReply):
 
 
 class ChainOfTexts(PromptReply):
-    """The rest of a chain of sentences, or of documents named by their titles, and what the whole chain comes to."""
+    """The rest of a chain of sentences or of titles of documents, and the conclusion from the whole chain."""
 
     chain: list[str]
     conclusion: str
@@ -28,7 +28,7 @@ def text_lines(texts: list[str]) -> str:
 
 
 def refused_text(refused: list[str]) -> str:
-    """Show what the constructor proposed that was not there, or that it proposed nothing (empty texts)."""
+    """Show the refused pieces of the last replies; an empty text stands for a reply without a piece."""
     if not refused:
         return ""
     invented = "\n".join(filter(None, refused))
@@ -63,7 +63,7 @@ _QUESTION = "Question: In which country was the architect of Mill Bridge born?"
 def _constructing(
     *, name: str, items: str, given: str, copy: str, examples: str, reply: type[Reply], shown: Show
 ) -> Prompt[Reply]:
-    """Return the prompt that builds chains of such items; `shown` puts them into words."""
+    """Return the prompt that builds chains of some kind of items; `shown` converts them to text."""
     return Prompt(
         name=name,
         instructions=_CONSTRUCT.format(items=items, given=given, copy=copy, examples=examples),

@@ -40,7 +40,7 @@ class EvidenceReply(PromptReply):
 
 
 def _read_row(row: object) -> object:
-    """Read the row of a table, "sentence | full | partial | phrases", which costs half the tokens of an object."""
+    """Read a table row, "sentence | full | partial | phrases", which needs half the tokens of an object."""
     if not isinstance(row, str):
         return row
     cells = row.replace("\uff5c", "|").strip(" |").split("|")
@@ -59,7 +59,7 @@ def _read_row(row: object) -> object:
 
 
 class Extraction(PromptReply):
-    """All evidence that the passages of one round hold."""
+    """The evidence in the passages of a round."""
 
     thought: str = ""
     evidence: list[Annotated[EvidenceReply, BeforeValidator(_read_row), WithJsonSchema({"type": "string"})]]
@@ -83,7 +83,7 @@ def numbered_questions(questions: list[str]) -> str:
 
 
 def known_lines(known: list[TitledText]) -> str:
-    """Show the evidence of earlier rounds, one sentence to a line; in the first round there is nothing to show."""
+    """Show the evidence of earlier rounds, a sentence per line; empty in the first round."""
     lines = [f"- {sentence['title']}: {sentence['text']}" for sentence in known]
     return "\n".join(["Found before, to understand with, not to be listed again:", *lines, "", ""]) if lines else ""
 

@@ -52,7 +52,7 @@ class StepReply(PromptReply):
 
 
 def _readable_steps(given: object) -> object:
-    """Leave out what asks nothing, as long as something does. A text is a question, an unknown action retrieves."""
+    """Leave out steps without a question, unless none has one. A text is a question; an unknown action retrieves."""
     steps = [{"question": step} if isinstance(step, str) else step for step in given] if isinstance(given, list) else []
     asking = [step for step in steps if isinstance(step, dict) and isinstance(step.get("question"), str)]
     actions = [str(step.get("action")).strip(" .").lower() for step in asking]
@@ -76,7 +76,7 @@ class CitedAnswer(PromptReply):
 
 
 class Reviewed(PromptReply):
-    """What a review comes to: `answer` belongs to REVISED, `question` to UNCONFIDENT."""
+    """The result of a review: `answer` belongs to REVISED, `question` to UNCONFIDENT."""
 
     status: Annotated[Standing, WithJsonSchema({"enum": ["PASS", "REVISED", "UNCONFIDENT"], "type": "string"})]
     answer: str | None = None
@@ -92,7 +92,7 @@ class Reviewed(PromptReply):
     @model_validator(mode="before")
     @classmethod
     def _by_its_name(cls, given: object) -> object:
-        """Refuse a correction, or a question, that may be there by another name."""
+        """Refuse a reply whose answer or question is missing and may be there by another name."""
         if isinstance(given, dict) and not given.keys() <= cls.model_fields.keys():
             needed = {"REVISED": "answer", "UNCONFIDENT": "question"}.get(str(cls._upper(given.get("status"))))
             if needed and needed not in given:
@@ -114,7 +114,7 @@ def numbered(sources: list[TitledText]) -> str:
 
 
 def trajectory_text(trajectories: list[Trajectory]) -> str:
-    """Show questions with their answers; those a review doubted are marked."""
+    """Show questions with their answers; doubted answers are marked."""
     return "\n".join(map(_trajectory_lines, trajectories)) or "(none)"
 
 
@@ -125,13 +125,13 @@ def _trajectory_lines(trajectory: Trajectory) -> str:
 
 
 def fewer_findings(trajectories: list[Trajectory]) -> list[Trajectory]:
-    """Leave out the last half of the sentences of each step, or, of steps with one or none, the older half."""
+    """Keep the first half of the sentences of each step; if none has more than one, the newer half of the steps."""
     fewer = [Trajectory({**trajectory, "sources": first_half(trajectory["sources"])}) for trajectory in trajectories]
     return fewer if fewer != trajectories else last_half(trajectories)
 
 
 def _titled(source: TitledText) -> str:
-    """Put the title before a text that does not begin with it."""
+    """Return a text with its title before it, unless it begins with the title."""
     return source["text"] if source["text"].startswith(source["title"]) else f"{source['title']}: {source['text']}"
 
 

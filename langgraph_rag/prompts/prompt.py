@@ -30,10 +30,10 @@ _MOST_ITEMS = 50  # far more than any prompt asks for
 
 
 def _plain(schema: dict[str, Any]) -> None:
-    """Close a schema, and ask for every field but those that may be null: small models write no more than they must.
+    """Close a schema, limit its lists, require all fields that cannot be null, and remove the docstring.
 
-    They may also repeat an item without end where a list has none. The docstring is left out: it speaks to readers of
-    the code.
+    Small models leave out what is not required, and may repeat an item of a list without end. The docstring is for
+    readers of the code.
     """
     schema.pop("description", None)
     schema["additionalProperties"] = False
@@ -44,12 +44,12 @@ def _plain(schema: dict[str, Any]) -> None:
 
 
 class PromptReply(BaseModel):
-    """Base of all reply types: unknown fields are not asked for and ignored, known ones are checked.
+    """The base class of all reply types; unknown fields are ignored.
 
-    `unasked` is taken for the reply where a question's budget leaves no room to ask; without it that is an error.
-    It is taken of a `dispensable` reply also where none can be read: the question can be answered without it.
-    `unsaid` is taken for fields that a model leaves out, or has nothing for, though the schema asks for them.
-    A reply `useful_in_part` is a list at heart: cut off for its length, it counts for what it has.
+    `unasked` is the reply if the budget of the question is spent; without it, that is an error. It also replaces an
+    unusable reply that is `dispensable`: the question can be answered without it. `unsaid` has the values of fields
+    that the model leaves out or sets to null. A reply that is `useful_in_part`, such as a list, is used as far as it
+    goes if it was cut off at the maximum length.
     """
 
     model_config = ConfigDict(
@@ -62,11 +62,11 @@ class PromptReply(BaseModel):
     _left_out: int = 0
 
     def leave_out(self, items: int) -> None:
-        """Note that so many items of the list that the prompt shortens were not in the prompt."""
+        """Record how many items of the list that the prompt shortens were not in the prompt."""
         self._left_out += items
 
     def shown(self, items: Sequence[T]) -> Sequence[T]:
-        """Return those of the items that the prompt held: where it was too long for the model, the last are missing."""
+        """Return the items that were in the prompt; the last are missing if it was too long for the model."""
         return items[: len(items) - self._left_out]
 
     @model_validator(mode="before")
@@ -77,13 +77,13 @@ class PromptReply(BaseModel):
         if given.keys().isdisjoint(cls.model_fields):
             raise ValueError(f"it has none of the fields {', '.join(cls.model_fields)}")
         if not given.keys() <= cls.model_fields.keys():
-            return given  # what is missing may be there by another name
+            return given  # the missing field may be there by another name
         return {**given, **{name: value for name, value in cls.unsaid.items() if given.get(name) is None}}
 
     @field_validator("*", mode="before")
     @classmethod
     def _as_text(cls, value: object, field: ValidationInfo) -> object:
-        """Read what some models write in the place of a text: a list of texts."""
+        """Join a list of texts, which some models write instead of a text."""
         if not isinstance(value, list) or cls.model_fields[str(field.field_name)].annotation not in (str, str | None):
             return value
         return ", ".join(value) if all(isinstance(item, str) for item in value) else value
@@ -91,14 +91,14 @@ class PromptReply(BaseModel):
     @field_validator("*")
     @classmethod
     def _printable(cls, value: Any) -> Any:
-        """Take control characters and piles of accents out of texts and lists; replies within a reply do it too."""
+        """Remove control characters and piles of accents from texts and lists; nested replies do it themselves."""
         if isinstance(value, str):
             return without_piles(without_controls(value)).strip()
         return [cls._printable(item) for item in value] if isinstance(value, list) else value
 
 
 def _as_triple(given: object) -> object:
-    """Read what some models write in the place of a triple: an object, its JSON as a text, or parts between bars."""
+    """Read what some models write instead of a triple: an object, JSON in a text, or three parts with bars between."""
     if isinstance(given, dict):
         parts = [next((given[name] for name in names if name in given), None) for names in _PARTS]
         return given if None in parts else parts
@@ -115,7 +115,7 @@ def _is_triple(item: object) -> bool:
 
 
 def _readable_triples(given: object) -> object:
-    """Leave out what is no triple, as long as something is: not all is lost for one. Words for none stand for none."""
+    """Leave out items that are not triples, unless none is one; words such as "none" stand for an empty list."""
     items: list[Any] = [_as_triple(item) for item in given] if isinstance(given, list) else [_as_triple(given)]
     if len(items) == 3 and all(isinstance(item, str) for item in items):  # one triple, not in a list
         items = [items]
@@ -130,7 +130,7 @@ TripleReply = Annotated[
     WithJsonSchema({"type": "array", "items": {"type": "string"}, "minItems": 3, "maxItems": 3}),
 ]
 TripleReplies = Annotated[list[TripleReply], BeforeValidator(_readable_triples)]
-"""Triples as a model writes them: asked for with three parts each, and checked only when they are used."""
+"""Triples in a reply: the schema asks for three parts each; they are checked when they are used."""
 
 Reply = TypeVar("Reply", bound=PromptReply)
 Show = Callable[[Any], str]
@@ -148,12 +148,11 @@ def last_half(items: list[Any]) -> list[Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Prompt(Generic[Reply]):
-    """One question to a model.
+    """A question to a model.
 
-    `instructions` (with examples) never change, so that servers can reuse their computation; `request` holds the
-    values, in the order in which they change from call to call. `show` turns a value that is not a string into text.
-    `shortens` names the list that is made shorter by `shorter` where a model finds the prompt too long; by default it
-    loses the last half of its items, the best being first.
+    `instructions`, with examples, never change, so that servers can reuse their computation. `request` has the values,
+    those that change most often last. `show` converts values to text. If the prompt is too long for the model, the list
+    named by `shortens` is made shorter by `shorter`; by default it keeps the first half, because the best come first.
     """
 
     name: str
@@ -165,7 +164,7 @@ class Prompt(Generic[Reply]):
     shorter: Callable[[list[Any]], list[Any]] = first_half
 
     def render(self, **values: Any) -> list[BaseMessage]:
-        """Return the messages; name and values ride along as metadata that no provider sends."""
+        """Return the messages; the name and the values are metadata, which no provider sends."""
         shown = {name: self.show[name](value) if name in self.show else str(value) for name, value in values.items()}
         return [
             SystemMessage(self.instructions),
@@ -176,7 +175,7 @@ class Prompt(Generic[Reply]):
         ]
 
     def shortened(self, values: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the values with a shorter list, or None where nothing may be left out."""
+        """Return the values with a shorter list; None if it cannot be made shorter."""
         items = values.get(self.shortens, [])
         fewer = self.shorter(items)
         return {**values, self.shortens: fewer} if fewer != items else None

@@ -1,7 +1,8 @@
-"""Reciprocal rank fusion (Cormack et al. 2009)."""
+"""Merges rankings: reciprocal rank fusion (Cormack et al. 2009), or the best score of each passage."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
 from langgraph_rag.records import ScoredPassage
 
@@ -23,3 +24,17 @@ def fuse(
             scores[passage["id"]] += 1 / (constant + rank)
     best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:k]
     return [ScoredPassage(id=id_, score=score) for id_, score in best]
+
+
+def best_of(rankings: Iterable[Iterable[ScoredPassage]]) -> list[ScoredPassage]:
+    """Merge rankings by the best score of each passage; ties keep the order of the rankings."""
+    best: dict[str, float] = {}
+    for passage in chain.from_iterable(rankings):
+        best[passage["id"]] = max(passage["score"], best.get(passage["id"], passage["score"]))
+    return by_score(best)
+
+
+def by_score(scores: Mapping[str, float]) -> list[ScoredPassage]:
+    """Rank passages by their scores; ties keep their order."""
+    best_first = sorted(scores.items(), key=lambda item: -item[1])
+    return [ScoredPassage(id=id_, score=score) for id_, score in best_first]

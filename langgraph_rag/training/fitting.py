@@ -5,6 +5,7 @@ import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 import torch
@@ -101,7 +102,11 @@ class _Trainee:
         for query, lesson in zip(queries, lessons, strict=True):
             right, *wrong = (triples[[place[text] for text in [lesson.right, *lesson.wrong]]] @ query).tolist()
             ranks.append(1 + sum(score >= right for score in wrong))
-        return Ranks(*(sum(map(count, ranks)) / len(ranks) for count in (_reciprocal, _is_first, _is_shown)))
+        return Ranks(
+            reciprocal=fmean(1 / rank for rank in ranks),
+            first=fmean(rank == 1 for rank in ranks),
+            shown=fmean(rank <= _SHOWN for rank in ranks),
+        )
 
     def _queries(self, lessons: Sequence[Lesson]) -> torch.Tensor:
         return self._embed([self.family.query_prefix + lesson.query for lesson in lessons])
@@ -118,15 +123,3 @@ class _Trainee:
             pooled = self.model(batch_to_device(self.model.preprocess(alike), self.model.device))
             vectors.append(torch.nn.functional.normalize(pooled["sentence_embedding"], dim=1))
         return torch.cat(vectors)[torch.tensor(by_length).argsort()]
-
-
-def _reciprocal(rank: int) -> float:
-    return 1 / rank
-
-
-def _is_first(rank: int) -> bool:
-    return rank == 1
-
-
-def _is_shown(rank: int) -> bool:
-    return rank <= _SHOWN

@@ -21,7 +21,7 @@ from langgraph_rag import Context, Result, create_cirag, is_refusal, strict_seri
 from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelCallError, QuestionError
 from langgraph_rag.machine import Machine
 from langgraph_rag.methods import METHODS, create, parse_methods
-from langgraph_rag.nodes.receive_question import beginnings
+from langgraph_rag.nodes.receive_question import initial_state
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.records import Usage, add_usage
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
@@ -138,12 +138,12 @@ def test_an_empty_answer_is_said_to_be_none(name: str, sample_kb: KnowledgeBase)
 
 
 def test_what_is_done_to_a_result_does_not_reach_the_next_question(builder: Any) -> None:
-    returned = beginnings(builder.state_schema)
+    returned = initial_state(builder.state_schema)
     for value in returned.values():
         if isinstance(value, list):
             value.append("mine")
 
-    assert "mine" not in str(beginnings(builder.state_schema))
+    assert "mine" not in str(initial_state(builder.state_schema))
 
 
 # --- inside event loops ----------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from itertools import pairwise
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.tools.language.clauses import clauses, statements
 from langgraph_rag.tools.language.code import is_code
-from langgraph_rag.tools.language.spans import DATE, JOINED_WORD, NUMBER, Span, spot
+from langgraph_rag.tools.language.spans import DATE, JOINED_WORD, NUMBER, Span, spot, spot_names
 from langgraph_rag.tools.language.subjects import (
     LOWER,
     UPPER,
@@ -147,7 +147,7 @@ def _triples(topic: str, sentences: list[str]) -> Iterator[tuple[str, str, str]]
 
 def _names_only(topic: str, sentence: str) -> bool:
     """Return whether a sentence names only the topic and places, so that the next "she" is surely the topic."""
-    names = (span for span in spot(sentence) if span.kind == "name" and not same_name(topic, span.text))
+    names = (span for span in spot_names(sentence) if not same_name(topic, span.text))
     return bool(sentence) and all(_IN_PLACE.search(sentence, 0, name.start) for name in names)
 
 
@@ -205,8 +205,7 @@ def _being(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:
 
 def _glosses(sentence: str) -> Iterator[tuple[str, str, str]]:
     """Read a full name in brackets after another name, such as the actor of a part: `Erik (Karl Hale)`."""
-    spans = [span for span in spot(sentence) if span.kind == "name"]
-    for name, other in pairwise(spans):
+    for name, other in pairwise(spot_names(sentence)):
         enclosed = sentence[name.end : other.start].strip(" ") == "(" and sentence[other.end : other.end + 1] == ")"
         if enclosed and _FULL_NAME.fullmatch(other.text):
             yield name.text, _IN_BRACKETS, other.text

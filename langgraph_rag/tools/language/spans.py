@@ -72,6 +72,11 @@ def spot(sentence: str) -> tuple[Span, ...]:
     return tuple(taken)
 
 
+def spot_names(sentence: str) -> list[Span]:
+    """Return the names in a sentence, in reading order."""
+    return [span for span in spot(sentence) if span.kind == "name"]
+
+
 def _add(taken: list[Span], span: Span) -> None:
     """Insert a span in reading order, unless it overlaps another one."""
     place = bisect_left(taken, span.start, key=lambda other: other.start)

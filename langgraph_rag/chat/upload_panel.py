@@ -27,7 +27,7 @@ def _weakly(method: Callable[[Any], object]) -> Callable[[Any], object]:
     return handler
 
 
-class DocumentsPanel:
+class UploadPanel:
     """Uploads files, drawn in the current `with` block; `show` makes it visible for messages."""
 
     def __init__(self, shared: Shared, show: Callable[[], object]) -> None:

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from langgraph_rag.cli import app
 from langgraph_rag.errors import EmbeddingsMismatchError, ModelAccessError, ProcessEndedError
 from langgraph_rag.evaluation import Question, evaluate, read_outcomes
-from langgraph_rag.evaluation.processes import Ask, Elsewhere, side_by_side
+from langgraph_rag.evaluation.processes import Ask, RemoteGraph, worker_processes
 from langgraph_rag.records import no_usage
 
 MINUTE = 60.0
@@ -94,7 +94,7 @@ def unfit() -> Iterator[Callable[[str], DoneIn]]:
 
 @pytest.fixture(scope="module")
 def ask() -> Iterator[Ask]:
-    with side_by_side(2, opened) as ask:
+    with worker_processes(2, opened) as ask:
         yield ask
 
 
@@ -116,14 +116,14 @@ async def test_a_context_goes_with_a_question(ask: Ask) -> None:
 async def test_processes_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 6)
-    with side_by_side(2, opened) as ask:
+    with worker_processes(2, opened) as ask:
         assert await answer_of(ask, "threads") == "3"
         assert "OMP_NUM_THREADS" not in os.environ
 
 
 async def test_threads_that_are_named_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
-    with side_by_side(1, opened) as ask:
+    with worker_processes(1, opened) as ask:
         assert await answer_of(ask, "threads") == "7"
     assert os.environ["OMP_NUM_THREADS"] == "7"
 
@@ -156,15 +156,15 @@ async def test_who_leaves_is_not_waited_for(ask: Ask) -> None:
 
 async def test_what_processes_cannot_open_is_raised() -> None:
     before = multiprocessing.active_children()
-    with pytest.raises(EmbeddingsMismatchError, match="another embedder"), side_by_side(2, unfit):
+    with pytest.raises(EmbeddingsMismatchError, match="another embedder"), worker_processes(2, unfit):
         pytest.fail("opened")
     assert set(multiprocessing.active_children()) <= set(before)
 
 
 async def test_a_run_ends_with_a_process_and_goes_on_from_there(tmp_path: Path) -> None:
     async with asyncio.timeout(MINUTE / 2):
-        with side_by_side(1, opened) as ask:
-            graph = Elsewhere("end", None, ask)
+        with worker_processes(1, opened) as ask:
+            graph = RemoteGraph("end", None, ask)
             with pytest.raises(ProcessEndedError, match="exit code"):
                 await evaluate(graph, QUESTIONS, tmp_path)
             with pytest.raises(ProcessEndedError):  # also what is asked later
@@ -175,7 +175,7 @@ async def test_a_run_ends_with_a_process_and_goes_on_from_there(tmp_path: Path) 
 
 async def test_what_is_under_way_is_called_off_at_the_end() -> None:
     async with asyncio.timeout(MINUTE / 2):
-        with side_by_side(1, opened) as ask:
+        with worker_processes(1, opened) as ask:
             waits = asyncio.ensure_future(answer_of(ask, "process", "wait"))
             assert await answer_of(ask, "process")
         with pytest.raises(ProcessEndedError):

@@ -8,16 +8,16 @@ _MOST_UNREACHED = 10  # failed calls in a row
 
 
 @dataclass
-class Reach:
+class CircuitBreaker:
     """Counts for how many questions or answers in a row a model could not be called."""
 
     unreached: int = 0
 
-    def succeeded(self) -> None:
+    def reset(self) -> None:
         """Record that the model replied."""
         self.unreached = 0
 
-    def is_lost(self, error: BaseException) -> bool:
+    def trips(self, error: BaseException) -> bool:
         """Record an error, and return whether all later calls would fail, too."""
         reached = not isinstance(error, ModelCallError) or isinstance(error, RequestRefusedError)
         self.unreached = 0 if reached else self.unreached + 1
