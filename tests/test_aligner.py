@@ -4,7 +4,7 @@ import numpy as np
 from fakes import ArithmeticEmbeddings
 
 from langgraph_rag.records import Candidate, Source, titled_text
-from langgraph_rag.tools.aligner import BiEncoder, OwnAligner, each_link
+from langgraph_rag.tools.aligner import BiEncoder, OwnAligner, each_link, names_led_to
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 QUESTION = "Where was the director of The Salt Road born?"
@@ -41,15 +41,22 @@ async def test_the_own_embedder_counts_the_passage_too_and_the_share_of_what_is_
 ) -> None:
     stating = [titled_text(record) for record in kb.passages(["skellby", "heron"])]
     shares = []
-    for query in LINKS:
+    for query, weight in [*((link, 1.0) for link in LINKS), ("Ilan Vint", 0.85), ("Mara Vint", 0.85)]:
         names, passages = (
             np.array([embeddings.embed_query(text) for text in texts]) @ np.array(embeddings.embed_query(query))
             for texts in ([piece["name"] for piece in KNOWLEDGE], stating)
         )
         cosines = 0.7 * names + 0.3 * passages
-        shares.append(cosines / cosines.max())
+        shares.append(weight * cosines / cosines.max())
 
     assert np.allclose(await OwnAligner(kb).score(QUESTION, CHAIN, KNOWLEDGE), np.max(shares, axis=0))
+
+
+def test_a_chain_leads_to_the_names_that_the_question_does_not_have() -> None:
+    chain = [*CHAIN, fact("Mara Vint", "was", "painter"), fact("the salt road", "filmed in", "1931")]
+
+    assert names_led_to(QUESTION, chain) == ["Ilan Vint", "Mara Vint"]
+    assert names_led_to(QUESTION, [Candidate(triple=[], sources=[], name="Heron", text="A bird.", score=0.0)]) == []
 
 
 async def test_where_nothing_is_near_cosines_stay_as_they_are(kb: KnowledgeBase) -> None:

@@ -47,11 +47,11 @@ depends on and the chain says nothing of yet, continue with that."""
 _CONSTRUCT = """\
 You build a chain of {items} that leads from a question to its answer, one following from the other. {given}Reply with \
 JSON only, as in the examples.
-- chain: the {items} that continue the chain so far, in order, up to the one that gives the answer{copy}. Only the \
-first is taken now, and a new list is looked up from there: where the list does not lead all the way, go as far as it \
-leads. Leave out what is in the chain so far and what nothing connects with the question. A comparison needs what is \
-wanted of each side: where the list lacks it for a side that the chain says nothing of yet, take anything on that \
-side, so that more on it is looked up. Empty if the chain so far is complete or nothing continues it.
+- chain: the {items} that continue the chain so far, in order, up to the one that gives the answer{copy}. If the list \
+does not lead that far, go as far as it leads. Only the first is added to the chain, and then a new list is looked up \
+from there. So where things are compared, begin with one of which the chain says nothing yet, even if the list has \
+only something else about it. Leave out what is in the chain so far and what nothing connects with the question. Empty \
+if the chain so far is complete or nothing continues it.
 - conclusion: if chain so far and chain together give the answer, "So the answer is ..."; else what is missing, in one \
 short sentence
 

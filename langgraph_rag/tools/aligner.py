@@ -13,6 +13,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.vectors import Matrix
 
 _CONTEXT = 0.3  # weight of the passage; the triple has the rest
+_LED_TO = 0.85  # weight of the names that a chain leads to; the question and the links have 1
 _REMEMBERED = 50_000  # vectors
 
 Queries = Callable[[str, Sequence[Candidate]], list[str]]
@@ -37,6 +38,12 @@ def each_link(question: str, chain: Sequence[Candidate]) -> list[str]:
     return [question, *(in_words(question, [link]) for link in chain)]
 
 
+def names_led_to(question: str, chain: Sequence[Candidate]) -> list[str]:
+    """Return the names at the ends of a chain's triples that the question does not have."""
+    ends = dict.fromkeys(end for link in chain for end in link["triple"][::2])
+    return [end for end in ends if any(map(str.isupper, end)) and end.lower() not in question.lower()]
+
+
 class Aligner(Protocol):
     """Scores how well knowledge continues a chain."""
 
@@ -49,6 +56,7 @@ class OwnAligner:
 
     It was not trained on triples without context, so the passage that states a triple contributes to its score. It was
     not trained on queries of different lengths either, so cosines are divided by the highest one for the same query.
+    And it was not trained on chains: to it the question outweighs what a link leads to, which therefore is a query too.
     """
 
     def __init__(self, kb: KnowledgeBase) -> None:
@@ -56,11 +64,12 @@ class OwnAligner:
 
     async def score(self, question: str, chain: Sequence[Candidate], knowledge: Sequence[Candidate]) -> list[float]:
         """Return the highest score of each triple over all queries, relative to the best triple for the same query."""
-        queries = each_link(question, chain)
+        links, names = each_link(question, chain), names_led_to(question, chain)
+        queries, weights = [*links, *names], [1.0] * len(links) + [_LED_TO] * len(names)
         triples = await self._kb.atriple_cosines(queries, [candidate["triple"] for candidate in knowledge])
         near = (1 - _CONTEXT) * triples + _CONTEXT * await self._of_passages(queries, knowledge)
         best = near.max(axis=0)
-        scores: list[float] = (near / np.where(best > 0, best, 1)).max(axis=1).tolist()
+        scores: list[float] = (weights * near / np.where(best > 0, best, 1)).max(axis=1).tolist()
         return scores
 
     async def _of_passages(self, queries: Sequence[str], knowledge: Sequence[Candidate]) -> Matrix:
