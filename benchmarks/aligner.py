@@ -48,7 +48,7 @@ def _ask(data: Path, kept: Path | None, trained: Path) -> dict[str, Summary]:
             "own, by link": create_kirag(llm, kb),
             "own, whole chain": create_kirag(llm, kb, aligner=kb.embeddings),
             "trained": create_kirag(llm, kb, aligner=aligner),
-            "trained, chain first": create_kirag(llm, kb, aligner=aligner, ranking="chain_first"),
+            "trained, best score": create_kirag(llm, kb, aligner=aligner, ranking="best_score"),
         }
         return {
             name: summarise(asyncio.run(evaluate(graph.compile(), asked, Path(folder) / name)))

@@ -59,7 +59,7 @@ METHODS = {
             "without-constructor": {"constructor": "none"},
             "documents": {"knowledge": "documents"},
             "sentences": {"knowledge": "sentences"},
-            "chain-first": {"ranking": "chain_first"},
+            "best-score": {"ranking": "best_score"},
         },
         case="A chain of facts, each leading to the next",
     ),

@@ -75,7 +75,7 @@ _PROMPTS: dict[str, Prompt[Any]] = {
     "sentences": prompts.CONSTRUCT_CHAIN_OF_SENTENCES,
     "documents": prompts.CONSTRUCT_CHAIN_OF_DOCUMENTS,
 }
-_RANK = {"best_score": by_best_score, "chain_first": chain_first}
+_RANK = {"chain_first": chain_first, "best_score": by_best_score}
 
 
 def after_identify(state: KiragState) -> Literal["construct_chain", "rank_documents"]:
@@ -104,7 +104,7 @@ def create_kirag(
     aligner: Embeddings | str | Path | None = None,
     retriever: Literal["passages", "none"] = "passages",
     knowledge: Literal["triples", "sentences", "documents"] = "triples",
-    ranking: Literal["best_score", "chain_first"] = "best_score",
+    ranking: Literal["chain_first", "best_score"] = "chain_first",
 ) -> Machine[KiragState, Context, QuestionInput, Result]:
     """Build KiRAG as a state machine; compile it with a checkpointer and a store of your choice.
 
@@ -121,8 +121,8 @@ def create_kirag(
         retriever: "passages" retrieves passages and uses their triples; "none" lets the aligner search all triples of
             the knowledge base (table 4, "w/o Retriever").
         knowledge: the units of chains (table 1: KiRAG, KiRAG-Sent, KiRAG-Doc).
-        ranking: "best_score" ranks documents by the score of their best triple; "chain_first" also prefers the
-            documents of the chain, similar to the authors' public code.
+        ranking: "best_score" ranks documents by the score of their best triple (section 3.3); "chain_first" also
+            prefers the documents of the chain, similar to the authors' public code.
 
     Raises:
         TypeError: when the aligner is neither an embedder nor the name or path of one.

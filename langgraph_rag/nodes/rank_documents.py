@@ -1,4 +1,4 @@
-"""KiRAG's document ranking (section 3.3): the score of a document is that of its best piece of knowledge."""
+"""KiRAG's document ranking (section 3.3): by the best piece of knowledge of each, and by the chain."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,12 +21,15 @@ class RankInput(TypedDict):
 
 
 def by_best_score(state: RankInput) -> dict[str, float]:
-    """Use the scores of the aligner."""
+    """Use the scores of the aligner alone, as the paper does."""
     return state["scores"]
 
 
 def chain_first(state: RankInput) -> dict[str, float]:
-    """Add 0.5 to the passages of the chain, as in the authors' public code; the paper does not mention it."""
+    """Add 0.5 to the passages of the chain, as in the authors' public code; the paper does not mention it.
+
+    Scores of different rounds are on different scales, so that a fact of the chain can score less than what it led to.
+    """
     behind = {evidence["passage_id"] for evidence in state["evidence"]}
     return {id_: score + (_BOOST if id_ in behind else 0.0) for id_, score in state["scores"].items()}
 
