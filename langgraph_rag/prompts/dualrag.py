@@ -110,8 +110,8 @@ found alone, not from memory. Reply with JSON only, as in the examples.
 - thought: either the steps to the answer and the answer itself, or what is known and exactly what has to be looked up \
 next, with the names found in place of descriptions; if no way is left, that it cannot be told. Repeat no step; \
 compare dates and numbers spelled out.
-- needs_retrieval: true if something has to be looked up; what was looked up and not found is asked for in another way, \
-or something else that leads there. false if what was found gives the answer, or if no way is left.
+- needs_retrieval: true if something has to be looked up; what was looked up and not found is asked for in another \
+way, or something else that leads there. false if what was found gives the answer, or if no way is left.
 
 Example
 Question: Who is older, the architect of Mill Bridge or Jon Hale?
