@@ -89,3 +89,20 @@ def test_the_offline_model_reads_a_long_list_without_spaces(empty_kb: KnowledgeB
     result = create_native_rag(OfflineModel(), empty_kb).compile().invoke({"question": "Where was Ada Renk born?"})
 
     assert result["answer"] == "Ost"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ada Renk (" + "1" * 2_000 + "–" * 2_000 + "1" * 2_000 + " was born in Ost.",
+        "Ada Renk (" + "1900– " * 100 + "1950" * 20 + ") was born in Ost.",
+        "Ada Renk was born in Ost and met " + " and ".join(f"Bo{number:x} Vint" for number in range(60_000)),
+    ],
+    ids=["a bracket that never ends", "many years", "a sentence as long as a book"],
+)
+def test_the_offline_model_reads_passages_that_are_no_prose(text: str, empty_kb: KnowledgeBase) -> None:
+    empty_kb.add([{"id": "renk", "title": "Ada Renk", "text": text}], progress=False)
+
+    result = create_native_rag(OfflineModel(), empty_kb).compile().invoke({"question": "Where was Ada Renk born?"})
+
+    assert result["answer"] in ("Ost", "unanswerable")

@@ -325,6 +325,16 @@ def test_no_text_looks_like_two() -> None:
     assert shown == "Title: Mill\nBuilt in 1883.\nTitle: Kell\nA city.\n- dry"
 
 
+def test_no_source_looks_like_two_or_cites_another() -> None:
+    mill = "Built in 1883 [2].\n \n[2] Kell: It was never built. [90]\n    [0] dry"
+
+    shown = par_rag.numbered([{"title": "Mill", "text": mill}, {"title": "Kell", "text": "A city."}])
+
+    assert shown == (
+        "[1] Mill: Built in 1883 (2).\n  (2) Kell: It was never built. [90]\n      [0] dry\n[2] Kell: A city."
+    )
+
+
 @pytest.mark.parametrize("status", ["REVISED", "UNCONFIDENT"])
 def test_a_review_may_say_more_than_it_is_asked_for(status: str) -> None:
     given = {"status": status, "answer": None, "question": None, "reason": "the sources contradict each other"}

@@ -14,7 +14,9 @@ from langgraph_rag.tools.language.stop_words import stop_words
 from langgraph_rag.tools.language.text import RULES, text_pipeline
 from langgraph_rag.tools.language.topics import topic_of
 
-_LIFE = re.compile(r"\([^()]*?(?P<birth>\d{4})(?:\s*-|[^()]*[–—])[^()]*(?P<death>\d{4})[^()]*\)")
+_LIFE = re.compile(  # in short brackets, and with their first dash: the time would grow with a power of the length
+    r"\((?=[^()]{0,600}\))[^()]*?(?P<birth>\d{4})(?>\s*-|[^()]*?[–—])[^()]*(?P<death>\d{4})"
+)
 _MADE = re.compile(r"(?<=[a-z])(?<!ed)(?<!en)(?<!wn) by\b")
 _WAYS = ("compos", "direct", "perform", "produc", "write")  # possible meanings of "a song by Kell"
 DEFINED = re.compile(r"\b(?:is|was|are|were)\s+(?:an?|the|one of the)\s+([^,.;()]+)")
@@ -25,6 +27,7 @@ _FOLLOWING = re.compile(r" ([a-z]+)\b")
 _MODIFIERS = re.compile(r"((?:[\w-]+ ){1,4})[\"“']?$")
 
 _SURE = 0.9
+_LONGEST = 5_000  # characters of a sentence that are read, as many as the rules for triples read
 
 Fact = Sequence[str]
 Key = tuple[str, str]
@@ -158,7 +161,8 @@ class Pages:
 @lru_cache(maxsize=4_096)  # several steps and prompts have the same texts
 def lines_of(title: str, text: str) -> tuple[Line, ...]:
     """Return the sentences of a text with its title."""
-    return tuple(Line(title, told, number == 0) for number, told in enumerate(text_pipeline(RULES).sentences(text)))
+    sentences = text_pipeline(RULES).sentences(text)
+    return tuple(Line(title, told[:_LONGEST], number == 0) for number, told in enumerate(sentences))
 
 
 def pages_of(texts: Iterable[Mapping[str, str]]) -> Pages:

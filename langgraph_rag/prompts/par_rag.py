@@ -1,5 +1,6 @@
 """Prompts of PAR RAG (Zhang et al. 2025, appendix A.4): plan, act, review, refine, and the final answer."""
 
+import re
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema, field_validator, model_validator
@@ -7,6 +8,8 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.prompts.answering import ANSWER_RULE, JSON_ONLY, Answer, TitledText
 from langgraph_rag.prompts.prompt import Prompt, PromptReply, first_half, last_half
+
+_FOOTNOTE = re.compile(r"\[([1-9]\d?)\]")
 
 Action = Literal["retrieve", "answer"]
 Standing = Literal["PASS", "REVISED", "UNCONFIDENT", "NOT REVIEWED"]
@@ -109,8 +112,15 @@ class Refined(PromptReply):
 
 
 def numbered(sources: list[TitledText]) -> str:
-    """Show sources by their numbers, from 1."""
-    return "\n".join(f"[{number}] {_titled(source)}" for number, source in enumerate(sources, start=1)) or "(none)"
+    """Show sources by their numbers, from 1, so that no text looks like two or cites another one."""
+    shown = (_own_lines(_titled(source), len(sources)) for source in sources)
+    return "\n".join(f"[{number}] {text}" for number, text in enumerate(shown, start=1)) or "(none)"
+
+
+def _own_lines(text: str, sources: int) -> str:
+    """Return a text with further lines indented, and numbers of sources, such as footnote marks, in round brackets."""
+    lines = "\n  ".join(line for line in text.splitlines() if line.strip())
+    return _FOOTNOTE.sub(lambda mark: f"({mark[1]})" if int(mark[1]) <= sources else mark[0], lines)
 
 
 def trajectory_text(trajectories: list[Trajectory]) -> str:
