@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NotRequired, Protocol
@@ -69,7 +69,7 @@ _log = logging.getLogger(__name__)
 
 async def evaluate(
     graph: Graph,
-    questions: Iterable[Question],
+    questions: Iterable[Mapping[str, Any]],
     out: str | Path,
     *,
     context: Context | dict[str, Any] | None = None,
@@ -101,21 +101,21 @@ async def evaluate(
             is not a question, or two questions have the same id.
     """
     expect_count(concurrency, "concurrency")
-    out, questions = Path(out), as_questions(questions)
+    out, read = Path(out), as_questions(questions)
     if not hasattr(graph, "ainvoke"):
         raise TypeError(f"expected a compiled graph, got a {type(graph).__name__}: call its method compile()")
     if isinstance(graph, CompiledStateGraph):
         context, graph = as_context(context, graph.context_schema), graph.copy({"checkpointer": None})
-    asked = {question["id"]: question for question in questions}
+    asked = {question["id"]: question for question in read}
     named = Configuration(method=getattr(graph, "name", ""), model="", knowledge_base="")
     settings = _settings(context, configuration or named)
     with alone(out):
-        kept = {outcome["id"]: outcome for outcome in answered_before(out, questions, settings)}
+        kept = {outcome["id"]: outcome for outcome in answered_before(out, read, settings)}
         now = beginning(graph)
         begun = begun_with(out) if kept else now
         outcomes = {id_: _scored(outcome, asked[id_]) if id_ in asked else outcome for id_, outcome in kept.items()}
         keep_settings(out, settings, begun)
-        unanswered = [question for question in questions if question["id"] not in outcomes]
+        unanswered = [question for question in read if question["id"] not in outcomes]
         if unanswered and begun["version"] != now["version"]:
             _log.warning(_OTHER_VERSION, out, begun["version"], now["version"])
         if begun["prompts"] and begun["prompts"] != now["prompts"]:
@@ -123,7 +123,7 @@ async def evaluate(
         with keeping(out / OUTCOMES, outcomes.values()) as keep:
             found = await settle(unanswered, _Asker(graph, context), concurrency, keep, on_result)
     outcomes |= {outcome["id"]: outcome for outcome in found}
-    return [outcomes[question["id"]] for question in questions]
+    return [outcomes[question["id"]] for question in read]
 
 
 def check_folder(

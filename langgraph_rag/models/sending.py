@@ -8,6 +8,7 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
+from langgraph.errors import GraphBubbleUp
 
 from langgraph_rag.concurrency.threads import in_new_thread
 from langgraph_rag.errors import ModelCallError, RagError
@@ -72,7 +73,7 @@ async def send(
     """
     try:
         return await _with_room(_Request(llm, messages, {}, shown), prompt)
-    except RagError:
+    except (RagError, GraphBubbleUp):  # the second where a model asks a person before it answers
         raise
     except Exception as error:
         told = error_text(error, models_in(llm))
@@ -156,7 +157,7 @@ async def _with_retries(request: _Request) -> BaseMessage:
                 return await _invoke(request)
             except Exception as error:
                 again = begun.is_set() or may_pass(error) and (is_bare_status(error) or not retries_by_itself(llm))
-                if not again or isinstance(error, RagError) or is_too_long(error):
+                if not again or isinstance(error, RagError | GraphBubbleUp) or is_too_long(error):
                     raise
         if begun.is_set():  # the prompt was read
             current_meter().usage["estimated_tokens"] += estimated_tokens(request.messages)

@@ -5,6 +5,7 @@ from typing import Any
 
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
+from langgraph.errors import GraphBubbleUp
 from pydantic import ConfigDict
 
 from langgraph_rag.concurrency.background import run_in_background
@@ -72,7 +73,7 @@ async def _asked(reranker: BaseDocumentCompressor, query: str, documents: Sequen
     try:
         kept = await reranker.acompress_documents(documents, query)
         return [document.metadata.get("id") or document.id for document in kept]
-    except RagError:
+    except (RagError, GraphBubbleUp):
         raise
     except Exception as error:
         told = f"{type(error).__name__}: {error}"

@@ -2,7 +2,7 @@
 
 import asyncio
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -51,7 +51,7 @@ class Trained:
 def train_aligner(
     llm: ChatModel,
     kb: KnowledgeBase,
-    questions: Iterable[Question],
+    questions: Iterable[Mapping[str, Any]],
     out: str | Path | None = None,
     *,
     base: str = MINILM,

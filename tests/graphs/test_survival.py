@@ -17,7 +17,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatResult
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import StateGraph
-from langgraph.types import Command
+from langgraph.types import Command, interrupt
 from processes import start
 from pydantic import Field
 from savers import async_saver_at, database, saver_at
@@ -351,3 +351,22 @@ async def test_the_asynchronous_saver_serves_as_well(kb: KnowledgeBase, place: s
 
     steady = METHODS["cirag"].create(RememberingModel(), kb).compile()
     assert told(result) == told(steady.invoke({"question": QUESTIONS[0]}))
+
+
+class AskingFirst(OfflineModel):
+    """Asks a person before it answers."""
+
+    def _generate(self, *args: Any, **kwargs: Any) -> ChatResult:
+        interrupt("May I?")
+        return super()._generate(*args, **kwargs)
+
+
+async def test_a_model_may_ask_a_person_before_it_answers(sample_kb: KnowledgeBase) -> None:
+    graph = create("native_rag", AskingFirst(), sample_kb).compile(checkpointer=InMemorySaver())
+    thread: Any = {"configurable": {"thread_id": "1"}}
+
+    waiting = await graph.ainvoke({"question": "Who directed Nine Tides?"}, thread)
+    found = await graph.ainvoke(Command(resume="yes"), thread)
+
+    assert [asked.value for asked in waiting["__interrupt__"]] == ["May I?"]
+    assert found["answer"] == "Ilse Tarrant"
