@@ -27,9 +27,17 @@ def error_text(error: BaseException, holders: Iterable[object]) -> str:
 def without_keys(text: str, holders: Iterable[object]) -> str:
     """Return a text without the API keys of models or embedders: some servers repeat the keys that they refuse."""
     for value in (value for holder in holders for value in getattr(holder, "__dict__", {}).values()):
-        if isinstance(value, SecretStr) and len(value) >= _SHORTEST_KEY:
-            text = text.replace(value.get_secret_value(), "(key)")
+        if isinstance(value, SecretStr):
+            text = _without_key(text, value.get_secret_value())
     return _AUTHORIZATION.sub("(key)", text)
+
+
+def _without_key(text: str, key: str) -> str:
+    if len(key.strip()) < _SHORTEST_KEY:
+        return text
+    for written in (key, repr(key)[1:-1], key.strip()):  # HTTP clients escape line ends, and servers remove them
+        text = text.replace(written, "(key)")
+    return text
 
 
 def _in_words(error: BaseException) -> str:

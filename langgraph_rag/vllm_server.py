@@ -18,7 +18,7 @@ def vllm_server(*addresses: str) -> dict[str, Any]:
     """
     return {
         "base_url": next(filter(None, map(os.environ.get, addresses)), _URL),
-        "api_key": os.environ.get("VLLM_API_KEY") or "none",
+        "api_key": os.environ.get("VLLM_API_KEY", "").strip() or "none",
         "timeout": _timeout(),
         "max_retries": 3,
     }
