@@ -9,6 +9,7 @@ import shutil
 import socket
 import sqlite3
 import sys
+import tempfile
 import weakref
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -468,6 +469,15 @@ async def test_a_name_that_no_file_can_have_can_be_uploaded(empty_kb: KnowledgeB
 async def test_a_bad_file_is_refused_by_the_name_it_came_with(name: str, content: bytes, tmp_path: Path) -> None:
     with pytest.raises(DocumentError, match=f"^{name}[:,]"):
         await uploading.read(Upload(name, content))
+
+
+@pytest.mark.parametrize("name", ["..", ".", "", "/", "a." + "b" * 300, "a." + "鷺" * 100])
+async def test_a_name_that_is_a_folder_or_has_a_long_ending_is_refused_as_a_kind(name: str) -> None:
+    shown = re.escape(uploading.name_of(Upload(name, b"")) or "a file")
+
+    with pytest.raises(DocumentError, match=f"^{shown}: ") as refused:
+        await uploading.read(Upload(name, b"Herons wait for fish."))
+    assert tempfile.gettempdir() not in str(refused.value)
 
 
 class SlowUpload(Upload):
