@@ -637,6 +637,13 @@ def test_a_port_in_use_is_told(kb: KnowledgeBase, localhost: None) -> None:
             serve(kb, method="cirag", model="offline", port=port, show=False)
 
 
+@pytest.mark.parametrize("host", ["x\udcff", "x" * 64])
+def test_a_host_that_is_no_name_is_told(kb: KnowledgeBase, localhost: None, host: str) -> None:
+    pytest.importorskip("nicegui")
+    with pytest.raises(AddressError, match=f"{host}:8501 cannot be listened on"):
+        serve(kb, method="cirag", model="offline", host=host, port=8501, show=False)
+
+
 def test_without_the_extra_its_name_is_told(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.startswith("langgraph_rag.chat.")]:
         monkeypatch.delitem(sys.modules, name)
