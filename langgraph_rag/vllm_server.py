@@ -2,6 +2,7 @@
 
 import os
 from typing import Any
+from urllib.parse import urlsplit
 
 _URL, _TIMEOUT = "http://localhost:8000/v1", "120"
 
@@ -17,10 +18,18 @@ def vllm_server(*addresses: str) -> dict[str, Any]:
     """
     return {
         "base_url": next(filter(None, map(os.environ.get, addresses)), _URL),
-        "api_key": os.environ.get("VLLM_API_KEY") or "none",
+        "api_key": os.environ.get("VLLM_API_KEY", "").strip() or "none",
         "timeout": _timeout(),
         "max_retries": 3,
     }
+
+
+def address_of(url: str) -> str:
+    """Return the address of a server without credentials; empty if it cannot be told from them."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https"):
+        return ""  # in "user:password@host" the user name is parsed as the scheme
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
 
 
 def _timeout() -> float:

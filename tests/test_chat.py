@@ -9,6 +9,7 @@ import shutil
 import socket
 import sqlite3
 import sys
+import tempfile
 import weakref
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -470,6 +471,15 @@ async def test_a_bad_file_is_refused_by_the_name_it_came_with(name: str, content
         await uploading.read(Upload(name, content))
 
 
+@pytest.mark.parametrize("name", ["..", ".", "", "/", "a." + "b" * 300, "a." + "鷺" * 100])
+async def test_a_name_that_is_a_folder_or_has_a_long_ending_is_refused_as_a_kind(name: str) -> None:
+    shown = re.escape(uploading.name_of(Upload(name, b"")) or "a file")
+
+    with pytest.raises(DocumentError, match=f"^{shown}: ") as refused:
+        await uploading.read(Upload(name, b"Herons wait for fish."))
+    assert tempfile.gettempdir() not in str(refused.value)
+
+
 class SlowUpload(Upload):
     """A file that arrives when it is let go."""
 
@@ -625,6 +635,13 @@ def test_a_port_in_use_is_told(kb: KnowledgeBase, localhost: None) -> None:
 
         with pytest.raises(AddressError, match=f"127.0.0.1:{port} cannot be listened on.*--port"):
             serve(kb, method="cirag", model="offline", port=port, show=False)
+
+
+@pytest.mark.parametrize("host", ["x\udcff", "x" * 64])
+def test_a_host_that_is_no_name_is_told(kb: KnowledgeBase, localhost: None, host: str) -> None:
+    pytest.importorskip("nicegui")
+    with pytest.raises(AddressError, match=f"{host}:8501 cannot be listened on"):
+        serve(kb, method="cirag", model="offline", host=host, port=8501, show=False)
 
 
 def test_without_the_extra_its_name_is_told(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from langgraph_rag.chat.hosts import KnownHosts
 
 @pytest.fixture
 def behind_names() -> TestClient:
-    """Return a client of a page that greets, known as localhost and as Box."""
+    """Return a client of a page that greets, known as localhost and as Box, and listening everywhere."""
 
     async def greet(websocket: WebSocket) -> None:
         await websocket.accept()
@@ -23,7 +23,7 @@ def behind_names() -> TestClient:
         await websocket.close()
 
     routes = [Route("/", lambda _: PlainTextResponse("hello")), WebSocketRoute("/ws", greet)]
-    return TestClient(KnownHosts(Starlette(routes=routes), ["localhost", "Box"]))
+    return TestClient(KnownHosts(Starlette(routes=routes), ["localhost", "Box", ""]))
 
 
 @pytest.mark.parametrize("host", ["localhost:8501", "127.0.0.1", "[::1]:8501", "192.168.1.5:80", "box", "BOX:8501"])
@@ -50,7 +50,7 @@ def test_other_sites_neither_frame_the_page_nor_talk_to_it(behind_names: TestCli
     own = {"host": "localhost:8501", "origin": "http://localhost:8501"}
 
     assert behind_names.get("/", headers=own).headers["x-frame-options"] == "DENY"
-    for origin in ("https://evil.example", "null"):
+    for origin in ("https://evil.example", "null", "", "http://[evil", "http://:8501"):
         headers = {**own, "origin": origin}
         assert behind_names.get("/", headers=headers).status_code == 403
         with pytest.raises(WebSocketDenialResponse), behind_names.websocket_connect("/ws", headers=headers):

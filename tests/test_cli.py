@@ -153,6 +153,23 @@ def test_bad_files_are_left_out_with_a_warning_each_where_asked_to(tmp_path: Pat
     assert f"warning: left out {docs}/c.jsonl, line 1: expected " in done.stderr
 
 
+def test_a_style_that_no_run_may_have_is_a_bad_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = refuse(monkeypatch, capsys, "ask", "Who?", "--kb", tmp_path / "kb", "--answer-style", "x" * 1_001)
+
+    assert "answer_style must be text of at most 1,000 characters" in said
+
+
+def test_names_of_files_do_not_control_the_terminal(tmp_path: Path) -> None:
+    docs = write(tmp_path / "docs", {"b\x1b[2J.txt": b"Br\xe5k", "d.txt": "Orsby is a town."})
+
+    said = run("index", docs, "--kb", tmp_path / "kb", "--skip-bad").stderr
+
+    assert f"warning: left out {docs}/b [2J.txt: expected UTF-8" in said
+    assert "\x1b" not in said
+
+
 def test_of_json_lines_only_the_bad_ones_are_left_out(tmp_path: Path) -> None:
     kell = {"id": "kell", "text": "Kell is an isle."}
     rows = [kell, {"title": "Kell", "text": ""}, {**kell, "text": "A rock."}, {"text": "Orsby is a town."}]

@@ -1029,6 +1029,20 @@ async def test_a_server_that_repeats_the_key_does_not_show_it_to_readers_of_the_
     assert "SECRET" not in str(raised.value)
 
 
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
+async def test_a_key_with_a_line_end_is_not_shown(server: Server, end: str) -> None:
+    with pytest.raises(ModelCallError, match=r"\(key\)") as raised:
+        await who(server.model(api_key=f"correct-horse-battery{end}"))
+    assert "horse" not in str(raised.value)
+
+
+def test_the_key_from_the_environment_has_no_line_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VLLM_API_KEY", "secret\r\n")
+    model: Any = load_model("vllm:small")
+
+    assert model.root_async_client.api_key == "secret"
+
+
 async def test_nor_is_a_password_in_the_address_shown(server: Server) -> None:
     server.first = [(401, {}, {"error": {"message": "Incorrect API key: Basic dXNlcjpTRUNSRVQxMjM0"}})]
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fakes import ArithmeticEmbeddings
+from pydantic import SecretStr
 from servers import JsonServer, serving
 
 from langgraph_rag import KnowledgeBase, create_native_rag, load_embeddings, load_model
@@ -98,6 +99,33 @@ def test_a_refusal_says_where_and_what_the_server_said(server: Server, monkeypat
 
     with pytest.raises(EmbedderError, match=f"'vllm:small' could not be asked at http://{place}: .*`small` does not"):
         embed_texts(load_embeddings("vllm:small"), ["Kell"])
+
+
+@pytest.mark.parametrize("key", ["sk-secret-0123456789abc", "correct-horse-battery"])
+def test_a_refusal_does_not_show_the_key(server: Server, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.setenv("VLLM_API_KEY", key)
+    server.refusal = 401, {"error": {"message": f"bad key Bearer {key}"}}
+
+    with pytest.raises(EmbedderError, match=r"bad key .*\(key\)") as refused:
+        embed_texts(load_embeddings("vllm:small"), ["Kell"])
+    assert key not in str(refused.value)
+
+
+def test_any_embedder_does_not_show_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    embedder = ArithmeticEmbeddings("small")
+    monkeypatch.setattr(embedder, "api_key", SecretStr("correct-horse-battery"), raising=False)
+    monkeypatch.setattr(embedder, "embed_documents", lambda _: Path("correct-horse-battery").read_text())
+
+    with pytest.raises(EmbedderError, match=r"could not be asked: FileNotFoundError: .*'\(key\)'"):
+        embed_texts(embedder, ["Kell"])
+
+
+def test_an_address_without_a_scheme_does_not_show_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VLLM_EMBEDDINGS_BASE_URL", "user:pw12345678@127.0.0.1:1/v1")
+
+    with pytest.raises(EmbedderError, match="could not be asked: ") as failed:
+        embed_texts(load_embeddings("vllm:small"), ["Kell"])
+    assert "pw12345678" not in str(failed.value)
 
 
 def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

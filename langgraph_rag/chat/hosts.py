@@ -20,7 +20,7 @@ class KnownHosts:
     """
 
     def __init__(self, app: ASGIApp, names: Iterable[str]) -> None:
-        self._app, self._names = app, {_name(name) for name in names}
+        self._app, self._names = app, {known for name in names if (known := _name(name))}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on requests that are not refused."""
@@ -28,8 +28,8 @@ class KnownHosts:
         headers = Headers(scope=scope) if asked else Headers()
         name = _name(headers.get("host", ""))
         known = not asked or name in self._names or _is_address(name)
-        origin = _name(urlsplit(headers["origin"]).netloc) if "origin" in headers else name
-        own = origin in {name, *self._names}
+        origin = _origin(headers["origin"]) if "origin" in headers else name
+        own = not asked or origin != "" and origin in {name, *self._names}
 
         async def unframed(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -51,6 +51,14 @@ def _refusal(name: str) -> ASGIApp:
 def _name(host: str) -> str:
     """Return a Host without its port and the brackets of IPv6."""
     return re.sub(r":\d*$", "", host).strip("[]").lower()
+
+
+def _origin(given: str) -> str:
+    """Return the host of an Origin; empty if it has none, as `null`, or cannot be parsed."""
+    try:
+        return _name(urlsplit(given).netloc)
+    except ValueError:
+        return ""
 
 
 def _is_address(name: str) -> bool:

@@ -50,7 +50,7 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         listening.bind((host, port))
         listening.listen()
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, TypeError, ValueError) as error:
         listening.close()
         raise AddressError(f"{host}:{port} cannot be listened on: {error}; choose another with --port") from error
     return listening

@@ -19,6 +19,7 @@ from langgraph_rag.tools.reading.files import read_documents
 _BATCH = 16  # passages: some seconds each with a large embedder
 UPLOADED = "upload://"  # prefix of the sources of uploads; file paths have no two slashes in a row
 _LONGEST = 200  # bytes of a file's name before its ending; file systems take 255 in all
+_LONGEST_ENDING = 50  # bytes; no kind that can be read has a longer one
 
 
 class File(Protocol):
@@ -60,7 +61,8 @@ async def read(file: File) -> list[Passage]:
         try:
             return await asyncio.to_thread(_read, path, f"{UPLOADED}{name}")
         except DocumentError as error:
-            raise DocumentError(f"{str(error).replace(str(path), name)}\nNothing of this file was added.") from error
+            told = str(error).replace(str(path), name or "a file")
+            raise DocumentError(f"{told}\nNothing of this file was added.") from error
 
 
 async def update(kb: KnowledgeBase, passages: list[Passage]) -> AsyncIterator[Progress]:
@@ -106,7 +108,12 @@ def check_folder(kb: KnowledgeBase, done: str) -> None:
 def _saved_as(name: str) -> str:
     """Return a name that any file system accepts, similar to the original, as it may become the title."""
     path = PurePath(name)
-    return path.stem.encode(errors="ignore")[:_LONGEST].decode(errors="ignore") + path.suffix
+    saved = _cut(path.stem, _LONGEST) + _cut(path.suffix, _LONGEST_ENDING)
+    return saved if saved.strip(".") else "file"  # dots are folders
+
+
+def _cut(text: str, most: int) -> str:
+    return text.encode(errors="ignore")[:most].decode(errors="ignore")
 
 
 def _read(path: Path, source: str) -> list[Passage]:

@@ -107,7 +107,7 @@ def _emptied(folders: Iterable[Path], kb: Path) -> list[Path]:
 
 def _tell_bad(problems: Iterable[str]) -> None:
     for problem in problems:
-        typer.echo(f"warning: left out {problem}", err=True)
+        typer.echo(f"warning: left out {without_controls(problem)}", err=True)
 
 
 def _tell_left_out(given: Iterable[Path], kb: Path) -> None:
@@ -148,7 +148,7 @@ def _update(base: KnowledgeBase, passages: Sequence[Passage], given: Sequence[Pa
 
 
 def _files_gone(gone: Sequence[str]) -> str:
-    return f"{counted(len(gone), 'file')} gone ({first_few(gone, _KINDS)})"
+    return f"{counted(len(gone), 'file')} gone ({without_controls(first_few(gone, _KINDS))})"
 
 
 def _gone(base: KnowledgeBase, passages: Iterable[Passage], given: Iterable[Path]) -> list[str]:
@@ -190,8 +190,9 @@ def _taken(base: KnowledgeBase, read: Read, given: Sequence[Path]) -> dict[str, 
 
 def _tell_known_otherwise(base: KnowledgeBase, given: Sequence[Path]) -> None:
     if twice := otherwise_named(base.sources(), given):
+        first = without_controls(twice[0])
         typer.echo(
-            f"warning: {counted(len(twice), 'file')} known by another path, too (such as {twice[0]}), and what came "
+            f"warning: {counted(len(twice), 'file')} known by another path, too (such as {first}), and what came "
             "by that path stays: index files by one path, and delete what came by the other (--source).",
             err=True,
         )

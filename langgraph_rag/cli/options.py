@@ -60,7 +60,11 @@ def with_context(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def with_options(**given: Any) -> None:
-        context = Context(**{setting.name: given.pop(setting.name) for setting in settings})
+        chosen = {setting.name: given.pop(setting.name) for setting in settings}
+        try:
+            context = Context(**chosen)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from error
         command(**given, context=context)
 
     with_options.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]

@@ -11,6 +11,7 @@ from typing import Any
 
 from langgraph_rag.models.bindings import AnyModel, models_in, with_models
 from langgraph_rag.models.completions import checked_response
+from langgraph_rag.vllm_server import address_of
 
 _WAIT_FOR_LOSES_CANCELLATIONS = sys.version_info < (3, 12)  # asyncio's, if the result has just arrived
 _clients: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()  # by the model's own client
@@ -30,10 +31,7 @@ def address(llm: AnyModel) -> str:
     model: Any = models_in(llm)[0]
     if not is_openai(model):
         return ""
-    url = model.root_async_client.base_url
-    if url.scheme not in ("http", "https"):
-        return ""  # in "user:password@host" the user name is parsed as the scheme
-    return f"{url.scheme}://{url.host}" + (f":{url.port}" if url.port else "") + str(url.path).rstrip("/")
+    return address_of(str(model.root_async_client.base_url))
 
 
 def named_server(llm: AnyModel) -> str:

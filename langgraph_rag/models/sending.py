@@ -11,6 +11,7 @@ from langchain_core.messages import BaseMessage
 from langgraph.errors import GraphBubbleUp
 
 from langgraph_rag.concurrency.threads import in_new_thread
+from langgraph_rag.error_texts import error_text
 from langgraph_rag.errors import ModelCallError, RagError
 from langgraph_rag.metering import current_meter, estimated_tokens
 from langgraph_rag.models.bindings import ChatModel, model_name, models_in
@@ -26,7 +27,6 @@ from langgraph_rag.models.capabilities import (
 )
 from langgraph_rag.models.completions import noting_streams
 from langgraph_rag.models.connections import named_server, on_any_loop
-from langgraph_rag.models.error_texts import error_text
 from langgraph_rag.models.provider_errors import (
     is_bare_status,
     is_too_long,

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
+from langgraph_rag.error_texts import without_keys
 from langgraph_rag.errors import EmbedderError, RagError
 from langgraph_rag.tools.embedding.sentence_embeddings import SentenceEmbeddings
 from langgraph_rag.tools.embedding.served_embeddings import ServedEmbeddings
@@ -45,7 +46,8 @@ def _vectors(embeddings: Embeddings, embed: Callable[[list[str]], list[list[floa
     except RagError:
         raise
     except Exception as error:
-        raise EmbedderError(f"embedder {name!r} could not be asked: {type(error).__name__}: {error}") from error
+        told = without_keys(f"{type(error).__name__}: {error}", [embeddings])
+        raise EmbedderError(f"embedder {name!r} could not be asked: {told}") from error
     try:
         vectors = np.asarray(returned, dtype=np.float32)
     except (TypeError, ValueError) as error:  # for example for vectors of several lengths

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from langchain_core.embeddings import Embeddings
 
+from langgraph_rag.error_texts import without_keys
 from langgraph_rag.errors import EmbedderError, EmbeddingsMismatchError, RagError
 from langgraph_rag.tools.embedding.sentence_embeddings import (
     CPU,
@@ -83,7 +84,7 @@ def _provided(name: str) -> Embeddings | None:
     except Exception as error:
         if type(error) is ValueError and not served:  # the error of init_embeddings for an unknown provider
             return None
-        raise EmbedderError(f"embedder {name!r} cannot be set up: {error}") from error
+        raise EmbedderError(f"embedder {name!r} cannot be set up: {without_keys(str(error), [])}") from error
 
 
 def last_embedder(name: str | None) -> Embeddings:

@@ -1,12 +1,11 @@
 """An embedder on vLLM or another OpenAI-compatible server."""
 
-from urllib.parse import urlsplit
-
 from langchain_core.embeddings import Embeddings
 
+from langgraph_rag.error_texts import without_keys
 from langgraph_rag.errors import EmbedderError, MissingExtraError
 from langgraph_rag.tools.embedding.sentence_embeddings import Family
-from langgraph_rag.vllm_server import vllm_server
+from langgraph_rag.vllm_server import address_of, vllm_server
 
 
 class ServedEmbeddings(Embeddings):
@@ -47,6 +46,7 @@ class ServedEmbeddings(Embeddings):
         try:
             return self._client.embed_documents(texts)
         except OpenAIError as error:
-            server = urlsplit(self._client.openai_api_base or "")
-            place = server._replace(netloc=server.netloc.rpartition("@")[2]).geturl()  # without credentials
-            raise EmbedderError(f"embedder {self.model_name!r} could not be asked at {place}: {error}") from error
+            server = address_of(self._client.openai_api_base or "")
+            place = f" at {server}" if server else ""
+            told = without_keys(str(error), [self._client])
+            raise EmbedderError(f"embedder {self.model_name!r} could not be asked{place}: {told}") from error
