@@ -32,7 +32,12 @@ def test_what_is_longer_than_any_sentence_is_read_at_its_beginning(sentence: str
 
 @pytest.mark.parametrize(
     "markdown",
-    ["[^" * 50_000, "<div>\n" + "<a b" * 50_000, "+++\n" + "a." * 50_000 + "a=1\n+++\nKell is an isle."],
+    [
+        "[^" * 50_000,
+        "<div>\n" + "<a b" * 50_000,
+        "<div>\n" + ">" * 100_000 + "x" + "<a b" * 100_000,
+        "+++\n" + "a." * 50_000 + "a=1\n+++\nKell is an isle.",
+    ],
 )
 def test_markdown_that_begins_what_it_never_ends_is_read(markdown: str) -> None:
     _, sections, _ = read_markdown(markdown)

@@ -274,7 +274,7 @@ def _shown(nodes: Iterable[SyntaxTreeNode]) -> Iterator[SyntaxTreeNode]:
 
 
 def _html_lines(html: str) -> list[str]:
-    if html.count("<") - html.count(">") > _MOST_OPEN:
+    if html[html.rfind(">") + 1 :].count("<") > _MOST_OPEN:
         return [line for line in html.split("\n") if line]
     reader = _TextOfHtml()
     reader.feed(html)
