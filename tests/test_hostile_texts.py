@@ -36,6 +36,7 @@ def test_what_is_longer_than_any_sentence_is_read_at_its_beginning(sentence: str
         "[^" * 50_000,
         "<div>\n" + "<a b" * 50_000,
         "<div>\n" + ">" * 100_000 + "x" + "<a b" * 100_000,
+        "Kell" + "<sup>" * 100_000,
         "+++\n" + "a." * 50_000 + "a=1\n+++\nKell is an isle.",
     ],
 )
