@@ -62,7 +62,11 @@ def test_text_without_a_space_is_cut_into_sentences(empty_kb: KnowledgeBase) -> 
     assert empty_kb.add([{"title": "Rows", "text": f"See this: [{rows}]."}], progress=False)["added"]
 
 
-@pytest.mark.parametrize("letter", ["a\u0301\u0323", "\u05d0\u05b8\u05bc"], ids=["Latin", "Hebrew"])
+@pytest.mark.parametrize(
+    "letter",
+    ["a\u0301\u0323", "\u05d0\u05b8\u05bc", "a\U00010376\U000101fd"],
+    ids=["Latin", "Hebrew", "Permic"],
+)
 def test_accents_on_accents_are_cut_to_thirty(letter: str) -> None:
     pile = letter[0] + letter[1:] * 100_000
 
