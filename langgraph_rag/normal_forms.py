@@ -20,13 +20,22 @@ UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
 """A character of Thai, Lao, Burmese, Khmer, Japanese or Chinese, which have no spaces between words."""
-_PILE = re.compile(rf"([{_MARKS}]{{30}})[{_MARKS}]+")
+_MOST_MARKS = 30  # on one letter
+_PILE = re.compile(rf"([{_MARKS}]{{{_MOST_MARKS}}})[{_MARKS}]+")
+_BEYOND = re.compile("[\U00010000-\U0010ffff]")
 _NOT_WORD = re.compile(rf"[^\w{_MARKS}]+")
 
 
 def without_piles(text: str) -> str:
     """Remove accents and vowel signs after thirty others: Unicode normalization takes quadratic time for them."""
-    return _PILE.sub(r"\1", text)
+    if not any(map(unicodedata.combining, _BEYOND.findall(text))):
+        return _PILE.sub(r"\1", text)
+    kept, marks = [], 0
+    for letter in text:
+        marks = marks + 1 if unicodedata.combining(letter) or letter in _MARKS else 0
+        if marks <= _MOST_MARKS:
+            kept.append(letter)
+    return "".join(kept)
 
 
 @lru_cache(maxsize=65_536)  # names and relations are repeated often

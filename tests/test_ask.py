@@ -42,9 +42,11 @@ from langgraph_rag.graphs.native_rag import create_native_rag
 from langgraph_rag.llm import ask
 from langgraph_rag.metering import count_dropped, metered
 from langgraph_rag.models.bindings import model_name
+from langgraph_rag.models.reasoning import without_reasoning
 from langgraph_rag.models.replies import MAX_REPLY_CHARS, read_reply
 from langgraph_rag.prompts.answering import ANSWER_FROM_TRIPLES, Answer
 from langgraph_rag.prompts.cirag import EXTRACT_TRIPLES
+from langgraph_rag.prompts.kirag import ChainOfTexts
 from langgraph_rag.prompts.prompt import METADATA_KEY, Prompt, PromptReply
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -168,8 +170,15 @@ def test_an_object_after_hundreds_of_braces_is_found() -> None:
     assert read_reply(f"{'so {x} it is, ' * 500}{GOOD}", City) == KELL
 
 
-def test_reasoning_may_be_of_any_length() -> None:
-    assert read_reply(f"<think>{'hm, ' * MAX_REPLY_CHARS}</think>{GOOD}", City) == KELL
+@pytest.mark.parametrize("reasoning", [f"<think>{'hm, ' * MAX_REPLY_CHARS}</think>", "<think>a</think>\n" * 1_000_000])
+def test_reasoning_may_be_of_any_length(reasoning: str) -> None:
+    assert without_reasoning(reasoning + GOOD).strip() == GOOD
+
+
+def test_an_object_after_thousands_of_others_is_found() -> None:
+    text = '{"x":1} ' * 20_000 + '{"chain": [], "conclusion": "Kell"}'
+
+    assert read_reply(text, ChainOfTexts).conclusion == "Kell"
 
 
 @pytest.mark.parametrize(

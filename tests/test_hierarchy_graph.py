@@ -149,3 +149,11 @@ def test_a_walk_from_a_phrase_reaches_first_what_names_it(kb: KnowledgeBase) -> 
     best = graph.passages.best(graph.walk.push({graph.phrases["casper holm"]: 1.0}), 3)
 
     assert {passage["id"] for passage in best} == {"holm", "salt-road", "winter-tide"}
+
+
+def test_thousands_of_phrases_that_begin_with_one_word_are_found() -> None:
+    phrases = [f"Smith {number}" for number in range(40_000)]
+
+    graph = built([record("a", "Smith", [f"{' '.join(phrases)}."], phrases)])
+
+    assert len(graph.phrases) == len(phrases) + 1

@@ -32,7 +32,13 @@ def test_what_is_longer_than_any_sentence_is_read_at_its_beginning(sentence: str
 
 @pytest.mark.parametrize(
     "markdown",
-    ["[^" * 50_000, "<div>\n" + "<a b" * 50_000, "+++\n" + "a." * 50_000 + "a=1\n+++\nKell is an isle."],
+    [
+        "[^" * 50_000,
+        "<div>\n" + "<a b" * 50_000,
+        "<div>\n" + ">" * 100_000 + "x" + "<a b" * 100_000,
+        "Kell" + "<sup>" * 100_000,
+        "+++\n" + "a." * 50_000 + "a=1\n+++\nKell is an isle.",
+    ],
 )
 def test_markdown_that_begins_what_it_never_ends_is_read(markdown: str) -> None:
     _, sections, _ = read_markdown(markdown)
@@ -56,7 +62,11 @@ def test_text_without_a_space_is_cut_into_sentences(empty_kb: KnowledgeBase) -> 
     assert empty_kb.add([{"title": "Rows", "text": f"See this: [{rows}]."}], progress=False)["added"]
 
 
-@pytest.mark.parametrize("letter", ["a\u0301\u0323", "\u05d0\u05b8\u05bc"], ids=["Latin", "Hebrew"])
+@pytest.mark.parametrize(
+    "letter",
+    ["a\u0301\u0323", "\u05d0\u05b8\u05bc", "a\U00010376\U000101fd"],
+    ids=["Latin", "Hebrew", "Permic"],
+)
 def test_accents_on_accents_are_cut_to_thirty(letter: str) -> None:
     pile = letter[0] + letter[1:] * 100_000
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from langgraph_rag import read_documents
 from langgraph_rag.cli import app
 from langgraph_rag.errors import DocumentError
-from langgraph_rag.tools.reading.pdf import _Line, _whole, read_pdf
+from langgraph_rag.tools.reading.pdf import _Line, _paragraphs, _whole, read_pdf
 
 Line = tuple[float, str]
 BODY, LARGE = 10.0, 20.0
@@ -111,6 +111,11 @@ def test_the_numbers_of_footnotes_are_left_out_but_not_those_of_units() -> None:
     )
     assert _whole([_Line(10.0, "The isle has 20 km"), _Line(6.0, "2")]).text == "The isle has 20 km2"
     assert _whole([_Line(10.0, "In CO"), _Line(6.0, "2"), _Line(10.0, ", 10"), _Line(6.0, "6")]).text == "In CO2, 106"
+
+
+def test_a_line_of_a_hundred_thousand_footnotes_and_a_page_of_as_many_lines_are_read() -> None:
+    assert _whole([_Line(10.0, "isle"), _Line(6.0, "1")] * 100_000).text == "isle" * 100_000
+    assert _paragraphs([_Line(10.0, FULL)] * 100_000) == " ".join([FULL] * 100_000)
 
 
 def test_a_sentence_that_goes_on_over_the_page_stands_whole_on_the_next() -> None:

@@ -11,25 +11,32 @@ _MARKS = [  # the beginning and the end of reasoning
 _LONGEST_MARK = len("<|channel|>final<|message|>") + 30
 _BEGINNINGS, _ENDS = map("|".join, zip(*_MARKS, strict=True))
 _REPLIED = re.compile(r"\s*(?:```\w*\s*)?\{")  # in an object, marks are text: "the model writes <think>"
+_FRONT = re.compile(r"(?:```\w*\s*)?")  # that may stand before an object
+_LONGEST_FRONT = 100
 _MARK = re.compile(rf"{_BEGINNINGS}|({_ENDS})", re.IGNORECASE)
 _END = re.compile(_ENDS, re.IGNORECASE)  # some chat templates begin the reasoning
 
 
 def without_reasoning(text: str) -> str:
     """Return a text, which may be cut off, without the reasoning before its JSON object."""
-    while mark := _MARK.search(text, _end_of_object(text)):
+    kept: list[str] = []
+    front, begin, unread = "", 0, _end_of_object(text, 0)
+    while mark := _MARK.search(text, unread):
         if mark[1]:
-            text = text[mark.end() :]
+            kept, front, begin = [], "", mark.end()
         else:
             end = _END.search(text, mark.end())
-            text = text[: mark.start()] + (text[end.end() :] if end else "")
-    return text
+            kept.append(text[begin : mark.start()])
+            front = (front + kept[-1]).lstrip()[:_LONGEST_FRONT]
+            begin = end.end() if end else len(text)
+        unread = _end_of_object(text, begin) if _FRONT.fullmatch(front) else begin
+    return "".join([*kept, text[begin:]])
 
 
-def _end_of_object(text: str) -> int:
+def _end_of_object(text: str, begin: int) -> int:
     """Return where the JSON object at the beginning of a text ends; the end of the text if the object is broken."""
-    if not (begun := _REPLIED.match(text)):
-        return 0
+    if not (begun := _REPLIED.match(text, begin)):
+        return begin
     try:
         return json.JSONDecoder(strict=False).raw_decode(text, begun.end() - 1)[1]
     except (ValueError, RecursionError):

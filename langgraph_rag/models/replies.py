@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -32,9 +32,10 @@ def read_reply(text: str, reply: type[Reply], *, whole: bool = True) -> Reply:
     problem = "its JSON object is not complete" if "{" in text else "it contains no JSON object"
     if len(text) > MAX_REPLY_CHARS:
         raise ValueError(f"it has {len(text)} characters, of at most {MAX_REPLY_CHARS}")
+    written = [name for name in reply.unsaid if re.search(rf'"{name}"\s*:', text)]
     for found in _objects(text) if "{" in text else _labelled(text, reply) if whole else ():
         found = _unwrapped(found, reply)
-        if outside := _outside(found, text, reply):
+        if outside := next((name for name in written if name not in found), ""):  # the object was closed too early
             problem = f"field {outside!r}: it stands outside the object"
             continue
         try:
@@ -66,12 +67,6 @@ def _unwrapped(found: dict[str, Any], reply: type[Reply]) -> dict[str, Any]:
             break
         found = within[0]
     return found
-
-
-def _outside(found: Mapping[str, Any], text: str, reply: type[Reply]) -> str:
-    """Return the name of an optional field that is outside the object, which was closed too early; empty if none is."""
-    left_out = (name for name in reply.unsaid if name not in found)
-    return next((name for name in left_out if re.search(rf'"{name}"\s*:', text)), "")
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:

@@ -3,7 +3,7 @@
 import re
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -74,19 +74,17 @@ class HierarchyRows:
         for record in records:
             passage = self._passages[record["id"]]
             forms = list(_forms(record).items())
-            begun_by: defaultdict[str, list[int]] = defaultdict(list)  # few to try, even in a long passage
-            for number, (form, _) in enumerate(forms):
-                begun_by[form.partition(" ")[0]].append(number)
+            numbers = {form: number for number, (form, _) in enumerate(forms)}
+            lengths = _lengths(numbers)
             spelled: dict[str, str] = {}
             for place, sentence in enumerate(record["sentences"]):
                 node = self._sentences[sentence]
                 stands.extend((passage, node))
-                text = f" {normalise(sentence if place else record['title'] + ' ' + sentence)} "
-                begun = sorted(number for word in set(text.split()) for number in begun_by.get(word, ()))
-                for form, spelling in map(forms.__getitem__, begun):
-                    if f" {form} " in text:
-                        says.extend((passage, node, self._phrases[form]))
-                        spelled[form] = spelling
+                words = normalise(sentence if place else record["title"] + " " + sentence).split()
+                said = sorted({numbers[form] for form in _spans(words, lengths) if form in numbers})
+                for form, spelling in map(forms.__getitem__, said):
+                    says.extend((passage, node, self._phrases[form]))
+                    spelled[form] = spelling
             for form, spelling in spelled.items():
                 spells.extend((passage, self._phrases[form], self._spellings[spelling]))
         self._stands.add(stands)
@@ -139,6 +137,21 @@ def _forms(record: Record) -> dict[str, str]:
     title = record["title"]
     spellings = [title, _BRACKETS.sub("", title), *record["phrases"]]
     return {form: spelling for spelling in reversed(spellings) if (form := normalise(spelling))}
+
+
+def _lengths(forms: Iterable[str]) -> dict[str, set[int]]:
+    """Return the numbers of words of the phrases that begin with each word."""
+    lengths: defaultdict[str, set[int]] = defaultdict(set)
+    for form in forms:
+        lengths[form.partition(" ")[0]].add(form.count(" ") + 1)
+    return lengths
+
+
+def _spans(words: Sequence[str], lengths: Mapping[str, Iterable[int]]) -> Iterator[str]:
+    """Yield what may be a phrase: the words from each on, in the lengths of the phrases that begin with it."""
+    for begin, word in enumerate(words):
+        for length in lengths.get(word, ()):
+            yield " ".join(words[begin : begin + length])
 
 
 def _numbers(form: str) -> set[str]:

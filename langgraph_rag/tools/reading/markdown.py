@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from html.parser import HTMLParser
 from itertools import zip_longest
 from typing import NamedTuple
@@ -247,7 +247,7 @@ def _line(node: SyntaxTreeNode) -> str:
     return " ".join(_text(node).split("\n"))
 
 
-def _text(node: SyntaxTreeNode) -> str:
+def _text(node: SyntaxTreeNode, following: SyntaxTreeNode | None = None) -> str:
     """Return the inline text; of a link, only its text."""
     if node.type == "text":
         return _FOOTNOTE.sub("", node.content)
@@ -255,26 +255,26 @@ def _text(node: SyntaxTreeNode) -> str:
         return node.content
     if node.type == "softbreak":
         return " "
-    if node.type == "html_inline" and node.content.lower() == "<sup>" and (power := node.next_sibling):
-        return "^" if _POWER.match(power.content) else ""
+    if node.type == "html_inline" and node.content.lower() == "<sup>" and following:
+        return "^" if _POWER.match(following.content) else ""
     if node.type == "hardbreak" or (node.type == "html_inline" and _BREAK.match(node.content)):
         return "\n"
-    text = "".join(map(_text, _shown(node.children)))
+    text = "".join(_text(child, after) for child, after in _shown(node.children))
     return text.replace("\n ", "\n").strip() if node.type == "inline" else text
 
 
-def _shown(nodes: Iterable[SyntaxTreeNode]) -> Iterator[SyntaxTreeNode]:
-    """Yield the nodes outside the HTML tags of scripts and styles."""
+def _shown(nodes: Sequence[SyntaxTreeNode]) -> Iterator[tuple[SyntaxTreeNode, SyntaxTreeNode | None]]:
+    """Yield the nodes outside the HTML tags of scripts and styles, each with the node after it."""
     hidden = False
-    for node in nodes:
+    for node, following in zip_longest(nodes, nodes[1:]):
         if tag := node.type == "html_inline" and _UNREAD_TAG.match(node.content):
             hidden = not tag["end"]
         elif not hidden:
-            yield node
+            yield node, following
 
 
 def _html_lines(html: str) -> list[str]:
-    if html.count("<") - html.count(">") > _MOST_OPEN:
+    if html[html.rfind(">") + 1 :].count("<") > _MOST_OPEN:
         return [line for line in html.split("\n") if line]
     reader = _TextOfHtml()
     reader.feed(html)

@@ -116,7 +116,7 @@ def _whole(parts: Sequence[_Line]) -> _Line:
     largest = max((part.size for part in parts if part.text.strip()), default=0.0)
     text = ""
     for part in parts:
-        is_note = part.size < _SMALL * largest and part.text.strip().isdigit() and _NOTED.search(text)
+        is_note = part.size < _SMALL * largest and part.text.strip().isdigit() and _NOTED.search(text[-3:])
         text += "" if is_note else part.text
     return _Line(largest, " ".join(text.split()))
 
@@ -210,10 +210,16 @@ def _paragraphs(lines: Sequence[_Line]) -> str:
     if not lines:
         return ""
     usual = sorted(len(line.text) for line in lines)[len(lines) * 3 // 4]
-    text = lines[0].text
+    parts, last = [], lines[0].text
     for before, line in pairwise(lines):
-        text = _joined(text, line.text) if _goes_on(before, line, usual) else f"{text}\n\n{line.text}"
-    return text
+        if _goes_on(before, line, usual):
+            done, space, word = last.rpartition(" ")
+            parts.append(done + space)
+            last = _joined(word, line.text)
+        else:
+            parts.append(f"{last}\n\n")
+            last = line.text
+    return "".join([*parts, last])
 
 
 def _goes_on(line: _Line, following: _Line, usual: int) -> bool:
