@@ -1412,6 +1412,20 @@ def test_an_embedder_that_is_not_installed_leaves_nothing_behind(
     assert not (tmp_path / "kb").exists()
 
 
+@pytest.mark.parametrize("others", [{"id": "anstrey"}, {"id": "anstrey", "source": "cats.md"}, {"id": "cat"}])
+def test_a_demo_refuses_a_knowledge_base_of_other_documents(
+    others: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        kb.add([{"text": "Anstrey is my cat.", **others}], progress=False)
+
+    said = refuse(monkeypatch, capsys, "demo", "--kb", tmp_path / "kb")
+
+    assert "choose another folder with --kb" in said
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        assert [passage["text"] for passage in kb.passages(kb.ids())] == ["Anstrey is my cat."]
+
+
 COMMANDS: list[list[object]] = [
     ["ask", QUESTION],
     ["info"],
