@@ -653,6 +653,17 @@ def test_the_chat_page_refuses_what_does_not_exist(
     assert expected in refuse(monkeypatch, capsys, "chat", "--kb", folder, *arguments)
 
 
+def test_the_chat_page_without_its_extra_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "nicegui", None)
+
+    said = refuse(monkeypatch, capsys, "chat", "--kb", tmp_path / "kb")
+
+    assert "pip install 'langgraph-rag[chat]'" in said
+    assert not (tmp_path / "kb").exists()
+
+
 def test_info_says_how_what_has_not_been_read_gets_read(tmp_path: Path) -> None:
     source = write(tmp_path, {"films.jsonl": lines(DOCUMENTS)}) / "films.jsonl"
     run("index", source, "--kb", tmp_path / "kb", "--model", "offline")
