@@ -729,6 +729,14 @@ def test_a_question_can_come_from_standard_input(folder: Path) -> None:
     assert asked.stdout.startswith(f"Step 1: {QUESTION}\n")
 
 
+def test_a_closed_standard_input_is_an_empty_question(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+
+    assert "expected a question as a non-empty string" in refuse(monkeypatch, capsys, "ask", "-", "--kb", folder)
+
+
 def test_passages_without_title_are_named_by_their_ids(tmp_path: Path) -> None:
     source = write(
         tmp_path, {"notes.jsonl": lines([{"id": "note", "text": "In 1968 the Tern was built by Casper Holm."}])}

@@ -64,7 +64,7 @@ def ask(
     if thread is not None and not is_text(thread):
         raise typer.BadParameter(f"--thread must be text, got {ascii(thread)}")
     if question == "-":
-        question = sys.stdin.read().strip()
+        question = sys.stdin.read().strip() if sys.stdin else ""  # None where it is closed
     with KnowledgeBase.open(kb, embedder(embeddings), read_only=True) as base:
         graph = create(method_name, load_model(model, cache=cache), base)
 
