@@ -120,6 +120,19 @@ def test_files_and_folders_of_every_kind_are_indexed_and_the_second_time_nothing
     assert stored["Pellworth"].get("source") == str(docs / "deep/er/pellworth.md")
 
 
+def test_without_a_standard_error_documents_are_indexed_and_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = write(tmp_path, {"films.jsonl": lines(DOCUMENTS)}) / "films.jsonl"
+    with (tmp_path / "out.txt").open("w", encoding="utf-8") as out, monkeypatch.context() as service:
+        service.setattr(sys, "stdout", out)
+        service.setattr(sys, "stderr", None)
+        for command in (["index", str(source), "--embed-triples"], ["ask", QUESTION]):
+            app([*command, "--kb", str(tmp_path / "kb")], standalone_mode=False)
+
+    assert "Answer: Orla Vint" in (tmp_path / "out.txt").read_text(encoding="utf-8")
+
+
 def test_a_folder_of_programs_is_read_where_it_is_named_itself(tmp_path: Path) -> None:
     write(tmp_path / "node_modules", {"pyvenv.cfg": "", "kell.txt": "Kell is an isle.", "__pycache__/a.txt": "No."})
 

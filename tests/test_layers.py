@@ -14,7 +14,7 @@ ROOT = Path(langgraph_rag.__file__).parent
 PACKAGE = "langgraph_rag"
 
 LAYERS = [
-    {"records", "arguments", "characters", "normal_forms", "concurrency", "write_ahead", "vllm_server"},
+    {"records", "arguments", "characters", "normal_forms", "concurrency", "write_ahead", "vllm_server", "progress"},
     {"errors", "context", "refusals", "matching"},
     {"naming", "conclusions", "metering"},
     {"prompts", "tools"},
