@@ -1159,6 +1159,15 @@ def test_the_package_runs_as_a_module() -> None:
     assert done.stdout == f"{metadata.version('langgraph-rag')}\n"
 
 
+def test_settings_that_chroma_cannot_read_are_told(folder: Path) -> None:
+    command = [sys.executable, "-m", "langgraph_rag", "info", "--kb", str(folder)]  # read once in each process
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "MIGRATIONS": "1"})
+
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: Chroma cannot read its settings from the environment or the file .env")
+    assert "migrations: Input should be" in done.stderr
+
+
 def test_help_is_shown_where_the_terminal_lacks_some_of_its_characters() -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     command = [sys.executable, "-m", "langgraph_rag", "eval", "--help"]
