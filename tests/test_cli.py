@@ -897,6 +897,18 @@ def test_checkpoints_that_cannot_be_written_are_told(
     assert said.startswith(f"error: checkpoints cannot be read from or written to {tmp_path / 'runs'}: ")
 
 
+def test_checkpoints_are_not_written_into_a_database_of_something_else(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = ["--checkpoints", folder / "records.sqlite", "--thread", "a"]
+
+    said = refuse(monkeypatch, capsys, "ask", QUESTION, "--kb", folder, *kept, "--json")
+
+    assert "it has other tables: " in said
+    with closing(sqlite3.connect(folder / "records.sqlite")) as records:
+        assert not records.execute("SELECT name FROM sqlite_master WHERE name = 'checkpoints'").fetchall()
+
+
 # --- eval ------------------------------------------------------------------------------------------------------------
 def one_question(folder: Path, **other: object) -> Path:
     question = {"id": "q", "question": QUESTION, "answers": ["Orla Vint"], "supporting_ids": ["vint", "barrow"]}
