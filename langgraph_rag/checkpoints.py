@@ -10,6 +10,8 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from langgraph_rag.errors import CheckpointsError, MissingExtraError
 
+_OTHERS = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT IN ('checkpoints', 'writes') ORDER BY name"
+
 
 def strict_serializer(*classes: type) -> JsonPlusSerializer:
     """Return a serialiser for LangGraph checkpointers (`serde=`) that reads only plain data and LangChain's messages.
@@ -36,7 +38,8 @@ async def checkpoints_in(file: Path) -> AsyncIterator[Any]:
         raise MissingExtraError("keeping checkpoints in a file", "checkpoints") from error
     try:
         with closing(sqlite3.connect(file)) as connection:
-            connection.execute("PRAGMA schema_version")  # reads it
+            if others := [name for (name,) in connection.execute(_OTHERS)]:
+                raise sqlite3.DatabaseError(f"it has other tables: {', '.join(others)}")
     except sqlite3.Error as error:
         raise CheckpointsError(f"expected a file of checkpoints, or none yet, at {file}: {error}") from error
     try:

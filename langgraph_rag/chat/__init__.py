@@ -40,13 +40,22 @@ def serve(
         RagError: when a model cannot be loaded.
         AddressError: when it is not possible to listen on the address.
     """
-    try:
-        import_module("nicegui")
-    except ImportError as error:
-        raise MissingExtraError("the chat page", "chat") from error
+    expect_extra()
     from langgraph_rag.chat.server import serve_page
     from langgraph_rag.chat.shared import Shared
 
     models = list(dict.fromkeys([model, *only_models])) if only_models else []
     shared = Shared(kb, method, model, cache, models, upload)
     serve_page(shared, host=host, port=port, show=show, allow_hosts=allow_hosts)
+
+
+def expect_extra() -> None:
+    """Check that the packages of the page are installed.
+
+    Raises:
+        MissingExtraError: when NiceGUI is not installed.
+    """
+    try:
+        import_module("nicegui")
+    except ImportError as error:
+        raise MissingExtraError("the chat page", "chat") from error

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import sys
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,6 +28,7 @@ from langgraph_rag.cli.options import (
 )
 from langgraph_rag.cli.properties import show_properties
 from langgraph_rag.context import Context
+from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.evaluation.metrics import exact_match
 from langgraph_rag.evaluation.questions import load_questions
 from langgraph_rag.methods import create
@@ -36,6 +38,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.reading.files import read_documents
 
 _DEMO_QUESTIONS = ("q01", "q05", "q08", "q10", "q04")  # one or two of each type with an answer
+_SAMPLE = "the sample corpus"  # as a source; not its path
 
 
 @with_context
@@ -61,7 +64,7 @@ def ask(
     if thread is not None and not is_text(thread):
         raise typer.BadParameter(f"--thread must be text, got {ascii(thread)}")
     if question == "-":
-        question = sys.stdin.read().strip()
+        question = sys.stdin.read().strip() if sys.stdin else ""  # None where it is closed
     with KnowledgeBase.open(kb, embedder(embeddings), read_only=True) as base:
         graph = create(method_name, load_model(model, cache=cache), base)
 
@@ -88,9 +91,11 @@ def demo(kb: KbFolder = Path("demo_kb")) -> None:
     with resources.as_file(resources.files("langgraph_rag") / "sample") as folder:
         corpus, questions = read_documents([folder / "corpus.jsonl"]), load_questions(folder / "questions.jsonl")
     chosen = [question for id_ in _DEMO_QUESTIONS for question in questions if question["id"] == id_]
+    sample = [{**document, "source": _SAMPLE} for document in corpus]
     right = 0
     with KnowledgeBase.open(kb, embedder_of(kb)) as base:
-        base.update([{**document, "source": "the sample corpus"} for document in corpus])  # not its path
+        _check_only_sample(base, sample)
+        base.update(sample)
         show_properties(dict(base.info()))
         tell_loading()
         warm_up(base, DEFAULTS)
@@ -103,6 +108,16 @@ def demo(kb: KbFolder = Path("demo_kb")) -> None:
             right += fits
             typer.echo(f"Expected: {' / '.join(asked['answers'])} ({'right' if fits else 'wrong'})")
     typer.echo(f"\n{right} of {len(chosen)} answers are right. Ask your own: langgraph-rag ask QUESTION --kb {kb}")
+
+
+def _check_only_sample(base: KnowledgeBase, sample: Sequence[dict[str, Any]]) -> None:
+    """Refuse a knowledge base of other documents, as those with the ids of the sample would be replaced."""
+    elsewhere = {id_ for source in ["", *base.sources()] if source != _SAMPLE for id_ in base.ids(source)}
+    same = {document["id"] for document in sample}.difference(base.contested(sample))  # also indexed by its path
+    if not elsewhere <= same:
+        raise KnowledgeBaseError(
+            f"{base.path} holds documents other than those of a demo: choose another folder with --kb"
+        )
 
 
 async def _run(

@@ -44,6 +44,7 @@ from langgraph_rag.methods import create, parse_methods
 from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.models.loading import load_model
 from langgraph_rag.naming import first_few
+from langgraph_rag.progress import hidden
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 _NAMED = 5  # ids at most
@@ -212,7 +213,7 @@ def _tell_unknown_passages(base: KnowledgeBase, asked: list[Question]) -> None:
 def _evaluate(
     graph: Graph, asked: list[Question], out: Path, context: Context, configuration: Configuration, concurrency: int
 ) -> list[Outcome]:
-    with tqdm(total=len(asked), desc=configuration["method"], unit="question") as bar:
+    with tqdm(total=len(asked), desc=configuration["method"], unit="question", disable=hidden()) as bar:
         outcomes = asyncio.run(
             evaluate(
                 graph,
@@ -229,7 +230,7 @@ def _evaluate(
 
 
 def _judge(llm: ChatModel, name: str, outcomes: list[Outcome], out: Path, concurrency: int) -> list[Judgement]:
-    with tqdm(desc=f"judged by {name}", unit="answer") as bar:
+    with tqdm(desc=f"judged by {name}", unit="answer", disable=hidden()) as bar:
         advance = partial(_advance, bar, "judge failed")
         return asyncio.run(judge(llm, outcomes, out, name=name, concurrency=concurrency, on_result=advance))
 

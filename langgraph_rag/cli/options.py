@@ -100,7 +100,7 @@ def embedder_of(kb: Path, name: str | None = None, device: str = CPU) -> Embeddi
 
 def tell_loading() -> None:
     """Show on a terminal why there is no output yet."""
-    if sys.stderr.isatty():
+    if sys.stderr is not None and sys.stderr.isatty():  # None in a service on Windows
         typer.echo("loading ...", err=True)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from langgraph_rag.concurrency.parallel_map import parallel_map
+from langgraph_rag.progress import hidden
 from langgraph_rag.records import Passage, Record, ids_of, titled_text
 from langgraph_rag.tools.embedder import Embedder
 from langgraph_rag.tools.language.text import TextPipeline, text_pipeline
@@ -93,7 +94,7 @@ class Indexer:
         self._records.set_meta("text_pipeline", pipeline.name)
         passages = sorted(passages, key=lambda passage: -len(passage["text"]))  # alike in length, a batch embeds faster
         records = chain.from_iterable(map(partial(_analysed, pipeline), _parts(passages)))
-        with tqdm(total=len(passages), desc="indexing", unit="passage", disable=not progress) as bar:
+        with tqdm(total=len(passages), desc="indexing", unit="passage", disable=hidden(progress)) as bar:
             self._embed_all(records, keep, read, bar)
 
     def _embed_all(self, records: Iterator[Record], keep: Keep, read: Read, bar: "tqdm[NoReturn]") -> None:

@@ -3,6 +3,7 @@
 import numpy as np
 from tqdm.auto import tqdm
 
+from langgraph_rag.progress import hidden
 from langgraph_rag.tools.similarity import Similarity
 from langgraph_rag.tools.storage.record_store import RecordStore
 from langgraph_rag.tools.storage.vector_index import VectorIndex
@@ -21,7 +22,8 @@ class TripleEmbedding:
     def embed(self, extractor: str, *, progress: bool) -> int:
         """Embed and store the triples of an extractor; return how many were embedded."""
         ids = self._records.triples.without_vector(extractor)
-        for start in tqdm(range(0, len(ids), _EMBEDDED), desc="embedding triples", unit="batch", disable=not progress):
+        starts = range(0, len(ids), _EMBEDDED)
+        for start in tqdm(starts, desc="embedding triples", unit="batch", disable=hidden(progress)):
             self._similarity.embed_triples(ids[start : start + _EMBEDDED])
         return len(ids)
 

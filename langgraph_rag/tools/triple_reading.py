@@ -13,6 +13,7 @@ from langgraph_rag.arguments import expect
 from langgraph_rag.context import context
 from langgraph_rag.errors import BudgetReachedError
 from langgraph_rag.metering import current_meter, stop
+from langgraph_rag.progress import hidden
 from langgraph_rag.records import Record
 from langgraph_rag.tools.language.extraction import (
     Reading,
@@ -40,8 +41,8 @@ class TripleReader:
 
     async def read(self, ids: Sequence[str], extractor: TripleExtractor, *, progress: bool) -> int:
         """Read passages; return how many could not be read, for example because a model failed."""
-        done = 0
-        with tqdm(total=len(ids), desc="extracting triples", unit="passage", disable=not progress or not ids) as bar:
+        done, no_bar = 0, hidden(progress) or not ids
+        with tqdm(total=len(ids), desc="extracting triples", unit="passage", disable=no_bar) as bar:
             for start in range(0, len(ids), _BATCH):
                 records = await asyncio.to_thread(self._records.passages, ids[start : start + _BATCH])
                 by_id = {record["id"]: record for record in records}

@@ -18,6 +18,7 @@ from langgraph_rag.errors import MissingExtraError, ModelOutputError, RagError, 
 from langgraph_rag.evaluation.questions import Question, as_questions
 from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.naming import counted
+from langgraph_rag.progress import hidden
 from langgraph_rag.tools.embedding.embeddings import family_of
 from langgraph_rag.tools.embedding.sentence_embeddings import CPU, MINILM, packaged_minilm
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
@@ -93,7 +94,7 @@ def train_aligner(
         model = _model(base, device)
         from langgraph_rag.training.fitting import batches_of, fit
 
-        with tqdm(total=len(known), desc="building chains", unit="question", disable=not progress) as bar:
+        with tqdm(total=len(known), desc="building chains", unit="question", disable=hidden(progress)) as bar:
             taught = list(filter(None, run_in_background(_taught(llm, kb, known, concurrency, bar))))
         if len(taught) < _FEWEST:
             raise RagError(
@@ -102,7 +103,7 @@ def train_aligner(
             )
         held_back = [*chain.from_iterable(taught[::_HELD_BACK])]
         lessons = [lesson for place, some in enumerate(taught) if place % _HELD_BACK for lesson in some]
-        with tqdm(total=epochs * batches_of(lessons), desc="training", unit="batch", disable=not progress) as bar:
+        with tqdm(total=epochs * batches_of(lessons), desc="training", unit="batch", disable=hidden(progress)) as bar:
             before, after = fit(model, family_of(folder.name), lessons, held_back, epochs=epochs, each_batch=bar.update)
         _save(model, written)
     return Trained(folder, len(known), len(taught), len(lessons) + len(held_back), before, after)

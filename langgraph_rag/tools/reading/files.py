@@ -10,6 +10,7 @@ from tqdm.auto import tqdm
 from langgraph_rag.characters import decoded, is_text
 from langgraph_rag.errors import DocumentError
 from langgraph_rag.naming import first_few
+from langgraph_rag.progress import hidden
 from langgraph_rag.records import Passage
 from langgraph_rag.tools.documents import LONGEST_NAME, PLACE, PassagesById, to_passages
 from langgraph_rag.tools.language.topics import opening_of
@@ -76,7 +77,7 @@ def read_what_can_be(sources: Iterable[Path], names: Names | None = None) -> Rea
                 f"{source}: expected files with text ending in {', '.join(SOUGHT)}, found none; {OTHERS}"
             )
         problems += unreadable
-        for file in tqdm(files, "reading", unit="file", delay=_SOON, leave=False):
+        for file in tqdm(files, "reading", unit="file", delay=_SOON, leave=False, disable=hidden()):
             found, bad = _passages_of(file, names or {}, known)
             passages += found
             problems += [first_problems(bad)] if bad else []

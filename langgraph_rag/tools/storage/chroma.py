@@ -8,13 +8,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
 
 from httpx import TransportError
+from pydantic import ValidationError
 
 from langgraph_rag.errors import EmbeddingsMismatchError, KnowledgeBaseError, VectorServerError
+from langgraph_rag.naming import wrong_field
 
 FOLDER = "folder"  # instead of the address of a server
 _ADDRESS = re.compile(r"https?://[^\s/?#@]+(/[^\s?#@]*)?")
@@ -44,13 +47,12 @@ class Place:
     @contextmanager
     def usable(self) -> Iterator[None]:
         """Raise Chroma's errors as errors of this package."""
-        from chromadb.errors import InvalidArgumentError
-
+        other_dimensions = _errors().InvalidArgumentError
         try:
             yield
         except KnowledgeBaseError:  # already converted
             raise
-        except InvalidArgumentError as error:
+        except other_dimensions as error:
             raise EmbeddingsMismatchError(f"{self.name} holds vectors of another embedder: {error}") from error
         except Exception as error:  # a plain one for unexpected responses
             came = f"{type(error).__name__}: {error}"[:_SHOWN]
@@ -58,6 +60,17 @@ class Place:
                 raise KnowledgeBaseError(f"{self.name} cannot be opened: {came} ({NEEDS_WRITING})") from error
             kind = VectorServerError if isinstance(error, TransportError) else KnowledgeBaseError
             raise kind(f"the vectors in {self.name} cannot be read or written ({came}): {self.remedy}") from error
+
+
+def _errors() -> Any:
+    """Import the errors of `chromadb`, which reads its settings meanwhile."""
+    try:
+        return import_module("chromadb.errors")
+    except ValidationError as error:
+        raise KnowledgeBaseError(
+            "Chroma cannot read its settings from the environment or the file .env of the current folder: "
+            f"{wrong_field(error, 'settings')}"
+        ) from error
 
 
 def in_folder(path: Path) -> Place:
