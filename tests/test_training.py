@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import numpy as np
@@ -164,6 +165,10 @@ def test_a_trained_aligner_replaces_an_earlier_one_and_nothing_else(base: Path, 
         train(out)
 
         assert sorted(path.name for path in out.parent.iterdir()) == ["e5-aligner", "kb"]
+        model = Path(copytree(base, out.parent / "my-model"))
+        with pytest.raises(RagError, match="expected a new folder for the aligner, or that of an earlier one, got "):
+            train(model)
+        assert sorted(model.iterdir()) == sorted(model / file.name for file in base.iterdir())
         with pytest.raises(RagError, match="expected a new folder for the aligner, or that of an earlier one, got "):
             train(own_sample)
 

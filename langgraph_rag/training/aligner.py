@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _HELD_BACK = 10  # one question in this many is held back
 _FEWEST = 5  # minimum number of chains
 _IN_PROGRESS = ".part"
+_MARK = "trained_by_langgraph_rag"  # a file: any other model in the folder is not replaced
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ def _model(base: str, device: str) -> Any:
 @contextmanager
 def _in_place_of(folder: Path) -> Iterator[Path]:
     """Yield a new folder that replaces another one at the end, so that nobody loads an incomplete aligner."""
-    if folder.exists() and not (folder / "modules.json").exists():
+    if folder.exists() and not (folder / _MARK).exists():
         raise RagError(f"expected a new folder for the aligner, or that of an earlier one, got {folder}")
     written = folder.with_name(folder.name + _IN_PROGRESS)
     shutil.rmtree(written, ignore_errors=True)  # left by a killed run
@@ -159,6 +160,7 @@ def _in_place_of(folder: Path) -> Iterator[Path]:
         raise RagError(f"the aligner cannot be written to {folder}: {error.strerror or error}") from error
     try:
         yield written
+        (written / _MARK).touch()
         shutil.rmtree(folder, ignore_errors=True)
         written.rename(folder)
     finally:
