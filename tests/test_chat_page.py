@@ -644,9 +644,10 @@ def test_an_upload_is_told_of_whatever_its_name_and_whatever_goes_wrong(open_tab
                 tab.page.set_input_files("input[type=file]", [file])
             tab.page.get_by_text(f"{name}: 1 passage added.").wait_for()
 
-        file["name"] = f"no.{name}"[:300]  # which the page would not send: no file system takes such an ending
+        file["name"] = f"no.{name}"[:300]  # which the page would not send: no file is of such a kind
         tab.page.request.post(uploaded.value.url, multipart={"file": file})
-        assert tab.alert().startswith("Something went wrong that should not: OSError")
+        assert tab.alert().startswith(file["name"])
+        assert tab.alert().endswith("Nothing of this file was added.")
         assert tab.page.get_by_text("reading …").count() == 0
 
         tab.page.route("**/upload/*", lambda route: route.fulfill(status=413))
