@@ -29,7 +29,7 @@ class KnownHosts:
         name = _name(headers.get("host", ""))
         known = not asked or name in self._names or _is_address(name)
         origin = _origin(headers["origin"]) if "origin" in headers else name
-        own = not asked or origin != "" and origin in {name, *self._names}
+        own = origin in {name, *self._names}
 
         async def unframed(message: Message) -> None:
             if message["type"] == "http.response.start":
