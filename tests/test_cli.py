@@ -1434,6 +1434,9 @@ def test_bad_documents_leave_a_knowledge_base_as_it_was(
             ["eval", "--questions", CORPUS_QUESTIONS, "--out", ""],
             "Invalid value for '--out': expected a file or a folder",
         ),
+        (["eval", "--questions", "", "--out", "out"], "Invalid value for '--questions': expected a file or a folder"),
+        (["ask", QUESTION, "--cache", ""], "Invalid value for '--cache': expected a file or a folder"),
+        (["ask", QUESTION, "--checkpoints", "", "--thread", "1"], "Invalid value for '--checkpoints': expected a file"),
         (["answer", QUESTION], "No such command 'answer'"),
     ],
 )
@@ -1453,6 +1456,30 @@ def test_bad_requests_are_refused_with_what_was_expected(
 
     assert fragment in said
     assert not (tmp_path / "out").exists()
+
+
+def test_paths_may_begin_with_the_home_folder_also_where_the_shell_leaves_it(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))  # HOME on Windows
+    one_question(tmp_path)
+    folder.rename(tmp_path / "base")
+
+    run("eval", "--kb=~/base", "--questions=~/questions.jsonl", "--out=~/out", "--cache=~/cache.db")
+    run("ask", QUESTION, "--kb=~/base", "--checkpoints=~/steps.db", "--thread", "1")
+
+    assert {"out", "cache.db", "steps.db"} <= {path.name for path in tmp_path.iterdir()}
+
+
+def test_a_name_that_begins_like_the_home_folder_of_nobody_is_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(write(tmp_path, {"~draft.txt": "Kell is an island."}))
+
+    run("index", "~draft.txt", "--kb", "~base")
+
+    assert (tmp_path / "~base" / "records.sqlite").exists()
 
 
 def test_a_bad_model_for_reading_triples_leaves_nothing_behind(

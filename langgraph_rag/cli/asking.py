@@ -22,6 +22,7 @@ from langgraph_rag.cli.options import (
     ModelName,
     embedder,
     embedder_of,
+    path_option,
     tell_loading,
     warm_up,
     with_context,
@@ -51,7 +52,8 @@ def ask(
     context: Context = DEFAULTS,
     cache: Cache = None,
     checkpoints: Annotated[
-        Path | None, typer.Option(help="File to keep the steps in (SQLite), so that a stopped question can go on.")
+        Path | None,
+        path_option(help="File to keep the steps in (SQLite), so that a stopped question can go on."),
     ] = None,
     thread: Annotated[
         str | None, typer.Option(help="Name of the question in that file; asked again, it goes on where it stopped.")

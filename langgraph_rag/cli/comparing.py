@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from langgraph_rag.cli.options import named_path
 from langgraph_rag.evaluation.comparison import compare
 from langgraph_rag.evaluation.judging import judgements_of
 from langgraph_rag.evaluation.outcomes import read_outcomes
@@ -13,8 +14,10 @@ from langgraph_rag.evaluation.summary import summarise
 
 
 def compare_runs(
-    first: Annotated[Path, typer.Argument(help="Folder of the run that the others are compared with.")],
-    others: Annotated[list[Path], typer.Argument(help="Folders of the other runs.")],
+    first: Annotated[
+        Path, typer.Argument(parser=named_path, help="Folder of the run that the others are compared with.")
+    ],
+    others: Annotated[list[Path], typer.Argument(parser=named_path, help="Folders of the other runs.")],
 ) -> None:
     """Compare runs of `eval`, for example with different settings, on the questions that both answered."""
     if first in others:

@@ -21,7 +21,7 @@ from langgraph_rag.cli.options import (
     KbFolder,
     ModelName,
     embedder,
-    named_path,
+    path_option,
     tell_loading,
     warm_up,
     with_context,
@@ -53,10 +53,8 @@ _NAMED = 5  # ids at most
 @with_context
 def evaluate_methods(
     kb: KbFolder,
-    questions: Annotated[Path, typer.Option(help="JSON lines with id, question, answers, supporting_ids.")],
-    out: Annotated[
-        Path, typer.Option(parser=named_path, metavar="<path>", help="Folder for the outcomes and the report.")
-    ],
+    questions: Annotated[Path, path_option(help="JSON lines with id, question, answers, supporting_ids.")],
+    out: Annotated[Path, path_option(help="Folder for the outcomes and the report.")],
     method_names: Annotated[
         str,
         typer.Option("--method", help="Methods, separated by commas; or all; or ablations: all methods with theirs."),

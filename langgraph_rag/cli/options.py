@@ -23,15 +23,21 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
 def named_path(given: str | Path) -> Path:
-    """Return a path; refuse an empty one, as from an unset variable, because it would be the current folder."""
+    """Return a path; refuse an empty one, as from an unset variable, because it would be the current folder.
+
+    `~` is the home folder also where the shell leaves it, as in `--kb=~/kb`.
+    """
     if not given:
         raise typer.BadParameter("expected a file or a folder, got ''")
-    return Path(given)
+    return Path(os.path.expanduser(given))  # noqa: PTH111 - `Path` raises where `~name` is no user but a file
 
 
-KbFolder = Annotated[
-    Path, typer.Option("--kb", parser=named_path, metavar="<path>", help="Folder of the knowledge base.")
-]
+def path_option(*names: str, help: str) -> Any:  # noqa: A002 - as typer calls it
+    """Return the declaration of an option that takes a path."""
+    return typer.Option(*names, parser=named_path, metavar="<path>", help=help)
+
+
+KbFolder = Annotated[Path, path_option("--kb", help="Folder of the knowledge base.")]
 _METHODS = f"One of: {', '.join(METHODS)}"
 MethodName = Annotated[str, typer.Option("--method", help=f"{_METHODS}; or a method of an installed package.")]
 MethodOrAblation = Annotated[
@@ -45,7 +51,7 @@ EmbeddingsName = Annotated[
         help="Embedder of the knowledge base: name, folder, vllm:MODEL or PROVIDER:MODEL; default all-MiniLM-L6-v2.",
     ),
 ]
-Cache = Annotated[Path | None, typer.Option("--cache", help="File to cache the model's replies in.")]
+Cache = Annotated[Path | None, path_option("--cache", help="File to cache the model's replies in.")]
 
 DEFAULTS = Context()
 _LEAST = {int: 1, int | None: 1, float | None: 0.001}

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from langgraph_rag.cli.options import Cache, EmbeddingsName, KbFolder, ModelName, embedder
+from langgraph_rag.cli.options import Cache, EmbeddingsName, KbFolder, ModelName, embedder, path_option
 from langgraph_rag.evaluation.questions import load_questions
 from langgraph_rag.models.loading import load_model
 from langgraph_rag.naming import counted
@@ -16,13 +16,13 @@ from langgraph_rag.training.aligner import Trained, train_aligner
 
 def train_kirags_aligner(
     kb: KbFolder,
-    questions: Annotated[Path, typer.Option(help="JSON lines with question, answers and supporting_ids.")],
+    questions: Annotated[Path, path_option(help="JSON lines with question, answers and supporting_ids.")],
     model: ModelName = "offline",
     cache: Cache = None,
     embeddings: EmbeddingsName = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for the aligner; by default in the knowledge base, where KiRAG finds it."),
+        path_option(help="Folder for the aligner; by default in the knowledge base, where KiRAG finds it."),
     ] = None,
     base: Annotated[str, typer.Option(help="Embedder to start from: name or folder.")] = MINILM,
     epochs: Annotated[int, typer.Option(min=1, help="Passes over all steps of the chains.")] = 10,

@@ -699,7 +699,7 @@ def _checked_folder(given: str | Path, *, create: bool) -> Path:
     expect(str | os.PathLike, given, "the path of a folder", "a knowledge base is one folder")
     if given == "":  # which a variable that is not set leaves; it would be the current folder
         raise KnowledgeBaseError("expected the path of a folder, got ''")
-    path = Path(given).expanduser()
+    path = Path(os.path.expanduser(given))  # noqa: PTH111 - `Path` raises where `~name` is no user but a folder
     with _needing_to_write(path):
         missing = not (path / RECORDS).exists()
         in_the_way = missing and path.exists() and (not path.is_dir() or _holds_something_else(path))
