@@ -392,6 +392,56 @@ def test_a_clause_after_who_is_ruled_out_is_said_of_nobody() -> None:
     assert extract_triples("Ada Renk", ["It was Karl Senn, not Ada Renk, who built the mill in Ost."]) == []
 
 
+@pytest.mark.parametrize(
+    ("sentence", "tail"),
+    [
+        (
+            "Ada Renk is an Ostrellan singer, lute player, and songwriter.",
+            "Ostrellan singer, lute player, and songwriter",
+        ),
+        ("Ada Renk was a potter, born in 1903 and married in 1931.", "potter"),
+        ("Ada Renk was a lens maker and chemist born in Kell.", "lens maker and chemist"),
+        ("Ada Renk is a film written and directed by Karl Senn.", "film"),
+        ("Ada Renk is a silent film starring Ida Brack.", "silent film"),
+    ],
+)
+def test_what_something_is_ends_where_more_is_told_of_it(sentence: str, tail: str) -> None:
+    assert tail in {end for _, relation, end in extract_triples("Ada Renk", [sentence]) if relation in {"is", "was"}}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "facts"),
+    [
+        (
+            "Ada Renk sang with Ostrellan rock band Tin Gulls.",
+            [["Ada Renk", "sang with Ostrellan rock band", "Tin Gulls"]],
+        ),
+        (
+            "Ada Renk wrote for New Kell director Karl Senn.",
+            [
+                ["Ada Renk", "wrote for", "New Kell"],
+                ["Ada Renk", "wrote for New Kell director", "Karl Senn"],
+            ],
+        ),
+        ("Ada Renk has four Ostrellan albums.", [["Ada Renk", "has", "four Ostrellan albums"]]),
+        (
+            "Ada Renk met Karl near Orsby.",
+            [["Ada Renk", "met", "Karl"], ["Ada Renk", "near", "Orsby"]],
+        ),
+    ],
+)
+def test_a_word_that_tells_more_of_the_next_name_belongs_to_the_relation(sentence: str, facts: list[list[str]]) -> None:
+    assert extract_triples("Ada Renk", [sentence]) == facts
+
+
+def test_a_title_with_words_in_lower_case_is_the_whole_subject() -> None:
+    assert extract_triples("Dance by Night", ["Dance by Night is a film by Karl Senn."]) == [
+        ["Dance by Night", "is", "film"],
+        ["Dance by Night", "is film by", "Karl Senn"],
+    ]
+    assert extract_triples("Conn mac Airt", ["Conn mac Airt ruled Kell."]) == [["Conn mac Airt", "ruled", "Kell"]]
+
+
 def test_a_sentence_about_somebody_else_states_a_fact_of_theirs() -> None:
     triples = extract_triples(
         "Ada Renk", ["Ada Renk lived in Kell.", "Casper Holm founded the Tolmar Company in 1950."]

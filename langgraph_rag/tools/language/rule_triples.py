@@ -27,14 +27,20 @@ from langgraph_rag.tools.language.subjects import (
 )
 from langgraph_rag.tools.language.topics import topic_of
 
-_COPULA = re.compile(r"\b(?:is|was|are|were|became|remains)\s+(?:an?|the|one of the)\s+([^,.;()]+)", re.IGNORECASE)
+_NOUN = rf"{LOWER}+(?:[ -]{LOWER}+){{0,2}}"
+_COPULA = re.compile(
+    r"\b(?:is|was|are|were|became|remains)\s+(?:an?|the|one of the)\s+"
+    rf"([^,.;()]+(?:(?-i:(?:,\s{_NOUN}){{1,6}},?\s(?:and|or)\s{_NOUN}))?)",
+    re.IGNORECASE,
+)
 _POSSESSED = re.compile(
     rf"\b(is|was|are|were|became|remains)\s+(?P<owner>{UPPER}[^\s,.;()]*(?:\s{UPPER}[^\s,.;()]*){{0,4}}?)"
     rf"(?:['’]s|(?<=s)['’])\s+(?P<noun>{LOWER}[^,.;()]+)"
 )
 _NOUN_PHRASE_END = re.compile(
-    r"(?:\s+and)?\s+(?:who|which|that|by|in|on|at|from|for|of|to|with|based|located|situated|known|best|is|was|whose|where"
-    r"|\w+ed(?= by| in| on| at| from| for| to))\b"
+    r"(?:\s+and)?\s+(?:who|which|that|by|in|on|at|from|for|of|to|with|based|located|situated|known|written|starring"
+    r"|featuring|best|is|was|whose|where"
+    r"|(?:\w+ed|born|made|built|held|led|run|set|shot|sung)(?= by| in| on| at| from| for| to|,|$))\b"
 )
 _OTHER_CLAUSE = re.compile(r"\w\s+(?:who|whom|which|that|when|while|where|because|if)\b")
 _ACT = re.compile(rf"\s+((?:{LOWER}+\s+){{0,3}}?{LOWER}+)\s*(?:[.,;]|and\b|$)")
@@ -61,7 +67,11 @@ _BEFORE_BIRTH = frozenset(
     "born b c ca circa about around before bef bf after aft between early late or née né in on of by "
     "baptised baptized christened bap bapt possibly probably perhaps likely".split()
 )
-_COUNTED = re.compile(rf"(?: (?!(?:and|or|in|of|on|at|to|by|as|is|was|were|for|from|with|the)\b){LOWER}+){{1,2}}")
+_KIND = re.compile(rf"\s((?:(?!\w+(?:ed|ing)\b){LOWER}+(?:-{LOWER}+)?\s){{1,2}})[\"“«]?(?={UPPER})")
+_NO_KINDS = frozenset("alongside include includes inside left like near outside unlike v versus via vs won".split())
+_COUNTED = re.compile(
+    rf"(?: {UPPER}{LOWER}+)?(?: (?!(?:and|or|in|of|on|at|to|by|as|is|was|were|for|from|with|the)\b){LOWER}+){{1,2}}"
+)
 _GLOSS = re.compile(r"(?P<before>[^()]{0,40})\([^()]*\)")
 _LIVED = re.compile(
     r"[^()]{0,60}?\([^()]{0,200}(?:\bborn\b|\bb\.|\bdied\b|\bd\.|née|\d{4}[^()]{0,80}[–—-][^()]{0,80}\d{4})"
@@ -76,7 +86,7 @@ _ALIAS = re.compile(
 _LINKERS = {"and", "or", ",", "&", "as", "well"}
 _DROPPED = {"the", "a", "an", "also", "who", "which", "that", "and", "or", "but", "then", "later", "he", "she", "it",
             "they", "his", "her", "its", "their", "respectively", "subsequently"}  # fmt: skip
-_LONGEST_RELATION = 6  # words
+_LONGEST_RELATION = 8  # words
 _LONGEST_SENTENCE = 5_000  # characters
 _NEGATION = re.compile(r"(?:no|not|never|cannot|.*n['’]t)", re.IGNORECASE)
 _MENTIONED = "mentioned in"
@@ -173,11 +183,10 @@ def _said_of(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:
             yield from _measures(subject, measured)
             sentence = _without(sentence, *measured.span())
     yield from _being(subject, sentence)
-    relation, hidden = noun, parentheses(sentence)
-    for span in spot(sentence):
-        if span.start < position or any(start <= span.start < end for start, end in hidden):
-            continue
-        if span.kind == "number" and _FAR.match(sentence, span.start):
+    relation = noun
+    for span in _tails(sentence):
+        qualifies = _qualifies_a_name(span, sentence)
+        if span.start < position or (qualifies and " " not in span.text):
             continue
         if far := _FAR.search(sentence, position, span.start):
             relation = _relation(sentence[position : far.start()], relation, noun)
@@ -188,9 +197,25 @@ def _said_of(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:
             position = far.end()
         relation = _relation(sentence[position : span.start], relation, noun)
         tail = _counted(sentence, span) if span.kind == "number" else span.text
-        position = span.start + len(tail) if span.kind == "number" else span.end
+        if not qualifies:
+            position = span.start + len(tail) if span.kind == "number" else span.end
         if relation:
             yield name, relation, tail
+
+
+def _tails(sentence: str) -> Iterator[Span]:
+    """Yield what may be the tail of a fact: all spans outside brackets, except distances."""
+    hidden = parentheses(sentence)
+    for span in spot(sentence):
+        distance = span.kind == "number" and _FAR.match(sentence, span.start)
+        if not distance and not any(start <= span.start < end for start, end in hidden):
+            yield span
+
+
+def _qualifies_a_name(span: Span, sentence: str) -> bool:
+    """Return whether a name tells more of the next one: `French` in `by French director Jean Roe`."""
+    kind = _KIND.match(sentence, span.end) if span.kind == "name" else None
+    return kind is not None and not (function_words() | _NO_KINDS).intersection(kind[1].split())
 
 
 def _being(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:
@@ -232,9 +257,15 @@ def _subject(topic: str, sentence: str, *, first: bool) -> Subject:
     sentence introduces as another name of the topic.
     """
     subject = opening_subject(sentence)
+    if subject.begin < len(topic) and _begins_with(topic, sentence):  # in "Dance by Night is", a name ends at "by"
+        return Subject(topic, len(topic))
     opens = first and not subject.noun and _is_introduced(topic, subject, sentence)
     is_topic = not subject.name or opens or same_name(topic, subject.name)
     return subject._replace(name=topic) if is_topic and topic else subject
+
+
+def _begins_with(name: str, sentence: str) -> bool:
+    return sentence[: len(name)].casefold() == name.casefold() and sentence[len(name) : len(name) + 1] in {" ", ","}
 
 
 def _is_introduced(topic: str, subject: Subject, sentence: str) -> bool:
@@ -323,7 +354,7 @@ def _without(text: str, start: int, end: int) -> str:
 
 def _noun_phrase(text: str) -> str:
     end = _NOUN_PHRASE_END.search(text)
-    return " ".join((text[: end.start()] if end else text).split()[:8])
+    return " ".join((text[: end.start()] if end else text).split()[:12]).rstrip(",")
 
 
 def _relation(between: str, previous: str, noun: str) -> str:

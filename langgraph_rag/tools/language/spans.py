@@ -28,7 +28,8 @@ _TOKEN = re.compile(r"(?:[^\W\d_]\.)+|(?:Jr|Sr|St|Dr|Mr|Mrs|Ms|Lt|Gen|Col|Capt|R
 
 # Words that may be inside a name between two capitalised ones.
 NAME_CONNECTORS = frozenset(
-    "of the de la le las los du des von van der den di da del della dos y al el bin ibn af av & -".split()
+    "of the de la le las los du des von van der den di da del della dos y al el bin ibn bint af av zu ap ferch mac "
+    "fitz & -".split()
 )
 _CLAUSE_WORDS = frozenset(
     "in on at by from to with as into under over for after before between the a an its his her their this".split()
