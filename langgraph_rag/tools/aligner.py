@@ -13,7 +13,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.vectors import Matrix
 
 _CONTEXT = 0.3  # weight of the passage; the triple has the rest
-_LED_TO = 0.85  # weight of the names that a chain leads to; the question and the links have 1
+_LED_TO = 0.9  # weight of the names that a chain leads to; the question and the links have 1
 _REMEMBERED = 50_000  # vectors
 
 Queries = Callable[[str, Sequence[Candidate]], list[str]]
@@ -55,7 +55,8 @@ class OwnAligner:
     """The embedder of the knowledge base, with its stored vectors of triples and passages.
 
     It was not trained on triples without context, so the passage that states a triple contributes to its score. It was
-    not trained on queries of different lengths either, so cosines are divided by the highest one for the same query.
+    not trained on queries of different lengths either, so cosines are divided by the highest one for the same query,
+    among all knowledge and the chain: once a link is taken, the next best for its query does not take its place.
     And it was not trained on chains: to it the question outweighs what a link leads to, which therefore is a query too.
     """
 
@@ -63,14 +64,15 @@ class OwnAligner:
         self._kb = kb
 
     async def score(self, question: str, chain: Sequence[Candidate], knowledge: Sequence[Candidate]) -> list[float]:
-        """Return the highest score of each triple over all queries, relative to the best triple for the same query."""
+        """Return the highest score of each triple over all queries, relative to the best one for the same query."""
         links, names = each_link(question, chain), names_led_to(question, chain)
         queries, weights = [*links, *names], [1.0] * len(links) + [_LED_TO] * len(names)
-        triples = await self._kb.atriple_cosines(queries, [candidate["triple"] for candidate in knowledge])
-        near = (1 - _CONTEXT) * triples + _CONTEXT * await self._of_passages(queries, knowledge)
+        compared = [*knowledge, *chain]
+        triples = await self._kb.atriple_cosines(queries, [candidate["triple"] for candidate in compared])
+        near = (1 - _CONTEXT) * triples + _CONTEXT * await self._of_passages(queries, compared)
         best = near.max(axis=0)
         scores: list[float] = (weights * near / np.where(best > 0, best, 1)).max(axis=1).tolist()
-        return scores
+        return scores[: len(knowledge)]
 
     async def _of_passages(self, queries: Sequence[str], knowledge: Sequence[Candidate]) -> Matrix:
         """Return the highest cosine of the passages that state each triple; shape: triples x queries.
