@@ -49,9 +49,9 @@ You build a chain of {items} that leads from a question to its answer, one follo
 JSON only, as in the examples.
 - chain: the {items} that continue the chain so far, in order, up to the one that gives the answer{copy}. If the list \
 does not lead that far, go as far as it leads. Only the first is added to the chain, and then a new list is looked up \
-from there. So where things are compared, begin with one of which the chain says nothing yet, even if the list has \
-only something else about it. Leave out what is in the chain so far and what nothing connects with the question. Empty \
-if the chain so far is complete or nothing continues it.
+from there. So where things are compared, begin with any about one that the chain does not name yet. Leave out what is \
+in the chain so far and what nothing connects with the question. Empty if the chain so far is complete or nothing \
+continues it.
 - conclusion: if chain so far and chain together give the answer, "So the answer is ..."; else what is missing, in one \
 short sentence
 
