@@ -423,6 +423,17 @@ def test_what_something_is_ends_where_more_is_told_of_it(sentence: str, tail: st
                 ["Ada Renk", "wrote for New Kell director", "Karl Senn"],
             ],
         ),
+        (
+            "Ada Renk was a retired Ostrellan singer from Kell.",
+            [
+                ["Ada Renk", "was", "retired Ostrellan singer"],
+                ["Ada Renk", "was retired Ostrellan singer from", "Kell"],
+            ],
+        ),
+        (
+            "Ada Renk wrote a sequel to the 1980 film Blue Oar.",
+            [["Ada Renk", "wrote sequel to 1980 film", "Blue Oar"]],
+        ),
         ("Ada Renk has four Ostrellan albums.", [["Ada Renk", "has", "four Ostrellan albums"]]),
         (
             "Ada Renk met Karl near Orsby.",
@@ -673,7 +684,7 @@ def test_a_relative_clause_is_about_the_name_before_it_or_about_nobody(text: str
         ("The Danish painter Ida Brack was born in Ost.", {"Ida Brack | was born in | Ost"}),
         (
             "The heirs of the Carolingian dynasty left Ost.",
-            {"Kell | heirs of | Carolingian", "Kell | dynasty left | Ost"},
+            {"Kell | heirs of Carolingian dynasty left | Ost"},
         ),
         ("A colony of Ost, its port burned in 1920.", {"Kell | colony of | Ost", "Kell | port burned in | 1920"}),
         ("The mill was built by Ida Brack.", {"Kell | was built by | Ida Brack"}),
@@ -719,7 +730,7 @@ def test_what_somebody_does_is_done_to_the_topic_only_where_nothing_else_follows
         ("Its tower is 40 metres high.", {"Kell | tower is high | 40 metres"}),
         (
             "She has never been the elected chair of the board of Ost Mill.",
-            {"Kell | never been elected chair of board of | Ost Mill"},
+            {"Kell | has never been elected chair of board of | Ost Mill"},
         ),
         ("Hale, 12 km north of the mill, was founded in 1900.", {"Hale | was founded in | 1900"}),
         ("Was Kell sold to Ost in 1920?", set()),

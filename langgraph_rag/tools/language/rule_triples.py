@@ -67,8 +67,15 @@ _BEFORE_BIRTH = frozenset(
     "born b c ca circa about around before bef bf after aft between early late or née né in on of by "
     "baptised baptized christened bap bapt possibly probably perhaps likely".split()
 )
-_KIND = re.compile(rf"\s((?:(?!\w+(?:ed|ing)\b){LOWER}+(?:-{LOWER}+)?\s){{1,2}})[\"“«]?(?={UPPER})")
-_NO_KINDS = frozenset("alongside include includes inside left like near outside unlike v versus via vs won".split())
+_COMMON = rf"(?!\w+(?:ed|ing)\b){LOWER}+(?:-{LOWER}+)?"
+_NOUN_OF_NAME = re.compile(rf"\s(?P<noun>(?:{_COMMON}\s){{1,2}})[\"“«]?(?={UPPER})")
+_NOUN_OF_PHRASE = re.compile(rf"\s(?:{UPPER}[\w-]*\s){{0,3}}(?P<noun>{_COMMON}\s?)")
+_OPEN_NOUN_PHRASE = re.compile(
+    r"\b(?:an?|(?:is|was|are|were|became|remains|to|by|of) (?:the|one of the)) "
+    r"(?:(?!(?:an?|the|and|or|to|by|of|in|on|at|for|from|with)\b)[\w-]+ ){0,3}$"
+)
+_NEAR = 60  # characters
+_NO_NOUNS = frozenset("alongside include includes inside left like near outside unlike v versus via vs won".split())
 _COUNTED = re.compile(
     rf"(?: {UPPER}{LOWER}+)?(?: (?!(?:and|or|in|of|on|at|to|by|as|is|was|were|for|from|with|the)\b){LOWER}+){{1,2}}"
 )
@@ -185,8 +192,8 @@ def _said_of(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:
     yield from _being(subject, sentence)
     relation = noun
     for span in _tails(sentence):
-        qualifies = _qualifies_a_name(span, sentence)
-        if span.start < position or (qualifies and " " not in span.text):
+        attribute = _is_attribute(span, sentence)
+        if span.start < position or (attribute and " " not in span.text):
             continue
         if far := _FAR.search(sentence, position, span.start):
             relation = _relation(sentence[position : far.start()], relation, noun)
@@ -197,7 +204,7 @@ def _said_of(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:
             position = far.end()
         relation = _relation(sentence[position : span.start], relation, noun)
         tail = _counted(sentence, span) if span.kind == "number" else span.text
-        if not qualifies:
+        if not attribute:
             position = span.start + len(tail) if span.kind == "number" else span.end
         if relation:
             yield name, relation, tail
@@ -212,10 +219,13 @@ def _tails(sentence: str) -> Iterator[Span]:
             yield span
 
 
-def _qualifies_a_name(span: Span, sentence: str) -> bool:
-    """Return whether a name tells more of the next one: `French` in `by French director Jean Roe`."""
-    kind = _KIND.match(sentence, span.end) if span.kind == "name" else None
-    return kind is not None and not (function_words() | _NO_KINDS).intersection(kind[1].split())
+def _is_attribute(span: Span, sentence: str) -> bool:
+    """Return whether a span tells more of the noun after it: `French` in `a French film`, `by French director Roe`."""
+    in_phrase = _OPEN_NOUN_PHRASE.search(sentence, max(span.start - _NEAR, 0), span.start)
+    if span.kind == "number" or (span.kind == "date" and not in_phrase):
+        return False
+    noun = (_NOUN_OF_PHRASE if in_phrase else _NOUN_OF_NAME).match(sentence, span.end)
+    return noun is not None and not (function_words() | _NO_NOUNS).intersection(noun["noun"].split())
 
 
 def _being(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:
