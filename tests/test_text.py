@@ -427,12 +427,12 @@ def test_what_something_is_ends_where_more_is_told_of_it(sentence: str, tail: st
             "Ada Renk was a retired Ostrellan singer from Kell.",
             [
                 ["Ada Renk", "was", "retired Ostrellan singer"],
-                ["Ada Renk", "was retired Ostrellan singer from", "Kell"],
+                ["Ada Renk", "was retired singer from", "Kell"],
             ],
         ),
         (
             "Ada Renk wrote a sequel to the 1980 film Blue Oar.",
-            [["Ada Renk", "wrote sequel to 1980 film", "Blue Oar"]],
+            [["Ada Renk", "wrote sequel to film", "Blue Oar"]],
         ),
         ("Ada Renk has four Ostrellan albums.", [["Ada Renk", "has", "four Ostrellan albums"]]),
         (
@@ -684,7 +684,7 @@ def test_a_relative_clause_is_about_the_name_before_it_or_about_nobody(text: str
         ("The Danish painter Ida Brack was born in Ost.", {"Ida Brack | was born in | Ost"}),
         (
             "The heirs of the Carolingian dynasty left Ost.",
-            {"Kell | heirs of Carolingian dynasty left | Ost"},
+            {"Kell | heirs of | Carolingian", "Kell | dynasty left | Ost"},
         ),
         ("A colony of Ost, its port burned in 1920.", {"Kell | colony of | Ost", "Kell | port burned in | 1920"}),
         ("The mill was built by Ida Brack.", {"Kell | was built by | Ida Brack"}),

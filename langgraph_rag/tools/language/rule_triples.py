@@ -71,7 +71,7 @@ _COMMON = rf"(?!\w+(?:ed|ing)\b){LOWER}+(?:-{LOWER}+)?"
 _NOUN_OF_NAME = re.compile(rf"\s(?P<noun>(?:{_COMMON}\s){{1,2}})[\"“«]?(?={UPPER})")
 _NOUN_OF_PHRASE = re.compile(rf"\s(?:{UPPER}[\w-]*\s){{0,3}}(?P<noun>{_COMMON}\s?)")
 _OPEN_NOUN_PHRASE = re.compile(
-    r"\b(?:an?|(?:is|was|are|were|became|remains|to|by|of) (?:the|one of the)) "
+    r"\b(?:an?|(?:is|was|are|were|became|remains) (?:the|one of the)) "
     r"(?:(?!(?:an?|the|and|or|to|by|of|in|on|at|for|from|with)\b)[\w-]+ ){0,3}$"
 )
 _NEAR = 60  # characters
@@ -190,10 +190,10 @@ def _said_of(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:
             yield from _measures(subject, measured)
             sentence = _without(sentence, *measured.span())
     yield from _being(subject, sentence)
-    relation = noun
+    relation, sentence = noun, _without_adjectives(sentence, position)
     for span in _tails(sentence):
-        attribute = _is_attribute(span, sentence)
-        if span.start < position or (attribute and " " not in span.text):
+        qualifies = _qualifies_a_name(span, sentence)
+        if span.start < position or (qualifies and " " not in span.text):
             continue
         if far := _FAR.search(sentence, position, span.start):
             relation = _relation(sentence[position : far.start()], relation, noun)
@@ -204,7 +204,7 @@ def _said_of(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:
             position = far.end()
         relation = _relation(sentence[position : span.start], relation, noun)
         tail = _counted(sentence, span) if span.kind == "number" else span.text
-        if not attribute:
+        if not qualifies:
             position = span.start + len(tail) if span.kind == "number" else span.end
         if relation:
             yield name, relation, tail
@@ -219,13 +219,26 @@ def _tails(sentence: str) -> Iterator[Span]:
             yield span
 
 
-def _is_attribute(span: Span, sentence: str) -> bool:
-    """Return whether a span tells more of the noun after it: `French` in `a French film`, `by French director Roe`."""
-    in_phrase = _OPEN_NOUN_PHRASE.search(sentence, max(span.start - _NEAR, 0), span.start)
-    if span.kind == "number" or (span.kind == "date" and not in_phrase):
-        return False
-    noun = (_NOUN_OF_PHRASE if in_phrase else _NOUN_OF_NAME).match(sentence, span.end)
-    return noun is not None and not (function_words() | _NO_NOUNS).intersection(noun["noun"].split())
+def _without_adjectives(sentence: str, begin: int) -> str:
+    """Blank the names and years that stand before a noun, after an article: `French` in `is a French film by`."""
+    main = sentence
+    for span in spot(sentence):
+        year = span.kind == "date" and sentence.endswith("the ", 0, span.start)
+        if span.start < begin or span.kind == "number":
+            continue
+        in_phrase = year or _OPEN_NOUN_PHRASE.search(sentence, max(span.start - _NEAR, 0), span.start)
+        if in_phrase and _has_noun(_NOUN_OF_PHRASE.match(sentence, span.end)):
+            main = _without(main, span.start, span.end)
+    return main
+
+
+def _qualifies_a_name(span: Span, sentence: str) -> bool:
+    """Return whether a name tells of which kind the next one is: `French` in `by French director Roe`."""
+    return span.kind == "name" and _has_noun(_NOUN_OF_NAME.match(sentence, span.end))
+
+
+def _has_noun(found: re.Match[str] | None) -> bool:
+    return found is not None and not (function_words() | _NO_NOUNS).intersection(found["noun"].split())
 
 
 def _being(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:
