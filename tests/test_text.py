@@ -424,15 +424,11 @@ def test_what_something_is_ends_where_more_is_told_of_it(sentence: str, tail: st
             ],
         ),
         (
-            "Ada Renk was a retired Ostrellan singer from Kell.",
+            "Ada Renk was an Ostrellan singer from Kell.",
             [
-                ["Ada Renk", "was", "retired Ostrellan singer"],
-                ["Ada Renk", "was retired singer from", "Kell"],
+                ["Ada Renk", "was", "Ostrellan singer"],
+                ["Ada Renk", "was singer from", "Kell"],
             ],
-        ),
-        (
-            "Ada Renk wrote a sequel to the 1980 film Blue Oar.",
-            [["Ada Renk", "wrote sequel to film", "Blue Oar"]],
         ),
         ("Ada Renk has four Ostrellan albums.", [["Ada Renk", "has", "four Ostrellan albums"]]),
         (

@@ -42,7 +42,7 @@ Your last chain began with what is not in the list above; begin with something f
 _NOTHING_ADDED = """
 
 Your last chain added nothing, but the answer is not there yet. If the list above tells of anything that the question \
-depends on and the chain says nothing of yet, continue with that."""
+depends on and the chain says nothing of yet, continue with that; if not, add nothing again."""
 
 _CONSTRUCT = """\
 You build a chain of {items} that leads from a question to its answer, one following from the other. {given}Reply with \

@@ -70,11 +70,9 @@ _BEFORE_BIRTH = frozenset(
 _COMMON = rf"(?!\w+(?:ed|ing)\b){LOWER}+(?:-{LOWER}+)?"
 _NOUN_OF_NAME = re.compile(rf"\s(?P<noun>(?:{_COMMON}\s){{1,2}})[\"“«]?(?={UPPER})")
 _NOUN_OF_PHRASE = re.compile(rf"\s(?:{UPPER}[\w-]*\s){{0,3}}(?P<noun>{_COMMON}\s?)")
-_OPEN_NOUN_PHRASE = re.compile(
-    r"\b(?:an?|(?:is|was|are|were|became|remains) (?:the|one of the)) "
-    r"(?:(?!(?:an?|the|and|or|to|by|of|in|on|at|for|from|with)\b)[\w-]+ ){0,3}$"
+_IS_A = re.compile(
+    r"(?:\s*\([^()]*\))?\s*(?:is|was|are|were|became|remains)\s+(?:an?|the|one of the)\s+", re.IGNORECASE
 )
-_NEAR = 60  # characters
 _NO_NOUNS = frozenset("alongside include includes inside left like near outside unlike v versus via vs won".split())
 _COUNTED = re.compile(
     rf"(?: {UPPER}{LOWER}+)?(?: (?!(?:and|or|in|of|on|at|to|by|as|is|was|were|for|from|with|the)\b){LOWER}+){{1,2}}"
@@ -220,16 +218,11 @@ def _tails(sentence: str) -> Iterator[Span]:
 
 
 def _without_adjectives(sentence: str, begin: int) -> str:
-    """Blank the names and years that stand before a noun, after an article: `French` in `is a French film by`."""
-    main = sentence
+    """Blank the names and years between `is a` and its noun, which `_being` reads whole: `is a 1931 French film by`."""
     for span in spot(sentence):
-        year = span.kind == "date" and sentence.endswith("the ", 0, span.start)
-        if span.start < begin or span.kind == "number":
-            continue
-        in_phrase = year or _OPEN_NOUN_PHRASE.search(sentence, max(span.start - _NEAR, 0), span.start)
-        if in_phrase and _has_noun(_NOUN_OF_PHRASE.match(sentence, span.end)):
-            main = _without(main, span.start, span.end)
-    return main
+        if _IS_A.fullmatch(sentence, begin, span.start) and _has_noun(_NOUN_OF_PHRASE.match(sentence, span.end)):
+            sentence = _without(sentence, span.start, span.end)
+    return sentence
 
 
 def _qualifies_a_name(span: Span, sentence: str) -> bool:
