@@ -27,9 +27,10 @@ from langgraph_rag.tools.language.subjects import (
 )
 from langgraph_rag.tools.language.topics import topic_of
 
+_IS = r"(?:is|was|are|were|became|remains)\s+(?:an?|the|one of the)"
 _NOUN = rf"{LOWER}+(?:[ -]{LOWER}+){{0,2}}"
 _COPULA = re.compile(
-    r"\b(?:is|was|are|were|became|remains)\s+(?:an?|the|one of the)\s+"
+    rf"\b{_IS}\s+"
     rf"([^,.;()]+(?:(?-i:(?:,\s{_NOUN}){{1,6}},?\s(?:and|or)\s{_NOUN}))?)",
     re.IGNORECASE,
 )
@@ -70,9 +71,7 @@ _BEFORE_BIRTH = frozenset(
 _COMMON = rf"(?!\w+(?:ed|ing)\b){LOWER}+(?:-{LOWER}+)?"
 _NOUN_OF_NAME = re.compile(rf"\s(?P<noun>(?:{_COMMON}\s){{1,2}})[\"“«]?(?={UPPER})")
 _NOUN_OF_PHRASE = re.compile(rf"\s(?:{UPPER}[\w-]*\s){{0,3}}(?P<noun>{_COMMON}\s?)")
-_IS_A = re.compile(
-    r"(?:\s*\([^()]*\))?\s*(?:is|was|are|were|became|remains)\s+(?:an?|the|one of the)\s+", re.IGNORECASE
-)
+_IS_A = re.compile(rf"(?:\s*\([^()]*\))?\s*{_IS}\s+", re.IGNORECASE)
 _NO_NOUNS = frozenset("alongside include includes inside left like near outside unlike v versus via vs won".split())
 _COUNTED = re.compile(
     rf"(?: {UPPER}{LOWER}+)?(?: (?!(?:and|or|in|of|on|at|to|by|as|is|was|were|for|from|with|the)\b){LOWER}+){{1,2}}"
