@@ -151,7 +151,7 @@ def test_files_of_other_kinds_are_told_but_not_those_of_the_knowledge_base(
 
     said = run("index", tmp_path, "--kb", "kb").stderr
     assert (
-        "Left out: 4 files of other kinds (.csv, no ending, .jpg); read others, such as HTML, with a LangChain" in said
+        "Left out: 4 files of other kinds (.csv, no ending, .jpg); read others, such as CSV, with a LangChain" in said
     )
     assert "Left out" not in run("index", "heron.txt", "--kb", "kb").stderr
 
@@ -1328,7 +1328,7 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
             "a.docx: expected a file ending in",
             ".jsonl",
             ".md",
-            "read others, such as HTML, with a LangChain document loader",
+            "read others, such as CSV, with a LangChain document loader",
         ],
     ),
     "a folder with nothing to read": (
@@ -1336,7 +1336,7 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
         "docs",
         [
             "docs: expected files with text ending in",
-            "found none; read others, such as HTML, with a LangChain",
+            "found none; read others, such as CSV, with a LangChain",
         ],
     ),
     "one id with two texts": (

@@ -1,4 +1,4 @@
-"""Reads documents from files and folders: JSON and JSON lines, Markdown, PDF, plain text."""
+"""Reads documents from files and folders: JSON and JSON lines, Markdown, HTML, PDF, plain text."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -14,7 +14,17 @@ from langgraph_rag.progress import hidden
 from langgraph_rag.records import Passage
 from langgraph_rag.tools.documents import LONGEST_NAME, PLACE, PassagesById, to_passages
 from langgraph_rag.tools.language.topics import opening_of
-from langgraph_rag.tools.reading.folders import JSON, JSON_LINES, MARKDOWN, OTHERS, PDF, SOUGHT, readable_files
+from langgraph_rag.tools.reading.folders import (
+    HTML,
+    JSON,
+    JSON_LINES,
+    MARKDOWN,
+    OTHERS,
+    PDF,
+    SOUGHT,
+    readable_files,
+)
+from langgraph_rag.tools.reading.html import decoded_page, read_html
 from langgraph_rag.tools.reading.markdown import read_markdown, section_title
 from langgraph_rag.tools.reading.pdf import read_pdf
 
@@ -28,12 +38,12 @@ def read_documents(sources: str | Path | Iterable[str | Path]) -> list[dict[str,
     """Read files and folders as documents for `KnowledgeBase.add`.
 
     Args:
-        sources: one or several files (JSON lines, Markdown, PDF, plain text), or folders with such files.
+        sources: one or several files (JSON lines, Markdown, HTML, PDF, plain text), or folders with such files.
 
     Returns:
-        A dict for each passage that the knowledge base makes of them. A passage of a Markdown file is from one section.
-            Its title is the heading of the section, with the title of the file in parentheses. The title of a file
-            without one is its first line or subject, or else its name.
+        A dict for each passage that the knowledge base makes of them. A passage of a Markdown or HTML file is from one
+            section. Its title is the heading of the section, with the title of the file in parentheses. The title of a
+            file without one is its first line or subject, or else its name.
 
     Raises:
         DocumentError: when a file is missing or cannot be read. The message names each invalid file or line, and what
@@ -112,14 +122,19 @@ def _documents(file: Path, names: Names) -> tuple[list[dict[str, object]], list[
     kind = file.suffix.lower()
     if kind in PDF:
         return _pages(file), []
-    text = _read(file)
+    text = _read(file, decoded_page if kind in HTML else decoded)
     if not text.strip():
         raise DocumentError(f"{file}: the file is empty")
     if kind in JSON_LINES:
         return _rows(_lines(text, file), _fields_of_line, file, names)
     if kind in JSON:
         return _rows(_elements(text, file), _fields, file, names)
-    found = _sections(text, file) if kind in MARKDOWN else [{"title": opening_of(text) or file.stem, "text": text}]
+    if kind in HTML:
+        found = _sections_of_page(text, file)
+    elif kind in MARKDOWN:
+        found = _sections(text, file)
+    else:
+        found = [{"title": opening_of(text) or file.stem, "text": text}]
     return [{**document, "source": str(file), PLACE: str(file)} for document in found], []
 
 
@@ -147,11 +162,22 @@ def _pages(file: Path) -> list[dict[str, object]]:
     return pages
 
 
-def _sections(text: str, file: Path) -> list[dict[str, object]]:
-    """Return the sections of a Markdown text with their titles, and with the fields of its front matter."""
+def _sections_of_page(html: str, file: Path) -> list[dict[str, object]]:
+    try:
+        page = read_html(html)
+    except ValueError as error:
+        raise DocumentError(f"{file}: {error}") from error
+    return _sections(page.markdown, file, page.title)
+
+
+def _sections(text: str, file: Path, named: str = "") -> list[dict[str, object]]:
+    """Return the sections of a Markdown text with their titles, and with the fields of its front matter.
+
+    `named` is the title of a text whose headings name none.
+    """
     title, sections, fields = read_markdown(text)
     opening = "" if sections[0].headings else opening_of(sections[0].text)
-    title = title or opening or file.stem
+    title = title or named or opening or file.stem
     return [
         {"title": section_title(title, section.headings)[:LONGEST_NAME], "text": section.text, "metadata": fields}
         for section in sections
@@ -245,9 +271,9 @@ def _document(fields: Mapping[str, object], names: Names, place: str) -> dict[st
     return {**others, **{ours: fields[theirs] for ours, theirs in names.items() if theirs in fields}}
 
 
-def _read(file: Path) -> str:
+def _read(file: Path, decode: Callable[[bytes], str]) -> str:
     try:
-        text = decoded(_bytes(file))
+        text = decode(_bytes(file))
     except UnicodeDecodeError as error:
         raise _not_utf_8(file, error.object[error.start], error.start) from error
     if "\0" in text:  # as in UTF-16 without byte order mark, and in binary files

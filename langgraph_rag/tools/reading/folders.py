@@ -10,10 +10,16 @@ from typing import NamedTuple
 
 from langgraph_rag.errors import DocumentError
 
-JSON, JSON_LINES, MARKDOWN, PDF = {".json"}, {".jsonl", ".ndjson"}, {".md", ".markdown"}, {".pdf"}
-SOUGHT = sorted(JSON_LINES | MARKDOWN | PDF | {".txt"})  # in folders, where most JSON files are settings
+JSON, JSON_LINES, MARKDOWN, HTML, PDF = (
+    {".json"},
+    {".jsonl", ".ndjson"},
+    {".md", ".markdown"},
+    {".html", ".htm"},
+    {".pdf"},
+)
+SOUGHT = sorted(JSON_LINES | MARKDOWN | HTML | PDF | {".txt"})  # in folders, where most JSON files are settings
 READABLE = sorted(JSON.union(SOUGHT))
-OTHERS = "read others, such as HTML, with a LangChain document loader and give them to KnowledgeBase.add"
+OTHERS = "read others, such as CSV, with a LangChain document loader and give them to KnowledgeBase.add"
 _INSTALLED = {"node_modules", "__pycache__"}  # generated folders
 _SMALL = 64  # bytes
 _is_file, _is_folder, _is_link = os.path.isfile, os.path.isdir, os.path.islink

@@ -1,0 +1,98 @@
+"""Reads HTML pages as Markdown: their main part, without menus and controls."""
+
+import re
+from contextlib import suppress
+from typing import NamedTuple
+
+from bs4 import BeautifulSoup, Tag
+from bs4.dammit import EncodingDetector
+from markdownify import MarkdownConverter
+
+from langgraph_rag.characters import decoded
+
+_NO_TEXT = (
+    "script, style, template, noscript, svg, iframe, button, select, dialog, nav, footer, [role=navigation], "
+    "[role=search], [hidden], [aria-hidden=true], [style*='display:none'], [style*='display: none']"
+)
+_MAIN = ("main, [role=main]", "article", "body")
+_HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"]
+_WORD = re.compile(r"\w")
+_REFERENCE = re.compile(r"\s*\[[^][]{1,20}\]\s*")  # "[1]", "[note 2]"
+
+
+class Page(NamedTuple):
+    """The title in the head of a page, or "", and its main part as Markdown."""
+
+    title: str
+    markdown: str
+
+
+def decoded_page(written: bytes) -> str:
+    """Decode a page in UTF-8, or else in the encoding that it declares.
+
+    Raises:
+        UnicodeDecodeError: when it is in neither.
+    """
+    try:
+        return decoded(written)
+    except UnicodeDecodeError:
+        declared = EncodingDetector.find_declared_encoding(written, is_html=True)
+        with suppress(LookupError):  # an unknown encoding
+            return written.decode(declared or "utf-8")
+        raise
+
+
+def read_html(html: str) -> Page:
+    """Convert a page to Markdown.
+
+    The main part is the only `main` or `article`, or else the whole body. Menus, footers, buttons, scripts, hidden
+    parts, signs that link to a heading, and numbers of references are left out. Of a page whose elements are nested too
+    deeply, only the text is returned.
+
+    Raises:
+        ValueError: when the page has no text.
+    """
+    page = BeautifulSoup(html, "lxml")
+    title = " ".join(page.title.get_text().split()) if page.title else ""
+    for part in page.select(_NO_TEXT):
+        part.decompose()
+    main = next((found[0] for name in _MAIN if len(found := page.select(name)) == 1), page)
+    for sign in filter(_is_sign, main.select("a, sup")):
+        sign.decompose()
+    try:
+        markdown = _converter.convert_soup(main)
+    except RecursionError:
+        markdown = main.get_text("\n")
+    if not _WORD.search(markdown):
+        raise ValueError("expected a page with text, got one without: does a script fill it? (save it from a browser)")
+    return Page(title, f"\n{markdown}")  # a rule in the first line would begin front matter
+
+
+def _is_sign(tag: Tag) -> bool:
+    text = tag.get_text()
+    if tag.name == "sup":
+        return _REFERENCE.fullmatch(text) is not None
+    return tag.find_parent(_HEADINGS) is not None and not _WORD.search(text)
+
+
+class _Converter(MarkdownConverter):
+    """Writes a term with its description as `Term: description`, and a summary as a paragraph."""
+
+    def convert_summary(self, _: Tag, text: str, parent_tags: set[str]) -> str:
+        return f"\n\n{text.strip()}\n\n"
+
+    def convert_dt(self, _: Tag, text: str, parent_tags: set[str]) -> str:
+        return f"\n\n{text.strip().rstrip(':')}:"
+
+    def convert_dd(self, _: Tag, text: str, parent_tags: set[str]) -> str:
+        return f"\n\n{text.strip()}\n\n" if "\n" in text.strip() else f" {text.strip()}"
+
+
+_converter = _Converter(
+    bullets="-",
+    escape_misc=True,
+    heading_style="atx",
+    newline_style="backslash",
+    strip=["a"],
+    sup_symbol="<sup>",
+)
