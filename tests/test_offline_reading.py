@@ -403,6 +403,9 @@ def test_a_name_with_a_comma_is_one_alternative() -> None:
         ("Did Mara Tull marry Jon Brenn?", "Mara Tull's cousin married Jon Brenn."),
         ("Did Mara Tull marry Jon Brenn?", "Mara Tull declined to marry Jon Brenn."),
         ("Was the Sarn Mill built by Jon Brenn?", "The Sarn Mill was built by Jon Brenn's nephew."),
+        ("Was the Sarn Mill built by Jon Brenn?", "The Sarn Mill was built by the nephew of Jon Brenn."),
+        ("Was the Sarn Mill owned by the Tull guild?", "The Sarn Mill was owned by the Tull family."),
+        ("Are Jon Brenn and Ada Renk married?", "Jon Brenn is married to the sister of Ada Renk."),
         ("Does the RT-5 support Zephyr?", "The RT-5 supports all systems except Zephyr."),
         ("Does the RT-5 support Zephyr?", "The RT-5 needs support for Zephyr."),
         ("Does the RT-5 support Zephyr?", "Does the RT-5 support Zephyr? Nobody has tried."),
@@ -424,6 +427,8 @@ def test_what_is_not_said_of_what_is_asked_about_answers_nothing(question: str, 
     [
         ("Did Jon Brenn build the Sarn Mill?", "The Sarn Mill was built by Jon Brenn.", "yes"),
         ("Did Jon Brenn design the Sarn Mill?", "The Sarn Mill was designed by the engineer Jon Brenn.", "yes"),
+        ("Was the Sarn Mill owned by the Tull family?", "The Sarn Mill was owned by the Tull family.", "yes"),
+        ("Are Jon Brenn and Ada Renk married?", "Jon Brenn is married to the cellist Ada Renk.", "yes"),
         ("Who is the chief technical officer of Tull Ltd?", "Jon Brenn is the chief technical officer of Tull Ltd.",
          "Jon Brenn"),
         ("Why was the Sarn Mill closed?", "The Sarn Mill was closed because of a flood.", "a flood"),
@@ -442,6 +447,33 @@ def test_what_is_not_said_of_what_is_asked_about_answers_nothing(question: str, 
 )  # fmt: skip
 def test_what_is_said_of_it_does(question: str, sentence: str, answer: str) -> None:
     assert conclude(question, pages_of([{"title": "Notes", "text": sentence}]), least=2.0).answer == answer
+
+
+TEAMS = [
+    {"title": "Heron team", "text": "The Heron team is led by Jon Brenn. The team sits in Dolm. "
+     "Before 2019 the team was led by Ada Renk."},
+    {"title": "Outage", "text": "The outage was noticed by Klaxon at 06:12 and resolved by Mara Tull at 07:49."},
+    {"title": "Tull Freight", "text": "Tull Freight is a company. In 2012 the company bought the firm Stackwell."},
+    {"title": "Ada Renk", "text": "Ada Renk left Tull Freight in 2019 to found Copperline."},
+    {"title": "Services", "text": "- Service: Klaxon; Owner: Wren team; Language: Elixir; On call: Lise Orn"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Who leads the Heron team?", "Jon Brenn"),
+        ("Who led the Heron team before 2019?", "Ada Renk"),
+        ("Where does the Heron team sit?", "Dolm"),
+        ("Who noticed the outage?", "Klaxon"),
+        ("Who resolved the outage?", "Mara Tull"),
+        ("Who founded Copperline?", "Ada Renk"),
+        ("When did Tull Freight buy Stackwell?", "2012"),
+        ("In which language is Klaxon written?", "Elixir"),
+    ],
+)
+def test_the_fact_that_states_the_answer_wins_over_what_stands_nearer(question: str, answer: str) -> None:
+    assert conclude(question, pages_of(TEAMS), least=2.5).answer == answer
 
 
 @pytest.mark.parametrize(

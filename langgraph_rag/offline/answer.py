@@ -7,7 +7,7 @@ from typing import Any
 
 from langgraph_rag.offline import Values
 from langgraph_rag.offline.compare import compare, judge, look_up
-from langgraph_rag.offline.confirm import confirm
+from langgraph_rag.offline.confirm import MUTUAL, confirm
 from langgraph_rag.offline.pages import Line, Pages, pages_of, spelled_out
 from langgraph_rag.offline.question import Question, analyse
 from langgraph_rag.offline.reading import read
@@ -51,6 +51,8 @@ def conclude(text: str, pages: Pages, *, least: float) -> Conclusion:
         least: the minimum score of an answer (`reading.read`).
     """
     question = analyse(text)
+    if not MUTUAL.isdisjoint(question.told) and (confirmed := Conclusion(*confirm(text, question, pages))):
+        return confirmed  # "are A and B married" does not compare them
     if question.compares:
         return _compared(question, pages)
     if question.wants == "yes or no":

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.offline.pages import Fact, Line, Pages, key_of
-from langgraph_rag.offline.question import PERSONS, PLACES, Question
+from langgraph_rag.offline.question import PLACES, Question
 from langgraph_rag.offline.words import DENIAL, date_of, is_name, name_likeness, name_words, stem, stems
 from langgraph_rag.tools.language.spans import spot
+from langgraph_rag.tools.language.stop_words import stop_words
 
 _SAME = 0.9
 _QUALIFIED = re.compile(  # words that are missing in facts, or that need more than a statement
@@ -21,9 +22,13 @@ _UNSURE = re.compile(  # words that limit or weaken a statement
 )
 _SOMEBODY_ELSES = re.compile(r"(?:His|Her|Its|Their)\b|.*\bwhose\b")  # "Her mother was a painter"
 _PREDICATE = re.compile(r"\b(is|was|are|were) (an? .+?)(?= (?:who|which|that|of|by|in|from|at|with|for)\b|[.;(]|$)")
+_NOUN = re.compile(r" ([a-z]+)\b")
 _CAPITALISED = re.compile(r"(?<=[\w,] )(?!(?:The|An?)\b)[^\W\d_a-z][\w-]*")
+_KIND_OF_TAIL = re.compile(  # "designed by engineer | Ada Renk"; not "by brother of"
+    r"(?<= (?:by|of|to) )(?:(?!(?:by|of|to|from|for|in|with)\b)[a-z-]+(?: |$))+$"
+)
 _ONCE = frozenset({"birth", "death"})  # events that happen only once to a person
-_MUTUAL = frozenset({"spouse", "sibling", "border"})
+MUTUAL = frozenset({"spouse", "sibling", "border"})
 _SPELLED_ALIKE = 2  # initial letters that synonyms of one family share: not "mayor" and "president"
 
 
@@ -51,14 +56,17 @@ def _is_sure(text: str, question: Question, line: Line) -> bool:
 
 def _adds_nothing(question: Question, fact: Fact) -> bool:
     """Return whether all content words of a relation are in the question: not "failed to win", "mother was born in"."""
-    *words, last = fact[1].split()
-    said = " ".join(words) if words and stem(last) in PERSONS else fact[1]  # "designed by engineer Ada Renk"
+    said = _KIND_OF_TAIL.sub("", fact[1])
     return set(stems(said)) <= {*question.words, *stems(" ".join(question.names))}
 
 
 def _stated(line: Line) -> Iterator[Fact]:
-    """Yield the facts of a sentence, including the complete predicate of its topic."""
-    yield from line.facts
+    """Yield the facts of a sentence, also with the noun after a name, and the complete predicate of its topic."""
+    for fact in line.facts:
+        yield fact
+        noun = _NOUN.match(line.text, line.text.find(fact[2]) + len(fact[2]))
+        if noun and is_name(fact[2]) and noun[1] not in stop_words():
+            yield fact[0], fact[1], fact[2] + noun[0]  # "owned by the Heron team"
     if predicate := _PREDICATE.search(line.text):
         yield from ((fact[0], fact[1], predicate[2]) for fact in line.facts if fact[1] == predicate[1])
 
@@ -94,7 +102,7 @@ def _says_otherwise(question: Question, fact: Fact, line: Line, pages: Pages) ->
 def _of_subject(text: str, question: Question, fact: Fact) -> bool:
     """Return whether a fact has the same subject as the question, or the reverse in the passive."""
     subject, reverse = question.names[0], (" by " in text) != (" by " in f"{fact[1]} ") and len(question.names) > 1
-    mutual = _MUTUAL.intersection(question.words) and len(question.names) > 1
+    mutual = MUTUAL.intersection(question.words) and len(question.names) > 1
     ends = (fact[0], fact[2]) if mutual else (fact[2],) if reverse else (fact[0],)
     return any(name_likeness(subject, end) >= _SAME for end in ends)
 

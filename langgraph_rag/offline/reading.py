@@ -11,7 +11,7 @@ from langgraph_rag.normal_forms import normalise
 from langgraph_rag.offline.descriptions import ask_for, descriptions, put_for
 from langgraph_rag.offline.pages import DEFINED, Line, Pages, key_of
 from langgraph_rag.offline.question import DATES, PLACES, Question, analyse
-from langgraph_rag.offline.words import DEMONYM, DENIAL, FAMILIES, is_name, name_words, stem, stems
+from langgraph_rag.offline.words import DEMONYM, DENIAL, FAMILIES, is_name, name_likeness, name_words, stem, stems
 from langgraph_rag.tools.language.rule_triples import UNIT
 from langgraph_rag.tools.language.spans import Span, spot
 
@@ -33,6 +33,7 @@ _DIED_OF = re.compile(
 _ACTING_AS = re.compile(
     r"\bas an? ([a-z][\w-]*(?: (?!(?:who|which|that|by|in|on|at|from|for|to|with|of|and|or)\b)[a-z][\w-]*){0,2})"
 )
+_LABEL = re.compile(r"(?:^(?:- )?|; )([A-Z][^:;]{0,60}): ")  # "- Owner: Ada; Year: 1883"
 _MEASURE = re.compile(rf"[\s-](?:square )?(?:{UNIT}|(?:second|minute|hour|day|week|month|hectare|acre|ton)s?\b)")
 _YEAR = re.compile(r"\d{4}")
 _LISTED = re.compile(r"(?:[A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*)*, )+$")  # the larger places follow
@@ -49,7 +50,11 @@ _NEAR = 15  # distance in letters at which nearness is one half
 _ALTERNATIVES = 8
 _NEVER = 9.0
 _NAMED = frozenset({"person", "place", "nationality"})  # wanted kinds that exclude dates and numbers
-_SIMPLE = 2  # content words of a question that one sentence about its name may answer
+_SURE = 0.9  # likeness of names
+_STATED = 1.0  # bonus for an answer that a fact states
+_SIMPLE = 2  # content words of a question that one sentence about its names may answer
+_ALONE = 3.3  # weight of the words of a question in such a sentence
+_WHOLE = 0.95  # of a question's weight: such a sentence needs no other
 _BESIDE = 1.0  # penalty for a sentence about the name without the words of the question
 _OTHER_YEAR = 1.5  # penalty for a sentence about another year
 _CLEAR = 0.25  # of a question's weight that a sentence and its neighbour must match
@@ -107,19 +112,46 @@ def _bridges(text: str, pages: Pages) -> tuple[str, list[Reading]]:
 
 def _readings(text: str, pages: Pages) -> list[Reading]:
     """Return the possible answers to a question, each once, best first."""
-    question, asked, form = analyse(text), name_words(text), f" {normalise(text)} "
+    question, asked, form = _analyse(text, pages), name_words(text), f" {normalise(text)} "
     weight = _weights(stems(text), pages.lines)
     found: dict[str, Reading] = {}
     for base, lines in _scored_lines(text, question, pages, weight):
         line, hits = lines[0], pages.hits(lines[0], weight)
+        stated = _stated(question, line)
         for span in filter(partial(_possible, question), _spans(line)):
             key = normalise(span.text)
             if not key or f" {key} " in form or name_words(span.text) <= asked:
                 continue
             score = base + _nearness(question, weight, hits, span, line.text) + _fit(question, span, line, pages)
+            score += _STATED * (key in stated)
             if score > max(0.0, found[key].score if key in found else 0.0):
                 found[key] = Reading(_shaped(question, span, line.text), score, lines)
     return sorted(found.values(), key=lambda reading: -reading.score)
+
+
+def _analyse(text: str, pages: Pages) -> Question:
+    """Analyse a question; a title in it that has one of its names ("Heron team"), or is the only one, is a name."""
+    question, form = analyse(text), f" {normalise(text)} "
+    names = [(name, name_words(name)) for name in question.names]
+    topics = [(topic, name_words(topic)) for topic in sorted({line.topic for line in pages.lines})]
+    there = [(topic, words) for topic, words in topics if f" {normalise(topic)} " in form]
+    longer = [(topic, words) for topic, words in there if not names or any(inside < words for _, inside in names)]
+    others = [name for name, inside in names if not any(inside <= words for _, words in longer)]
+    return question.with_names((*(topic for topic, _ in longer), *others)) if longer else question
+
+
+def _stated(question: Question, line: Line) -> set[str]:
+    """Return what the facts of a sentence relate to the only name of a question in the words of the question."""
+    names = [name for name in question.names if not name.isdigit()]
+    needed = question.words.keys() - question.kinds or question.kinds
+    told = set[str]()
+    for head, relation, tail in line.facts if len(names) == 1 and not _in_another_year(question, line) else ():
+        said = set(stems(relation))
+        if needed and (needed <= said or question.kinds == said):
+            told.update(
+                normalise(far) for near, far in ((head, tail), (tail, head)) if name_likeness(names[0], near) >= _SURE
+            )
+    return told
 
 
 def _scored_lines(
@@ -127,11 +159,11 @@ def _scored_lines(
 ) -> Iterator[tuple[float, tuple[Line, ...]]]:
     """Yield the sentences that may answer a question, each with its score and with the sentence that leads to it."""
     said = [line.words & weight.keys() for line in pages.lines]
-    simple = len(question.names) == 1 and len(question.words) <= _SIMPLE and not descriptions(text)
+    brief = len(question.words) <= _SIMPLE and not descriptions(text)
+    simple = brief and len(question.names) == 1
     about = pages.about(question.names[0]) if simple else set()
     needed = set(question.words) - (question.kinds | {"place"} if question.wants == "place" else set())
-    linked, own = (1.5, 3.3) if simple else (3.3, 0.4)
-    years = set(_YEAR.findall(" ".join(question.names)))
+    linked, own = (1.5, _ALONE) if simple else (3.3, 0.4)
     for place, line in enumerate(pages.lines):
         if not said[place] or (about and place not in about):
             continue
@@ -140,15 +172,20 @@ def _scored_lines(
         matched = _sum(weight, said[place])
         if matched + gain < _CLEAR:
             continue
-        score = linked * gain + own * matched + (0.5 if line.opens else 0.0)
+        whole = brief and matched > _WHOLE
+        score = (_ALONE * matched if whole else linked * gain + own * matched) + (0.5 if line.opens else 0.0)
         if about and needed and needed.isdisjoint(said[place]):
             if needed <= FAMILIES:
                 continue  # all words for it are known, and the sentence has none
             score -= _BESIDE
-        told = set(_YEAR.findall(line.text))
-        if years and told and years.isdisjoint(told):
+        if _in_another_year(question, line):
             score -= _OTHER_YEAR
-        yield score, ((line, pages.lines[helper]) if gain else (line,))
+        yield score, ((line, pages.lines[helper]) if gain and not whole else (line,))
+
+
+def _in_another_year(question: Question, line: Line) -> bool:
+    asked, told = set(_YEAR.findall(" ".join(question.names))), set(_YEAR.findall(line.text))
+    return bool(asked and told) and asked.isdisjoint(told)
 
 
 def _weights(words: Sequence[str], lines: Sequence[Line]) -> dict[str, float]:
@@ -241,9 +278,12 @@ def stands_as(question: Question, name: str, pages: Pages) -> bool:
 
 
 def _spans(line: Line) -> Iterator[Span]:
-    """Yield possible answers that are not negated: not Ost in "She was not born in Ost"."""
+    """Yield possible answers that are neither negated nor a label: not Ost in "She was not born in Ost"."""
     denies = DENIAL.search(line.text) is not None
+    labels = {label.start(1) for label in _LABEL.finditer(line.text)}
     for span in _named(line):
+        if span.start in labels and span.kind != "title":
+            continue
         if not denies or not _DENIED.search(line.text[: span.start][-_DENIAL_REACHES:]):
             yield span
 
