@@ -166,6 +166,8 @@ def test_headings_of_one_level_without_one_above_them_stand_for_themselves(tmp_p
         ("<table><td>a<![0]</td></table>", "a"),
         ("<div><![CDATA[x > y]]>By <![if !IE]>Ada<![endif]></div>", "By Ada"),
         ("One  \ntwo.", "One\ntwo."),
+        ("By Ada.[^1] `a[^1]` \\[^b]\n\n[^1]: https://kell.example", "By Ada. a[^1] [^b]"),
+        ("- Config:\n  ```yaml\n  - name: x\n  ```", "- Config:\n```yaml\n- name: x\n```"),
         (
             "~~~py\nx\n~~~\n\n    y\n\n- z\n  ````\n  ```\n  ````",
             "~~~py\nx\n~~~\n\n```\ny\n```\n\n- z\n````\n```\n````",

@@ -47,6 +47,31 @@ def test_the_title_in_the_head_names_a_page_whose_headings_name_none(tmp_path: P
     assert list(_texts(tmp_path, "<p>It stands.")) == ["page"]
 
 
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<table><tr><th>Year<th>Builder<tr><td rowspan=2>1883<td>Ada<tr><td>Bo</table>",
+         "- Year: 1883; Builder: Ada\n- Year: 1883; Builder: Bo"),
+        ("<table><tr><td rowspan=3>A<td colspan=2>x<tr><td rowspan=2>B<td>y<tr><td>z</table>",
+         "- A; x\n- A; B; y\n- A; B; z"),
+        ("<table><tr><td rowspan=900000000>A<td colspan=x>b<tr><td>c</table>", "- A: b\n- A: c"),
+        ("See below.<table><caption>Mills</caption><colgroup><col><tr><th>Name<th>Age<tr><td>Ada<td>5</table>",
+         "See below.\n\nMills\n\n- Name: Ada; Age: 5"),
+        ("<table><tbody><tr><th>Name<th>Age<tr><td>Bo<td>6<tbody><tr><td>Ada<td>5</table>",
+         "- Name: Bo; Age: 6\n- Name: Ada; Age: 5"),
+        ("<table><tr><td>Kell is an island.<table><tr><th>Mayor<td>Ada Moss</table></table>",
+         "Kell is an island.\n\n- Mayor: Ada Moss"),
+        ('See <img src="./Kell - Atlas_files/map.png" alt="A map [1]">.', "See A map [1]."),
+        ("The class [^abc] [[x]] matches; for %%i in (a) do echo %%i.",
+         "The class [^abc] [[x]] matches; for %%i in (a) do echo %%i."),
+        ("<ul><li>Config:<pre>- name: x\n- b: 2</pre></ul>", "- Config:\n```\n- name: x\n- b: 2\n```"),
+        ("See below.<details><summary>More</summary>Inside</details>", "See below.\n\nMore\n\nInside"),
+    ],
+)  # fmt: skip
+def test_what_markdown_would_write_otherwise_is_kept(tmp_path: Path, html: str, text: str) -> None:
+    assert list(_texts(tmp_path, html).values()) == [text]
+
+
 @pytest.mark.parametrize("document", _DOCS, ids=lambda document: document.stem)
 def test_a_page_made_from_markdown_reads_as_the_markdown_does(document: Path) -> None:
     markdown = re.sub(r"<!--.*?-->", "", document.read_text(), flags=re.DOTALL)
@@ -85,6 +110,7 @@ def test_a_page_is_read_in_the_encoding_that_it_declares(tmp_path: Path, written
         (b"<p>Zo\xeb", "expected UTF-8 text, got byte 0xeb at 5"),
         (b"<meta charset=klingon><p>Zo\xeb", "expected UTF-8 text, got byte 0xeb"),
         (b"<meta charset=ascii><p>Zo\xeb", "expected UTF-8 text, got byte 0xeb"),
+        (b"<meta charset=undefined><p>Zo\xeb", "expected UTF-8 text, got byte 0xeb"),
         (b"\x89PNG\r\n\x00\x00", "expected UTF-8 text, got byte 0x89 at 0"),
     ],
 )

@@ -38,7 +38,7 @@ def read_documents(sources: str | Path | Iterable[str | Path]) -> list[dict[str,
     """Read files and folders as documents for `KnowledgeBase.add`.
 
     Args:
-        sources: one or several files (JSON lines, Markdown, HTML, PDF, plain text), or folders with such files.
+        sources: one or several files (JSON, JSON lines, Markdown, HTML, PDF, plain text), or folders with such files.
 
     Returns:
         A dict for each passage that the knowledge base makes of them. A passage of a Markdown or HTML file is from one

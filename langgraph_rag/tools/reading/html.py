@@ -9,6 +9,7 @@ from bs4.dammit import EncodingDetector
 from markdownify import MarkdownConverter
 
 from langgraph_rag.characters import decoded
+from langgraph_rag.tools.reading.html_tables import simplify_tables
 
 _NO_TEXT = (
     "script, style, template, noscript, svg, iframe, button, select, dialog, nav, footer, [role=navigation], "
@@ -37,7 +38,7 @@ def decoded_page(written: bytes) -> str:
         return decoded(written)
     except UnicodeDecodeError:
         declared = EncodingDetector.find_declared_encoding(written, is_html=True)
-        with suppress(LookupError):  # an unknown encoding
+        with suppress(LookupError, UnicodeError):  # an unknown encoding, or the wrong one
             return written.decode(declared or "utf-8")
         raise
 
@@ -59,6 +60,7 @@ def read_html(html: str) -> Page:
     main = next((found[0] for name in _MAIN if len(found := page.select(name)) == 1), page)
     for sign in filter(_is_sign, main.select("a, sup")):
         sign.decompose()
+    simplify_tables(main)
     try:
         markdown = _converter.convert_soup(main)
     except RecursionError:
@@ -76,7 +78,14 @@ def _is_sign(tag: Tag) -> bool:
 
 
 class _Converter(MarkdownConverter):
-    """Writes a term with its description as `Term: description`, and a summary as a paragraph."""
+    """Writes terms with their descriptions as `Term: description`, summaries as paragraphs, images as their texts."""
+
+    def escape(self, text: str, parent_tags: set[str]) -> str:
+        text = super().escape(text, parent_tags)  # type: ignore[misc]  # its stub lacks it
+        return str(text).replace("%%", r"\%\%")  # no comment of Obsidian
+
+    def convert_img(self, image: Tag, _: str, parent_tags: set[str]) -> str:
+        return self.escape(str(image.get("alt", "")), parent_tags)
 
     def convert_summary(self, _: Tag, text: str, parent_tags: set[str]) -> str:
         return f"\n\n{text.strip()}\n\n"

@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from html.parser import HTMLParser
 from itertools import zip_longest
 from typing import NamedTuple
@@ -58,15 +58,21 @@ def _wiki_link(state: StateInline, silent: bool) -> bool:
     return found is not None
 
 
-def _hidden(state: StateInline, silent: bool) -> bool:
-    if found := _HIDDEN.match(state.src, state.pos):
-        state.pos = found.end()
-    return found is not None
+def _left_out(pattern: re.Pattern[str]) -> Callable[[StateInline, bool], bool]:
+    """Return a parser rule that skips what matches, unless it is escaped or in code."""
+
+    def skip(state: StateInline, silent: bool) -> bool:
+        if found := pattern.match(state.src, state.pos):
+            state.pos = found.end()
+        return found is not None
+
+    return skip
 
 
 _parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 _parser.inline.ruler.after("link", "wiki_link", _wiki_link)
-_parser.inline.ruler.before("link", "hidden", _hidden)
+_parser.inline.ruler.before("link", "hidden", _left_out(_HIDDEN))
+_parser.inline.ruler.before("link", "footnote", _left_out(_FOOTNOTE))
 
 
 class Section(NamedTuple):
@@ -201,7 +207,7 @@ def _lines(block: SyntaxTreeNode) -> Iterator[str]:
             yield _text(block)
         case "fence" | "code_block":
             fence = block.markup or "```"  # an indented block has none
-            yield from fenced(block.content.rstrip("\n"), fence, block.info).split("\n")
+            yield fenced(block.content.rstrip("\n"), fence, block.info)
         case "html_block":
             yield from _html_lines(block.content)
         case "list_item":
@@ -249,10 +255,8 @@ def _line(node: SyntaxTreeNode) -> str:
 
 def _text(node: SyntaxTreeNode, following: SyntaxTreeNode | None = None) -> str:
     """Return the inline text; of a link, only its text."""
-    if node.type == "text":
-        return _FOOTNOTE.sub("", node.content)
-    if node.type == "code_inline":
-        return node.content
+    if node.type in {"text", "code_inline"}:
+        return str(node.content)
     if node.type == "softbreak":
         return " "
     if node.type == "html_inline" and node.content.lower() == "<sup>" and following:
