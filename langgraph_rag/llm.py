@@ -37,8 +37,9 @@ async def ask(llm: ChatModel, prompt: Prompt[Reply], /, **values: Any) -> Reply:
     """Send a prompt to a model and return its typed reply.
 
     - A reply that cannot be parsed is sent back with an explanation of the problem, at most twice.
-    - If the prompt or its reply is too long for the model, the last half of the prompt's list of passages or candidates
-      is left out, at most three times. The same happens if the prompt for the answer exceeds the tokens that are left.
+    - If the prompt or its reply is too long for the model, half of the prompt's list (`Prompt.shortens`) is left out,
+      at most three times: of passages and candidates the last, of outlines and conversations the oldest. The same
+      happens if the prompt for the answer exceeds the tokens that are left.
     - If the budget of the question is spent, the prompt's default reply is returned, and the usage names the limit.
     - If a reply that the method can do without cannot be parsed, the default reply is returned as well.
 
@@ -78,7 +79,7 @@ async def _ask(llm: ChatModel, prompt: Prompt[Reply], values: Mapping[str, Any],
             raise
         stop(reached.limit)
     left_out = len(values[prompt.shortens]) - len(shorter[prompt.shortens])
-    current_meter().usage["left_out"] += left_out
+    current_meter().usage["left_out"] += left_out or 1  # a part of one item
     reply = await _ask(llm, prompt, shorter, again - 1)
     reply.leave_out(left_out)
     return reply
@@ -117,7 +118,8 @@ async def _converse(llm: ChatModel, prompt: Prompt[Reply], values: Mapping[str, 
 def _output_error(
     llm: ChatModel, prompt: Prompt[Reply], attempt: int, problem: str, message: BaseMessage
 ) -> ModelOutputError:
-    seen = "; ".join([problem, *withheld(message), f"the last reply starts: {message.text[:200]!r}"])
+    more = ["let it write more tokens"] if was_cut_off(message) else []
+    seen = "; ".join([problem, *more, *withheld(message), f"the last reply starts: {message.text[:200]!r}"])
     return ModelOutputError(
         f"prompt {prompt.name!r}: {model_name(llm)} gave no usable reply in {counted(1 + attempt, 'attempt')}; "
         f"expected a JSON object with {', '.join(prompt.reply.model_fields)}; {seen}"

@@ -47,6 +47,7 @@ from langgraph_rag.models.replies import MAX_REPLY_CHARS, read_reply
 from langgraph_rag.prompts.answering import ANSWER_FROM_TRIPLES, Answer
 from langgraph_rag.prompts.cirag import EXTRACT_TRIPLES
 from langgraph_rag.prompts.kirag import ChainOfTexts
+from langgraph_rag.prompts.mgranrag import EXTRACT_EVIDENCE
 from langgraph_rag.prompts.prompt import METADATA_KEY, Prompt, PromptReply
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -94,6 +95,7 @@ async def ask_city(model: Any) -> City:
         "{'name': 'Kell', 'inhabitants': 4200}",
         "Reply: {'name': 'Kell', 'inhabitants': 4200, 'twins': []}",
         "{name: Kell, inhabitants: 4200}",
+        '{"Name": "Kell", "INHABITANTS": 4200, "Twins": "[]"}',
         '{"name": "Kell" "inhabitants": 4200, "twins": []],}',
         '{{"name": "Kell", "inhabitants": 4200}}',
         '{"reply" {"name": "Kell", "inhabitants": 4200}}',
@@ -578,6 +580,17 @@ async def test_a_list_that_was_cut_off_counts_for_what_it_has(written: str, read
 
     assert len(reply.triples) == read
     assert all(len(triple) == 3 for triple in reply.triples)
+
+
+async def test_a_list_of_objects_that_was_cut_off_counts_for_what_it_has() -> None:
+    found = {"sentence": "1", "full": [1], "partial": [], "phrases": ["Ada", "Ost"]}
+    written = json.dumps({"thought": "Two.", "evidence": [found, {**found, "sentence": "2"}, found]})[:-25]
+    model = SynchronousModel(reply=AIMessage(written, response_metadata={"finish_reason": "length"}))
+    model.may_reply.set()
+
+    reply = await ask(model, EXTRACT_EVIDENCE, known=[], passages=[], questions=["Who is Ada?"])
+
+    assert [item.sentence for item in reply.evidence] == ["1", "2"]
 
 
 async def test_a_list_that_was_cut_off_in_its_first_item_is_an_error() -> None:

@@ -34,6 +34,7 @@ from langgraph_rag.metering import metered
 from langgraph_rag.models.loading import load_model
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.prompts.answering import ANSWER_FROM_TRIPLES, Answer
+from langgraph_rag.prompts.dualrag import ANSWER_FROM_OUTLINE, OutlineEntry
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 pytestmark = pytest.mark.filterwarnings("ignore:A test tried to use socket")  # ChatOpenAI looks for socket options
@@ -736,6 +737,17 @@ async def test_a_prompt_that_is_too_long_is_asked_again_with_less(server: Server
     assert reply.shown(EIGHT) == EIGHT[:2]
     assert shown(server) == [8, 4, 2]
     assert (usage["left_out"], usage["calls"], usage["repairs"], usage["estimated_tokens"]) == (6, 3, 0, 0)
+
+
+async def test_less_of_the_only_item_counts_as_left_out(server: Server) -> None:
+    server.first = [(400, {}, VLLM_OVERFLOW)]
+    outline = [OutlineEntry(entity="Kell", fragments=["An island.", "Ilse Tarrant lives there."], read=[])]
+
+    with metered() as usage:
+        await ask(server.model(), ANSWER_FROM_OUTLINE, question=QUESTION, outline=outline, thoughts=[])
+
+    assert usage["left_out"] == 1
+    assert "An island." not in str(server.sent[-1]["messages"])
 
 
 TOLD = VLLM_OVERFLOW["error"]["message"]

@@ -14,7 +14,7 @@ from langgraph_rag.prompts.prompt import Reply
 
 MAX_REPLY_CHARS = 200_000  # far more than any prompt asks for, and less than spaCy takes at once
 _MAX_BRACES = 1000  # that begin no object; the error of each takes time proportional to the text
-_ITEM_END = re.compile(r'[\]"](?=\s*,)')
+_ITEM_END, _OBJECT_END = re.compile(r'[\]"](?=\s*,)'), re.compile(r"\}(?=\s*,)")
 _MOST_PARTS = 3  # of a list item that is itself a list
 _MAX_MENDED_CHARS = 5_000  # mending takes quadratic time
 
@@ -52,7 +52,8 @@ def read_part(text: str, reply: type[Reply]) -> Reply | None:
     """Read a reply whose list was cut off: return the complete items, or None if there are none."""
     text = without_reasoning(text)
     start, ends = text.find("{"), [found.end() for found in _ITEM_END.finditer(text)]
-    for end in ends[: -_MOST_PARTS - 1 : -1]:
+    objects = [found.end() for found in _OBJECT_END.finditer(text)]
+    for end in (*ends[: -_MOST_PARTS - 1 : -1], *objects[-1:]):
         with suppress(ValueError, RecursionError):
             return reply.model_validate(json.loads(f"{text[start:end]}]}}", strict=False))
     return None

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Generic, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, TypeVar, get_origin
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import (
@@ -66,7 +66,7 @@ class PromptReply(BaseModel):
         self._left_out += items
 
     def shown(self, items: Sequence[T]) -> Sequence[T]:
-        """Return the items that were in the prompt; the last are missing if it was too long for the model."""
+        """Return the items that were in the prompt; of passages and candidates, the last may be missing."""
         return items[: len(items) - self._left_out]
 
     @model_validator(mode="before")
@@ -74,6 +74,7 @@ class PromptReply(BaseModel):
     def _complete(cls, given: object) -> object:
         if not isinstance(given, dict):
             return given
+        given = {name if name in cls.model_fields else str(name).lower(): value for name, value in given.items()}
         if given.keys().isdisjoint(cls.model_fields):
             raise ValueError(f"it has none of the fields {', '.join(cls.model_fields)}")
         if not given.keys() <= cls.model_fields.keys():
@@ -82,11 +83,15 @@ class PromptReply(BaseModel):
 
     @field_validator("*", mode="before")
     @classmethod
-    def _as_text(cls, value: object, field: ValidationInfo) -> object:
-        """Join a list of texts, which some models write instead of a text."""
-        if not isinstance(value, list) or cls.model_fields[str(field.field_name)].annotation not in (str, str | None):
-            return value
-        return ", ".join(value) if all(isinstance(item, str) for item in value) else value
+    def _as_wanted(cls, value: object, field: ValidationInfo) -> object:
+        """Join a list of texts, which some models write instead of a text; read a list that is JSON in a text."""
+        wanted = cls.model_fields[str(field.field_name)].annotation
+        if isinstance(value, list) and wanted in (str, str | None) and all(isinstance(item, str) for item in value):
+            return ", ".join(value)
+        if isinstance(value, str) and get_origin(wanted) is list and value.lstrip().startswith("["):
+            with suppress(ValueError, RecursionError):
+                return json.loads(value)
+        return value
 
     @field_validator("*")
     @classmethod
