@@ -48,6 +48,10 @@ def _retrieve(event: Event) -> str:
     return f"Step {event['step']}: {event['query']}\n  found     {_listed(event['titles'])}{more}"
 
 
+def _extract_triples(event: Event) -> str:
+    return f"  read      {counted(event['triples'], 'triple')} in these passages"
+
+
 def _integrate(event: Event) -> str:
     kept = "".join(f"\n  kept      {' | '.join(triple)}" for triple in event["kept"]) or "\n  kept      nothing"
     following = f"\n  next      {event['next_question']}" if event["next_question"] else ""
@@ -72,7 +76,7 @@ def _select_documents(event: Event) -> str:
 
 
 def _collect_passages(event: Event) -> str:
-    return f"  collected {len(event['titles'])} new passages"
+    return f"  collected {counted(len(event['titles']), 'new passage')}"
 
 
 def _update_outline(event: Event) -> str:
@@ -115,6 +119,10 @@ def _act(event: Event) -> str:
     return f"  answer    {event['answer']}\n  cited     {', '.join(dict.fromkeys(event['cited'])) or 'nothing'}"
 
 
+def _retrieve_finely(event: Event) -> str:
+    return f"  checked   against {counted(event['sources'], 'sentence')}"
+
+
 def _review(event: Event) -> str:
     better = f": {event['answer']}" if event["status"] == "REVISED" else ""
     doubt = f"\n  next      {event['new_question']}" if event["new_question"] else ""
@@ -126,7 +134,8 @@ def _decompose(event: Event) -> str:
 
 
 def _extract_evidence(event: Event) -> str:
-    return f"  read      {event['passages']} passages, {len(event['found'])} sentences help"
+    helping = counted(len(event["found"]), "helping sentence")
+    return f"  read      {counted(event['passages'], 'passage')}, {helping}"
 
 
 def _calibrate(event: Event) -> str:
@@ -148,7 +157,7 @@ _TELL: Mapping[str, Callable[[Event], str]] = {
     "approve_plan": _approve_plan,
     "recall": "Step {step}: {query}\n  from      what was cited before".format_map,
     "act": _act,
-    "retrieve_finely": "  checked   against {sources} sentences".format_map,
+    "retrieve_finely": _retrieve_finely,
     "review": _review,
     "refine": "  next      {refined}".format_map,
     "answer_from_trajectories": _answer,
@@ -165,7 +174,7 @@ _TELL: Mapping[str, Callable[[Event], str]] = {
     "collect_passages": _collect_passages,
     "update_outline": _update_outline,
     "answer": _answer,
-    "extract_triples": "  read      {triples} triples in these passages".format_map,
+    "extract_triples": _extract_triples,
     "construct": "  weighed   {candidates} of {triples} triples".format_map,
     "integrate": _integrate,
     "answer_from_triples": _answer,

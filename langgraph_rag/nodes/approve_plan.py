@@ -35,9 +35,9 @@ class ApproveInput(TypedDict):
 class ApprovePlan:
     """Interrupt the run with the plan, and continue with the value of `Command(resume=...)`.
 
-    `True` (or "approve", "approved", "ok", "yes") approves the plan. `False` ("reject", "rejected", "no") ends the run
-    without an answer. An edited plan is a list of questions or of steps, also in a dict like the value of the
-    interrupt. Each of these can also be JSON in a string.
+    `True` (or "true", "approve", "approved", "ok", "yes") approves the plan. `False` ("false", "reject", "rejected",
+    "no") ends the run without an answer. An edited plan is a list of questions or of steps, also in a dict like the
+    value of the interrupt. Each of these can also be JSON in a string.
     """
 
     defaults: Settings

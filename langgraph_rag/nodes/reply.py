@@ -7,7 +7,6 @@ from langchain_core.messages import AIMessage, AnyMessage, RemoveMessage
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_rag.models.streaming import noting_answers
-from langgraph_rag.nodes.approve_plan import REJECTED
 from langgraph_rag.nodes.node import Node, Update
 from langgraph_rag.nodes.take_message import MessagesInput, last_question
 from langgraph_rag.records import Result
@@ -57,7 +56,7 @@ class Reply:
         messages, answer = state["messages"], state["answer"]
         shown = {
             **{key: state[key] for key in ("evidence", "passages", "usage")},
-            "answered": not is_refusal(answer) and answer != REJECTED,
+            "answered": not is_refusal(answer),
         }
         id_ = next(iter(_replies(messages)), None)
         return {"messages": [AIMessage(answer, id=id_, additional_kwargs=shown, response_metadata=_mark(messages))]}
