@@ -291,6 +291,20 @@ def test_a_place_that_is_not_of_the_kind_asked_for_leads_to_one_that_is() -> Non
     ) == {"question": "What borders Dolm County?"}
 
 
+def test_a_pronoun_in_a_planned_question_means_what_an_earlier_step_found() -> None:
+    found = [
+        {"question": "Who leads the Heron team?", "answer": "Jon Brenn — It is led by Jon Brenn. [1]"},
+        {"question": "Whom did Jon Brenn marry?", "answer": "Ada Renk — He married Ada Renk. [1]"},
+    ]
+
+    assert SKILLS["refine"]({"question": "", "following": "Whom did he marry?", "found": found[:1]}) == {
+        "question": "Whom did Jon Brenn marry?"
+    }
+    assert SKILLS["refine"]({"question": "", "following": "Where was she born?", "found": found}) == {
+        "question": "Where was Ada Renk born?"
+    }
+
+
 def test_a_count_stands_next_to_what_is_counted_though_that_has_a_capital() -> None:
     texts = [{"title": "Tull Bank", "text": "Tull Bank is a bank. It has 4,600 branches and 15,900 ATMs in Ost."}]
 

@@ -7,12 +7,14 @@ from typing import Any
 from langgraph_rag.offline import Values
 from langgraph_rag.offline.answer import conclude
 from langgraph_rag.offline.compare import questions_about
+from langgraph_rag.offline.conversation import restate_question
 from langgraph_rag.offline.descriptions import ask_for, described, descriptions, put_for
 from langgraph_rag.offline.pages import Line, Pages, pages_of
 from langgraph_rag.offline.question import analyse
 from langgraph_rag.offline.reading import WIDE, stands_as
 from langgraph_rag.offline.search import integrate
 from langgraph_rag.offline.words import name_words
+from langgraph_rag.prompts.conversation import Utterance
 from langgraph_rag.tools.language.spans import spot
 
 _UNKNOWN = "unknown"
@@ -63,15 +65,16 @@ def _wider(text: str, place: str, pages: Pages) -> str:
 
 
 def refine(values: Values) -> dict[str, Any]:
-    """Replace the descriptions in the next question by the answers of earlier steps."""
-    following = values["following"]
+    """Replace the descriptions and pronouns in the next question by the answers of earlier steps."""
+    following, told = values["following"], list[Utterance]()
     for found, later in pairwise([*values["found"], None]):
         name, phrase = _short(found["question"], found["answer"]), described(found["question"])
         if later and _LIES.format(name) in later["question"]:  # the later question describes the referent
             name = described(later["question"])
         if name and phrase and not found["answer"].startswith(_UNKNOWN):
             following = put_for(phrase, name, following)
-    return {"question": following}
+        told += [Utterance(speaker="Person", text=found["question"]), Utterance(speaker="Assistant", text=name)]
+    return restate_question({"question": following, "conversation": told})
 
 
 def answer_from_trajectories(values: Values) -> Mapping[str, Any]:
