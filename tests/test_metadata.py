@@ -1,5 +1,6 @@
 """Metadata of documents, besides title and text: it is returned with their passages, and used nowhere else."""
 
+import asyncio
 from collections.abc import Sequence
 from datetime import date
 from decimal import Decimal
@@ -22,7 +23,7 @@ from langgraph_rag.tools.documents import AnyDocument, to_passages
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.language.extraction import RuleExtractor
 from langgraph_rag.tools.reading.files import read_documents
-from langgraph_rag.tools.storage.record_store import content_hash
+from langgraph_rag.tools.storage.record_store import content_hash, has_own_id
 
 ISLE = {"id": "isle", "title": "Kell", "text": "Kell is an island in Norland.", "source": "isles.pdf"}
 LIKE_FIELDS = {"id": 7, "text": "x", "metadata": {"page": 1}}
@@ -86,6 +87,14 @@ def test_each_part_of_a_text_that_opens_with_no_title_is_titled_by_what_it_opens
     assert [passage["title"] for passage in passages] == ["", "", "Annual Report", "", ""]
     assert passages[2]["text"] == ("All went well. " * 60).strip()
     assert passages[2]["id"] == content_hash("", minutes[1].strip())
+
+
+def test_an_id_made_of_the_text_is_told_from_a_given_one(kb: KnowledgeBase) -> None:
+    minutes = ["Costs: none. " * 120, "Annual Report\n\n" + "All went well. " * 60, "Ada Moss is a diver. " * 60]
+
+    ids = kb.add([{"text": "\n\n".join(minutes)}, {"id": "ada", "text": "Ada dives."}])["ids"]
+
+    assert [record["id"] for record in asyncio.run(kb.apassages(ids)) if has_own_id(record)] == ["ada"]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from langgraph_rag.normal_forms import normalise
 from langgraph_rag.records import Evidence, origin_of
 from langgraph_rag.refusals import UNANSWERABLE, is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.storage.record_store import has_own_id
 
 _HEADLINE = 120  # characters, at most, that are shown as large as a headline
 _SOON = 0.1  # seconds between updates, each of which sends the whole text
@@ -104,7 +105,7 @@ class AnswerView:
                 ui.button(icon="close", on_click=self._reading.close).props('flat round dense aria-label="Close"')
             if records:
                 (record,) = records
-                own_id = "" if "source" in record and record["id"] == record["hash"] else record["id"]
+                own_id = "" if "source" in record and not has_own_id(record) else record["id"]
                 ui.html(drawing.passage(record, piece), sanitize=False)
                 ui.label(" · ".join(filter(None, [own_id, *drawing.place_in_source(piece)]))).classes("help")
             else:

@@ -10,6 +10,7 @@ from langgraph_rag.normal_forms import first_of_each
 from langgraph_rag.records import Evidence, Record, ids_of, origin_of, page_of
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.storage.record_store import has_own_id
 
 _READ = 10  # passages shown if there is no evidence
 
@@ -61,7 +62,7 @@ def _named(id_: str, records: dict[str, Record]) -> str:
     if record is None:
         return id_
     source = record.get("source", "")
-    own_id = "" if source and id_ == record["hash"] else id_
+    own_id = "" if source and not has_own_id(record) else id_
     page = f"page {page}" if (page := page_of(record)) else ""
     name, *more = filter(None, [record["title"], own_id, source, page])
     return f"{name} ({', '.join(more)})" if more else name

@@ -77,6 +77,12 @@ def content_hash(title: str, text: str) -> str:
     return hashlib.sha256(f"{title}\n{text}".encode()).hexdigest()[:32]
 
 
+def has_own_id(record: Record) -> bool:
+    """Return whether the id of a passage was given, and is not the hash of its text, with or without a title."""
+    title, text = record["title"], record["text"]
+    return record["id"] not in (record["hash"], content_hash("", text), content_hash("", f"{title}\n\n{text}"))
+
+
 class RecordStore:
     """Passages and their triples; each method is one transaction and safe to call from any thread."""
 
