@@ -130,7 +130,7 @@ def _readings(text: str, pages: Pages) -> list[Reading]:
 
 
 def _analyse(text: str, pages: Pages) -> Question:
-    """Analyse a question; a title in it that has one of its names ("Heron team"), or is the only one, is a name."""
+    """Analyse a question; titles in it are names if they have one of its names ("Heron team"), or if it has none."""
     question, form = analyse(text), f" {normalise(text)} "
     names = [(name, name_words(name)) for name in question.names]
     topics = [(topic, name_words(topic)) for topic in sorted({line.topic for line in pages.lines})]
