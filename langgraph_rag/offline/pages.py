@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from langgraph_rag.offline.question import PLACES
-from langgraph_rag.offline.words import DEMONYM, name_likeness, plain, stem, stems
+from langgraph_rag.offline.words import DEMONYM, name_likeness, name_words, plain, stem, stems
 from langgraph_rag.tools.language.rule_triples import extract_triples
 from langgraph_rag.tools.language.spans import JOINED_WORD, spot_names
 from langgraph_rag.tools.language.stop_words import stop_words
@@ -128,6 +128,11 @@ class Pages:
         """Return the positions of the sentences that are about a name or mention it."""
         key, lines = key_of(name), enumerate(self.lines)
         return {place for place, line in lines if key in line.mentioned or name_likeness(name, line.topic) >= _SURE}
+
+    @cached_property
+    def topics(self) -> list[tuple[str, frozenset[str]]]:
+        """Return the topics of the sentences, each once, with their words."""
+        return [(topic, name_words(topic)) for topic in sorted({line.topic for line in self.lines})]
 
     @cached_property
     def kinds(self) -> dict[Key, set[str]]:

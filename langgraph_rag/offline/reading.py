@@ -133,8 +133,7 @@ def _analyse(text: str, pages: Pages) -> Question:
     """Analyse a question; titles in it are names if they have one of its names ("Heron team"), or if it has none."""
     question, form = analyse(text), f" {normalise(text)} "
     names = [(name, name_words(name)) for name in question.names]
-    topics = [(topic, name_words(topic)) for topic in sorted({line.topic for line in pages.lines})]
-    there = [(topic, words) for topic, words in topics if f" {normalise(topic)} " in form]
+    there = [(topic, words) for topic, words in pages.topics if f" {normalise(topic)} " in form]
     longer = [(topic, words) for topic, words in there if not names or any(inside < words for _, inside in names)]
     others = [name for name, inside in names if not any(inside <= words for _, words in longer)]
     return question.with_names((*(topic for topic, _ in longer), *others)) if longer else question

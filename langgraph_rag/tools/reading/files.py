@@ -24,7 +24,6 @@ from langgraph_rag.tools.reading.folders import (
     SOUGHT,
     readable_files,
 )
-from langgraph_rag.tools.reading.html import decoded_page, read_html
 from langgraph_rag.tools.reading.markdown import read_markdown, section_title
 from langgraph_rag.tools.reading.pdf import read_pdf
 
@@ -122,18 +121,16 @@ def _documents(file: Path, names: Names) -> tuple[list[dict[str, object]], list[
     kind = file.suffix.lower()
     if kind in PDF:
         return _pages(file), []
-    text = _read(file, decoded_page if kind in HTML else decoded)
-    if not text.strip():
-        raise DocumentError(f"{file}: the file is empty")
     if kind in JSON_LINES:
-        return _rows(_lines(text, file), _fields_of_line, file, names)
+        return _rows(_lines(_read(file), file), _fields_of_line, file, names)
     if kind in JSON:
-        return _rows(_elements(text, file), _fields, file, names)
+        return _rows(_elements(_read(file), file), _fields, file, names)
     if kind in HTML:
-        found = _sections_of_page(text, file)
+        found = _sections_of_page(file)
     elif kind in MARKDOWN:
-        found = _sections(text, file)
+        found = _sections(_read(file), file)
     else:
+        text = _read(file)
         found = [{"title": opening_of(text) or file.stem, "text": text}]
     return [{**document, "source": str(file), PLACE: str(file)} for document in found], []
 
@@ -162,7 +159,10 @@ def _pages(file: Path) -> list[dict[str, object]]:
     return pages
 
 
-def _sections_of_page(html: str, file: Path) -> list[dict[str, object]]:
+def _sections_of_page(file: Path) -> list[dict[str, object]]:
+    from langgraph_rag.tools.reading.html import decoded_page, read_html  # here: the import takes a tenth of a second
+
+    html = _read(file, decoded_page)
     try:
         page = read_html(html)
     except ValueError as error:
@@ -271,13 +271,15 @@ def _document(fields: Mapping[str, object], names: Names, place: str) -> dict[st
     return {**others, **{ours: fields[theirs] for ours, theirs in names.items() if theirs in fields}}
 
 
-def _read(file: Path, decode: Callable[[bytes], str]) -> str:
+def _read(file: Path, decode: Callable[[bytes], str] = decoded) -> str:
     try:
         text = decode(_bytes(file))
     except UnicodeDecodeError as error:
         raise _not_utf_8(file, error.object[error.start], error.start) from error
     if "\0" in text:  # as in UTF-16 without byte order mark, and in binary files
         raise _not_utf_8(file, 0, len(text[: text.index("\0")].encode()))
+    if not text.strip():
+        raise DocumentError(f"{file}: the file is empty")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
