@@ -64,7 +64,7 @@ def _stated(line: Line) -> Iterator[Fact]:
     """Yield the facts of a sentence, also with the noun after a name, and the complete predicate of its topic."""
     for fact in line.facts:
         yield fact
-        noun = _NOUN.match(line.text, line.text.find(fact[2]) + len(fact[2]))
+        noun = _NOUN.match(line.text.partition(fact[2])[2])  # none if the text has another form of the name
         if noun and is_name(fact[2]) and noun[1] not in stop_words():
             yield fact[0], fact[1], fact[2] + noun[0]  # "owned by the Heron team"
     if predicate := _PREDICATE.search(line.text):
