@@ -8,13 +8,16 @@ import asyncio
 import gc
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
+from threading import Barrier
 from typing import Any, TypedDict
 
 from langchain_core.language_models import BaseChatModel
-from measuring import Round, asked_and_others, counted, forget, indexed, quiet, report, rounds, served, verdict
+from measuring import Round, asked_and_others, counted, indexed, quiet, report, rounds, served, verdict
 
 from langgraph_rag import KnowledgeBase, load_model
 from langgraph_rag.llm import ask
@@ -25,6 +28,7 @@ from langgraph_rag.tools.embedding.sentence_embeddings import MiniLMEmbeddings
 WALL_GOAL, CALL_GOAL = 1.3, 0.020
 _SERVER = "scripted_server.py"
 _AT_ONCE = 64
+_PATIENCE = 600  # seconds in which all processes must be ready
 _CALLS = 512  # calls for measuring the processor time of one
 _PASSAGE = {"title": "Tolmar Bridge", "text": "The Tolmar Bridge spans the River Ister at Tolmar. " * 12}
 
@@ -38,7 +42,13 @@ class Measured(TypedDict):
     processor: float
 
 
-Figures = dict[str, Measured]
+class Run(TypedDict):
+    """Questions asked at once by one process: seconds of a clock that all processes share; model calls by question."""
+
+    started: float
+    ended: float
+    processor: float
+    calls: dict[str, int]
 
 
 def main() -> None:
@@ -49,6 +59,7 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=4, help="questions also asked alone, those of most calls")
     parser.add_argument("--seconds", type=float, default=0.5, help="what the server takes for a reply")
     parser.add_argument("--methods", default=",".join(METHODS), help="separated by commas")
+    parser.add_argument("--processes", type=int, default=1, help="processes that share the questions")
     parser.add_argument("--kb", type=Path, help="folder to keep the index in for the next run")
     arguments = parser.parse_args()
     asked, others = asked_and_others(arguments.data, _AT_ONCE, parser)
@@ -58,18 +69,21 @@ def main() -> None:
         with served(_SERVER, 0.0) as url:
             calls = rounds(lambda: processor_of_a_call(load_model("vllm:scripted", base_url=url)), arguments.rounds)
         with served(_SERVER, arguments.seconds) as url:
-            llm = load_model("vllm:scripted", base_url=url)
             done = {
-                name: rounds(partial(measure, name, llm, kb, asked, others, arguments.sample), arguments.rounds)
+                name: rounds(
+                    partial(measure, name, url, kb, asked, others, arguments.sample, arguments.processes),
+                    arguments.rounds,
+                )
                 for name in names
             }
 
     call = statistics.median(quiet(calls))
     report(
-        "serving",
+        "serving" if arguments.processes == 1 else "serving_in_processes",
         arguments.data,
         {
             "questions": len(asked),
+            "processes": arguments.processes,
             "model_seconds": arguments.seconds,
             "processor_ms_per_call": round(call * 1000, 2),
             "methods": {name: [{**one.measured, "others": one.others} for one in of] for name, of in done.items()},
@@ -102,42 +116,53 @@ def processor_of_a_call(llm: BaseChatModel) -> float:
 
 
 def measure(
-    name: str, llm: BaseChatModel, kb: Path, asked: Sequence[str], others: Sequence[str], sample: int
+    name: str, url: str, kb: Path, asked: Sequence[str], others: Sequence[str], sample: int, processes: int
 ) -> Measured:
-    """Ask all at once, then those with the most calls alone, both in a process that has asked only other questions."""
-    (together,) = _runs(name, llm, kb, [asked], others)
-    longest = sorted(asked, key=lambda question: -together["calls"][question])[:sample]
-    alone = _runs(name, llm, kb, [[question] for question in longest], others)
+    """Ask all at once, then those with the most calls alone, both in processes that have asked only other questions."""
+    shares = [asked[number::processes] for number in range(processes)]
+    runs = _in_processes(partial(_runs, name, url, kb, others), [[share] for share in shares])
+    together = [run for (run,) in runs]
+    calls = {question: number for run in together for question, number in run["calls"].items()}
+    longest = sorted(asked, key=lambda question: -calls[question])[:sample]
+    (alone,) = _in_processes(partial(_runs, name, url, kb, others), [[[question] for question in longest]])
+    wall = max(run["ended"] for run in together) - min(run["started"] for run in together)
     return Measured(
-        together=round(together["wall"], 3),
-        alone=[round(run["wall"], 3) for run in alone],
-        model_calls=sum(together["calls"].values()),
-        processor=round(together["processor"] / sum(together["calls"].values()), 5),
+        together=round(wall, 3),
+        alone=[round(run["ended"] - run["started"], 3) for run in alone],
+        model_calls=sum(calls.values()),
+        processor=round(sum(run["processor"] for run in together) / sum(calls.values()), 5),
     )
 
 
-def _runs(
-    name: str, llm: BaseChatModel, kb: Path, groups: Sequence[Sequence[str]], others: Sequence[str]
-) -> list[dict[str, Any]]:
-    """Ask group after group, the questions of each group at once."""
-    forget()
+def _in_processes(run: Callable[..., list[Run]], groups: Sequence[Sequence[Sequence[str]]]) -> list[list[Run]]:
+    """Run each item in a new process; all begin to measure at the same moment."""
+    new = get_context("spawn")
+    with new.Manager() as manager, ProcessPoolExecutor(len(groups), mp_context=new) as pool:
+        ready = manager.Barrier(len(groups), timeout=_PATIENCE)
+        return list(pool.map(run, [ready] * len(groups), groups))
 
-    async def all_groups() -> list[dict[str, Any]]:
-        graph = create(name, llm, base).compile()
+
+def _runs(
+    name: str, url: str, kb: Path, others: Sequence[str], ready: Barrier, groups: Sequence[Sequence[str]]
+) -> list[Run]:
+    """Ask group after group, the questions of each group at once."""
+
+    async def all_groups() -> list[Run]:
+        graph = create(name, load_model("vllm:scripted", base_url=url), base).compile()
         await _ask_all(graph, others)
         gc.freeze()  # as docs/deployment.md recommends for processes that answer many questions
+        await asyncio.to_thread(ready.wait)
         return [await _ask_all(graph, group) for group in groups]
 
     with KnowledgeBase.open(kb, MiniLMEmbeddings()) as base:
         return asyncio.run(all_groups())
 
 
-async def _ask_all(graph: Any, asked: Sequence[str]) -> dict[str, Any]:
-    started, used = time.perf_counter(), time.process_time()
+async def _ask_all(graph: Any, asked: Sequence[str]) -> Run:
+    started, used = time.monotonic(), time.process_time()
     results = await asyncio.gather(*(graph.ainvoke({"question": question}) for question in asked))
-    wall, processor = time.perf_counter() - started, time.process_time() - used
     calls = {question: result["usage"]["calls"] for question, result in zip(asked, results, strict=True)}
-    return {"wall": wall, "processor": processor, "calls": calls}
+    return Run(started=started, ended=time.monotonic(), processor=time.process_time() - used, calls=calls)
 
 
 def _rows(name: str, of: Sequence[Round[Measured]]) -> list[tuple[str, str, str]]:
