@@ -1,4 +1,4 @@
-"""An OpenAI-compatible server that gives the scripted replies, each after the same delay.
+"""An OpenAI-compatible server that gives the scripted replies, each as long after its request.
 
 python benchmarks/scripted_server.py SECONDS     prints its port
 """
@@ -21,13 +21,14 @@ class App:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one request."""
+        due = asyncio.get_running_loop().time() + self.seconds
         body, more = b"", True
         while more:
             message = await receive()
             body, more = body + message["body"], message["more_body"]
-        await asyncio.sleep(self.seconds)
         content = json.dumps(_completion(json.loads(body))).encode()
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(content)).encode())]
+        await asyncio.sleep(due - asyncio.get_running_loop().time())
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": content})
 
