@@ -79,7 +79,7 @@ def main() -> None:
 
     call = statistics.median(quiet(calls))
     report(
-        "serving" if arguments.processes == 1 else "serving_in_processes",
+        "serving" if arguments.processes == 1 else f"serving_{arguments.processes}_processes",
         arguments.data,
         {
             "questions": len(asked),
