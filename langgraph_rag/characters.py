@@ -12,6 +12,11 @@ def is_text(value: str) -> bool:
     return not _HALF_CHARACTER.search(value)
 
 
+def is_blank(text: str) -> bool:
+    """Return whether there is nothing to see in a text: only spaces, control characters and invisible ones."""
+    return not any(character.isprintable() and not character.isspace() for character in text)
+
+
 def without_controls(text: str) -> str:
     """Replace control characters by spaces: in a terminal, they can hide other text.
 

@@ -6,6 +6,8 @@ from pydantic import ValidationError
 
 from langgraph_rag.errors import UnknownNameError
 
+TOLD = 20  # problems or fields in one message
+
 
 def expect_name(kind: str, given: object, known: Collection[str]) -> None:
     """Check that a named choice exists.
@@ -36,3 +38,9 @@ def wrong_field(error: ValidationError, whole: str) -> str:
     """Return the first wrong field and what is wrong with it; without a field, the name of the `whole`."""
     wrong = error.errors()[0]
     return f"{'.'.join(map(str, wrong['loc'])) or whole}: {wrong['msg']}"
+
+
+def first_problems(problems: list[str]) -> str:
+    """Return the first problems, one per line, and the number of others."""
+    more = len(problems) - TOLD
+    return "\n".join([*problems[:TOLD], *([f"... and {more} more"] if more > 0 else [])])

@@ -1294,7 +1294,7 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
         ["a.jsonl, line 1: expected", "b.txt: expected UTF-8 text"],
     ),
     "more files than anybody reads about": ({f"{n}.txt": b"\xe5" for n in range(25)}, "docs", ["... and 5 more"]),
-    "a line that is a list": ({"a.jsonl": '["Kell"]'}, "docs/a.jsonl", ["a.jsonl, line 1", '["Kell"]']),
+    "a line that is a list": ({"a.jsonl": '["Kell"]'}, "docs/a.jsonl", ["a.jsonl, line 1", "['Kell']"]),
     "a list over several lines": (
         {"a.jsonl": json.dumps([{"text": "Kell."}] * 2, indent=2)},
         "docs/a.jsonl",

@@ -12,14 +12,14 @@ from langgraph_rag.cli.describing import show_info
 from langgraph_rag.cli.options import Cache, EmbeddingsName, KbFolder, embedder_of, named_path
 from langgraph_rag.errors import DocumentError, DuplicateIdError, KnowledgeBaseError, ModelOutputError
 from langgraph_rag.models.loading import load_model
-from langgraph_rag.naming import counted, first_few
+from langgraph_rag.naming import counted, first_few, first_problems
 from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.records import Passage
 from langgraph_rag.tools.editing import Added
 from langgraph_rag.tools.embedding.sentence_embeddings import CPU
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.language.extraction import PlaceholderExtractor, RuleExtractor, TripleExtractor
-from langgraph_rag.tools.reading.files import Read, first_problems, read_what_can_be
+from langgraph_rag.tools.reading.files import Read, read_what_can_be
 from langgraph_rag.tools.reading.folders import OTHERS, READABLE, empty_folders, left_out, otherwise_named, vanished
 
 _KINDS = 8  # the most that messages name

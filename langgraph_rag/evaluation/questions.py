@@ -23,9 +23,8 @@ from langgraph_rag.arguments import expect_count
 from langgraph_rag.characters import decoded
 from langgraph_rag.errors import RagError
 from langgraph_rag.evaluation.forms import other_form
-from langgraph_rag.naming import counted, wrong_field
+from langgraph_rag.naming import counted, first_problems, wrong_field
 from langgraph_rag.refusals import UNANSWERABLE
-from langgraph_rag.tools.reading.files import first_problems
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 

@@ -1,7 +1,6 @@
 """The knowledge base: one object for one folder. Vectors and graphs are derived from the stored records."""
 
 import json
-import logging
 import os
 import threading
 from collections import defaultdict
@@ -15,7 +14,7 @@ from typing import Any, TypeVar
 from langchain_core.embeddings import Embeddings
 
 from langgraph_rag.arguments import expect, expect_count, expect_list
-from langgraph_rag.characters import is_text
+from langgraph_rag.characters import is_blank, is_text
 from langgraph_rag.concurrency.background import run_in_background
 from langgraph_rag.concurrency.threads import in_thread
 from langgraph_rag.context import Search
@@ -24,7 +23,7 @@ from langgraph_rag.errors import (
     KnowledgeBaseError,
     QuestionError,
 )
-from langgraph_rag.naming import counted, expect_name
+from langgraph_rag.naming import expect_name
 from langgraph_rag.records import FoundPassage, Record, ScoredPassage, Triple, passage_of
 from langgraph_rag.tools.batcher import one_at_a_time
 from langgraph_rag.tools.documents import AnyDocument, cleaned, to_passages
@@ -36,24 +35,24 @@ from langgraph_rag.tools.knowledge_graphs.derived_graphs import DerivedGraphs
 from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityGraph
 from langgraph_rag.tools.knowledge_graphs.hierarchy_graph import HierarchyGraph
 from langgraph_rag.tools.knowledge_graphs.triple_graph import TripleGraph
-from langgraph_rag.tools.language.extraction import PlaceholderExtractor, TripleExtractor, last_extractor
+from langgraph_rag.tools.language.extraction import TripleExtractor, last_extractor
 from langgraph_rag.tools.language.text import text_pipeline
 from langgraph_rag.tools.search import SEARCHES, Searcher
 from langgraph_rag.tools.similarity import Similarity
-from langgraph_rag.tools.storage.chroma import NEEDS_WRITING
+from langgraph_rag.tools.storage.folder import RECORDS, checked_folder, needing_to_write
 from langgraph_rag.tools.storage.passage_memory import PassageMemory
 from langgraph_rag.tools.storage.record_store import FORMAT, Counts, RecordStore, StoredDocument
 from langgraph_rag.tools.storage.triple_records import vector_id
 from langgraph_rag.tools.storage.vector_index import FORKED, VectorIndex
 from langgraph_rag.tools.storage.vector_storage import open_vectors
-from langgraph_rag.tools.storage.write_lock import LOCK, WriteLock
+from langgraph_rag.tools.storage.write_lock import WriteLock
 from langgraph_rag.tools.triple_embedding import TripleEmbedding
 from langgraph_rag.tools.triple_reading import TripleReader
+from langgraph_rag.tools.unread_notice import UnreadNotice
 from langgraph_rag.tools.vectors import Matrix
 
 T = TypeVar("T")
-_log = logging.getLogger(__name__)
-RECORDS, ALIGNER = "records.sqlite", "aligner"
+ALIGNER = "aligner"
 
 
 class Info(Counts):
@@ -98,7 +97,7 @@ class KnowledgeBase:
         self._changing_here = threading.RLock()  # reentrant, as a change may close the knowledge base
         self._closing = self._closed = False
         self._process = os.getpid()
-        self._told_unread = self._walked = False
+        self._unread = UnreadNotice(partial(self._read, records.triples.unextracted))
         self._reads, self._graph_making, self._triple_indexing = one_at_a_time(), one_at_a_time(), one_at_a_time()
         self._resources = ExitStack()  # released in reverse order
         self._resources.callback(lock.release)
@@ -142,12 +141,12 @@ class KnowledgeBase:
             EmbeddingsMismatchError: when the knowledge base was created with another embedder.
             TypeError: when the path, the embedder or the extractor is of another type.
         """
-        path = _checked_folder(path, create=create and not read_only)
+        path = checked_folder(path, create=create and not read_only)
         expect(Embeddings | None, embeddings, "an embedder (LangChain Embeddings)", "load_embeddings(NAME) returns one")
         if extractor is not None:
             _check_extractor(extractor)
         with ExitStack() as opened:  # closes everything again after an error
-            with _needing_to_write(path):
+            with needing_to_write(path):
                 path.mkdir(parents=True, exist_ok=True)
                 lock = WriteLock(path)
                 if not read_only:
@@ -349,7 +348,7 @@ class KnowledgeBase:
 
         Raises:
             ModelCallError: when triples must be extracted and the model of the extractor cannot be called.
-            TypeError: when a single id is passed instead of a list.
+            TypeError: when a single id is passed instead of a list, or another object as an extractor.
         """
         return run_in_background(self.atriples(passage_ids, extractor))
 
@@ -379,6 +378,7 @@ class KnowledgeBase:
             Ids of passages, best first, each with its PageRank as `score`; none if the texts have no known entity.
 
         Raises:
+            EmptyKnowledgeBaseError: when the knowledge base is empty.
             ValueError: when `k` is not a whole number of at least 1.
             TypeError: when a single text is passed instead of a list.
             QuestionError: when an item of the list is not text.
@@ -494,7 +494,7 @@ class KnowledgeBase:
         expect_count(k, "k")
         self._check_open()
         if by == "graph":
-            await self._tell_unread_to_walk()
+            await self._unread.tell_to_walk(self.extractor)
         found = await self._searcher.search(cleaned(query), k, by, self.extractor.version)
         if not found:
             await self.acheck_filled()
@@ -503,10 +503,11 @@ class KnowledgeBase:
     async def atriples(self, passage_ids: Iterable[str], extractor: TripleExtractor | None = None) -> list[Triple]:
         """Return triples like `triples`, without blocking the event loop."""
         ids, extractor = _texts(passage_ids, "ids"), extractor or self.extractor
+        _check_extractor(extractor)
         unread, triples = await self._read(self._unread_and_triples, ids, extractor.version)
         if unread:
             if extractor.version == self.extractor.version:  # another extractor is used on purpose
-                await self._tell_unread()
+                await self._unread.tell(self.extractor)
             await self._reader.read_once(unread, extractor)
             _, triples = await self._read(self._unread_and_triples, ids, extractor.version)
         return triples
@@ -549,12 +550,15 @@ class KnowledgeBase:
 
     async def anear_entities(self, texts: Sequence[str], k: int = 10) -> list[ScoredPassage]:
         """Find passages like `near_entities`, without blocking the event loop."""
-        _check_queries(texts)
+        _check_queries(texts, "texts")
         expect_count(k, "k")
         self._check_open()
-        await self._tell_unread_to_walk()
+        await self._unread.tell_to_walk(self.extractor)
         graph: EntityGraph = await self._graph_making.ask(lambda: self.entities)
-        return await in_thread(_near, graph, texts, k)
+        found = await in_thread(_near, graph, texts, k)
+        if not found:
+            await self.acheck_filled()
+        return found
 
     async def aids(self) -> list[str]:
         """Return the ids of all passages."""
@@ -597,29 +601,6 @@ class KnowledgeBase:
         self._check_open()
         done: T = await self._reads.ask(partial(work, *values))
         return done
-
-    async def _tell_unread_to_walk(self) -> None:
-        """Warn once if the graph lacks the facts of some passages; the check takes longer than the walk."""
-        if not self._walked:
-            self._walked = True
-            await self._tell_unread()
-
-    async def _tell_unread(self) -> None:
-        """Warn once about passages without extracted triples, with the effect on questions and the remedy."""
-        if self._told_unread:
-            return
-        self._told_unread = True  # before the await, so that parallel calls do not warn
-        unread = await self._read(self._records.triples.unextracted, self.extractor.version)
-        self._told_unread = bool(unread)
-        if unread:
-            _log.warning(
-                "%s not read by %s yet: graph search does not walk to these, and methods that need their facts %s; "
-                "`kb.add([])` with that extractor reads them all beforehand, and so does `langgraph-rag index` with "
-                "the same model",
-                counted(len(unread), "passage"),
-                self.extractor.version,
-                "do without" if isinstance(self.extractor, PlaceholderExtractor) else "wait until they are read",
-            )
 
     def _unread_and_triples(self, ids: Sequence[str], extractor: str) -> tuple[list[str], list[Triple]]:
         return self._records.triples.unextracted(extractor, ids), self._records.triples.of(ids, extractor)
@@ -677,8 +658,8 @@ def _texts(given: Iterable[object], what: str) -> list[str]:
     return list(filter(is_text, map(str, given)))
 
 
-def _check_queries(queries: Iterable[object]) -> None:
-    expect_list(queries, "queries")
+def _check_queries(queries: Iterable[object], what: str = "queries") -> None:
+    expect_list(queries, what)
     for query in queries:
         _check_query(query)
 
@@ -690,44 +671,13 @@ def _check_query(query: object) -> None:
 
 def _check_search(query: object) -> None:
     _check_query(query)
-    if not str(query).strip():
+    if is_blank(str(query)):
         raise QuestionError(f"expected words to search for, got {query!r:.80}")
-
-
-def _checked_folder(given: str | Path, *, create: bool) -> Path:
-    """Return a path, after a check that it is a knowledge base, or that one may be created there."""
-    expect(str | os.PathLike, given, "the path of a folder", "a knowledge base is one folder")
-    if given == "":  # which a variable that is not set leaves; it would be the current folder
-        raise KnowledgeBaseError("expected the path of a folder, got ''")
-    path = Path(os.path.expanduser(given))  # noqa: PTH111 - `Path` raises where `~name` is no user but a folder
-    with _needing_to_write(path):
-        missing = not (path / RECORDS).exists()
-        in_the_way = missing and path.exists() and (not path.is_dir() or _holds_something_else(path))
-    if missing and not create:
-        raise KnowledgeBaseError(
-            f"there is no knowledge base in {path}: make one with `langgraph-rag index FILES --kb {path}`"
-        )
-    if in_the_way:
-        raise KnowledgeBaseError(f"{path} is not a knowledge base and not an empty folder")
-    return path
-
-
-def _holds_something_else(path: Path) -> bool:
-    names = {entry.name for entry in path.iterdir()}
-    return RECORDS not in names and not names <= {LOCK}  # another process may be creating one
 
 
 def _digest(file: Path) -> str:
     with file.open("rb") as opened:
         return file_digest(opened, "sha256").hexdigest()
-
-
-@contextmanager
-def _needing_to_write(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise KnowledgeBaseError(f"{path} cannot be opened: {error.strerror or error} ({NEEDS_WRITING})") from error
 
 
 def _check_extractor(extractor: TripleExtractor) -> None:

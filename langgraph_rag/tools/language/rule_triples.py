@@ -10,11 +10,13 @@ from itertools import pairwise
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.tools.language.clauses import clauses, statements
 from langgraph_rag.tools.language.code import is_code
-from langgraph_rag.tools.language.spans import DATE, JOINED_WORD, NUMBER, Span, spot, spot_names
+from langgraph_rag.tools.language.fields import field_facts, fields_of
+from langgraph_rag.tools.language.life_dates import life_dates
+from langgraph_rag.tools.language.spans import JOINED_WORD, NUMBER, Span, spot, spot_names
 from langgraph_rag.tools.language.subjects import (
+    ACTED,
     LOWER,
     UPPER,
-    VERB,
     Subject,
     content_words,
     first_subject,
@@ -57,17 +59,6 @@ _FAR = re.compile(
     rf"\s((?:due |to the )?(?:north|south|east|west){LOWER}*(?:-{LOWER}+)?\sof)\b"
     rf"(?:\s+(?:the|its|this)(?:\s+(?P<common>{LOWER}+))?)?"
 )
-_LIFE_DATES = re.compile(r"\(([^()]*\d{4}[^()]*)\)")
-_ACTED = re.compile(rf"\b{VERB}")
-_DASH = re.compile(r"\s*[–—]\s*|(?:\s+|(?<=\d))-(?=[\s\d])\s*")
-_BORN, _DIED = re.compile(r"\bborn\b|\bb\."), re.compile(r"\bdied\b|\bd\.")
-_THEN_DIED = re.compile(r"(?:\s*[,;–—-])?\s+(?=died\b|d\.)")
-_OTHER_TIMES = re.compile(r"[,;]\s*(?:(?:r|fl)\.|reigned|ruled|in office)")
-_WORD_OR_MARK = re.compile(r"\w+|[^\w\s.]")
-_BEFORE_BIRTH = frozenset(
-    "born b c ca circa about around before bef bf after aft between early late or née né in on of by "
-    "baptised baptized christened bap bapt possibly probably perhaps likely".split()
-)
 _COMMON = rf"(?!\w+(?:ed|ing)\b){LOWER}+(?:-{LOWER}+)?"
 _NOUN_OF_NAME = re.compile(rf"\s(?P<noun>(?:{_COMMON}\s){{1,2}})[\"“«]?(?={UPPER})")
 _NOUN_OF_PHRASE = re.compile(rf"\s(?:{UPPER}[\w-]*\s){{0,3}}(?P<noun>{_COMMON}\s?)")
@@ -102,8 +93,6 @@ _DONE_TO_THINGS = re.compile(
 _IN_PLACE = re.compile(r"\b(?:in|at|from) (?:the )?$")
 _FULL_NAME = re.compile(rf"{UPPER}{LOWER}+(?: (?:{UPPER}\.?|{UPPER}{LOWER}+))*(?: {UPPER}[\w'’-]*{LOWER})")
 _IN_BRACKETS = "in brackets"
-_LABELLED = re.compile(rf"({UPPER}[^:;.!?]{{0,60}}): (\w[^:;.!?]{{0,40}}): ([^:;!?]{{1,80}}[^:;.!?])")
-_FIELD = re.compile(rf"(?P<name>{UPPER}[^:;.!?]{{0,40}}): (?P<value>[^:;!?]{{1,80}}[^:;.!?])")
 
 
 def extract_triples(title: str, sentences: list[str]) -> list[list[str]]:
@@ -130,8 +119,8 @@ def _triples(topic: str, sentences: list[str]) -> Iterator[tuple[str, str, str]]
     for first, sentence in stated:
         if not states_facts(sentence):
             continue
-        if fields := _fields(sentence):
-            yield from _of_fields(topic, fields)
+        if fields := fields_of(sentence):
+            yield from field_facts(topic, fields)
             continue
         if of_topic:
             subject, own = _subject(topic, sentence, first=first), _GENDER.get(sentence.partition(" ")[0], "")
@@ -143,7 +132,7 @@ def _triples(topic: str, sentences: list[str]) -> Iterator[tuple[str, str, str]]
             subject = subject if subject.name else subject._replace(name=meant)
             meant = subject.name
         if (first or subject.name == topic) and not subject.noun:
-            yield from _life_dates(subject, sentence)
+            yield from life_dates(subject, sentence)
         on_it = (
             _ON_IT.match(sentence, subject.begin) if of_topic and subject.name != topic and not subject.noun else None
         )
@@ -293,7 +282,7 @@ def _is_introduced(topic: str, subject: Subject, sentence: str) -> bool:
     alias, gloss = _ALIAS.match(sentence, end), _GLOSS.match(sentence, end)
     if alias and set(words) & set(content_words(alias["name"])):
         return True
-    if gloss and not _ACTED.search(gloss["before"]) and normalise(topic) in normalise(gloss[0]):
+    if gloss and not ACTED.search(gloss["before"]) and normalise(topic) in normalise(gloss[0]):
         return True
     if normalise(topic) in normalise(sentence[end:]):
         return False
@@ -309,57 +298,6 @@ def _act_upon_topic(sentence: str, begin: int) -> str:
     act = _ACT.match(sentence, begin)
     words = [word for word in act[1].split() if word not in _ABOUT_ACTS] if act else []
     return act[1] if act and words and not function_words() & set(words) and words[0] not in _OWN_LIFE else ""
-
-
-def _fields(line: str) -> list[tuple[str, str]]:
-    """Return the fields of a line such as `- Product: HX-200; Price: 400`; none if it is a sentence.
-
-    In a line such as `- Mill: owner: Ada Renk`, the first field has no name; its value is the subject.
-    """
-    if labelled := _LABELLED.fullmatch(line.removeprefix("- ")):
-        return [("", labelled[1]), (labelled[2], labelled[3])]
-    parts = [_FIELD.fullmatch(part) for part in line.removeprefix("- ").split("; ")]
-    fields = [(part["name"], part["value"]) for part in parts if part]
-    return fields if len(fields) == len(parts) else []
-
-
-def _of_fields(topic: str, fields: list[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
-    """Read a single field as a fact about the topic; the value of the first of several is the subject of the others."""
-    subject = topic if len(fields) == 1 else fields[0][1]
-    for name, value in fields:
-        yield subject, name.lower(), value
-
-
-def _life_dates(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:
-    """Read the dates and places of birth and death from the parentheses after a name."""
-    match = _LIFE_DATES.search(sentence[:250], subject.begin)
-    if not match or _ACTED.search(sentence, subject.begin, match.start()):
-        return
-    inside = _OTHER_TIMES.split(match[1], maxsplit=1)[0]
-    lived, died = _THEN_DIED.split(inside, maxsplit=1), _DASH.split(inside, maxsplit=1)
-    if len(lived) == 2 and (_BORN.search(lived[0]) or DATE.search(lived[0])):
-        events = [("born", lived[0]), ("died", lived[1])]
-    elif len(died) == 2 and _is_birth(died[0]) and DATE.search(died[1]):
-        events = [("born", died[0]), ("died", died[1])]
-    elif _BORN.search(inside):
-        events = [("born", inside)]
-    elif _DIED.search(inside):
-        events = [("died", inside)]
-    else:
-        return
-    for event, text in events:
-        dates = [span.start for span in spot(text) if span.kind == "date"]
-        for span in spot(text):
-            named = dates and span.kind == "name" and span.start < dates[0]  # "born John Smith, 3 May 1900"
-            if span.kind != "number" and not named:
-                yield subject.name, f"{event} {'on' if span.kind == 'date' else 'in'}", span.text
-
-
-def _is_birth(half: str) -> bool:
-    """Return whether the text before a dash is a date of birth, and not of a reign or an office."""
-    date = DATE.search(half)
-    last = _WORD_OR_MARK.findall(half, 0, date.start())[-1:] if date else []
-    return date is not None and all(not word[0].islower() or word in _BEFORE_BIRTH for word in last)
 
 
 def _without(text: str, start: int, end: int) -> str:

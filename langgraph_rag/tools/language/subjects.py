@@ -27,6 +27,7 @@ _IRREGULAR = (
     "|sang|sat|saw|sent|shot|sold|spent|spoke|stood|struck|taught|told|took|went|won|wrote"
 )
 VERB = rf"(?:is|are|was|were|has|have|had|can|could|will|would|may|might|did|does|{_IRREGULAR}|{LOWER}+ed)\b"
+ACTED = re.compile(rf"\b{VERB}")
 _ACTING = re.compile(
     rf"(?:\s*\([^()]*\))?(?:\s{{2,}},)?\s+(?:(?:{LOWER}+ly|also|later|then|never|not|first|once)\s)?(?:{VERB})"
 )

@@ -1,15 +1,14 @@
 """Reads documents from files and folders: JSON and JSON lines, Markdown, HTML, PDF, plain text."""
 
-import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from tqdm.auto import tqdm
 
 from langgraph_rag.characters import decoded, is_text
 from langgraph_rag.errors import DocumentError
-from langgraph_rag.naming import first_few
+from langgraph_rag.naming import first_problems
 from langgraph_rag.progress import hidden
 from langgraph_rag.records import Passage
 from langgraph_rag.tools.documents import LONGEST_NAME, PLACE, PassagesById, to_passages
@@ -24,12 +23,10 @@ from langgraph_rag.tools.reading.folders import (
     SOUGHT,
     readable_files,
 )
+from langgraph_rag.tools.reading.json_documents import FieldNames, read_json, read_json_lines
 from langgraph_rag.tools.reading.markdown import read_markdown, section_title
 from langgraph_rag.tools.reading.pdf import read_pdf
 
-Row = TypeVar("Row")
-Names = Mapping[str, str]  # the names of fields in JSON that differ from those here
-_LISTED = 20  # problems or fields in one message
 _SOON = 2  # seconds before a progress bar appears; PDF files take about one each
 
 
@@ -63,7 +60,7 @@ class Read(NamedTuple):
     places: dict[str, str]
 
 
-def read_what_can_be(sources: Iterable[Path], names: Names | None = None) -> Read:
+def read_what_can_be(sources: Iterable[Path], names: FieldNames | None = None) -> Read:
     """Read files and folders, and return the passages together with the problems of invalid files.
 
     In JSON and JSON lines, only invalid elements and lines are left out. Also invalid are a repeated id with another
@@ -93,7 +90,7 @@ def read_what_can_be(sources: Iterable[Path], names: Names | None = None) -> Rea
     return Read(passages, problems, {id_: place for id_, (_, place) in known.items()})
 
 
-def _passages_of(file: Path, names: Names, known: PassagesById) -> tuple[list[Passage], list[str]]:
+def _passages_of(file: Path, names: FieldNames, known: PassagesById) -> tuple[list[Passage], list[str]]:
     """Return the passages of a file, of JSON line by line, and the problems of the file or its lines."""
     passages: list[Passage] = []
     try:
@@ -108,13 +105,7 @@ def _passages_of(file: Path, names: Names, known: PassagesById) -> tuple[list[Pa
     return passages, problems
 
 
-def first_problems(problems: list[str]) -> str:
-    """Return the first problems, one per line, and the number of others."""
-    more = len(problems) - _LISTED
-    return "\n".join([*problems[:_LISTED], *([f"... and {more} more"] if more > 0 else [])])
-
-
-def _documents(file: Path, names: Names) -> tuple[list[dict[str, object]], list[str]]:
+def _documents(file: Path, names: FieldNames) -> tuple[list[dict[str, object]], list[str]]:
     """Return the documents of a file, and the problems of its lines."""
     if not is_text(str(file)):
         raise DocumentError(f"{ascii(str(file))}: expected a name in UTF-8: rename the file")
@@ -122,9 +113,9 @@ def _documents(file: Path, names: Names) -> tuple[list[dict[str, object]], list[
     if kind in PDF:
         return _pages(file), []
     if kind in JSON_LINES:
-        return _rows(_lines(_read(file), file), _fields_of_line, file, names)
+        return read_json_lines(_read(file), file, names)
     if kind in JSON:
-        return _rows(_elements(_read(file), file), _fields, file, names)
+        return read_json(_read(file), file, names)
     if kind in HTML:
         found = _sections_of_page(file)
     elif kind in MARKDOWN:
@@ -182,93 +173,6 @@ def _sections(text: str, file: Path, named: str = "") -> list[dict[str, object]]
         {"title": section_title(title, section.headings)[:LONGEST_NAME], "text": section.text, "metadata": fields}
         for section in sections
     ]
-
-
-def _lines(text: str, file: Path) -> list[tuple[str, str]]:
-    """Return the lines of a JSON lines file, with their places."""
-    if "\n" in text.strip() and _is_json(text):
-        raise DocumentError(
-            f"{file}: expected JSON lines, one object per line, got one JSON value over several lines: "
-            "name such a file .json"
-        )
-    lines = enumerate(text.split("\n"), start=1)  # not splitlines(): JSON may contain U+2028
-    return [(f"{file}, line {number}", line) for number, line in lines if line.strip()]
-
-
-def _elements(text: str, file: Path) -> list[tuple[str, object]]:
-    """Return the elements of the list in a JSON file, or its one object, with their places."""
-    value = _loaded(text, str(file))
-    if not isinstance(value, list):
-        return [(str(file), value)]
-    if not value:
-        raise DocumentError(f"{file}: expected documents, got an empty list")
-    return [(f"{file}, element {number}", element) for number, element in enumerate(value, start=1)]
-
-
-def _rows(
-    rows: Iterable[tuple[str, Row]], fields_of: Callable[[Row, str], dict[str, object]], file: Path, names: Names
-) -> tuple[list[dict[str, object]], list[str]]:
-    """Return the documents in lines or elements, and the problems of invalid ones."""
-    documents: list[dict[str, object]] = []
-    problems: list[str] = []
-    there: dict[str, object] = {}
-    for place, row in rows:
-        try:
-            fields = fields_of(row, place)
-            there |= dict.fromkeys(fields)
-            document = _document(fields, names, place)
-            documents.append({**document, "source": document.get("source") or str(file), PLACE: place})
-        except DocumentError as error:
-            problems.append(str(error))
-    for ours, theirs in names.items():
-        if theirs not in (ours, *there):
-            got = first_few([*map(repr, there)], _LISTED)
-            wrong = f"{file}: expected a field {theirs!r} ({ours}) in some line, got the fields {got}"
-            raise DocumentError(first_problems([wrong, *problems]))
-    return documents, problems
-
-
-def _is_json(text: str) -> bool:
-    """Return whether a whole text is one JSON value; of JSON lines, only the first line is parsed."""
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
-def _loaded(text: str, place: str) -> object:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:  # plain ValueError: a number of too many digits
-        raise DocumentError(f"{place}: expected a JSON object, got {text[:80]!r} ({error})") from error
-
-
-def _fields_of_line(line: str, place: str) -> dict[str, object]:
-    fields = _loaded(line, place)
-    if not isinstance(fields, dict):
-        raise DocumentError(f"{place}: expected a JSON object with a text, got {line[:80]!r}")
-    return fields
-
-
-def _fields(value: object, place: str) -> dict[str, object]:
-    if not isinstance(value, dict):
-        raise DocumentError(f"{place}: expected a JSON object with a text, got {value!r:.80}")
-    return value
-
-
-def _document(fields: Mapping[str, object], names: Names, place: str) -> dict[str, object]:
-    wanted = names.get("text", "text")
-    if wanted not in fields:
-        got = f"the fields {first_few([*map(repr, fields)], _LISTED)}" if fields else "no fields"
-        raise DocumentError(
-            f"{place}: expected a text in {wanted!r}, got {got} "
-            "(on the command line, `index --text-field NAME` takes it from another one)"
-        )
-    if not isinstance(text := fields[wanted], str) or not text.strip():
-        raise DocumentError(f"{place}: expected a text in {wanted!r}, got {text!r:.80}")
-    others = {name: value for name, value in fields.items() if name not in names.values()}
-    return {**others, **{ours: fields[theirs] for ours, theirs in names.items() if theirs in fields}}
 
 
 def _read(file: Path, decode: Callable[[bytes], str] = decoded) -> str:

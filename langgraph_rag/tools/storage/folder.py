@@ -1,0 +1,45 @@
+"""The folder of a knowledge base: the check that a path is one, or that one may be created there."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from langgraph_rag.arguments import expect
+from langgraph_rag.errors import KnowledgeBaseError
+from langgraph_rag.tools.storage.chroma import NEEDS_WRITING
+from langgraph_rag.tools.storage.write_lock import LOCK
+
+RECORDS = "records.sqlite"
+
+
+def checked_folder(given: str | Path, *, create: bool) -> Path:
+    """Return a path, after a check that it is a knowledge base, or that one may be created there."""
+    expect(str | os.PathLike, given, "the path of a folder", "a knowledge base is one folder")
+    if given == "":  # which a variable that is not set leaves; it would be the current folder
+        raise KnowledgeBaseError("expected the path of a folder, got ''")
+    path = Path(os.path.expanduser(given))  # noqa: PTH111 - `Path` raises where `~name` is no user but a folder
+    with needing_to_write(path):
+        missing = not (path / RECORDS).exists()
+        in_the_way = missing and path.exists() and (not path.is_dir() or _holds_something_else(path))
+    if missing and not create:
+        raise KnowledgeBaseError(
+            f"there is no knowledge base in {path}: make one with `langgraph-rag index FILES --kb {path}`"
+        )
+    if in_the_way:
+        raise KnowledgeBaseError(f"{path} is not a knowledge base and not an empty folder")
+    return path
+
+
+def _holds_something_else(path: Path) -> bool:
+    names = {entry.name for entry in path.iterdir()}
+    return RECORDS not in names and not names <= {LOCK}  # another process may be creating one
+
+
+@contextmanager
+def needing_to_write(path: Path) -> Iterator[None]:
+    """Raise a `KnowledgeBaseError` for an error of the file system."""
+    try:
+        yield
+    except OSError as error:
+        raise KnowledgeBaseError(f"{path} cannot be opened: {error.strerror or error} ({NEEDS_WRITING})") from error
