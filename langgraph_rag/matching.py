@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from langgraph_rag.normal_forms import normalise, triple_text
 
-# also Roman numerals: Philip II is not Philip I
-_NUMBER = re.compile(r"\d+|\b(?:x{1,3}(?:ix|iv|v?i{0,3})|ix|iv|vi{0,3}|i{1,3})\b")
+# also Roman numerals, and names with marks: Philip II is not Philip I, nor C++ C#
+_NUMBER = re.compile(r"\S*[+#-]\S*|\d+|\b(?:x{1,3}(?:ix|iv|v?i{0,3})|ix|iv|vi{0,3}|i{1,3})\b")
 _RANGE = re.compile(r"(\d+)(?:\s*[\u2013-]\s*(\d+))?")
 _SIMILAR = 0.85  # difflib ratio of two items
 _SIMILAR_PART = 0.8  # difflib ratio of two heads, relations or tails, which are short
@@ -21,7 +21,7 @@ def resolve(returned: Sequence[str], given: Sequence[str]) -> tuple[list[int], i
     """Match the items that a model returned with the given items.
 
     An item matches the given item with the same normal form, or else the most similar one, if the difflib ratio of the
-    normal forms is at least 0.85 and both contain the same numbers.
+    normal forms is at least 0.85 and both contain the same numbers and names with marks, such as C++.
 
     Returns:
         The positions in `given`, without repetition, in the order returned; and the number of items without a match.

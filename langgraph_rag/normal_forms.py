@@ -24,6 +24,11 @@ _MOST_MARKS = 30  # on one letter
 _PILE = re.compile(rf"([{_MARKS}]{{{_MOST_MARKS}}})[{_MARKS}]+")
 _BEYOND = re.compile("[\U00010000-\U0010ffff]")
 _NOT_WORD = re.compile(rf"[^\w{_MARKS}]+")
+SYMBOLS = r"(?<=\w)(?:\+\+|[+#]+(?!\w))|(?<=[A-Z])[-\u2212](?![\w-])"
+"""Regex of marks that belong to the name before them: C++ is not C#, and A+ is not A-."""
+SIGN = r"(?<![^\s(])(?<!\d\s)[-\u2212](?=\d)"
+"""Regex of a minus before a number; after another number it stands for "to"."""
+_TELLING = re.compile(f"({SYMBOLS}|{SIGN})")
 
 
 def without_piles(text: str) -> str:
@@ -40,8 +45,16 @@ def without_piles(text: str) -> str:
 
 @lru_cache(maxsize=65_536)  # names and relations are repeated often
 def normalise(text: str) -> str:
-    """Return the normal form of a text: NFKC, case folded, punctuation replaced by single spaces."""
-    return _NOT_WORD.sub(" ", unicodedata.normalize("NFKC", text).casefold().replace("_", " ")).strip()
+    """Return the normal form of a text: NFKC, case folded, punctuation replaced by single spaces.
+
+    A minus before a number stays, and so do marks that distinguish names (C++, C#, A-).
+    """
+    form = unicodedata.normalize("NFKC", text).replace("_", " ")
+    if any(mark in form for mark in "+#-\u2212"):
+        parts = _TELLING.split(form)
+        parts[::2] = [_NOT_WORD.sub(" ", part) for part in parts[::2]]
+        return "".join(parts).replace("\u2212", "-").casefold().strip()
+    return _NOT_WORD.sub(" ", form.casefold()).strip()
 
 
 def words_of(text: str) -> list[str]:

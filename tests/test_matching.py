@@ -32,7 +32,10 @@ def test_spellings_that_count_as_one(one: str, other: str) -> None:
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("Zoë", "Zoe"), ("1968", "1969"), ("Kell", "Kelly"), ("no man", "noman"), ("दिन", "दान"), ("เก่า", "เก้า")],
+    [
+        *[("Zoë", "Zoe"), ("1968", "1969"), ("Kell", "Kelly"), ("no man", "noman"), ("दिन", "दान"), ("เก่า", "เก้า")],
+        *[("C++", "C"), ("C++", "C#"), ("A+", "A-"), ("rated BB- by", "rated BB by"), ("-5 degrees", "5 degrees")],
+    ],
 )
 def test_spellings_that_do_not(one: str, other: str) -> None:
     assert normalise(one) != normalise(other)
@@ -49,6 +52,19 @@ def test_a_part_stands_in_a_text_as_whole_words(part: str, stands: bool) -> None
 def test_marks_are_part_of_their_words() -> None:
     assert normalise("दिन, कि ❤\ufe0f!") == "दिन कि"
     assert WORD.findall("दिन, E\u0301vry") == ["दिन", "E\u0301vry"]
+
+
+def test_marks_that_tell_nothing_are_left_out() -> None:
+    assert normalise("pre- and post-war, 1914 -1918, #1 (a+b)") == "pre and post war 1914 1918 1 a b"
+    assert normalise("C++17, (C#). \u22125") == "c++17 c# -5"
+
+
+@pytest.mark.parametrize("tail", ["C", "C++", "F#"])
+def test_a_name_that_differs_only_by_a_mark_is_another(tail: str) -> None:
+    given = [["The Station", "was written by Ada Moss in", "C#"]]
+
+    assert resolve_triples([["The Station", "was written by Ada Moss in", tail]], given) == ([], 1)
+    assert resolve([f"Ada Moss wrote the program in {tail}."], ["Ada Moss wrote the program in C#."]) == ([], 1)
 
 
 def test_a_text_without_words_has_an_empty_normal_form() -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
+from langgraph_rag.normal_forms import SIGN, SYMBOLS
 from langgraph_rag.tools.language.stop_words import stop_words
 
 MONTHS = "january february march april may june july august september october november december".split()
@@ -19,12 +20,15 @@ DATE = re.compile(
 NUMBER = re.compile(
     r"(?<![\w.])\d+(?::\d+)+(?:\s?(?:[ap]m|[ap]\.m\.))?(?!\w)"  # a time, or a score
     r"|(?<![\w.])\d+(?:\.\d+){2,}\b"  # a version
-    r"|(?<![\w.])(?:[$€£]\s?)?\d[\d,]*(?:\.\d+)?(?:\s?%|(?:\s?(?:percent|million|billion|thousand|hundred))?\b)"
+    rf"|(?<![\w.])(?:{SIGN})?(?:[$€£]\s?)?\d[\d,]*(?:\.\d+)?(?:\s?%|(?:\s?(?:percent|million|billion|thousand|hundred))?\b)"
     r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|thousand)\b"
 )
 QUOTE = re.compile(r"[\"“«]\s?([^\"“”«»]{1,80}?)\s?[\"”»]")
 JOINED_WORD = re.compile(r"\w+(?:['’-]\w+)*")  # including apostrophes and hyphens
-_TOKEN = re.compile(r"(?:[^\W\d_]\.)+|(?:Jr|Sr|St|Dr|Mr|Mrs|Ms|Lt|Gen|Col|Capt|Rev|Mt|Ft|No)\.|\w+(?:['’\-./&]\w+)*|\S")
+_TOKEN = re.compile(
+    r"(?:[^\W\d_]\.)+|(?:Jr|Sr|St|Dr|Mr|Mrs|Ms|Lt|Gen|Col|Capt|Rev|Mt|Ft|No)\."
+    rf"|\w+(?:['’\-./&]\w+)*(?:{SYMBOLS})?|\S"
+)
 
 # Words that may be inside a name between two capitalised ones.
 NAME_CONNECTORS = frozenset(
