@@ -134,6 +134,12 @@ def test_control_characters_in_a_reply_are_blanks() -> None:
     assert read_reply(text, City) == City(name="Kell [2J", inhabitants=1, twins=[["", "is", "a\tface"]])
 
 
+def test_a_list_is_read_as_far_as_the_schema_allows() -> None:
+    text = json.dumps({"name": "Kell", "inhabitants": 1, "twins": [["Kell", "is", str(n)] for n in range(5_000)]})
+
+    assert read_reply(text, City).twins == [["Kell", "is", str(n)] for n in range(50)]
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [

@@ -26,7 +26,7 @@ from langgraph_rag.nodes.read_passages import ReadPassages
 from langgraph_rag.nodes.reason import Reason
 from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
 from langgraph_rag.nodes.retrieve import Retrieve
-from langgraph_rag.nodes.retrieve_for_entity import EntityDemand, Found, RetrieveForEntity
+from langgraph_rag.nodes.retrieve_for_entity import Found, RetrieveForEntity
 from langgraph_rag.nodes.select_documents import Reading, SelectDocuments
 from langgraph_rag.nodes.summarize import Fragment, Summarize
 from langgraph_rag.nodes.update_outline import UpdateOutline, append_support, merge_all
@@ -75,7 +75,8 @@ def after_reason(state: DualragState) -> Literal["look_up", "answer", "read_pass
 
 def for_each_entity(state: DualragState) -> list[Send]:
     """Retrieve for all entities in parallel."""
-    return [Send("retrieve_for_entity", EntityDemand(**demand, step=state["step"])) for demand in state["demands"]]
+    about = {"step": state["step"], "usage": state["usage"]}
+    return [Send("retrieve_for_entity", {**demand, **about}) for demand in state["demands"]]
 
 
 def for_each_reading(state: DualragState) -> list[Send] | Literal["update_outline"]:

@@ -81,7 +81,8 @@ class ApprovePlan:
                 f"expected approve, reject, True, False or a plan of 1 to {most} questions or steps, got {given!r:.200}"
             )
         if not 1 <= len(given) <= most:
-            raise PlanError(f"expected 1 to {most} questions, got {len(given) or 'none'}")
+            wanted = f"1 to {most} questions" if most > 1 else "1 question"
+            raise PlanError(f"expected {wanted}, got {len(given) or 'none'}")
         return [_step(number, step) for number, step in enumerate(given, start=1)]
 
 

@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 from langgraph_rag.conclusions import concluded
 from langgraph_rag.llm import ask
 from langgraph_rag.matching import resolve, resolve_triples
-from langgraph_rag.metering import count_dropped
+from langgraph_rag.metering import count_dropped, stopped
 from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import normalise, triple_text
@@ -57,10 +57,11 @@ class ConstructChain:
             chain=[self.shown(candidate) for candidate in state["chain"]],
             refused=state["refused"],
         )
-        taken, invented = _filtered(reply.chain, state["candidates"], state["chain"])
+        taken, invented = _filtered(reply.chain, reply.shown(state["candidates"]), state["chain"])
         count_dropped(len(invented))
         refused = "" if taken else next(iter(invented), "")
-        if not (taken or _answers(reply.conclusion, refused)) and len(state["refused"]) + 1 < MAX_REFUSED:
+        goes_on = not (taken or _answers(reply.conclusion, refused) or stopped())
+        if goes_on and len(state["refused"]) + 1 < MAX_REFUSED:
             _tell(state, reply.conclusion, "", refused)
             return {"refused": [*state["refused"], refused], "core": []}
         return _continued(state, taken, reply.conclusion, refused)
@@ -76,7 +77,7 @@ class TakeBest:
 
 
 def _filtered(
-    pieces: Sequence[str | Sequence[str]], candidates: list[Candidate], chain: list[Candidate]
+    pieces: Sequence[str | Sequence[str]], candidates: Sequence[Candidate], chain: Sequence[Candidate]
 ) -> tuple[list[Candidate], list[str]]:
     """Return the first piece that is a candidate, and the invented pieces before it."""
     known = {normalise(candidate["name"]) for candidate in chain}
@@ -92,7 +93,7 @@ def _filtered(
     return [], invented
 
 
-def meant(piece: str | Sequence[str], candidates: list[Candidate]) -> list[Candidate]:
+def meant(piece: str | Sequence[str], candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return the candidate that a piece refers to, if there is one."""
     if isinstance(piece, str):  # some models repeat a document as it was shown
         names = [candidate["name"] for candidate in candidates]

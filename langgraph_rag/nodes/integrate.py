@@ -47,20 +47,19 @@ class Integrate:
     async def __call__(self, state: IntegrateInput) -> dict[str, Any]:
         """Return the core triples and the next question as `query`, empty if the search ends.
 
-        The model may also select candidates of earlier steps, which it sees in the history.
+        The model may also select candidates of earlier steps that it sees in the history.
         """
-        shown = [entry["triple"] for entry in state["candidates"]]
-        entries = [*state["candidates"], *state["offered"]]
-        offered = list(first_of_each(entries, lambda entry: triple_key(entry["triple"])).values())
+        history = _shortened(state["history"])
         reply = await ask(
             self.llm,
             self.prompt,
             question=state["question"],
-            history=_shortened(state["history"]),
+            history=history,
             query=state["query"],
-            facts=shown,
+            facts=[entry["triple"] for entry in state["candidates"]],
         )
-        kept = _kept(reply.facts, offered, state["history"])
+        candidates = [*reply.shown(state["candidates"])]
+        kept = _kept(reply.facts, [*candidates, *_seen(state["offered"], history)], state["history"])
         core = [entry["triple"] for entry in kept]
         asked = [step["query"] for step in state["history"]] + [state["query"]]
         following = await self._unasked(reply.question or "", asked)
@@ -72,11 +71,12 @@ class Integrate:
             dropped=sum(entry not in kept for entry in state["candidates"]),
             next_question=following,
         )
+        shown = [entry["triple"] for entry in candidates]
         done = HistoryStep(query=state["query"], candidates=shown, thought=reply.thought, facts=core)
         step = trace_step(state["step"], state["query"], reply.thought, core_triples=core, next_question=following)
         return {
             "core": kept,
-            "offered": offered,
+            "offered": list(first_of_each([*candidates, *state["offered"]], _key).values()),
             "query": following,
             "history": [*state["history"], done],
             "trace": [*state["trace"], step],
@@ -91,13 +91,23 @@ class Integrate:
         return "" if _content(question) in map(_content, alike) else question.strip()
 
 
+def _seen(offered: Sequence[Triple], history: Sequence[HistoryStep]) -> list[Triple]:
+    """Return the offered triples that a history shows."""
+    seen = {triple_key(triple) for step in history for triple in (*step["candidates"], *step["facts"])}
+    return [entry for entry in offered if _key(entry) in seen]
+
+
 def _kept(facts: Sequence[Sequence[str]], offered: Sequence[Triple], history: Sequence[HistoryStep]) -> list[Triple]:
     """Return the offered triples that a reply selects, without those of earlier steps, which some models repeat."""
     positions, dropped = resolve_triples(facts, [entry["triple"] for entry in offered])
     count_dropped(dropped)
     known = {triple_key(fact) for step in history for fact in step["facts"]}
     selected = [offered[position] for position in positions]
-    return [entry for entry in selected if triple_key(entry["triple"]) not in known]
+    return [entry for entry in selected if _key(entry) not in known]
+
+
+def _key(entry: Triple) -> str:
+    return triple_key(entry["triple"])
 
 
 def _content(question: str) -> list[str]:

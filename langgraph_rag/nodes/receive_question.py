@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from typing_extensions import TypedDict
 
 from langgraph_rag.arguments import expect
-from langgraph_rag.characters import is_text
+from langgraph_rag.characters import is_blank, is_text
 from langgraph_rag.context import context
 from langgraph_rag.errors import QuestionError
 from langgraph_rag.nodes.node import emit
@@ -45,10 +45,10 @@ def checked_question(question: object) -> str:
     Raises:
         QuestionError: when it is not text, empty, or too long for the settings.
     """
-    if not isinstance(question, str) or not question.strip():
-        raise QuestionError(f"expected a question as a non-empty string, got {question!r:.200}")
-    if not is_text(question):
+    if isinstance(question, str) and not is_text(question):
         raise QuestionError(f"expected a question as text, got half a surrogate pair in {ascii(question)[:80]}")
+    if not isinstance(question, str) or is_blank(question):
+        raise QuestionError(f"expected a question as a non-empty string, got {question!r:.200}")
     longest = context().max_question_chars
     if len(question) > longest:
         raise QuestionError(f"expected a question of at most {longest} characters, got {len(question)}")

@@ -7,6 +7,7 @@ from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
+from langgraph_rag.characters import is_blank, is_text
 from langgraph_rag.errors import QuestionError
 from langgraph_rag.nodes.receive_question import initial_state
 
@@ -42,7 +43,9 @@ class TakeMessage:
         message = last_question(state.get("messages") or [])
         if message is None:
             raise QuestionError("expected messages with one of a person (type human), got none")
-        if not (question := text_of(message)).strip():
+        question = text_of(message)
+        if is_text(question) and is_blank(question):
             kinds = ", ".join(dict.fromkeys(block["type"] for block in message.content_blocks)) or "nothing"
-            raise QuestionError(f"expected text in the last message of a person, got {kinds}")
+            got = repr(question)[:200] if question else kinds
+            raise QuestionError(f"expected text in the last message of a person, got {got}")
         return {**initial_state(self.state), "question": question}

@@ -96,10 +96,13 @@ class PromptReply(BaseModel):
     @field_validator("*")
     @classmethod
     def _printable(cls, value: Any) -> Any:
-        """Remove control characters and piles of accents from texts and lists; nested replies do it themselves."""
+        """Remove control characters and piles of accents, and what is beyond the schema's limit of a list.
+
+        Nested replies do it themselves. Matching thousands of items would take seconds.
+        """
         if isinstance(value, str):
             return without_piles(without_controls(value)).strip()
-        return [cls._printable(item) for item in value] if isinstance(value, list) else value
+        return [cls._printable(item) for item in value[:_MOST_ITEMS]] if isinstance(value, list) else value
 
 
 def _as_triple(given: object) -> object:

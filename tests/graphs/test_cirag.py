@@ -389,6 +389,21 @@ def test_a_kept_fact_told_in_other_words_is_not_kept_again(films: KnowledgeBase)
     assert {entry["step"] for entry in result["evidence"]} == {1}
 
 
+def test_a_fact_left_out_of_a_prompt_that_is_too_long_is_dropped(films: KnowledgeBase) -> None:
+    def narrow(prompt: str, shown: Mapping[str, Any]) -> Any:
+        if prompt != "integrate":
+            return say("unknown")
+        facts = shown["facts"]
+        left_out.extend(facts[1:])
+        return RuntimeError("maximum context length") if facts[1:] else keep(left_out[-1])
+
+    left_out: list[list[str]] = []
+    result = run(films, narrow, PAPERS_STEPS)
+
+    assert left_out
+    assert (result["trace"][0]["core_triples"], result["usage"]["dropped"]) == ([], 1)
+
+
 def test_kept_triples_are_not_shown_again_but_rejected_ones_are(films: KnowledgeBase) -> None:
     model = ScriptedModel.of([keep(GIFT, BRAK, ask=BIRTHS), keep(), say("1886")])
 
@@ -453,6 +468,15 @@ def test_a_candidate_of_an_earlier_step_may_be_kept_later(films: KnowledgeBase) 
     assert [step["core_triples"] for step in result["trace"]] == [[GIFT], [BRAK]]
     assert "brak" in [entry["passage_id"] for entry in result["evidence"]]
     assert result["usage"]["dropped"] == 0
+
+
+def test_a_candidate_that_the_history_no_longer_shows_is_dropped(films: KnowledgeBase) -> None:
+    script = [keep(GIFT, ask=BIRTHS), keep(BRAK, GIFT), say("1886")]
+
+    result = run(films, script, {"max_candidates": 4, "max_history_tokens": 1})
+
+    assert [step["core_triples"] for step in result["trace"]] == [[GIFT], []]
+    assert result["usage"]["dropped"] == 1  # GIFT was kept before, and stays in the history
 
 
 def test_a_history_over_budget_loses_its_oldest_candidates_first_and_nothing_else(films: KnowledgeBase) -> None:
@@ -626,7 +650,7 @@ def test_a_cascade_needs_a_level_and_none_twice(levels: list[str]) -> None:
 
 
 # --- errors ----------------------------------------------------------------------------------------------------------
-BAD_QUESTIONS = ["", " \n\t", None, 42, ["Who?"], {"q": "Who?"}, "why " * 5_000]
+BAD_QUESTIONS = ["", " \n\t", "\0", "\u200b \u00ad", None, 42, ["Who?"], {"q": "Who?"}, "why " * 5_000]
 
 
 @pytest.mark.parametrize("question", BAD_QUESTIONS)

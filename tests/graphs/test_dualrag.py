@@ -14,8 +14,8 @@ from pydantic import TypeAdapter
 from running import say, values, visited
 
 from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelOutputError, QuestionError
-from langgraph_rag.graphs.dualrag import create_dualrag
-from langgraph_rag.records import Result
+from langgraph_rag.graphs.dualrag import create_dualrag, for_each_entity
+from langgraph_rag.records import Result, no_usage
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 QUESTION = "Which film has the director who was born later, El Extraño Viaje or Love In Pawn?"
@@ -370,6 +370,16 @@ def test_only_documents_new_to_an_entity_are_read_and_without_new_ones_nothing_i
     visit(films, model)
 
     assert [request["entity"] for request in values(model, "summarize")] == ["Film", "Spain"]
+
+
+def test_retrievals_of_entities_keep_the_questions_place_in_the_queue() -> None:
+    usage = {**no_usage(), "seconds": 7.5}  # by which `Node` knows when the question began
+
+    state: Any = {"demands": [{"entity": PAWN, "queries": ["director"]}], "step": 1, "usage": usage}
+
+    sent = for_each_entity(state)
+
+    assert [send.arg["usage"]["seconds"] for send in sent] == [7.5]
 
 
 def test_documents_left_out_of_a_prompt_that_is_too_long_are_read_the_next_time(films: KnowledgeBase) -> None:

@@ -264,6 +264,12 @@ def test_strict_checkpoints_read_back_the_classes_that_are_named() -> None:
     assert strict_serializer().loads_typed((kind, written)) != Place("Kell")
 
 
+def test_what_is_no_class_cannot_be_named() -> None:
+    named: Any = "Place"
+    with pytest.raises(TypeError, match="expected classes of a state, got 'Place'"):
+        strict_serializer(named)
+
+
 class StumblingModel(OfflineModel):
     """Breaks down at one of its calls, once."""
 

@@ -233,6 +233,22 @@ def test_an_invented_triple_is_refused_and_asked_for_once_more(places: Knowledge
     assert (result["answer"], result["usage"]["dropped"]) == ("35,124", 1)
 
 
+def test_a_candidate_left_out_of_a_prompt_that_is_too_long_is_not_taken(places: KnowledgeBase) -> None:
+    def narrow(prompt: str, shown: Mapping[str, Any]) -> Any:
+        if prompt != "construct_chain":
+            return say("unknown")
+        candidates = shown["candidates"]
+        left_out.extend(candidates[1:])
+        return RuntimeError("maximum context length") if candidates[1:] else chain(left_out[-1])
+
+    left_out: list[list[str]] = []
+    result = visit(places, ScriptedModel.of(narrow), {**TWO, "max_steps": 1})[1]
+
+    assert left_out
+    assert result["trace"][0]["core_triples"] == []
+    assert result["usage"]["dropped"] > 0
+
+
 def test_two_invented_triples_end_the_chain(places: KnowledgeBase) -> None:
     invented = chain(["Kirton End", "part of", "Grimsby"], conclusion="Its population is open.")
 
