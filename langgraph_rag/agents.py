@@ -1,6 +1,7 @@
 """The methods and the knowledge base as LangChain tools, for `langchain.agents.create_agent` and other agents."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
@@ -12,6 +13,7 @@ from langgraph.graph.state import CompiledStateGraph
 from pydantic import BaseModel, Field
 
 from langgraph_rag.arguments import expect
+from langgraph_rag.characters import is_blank
 from langgraph_rag.concurrency.background import run_in_background
 from langgraph_rag.context import Context, as_context, within
 from langgraph_rag.context import context as run_context
@@ -29,6 +31,7 @@ _MOST = 20  # results of one call, which a model reads
 _AROUND = 20  # passages whose facts are searched
 _LONGEST = 4_000  # characters of a query, or of a passage in a message; most have about a sixth of this
 _LONGEST_SENTENCE = 1_000  # characters; code, or a table on one line, counts as a sentence
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _DESCRIPTION = (
     "Answer one question from the documents, also where the answer has to be put together from several of them. "
     "Returns the answer with the sentences it rests on."
@@ -68,7 +71,7 @@ def as_tool(
 
     Raises:
         TypeError: when `graph` is not a compiled graph, or `context` is neither a `Context` nor a dict.
-        ValueError: when the graph takes no question or does not return a result, or a setting has an invalid value.
+        ValueError: when the graph takes no question or does not return a result, or a setting or the name is invalid.
     """
     expect(CompiledStateGraph, graph, "a compiled graph", "create_cirag(llm, kb).compile() returns one")
     settings = as_context(context, graph.context_schema)
@@ -97,6 +100,8 @@ def as_tool(
 
 
 def _tool(call: Callable[..., Any], acall: _Call, name: str, arguments: ArgsSchema, description: str) -> BaseTool:
+    if not _NAME.fullmatch(name):  # servers refuse others, when the agent asks its model
+        raise ValueError(f"expected a tool's name of 1 to 64 letters (a to z), digits, - and _, got {name!r}")
     return StructuredTool.from_function(
         call,
         acall,
@@ -157,6 +162,7 @@ def knowledge_base_tools(kb: KnowledgeBase, *, prefix: str = "", about: str = ""
 
     Raises:
         TypeError: when `kb` is not a knowledge base.
+        ValueError: when a tool's name would have other characters than letters (a to z), digits, `-` and `_`.
     """
     expect(KnowledgeBase, kb, "a knowledge base", "KnowledgeBase.open(PATH) returns one")
 
@@ -171,6 +177,8 @@ def knowledge_base_tools(kb: KnowledgeBase, *, prefix: str = "", about: str = ""
 
     async def neighbours(entity: Name, k: Facts = 10) -> tuple[str, list[Any]]:
         facts = await asyncio.to_thread(_facts_about, kb, entity)
+        if not facts:
+            await kb.acheck_filled()
         others = f"\n({k} of {len(facts)} facts)" if len(facts) > k else ""
         return _lines(facts[:k]) + others, facts[:k]
 
@@ -190,8 +198,9 @@ def knowledge_base_tools(kb: KnowledgeBase, *, prefix: str = "", about: str = ""
 def _search(call: _Call, name: str, description: str) -> BaseTool:
     async def awaited(**values: Any) -> tuple[str, list[Any]]:
         for argument, value in values.items():
-            if isinstance(value, str) and not (value.strip() and len(value) <= _LONGEST):
-                raise ToolException(f"{argument}: expected words, at most {_LONGEST:,} characters, got {value!r:.80}")
+            if isinstance(value, str) and (is_blank(value) or len(value) > _LONGEST):
+                got = f"{value!r:.80} ({len(value):,} characters)"
+                raise ToolException(f"{argument}: expected words, at most {_LONGEST:,} characters, got {got}")
         with _errors_shown():
             return await call(**values)
 

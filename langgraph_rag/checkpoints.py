@@ -8,6 +8,7 @@ from typing import Any
 
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
+from langgraph_rag.arguments import expect
 from langgraph_rag.errors import CheckpointsError, MissingExtraError
 
 _OTHERS = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT IN ('checkpoints', 'writes') ORDER BY name"
@@ -19,7 +20,12 @@ def strict_serializer(*classes: type) -> JsonPlusSerializer:
     The states of the graphs in this package have nothing else. Objects of other classes are not created, so that nobody
     who can write checkpoints can run code where they are read. If you use a graph inside your own, pass the `classes`
     of your own state.
+
+    Raises:
+        TypeError: when one of them is not a class.
     """
+    for each in classes:
+        expect(type, each, "classes of a state", "strict_serializer(Order, Customer)")
     allowed = [(each.__module__, each.__name__) for each in classes]
     return JsonPlusSerializer(allowed_msgpack_modules=allowed or None)
 

@@ -1,6 +1,7 @@
 """Methods and the knowledge base as tools: what a model reads, what a program gets, and what is streamed."""
 
 import asyncio
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -389,22 +390,39 @@ async def test_a_query_that_is_no_text_is_told_to_the_model(kb: KnowledgeBase) -
     assert found.content.startswith("the query must be text, got 'half of")
 
 
-@pytest.mark.parametrize("given", ["  ", "Kell " * 1_000])
+@pytest.mark.parametrize("given", ["  ", "\u200b", "Kell " * 1_000])
 @pytest.mark.parametrize(("name", "argument"), [("search_passages", "query"), ("neighbours", "entity")])
 async def test_an_empty_or_endless_query_is_told_to_the_model(
     name: str, argument: str, given: str, kb: KnowledgeBase
 ) -> None:
     found = await call(kb, name, **{argument: given})
 
-    expected = f"{argument}: expected words, at most 4,000 characters, got {given!r:.80}"
+    got = f"{given!r:.80} ({len(given):,} characters)"
+    expected = f"{argument}: expected words, at most 4,000 characters, got {got}"
     assert (found.status, found.content) == ("error", expected)
 
 
-async def test_an_empty_knowledge_base_is_told_to_the_model(empty_kb: KnowledgeBase) -> None:
-    found = await call(empty_kb, "search_passages", query="anything")
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        *[("search_passages", {"query": "anything"}), ("search_triples", {"query": "anything"})],
+        *[("neighbours", {"entity": "Kell"}), ("passages_near", {"entities": ["Kell"]})],
+    ],
+)
+async def test_an_empty_knowledge_base_is_told_to_the_model(
+    name: str, asked: dict[str, Any], empty_kb: KnowledgeBase
+) -> None:
+    found = await call(empty_kb, name, **asked)
 
     assert found.status == "error"
     assert "is empty: add documents first" in found.content
+
+
+@pytest.mark.parametrize("name", ["", "has space", "größe", "x" * 65])
+def test_a_name_that_servers_would_refuse_is_refused(name: str, kb: KnowledgeBase) -> None:
+    wanted = re.escape(f"expected a tool's name of 1 to 64 letters (a to z), digits, - and _, got {name!r}")
+    with pytest.raises(ValueError, match=wanted):
+        as_tool(create_native_rag(OfflineModel(), kb).compile(), name=name)
 
 
 def test_an_agent_is_offered_all_tools(kb: KnowledgeBase) -> None:

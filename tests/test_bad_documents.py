@@ -51,7 +51,7 @@ CIRCULAR.append(CIRCULAR)
         ({"title": "Only a title"}, "document 2 (Only a title): it has no text"),
         ({"text": None, "source": "a.txt"}, "document 2 (a.txt): it has no text"),
         ({}, "document 2 (no id): it has no text"),
-        ({"id": "b", "txt": "A town."}, "document 2 (b): it has no text in 'text', but 'id', 'txt'"),
+        ({"id": "b", "txt": "A town."}, "document 2 (b): it has no text in 'text', but the fields 'id', 'txt'"),
         (Document("", id="b"), "document 2 (b): it has no text"),
         ({"id": "b", "text": "\ufeff\u00ad \u200b"}, "document 2 (b): it has no text"),
         *(

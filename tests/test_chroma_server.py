@@ -101,7 +101,7 @@ def found(kb: KnowledgeBase) -> dict[str, float]:
     query = "Who directed the film about salt?"
     passages = {f"{by} {p['id']}": p["score"] for by in SEARCHES for p in kb.search(query, 20, by=by)}
     triples = {str(fact["triple"]): 1.0 for fact in run_in_background(kb.asearch_triples(query, 50))}
-    cosines = run_in_background(kb.apassage_cosines([query], ["vint", "holm", "unknown"]))
+    cosines = run_in_background(kb.apassage_cosines([query], ["vint", "holm", "unknown", "skellby", "heron"]))
     return passages | triples | {id_: float(near[0]) for id_, near in cosines.items()}
 
 

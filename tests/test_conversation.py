@@ -203,11 +203,19 @@ def test_blocks_of_text_are_lines_of_the_question(sample_kb: KnowledgeBase) -> N
 TEXTLESS: Any = [{"type": "text"}, {"type": "image", "url": "https://a.b/c.png"}]
 
 
-@pytest.mark.parametrize("messages", [[], [AIMessage("Hi")], [HumanMessage("  ")], [HumanMessage(TEXTLESS)]])
-def test_without_a_question_it_says_so(messages: list[Any], sample_kb: KnowledgeBase) -> None:
+@pytest.mark.parametrize(
+    ("messages", "got"),
+    [
+        ([], "none"),
+        ([AIMessage("Hi")], "none"),
+        ([HumanMessage("  ")], "'  '"),
+        ([HumanMessage(TEXTLESS)], "text, image"),
+    ],
+)
+def test_without_a_question_it_says_so(messages: list[Any], got: str, sample_kb: KnowledgeBase) -> None:
     graph: Any = with_messages(METHODS["native_rag"].create(OfflineModel(), sample_kb)).compile()
 
-    with pytest.raises(QuestionError, match="expected"):
+    with pytest.raises(QuestionError, match=f"expected .*, got {got}"):
         graph.invoke({"messages": messages})
 
 

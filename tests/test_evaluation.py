@@ -35,6 +35,7 @@ from langgraph_rag.evaluation import (
     bootstrap,
     by_type,
     compare,
+    differences,
     evaluate,
     forms,
     judge,
@@ -1401,6 +1402,7 @@ def test_a_difference_that_each_question_shows_is_told_apart_where_intervals_ove
 
 def test_without_a_second_method_or_scores_of_both_there_is_nothing_to_compare() -> None:
     assert compare({}) == {} == compare({"a": scored([1.0])})
+    assert differences({}) == ""
     assert compare({"a": scored([1.0]), "b": scored([None])})["b"] == {"to": "a", "f1": None, "recall_at_5": None}
 
 

@@ -544,6 +544,8 @@ def test_what_is_no_extractor_cannot_be_set_either(empty_kb: KnowledgeBase) -> N
 
     with pytest.raises(TypeError, match="expected an extractor of triples, got 'offline'"):
         empty_kb.extractor = extractor
+    with pytest.raises(TypeError, match="expected an extractor of triples, got 'offline'"):
+        empty_kb.triples(["heron"], extractor=extractor)
 
 
 def test_of_what_an_extractor_returns_only_valid_facts_are_kept(

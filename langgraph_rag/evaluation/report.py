@@ -66,7 +66,9 @@ def overview(rows: Mapping[str, Summary]) -> str:
 
 
 def differences(comparisons: Mapping[str, Comparison]) -> str:
-    """Return the differences from the first method, the result of `compare`, aligned for a terminal."""
+    """Return the differences from the first method, the result of `compare`, aligned for a terminal; empty if none."""
+    if not comparisons:
+        return ""
     return f"{_differing_from(comparisons)}{_aligned(_differing(comparisons, str))}"
 
 

@@ -126,7 +126,11 @@ def _passages(fields: Mapping[str, object], place: str) -> Iterable[Passage]:
     text, title, source = (_string(fields, name, place) for name in ("text", "title", "source"))
     text, title = cleaned(text), cleaned(title)
     if not text:
-        instead = "" if "text" in fields or not fields else f" in 'text', but {first_few([*map(repr, fields)], _TOLD)}"
+        instead = (
+            ""
+            if "text" in fields or not fields
+            else f" in 'text', but the fields {first_few([*map(repr, fields)], _TOLD)}"
+        )
         raise DocumentError(f"{place} ({fields.get('id') or title or source or 'no id'}): it has no text{instead}")
     id_ = _id(fields, place)
     _check_strings(f"{place} ({ascii(id_ or title):.80})", id=id_, text=text, title=title, source=source)

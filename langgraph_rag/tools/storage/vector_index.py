@@ -90,11 +90,12 @@ class VectorIndex:
 
     def passages(self, ids: Sequence[str]) -> dict[str, Matrix]:
         """Return the passage vectors that are stored."""
-        if not ids:
-            return {}
+        vectors: dict[str, Matrix] = {}
         with self._reading() as opened:
-            found = opened.passages.get(ids=list(ids), include=["embeddings"])
-        return dict(zip(found["ids"], np.asarray(found["embeddings"], dtype=np.float32), strict=True))
+            for some in self._batches(ids):
+                found = opened.passages.get(ids=list(ids[some]), include=["embeddings"])
+                vectors.update(zip(found["ids"], np.asarray(found["embeddings"], dtype=np.float32), strict=True))
+        return vectors
 
     def delete(self, passages: Sequence[str], triples: Sequence[str] = ()) -> None:
         """Remove vectors, those of passages last: as long as they exist, a kill can be detected."""
