@@ -24,7 +24,11 @@ _MOST_MARKS = 30  # on one letter
 _PILE = re.compile(rf"([{_MARKS}]{{{_MOST_MARKS}}})[{_MARKS}]+")
 _BEYOND = re.compile("[\U00010000-\U0010ffff]")
 _NOT_WORD = re.compile(rf"[^\w{_MARKS}]+")
-SYMBOLS = r"(?<=\w)(?:\+\+|[+#]+(?!\w))|(?<=[A-Z])[-\u2212](?![\w-])"
+_GRADES = r"(?:(?<=\b[A-F])|(?<=\b(?:AA|BB|CC))|(?<=\b(?:AAA|BBB|CCC)))"
+SYMBOLS = (
+    r"(?<=\w)(?:\+\+|\+(?!\w))|(?<=\b[A-Z])#(?!\w)"
+    rf"|{_GRADES}[-\u2212](?![\w-]|\s[A-Z\d])"  # elsewhere, a hyphen before a space is a slip
+)
 """Regex of marks that belong to the name before them: C++ is not C#, and A+ is not A-."""
 SIGN = r"(?<![^\s(])(?<!\d\s)[-\u2212](?=\d)"
 """Regex of a minus before a number; after another number it stands for "to"."""
