@@ -115,10 +115,11 @@ def register(name: str, method: Method) -> None:
         method: the function that creates its graph, its paper and its ablations.
 
     Raises:
-        TypeError: when the method is not a `Method`.
+        TypeError: when the method is not a `Method`, or its name is not text.
         ValueError: when the name is taken, reserved ("all", "ablations"), or has other characters.
     """
     expect(Method, method, "a Method", "Method(create_mine, PAPER) is one")
+    expect(str, name, "a name for the method", "register('self_ask', METHOD)")
     if not name.isidentifier() or name in (*METHODS, "all", "ablations"):
         raise ValueError(f"expected a new name of letters, digits and underscores, got {name!r}")
     METHODS[name] = method
@@ -170,7 +171,9 @@ def parse_methods(names: str) -> list[str]:
 
     Raises:
         UnknownNameError: when a method or ablation does not exist.
+        TypeError: when the names are not one text.
     """
+    expect(str, names, "the names of methods in one text", "'cirag,kirag'")
     chosen: dict[str, None] = {}
     for name in map(str.strip, names.split(",")):
         if name == "all":
@@ -186,7 +189,7 @@ def parse_methods(names: str) -> list[str]:
 
 def _found(name: str, *others: str) -> tuple[Method, Mapping[str, Any]]:
     """Return the method with a name and the options of its ablation; error messages also list `others`."""
-    method, slash, ablation = name.partition("/")
+    method, slash, ablation = str(name).partition("/")
     if method not in METHODS:
         raise UnknownNameError("method", method, [*METHODS, *others])
     ablations = METHODS[method].ablations

@@ -26,14 +26,19 @@ from langgraph_rag import (
     create_par_rag,
     is_refusal,
     knowledge_base_tools,
+    load_embeddings,
+    read_documents,
     with_messages,
 )
 from langgraph_rag.context import Settings
 from langgraph_rag.errors import ModelCallError, QuestionError
+from langgraph_rag.methods import parse_methods
 from langgraph_rag.offline.model import OfflineModel
+from langgraph_rag.training.aligner import train_aligner
 
 LLM: Any = OfflineModel()
 NAME: Any = "offline"
+NOTHING: Any = None
 
 
 @pytest.mark.parametrize(
@@ -52,8 +57,16 @@ NAME: Any = "offline"
             lambda path: knowledge_base_tools(NAME),
             r"a knowledge base, got 'offline': KnowledgeBase.open\(PATH\) returns",
         ),
+        (
+            lambda path: load_embeddings(NOTHING),
+            "the name or the folder of an embedder, got None: 'all-MiniLM-L6-v2' is",
+        ),
+        (lambda path: read_documents(NOTHING), "a list of files and folders, got None"),
+        (lambda path: read_documents([NOTHING]), "the path of a file or a folder, got None"),
+        (lambda path: parse_methods(NOTHING), "the names of methods in one text, got None: 'cirag,kirag'"),
+        (lambda path: train_aligner(LLM, NOTHING, [], out=LLM), r"the path of a folder \(out\), got OfflineModel"),
     ],
-    ids=["embedder", "extractor", "model", "knowledge base"],
+    ids="embedder extractor model knowledge-base name files file methods out".split(),
 )
 def test_something_else_in_place_of_a_part_is_refused(
     mistake: Callable[[Path], object], told: str, tmp_path: Path

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_socket
@@ -122,6 +123,12 @@ def test_a_server_does_what_files_do(
     assert served.info()["vectors"] == server.url
     assert not (served.path / "chroma").exists()
     assert kb.info()["vectors"] == str(kb.path / "chroma")
+
+
+def test_an_address_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    address: Any = 5
+    with pytest.raises(TypeError, match=r"expected the address of a Chroma server \(chroma\), got 5"):
+        KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), chroma=address)
 
 
 def test_it_is_found_again_without_being_named(

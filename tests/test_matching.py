@@ -34,7 +34,14 @@ def test_spellings_that_count_as_one(one: str, other: str) -> None:
     ("one", "other"),
     [
         *[("Zoë", "Zoe"), ("1968", "1969"), ("Kell", "Kelly"), ("no man", "noman"), ("दिन", "दान"), ("เก่า", "เก้า")],
-        *[("C++", "C"), ("C++", "C#"), ("A+", "A-"), ("rated BB- by", "rated BB by"), ("BBB-", "BBB"), ("-5 degrees", "5 degrees")],
+        *[
+            ("C++", "C"),
+            ("C++", "C#"),
+            ("A+", "A-"),
+            ("rated BB- by", "rated BB by"),
+            ("BBB-", "BBB"),
+            ("-5 degrees", "5 degrees"),
+        ],
     ],
 )
 def test_spellings_that_do_not(one: str, other: str) -> None:

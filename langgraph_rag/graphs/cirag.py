@@ -119,7 +119,8 @@ def create_cirag(
         granularities: the kinds of evidence to answer from, in this order (table 3 leaves some out).
 
     Raises:
-        TypeError: when the granularities are a single string.
+        TypeError: when a model is not a chat model, `kb` is not a knowledge base, or the granularities are
+            a single string.
         UnknownNameError: when an option has a value that is not listed for it.
         ValueError: when there is no granularity, or one is repeated.
     """

@@ -125,7 +125,8 @@ def create_dualrag(
         keep_outline: True summarises findings by entity; False keeps the passages as they are (table 3, "w/o KO").
 
     Raises:
-        TypeError: when a boolean option is not True or False.
+        TypeError: when a model is not a chat model, `kb` is not a knowledge base, or a boolean option is not
+            True or False.
     """
     expect_flags(detect_gaps=detect_gaps, identify_entities=identify_entities, keep_outline=keep_outline)
     thinking = reasoner or llm

@@ -57,6 +57,9 @@ def create_ircot(
         kb: the knowledge base to ask.
         thinker: the model that writes the sentences of reasoning.
         reader: the model that answers.
+
+    Raises:
+        TypeError: when a model is not a chat model, or `kb` is not a knowledge base.
     """
     graph = Machine(IrcotState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
     graph.title = "IRCoT"

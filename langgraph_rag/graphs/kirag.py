@@ -125,7 +125,8 @@ def create_kirag(
             prefers the documents of the chain, similar to the authors' public code.
 
     Raises:
-        TypeError: when the aligner is neither an embedder nor the name or path of one.
+        TypeError: when a model is not a chat model, `kb` is not a knowledge base, or the aligner is neither
+            an embedder nor the name or path of one.
         UnknownNameError: when an option has a value that is not listed for it.
         ValueError: when retriever and aligner are both "none", or the aligner's folder does not exist.
     """

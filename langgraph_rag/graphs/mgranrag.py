@@ -84,6 +84,7 @@ def create_mgranrag(
             evidence, which is the whole method. Without evidence there is only one round.
 
     Raises:
+        TypeError: when a model is not a chat model, or `kb` is not a knowledge base.
         UnknownNameError: when an option has a value that is not listed for it.
     """
     expect_name("weights", weights, _WEIGHTS)

@@ -42,6 +42,9 @@ def create_native_rag(
         llm: the model.
         kb: the knowledge base to ask.
         reader: the model that answers, if it is not `llm`.
+
+    Raises:
+        TypeError: when a model is not a chat model, or `kb` is not a knowledge base.
     """
     graph = Machine(NativeRagState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
     graph.title = "Native RAG"

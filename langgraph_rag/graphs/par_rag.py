@@ -119,7 +119,8 @@ def create_par_rag(
         refine_with: which answers go into the next question: "all" so far, or only the "last" one (Algorithm 1).
 
     Raises:
-        TypeError: when a boolean option is not True or False.
+        TypeError: when a model is not a chat model, `kb` is not a knowledge base, or a boolean option is not
+            True or False.
         UnknownNameError: when an option has a value that is not listed for it.
     """
     expect_flags(plan=plan, review=review, approve_plan=approve_plan)

@@ -224,6 +224,7 @@ class KnowledgeBase:
             DuplicateIdError: when the same id has another text in the call or in the knowledge base; nothing is stored.
             KnowledgeBaseError: when another process has opened the knowledge base for changes, or the spaCy model that
                 found its phrases is not installed.
+            EmbedderError: when the embedder cannot be asked; `EmbeddingsMismatchError` when it is another one.
             ModelCallError: when the model of the extractor cannot be called; the passages are stored.
             TypeError: when a single document is passed instead of a list.
         """
@@ -246,7 +247,7 @@ class KnowledgeBase:
 
         Raises:
             DuplicateIdError: when an id is passed with two texts; nothing is changed.
-            DocumentError, KnowledgeBaseError, ModelCallError, TypeError: as in `add`.
+            DocumentError, EmbedderError, KnowledgeBaseError, ModelCallError, TypeError: as in `add`.
         """
         return self._edit(self._editor.update, documents, progress=progress)
 
@@ -262,17 +263,26 @@ class KnowledgeBase:
             The result of `update`.
 
         Raises:
-            DocumentError, DuplicateIdError, KnowledgeBaseError, ModelCallError, TypeError: as in `update`.
+            DocumentError, DuplicateIdError, EmbedderError, KnowledgeBaseError, ModelCallError, TypeError: as in
+                `update`.
         """
         return self._edit(self._editor.upsert, documents, progress=progress)
 
     def outdated(self, documents: Iterable[AnyDocument]) -> list[str]:
-        """Return the ids of the passages that `update` would remove, without those that it would replace."""
+        """Return the ids of the passages that `update` would remove, without those that it would replace.
+
+        Raises:
+            DocumentError, DuplicateIdError, TypeError: as in `update`, for the same documents.
+        """
         self._check_open()
         return self._editor.outdated(to_passages(documents))
 
     def contested(self, documents: Iterable[AnyDocument]) -> list[str]:
-        """Return the ids that also come from other sources and whose text or title `update` would change."""
+        """Return the ids that also come from other sources and whose text or title `update` would change.
+
+        Raises:
+            DocumentError, DuplicateIdError, TypeError: as in `update`, for the same documents.
+        """
         self._check_open()
         return self._editor.contested(to_passages(documents))
 
@@ -288,6 +298,7 @@ class KnowledgeBase:
 
         Raises:
             KnowledgeBaseError: when another process has opened the knowledge base for changes.
+            TypeError: when a single id or source is passed instead of a list.
         """
         ids, sources = _texts(ids, "ids"), _texts(sources, "sources")
         with self._changing():
@@ -297,6 +308,9 @@ class KnowledgeBase:
         """Embed all triples now instead of when a question first needs them; return how many were embedded.
 
         `progress` shows the progress on the standard error.
+
+        Raises:
+            EmbedderError: when the embedder cannot be asked.
         """
         self._check_open()
         return self._triple_embedding.embed(self.extractor.version, progress=progress)
@@ -323,6 +337,7 @@ class KnowledgeBase:
             QuestionError: when the query is not text.
             EmptyKnowledgeBaseError: when the knowledge base is empty.
             EmbeddingsMismatchError: when the knowledge base was created with another embedder; "bm25" needs none.
+            EmbedderError: when the embedder cannot be asked.
         """
         return run_in_background(self.asearch(query, k, by=by))
 
@@ -364,6 +379,7 @@ class KnowledgeBase:
         Raises:
             ValueError: when `k` is not a whole number of at least 1.
             QuestionError: when the query is not text.
+            EmbedderError: when the embedder cannot be asked.
         """
         return run_in_background(self.asearch_triples(query, k))
 
@@ -467,7 +483,11 @@ class KnowledgeBase:
         return f"{len(passages)} passages, {made_by}, {sha256(state.encode()).hexdigest()[:16]}"
 
     def without_triples(self, ids: Iterable[str]) -> list[str]:
-        """Return the passages among `ids` that were read and have no triples."""
+        """Return the passages among `ids` that were read and have no triples.
+
+        Raises:
+            TypeError: when a single id is passed instead of a list.
+        """
         ids = _texts(ids, "ids")
         self._check_open()
         return self._records.triples.none_found_in(ids, self.extractor.version)
@@ -571,7 +591,10 @@ class KnowledgeBase:
         return await self._similarity.triple_cosines(queries, triples)
 
     async def apassage_cosines(self, queries: Sequence[str], ids: Iterable[str]) -> dict[str, Matrix]:
-        """Return the cosines of the stored vectors of passages with queries; unknown ids are left out."""
+        """Return the cosines of the stored vectors of passages with queries, by id; unknown ids are left out.
+
+        Shape of each: queries.
+        """
         _check_queries(queries)
         ids = _texts(ids, "ids")
         self._check_open()

@@ -1,6 +1,7 @@
 """Training of KiRAG's aligner: from questions with known answers to a folder that KiRAG loads."""
 
 import asyncio
+import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm.auto import tqdm
 
-from langgraph_rag.arguments import expect_count
+from langgraph_rag.arguments import expect, expect_count
 from langgraph_rag.concurrency.background import run_in_background
 from langgraph_rag.concurrency.tasks import gather
 from langgraph_rag.errors import MissingExtraError, ModelOutputError, RagError, RequestRefusedError
@@ -85,7 +86,9 @@ def train_aligner(
         ValueError: when an item is not a question, or a number is less than 1.
         RagError: when too few chains reach their answers, the base or the device cannot be used, or the folder holds
             something else.
+        TypeError: when `out` is not a path.
     """
+    expect(str | os.PathLike | None, out, "the path of a folder (out)", "by default the one in the knowledge base")
     expect_count(epochs, "epochs")
     expect_count(concurrency, "concurrency")
     held = set(kb.ids())

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from langchain_core.embeddings import Embeddings
 
+from langgraph_rag.arguments import expect
 from langgraph_rag.error_texts import without_keys
 from langgraph_rag.errors import EmbedderError, EmbeddingsMismatchError, RagError
 from langgraph_rag.tools.embedding.sentence_embeddings import (
@@ -54,7 +55,9 @@ def load_embeddings(name_or_path: str, device: str = CPU) -> Embeddings:
         EmbedderError: when a provider's embedder cannot be set up: its package or its key is missing, or a device is
             given, which is for models in this process.
         RagError: when the model is first used and can neither be read nor downloaded, or torch has no such device.
+        TypeError: when the name is not text.
     """
+    expect(str, name_or_path, "the name or the folder of an embedder", f"{MINILM!r} is one")
     if ":" in name_or_path and not Path(name_or_path).exists() and (provided := _provided(name_or_path)):
         if device != CPU:
             raise EmbedderError(f"embedder {name_or_path!r} runs elsewhere: leave out the device, got {device!r}")

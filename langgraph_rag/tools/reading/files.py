@@ -1,11 +1,13 @@
 """Reads documents from files and folders: JSON and JSON lines, Markdown, HTML, PDF, plain text."""
 
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 from tqdm.auto import tqdm
 
+from langgraph_rag.arguments import expect, expect_list
 from langgraph_rag.characters import decoded, is_text
 from langgraph_rag.errors import DocumentError
 from langgraph_rag.naming import first_problems
@@ -44,8 +46,13 @@ def read_documents(sources: str | Path | Iterable[str | Path]) -> list[dict[str,
     Raises:
         DocumentError: when a file is missing or cannot be read. The message names each invalid file or line, and what
             was expected there.
+        TypeError: when something else than paths is passed.
     """
     several = [sources] if isinstance(sources, str | Path) else sources
+    expect_list(several, "files and folders")
+    several = list(several)
+    for source in several:
+        expect(str | os.PathLike, source, "the path of a file or a folder", "read_documents(['notes.md', 'docs/'])")
     read = read_what_can_be(map(Path, several))
     if read.problems:
         raise DocumentError(first_problems(read.problems))

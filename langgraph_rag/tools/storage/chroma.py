@@ -16,6 +16,7 @@ from weakref import WeakSet
 from httpx import TransportError
 from pydantic import ValidationError
 
+from langgraph_rag.arguments import expect
 from langgraph_rag.errors import EmbeddingsMismatchError, KnowledgeBaseError, VectorServerError
 from langgraph_rag.naming import wrong_field
 
@@ -96,7 +97,9 @@ def checked_address(address: str) -> str:
 
     Raises:
         KnowledgeBaseError: when it is not a plain address. The message does not repeat it, as it may contain a secret.
+        TypeError: when it is not text.
     """
+    expect(str, address, "the address of a Chroma server (chroma)", f"http://HOST:PORT, or {FOLDER!r}")
     if address != FOLDER and not _ADDRESS.fullmatch(address):
         raise KnowledgeBaseError(
             f"expected {FOLDER!r}, or the address of a Chroma server as http://HOST:PORT, without user name, password "
