@@ -338,8 +338,9 @@ class Replying(ArithmeticEmbeddings):
         ([[], []], r"expected 2 vectors, got an array of shape \(2, 0\)"),
         ([[0.0, 1.0], [1.0]], "expected vectors of one length, got other values: .*"),
         ([[0.0, 1.0], [1.0, math.nan]], "expected vectors of finite numbers, got NaN or infinity"),
+        ([[0.0, 0.0]] * 2, "expected vectors that tell texts apart, got only zeros"),
     ],
-    ids=["error", "too few", "empty", "lengths", "nan"],
+    ids=["error", "too few", "empty", "lengths", "nan", "zeros"],
 )
 def test_an_embedder_that_fails_is_named_with_the_cause(reply: Any, told: str) -> None:
     embedder = Replying()

@@ -21,9 +21,12 @@ def embed_texts(embeddings: Embeddings, texts: Sequence[str]) -> Matrix:
         Vectors of unit length; shape: texts x dimensions.
 
     Raises:
-        EmbedderError: when the embedder fails, or does not return one vector for each text.
+        EmbedderError: when the embedder fails, does not return one vector for each text, or only zeros for several.
     """
-    return _vectors(embeddings, embeddings.embed_documents, list(texts))
+    vectors = _vectors(embeddings, embeddings.embed_documents, list(texts))
+    if len(vectors) > 1 and not vectors.any():
+        raise EmbedderError(f"embedder {name_of(embeddings)!r}: expected vectors that tell texts apart, got only zeros")
+    return vectors
 
 
 def embed_queries(embeddings: Embeddings, queries: Sequence[str]) -> Matrix:
