@@ -21,6 +21,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.language.extraction import PlaceholderExtractor, RuleExtractor, TripleExtractor
 from langgraph_rag.tools.reading.files import Read, read_what_can_be
 from langgraph_rag.tools.reading.folders import OTHERS, READABLE, empty_folders, left_out, otherwise_named, vanished
+from langgraph_rag.tools.reading.json_documents import FieldNames
 
 _KINDS = 8  # the most that messages name
 
@@ -62,32 +63,44 @@ def index(
         raise typer.BadParameter("--cache goes with --model: the sentence rules ask no model")
     emptied = _emptied(sources, kb) if update else []
     filled = [source for source in sources if source not in emptied]
-    read = read_what_can_be(filled, {"text": text_field, "title": title_field, "id": id_field})
-    if read.problems and not (skip_bad and read.passages):
-        left = "nothing can be read" if skip_bad else "--skip-bad leaves out what cannot be"
-        raise DocumentError(f"{first_problems(read.problems)}\nNothing was indexed; {left}.")
-    _tell_bad(read.problems)
+    read = _read(filled, {"text": text_field, "title": title_field, "id": id_field}, skip_bad=skip_bad)
     _tell_left_out(sources, kb)
     extractor = _extractor(model, cache)
     with KnowledgeBase.open(kb, embedder_of(kb, embeddings, device), extractor=extractor, chroma=chroma) as base:
-        if isinstance(base.extractor, PlaceholderExtractor):
-            raise KnowledgeBaseError(
-                f"the triples in {kb} were read by {base.extractor.version}: name that model with --model, or give "
-                f"`--model {RuleExtractor.NAME}` to have all passages read by rules"
-            )
+        _check_extractor(base)
         passages = _without_taken(base, read, sources, skip_bad=skip_bad)
         added = _update(base, passages, sources) if update else _add(base, passages, sources)
         _tell_known_otherwise(base, sources)
         if embed_triples:
             base.embed_triples()
-        if added["failed"]:
-            typer.echo(
-                f"warning: {counted(added['failed'], 'passage')} could not be read: index again to try again.", err=True
-            )
+        _tell_failed(added)
         found = base.info()
         show_info(found)
         if added["failed"] and found["passages_to_extract"] == found["passages"]:
             raise ModelOutputError(f"{found['extractor']} could read none of the passages; they have no facts")
+
+
+def _read(sources: Iterable[Path], names: FieldNames, *, skip_bad: bool) -> Read:
+    read = read_what_can_be(sources, names)
+    if read.problems and not (skip_bad and read.passages):
+        left = "nothing can be read" if skip_bad else "--skip-bad leaves out what cannot be"
+        raise DocumentError(f"{first_problems(read.problems)}\nNothing was indexed; {left}.")
+    _tell_bad(read.problems)
+    return read
+
+
+def _check_extractor(base: KnowledgeBase) -> None:
+    if isinstance(base.extractor, PlaceholderExtractor):
+        raise KnowledgeBaseError(
+            f"the triples in {base.path} were read by {base.extractor.version}: name that model with --model, or give "
+            f"`--model {RuleExtractor.NAME}` to have all passages read by rules"
+        )
+
+
+def _tell_failed(added: Added) -> None:
+    if added["failed"]:
+        failed = counted(added["failed"], "passage")
+        typer.echo(f"warning: {failed} could not be read: index again to try again.", err=True)
 
 
 def _extractor(model: str | None, cache: Path | None) -> TripleExtractor | None:
