@@ -48,13 +48,13 @@ class Context:
     answer_style: Style = ""
     """How to write the answer, such as "in one sentence, in German"; by default it is as short as possible."""
     max_history_tokens: Count = 4_000
-    """Most tokens of history shown to the integrator; above that, older candidates are left out (estimated tokens)."""
+    """Most tokens (estimated) of earlier rounds that CIRAG shows its model; above that, older candidates are left out."""
     max_question_chars: Count = 4_000
     """Most characters of a question; longer ones are refused."""
     max_concurrency: Count = 64
     """Most model calls in flight in this process; at that number this run waits."""
     max_model_calls: Count | None = None
-    """Most model calls per question; one of them is kept for the answer. None: no limit."""
+    """Most model calls per question; one of them is kept for the answer. By default there is no limit."""
     max_tokens: Count | None = None
     """Most tokens per question, read and written; a quarter is kept for the answer. A reply in flight may exceed it."""
     deadline_s: Annotated[float, Field(gt=0)] | None = None

@@ -1275,7 +1275,7 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
     "a title longer than any": (
         {"a.jsonl": lines([{"text": "Kell.", "title": "Kell " * 300}])},
         "docs/a.jsonl",
-        ["a.jsonl, line 1 ('Kell Kell", "expected a title of at most 1,000 characters, got one of 1,499"],
+        ["a.jsonl, line 1 ('Kell Kell", "expected at most 1,000 characters in its title, got 1,499"],
     ),
     "an id with a control character": (
         {"a.jsonl": lines([{"text": "Kell.", "id": "kell\x1b[8m"}])},

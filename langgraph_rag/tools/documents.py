@@ -164,7 +164,7 @@ def _check_strings(document: str, **strings: str) -> None:
             raise DocumentError(f"{document}: expected no control character in its {name}, got {ascii(value):.80}")
         if name in ("id", "title") and len(value) > LONGEST_NAME:
             raise DocumentError(
-                f"{document}: expected a {name} of at most {LONGEST_NAME:,} characters, got one of {len(value):,}"
+                f"{document}: expected at most {LONGEST_NAME:,} characters in its {name}, got {len(value):,}"
             )
 
 
