@@ -48,7 +48,7 @@ class Context:
     answer_style: Style = ""
     """How to write the answer, such as "in one sentence, in German"; by default it is as short as possible."""
     max_history_tokens: Count = 4_000
-    """Most tokens (estimated) of earlier rounds that CIRAG shows its model; above that, older candidates are left out."""
+    """Most tokens of earlier rounds that CIRAG shows its model (estimated); beyond, older candidates are left out."""
     max_question_chars: Count = 4_000
     """Most characters of a question; longer ones are refused."""
     max_concurrency: Count = 64

@@ -1,6 +1,8 @@
 """Address, key and limits for vLLM and other OpenAI-compatible servers, from the environment."""
 
+import math
 import os
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,14 +16,22 @@ def vllm_server(*addresses: str) -> dict[str, Any]:
         addresses: environment variables with the address; the first one that is set is used.
 
     Raises:
-        ValueError: when VLLM_TIMEOUT is not a positive number.
+        ValueError: when the address does not begin with http:// or https://, or VLLM_TIMEOUT is not a positive number.
     """
     return {
-        "base_url": next(filter(None, map(os.environ.get, addresses)), _URL),
+        "base_url": _base_url(addresses),
         "api_key": os.environ.get("VLLM_API_KEY", "").strip() or "none",
         "timeout": _timeout(),
         "max_retries": 3,
     }
+
+
+def _base_url(variables: Iterable[str]) -> str:
+    given = {name: url for name in variables if (url := os.environ.get(name, "").strip())}
+    name, url = next(iter(given.items()), ("", _URL))
+    if not url.startswith(("http://", "https://")):  # not shown, as it may contain a key
+        raise ValueError(f"{name}: expected an address that begins with http:// or https://, such as {_URL}")
+    return url
 
 
 def address_of(url: str) -> str:
@@ -33,11 +43,11 @@ def address_of(url: str) -> str:
 
 
 def _timeout() -> float:
-    given = os.environ.get("VLLM_TIMEOUT", _TIMEOUT)
+    given = os.environ.get("VLLM_TIMEOUT") or _TIMEOUT
     try:
         seconds = float(given)
     except ValueError:
         seconds = 0.0
-    if not seconds > 0:
+    if not 0 < seconds < math.inf:
         raise ValueError(f"VLLM_TIMEOUT: expected the seconds to wait for the server, such as 300, got {given!r}")
     return seconds

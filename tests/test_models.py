@@ -22,6 +22,7 @@ from servers import serving
 from langgraph_rag.concurrency.background import run_in_background
 from langgraph_rag.errors import (
     MissingExtraError,
+    ModelAccessError,
     ModelCallError,
     ModelOutputError,
     RagError,
@@ -177,7 +178,7 @@ def test_an_empty_address_or_key_is_none(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (model.openai_api_base, model.openai_api_key) == ("http://localhost:8000/v1", SecretStr("none"))
 
 
-@pytest.mark.parametrize("given", ["", "soon", "0", "-5", "nan"])
+@pytest.mark.parametrize("given", ["soon", "0", "-5", "nan", "inf"])
 def test_a_time_limit_that_is_none_is_refused(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VLLM_TIMEOUT", given)
 
@@ -999,6 +1000,57 @@ async def test_a_reply_that_a_server_takes_for_reasoning_is_read(server: Server,
     assert (usage["calls"], usage["input_tokens"]) == (1, 111)
 
 
+async def test_a_draft_in_the_reasoning_is_no_reply(server: Server) -> None:
+    reply = completion("")
+    reply["choices"][0]["message"]["reasoning"] = f"Maybe {TARRANT.model_dump_json()}, but I must check."
+    server.first = [(200, {}, reply)] * 3
+
+    with pytest.raises(ModelOutputError, match="in 3 attempts; .*it contains no JSON object"):
+        await who(server.model())
+
+
+@pytest.mark.parametrize("reason", ["error", "abort"])
+async def test_lines_of_a_reply_that_failed_are_no_answer(server: Server, reason: str) -> None:
+    server.first = [(200, {}, completion("Thought: he was born in\nAnswer: An", reason))] * 3
+
+    with pytest.raises(ModelOutputError, match=f"in 3 attempts; .*finish reason '{reason}'"):
+        await who(server.model())
+
+
+@pytest.mark.parametrize("where", ["beside", "in the choice"])
+async def test_an_error_of_the_server_behind_a_gateway_is_retried_and_told(server: Server, where: str) -> None:
+    reply: dict[str, Any] = completion("")
+    (reply if where == "beside" else reply["choices"][0])["error"] = {"message": "Upstream died"}
+    server.first = [(200, {}, reply)] * 2
+
+    with pytest.raises(ModelCallError, match="Upstream died"):
+        await who(server.model(max_retries=1))
+    assert len(server.sent) == 2
+
+
+async def test_the_status_that_a_gateway_passes_on_counts(server: Server) -> None:
+    server.first = [(200, {}, {"error": {"message": "No auth credentials found", "code": 401}})]
+
+    with pytest.raises(ModelAccessError, match="No auth credentials found"):
+        await who(server.model())
+    assert len(server.sent) == 1
+
+
+async def test_a_model_that_a_gateway_does_not_know_is_no_bad_request(server: Server) -> None:
+    server.first = [(400, {}, {"error": {"message": "Invalid model name passed in model=small"}})]
+
+    with pytest.raises(ModelAccessError, match="Invalid model name"):
+        await who(server.model())
+
+
+@pytest.mark.parametrize("address", ["localhost:8000/v1", '"http://localhost:8000/v1"'])
+def test_an_address_without_its_scheme_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VLLM_BASE_URL", address)
+
+    with pytest.raises(ModelCallError, match="VLLM_BASE_URL: expected an address that begins with http:// or https://"):
+        load_model("vllm:small")
+
+
 async def test_reasoning_that_was_cut_off_is_no_reply(server: Server) -> None:
     reply = completion("", "length")
     reply["choices"][0]["message"]["reasoning"] = f"Maybe {TARRANT.model_dump_json()}, but"
@@ -1089,6 +1141,27 @@ async def test_a_stream_that_breaks_off_is_asked_for_again(server: Server, broke
     assert (result["answer"], result["usage"]["calls"], len(server.sent)) == ("Ilse Tarrant", 1, 2)
     assert result["usage"]["estimated_tokens"] > 0  # the prompt was read twice
     assert list(said.values())[-1] == "Ilse Tarrant"
+
+
+async def test_a_count_that_is_repeated_in_a_stream_counts_once(server: Server, kb: KnowledgeBase) -> None:
+    head = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "small"}
+    pieces = ['{"thought": "", ', '"answer": ', '"Ilse Tarrant"}']
+    counted = [
+        {
+            **head,
+            "choices": [{"index": 0, "delta": {"content": piece}}],
+            "usage": {"prompt_tokens": 100, "completion_tokens": 5 * n, "total_tokens": 100 + 5 * n},
+        }
+        for n, piece in enumerate(pieces, start=1)
+    ]
+    server.first = [stream(*counted, {**counted[-1], "choices": []})]
+    graph: Any = create_native_rag(server.model(), kb).compile()
+
+    async for _, part in graph.astream({"question": QUESTION}, stream_mode=["messages", "values"]):
+        result = part
+
+    assert (result["answer"], result["usage"]["input_tokens"]) == ("Ilse Tarrant", 100)
+    assert result["usage"]["output_tokens"] == 15
 
 
 async def test_a_stream_that_ends_without_saying_so_broke_off(server: Server) -> None:

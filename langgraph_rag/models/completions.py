@@ -17,6 +17,7 @@ _SHOWN = 200  # characters of a response that is not a completion
 _LONGEST_REPLY = 2**23  # bytes, including details of each token
 _LONGEST_STREAM = 2**25  # bytes; each token has an envelope of its own
 _LAST = re.compile(rb'\[DONE\]|"finish_reason": ?"')  # at the end of a stream
+_OBJECT = re.compile(r"\s*(?:```\w*\s*)?\{")  # at the beginning of a reply; drafts of one follow other text
 _LONGEST_LAST = 20  # bytes; they may be split between two chunks
 _begun: ContextVar[asyncio.Event | None] = ContextVar("langgraph_rag_begun", default=None)
 
@@ -48,10 +49,12 @@ async def checked_response(response: Any, *, stream: bool) -> Any:
                 return _no_completion(response, f"more than {_LONGEST_REPLY:,} bytes")
     except TimeoutError:
         return _no_completion(response, f"no end of it within {timeout:g} seconds")
-    if response.status_code != HTTPStatus.OK or not _is_of_chat(response):
+    if not response.is_success or not _is_of_chat(response):
         return response
     if response.text.lstrip().startswith("data:"):  # a stream with another content type
         return response
+    if error := _error_in(response.content):
+        return _no_completion(response, repr(json.dumps({"error": error})[:_SHOWN]), _status_in(error))
     if not (completion := _completion(response.content)):
         return _no_completion(response, repr(response.text[:_SHOWN]))
     return _instead(response, HTTPStatus.OK, completion) if _mended(completion) else response
@@ -112,12 +115,32 @@ def _is_of_chat(response: Any) -> bool:
     return bool(response.request.url.path.endswith("/chat/completions"))
 
 
-def _no_completion(response: Any, got: str) -> Any:
+def _no_completion(response: Any, got: str, status: int = HTTPStatus.BAD_GATEWAY) -> Any:
     came = f"status {response.status_code} without a completion: expected a JSON object with choices, got {got}"
-    return _instead(response, HTTPStatus.BAD_GATEWAY, {"error": {"message": came}})
+    return _instead(response, status, {"error": {"message": came}})
 
 
-def _instead(response: Any, status: HTTPStatus, body: dict[str, Any]) -> Any:
+def _error_in(content: bytes) -> object:
+    """Return the error in a response, or in its first choice, as gateways pass them on; None if there is none."""
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict):
+        return None
+    choices = found.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return found.get("error") or (first.get("error") if isinstance(first, dict) else None)
+
+
+def _status_in(error: object) -> int:
+    """Return the status that an error names; by default "bad gateway"."""
+    code = error.get("code") if isinstance(error, dict) else None
+    is_status = isinstance(code, int) and code in {*HTTPStatus} and code >= HTTPStatus.BAD_REQUEST
+    return code if isinstance(code, int) and is_status else HTTPStatus.BAD_GATEWAY
+
+
+def _instead(response: Any, status: int, body: dict[str, Any]) -> Any:
     return type(response)(status, json=body, request=response.request)
 
 
@@ -160,8 +183,9 @@ def _content_restored(completion: dict[str, Any]) -> bool:
     choice = completion["choices"][0]
     message = choice["message"]
     reply = message.get("reasoning_content") or message.get("reasoning")
-    missing = not message.get("content") and not message.get("tool_calls") and choice.get("finish_reason") == "stop"
-    if not missing or not isinstance(reply, str):
+    content = message.get("content")
+    missing = not (content.strip() if isinstance(content, str) else content) and not message.get("tool_calls")
+    if not missing or choice.get("finish_reason") != "stop" or not isinstance(reply, str) or not _OBJECT.match(reply):
         return False
     message["content"] = reply
     return True

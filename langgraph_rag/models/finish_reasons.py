@@ -8,6 +8,7 @@ from langchain_core.messages import BaseMessage
 # how providers report an unfinished reply; some do in each chunk of a stream
 _CUT_OFF = re.compile(r"(length)+|model_length|max_(output_)?tokens|model_context_window_exceeded", re.IGNORECASE)
 _FILTERED = re.compile(r"filter|safety|recitation|blocklist|prohibited", re.IGNORECASE)
+_FAILED = re.compile(r"error|abort(ed)?|cancel(l?ed)?", re.IGNORECASE)  # of OpenRouter, of vLLM and SGLang
 
 # where they report how a reply ended, and the ordinary values
 _REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason", "reason", "block_reason")
@@ -15,8 +16,9 @@ _ORDINARY = re.compile(r"(stop)+|end_turn|stop_sequence|eos(_token)?", re.IGNORE
 
 
 def is_whole(message: BaseMessage) -> bool:
-    """Return whether a reply is complete: not cut off or filtered, as far as its provider reports."""
-    return not was_cut_off(message) and not any(_FILTERED.search(str(reason)) for reason in _told(message).values())
+    """Return whether a reply is complete: not cut off, filtered or failed, as far as its provider reports."""
+    told = list(map(str, _told(message).values()))
+    return not was_cut_off(message) and not any(_FILTERED.search(one) or _FAILED.fullmatch(one) for one in told)
 
 
 def was_cut_off(message: BaseMessage) -> bool:

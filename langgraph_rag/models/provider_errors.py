@@ -21,13 +21,19 @@ from langgraph_rag.errors import ModelAccessError, ModelCallError, RequestRefuse
 _OVERFLOW = re.compile(
     r"maximum (context|model|prompt) length|context[ _](length|size|window|limit)|(prompt|input)s? (is |are )?too long"
     r"|input token count|number of input tokens|range of input length|(input|prompt) length\b.{,30}\bexceeds"
-    r"|input length limit|inputs\W+must have less"
+    r"|input length limit|inputs\W+must have less|sum of prompt length|max_(completion_)?tokens must be at least 1"
     r"|max_new_tokens\W+must be|max_seq_len|max_model_len|too many tokens(?!,? (per|please wait))|request too large"
     r"|reduce (the length of the|your) (message|prompt|input)",
     re.IGNORECASE,
 )
 _REPLY = re.compile(r"output tokens|(in|for) the completion|max_(new_|completion_)?tokens", re.IGNORECASE)
-_REPLY_TOO_LONG = re.compile(r"max_(completion_)?tokens\W+is too large", re.IGNORECASE)  # for any prompt
+_REPLY_TOO_LONG = re.compile(  # for any prompt
+    r"max_(completion_)?tokens\W+is too large|range of max_tokens|invalid max_tokens value", re.IGNORECASE
+)
+_NO_MODEL = re.compile(  # some gateways report this as a bad request
+    r"invalid model name|not a valid model|no models? (is |are )?loaded|model\b.{0,80}\b(does not exist|not found)",
+    re.IGNORECASE,
+)
 _SCHEMA = re.compile(
     r"response.?(format|schema)|json.?schema|output_(config|format)|guided|structured.outputs?|\bgrammar\b",
     re.IGNORECASE,
@@ -83,6 +89,8 @@ def leaves_no_room(error: Exception) -> bool:
 def kind_of(error: Exception) -> type[ModelCallError]:
     """Return the error class of this package for a provider's error."""
     status = _status(error)
+    if status in _REFUSED and _NO_MODEL.search(_said(error)):
+        return ModelAccessError
     if is_too_long(error) or status in _REFUSED:
         return RequestRefusedError
     denied = status is not None and 400 <= status < 500 and status not in _BUSY

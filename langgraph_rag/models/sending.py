@@ -40,7 +40,7 @@ from langgraph_rag.models.provider_errors import (
     refuses_template_options,
 )
 from langgraph_rag.models.retries import pauses, retries_by_itself
-from langgraph_rag.models.streaming import AnswerStream, kept_internal, listening
+from langgraph_rag.models.streaming import AnswerStream, StreamedUsage, kept_internal, listening
 from langgraph_rag.prompts.prompt import Prompt, Reply
 
 
@@ -168,8 +168,8 @@ async def _with_retries(request: _Request) -> BaseMessage:
 
 
 async def _invoke(request: _Request) -> BaseMessage:
-    llm, messages = request.llm, request.messages
-    with kept_internal(listening(request.shown)) as internal:
+    llm, messages, usage = request.llm, request.messages, StreamedUsage()
+    with kept_internal(listening(request.shown, usage)) as internal:
         if _is_synchronous(llm):
             message = await in_new_thread(partial(llm.invoke, messages, config=internal, **request.options))
         else:
@@ -177,6 +177,7 @@ async def _invoke(request: _Request) -> BaseMessage:
     if not isinstance(message, BaseMessage):
         kind = type(message).__name__
         raise ModelCallError(f"{model_name(llm)} replied with a {kind} in place of a message: is it a chat model?")
+    usage.correct(message)
     return message
 
 

@@ -8,8 +8,9 @@ from contextvars import ContextVar
 from typing import Any
 from uuid import uuid4
 
-from langchain_core.callbacks import AsyncCallbackHandler, BaseCallbackManager
+from langchain_core.callbacks import AsyncCallbackHandler, BaseCallbackHandler, BaseCallbackManager
 from langchain_core.messages import AIMessage, AIMessageChunk
+from langchain_core.messages.ai import UsageMetadata
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import (
     ensure_config,
@@ -105,15 +106,34 @@ class AnswerStream(AsyncCallbackHandler):
             _push(message)
 
 
-def listening(stream: AnswerStream | None) -> RunnableConfig:
-    """Return the configuration of a model call whose answer is streamed."""
-    if stream is None:
-        return {}
+class StreamedUsage(AsyncCallbackHandler):
+    """Notes the token counts of a stream: some servers repeat the count so far, which LangChain adds up."""
+
+    def __init__(self) -> None:
+        self._counts: list[UsageMetadata] = []
+
+    async def on_llm_new_token(
+        self, token: str | list[str | dict[str, Any]], *, chunk: Any = None, **kwargs: Any
+    ) -> None:
+        """Note the count of a chunk."""
+        if usage := getattr(getattr(chunk, "message", None), "usage_metadata", None):
+            self._counts.append(usage)
+
+    def correct(self, message: Any) -> None:
+        """Set the last count of a message whose stream repeated the whole prompt in each."""
+        prompts = {usage["input_tokens"] for usage in self._counts}
+        if len(self._counts) > 1 and len(prompts) == 1 and 0 not in prompts:
+            message.usage_metadata = self._counts[-1]
+
+
+def listening(stream: AnswerStream | None, usage: StreamedUsage) -> RunnableConfig:
+    """Return the configuration of a model call whose counts are noted, and whose answer is streamed."""
     try:
         around = get_config()
     except RuntimeError:  # outside a graph
         return {}
-    return {"callbacks": merge_configs({"callbacks": around.get("callbacks")}, {"callbacks": [stream]})["callbacks"]}
+    handlers: list[BaseCallbackHandler] = [usage, stream] if stream else [usage]
+    return {"callbacks": merge_configs({"callbacks": around.get("callbacks")}, {"callbacks": handlers})["callbacks"]}
 
 
 @contextmanager

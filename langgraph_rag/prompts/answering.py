@@ -48,6 +48,8 @@ class Answer(PromptReply):
             (value,) = value
         if isinstance(value, bool):
             return "yes" if value else "no"
+        if isinstance(value, str) and value.strip() in ("...", "…"):
+            raise ValueError("it has dots in place of the answer")
         return "" if value is None else value
 
 
