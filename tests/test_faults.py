@@ -57,7 +57,7 @@ def test_there_is_a_fault_of_every_kind() -> None:
     ("fault", "options", "told"),
     [
         ("no end", {}, "expected a JSON object with choices, got more than 8,388,608 bytes"),
-        ("no end", {"streaming": True}, "the stream has no end: more than 33,554,432 bytes came"),
+        ("no end", {"streaming": True}, "the stream of 127.0.0.1 has no end: more than 33,554,432 bytes came"),
         ("trickle", {"timeout": 0.3}, "expected a JSON object with choices, got no end of it within 0.3 seconds"),
     ],
 )

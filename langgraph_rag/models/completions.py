@@ -12,6 +12,7 @@ from http import HTTPStatus
 from typing import Any
 
 from langgraph_rag.concurrency.context_variables import override
+from langgraph_rag.errors import ModelCallError
 
 _SHOWN = 200  # characters of a response that is not a completion
 _LONGEST_REPLY = 2**23  # bytes, including details of each token
@@ -77,7 +78,9 @@ async def _checked_stream(
     async for part in parts(*sizes):
         read += len(part)
         if read > _LONGEST_STREAM:
-            raise ConnectionError(f"the stream has no end: more than {_LONGEST_STREAM:,} bytes came")
+            raise ModelCallError(  # which is not retried: the next one would have no end either
+                f"the stream of {response.request.url.host} has no end: more than {_LONGEST_STREAM:,} bytes came"
+            )
         if b"data:" in part:
             heard = time.monotonic()
         elif timeout is not None and time.monotonic() - heard > timeout:  # comments alone keep it open
