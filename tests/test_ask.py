@@ -87,6 +87,10 @@ async def ask_city(model: Any) -> City:
         f'Maybe {{"name": "Orsby", "inhabitants": 1}}? No.\n</think>\n\n{GOOD}',
         f"<thought>Maybe {ORSBY}? No.</thought>{GOOD}",
         f"[THINK]Maybe {ORSBY}? No.[/THINK]{GOOD}",
+        f"analysisMaybe {ORSBY}? No.assistantfinal{GOOD}",
+        f"<|START_THINKING|>Maybe {ORSBY}? No.<|END_THINKING|>{GOOD}",
+        f"◁think▷Maybe {ORSBY}? No.◁/think▷{GOOD}",
+        f"<seed:think>Maybe {ORSBY}? No.</seed:think>{GOOD}",
         f"Maybe {ORSBY}? No.[/THINK]{GOOD}",
         f"<|channel|>analysis<|message|>Maybe {ORSBY}?<|end|><|start|>assistant<|channel|>final<|message|>{GOOD}",
         f"Maybe {ORSBY}? No.<|channel|>final <|constrain|>json<|message|>{GOOD}",
@@ -132,6 +136,14 @@ def test_control_characters_in_a_reply_are_blanks() -> None:
     text = r'{"name": "Kell\u001b[2J", "inhabitants": 1, "twins": [["\u0007", "is", "a\tface\n"]]}'
 
     assert read_reply(text, City) == City(name="Kell [2J", inhabitants=1, twins=[["", "is", "a\tface"]])
+
+
+def test_the_form_of_a_reply_is_not_the_reply() -> None:
+    text = 'The form is {"thought": "...", "answer": "..."}. So: {"thought": "", "answer": "Kell"}'
+
+    assert read_reply(text, Answer).answer == "Kell"
+    with pytest.raises(ValueError, match="it has dots in place of the answer"):
+        read_reply(text.partition("So")[0], Answer)
 
 
 def test_a_list_is_read_as_far_as_the_schema_allows() -> None:

@@ -128,6 +128,8 @@ async def test_tokens_come_while_the_model_is_still_writing(kb: KnowledgeBase) -
         ("<think>", "</THINK>"),
         ("<thought>", "</thought>"),
         ("[THINK]", "[/THINK]"),
+        ("<|START_THINKING|>", "<|END_THINKING|>"),
+        ("◁think▷", "◁/think▷"),
         ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
     ],
 )

@@ -7,6 +7,10 @@ _MARKS = [  # the beginning and the end of reasoning
     *((f"<{tag}>", f"</{tag}>") for tag in ("think", "thinking", "thought", "reasoning")),
     (r"(?-i:\[THINK\])", r"(?-i:\[/THINK\])"),  # of Magistral; in lower case it could be prose
     (r"<\|channel\|>analysis", r"<\|channel\|>final[^{]{0,30}?<\|message\|>"),  # of gpt-oss
+    (r"\Aanalysis(?=[A-Z])", r"assistantfinal"),  # the same without its special tokens
+    (r"<\|START_THINKING\|>", r"<\|END_THINKING\|>"),  # of Cohere's models
+    ("◁think▷", "◁/think▷"),  # of Kimi's
+    ("<seed:think>", "</seed:think>"),
 ]
 _LONGEST_MARK = len("<|channel|>final<|message|>") + 30
 _BEGINNINGS, _ENDS = map("|".join, zip(*_MARKS, strict=True))
