@@ -54,11 +54,12 @@ async def checked_response(response: Any, *, stream: bool) -> Any:
         return response
     if response.text.lstrip().startswith("data:"):  # a stream with another content type
         return response
-    if error := _error_in(response.content):
+    found = _object(response.content)
+    if error := _error_in(found):
         return _no_completion(response, repr(json.dumps({"error": error})[:_SHOWN]), _status_in(error))
-    if not (completion := _completion(response.content)):
+    if not _is_completion(found):
         return _no_completion(response, repr(response.text[:_SHOWN]))
-    return _instead(response, HTTPStatus.OK, completion) if _mended(completion) else response
+    return _instead(response, HTTPStatus.OK, found) if _mended(found) else response
 
 
 def _is_short(response: Any) -> bool:
@@ -123,17 +124,24 @@ def _no_completion(response: Any, got: str, status: int = HTTPStatus.BAD_GATEWAY
     return _instead(response, status, {"error": {"message": came}})
 
 
-def _error_in(content: bytes) -> object:
-    """Return the error in a response, or in its first choice, as gateways pass them on; None if there is none."""
+def _object(content: bytes) -> dict[str, Any]:
+    """Return the JSON object of a response; an empty one if it has none."""
     try:
         found = json.loads(content)
     except (ValueError, RecursionError):
-        return None
-    if not isinstance(found, dict):
-        return None
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _first_choice(found: dict[str, Any]) -> dict[str, Any]:
     choices = found.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
-    return found.get("error") or (first.get("error") if isinstance(first, dict) else None)
+    return first if isinstance(first, dict) else {}
+
+
+def _error_in(found: dict[str, Any]) -> object:
+    """Return the error in a response, or in its first choice, as gateways pass them on; None if there is none."""
+    return found.get("error") or _first_choice(found).get("error")
 
 
 def _status_in(error: object) -> int:
@@ -151,18 +159,9 @@ def _is_stream(response: Any) -> bool:
     return str(response.headers.get("Content-Type", "")).startswith("text/event-stream")
 
 
-def _completion(content: bytes) -> dict[str, Any] | None:
-    try:
-        found = json.loads(content)
-    except (ValueError, RecursionError):
-        return None
-    choices = found.get("choices") if isinstance(found, dict) else None
-    first = choices[0] if isinstance(choices, list) and choices else None
-    message = first.get("message") if isinstance(first, dict) else None
-    if not isinstance(message, dict) or not isinstance(message.get("content"), str | list | None):
-        return None
-    completion: dict[str, Any] = found
-    return completion
+def _is_completion(found: dict[str, Any]) -> bool:
+    message = _first_choice(found).get("message")
+    return isinstance(message, dict) and isinstance(message.get("content"), str | list | None)
 
 
 def _mended(completion: dict[str, Any]) -> bool:
