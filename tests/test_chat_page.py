@@ -238,7 +238,7 @@ def test_a_plan_that_cannot_be_used_opens_again_as_edited_with_what_is_wrong(tab
     tab.page.keyboard.type("And whom did he marry?")
     tab.page.get_by_role("button", name="Go on with this plan").click()
 
-    assert tab.alert() == "This plan cannot be used: expected 1 to 1 questions, got 2."
+    assert tab.alert() == "This plan cannot be used: expected 1 question, got 2."
     expect(tab.page.locator(".plan .alert")).to_be_in_viewport()
     expect(tab.page.get_by_label("Question 1", exact=True)).to_be_focused()
     assert [box.input_value() for box in questions.all()] == ["Who directed Nine Tides?", "And whom did he marry?"]
