@@ -26,7 +26,7 @@ _BEYOND = re.compile("[\U00010000-\U0010ffff]")
 _NOT_WORD = re.compile(rf"[^\w{_MARKS}]+")
 _GRADES = r"(?:(?<=\b[A-F])|(?<=\b(?:AA|BB|CC))|(?<=\b(?:AAA|BBB|CCC)))"
 SYMBOLS = (
-    r"(?<=\w)(?:\+\+|\+(?!\w))|(?<=\b[A-Z])#(?!\w)"
+    r"(?<=\w)(?:\+\+|\+(?!\w))|(?<=\b[A-Za-z])#(?!\w)|(?<=\b[a-f])[-\u2212]$"
     rf"|{_GRADES}[-\u2212](?![\w-]|\s[A-Z\d])"  # elsewhere, a hyphen before a space is a slip
 )
 """Regex of marks that belong to the name before them: C++ is not C#, and A+ is not A-."""

@@ -74,6 +74,11 @@ def test_a_name_that_differs_only_by_a_mark_is_another(tail: str) -> None:
     assert resolve([f"Ada Moss wrote the program in {tail}."], ["Ada Moss wrote the program in C#."]) == ([], 1)
 
 
+@pytest.mark.parametrize("name", ["C++", "C#", "A+", "A-", "BBB", "-5 degrees", "Disney+"])
+def test_a_normal_form_is_its_own_also_for_models_that_write_lower_case(name: str) -> None:
+    assert normalise(normalise(name)) == normalise(name) == normalise(name.lower())
+
+
 def test_a_text_without_words_has_an_empty_normal_form() -> None:
     assert normalise(" —!? ") == ""
 

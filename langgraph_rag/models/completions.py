@@ -147,8 +147,9 @@ def _error_in(found: dict[str, Any]) -> object:
 def _status_in(error: object) -> int:
     """Return the status that an error names; by default "bad gateway"."""
     code = error.get("code") if isinstance(error, dict) else None
-    is_status = isinstance(code, int) and code in {*HTTPStatus} and code >= HTTPStatus.BAD_REQUEST
-    return code if isinstance(code, int) and is_status else HTTPStatus.BAD_GATEWAY
+    if isinstance(code, int) and code in {*HTTPStatus} and code >= HTTPStatus.BAD_REQUEST:
+        return code
+    return HTTPStatus.BAD_GATEWAY
 
 
 def _instead(response: Any, status: int, body: dict[str, Any]) -> Any:
