@@ -150,9 +150,7 @@ def test_files_of_other_kinds_are_told_but_not_those_of_the_knowledge_base(
     run("index", ".", "--kb", "kb")
 
     said = run("index", tmp_path, "--kb", "kb").stderr
-    assert (
-        "Left out: 4 files of other kinds (.csv, no ending, .jpg); read others, such as CSV, with a LangChain" in said
-    )
+    assert "Left out: 4 files of other kinds (.csv, no ending, .jpg); those ending in .csv, .json, .tsv are" in said
     assert "Left out" not in run("index", "heron.txt", "--kb", "kb").stderr
 
 
@@ -466,7 +464,7 @@ def test_an_id_with_another_text_is_refused_with_what_to_do_and_replaced_by_an_u
 
 def test_an_update_of_a_folder_removes_the_files_gone_from_it_and_from_nowhere_else(noted: Path) -> None:
     with KnowledgeBase.open("notes") as kb:
-        for source in ("docs/paper.docx", "uploaded.md", "https://docs/page.md", "docs.md", "../docs/far.md"):
+        for source in ("docs/paper.pptx", "uploaded.md", "https://docs/page.md", "docs.md", "../docs/far.md"):
             kb.add([{"text": f"This is {source}.", "title": source, "source": source}], progress=False)
     (noted / "docs/tern.md").unlink()
     (noted / "more/heron.txt").unlink()
@@ -479,7 +477,7 @@ def test_an_update_of_a_folder_removes_the_files_gone_from_it_and_from_nowhere_e
 
     assert "2 files gone (docs/gull.md, docs/tern.md): 1 passage removed.\n" in updated
     assert titles() == [
-        "../docs/far.md", "Gull", "Herons", "Kell", "Ost", "docs.md", "docs/paper.docx", "https://docs/page.md",
+        "../docs/far.md", "Gull", "Herons", "Kell", "Ost", "docs.md", "docs/paper.pptx", "https://docs/page.md",
         "uploaded.md",
     ]  # fmt: skip
     assert "gone" not in run("index", "docs", "--kb", "notes", "--update").stdout
@@ -1271,7 +1269,7 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
         ["a.jsonl, line 1: expected a text", "got 7"],
     ),
     "a line without fields": ({"a.jsonl": "{}"}, "docs", ["a.jsonl, line 1: expected a text in 'text', got no fields"]),
-    "a folder of files without text": ({"a.md": " "}, "docs", [".txt, found none; read"]),
+    "a folder of files without text": ({"a.md": " "}, "docs", [".txt, found none; those"]),
     "a title longer than any": (
         {"a.jsonl": lines([{"text": "Kell.", "title": "Kell " * 300}])},
         "docs/a.jsonl",
@@ -1322,21 +1320,21 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
         ["a.jsonl, line 1: expected a JSON object, got", "a.jsonl, line 2: expected a text", "... and 6 more"],
     ),
     "a file of an unknown kind": (
-        {"a.docx": "PK"},
-        "docs/a.docx",
+        {"a.pptx": "PK"},
+        "docs/a.pptx",
         [
-            "a.docx: expected a file ending in",
+            "a.pptx: expected a file ending in",
             ".jsonl",
             ".md",
-            "read others, such as CSV, with a LangChain document loader",
+            "read others, such as slides, with a LangChain document loader",
         ],
     ),
     "a folder with nothing to read": (
-        {"a.docx": "PK"},
+        {"a.pptx": "PK"},
         "docs",
         [
             "docs: expected files with text ending in",
-            "found none; read others, such as CSV, with a LangChain",
+            "found none; those ending in .csv, .json, .tsv are read if you name them; read others, such as slides",
         ],
     ),
     "one id with two texts": (

@@ -20,7 +20,7 @@ from langgraph_rag.tools.embedding.sentence_embeddings import CPU
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.language.extraction import PlaceholderExtractor, RuleExtractor, TripleExtractor
 from langgraph_rag.tools.reading.files import Read, read_what_can_be
-from langgraph_rag.tools.reading.folders import OTHERS, READABLE, empty_folders, left_out, otherwise_named, vanished
+from langgraph_rag.tools.reading.folders import NAMED, READABLE, empty_folders, left_out, otherwise_named, vanished
 from langgraph_rag.tools.reading.json_documents import FieldNames
 
 _KINDS = 8  # the most that messages name
@@ -54,7 +54,7 @@ def index(
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="Warn of files and JSON lines that cannot be read, and index the rest.")
     ] = False,
-    text_field: Annotated[str, typer.Option(help="Field of JSON lines that has the text.")] = "text",
+    text_field: Annotated[str, typer.Option(help="Field of JSON lines, or column of tables, with the text.")] = "text",
     title_field: Annotated[str, typer.Option(help="Field that has the title.")] = "title",
     id_field: Annotated[str, typer.Option(help="Field that has the id.")] = "id",
 ) -> None:
@@ -129,7 +129,7 @@ def _tell_left_out(given: Iterable[Path], kb: Path) -> None:
     kinds = [kind for kind, _ in Counter(file.suffix.lower() or "no ending" for file in others).most_common()]
     if others:
         found = f"{counted(len(others), 'file')} of other kinds ({without_controls(first_few(kinds, _KINDS))})"
-        typer.echo(f"Left out: {found}; {OTHERS}.", err=True)
+        typer.echo(f"Left out: {found}; {NAMED}.", err=True)
     if blank:
         names = without_controls(first_few(list(map(str, blank)), _KINDS))
         typer.echo(f"Left out: {counted(len(blank), 'file')} without text ({names}).", err=True)

@@ -1,4 +1,4 @@
-"""Reads documents from files and folders: JSON and JSON lines, Markdown, HTML, PDF, plain text."""
+"""Reads documents from files and folders: JSON, JSON lines, tables, Markdown, HTML, Word, PDF, plain text."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -20,14 +20,17 @@ from langgraph_rag.tools.reading.folders import (
     JSON,
     JSON_LINES,
     MARKDOWN,
-    OTHERS,
+    NAMED,
     PDF,
     SOUGHT,
+    TABLES,
+    WORD,
     readable_files,
 )
 from langgraph_rag.tools.reading.json_documents import FieldNames, read_json, read_json_lines
 from langgraph_rag.tools.reading.markdown import read_markdown, section_title
 from langgraph_rag.tools.reading.pdf import read_pdf
+from langgraph_rag.tools.reading.tables import read_table
 
 _SOON = 2  # seconds before a progress bar appears; PDF files take about one each
 
@@ -36,12 +39,13 @@ def read_documents(sources: str | Path | Iterable[str | Path]) -> list[dict[str,
     """Read files and folders as documents for `KnowledgeBase.add`.
 
     Args:
-        sources: one or several files (JSON, JSON lines, Markdown, HTML, PDF, plain text), or folders with such files.
+        sources: one or several files (JSON, JSON lines, CSV, TSV, Markdown, HTML, Word, PDF, plain text), or folders
+            with such files; in folders, JSON and tables are left out.
 
     Returns:
-        A dict for each passage that the knowledge base makes of them. A passage of a Markdown or HTML file is from one
-            section. Its title is the heading of the section, with the title of the file in parentheses. The title of a
-            file without one is its first line or subject, or else its name.
+        A dict for each passage that the knowledge base makes of them. A passage of a Markdown, HTML or Word file is
+            from one section. Its title is the heading of the section, with the title of the file in parentheses. The
+            title of a file without one is its first line or subject, or else its name.
 
     Raises:
         DocumentError: when a file is missing or cannot be read. The message names each invalid file or line, and what
@@ -70,12 +74,12 @@ class Read(NamedTuple):
 def read_what_can_be(sources: Iterable[Path], names: FieldNames | None = None) -> Read:
     """Read files and folders, and return the passages together with the problems of invalid files.
 
-    In JSON and JSON lines, only invalid elements and lines are left out. Also invalid are a repeated id with another
-    text, a file whose name is not UTF-8, and a folder that cannot be read.
+    In JSON, JSON lines and tables, only invalid elements and lines are left out. Also invalid are a repeated id with
+    another text, a file whose name is not UTF-8, and a folder that cannot be read.
 
     Args:
         sources: files and folders.
-        names: the names of the fields for `text`, `title` or `id` in JSON and JSON lines, if they differ.
+        names: the names of the fields for `text`, `title` or `id` in JSON, JSON lines and tables, if they differ.
 
     Raises:
         DocumentError: when there is no such file or folder, or it has no files of a supported kind.
@@ -87,7 +91,7 @@ def read_what_can_be(sources: Iterable[Path], names: FieldNames | None = None) -
         files, unreadable = readable_files(source)
         if not files and not unreadable:
             raise DocumentError(
-                f"{source}: expected files with text ending in {', '.join(SOUGHT)}, found none; {OTHERS}"
+                f"{source}: expected files with text ending in {', '.join(SOUGHT)}, found none; {NAMED}"
             )
         problems += unreadable
         for file in tqdm(files, "reading", unit="file", delay=_SOON, leave=False, disable=hidden()):
@@ -104,7 +108,9 @@ def _passages_of(file: Path, names: FieldNames, known: PassagesById) -> tuple[li
         documents, problems = _documents(file, names)
     except DocumentError as error:
         return [], [str(error)]
-    for together in [[line] for line in documents] if file.suffix.lower() in JSON | JSON_LINES else [documents]:
+    for together in (
+        [[line] for line in documents] if file.suffix.lower() in JSON | JSON_LINES | TABLES else [documents]
+    ):
         try:
             passages += to_passages(together, known)
         except DocumentError as error:
@@ -123,7 +129,9 @@ def _documents(file: Path, names: FieldNames) -> tuple[list[dict[str, object]], 
         return read_json_lines(_read(file), file, names)
     if kind in JSON:
         return read_json(_read(file), file, names)
-    if kind in HTML:
+    if kind in TABLES:
+        return read_table(_read(file), file, names)
+    if kind in HTML | WORD:
         found = _sections_of_page(file)
     elif kind in MARKDOWN:
         found = _sections(_read(file), file)
@@ -159,9 +167,10 @@ def _pages(file: Path) -> list[dict[str, object]]:
 
 def _sections_of_page(file: Path) -> list[dict[str, object]]:
     from langgraph_rag.tools.reading.html import decoded_page, read_html  # here: the import takes a tenth of a second
+    from langgraph_rag.tools.reading.word import word_to_html
 
-    html = _read(file, decoded_page)
     try:
+        html = word_to_html(_bytes(file)) if file.suffix.lower() in WORD else _read(file, decoded_page)
         page = read_html(html)
     except ValueError as error:
         raise DocumentError(f"{file}: {error}") from error

@@ -10,16 +10,21 @@ from typing import NamedTuple
 
 from langgraph_rag.errors import DocumentError
 
-JSON, JSON_LINES, MARKDOWN, HTML, PDF = (
+JSON, JSON_LINES, TABLES, MARKDOWN, HTML, WORD, PDF = (
     {".json"},
     {".jsonl", ".ndjson"},
+    {".csv", ".tsv"},
     {".md", ".markdown"},
     {".html", ".htm"},
+    {".docx"},
     {".pdf"},
 )
-SOUGHT = sorted(JSON_LINES | MARKDOWN | HTML | PDF | {".txt"})  # in folders, where most JSON files are settings
-READABLE = sorted(JSON.union(SOUGHT))
-OTHERS = "read others, such as CSV, with a LangChain document loader and give them to KnowledgeBase.add"
+SOUGHT = sorted(JSON_LINES | MARKDOWN | HTML | WORD | PDF | {".txt"})
+"""The kinds that are read in folders, where most JSON files are settings and most tables are data."""
+READABLE = sorted(JSON.union(TABLES, SOUGHT))
+OTHERS = "read others, such as slides, with a LangChain document loader and give them to KnowledgeBase.add"
+NAMED = f"those ending in {', '.join(sorted(JSON | TABLES))} are read if you name them; {OTHERS}"
+_OF_WORD = "~$"  # begins the names of its temporary files
 _INSTALLED = {"node_modules", "__pycache__"}  # generated folders
 _SMALL = 64  # bytes
 _is_file, _is_folder, _is_link = os.path.isfile, os.path.isdir, os.path.islink
@@ -120,7 +125,7 @@ def _inside(folder: Path) -> _Inside:
         folders[:] = [name for name in folders if not name.startswith(".") and name not in _INSTALLED]
         below = [Path(where, name) for name in folders]
         linked += [folder for folder in below if _is_link(folder)]
-        found += [Path(where, name) for name in files if not name.startswith(".")]
+        found += [Path(where, name) for name in files if not name.startswith((".", _OF_WORD))]
     problems = [f"{error.filename}: it cannot be read: {error.strerror}" for error in errors]
     there = [file for file in found if _may_exist(file, S_ISREG)]
     nowhere = sorted(file for file in set(found).difference(there) if _is_sought(file) and _leads_nowhere(file))

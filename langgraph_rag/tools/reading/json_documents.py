@@ -22,7 +22,7 @@ def read_json(text: str, file: Path, names: FieldNames) -> Documents:
     Raises:
         DocumentError: when the text is not JSON, the list is empty, or no object has a field of `names`.
     """
-    return _documents(_elements(text, file), _fields, file, names)
+    return to_documents(_elements(text, file), _fields, file, names)
 
 
 def read_json_lines(text: str, file: Path, names: FieldNames) -> Documents:
@@ -31,7 +31,7 @@ def read_json_lines(text: str, file: Path, names: FieldNames) -> Documents:
     Raises:
         DocumentError: when the whole text is one JSON value, or no object has a field of `names`.
     """
-    return _documents(_lines(text, file), _fields_of_line, file, names)
+    return to_documents(_lines(text, file), _fields_of_line, file, names)
 
 
 def _lines(text: str, file: Path) -> list[tuple[str, str]]:
@@ -55,10 +55,14 @@ def _elements(text: str, file: Path) -> list[tuple[str, object]]:
     return [(f"{file}, element {number}", element) for number, element in enumerate(value, start=1)]
 
 
-def _documents(
+def to_documents(
     rows: Iterable[tuple[str, Row]], fields_of: Callable[[Row, str], dict[str, object]], file: Path, names: FieldNames
 ) -> Documents:
-    """Return the documents in lines or elements, and the problems of invalid ones."""
+    """Return the documents in rows with their places, and the problems of invalid ones.
+
+    Raises:
+        DocumentError: when no row has a field of `names`.
+    """
     documents: list[dict[str, object]] = []
     problems: list[str] = []
     there: dict[str, object] = {}

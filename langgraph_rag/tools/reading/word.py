@@ -1,0 +1,73 @@
+"""Reads Word documents as HTML pages: their headings, lists, tables and notes."""
+
+from io import BytesIO
+from typing import Any
+from zipfile import ZipFile
+
+import mammoth
+from bs4 import BeautifulSoup
+from mammoth.documents import Table, TableRow
+from mammoth.transforms import element_of_type
+
+_STYLES = "\n".join(  # names are compared without case
+    [
+        "p[style-name='Title'] => h1:fresh",
+        *(f"p[style-name='Heading {level}'] => h{level + 1}:fresh" for level in range(1, 6)),
+        *(f"p[style-name^='{contents}'] => !" for contents in ("TOC ", "Contents ")),
+    ]
+)
+_LARGEST = 200_000_000  # bytes of text
+_PROTECTED = b"\xd0\xcf\x11\xe0"  # as of files by Word 97
+_COLUMNS_WITH_NAMES = 3
+_NOTE = "[id^=footnote-], [id^=endnote-]"
+_BACK = "a[href^='#footnote-ref'], a[href^='#endnote-ref']"
+
+
+def word_to_html(written: bytes) -> str:
+    """Convert a .docx file to HTML: the title and headings by their styles, notes in a section at the end.
+
+    Contents, headers, footers, pictures, comments and deleted text are left out. The first row of a table of three
+    columns has their names, as Word seldom marks it.
+
+    Raises:
+        ValueError: when it is not a .docx file, or has no text or over 200 MB of it.
+    """
+    if written.startswith(_PROTECTED):
+        raise ValueError("it is a .doc file or wants a password: save it as .docx, without a password")
+    try:
+        with ZipFile(BytesIO(written)) as parts:
+            size = sum(part.file_size for part in parts.infolist() if part.filename.endswith((".xml", ".rels")))
+        if size > _LARGEST:
+            raise ValueError(f"it has {size:,} bytes of text")  # a small file may unpack to any size
+        html = mammoth.convert_to_html(
+            BytesIO(written),
+            style_map=_STYLES,
+            include_embedded_style_map=False,
+            convert_image=lambda _: [],
+            transform_document=_with_names_of_columns,
+        ).value
+    except Exception as error:  # any error, as files are broken in many ways
+        raise ValueError(f"it cannot be read as a Word document ({error})") from error
+    return _with_notes_apart(html)
+
+
+def _with_notes_apart(html: str) -> str:
+    page = BeautifulSoup(html, "lxml")
+    if not page.get_text(strip=True):
+        raise ValueError("expected a document with text, got one without: has it only pictures?")
+    for back in page.select(_BACK):
+        back.decompose()
+    if note := page.select_one(f"li:is({_NOTE})"):
+        heading = page.new_tag("h2", string="Notes")
+        (note.find_parent("ol") or note).insert_before(heading)
+    return str(page)
+
+
+def _first_row_as_head(table: Any) -> Any:
+    rows = [row for row in table.children if isinstance(row, TableRow)]
+    if len(rows) < 2 or any(row.is_header for row in rows) or len(rows[0].children) < _COLUMNS_WITH_NAMES:
+        return table
+    return table.copy(children=[rows[0].copy(is_header=True), *rows[1:]])
+
+
+_with_names_of_columns = element_of_type(Table, _first_row_as_head)

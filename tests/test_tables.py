@@ -1,0 +1,65 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from langgraph_rag.errors import DocumentError
+from langgraph_rag.tools.reading.files import read_documents, read_what_can_be
+
+
+def _read(tmp_path: Path, text: str, name: str = "mills.csv") -> list[dict[str, object]]:
+    (tmp_path / name).write_text(text, encoding="utf-8-sig", newline="")
+    return read_documents(tmp_path / name)
+
+
+def test_rows_with_a_text_are_documents_as_in_json_lines(tmp_path: Path) -> None:
+    (document,) = _read(tmp_path, 'id\ttext\ttitle\tpage\r\n1\t"It burned.\nIt was ""rebuilt""."\tMill\t\r\n', "a.tsv")
+
+    assert document == {
+        "id": "1",
+        "title": "Mill",
+        "text": 'It burned.\nIt was "rebuilt".',
+        "source": str(tmp_path / "a.tsv"),
+    }
+
+
+@pytest.mark.parametrize("separator", ",;\t|")
+def test_rows_without_a_text_are_described_by_the_names_of_columns(tmp_path: Path, separator: str) -> None:
+    rows = [["built_in", "name", "owner", ""], ["1883", "Upper Mill", "", "x"], [], ["1890", "Low Mill", "Ada Renk"]]
+
+    upper, low = _read(tmp_path, "\n".join(separator.join(row) for row in rows))
+
+    assert (upper["title"], upper["text"]) == ("Upper Mill", "- Built in: 1883")
+    assert (low["title"], low["text"]) == ("Low Mill", "- Built in: 1890\n- Owner: Ada Renk")
+    assert low["metadata"] == {"built_in": "1890", "name": "Low Mill", "owner": "Ada Renk"}
+
+
+def test_the_first_column_titles_rows_where_none_is_called_name(tmp_path: Path) -> None:
+    assert [row["title"] for row in _read(tmp_path, "Mill,Owner\nUpper Mill,Ada Renk")] == ["Upper Mill"]
+
+
+def test_columns_may_be_named(tmp_path: Path) -> None:
+    (tmp_path / "mills.csv").write_text("mill,body\nUpper Mill,It burned.\nLow Mill,\n")
+
+    read = read_what_can_be([tmp_path / "mills.csv"], {"text": "body", "title": "mill"})
+
+    assert [(passage["title"], passage["text"]) for passage in read.passages] == [("Upper Mill", "It burned.")]
+    (problem,) = read.problems
+    assert "mills.csv, line 3: expected a text in 'body', got the fields 'mill'" in problem
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("name,town\nAda,Tolmar,5", "mills.csv, line 2: expected 2 cells, as the first row has, got 3"),
+        ("name,town,town\nAda,Tolmar,5", "mills.csv: expected columns with different names, got 'town' twice"),
+        ('name,text\nAda,"Tol', "mills.csv, line 2: expected a row of a table, got unexpected end of data"),
+        ("name,town\nAda,", "mills.csv, line 2: expected a text in 'text', got ''"),
+        ("name,town\n", "mills.csv: expected rows below the names of columns, got none"),
+        ("name,,\n\n,\n", "mills.csv: expected rows below the names of columns, got none"),
+        ("name,text\nAda," + "x" * 200_000, "mills.csv, line 2: expected a row of a table, got field larger than"),
+    ],
+)
+def test_what_is_no_table_is_told(tmp_path: Path, text: str, says: str) -> None:
+    with pytest.raises(DocumentError, match=re.escape(says)):
+        _read(tmp_path, text)

@@ -1,0 +1,136 @@
+"""Word documents, written here part by part as Word writes them."""
+
+import re
+from io import BytesIO
+from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import pytest
+
+from langgraph_rag.errors import DocumentError
+from langgraph_rag.tools.reading import word
+from langgraph_rag.tools.reading.files import read_documents
+
+_W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+_TYPES = "application/vnd.openxmlformats-officedocument.wordprocessingml"
+_RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_STYLES = {"Titel": "Title", "berschrift1": "heading 1", "berschrift2": "heading 2", "Verzeichnis1": "toc 1"}
+
+
+def _paragraph(text: str, style: str = "", more: str = "") -> str:
+    properties = f'<w:pPr><w:pStyle w:val="{style}"/></w:pPr>' if style else ""
+    return f"<w:p>{properties}<w:r><w:t>{text}</w:t></w:r>{more}</w:p>"
+
+
+def _table(*rows: str) -> str:
+    cells = ["".join(f"<w:tc>{_paragraph(cell)}</w:tc>" for cell in row.split("|")) for row in rows]
+    return f"<w:tbl>{''.join(f'<w:tr>{row}</w:tr>' for row in cells)}</w:tbl>"
+
+
+def _document(body: str, notes: str = "") -> bytes:
+    styles = "".join(
+        f'<w:style w:type="paragraph" w:styleId="{id_}"><w:name w:val="{name}"/></w:style>'
+        for id_, name in _STYLES.items()
+    )
+    parts = {
+        "[Content_Types].xml": '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
+        + "".join(
+            f'<Override PartName="/word/{part}.xml" ContentType="{_TYPES}.{kind}+xml"/>'
+            for part, kind in (("document", "document.main"), ("styles", "styles"), ("footnotes", "footnotes"))
+        )
+        + "</Types>",
+        "_rels/.rels": _relations(("officeDocument", "word/document.xml")),
+        "word/_rels/document.xml.rels": _relations(("styles", "styles.xml"), ("footnotes", "footnotes.xml")),
+        "word/styles.xml": f"<w:styles {_W}>{styles}</w:styles>",
+        "word/footnotes.xml": f"<w:footnotes {_W}>{notes}</w:footnotes>",
+        "word/document.xml": f"<w:document {_W}><w:body>{body}</w:body></w:document>",
+    }
+    written = BytesIO()
+    with ZipFile(written, "w", ZIP_DEFLATED) as file:
+        for name, part in parts.items():
+            file.writestr(name, part)
+    return written.getvalue()
+
+
+def _relations(*targets: tuple[str, str]) -> str:
+    each = (
+        f'<Relationship Id="r{number}" Type="{_RELATIONS}/{kind}" Target="{target}"/>'
+        for number, (kind, target) in enumerate(targets)
+    )
+    return (
+        f'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">{"".join(each)}'
+        "</Relationships>"
+    )
+
+
+def _texts(tmp_path: Path, written: bytes) -> dict[object, object]:
+    (tmp_path / "mills.docx").write_bytes(written)
+    return {document["title"]: document["text"] for document in read_documents(tmp_path)}
+
+
+def test_sections_are_titled_by_headings_whatever_the_language_of_word(tmp_path: Path) -> None:
+    assert _texts(
+        tmp_path,
+        _document(
+            _paragraph("Mills of Tolmar", "Titel")
+            + _paragraph("Upper Mill ... 2", "Verzeichnis1")
+            + _paragraph("Three mills stand at the Ister.")
+            + _paragraph("Upper Mill", "berschrift1")
+            + _paragraph("It was built by Ada Renk.")
+            + _paragraph("A fire", "berschrift2")
+            + _paragraph("It burned in 1883.", more="<w:del><w:r><w:delText> Or 1884.</w:delText></w:r></w:del>")
+        ),
+    ) == {
+        "Mills of Tolmar": "Three mills stand at the Ister.",
+        "Upper Mill (Mills of Tolmar)": "It was built by Ada Renk.",
+        "A fire (Mills of Tolmar, Upper Mill)": "It burned in 1883.",
+    }
+
+
+def test_rows_of_tables_repeat_the_names_of_columns_where_there_are_three(tmp_path: Path) -> None:
+    body = (
+        _paragraph("See below.")
+        + _table("Year|Event|Cost", "1883|A fire|5")
+        + _paragraph("Other.")
+        + _table("Miller|Orla Vint", "Born|1850")
+    )
+
+    assert list(_texts(tmp_path, _document(body)).values()) == [
+        "See below.\n\n- Year: 1883; Event: A fire; Cost: 5\n\nOther.\n\n- Miller: Orla Vint\n- Born: 1850"
+    ]
+
+
+def test_notes_are_a_section_of_their_own(tmp_path: Path) -> None:
+    note = f'<w:footnote w:id="2">{_paragraph("Renk kept a diary.")}</w:footnote>'
+    body = _paragraph("The mill", "Titel") + _paragraph("It burned.", more='<w:r><w:footnoteReference w:id="2"/></w:r>')
+
+    texts = _texts(tmp_path, _document(body, note))
+
+    assert texts == {"The mill": "It burned.", "Notes (The mill)": "- 1. Renk kept a diary."}
+
+
+def test_a_temporary_file_of_word_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "~$mills.docx").write_bytes(b"\x05User")
+
+    assert list(_texts(tmp_path, _document(_paragraph("It burned.")))) == ["mills"]
+
+
+@pytest.mark.parametrize(
+    ("written", "says"),
+    [
+        (b"PK", "it cannot be read as a Word document (File is not a zip file)"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1", "it is a .doc file or wants a password: save it as .docx, without a password"),
+        (_document("<w:p>"), "it cannot be read as a Word document (mismatched tag"),
+        (_document(""), "expected a document with text, got one without: has it only pictures?"),
+    ],
+)
+def test_what_cannot_be_read_is_told(tmp_path: Path, written: bytes, says: str) -> None:
+    with pytest.raises(DocumentError, match=rf"mills\.docx: {re.escape(says)}"):
+        _texts(tmp_path, written)
+
+
+def test_a_small_file_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(word, "_LARGEST", 10_000)
+
+    with pytest.raises(DocumentError, match="it cannot be read as a Word document \\(it has [0-9,]+ bytes of text"):
+        _texts(tmp_path, _document(_paragraph("x" * 10_000)))
