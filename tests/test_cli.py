@@ -1379,7 +1379,7 @@ def test_bad_documents_are_refused_and_leave_nothing_behind(
 
     said = refuse(monkeypatch, capsys, "index", good, tmp_path / source, "--kb", tmp_path / "kb")
 
-    assert said.startswith("error: ")
+    assert "error: " in said  # a busy machine shows the progress bar before
     assert all(fragment in said for fragment in fragments)
     assert not (tmp_path / "kb").exists()
 
