@@ -56,6 +56,7 @@ METHODS = {
         {
             "without-retriever": {"retriever": "none"},
             "without-aligner": {"aligner": "none"},
+            "without-training": {"aligner": "untrained"},
             "without-constructor": {"constructor": "none"},
             "documents": {"knowledge": "documents"},
             "sentences": {"knowledge": "sentences"},

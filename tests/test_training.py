@@ -63,6 +63,21 @@ async def test_a_chain_that_comes_to_another_answer_is_none(sample_kb: Knowledge
     assert await reasoning_chain(load_model("offline"), sample_kb, QUESTION, ["Ada Moss"], SUPPORT) == []
 
 
+async def test_a_chain_that_names_the_answer_but_concludes_with_another_is_none(sample_kb: KnowledgeBase) -> None:
+    knowledge = [entry["triple"] for entry in await sample_kb.atriples(SUPPORT)]
+
+    for says, links in (("fog", 0), (knowledge[2][2], 3), (f"the {knowledge[2][2]} there", 3)):
+        model = adding(3, f"So the answer is {says}.")
+        assert len(await reasoning_chain(model, sample_kb, QUESTION, [knowledge[2][2]], SUPPORT)) == links
+
+
+async def test_a_fact_with_no_in_it_answers_no_question(empty_kb: KnowledgeBase) -> None:
+    ids = empty_kb.add([{"title": "No Songs", "text": "No Songs was directed by Jon Hale."}], progress=False)["ids"]
+
+    for says, links in (("More is missing.", 0), ("So the answer is no.", 1)):
+        assert len(await reasoning_chain(adding(1, says), empty_kb, "Did Jon Hale sing?", ["no"], ids)) == links
+
+
 async def test_a_chain_ends_with_the_answer_also_where_the_model_does_not_say_so(sample_kb: KnowledgeBase) -> None:
     knowledge = [entry["triple"] for entry in await sample_kb.atriples(SUPPORT)]
     model = adding(1, "More is missing.")

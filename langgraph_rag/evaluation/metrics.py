@@ -61,6 +61,15 @@ def f1(prediction: str, answers: Sequence[str]) -> float:
     return max(_token_f1(normalise_answer(prediction), answer) for answer in _normalised(answers))
 
 
+def is_closed(answer: str) -> bool:
+    """Return whether an answer is "yes" or "no" (or "noanswer", as HotpotQA's metrics have it).
+
+    >>> is_closed("Yes."), is_closed("no man's land")
+    (True, False)
+    """
+    return normalise_answer(answer) in _CLOSED_ANSWERS
+
+
 def contains(prediction: str, answers: Sequence[str]) -> float:
     """Return 1.0 if the prediction contains the tokens of a gold answer in sequence, else 0.0.
 

@@ -101,7 +101,7 @@ def create_kirag(
     *,
     constructor: ChatModel | Literal["none"] | None = None,
     reader: ChatModel | None = None,
-    aligner: Embeddings | str | Path | None = None,
+    aligner: Embeddings | Literal["untrained", "none"] | str | Path | None = None,
     retriever: Literal["passages", "none"] = "passages",
     knowledge: Literal["triples", "sentences", "documents"] = "triples",
     ranking: Literal["chain_first", "best_score"] = "chain_first",
@@ -116,10 +116,10 @@ def create_kirag(
         reader: the model that answers.
         aligner: the bi-encoder that scores candidates, or its folder. The default for triples is the aligner that
             `train_aligner` stored in the knowledge base, or else the knowledge base's embedder, which compares
-            candidates with each link of the chain. Pass an untrained embedder for table 4's "w/o Training". "none"
-            shows the constructor all triples (table 4, "w/o Aligner").
+            candidates with each link of the chain. "untrained" uses that embedder like a trained aligner, with the
+            whole chain (table 4, "w/o Training"). "none" shows the constructor all triples (table 4, "w/o Aligner").
         retriever: "passages" retrieves passages and uses their triples; "none" lets the aligner search all triples of
-            the knowledge base (table 4, "w/o Retriever").
+            the knowledge base (table 4, "w/o Retriever"); the default one looks up those nearest to its queries.
         knowledge: the units of chains (table 1: KiRAG, KiRAG-Sent, KiRAG-Doc).
         ranking: "best_score" ranks documents by the score of their best triple (section 3.3); "chain_first" also
             prefers the documents of the chain, similar to the authors' public code.
@@ -200,6 +200,8 @@ def _aligner(given: Embeddings | str | Path | None, kb: KnowledgeBase, knowledge
         if not kb.aligner.is_dir():
             return OwnAligner(kb)
         given = kb.aligner
+    if given == "untrained":
+        return BiEncoder(kb.embeddings)
     if given is None:
         return BiEncoder(kb.embeddings, each_link)
     return BiEncoder(load_embeddings(str(given)) if isinstance(given, str | Path) else given)

@@ -11,7 +11,7 @@ from langgraph_rag.nodes.decompose_knowledge import WholeGraph
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.records import Candidate, ScoredPassage
-from langgraph_rag.tools.aligner import Aligner, each_link
+from langgraph_rag.tools.aligner import Aligner, each_link, names_led_to
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
@@ -54,9 +54,10 @@ class IdentifyInWholeGraph:
         """Return the number of the step, its candidates, best first, and each passage's best score over all steps."""
         step, most = state["step"] + 1, context(self.defaults).max_candidates
         assert most is not None, "the defaults say how many candidates there are at most"
-        queries = each_link(state["question"], state["chain"])
-        knowledge = await self.knowledge(self.kb, queries, most + len(state["chain"]))
-        best = await _aligned(self.aligner, state, _unused(knowledge, state["chain"]), most)
+        question, chain = state["question"], state["chain"]
+        queries = [*each_link(question, chain), *names_led_to(question, chain)]
+        knowledge = await self.knowledge(self.kb, queries, most + len(chain))
+        best = await _aligned(self.aligner, state, _unused(knowledge, chain), most)
         begun = IdentifyCandidatesInput(**{**state, "step": step})
         return {**_identified("identify_in_whole_graph", begun, best), "step": step}
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from langgraph_rag.conclusions import concluded
-from langgraph_rag.evaluation.metrics import contains, exact_match
+from langgraph_rag.evaluation.metrics import contains, exact_match, is_closed
 from langgraph_rag.graphs.kirag import DEFAULTS
 from langgraph_rag.llm import ask
 from langgraph_rag.models.bindings import ChatModel
@@ -21,7 +21,8 @@ async def reasoning_chain(
 
     Returns:
         The chain. It ends with the triple that names the answer, unless the question names the answer itself. It is
-        empty if it reaches none of the gold answers, or has more steps than KiRAG would take.
+        empty if it reaches none of the gold answers or concludes with another one, or if it has more steps than KiRAG
+        would take.
     """
     knowledge, chain, conclusion = await into_triples(kb, supporting_ids), list[Candidate](), ""
     unused = knowledge
@@ -45,9 +46,19 @@ async def reasoning_chain(
 
 
 def _complete(chain: list[Candidate], conclusion: str, question: str, answers: Sequence[str]) -> list[Candidate]:
-    """Return a chain up to its answer; the answer of a comparison is in the question, and does not mark the end."""
-    named_before = any(contains(question, [answer]) for answer in answers)
+    """Return a chain up to its answer, or nothing if it concludes with another one.
+
+    The answer of a comparison is in the question, and "no" in facts of all kinds: these do not mark the end.
+    """
+    if conclusion and not _agree(conclusion, answers):
+        return []
+    told_by_facts = not any(contains(question, [answer]) or is_closed(answer) for answer in answers)
     naming = (place for place, link in enumerate(chain, start=1) if contains(link["name"], answers))
-    if not named_before and (end := next(naming, 0)):
+    if told_by_facts and (end := next(naming, 0)):
         return chain[:end]
     return chain if exact_match(conclusion, answers) else []
+
+
+def _agree(conclusion: str, answers: Sequence[str]) -> bool:
+    """Return whether a conclusion is an answer, or one of the two is a part of the other."""
+    return bool(contains(conclusion, answers)) or any(contains(answer, [conclusion]) for answer in answers)

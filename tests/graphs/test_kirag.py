@@ -12,6 +12,7 @@ from running import TableExtractor, say, values, visited
 
 from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelOutputError, UnknownNameError
 from langgraph_rag.graphs.kirag import create_kirag
+from langgraph_rag.records import Triple
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 QUESTION = "According to the 2001 census, what was the population of the city in which Kirton End is located?"
@@ -351,6 +352,32 @@ def test_without_retriever_the_aligner_searches_all_triples(places: KnowledgeBas
     assert not {"retrieve", "decompose_knowledge"} & set(nodes)
     assert len(values(model, "construct_chain")[0]["candidates"]) == sum(map(len, TRIPLES.values()))
     assert (result["answer"], [step["step"] for step in result["trace"]]) == ("35,124", [1, 2, 3])
+
+
+def test_without_retriever_the_names_that_a_chain_led_to_are_looked_up_too(
+    places: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, search = list[str](), places.asearch_triples
+
+    async def looked_up(query: str, k: int) -> list[Triple]:
+        asked.append(query)
+        return await search(query, k)
+
+    monkeypatch.setattr(places, "asearch_triples", looked_up)
+
+    _, result = visit(places, ScriptedModel.of(CASE), retriever="none")
+
+    first = result["evidence"][0]["triple"]
+    assert asked[0] == QUESTION
+    assert first[2] in asked
+
+
+def test_an_untrained_aligner_compares_with_the_whole_chain(places: KnowledgeBase) -> None:
+    found = visit(places, ScriptedModel.of(CASE), aligner="untrained")
+    whole = visit(places, ScriptedModel.of(CASE), aligner=places.embeddings)
+
+    assert found[1]["passages"] == whole[1]["passages"]
+    assert found[1]["answer"] == "35,124"
 
 
 def test_a_chain_of_sentences(places: KnowledgeBase) -> None:
