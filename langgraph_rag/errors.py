@@ -74,7 +74,7 @@ class ResponseCacheError(RagError):
 
 
 class CheckpointsError(RagError):
-    """A file of checkpoints cannot be used."""
+    """A file of checkpoints cannot be used, or a run cannot be resumed by this graph."""
 
 
 class BudgetReachedError(RagError):

@@ -2,20 +2,23 @@
 
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config, merge_configs
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import Checkpointer
+from langgraph.types import Checkpointer, Command, StateSnapshot
 from langgraph.typing import ContextT, InputT, OutputT, StateT
 
 from langgraph_rag.context import Context, as_context
+from langgraph_rag.errors import CheckpointsError
 from langgraph_rag.naming import expect_name
 from langgraph_rag.nodes.node import Node
 
 _LANGCHAIN_DEFAULT = 25
+_BEGUN_BY = "langgraph_rag"  # the field with the title of the graph in the metadata of checkpoints
 STEPS = 10_000  # more than any settings allow: `max_steps` and the budgets end a run
 
 
@@ -45,6 +48,7 @@ class Machine(StateGraph[StateT, ContextT, InputT, OutputT]):
                 node.runnable.fields = self.channels.keys()
         compiled = super().compile(checkpointer, **{"name": self.title, **options})
         compiled.__class__ = _CompiledMachine  # the class is fixed in StateGraph.compile
+        compiled.config = merge_configs(compiled.config, {"metadata": {_BEGUN_BY: self.title}})
         return compiled
 
     if not TYPE_CHECKING:  # to type checkers, a class with this method has every attribute
@@ -98,10 +102,36 @@ class _CompiledMachine(CompiledStateGraph[Any, Any, Any, Any]):
     """A compiled graph; all methods that run one call `stream` or `astream`."""
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:
+        if self._resumes(input):
+            self._check_resumable(self.get_state(config or {}))
         return super().stream(input, self._without_default_limit(config), **self._checked(options))
 
     def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> AsyncIterator[Any]:
-        return super().astream(input, self._without_default_limit(config), **self._checked(options))
+        run = super().astream(input, self._without_default_limit(config), **self._checked(options))
+        return self._resumed(run, config) if self._resumes(input) else run
+
+    async def _resumed(self, run: AsyncIterator[Any], config: RunnableConfig | None) -> AsyncIterator[Any]:
+        self._check_resumable(await self.aget_state(config or {}))
+        async for part in run:
+            yield part
+
+    def _resumes(self, input: Any) -> bool:
+        return (input is None or isinstance(input, Command)) and isinstance(self.checkpointer, BaseCheckpointSaver)
+
+    def _check_resumable(self, stopped: StateSnapshot) -> None:
+        """Check that a run stopped in this graph; LangGraph would go on with the state of another one, or end at once.
+
+        Raises:
+            CheckpointsError: when another method began the run, or no step of this graph is left.
+        """
+        title = cast("Machine[Any, Any, Any, Any]", self.builder).title
+        if (begun_by := (stopped.metadata or {}).get(_BEGUN_BY, title)) != title:
+            raise CheckpointsError(f"expected a run of {title} to resume, got one of {begun_by}: resume it there")
+        if stopped.values and not stopped.next and not stopped.values.get("answer"):
+            raise CheckpointsError(
+                f"expected a run of {title} that stopped at one of its steps, got one without an answer and without a "
+                "step to resume: ask again"
+            )
 
     def _without_default_limit(self, config: RunnableConfig | None) -> RunnableConfig | None:
         if ensure_config(merge_configs(self.config, config))["recursion_limit"] != _LANGCHAIN_DEFAULT:

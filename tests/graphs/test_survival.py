@@ -23,6 +23,7 @@ from pydantic import Field
 from savers import async_saver_at, database, saver_at
 
 from langgraph_rag import Context, KnowledgeBase, create_par_rag
+from langgraph_rag.errors import CheckpointsError
 from langgraph_rag.methods import METHODS, create
 from langgraph_rag.nodes.accumulate import Accumulate, AccumulateInput
 from langgraph_rag.offline.model import OfflineModel
@@ -351,6 +352,32 @@ async def test_the_asynchronous_saver_serves_as_well(kb: KnowledgeBase, place: s
 
     steady = METHODS["cirag"].create(RememberingModel(), kb).compile()
     assert told(result) == told(steady.invoke({"question": QUESTIONS[0]}))
+
+
+@pytest.mark.parametrize(
+    ("builder", "says"),
+    [
+        (lambda kb: create("dualrag", OfflineModel(), kb), "expected a run of DualRAG to resume, got one of KiRAG"),
+        (
+            lambda kb: create("kirag", OfflineModel(), kb, retriever="none"),
+            "expected a run of KiRAG that stopped at one of its steps, got one without an answer",
+        ),
+    ],
+)
+async def test_a_graph_that_cannot_go_on_with_a_run_says_so(kb: KnowledgeBase, builder: Any, says: str) -> None:
+    saver = InMemorySaver()
+    begun = create("kirag", OfflineModel(), kb).compile(saver, interrupt_before=["decompose_knowledge"])
+    begun.invoke({"question": QUESTIONS[0]}, THREAD)
+    other = builder(kb).compile(saver)
+
+    for resume in (None, Command(resume="yes")):
+        with pytest.raises(CheckpointsError, match=says):
+            other.invoke(resume, THREAD)
+        with pytest.raises(CheckpointsError, match=says):
+            await other.ainvoke(resume, THREAD)
+
+    own = create("kirag", OfflineModel(), kb).compile(saver)
+    assert (await own.ainvoke(None, THREAD))["answer"] == other.invoke({"question": QUESTIONS[0]}, THREAD)["answer"]
 
 
 class AskingFirst(OfflineModel):
