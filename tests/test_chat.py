@@ -24,6 +24,7 @@ from langgraph.graph import START, StateGraph
 from langgraph_rag import Context, create_cirag, create_native_rag, create_par_rag, load_model
 from langgraph_rag.chat import asking, evidence, serve, stored, turn, uploading
 from langgraph_rag.chat.asking import Answered, Asking, Planned, Told, Written
+from langgraph_rag.cli import main
 from langgraph_rag.errors import (
     AddressError,
     DocumentError,
@@ -85,6 +86,16 @@ def test_each_step_that_found_something_has_a_colour_of_its_own() -> None:
 
     assert [int(step) for _, step in looks] == [1, 2, 7, 8, 11, 12, 14, 20]
     assert len(dict(looks)) == 8
+
+
+@pytest.mark.parametrize("answer", ["Zürich", "zürich."])
+def test_a_circle_begins_where_the_evidence_does_and_not_at_the_answer(answer: str) -> None:
+    facts = [["Café", "founded by", "Émile"], ["Émile", "mentioned in", "Café"], ["Émile", "born in", "Zürich"]]
+
+    drawn = evidence.drawn([piece(fact) for fact in facts], answer)
+
+    assert rows(drawn)[:2] == ["Café", "  1 founded by Émile Title"]
+    assert '<mark class="entity" dir="auto">Zürich' in drawn
 
 
 def test_an_entity_drawn_before_names_the_fact_where_it_stood_first() -> None:
@@ -262,10 +273,10 @@ async def test_what_a_model_replies_is_kept_in_the_file_given(kb: KnowledgeBase,
 
 
 async def test_a_model_is_loaded_once_before_the_page_is_served(
-    kb: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kb: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, localhost: None
 ) -> None:
     pytest.importorskip("nicegui")
-    from langgraph_rag.chat import shared
+    from langgraph_rag.chat import expect_servable, shared
     from langgraph_rag.chat.settings import Choice
 
     loaded: list[str] = []
@@ -275,9 +286,10 @@ async def test_a_model_is_loaded_once_before_the_page_is_served(
         return load_model(name, cache=cache)
 
     monkeypatch.setattr(shared, "load_model", noting)
-    of_all = shared.Shared(kb, "cirag", "offline", tmp_path / "replies.db")
+    expect_servable(["offline"], tmp_path / "replies.db", "127.0.0.1", 0)
     assert loaded == ["offline"]
 
+    of_all = shared.Shared(kb, "cirag", "offline", tmp_path / "replies.db")
     await of_all.asking(Choice("cirag", "offline", False, Context()), [])
     assert loaded == ["offline"]
 
@@ -512,12 +524,21 @@ async def test_what_was_chosen_before_a_stop_is_not_added_and_what_comes_after_i
     assert texts(empty_kb) == {"Owls fly."}
 
 
-async def test_nothing_is_added_once_the_folder_is_gone(empty_kb: KnowledgeBase) -> None:
+@pytest.mark.parametrize(("made_anew", "says"), [(False, "is gone"), (True, "has been replaced")])
+async def test_nothing_is_added_or_asked_once_the_folder_is_gone(
+    made_anew: bool, says: str, empty_kb: KnowledgeBase
+) -> None:
+    shared = pytest.importorskip("langgraph_rag.chat.shared").Shared(empty_kb, "cirag", "offline")
+    choice = pytest.importorskip("langgraph_rag.chat.settings").Choice("cirag", "offline", False, Context())
     passages = await uploading.read(Upload("gull.md", b"Gulls cry."))
-    shutil.rmtree(empty_kb.path)
+    empty_kb.path.rename(empty_kb.path.with_name("moved"))
+    if made_anew:
+        KnowledgeBase.open(empty_kb.path, empty_kb.embeddings).close()
 
-    with pytest.raises(KnowledgeBaseError, match="The folder of the knowledge base is gone"):
+    with pytest.raises(KnowledgeBaseError, match=f"The folder of the knowledge base {says}: nothing was added"):
         [done async for done in uploading.update(empty_kb, passages)]
+    with pytest.raises(KnowledgeBaseError, match=f"The folder of the knowledge base {says}: nothing was asked"):
+        await shared.asking(choice, [])
     assert empty_kb.info()["passages"] == 0
 
 
@@ -635,6 +656,19 @@ def test_a_port_in_use_is_told(kb: KnowledgeBase, localhost: None) -> None:
 
         with pytest.raises(AddressError, match=f"127.0.0.1:{port} cannot be listened on.*--port"):
             serve(kb, method="cirag", model="offline", port=port, show=False)
+
+
+@pytest.mark.parametrize("wrong", [["--model", "nonsense"], ["--host", "x" * 64]])
+def test_a_page_that_cannot_be_served_leaves_no_folder_behind(
+    wrong: list[str], tmp_path: Path, localhost: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("nicegui")
+    monkeypatch.setattr(sys, "argv", ["langgraph-rag", "chat", "--kb", str(tmp_path / "kb"), *wrong])
+
+    with pytest.raises(SystemExit):
+        main()
+
+    assert not (tmp_path / "kb").exists()
 
 
 @pytest.mark.parametrize("host", ["x\udcff", "x" * 64])

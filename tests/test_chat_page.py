@@ -493,7 +493,7 @@ def test_an_empty_knowledge_base_says_so_takes_documents_and_answers(open_tab: O
 
         names = ("broken.txt", "lines.jsonl", "picture.png")
         tab.page.set_input_files("input[type=file]", [tmp_path / name for name in names])
-        for expected in ("broken.txt: expected UTF-8", "picture.png: expected files ending in .htm, .html, .json"):
+        for expected in ("broken.txt: expected UTF-8", "picture.png: expected files ending in .csv, .docx, .htm"):
             tab.page.get_by_role("alert").filter(has_text=expected).wait_for()
         problems = tab.page.get_by_role("alert").filter(has_text="lines.jsonl, line 2").inner_text().splitlines()
         assert [line.split(":")[0] for line in problems] == [
@@ -557,9 +557,11 @@ def test_documents_are_added_from_an_empty_page_and_can_be_asked_meanwhile(open_
 
         counts = tab.page.locator(".counts")
         expect(counts).to_have_text(re.compile(r"new: [1-9]\d* passages · \d+ facts · adding …"), timeout=PATIENCE)
+        tab.page.get_by_role("button", name="Close").click()
         tab.ask("Who founded Town 3?")
         tab.page.get_by_text("Documents are still being added").wait_for()
         assert tab.answer() == "Person 3"
+        tab.page.get_by_role("button", name="Settings and documents").click()
         (tmp_path / "released").touch()
         expect(counts).to_have_text(re.compile(r"new: 80 passages · [\d,]+ facts$"), timeout=PATIENCE)
         tab.page.get_by_text("towns.jsonl: 80 passages added.").wait_for()
@@ -596,7 +598,7 @@ def test_adding_is_seen_and_stopped_on_every_page_and_taken_up_again(open_tab: O
         with tab.page.expect_file_chooser() as chooser:
             tab.page.locator(".q-drawer").get_by_role("button", name="Add documents").click()
         chooser.value.set_files(tmp_path / "towns.jsonl")
-        tab.page.get_by_text("towns.jsonl: 24 passages added, 16 were there already.").wait_for()
+        tab.page.get_by_text("towns.jsonl: 24 passages added, 16 there already.").wait_for()
         assert tab.troubles == []
 
 
@@ -747,7 +749,7 @@ def test_only_the_models_named_can_be_chosen_and_no_documents_added(
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_control_has_a_name_and_every_text_stands_out(open_tab: OpenTab, url: str, scheme: str) -> None:
     tab = open_tab(url, color_scheme=scheme)
-    assert tab.page.title() == "langgraph_rag"
+    assert tab.page.title() == "harbours · langgraph_rag"
     assert tab.page.locator("html").get_attribute("lang") == "en-US"
     tab.unfold_limits()
     assert (tab.nameless(), tab.faint()) == ([], [])
@@ -783,9 +785,11 @@ def test_with_forced_colours_steps_and_entities_are_still_told_apart(
     assert not {paper, "rgba(0, 0, 0, 0)"} & set(borders)
 
 
-def test_what_has_the_focus_is_seen(tab: Tab) -> None:
+@pytest.mark.parametrize("lines", [1, 12])
+def test_what_has_the_focus_is_seen(tab: Tab, lines: int) -> None:
     tab.ask(QUESTION)
     tab.answer()
+    tab.page.get_by_role("textbox", name="Question").fill("\n".join("and?" for _ in range(lines)))
     tab.page.wait_for_timeout(700)  # the steps fold
     tab.page.locator(".steps .q-item").focus()
     for _ in range(12):
@@ -818,8 +822,29 @@ def test_settings_that_cover_a_small_window_can_be_closed_by_touch(browser: Brow
         page = Tab.open(window, url).page
         page.get_by_role("button", name="Settings and documents").tap()
         page.get_by_text("How to answer").wait_for()
-        page.get_by_role("button", name="Close").tap()
+        close = page.get_by_role("button", name="Close")
+        expect(close).to_be_focused()
+        close.tap()
         page.get_by_text("How to answer").wait_for(state="hidden")
+
+
+def test_what_settings_cover_in_a_small_window_cannot_have_the_focus(open_tab: OpenTab, url: str) -> None:
+    page = open_tab(url, viewport=NARROW).page
+    menu, close = page.get_by_role("button", name="Settings and documents"), page.get_by_role("button", name="Close")
+    menu.press("Enter")
+    expect(close).to_be_focused()
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        assert not page.evaluate("document.activeElement.closest('header, footer, .q-page-container') !== null")
+    page.mouse.click(380, 400)
+    expect(menu).to_be_focused()
+
+    menu.press("Enter")
+    expect(close).to_be_focused()
+    page.set_viewport_size(WIDE)
+    ask = page.get_by_role("textbox", name="Question")
+    ask.fill("It can be written again.")
+    expect(ask).to_be_focused()
 
 
 def test_a_narrow_window_shows_everything_without_scrolling_sideways(open_tab: OpenTab, url: str) -> None:
@@ -869,8 +894,10 @@ def test_long_names_leave_room_for_what_stands_beside_them(open_tab: OpenTab, tm
         tab = open_tab(url, viewport=ViewportSize(width=360, height=740))
         counts = tab.page.locator(".counts > *").last
         expect(counts).to_contain_text("1 passage")
-        counts.evaluate("(counts) => { counts.textContent = ': 1,234 passages · 4,567 facts · adding …'; }")
+        counts.evaluate("(counts) => { counts.textContent = '11,234 passages · 142,567 facts · adding …'; }")
 
+        name = tab.page.locator(".counts .name").bounding_box()
+        assert name and name["width"] > 100
         numbers, look = counts.bounding_box(), tab.page.get_by_role("button", name="Switch").bounding_box()
         assert numbers and look and numbers["x"] + numbers["width"] <= look["x"]
         tab.ask("Who designed the Kwex Building?")

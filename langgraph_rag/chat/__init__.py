@@ -40,7 +40,7 @@ def serve(
         RagError: when a model cannot be loaded.
         AddressError: when it is not possible to listen on the address.
     """
-    expect_extra()
+    expect_servable([model, *only_models], cache, host, port)
     from langgraph_rag.chat.server import serve_page
     from langgraph_rag.chat.shared import Shared
 
@@ -49,13 +49,21 @@ def serve(
     serve_page(shared, host=host, port=port, show=show, allow_hosts=allow_hosts)
 
 
-def expect_extra() -> None:
-    """Check that the packages of the page are installed.
+def expect_servable(models: Sequence[str], cache: Path | None, host: str, port: int) -> None:
+    """Check whatever can be checked without a knowledge base, which need not be created if the page cannot be served.
 
     Raises:
         MissingExtraError: when NiceGUI is not installed.
+        RagError: when one of the models cannot be loaded.
+        AddressError: when it is not possible to listen on the address.
     """
     try:
         import_module("nicegui")
     except ImportError as error:
         raise MissingExtraError("the chat page", "chat") from error
+    from langgraph_rag.chat.server import listen
+    from langgraph_rag.chat.shared import loaded
+
+    for name in models:
+        loaded(name, cache)
+    listen(host, port).close()

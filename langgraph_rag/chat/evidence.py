@@ -71,7 +71,7 @@ def drawn(evidence: Sequence[Evidence], answer: str) -> str:
     """
     places = _nearest(_graph(evidence, range(len(evidence))), _name(answer))
     trees = _Trees(evidence, _name(answer))
-    first, others = (trees.drawn(part) for part in (places[:_AT_ONCE], places[_AT_ONCE:]))
+    first, others = (trees.drawn(sorted(part)) for part in (places[:_AT_ONCE], places[_AT_ONCE:]))
     folded = f"<details><summary>{len(places) - _AT_ONCE} more</summary>{others}</details>" if others else ""
     return f'<div class="graph" role="group" aria-label="Graph of the evidence">{first}{folded}</div>'
 
@@ -89,8 +89,8 @@ def _parts(piece: Evidence) -> Sequence[str]:
 
 
 def _name(text: str) -> str:
-    """Return the key of an entity; it keeps punctuation, as C++ is not C#."""
-    return " ".join(text.casefold().split())
+    """Return the key of an entity; it keeps punctuation, as C++ is not C#, except for a full stop at the end."""
+    return " ".join(text.casefold().split()).removesuffix(".")
 
 
 def _nearest(graph: "nx.MultiDiGraph[str]", answer: str) -> list[int]:

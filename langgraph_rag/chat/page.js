@@ -3,9 +3,21 @@
 const page = document.documentElement;
 const box = () => document.querySelector(".composer textarea");
 const underWay = () => document.querySelector(".turn.running");
-let follows = false, shown = () => {}, height = 0, moved = 0;
+let follows = false, shown = () => {}, covering = () => {}, height = 0, moved = 0;
 
 function toEnd() { scrollTo(0, page.scrollHeight); }
+
+// In a narrow window the settings lie over the page: what they cover cannot have the focus while they are shown.
+function cover(open, narrow) {
+  const covers = open && innerWidth <= narrow;
+  const covered = [...document.querySelectorAll(".q-header, .q-page-container, .q-footer")];
+  const before = covered[0].inert;
+  for (const part of covered) part.inert = covers;
+  if (covers && !before) document.querySelector(".closing").focus();
+  if (before && !open && !covered.some((part) => part.contains(document.activeElement)))
+    document.querySelector(".menu").focus();
+  covering = () => cover(open, narrow);
+}
 
 // A question has been asked.
 function follow() { follows = true; toEnd(); }
@@ -54,6 +66,8 @@ addEventListener("pagehide", () => {
   if (unanswered) sessionStorage.draft = unanswered;
 });
 
+addEventListener("resize", () => covering());
+
 for (const event of ["wheel", "touchmove"])
   addEventListener(event, () => { moved = performance.now(); }, {passive: true});
 for (const event of ["wheel", "touchmove", "keydown", "pointerdown", "click"])
@@ -68,6 +82,7 @@ addEventListener("scroll", () => {
 addEventListener("DOMContentLoaded", () => {
   const resized = () => {
     height = page.scrollHeight;
+    page.style.setProperty("--composer", `${document.querySelector(".composer")?.offsetHeight ?? 0}px`);
     if (!underWay()) shown();
     else if (follows) toEnd();
   };

@@ -8,6 +8,7 @@ from typing import Any
 from langchain_core.messages import AnyMessage, HumanMessage
 from nicegui import background_tasks, events, ui
 
+from langgraph_rag.characters import is_blank
 from langgraph_rag.chat.document_list import DocumentList, RemovableDocuments
 from langgraph_rag.chat.settings import Choice, SettingsForm
 from langgraph_rag.chat.shared import Shared
@@ -27,7 +28,9 @@ _WHERE_NARROW = f"""(e) => {{
     const list = e.target.matches('[role=combobox][aria-expanded=true]');  // which Escape closes
     if (innerWidth <= {_NARROW} && !list) emit();
 }}"""
-_SEND_ON_ENTER = "(e) => { if (!e.shiftKey && !e.isComposing) { e.preventDefault(); emit(e.target.value); } }"
+_SEND_ON_ENTER = """(e) => {
+    if (!e.shiftKey && !e.isComposing) { e.preventDefault(); emit(e.target.value.toWellFormed()); }
+}"""
 
 
 class ChatPage:
@@ -69,19 +72,24 @@ class ChatPage:
     def _header(self) -> None:
         with ui.header().classes("bar"):
             self._menu = _icon_button("menu", "Settings and documents").on_click(self._drawer.toggle)
-            self._menu.props("aria-expanded=false")
-            self._drawer.on_value_change(lambda: self._menu.props(f"aria-expanded={str(self._drawer.value).lower()}"))
+            self._menu.props("aria-expanded=false").classes("menu")
+            self._drawer.on_value_change(self._show_drawer)
             for place in (self._menu, self._drawer):
                 place.on("keydown.escape", self._leave_drawer, js_handler=_WHERE_NARROW)
             with ui.element("div").classes("title"):
                 ui.html("langgraph_rag", tag="h1")
                 with ui.element("div").classes("counts").props("role=status"):
                     name = self._shared.kb.path.resolve().name
-                    ui.label(name).classes("name").tooltip(name)
+                    ui.label(f"{name}:").classes("name").tooltip(name)
                     self._counts = ui.label()
             ui.space()
             dark = _icon_button("contrast", "Switch between light and dark")
             dark.on("click", js_handler="() => { Quasar.Dark.set(localStorage.dark = !Quasar.Dark.isActive); }")
+
+    def _show_drawer(self) -> None:
+        shown = str(self._drawer.value).lower()
+        self._menu.props(f"aria-expanded={shown}")
+        self._menu.client.run_javascript(f"cover({shown}, {_NARROW})")
 
     def _leave_drawer(self) -> None:
         self._drawer.hide()
@@ -93,7 +101,7 @@ class ChatPage:
         if self._counts.is_deleted:
             return
         counts = [counted(info["passages"], "passage"), counted(info["triples"], "fact")]
-        self._counts.text = f": {' · '.join(counts)}{' · adding …' if self._shared.queue.current else ''}"
+        self._counts.text = f" {' · '.join(counts)}{' · adding …' if self._shared.queue.current else ''}"
         self._welcome.clear()
         with self._welcome:
             ui.html(ICON, sanitize=False).classes("logo").props("aria-hidden=true")
@@ -158,7 +166,7 @@ class ChatPage:
     def _checked(self, question: str) -> Choice:
         if self._turn:
             raise RagError("One question at a time: wait for the answer, or stop it.")
-        if not question:
+        if is_blank(question):
             raise RagError("The question is empty: write one first.")
         choice = self._settings.choice()
         if len(question) > (most := choice.context.max_question_chars):
@@ -171,6 +179,7 @@ class ChatPage:
         self._turn, self._box.error = None, None
         self._halt.visible = False
         self._send.enable()
+        await self._show_knowledge_base()  # another process may have changed it
 
     def _stop(self) -> None:
         if self._turn:

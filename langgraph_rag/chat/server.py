@@ -23,7 +23,7 @@ _KEPT_FOR = 120.0  # seconds that a tab may be disconnected before its state is 
 
 def serve_page(shared: Shared, *, host: str, port: int, show: bool, allow_hosts: Sequence[str]) -> None:
     """Serve the page until interrupted; see `langgraph_rag.chat.serve`."""
-    listening = _listen(host, port)
+    listening = listen(host, port)
     address = f"http://{_reachable(host)}:{listening.getsockname()[1]}"
 
     @asynccontextmanager
@@ -35,7 +35,8 @@ def serve_page(shared: Shared, *, host: str, port: int, show: bool, allow_hosts:
 
     app = FastAPI(lifespan=announced, openapi_url=None)
     app.add_middleware(KnownHosts, names=["localhost", host, *allow_hosts])
-    ui.page("/", reconnect_timeout=_KEPT_FOR)(lambda: ChatPage(shared).build())
+    title = f"{shared.kb.path.resolve().name} · {TITLE}"
+    ui.page("/", title=title, reconnect_timeout=_KEPT_FOR)(lambda: ChatPage(shared).build())
     ui.run_with(app, title=TITLE, favicon=ICON, dark=None, language="en-US", tailwind=False, show_welcome_message=False)
     page_app.on_connect(shared.warm_up)  # while a question is typed
     gc.freeze()  # NiceGUI searches all other objects for the server; some of these import megabytes on access
@@ -43,7 +44,12 @@ def serve_page(shared: Shared, *, host: str, port: int, show: bool, allow_hosts:
     server.run(sockets=[listening])
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens on an address.
+
+    Raises:
+        AddressError: when that is not possible.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -13,6 +13,7 @@ from nicegui import Event
 from langgraph_rag.chat.asking import Asking
 from langgraph_rag.chat.settings import Choice
 from langgraph_rag.chat.upload_queue import UploadQueue
+from langgraph_rag.chat.uploading import check_folder
 from langgraph_rag.concurrency.caching import thread_safe_cache
 from langgraph_rag.conversation import with_messages
 from langgraph_rag.errors import RagError
@@ -22,17 +23,14 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
 @thread_safe_cache
-def _model(name: str, kept: Path | None) -> BaseChatModel:
+def loaded(name: str, kept: Path | None) -> BaseChatModel:
+    """Return the model of all tabs with a name; the file `kept` stores its replies."""
     return load_model(name, cache=kept)
 
 
 @dataclass
 class Shared:
-    """The state that all tabs share; if `models` is not empty, only these can be selected.
-
-    Raises:
-        RagError: when a model or the file with its replies cannot be used.
-    """
+    """The state that all tabs share; if `models` is not empty, only these can be selected."""
 
     kb: KnowledgeBase
     method: str
@@ -46,8 +44,6 @@ class Shared:
 
     def __post_init__(self) -> None:
         self.queue = UploadQueue(self.kb, self.changed.emit)
-        for name in (self.model, *self.models):  # reports errors at the start and not in the page
-            _model(name, self.cache)
 
     async def warm_up(self) -> None:
         """Load the embedder and build the graph; errors are reported by the first question."""
@@ -57,12 +53,17 @@ class Shared:
                 self._warm = True
 
     async def asking(self, choice: Choice, conversation: Sequence[AnyMessage]) -> Asking:
-        """Prepare the run of the last question of a conversation; its limits do not include this."""
+        """Prepare the run of the last question of a conversation; its limits do not include this.
+
+        Raises:
+            RagError: when the model cannot be loaded, or the folder of the knowledge base is gone.
+        """
+        check_folder(self.kb, "asked")
         await self.warm_up()
         return await asyncio.to_thread(self._asking, choice, conversation)
 
     def _asking(self, choice: Choice, conversation: Sequence[AnyMessage]) -> Asking:
         options = {"approve_plan": True} if choice.approve_plan else {}
-        llm = _model(choice.model, self.cache)
+        llm = loaded(choice.model, self.cache)
         graph = with_messages(create(choice.method, llm, self.kb, **options), llm)
         return Asking(graph, {"messages": conversation}, choice.context)

@@ -128,7 +128,7 @@ class UploadQueue:
 
     def _tell_added(self, name: str, reached: uploading.Progress) -> None:
         known = reached.done - reached.new
-        there = f", {known} were there already" if known else ""
+        there = f", {known} there already" if known else ""
         gone = f", {reached.removed} of earlier versions removed" if reached.removed else ""
         self._tell(f"{name}: {counted(reached.new, 'passage')} added{there}{gone}.")
         if reached.unread:

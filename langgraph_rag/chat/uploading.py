@@ -96,13 +96,14 @@ async def update(kb: KnowledgeBase, passages: list[Passage]) -> AsyncIterator[Pr
 
 
 def check_folder(kb: KnowledgeBase, done: str) -> None:
-    """Check that the folder of the knowledge base exists, as deleted files that are open still accept changes.
+    """Check that the knowledge base is still in its folder, as deleted files that are open still accept changes.
 
     Raises:
-        KnowledgeBaseError: when the folder is gone and nothing was `done`.
+        KnowledgeBaseError: when it is not, and nothing was `done`.
     """
-    if not kb.path.is_dir():
-        raise KnowledgeBaseError(f"The folder of the knowledge base is gone: nothing was {done}. Start the page anew.")
+    if not kb.is_there:
+        gone = "has been replaced" if kb.path.is_dir() else "is gone"
+        raise KnowledgeBaseError(f"The folder of the knowledge base {gone}: nothing was {done}. Start the page anew.")
 
 
 def _saved_as(name: str) -> str:

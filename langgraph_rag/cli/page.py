@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from langgraph_rag.chat import expect_extra, serve
+from langgraph_rag.chat import expect_servable, serve
 from langgraph_rag.cli.options import Cache, EmbeddingsName, KbFolder, MethodName, ModelName, embedder
 from langgraph_rag.methods import METHODS
 from langgraph_rag.naming import expect_name
@@ -34,7 +34,7 @@ def chat(
 ) -> None:
     """Serve a chat page: ask questions, watch the steps, look at the evidence, add documents."""
     expect_name("method", method_name, METHODS)
-    expect_extra()  # first, so that a failure leaves no folder behind
+    expect_servable([model, *(only_model or [])], cache, host, port)  # first, so that a failure leaves no folder behind
     with KnowledgeBase.open(kb, embedder(embeddings), read_only=not upload) as base:
         serve(
             base,

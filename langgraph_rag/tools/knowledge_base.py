@@ -39,7 +39,7 @@ from langgraph_rag.tools.language.extraction import TripleExtractor, last_extrac
 from langgraph_rag.tools.language.text import text_pipeline
 from langgraph_rag.tools.search import SEARCHES, Searcher
 from langgraph_rag.tools.similarity import Similarity
-from langgraph_rag.tools.storage.folder import RECORDS, checked_folder, needing_to_write
+from langgraph_rag.tools.storage.folder import RECORDS, checked_folder, file_number, needing_to_write
 from langgraph_rag.tools.storage.passage_memory import PassageMemory
 from langgraph_rag.tools.storage.record_store import FORMAT, Counts, RecordStore, StoredDocument
 from langgraph_rag.tools.storage.triple_records import vector_id
@@ -96,7 +96,7 @@ class KnowledgeBase:
         self._memory = PassageMemory(records)
         self._changing_here = threading.RLock()  # reentrant, as a change may close the knowledge base
         self._closing = self._closed = False
-        self._process = os.getpid()
+        self._process, self._file_number = os.getpid(), file_number(path)
         self._unread = UnreadNotice(partial(self._read, records.triples.unextracted))
         self._reads, self._graph_making, self._triple_indexing = one_at_a_time(), one_at_a_time(), one_at_a_time()
         self._resources = ExitStack()  # released in reverse order
@@ -467,6 +467,11 @@ class KnowledgeBase:
     def aligner(self) -> Path:
         """The folder of the aligner that `train_aligner` trains for KiRAG; it exists after the training."""
         return self.path / ALIGNER
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the folder still has the files that were opened; deleted files can be asked, and changed in vain."""
+        return file_number(self.path) == self._file_number
 
     def fingerprint(self) -> str:
         """Return a short digest of passages, embedder, extractor and trained aligner; it changes only if these do.

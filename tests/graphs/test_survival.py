@@ -370,7 +370,8 @@ async def test_a_graph_that_cannot_go_on_with_a_run_says_so(kb: KnowledgeBase, b
     begun.invoke({"question": QUESTIONS[0]}, THREAD)
     other = builder(kb).compile(saver)
 
-    for resume in (None, Command(resume="yes")):
+    ways: tuple[Any, ...] = (None, Command(resume="yes"))
+    for resume in ways:
         with pytest.raises(CheckpointsError, match=says):
             other.invoke(resume, THREAD)
         with pytest.raises(CheckpointsError, match=says):

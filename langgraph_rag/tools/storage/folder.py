@@ -31,6 +31,15 @@ def checked_folder(given: str | Path, *, create: bool) -> Path:
     return path
 
 
+def file_number(path: Path) -> tuple[int, int]:
+    """Return what tells the records of a knowledge base from others at the same path; (0, 0) if there are none."""
+    try:
+        records = (path / RECORDS).stat()
+    except OSError:
+        return 0, 0
+    return records.st_dev, records.st_ino
+
+
 def _holds_something_else(path: Path) -> bool:
     names = {entry.name for entry in path.iterdir()}
     return RECORDS not in names and not names <= {LOCK}  # another process may be creating one
