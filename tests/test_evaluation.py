@@ -106,7 +106,7 @@ def lines_of(out: Path) -> list[dict[str, Any]]:
 
 
 # --- metrics ---------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("module", "examples"), [(metrics, 8), (origin, 1), (forms, 1)])
+@pytest.mark.parametrize(("module", "examples"), [(metrics, 9), (origin, 1), (forms, 1)])
 def test_the_examples_in_the_docstrings_hold(module: ModuleType, examples: int) -> None:
     result = doctest.testmod(module)
     assert (result.failed, result.attempted) == (0, examples)
@@ -1318,8 +1318,9 @@ async def test_what_is_compared_later_was_said_of_these_answers_by_one_judge(tmp
     assert [one["correct"] for one in judgements_of(outcomes, str(tmp_path))] == [True]
 
     await judge(ScriptedModel.of(verdicts(False)), outcomes, tmp_path, name="b")
-    with pytest.raises(OutcomesError, match="holds judgements of a, b: expected those of one judge"):
+    with pytest.raises(OutcomesError, match="holds judgements of a, b: expected those of one judge, or its name"):
         judgements_of(outcomes, tmp_path)
+    assert [[one["correct"] for one in judgements_of(outcomes, tmp_path, name)] for name in "ab"] == [[True], [False]]
 
 
 async def test_judgements_are_kept_as_outcomes_are(tmp_path: Path) -> None:
@@ -1387,6 +1388,28 @@ def test_methods_are_compared_on_the_questions_that_have_the_scores_of_both() ->
     assert one["recall_at_5"] == {"questions": 1, "points": 50.0, "interval": [50.0, 50.0]}
 
 
+def test_an_interval_does_not_depend_on_the_order_in_which_questions_ended() -> None:
+    scores = [float(number % 7) / 7 for number in range(40)]
+    zeros = scored([0.0] * len(scores))
+
+    one, other = compare({"a": zeros, "b": scored(scores), "c": scored(scores)[::-1]}).values()
+
+    assert one["f1"] == other["f1"]
+    assert bootstrap.interval(scores, 100, 1) == bootstrap.interval(scores[::-1], 100, 1)
+
+
+def test_only_answers_to_the_same_questions_are_compared(caplog: pytest.LogCaptureFixture) -> None:
+    first, same, corrected, other = (scored([1.0, 0.0]) for _ in range(4))
+    corrected[0]["answers"], other[1]["question"] = ["Kell"], "Who else?"
+
+    compare({"a": first, "b": same})
+    assert not caplog.messages
+    compare({"a": first, "b": corrected})
+    assert caplog.messages == ["a and b have other gold answers to 1 question: scores differ by that, too"]
+    with pytest.raises(OutcomesError, match="expected the same questions in a and b, got for id 'q1' None and 'Who"):
+        compare({"a": first, "b": other})
+
+
 def test_a_difference_that_each_question_shows_is_told_apart_where_intervals_overlap() -> None:
     hard = [float(number % 2) * 0.8 for number in range(60)]
     first, second = scored(hard), scored([score + 0.1 + 0.01 * (number % 3) for number, score in enumerate(hard)])
@@ -1408,8 +1431,8 @@ def test_without_a_second_method_or_scores_of_both_there_is_nothing_to_compare()
 
 def test_a_report_says_what_it_was_made_with(tmp_path: Path) -> None:
     made_with = Origin(
-        model="offline", knowledge_base="kb", questions="questions.jsonl", settings={"top_k": 3, "max_steps": None},
-        judge=None, versions=["0.1.0", "0.2.0"], date="2026-01-31",
+        model="offline", knowledge_base="kb", passages="9 passages, minilm, rules, ab", questions="questions.jsonl",
+        at_once=4, settings={"top_k": 3, "max_steps": None}, judge=None, versions=["0.1.0", "0.2.0"], date="2026-01-31",
     )  # fmt: skip
 
     write_report(dict.fromkeys(["a", "b"], summarise([])), tmp_path, origin=made_with)
@@ -1418,8 +1441,8 @@ def test_a_report_says_what_it_was_made_with(tmp_path: Path) -> None:
         (tmp_path / "report.md")
         .read_text(encoding="utf-8")
         .endswith(
-            "\n\nMade by langgraph-rag 0.1.0, 0.2.0 on 2026-01-31: model offline, judge none, knowledge base kb, "
-            "questions questions.jsonl; top_k=3.\n"
+            "\n\nMade by langgraph-rag 0.1.0, 0.2.0 on 2026-01-31: model offline, judge none, knowledge base kb (9 "
+            "passages, minilm, rules, ab), questions questions.jsonl, 4 at once; top_k=3.\n"
         )
     )
     report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))

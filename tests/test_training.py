@@ -1,6 +1,7 @@
 """An aligner is trained on chains that a model builds, and KiRAG uses the one in its knowledge base."""
 
 import json
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,6 +26,7 @@ from langgraph_rag.training.chains import reasoning_chain
 from langgraph_rag.training.lessons import Lesson, lessons_of
 
 SAMPLE = Path(__file__).parent.parent / "langgraph_rag" / "sample" / "questions.jsonl"
+CORPUS = SAMPLE.with_name("corpus.jsonl")
 QUESTION = "Whom did the director of Nine Tides marry?"
 SUPPORT = ["nine-tides", "ilse-tarrant"]
 WORDS = "alder birch cedar maple oak pine rowan willow north south east west one two three four"
@@ -32,7 +34,16 @@ WORDS = "alder birch cedar maple oak pine rowan willow north south east west one
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_bert(tmp_path_factory.mktemp("models") / "base", f"query passage : {WORDS}")
+    """Save a small random model that knows every second word of the sample documents."""
+    words = list(dict.fromkeys(re.findall(r"\w+", CORPUS.read_text(encoding="utf-8").lower())))[::2]
+    return save_bert(tmp_path_factory.mktemp("models") / "base", f"query passage : {WORDS} {' '.join(words)}")
+
+
+@pytest.fixture
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let one epoch change a small model."""
+    fitting: Any = pytest.importorskip("langgraph_rag.training.fitting")
+    monkeypatch.setattr(fitting, "_LEARNING_RATE", 1e-3)
 
 
 # --- chains ----------------------------------------------------------------------------------------------------------
@@ -115,6 +126,7 @@ async def test_each_step_of_a_chain_is_a_lesson_with_what_else_is_found_there(sa
 
 
 # --- training --------------------------------------------------------------------------------------------------------
+@pytest.mark.usefixtures("eager")
 @pytest.mark.parametrize("family", [Family(), FAMILIES["e5"]])
 def test_training_brings_the_right_triple_to_the_front(base: Path, family: Family) -> None:
     fitting: Any = pytest.importorskip("langgraph_rag.training.fitting")
@@ -126,9 +138,7 @@ def test_training_brings_the_right_triple_to_the_front(base: Path, family: Famil
         for asked, right in zip(words[:8], words[8:], strict=True)
     ]
     model, passed = read_model(str(base), "mean"), list[int]()
-    fitting._LEARNING_RATE, given = 3e-3, fitting._LEARNING_RATE
     before, after = fitting.fit(model, family, lessons, lessons, epochs=30, each_batch=lambda: passed.append(1))
-    fitting._LEARNING_RATE = given
 
     assert before.first <= 0.5
     assert (after.first, after.shown, after.reciprocal) == (1, 1, 1)
@@ -142,6 +152,7 @@ def own_sample(sample_folder: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(sample_folder, tmp_path / "kb"))
 
 
+@pytest.mark.usefixtures("eager")
 def test_an_aligner_is_trained_into_the_knowledge_base_and_kirag_takes_it(base: Path, own_sample: Path) -> None:
     with KnowledgeBase.open(own_sample) as kb:
         unmarked = kb.fingerprint()
@@ -165,6 +176,15 @@ def test_without_one_kirag_takes_the_embedder_of_the_knowledge_base(sample_kb: K
     assert isinstance(node.step.aligner, OwnAligner)
 
 
+def test_a_model_that_learns_nothing_is_no_aligner(own_sample: Path, tmp_path: Path) -> None:
+    wordless = save_bert(tmp_path / "wordless", WORDS)
+    with KnowledgeBase.open(own_sample) as kb, pytest.raises(RagError, match="no epoch ranked the 3 steps held back"):
+        train_aligner(load_model("offline"), kb, load_questions(SAMPLE), base=str(wordless), epochs=1, progress=False)
+
+    assert not list(own_sample.glob("aligner*"))
+
+
+@pytest.mark.usefixtures("eager")
 def test_a_trained_aligner_replaces_an_earlier_one_and_nothing_else(base: Path, own_sample: Path) -> None:
     with KnowledgeBase.open(own_sample, read_only=True) as kb:
 
@@ -227,6 +247,7 @@ def test_what_cannot_be_trained_is_told_before_the_model_is_asked(own_sample: Pa
 
 
 # --- the command -----------------------------------------------------------------------------------------------------
+@pytest.mark.usefixtures("eager")
 def test_the_command_says_what_the_aligner_learnt_from_and_how_it_ranks(base: Path, own_sample: Path) -> None:
     options = ["--kb", str(own_sample), "--questions", str(SAMPLE), "--base", str(base), "--epochs", "1"]
     result = CliRunner().invoke(app, ["train-aligner", *options], catch_exceptions=False)

@@ -99,7 +99,8 @@ def evaluate_methods(
                     )
                     _check_unchanged(base, configurations[name], folder)
                     judgements[name] = _judge(*judging, outcomes[name], folder, concurrency) if judging else []
-            origin = _origin(model, kb, questions, context, judge_name, folders)
+            configuration, at_once = configurations[names[0]], concurrency * processes
+            origin = _origin(configuration, questions, context, at_once, judge_name, folders)
             _report(outcomes, judgements, out, questions.stem, origin)
     tell_other_methods(out, names)
     if not judging:
@@ -117,16 +118,23 @@ def _configurations(names: list[str], model: str, kb: Path, base: KnowledgeBase)
 
 
 def _origin(
-    model: str, kb: Path, questions: Path, context: Context, judge_name: str | None, folders: dict[str, Path]
+    configuration: Configuration,
+    questions: Path,
+    context: Context,
+    at_once: int,
+    judge_name: str | None,
+    folders: dict[str, Path],
 ) -> Origin:
     """Return the origin of the report; files and folders by name without their paths, because reports are shared."""
     versions = {begun_with(folder)["version"] for folder in folders.values()} | {this_version()}
     return Origin(
-        model=model_by_name(model),
-        knowledge_base=kb.resolve().name,
+        model=model_by_name(configuration["model"]),
+        knowledge_base=Path(configuration["knowledge_base"]).resolve().name,
+        passages=configuration.get("knowledge_base_fingerprint", ""),
         questions=questions.name,
         settings=asdict(context),
         judge=model_by_name(judge_name) if judge_name is not None else None,
+        at_once=at_once,
         versions=sorted(versions),
         date=date.today().isoformat(),
     )

@@ -11,12 +11,11 @@ _AT_ONCE = 2_000_000  # values per batch; this limits memory and does not change
 def interval(values: Sequence[float], scale: float, digits: int) -> list[float] | None:
     """Return the 95 % interval `[low, high]` of the mean, scaled and rounded; None if there are no values.
 
-    The seed is fixed: the same values always have the same interval, and methods with the same questions have the same
-    resamples.
+    The seed is fixed: the same values always have the same interval, in any order.
     """
     if not values:
         return None
-    given, random = np.asarray(values), np.random.default_rng(_SEED)
+    given, random = np.sort(np.asarray(values)), np.random.default_rng(_SEED)
     rows = max(1, _AT_ONCE // given.size)
     sizes = [min(rows, _RESAMPLES - begun) for begun in range(0, _RESAMPLES, rows)]
     means = [given[random.integers(given.size, size=(size, given.size))].mean(axis=1) for size in sizes]

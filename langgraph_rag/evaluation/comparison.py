@@ -4,6 +4,7 @@ A question that is hard for one method is mostly hard for others. In a paired di
 show a difference that separate intervals do not.
 """
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 
@@ -12,6 +13,10 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.evaluation.bootstrap import interval
 from langgraph_rag.evaluation.outcomes import Outcome
+from langgraph_rag.evaluation.run_folder import OutcomesError
+from langgraph_rag.naming import counted
+
+_log = logging.getLogger(__name__)
 
 
 class Difference(TypedDict):
@@ -36,9 +41,14 @@ class Comparison(TypedDict):
 def compare(outcomes: Mapping[str, Sequence[Outcome]]) -> dict[str, Comparison]:
     """Compare the outcomes of each method with those of the first one; questions are matched by id.
 
-    Questions that failed with either method are left out.
+    Questions that failed with either method are left out. A warning tells of questions with other gold answers.
+
+    Raises:
+        OutcomesError: when one id belongs to different questions.
     """
     first = next(iter(outcomes), "")
+    for name, of_method in islice(outcomes.items(), 1, None):
+        _check_questions(first, outcomes[first], name, of_method)
     return {
         name: Comparison(
             to=first,
@@ -47,6 +57,21 @@ def compare(outcomes: Mapping[str, Sequence[Outcome]]) -> dict[str, Comparison]:
         )
         for name, of_method in islice(outcomes.items(), 1, None)
     }
+
+
+def _check_questions(first: str, before: Iterable[Outcome], name: str, after: Iterable[Outcome]) -> None:
+    asked, differing = {outcome["id"]: outcome for outcome in before}, 0
+    for outcome in after:
+        other = asked.get(outcome["id"], outcome)
+        if outcome["question"] != other["question"]:
+            raise OutcomesError(
+                f"expected the same questions in {first} and {name}, got for id {outcome['id']!r} "
+                f"{other['question']!r} and {outcome['question']!r}"
+            )
+        differing += outcome["answers"] != other["answers"]
+    if differing:
+        questions = counted(differing, "question")
+        _log.warning("%s and %s have other gold answers to %s: scores differ by that, too", first, name, questions)
 
 
 def _f1(outcome: Outcome) -> float | None:

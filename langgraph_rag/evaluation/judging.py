@@ -46,16 +46,16 @@ def read_judgements(out: str | Path) -> list[Judgement]:
     return read_entries(Path(out) / JUDGEMENTS, _READER, "a judgement", "its answer is judged again")
 
 
-def judgements_of(outcomes: Sequence[Outcome], out: str | Path) -> list[Judgement]:
+def judgements_of(outcomes: Sequence[Outcome], out: str | Path, judge: str | None = None) -> list[Judgement]:
     """Return the judgements of these outcomes in a folder, without those of earlier answers; none without a judge.
 
     Raises:
-        OutcomesError: when there was more than one judge, or the file cannot be read.
+        OutcomesError: when no `judge` is named and there was more than one, or the file cannot be read.
     """
-    made = read_judgements(out)
+    made = [one for one in read_judgements(out) if judge in (None, one["judge"])]
     judges = list(dict.fromkeys(one["judge"] for one in made))
     if len(judges) > 1:
-        raise OutcomesError(f"{out} holds judgements of {', '.join(judges)}: expected those of one judge")
+        raise OutcomesError(f"{out} holds judgements of {', '.join(judges)}: expected those of one judge, or its name")
     return [*_last_of_each(made, _answered(outcomes)).values()]
 
 

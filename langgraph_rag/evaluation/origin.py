@@ -19,12 +19,16 @@ class Origin(TypedDict):
     """How scores were made; files and folders by name without their paths, because reports are shared.
 
     `settings` are those of the run-time context. `judge` is None without a judge. `versions` of this package are those
-    that started the runs and the one that made the report. `date` is the day of the report, as YYYY-MM-DD.
+    that started the runs and the one that made the report. `passages` tells their number, embedder and extractor
+    (`KnowledgeBase.fingerprint`). `at_once` is the number of questions asked at once. `date` is the day of the report,
+    as YYYY-MM-DD.
     """
 
     model: str
     knowledge_base: str
+    passages: str
     questions: str
+    at_once: int
     settings: dict[str, Any]
     judge: str | None
     versions: list[str]
@@ -92,4 +96,5 @@ def in_words(origin: Origin) -> str:
     settings = ", ".join(f"{name}={value}" for name, value in origin["settings"].items() if value not in (None, ""))
     made = f"Made by langgraph-rag {', '.join(origin['versions'])} on {origin['date']}"
     models = f"model {origin['model']}, judge {origin['judge'] or 'none'}"
-    return f"{made}: {models}, knowledge base {origin['knowledge_base']}, questions {origin['questions']}; {settings}."
+    asked = f"knowledge base {origin['knowledge_base']} ({origin['passages']}), questions {origin['questions']}"
+    return f"{made}: {models}, {asked}, {origin['at_once']} at once; {settings}."

@@ -12,8 +12,10 @@ from functools import cache
 from itertools import count
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
-from threading import Thread
+from threading import RLock, Thread
 from typing import Any, Self
+
+from tqdm import tqdm
 
 from langgraph_rag.concurrency.tasks import is_own_cancellation
 from langgraph_rag.concurrency.threads import in_new_thread
@@ -156,6 +158,7 @@ def _begun() -> "Future[Any]":
 def _serve(connection: Connection, open_graphs: OpenGraphs) -> None:
     """Answer requests until the connection closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # not inherited on Windows
+    tqdm.set_lock(RLock())  # its own is one for all processes, and would not be released by a terminated one
     with ExitStack() as stack, suppress(OSError):  # the connection is closed
         try:
             graph = stack.enter_context(open_graphs())

@@ -16,10 +16,11 @@ _NOTE = """\
 - EM, F1, Acc, Acc†, R@k, All@5 and refusals are percentages of the answered questions: failures are not among \
 them, questions that a budget stopped are.
 - R@k and All@5 are over the questions that name supporting passages. If not all do, *R@k over* is their number.
-- Acc† is the share of answers that a model judged correct, without those at which it failed; – if it failed at all.
+- Acc† is the share of answers that a model judged correct, without those at which it failed; – if it failed at \
+all of them.
 - Calls, tokens and steps are means per answered question. Tokens that the model did not report are estimated, and \
 shown apart.
-- Seconds are wall time per answered question, mean and median.
+- Seconds are wall time per answered question, mean and median; they grow with the questions asked at once.
 - The brackets hold 95% bootstrap intervals.
 """
 _DIFFERENCES = """\

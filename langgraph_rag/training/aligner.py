@@ -84,8 +84,8 @@ def train_aligner(
 
     Raises:
         ValueError: when an item is not a question, or a number is less than 1.
-        RagError: when too few chains reach their answers, the base or the device cannot be used, or the folder holds
-            something else.
+        RagError: when too few chains reach their answers, no epoch improves the model, the base or the device cannot
+            be used, or the folder holds something else.
         TypeError: when `out` is not a path.
     """
     expect(str | os.PathLike | None, out, "the path of a folder (out)", "by default the one in the knowledge base")
@@ -109,6 +109,11 @@ def train_aligner(
         lessons = [lesson for place, some in enumerate(taught) if place % _HELD_BACK for lesson in some]
         with tqdm(total=epochs * batches_of(lessons), desc="training", unit="batch", disable=hidden(progress)) as bar:
             before, after = fit(model, family_of(folder.name), lessons, held_back, epochs=epochs, each_batch=bar.update)
+        if after == before:
+            raise RagError(
+                f"no epoch ranked the {counted(len(held_back), 'step')} held back better than the untrained model did "
+                f"(mean reciprocal rank {before.reciprocal:.3f}): no aligner was written; give more questions or epochs"
+            )
         _save(model, written)
     return Trained(folder, len(known), len(taught), len(lessons) + len(held_back), before, after)
 
