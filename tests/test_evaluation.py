@@ -1449,14 +1449,14 @@ def test_a_report_says_what_it_was_made_with(tmp_path: Path) -> None:
     assert report["a"]["origin"] == made_with == report["b"]["origin"]
 
 
-def test_a_report_shows_how_methods_differ_from_the_first(tmp_path: Path) -> None:
+def test_a_report_shows_how_methods_differ(tmp_path: Path) -> None:
     rows = dict.fromkeys(["a", "b|c"], summarise([]))
     comparisons = compare({"a": scored([0.5, 1.0]), "b|c": scored([0.5 - 1e-9, 0.0])})
 
     write_report(rows, tmp_path, comparisons=comparisons)
 
     text = (tmp_path / "report.md").read_text(encoding="utf-8")
-    assert "Differences from a in points, question by question" in text
-    assert text.endswith("| b\\|c | -50.0 (-100.0 to +0.0) | 2 | – | 0 |\n")
+    assert "Differences from another method in points, question by question" in text
+    assert text.endswith("| b\\|c | a | -50.0 (-100.0 to +0.0) | 2 | – | 0 |\n")
     report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
     assert "compared" not in report["a"] and report["b|c"]["compared"] == comparisons["b|c"]

@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from datetime import date
@@ -180,11 +180,16 @@ def _report(
     """Write the report of methods, and print its main figures; `data` names the questions in the plots."""
     rows = {name: summarise(of_method, judgements[name]) for name, of_method in outcomes.items()}
     types = {name: by_type(of_method, judgements[name]) for name, of_method in outcomes.items()}
-    write_report(rows, out, comparisons=compare(outcomes), types=types, origin=origin)
+    write_report(rows, out, comparisons=compare(outcomes, _methods_of_ablations(outcomes)), types=types, origin=origin)
     typer.echo(overview(rows))
     if len(rows) > 1:
         _draw(rows, out, data)
     typer.echo(f"All figures with their intervals are in {out / 'report.md'}, each outcome beside it.")
+
+
+def _methods_of_ablations(names: Collection[str]) -> dict[str, str]:
+    """Return the method of each ablation whose method was asked, too."""
+    return {name: method for name in names if (method := name.partition("/")[0]) != name and method in names}
 
 
 def _failures(name: str, outcomes: list[Outcome], judgements: list[Judgement]) -> Iterator[str]:

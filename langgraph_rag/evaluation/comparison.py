@@ -7,6 +7,7 @@ show a difference that separate intervals do not.
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
+from types import MappingProxyType
 
 import numpy as np
 from typing_extensions import TypedDict
@@ -38,40 +39,43 @@ class Comparison(TypedDict):
     recall_at_5: Difference | None
 
 
-def compare(outcomes: Mapping[str, Sequence[Outcome]]) -> dict[str, Comparison]:
-    """Compare the outcomes of each method with those of the first one; questions are matched by id.
+def compare(
+    outcomes: Mapping[str, Sequence[Outcome]], bases: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, Comparison]:
+    """Compare the outcomes of each method with those of another one; questions are matched by id.
 
     Questions that failed with either method are left out. A warning tells of questions with other gold answers.
+
+    Args:
+        outcomes: the outcomes by method.
+        bases: which method another one is compared with, such as that of an ablation; by default the first.
 
     Raises:
         OutcomesError: when one id belongs to different questions.
     """
     first = next(iter(outcomes), "")
-    for name, of_method in islice(outcomes.items(), 1, None):
-        _check_questions(first, outcomes[first], name, of_method)
-    return {
-        name: Comparison(
-            to=first,
-            f1=_difference(outcomes[first], of_method, _f1),
-            recall_at_5=_difference(outcomes[first], of_method, _recall_at_5),
-        )
-        for name, of_method in islice(outcomes.items(), 1, None)
-    }
+    return {name: _compared(bases.get(name, first), name, outcomes) for name in islice(outcomes, 1, None)}
 
 
-def _check_questions(first: str, before: Iterable[Outcome], name: str, after: Iterable[Outcome]) -> None:
+def _compared(base: str, name: str, outcomes: Mapping[str, Sequence[Outcome]]) -> Comparison:
+    before, after = outcomes[base], outcomes[name]
+    _check_questions(base, before, name, after)
+    return Comparison(to=base, f1=_difference(before, after, _f1), recall_at_5=_difference(before, after, _recall_at_5))
+
+
+def _check_questions(base: str, before: Iterable[Outcome], name: str, after: Iterable[Outcome]) -> None:
     asked, differing = {outcome["id"]: outcome for outcome in before}, 0
     for outcome in after:
         other = asked.get(outcome["id"], outcome)
         if outcome["question"] != other["question"]:
             raise OutcomesError(
-                f"expected the same questions in {first} and {name}, got for id {outcome['id']!r} "
+                f"expected the same questions in {base} and {name}, got for id {outcome['id']!r} "
                 f"{other['question']!r} and {outcome['question']!r}"
             )
         differing += outcome["answers"] != other["answers"]
     if differing:
         questions = counted(differing, "question")
-        _log.warning("%s and %s have other gold answers to %s: scores differ by that, too", first, name, questions)
+        _log.warning("%s and %s have other gold answers to %s: scores differ by that, too", base, name, questions)
 
 
 def _f1(outcome: Outcome) -> float | None:

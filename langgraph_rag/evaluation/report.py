@@ -24,7 +24,7 @@ shown apart.
 - The brackets hold 95% bootstrap intervals.
 """
 _DIFFERENCES = """\
-Differences from {first} in points, question by question, on the questions with scores of both, with their \
+Differences from another method in points, question by question, on the questions with scores of both, with their \
 95% bootstrap intervals. If an interval does not contain 0, the two methods differ.
 """
 _TYPES = "By type of question:\n"
@@ -67,10 +67,8 @@ def overview(rows: Mapping[str, Summary]) -> str:
 
 
 def differences(comparisons: Mapping[str, Comparison]) -> str:
-    """Return the differences from the first method, the result of `compare`, aligned for a terminal; empty if none."""
-    if not comparisons:
-        return ""
-    return f"{_differing_from(comparisons)}{_aligned(_differing(comparisons, str))}"
+    """Return the differences between methods, the result of `compare`, aligned for a terminal; empty if none."""
+    return f"{_DIFFERENCES}{_aligned(_differing(comparisons, str))}" if comparisons else ""
 
 
 def write_report(
@@ -86,7 +84,7 @@ def write_report(
     Args:
         rows: the summaries by method.
         out: the folder.
-        comparisons: the differences from the first method, the result of `compare`: a separate table, and `compared`
+        comparisons: the differences between methods, the result of `compare`: a separate table, and `compared`
             in the JSON of each of these methods.
         types: the summaries by type of question, the result of `by_type`, by method: a separate table, and `types` in
             the JSON of each of these methods.
@@ -98,7 +96,7 @@ def write_report(
     parts = [markdown_table(rows), _NOTE]
     entries: dict[str, dict[str, Any]] = {name: {**row} for name, row in rows.items()}
     if comparisons:
-        parts.append(f"{_differing_from(comparisons)}\n{_as_markdown(_differing(comparisons, _in_cell))}")
+        parts.append(f"{_DIFFERENCES}\n{_as_markdown(_differing(comparisons, _in_cell))}")
     for name, comparison in (comparisons or {}).items():
         entries[name]["compared"] = comparison
     if types and any(types.values()):
@@ -123,15 +121,11 @@ def _expect_methods(rows: Mapping[str, Summary]) -> None:
         raise ValueError("expected at least one method to report, got none")
 
 
-def _differing_from(compared: Mapping[str, Comparison]) -> str:
-    (first,) = {one["to"] for one in compared.values()}
-    return _DIFFERENCES.format(first=first)
-
-
 def _differing(compared: Mapping[str, Comparison], named: Callable[[str], str]) -> list[list[str]]:
-    head = ["Method", "F1", "Questions", "R@5", "Questions"]
+    head = ["Method", "From", "F1", "Questions", "R@5", "Questions"]
     return [head] + [
-        [named(name), *_point_cells(one["f1"]), *_point_cells(one["recall_at_5"])] for name, one in compared.items()
+        [named(name), named(one["to"]), *_point_cells(one["f1"]), *_point_cells(one["recall_at_5"])]
+        for name, one in compared.items()
     ]
 
 
