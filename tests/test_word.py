@@ -8,13 +8,23 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 
 from langgraph_rag.errors import DocumentError
-from langgraph_rag.tools.reading import word
+from langgraph_rag.tools.reading import word_parts
 from langgraph_rag.tools.reading.files import read_documents
 
 _W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 _TYPES = "application/vnd.openxmlformats-officedocument.wordprocessingml"
 _RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-_STYLES = {"Titel": "Title", "berschrift1": "heading 1", "berschrift2": "heading 2", "Verzeichnis1": "toc 1"}
+_M = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
+_W14 = 'xmlns:w14="http://schemas.microsoft.com/office/word/2010/wordml"'
+_STYLES = {
+    "Titel": '<w:name w:val="Title"/>',
+    "berschrift1": '<w:name w:val="heading 1"/>',
+    "berschrift2": '<w:name w:val="heading 2"/>',
+    "Verzeichnis1": '<w:name w:val="toc 1"/>',
+    "Firma1": '<w:name w:val="Firm heading"/><w:basedOn w:val="berschrift1"/>',
+    "Firma2": '<w:name w:val="Firm point"/><w:pPr><w:outlineLvl w:val="1"/></w:pPr>',
+    "Kreis": '<w:name w:val="Circle"/><w:basedOn w:val="Kreis"/>',
+}
 
 
 def _paragraph(text: str, style: str = "", more: str = "") -> str:
@@ -29,8 +39,7 @@ def _table(*rows: str) -> str:
 
 def _document(body: str, notes: str = "") -> bytes:
     styles = "".join(
-        f'<w:style w:type="paragraph" w:styleId="{id_}"><w:name w:val="{name}"/></w:style>'
-        for id_, name in _STYLES.items()
+        f'<w:style w:type="paragraph" w:styleId="{id_}">{defined}</w:style>' for id_, defined in _STYLES.items()
     )
     parts = {
         "[Content_Types].xml": '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
@@ -43,7 +52,7 @@ def _document(body: str, notes: str = "") -> bytes:
         "word/_rels/document.xml.rels": _relations(("styles", "styles.xml"), ("footnotes", "footnotes.xml")),
         "word/styles.xml": f"<w:styles {_W}>{styles}</w:styles>",
         "word/footnotes.xml": f"<w:footnotes {_W}>{notes}</w:footnotes>",
-        "word/document.xml": f"<w:document {_W}><w:body>{body}</w:body></w:document>",
+        "word/document.xml": f"<w:document {_W} {_M} {_W14}><w:body>{body}</w:body></w:document>",
     }
     written = BytesIO()
     with ZipFile(written, "w", ZIP_DEFLATED) as file:
@@ -87,6 +96,47 @@ def test_sections_are_titled_by_headings_whatever_the_language_of_word(tmp_path:
     }
 
 
+def test_headings_are_also_styles_based_on_them_and_paragraphs_with_a_level(tmp_path: Path) -> None:
+    level = '<w:p><w:pPr><w:outlineLvl w:val="0"/></w:pPr><w:r><w:t>Owners</w:t></w:r></w:p>'
+    body = [
+        _paragraph("Handbook of", "Titel"), _paragraph("the Mills", "Titel"), _paragraph("Read it.", "Kreis"),
+        _paragraph("Fires", "Firma1"), _paragraph("In 1883", "Firma2"), _paragraph("It burned."), level,
+        _paragraph("Ada Renk."),
+    ]  # fmt: skip
+
+    assert _texts(tmp_path, _document("".join(body))) == {
+        "Handbook of the Mills": "Read it.",
+        "In 1883 (Handbook of the Mills, Fires)": "It burned.",
+        "Owners (Handbook of the Mills)": "Ada Renk.",
+    }
+
+
+@pytest.mark.parametrize(
+    ("runs", "text"),
+    [
+        ('<w:r><w:t>Fig. </w:t></w:r><w:fldSimple w:instr="SEQ"><w:r><w:t>7</w:t></w:r></w:fldSimple>', "Fig. 7"),
+        ("<w:r><w:t>One end.</w:t><w:br w:type='page'/><w:t>Two.</w:t></w:r>", "One end.\nTwo."),
+        ("<w:r><w:t>One</w:t><w:cr/><w:t>two</w:t></w:r>", "One\ntwo"),
+        ("<m:oMathPara><m:oMath><m:r><m:t>E=m</m:t></m:r><m:r><m:t>c</m:t></m:r></m:oMath></m:oMathPara>", "E=mc"),
+        (
+            "<w:r><w:ruby><w:rt><w:r><w:t>とう</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>東京</w:t></w:r></w:rubyBase>"
+            "</w:ruby></w:r><w:r><w:t>です</w:t></w:r>",
+            "東京です",
+        ),
+        (
+            '<w:sdt><w:sdtPr><w14:checkbox><w14:checked w14:val="1"/></w14:checkbox></w:sdtPr><w:sdtContent><w:r>'
+            "<w:t>☒</w:t></w:r></w:sdtContent></w:sdt><w:r><w:t>Approved</w:t></w:r>",
+            "☒Approved",
+        ),
+        ("<w:r><w:rPr><w:b/></w:rPr><w:t>Note:</w:t></w:r><w:r><w:t>read this.</w:t></w:r>", "Note:read this."),
+    ],
+)
+def test_all_text_is_read(tmp_path: Path, runs: str, text: str) -> None:
+    assert list(_texts(tmp_path, _document(f"{_paragraph('See below.')}<w:p>{runs}</w:p>")).values()) == [
+        f"See below.\n\n{text}"
+    ]
+
+
 def test_rows_of_tables_repeat_the_names_of_columns_where_there_are_three(tmp_path: Path) -> None:
     body = (
         _paragraph("See below.")
@@ -98,6 +148,19 @@ def test_rows_of_tables_repeat_the_names_of_columns_where_there_are_three(tmp_pa
     assert list(_texts(tmp_path, _document(body)).values()) == [
         "See below.\n\n- Year: 1883; Event: A fire; Cost: 5\n\nOther.\n\n- Miller: Orla Vint\n- Born: 1850"
     ]
+
+
+def test_the_names_of_merged_columns_are_not_given_to_others(tmp_path: Path) -> None:
+    merged = '<w:tr><w:tc><w:tcPr><w:gridSpan w:val="3"/></w:tcPr><w:p><w:r><w:t>Sales</w:t></w:r></w:p></w:tc></w:tr>'
+    body = _paragraph("See below.") + _table("North|5|6").replace("<w:tbl>", f"<w:tbl>{merged}")
+
+    assert list(_texts(tmp_path, _document(body)).values()) == ["See below.\n\n- Sales\n- North; 5; 6"]
+
+
+def test_a_letterhead_is_no_title(tmp_path: Path) -> None:
+    body = _table("Tolmar Mills|Policy 7") + _paragraph("Mills must be swept.")
+
+    assert _texts(tmp_path, _document(body)) == {"mills": "- Tolmar Mills: Policy 7\n\nMills must be swept."}
 
 
 def test_notes_are_a_section_of_their_own(tmp_path: Path) -> None:
@@ -118,9 +181,9 @@ def test_a_temporary_file_of_word_is_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("written", "says"),
     [
-        (b"PK", "it cannot be read as a Word document (File is not a zip file)"),
+        (b"PK", "it cannot be read as a Word document (File is not a zip file): save it as .docx in Word"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1", "it is a .doc file or wants a password: save it as .docx, without a password"),
-        (_document("<w:p>"), "it cannot be read as a Word document (mismatched tag"),
+        (_document("<w:p>"), "it cannot be read as a Word document (Opening and ending tag mismatch"),
         (_document(""), "expected a document with text, got one without: has it only pictures?"),
     ],
 )
@@ -130,7 +193,7 @@ def test_what_cannot_be_read_is_told(tmp_path: Path, written: bytes, says: str) 
 
 
 def test_a_small_file_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(word, "_LARGEST", 10_000)
+    monkeypatch.setattr(word_parts, "_LARGEST", 10_000)
 
     with pytest.raises(DocumentError, match="it cannot be read as a Word document \\(it has [0-9,]+ bytes of text"):
         _texts(tmp_path, _document(_paragraph("x" * 10_000)))

@@ -46,6 +46,7 @@ def opening_of(text: str) -> str:
         and not first.endswith((".", "!", "?", ":"))
         and len(first.split()) <= _LONGEST_HEADING
         and any(map(str.isalpha, first))  # unlike a page number or a drawn line
+        and not first.startswith("- ")
     ):
         return first.strip("#*_ ")[:_LONGEST_TITLE]
     acting = _acting(first[:_OPENING])

@@ -102,6 +102,6 @@ _converter = _Converter(
     escape_misc=True,
     heading_style="atx",
     newline_style="backslash",
-    strip=["a"],
+    strip=["a", "b", "strong", "i", "em", "s", "del"],  # their marks would stay beside punctuation
     sup_symbol="<sup>",
 )

@@ -27,6 +27,7 @@ _OF_PROPERTIES = re.compile(  # the headers of a table of properties, which may 
     r"(?:property|feature|field|attribute|parameter|specification|characteristic|)\|(?:values?|details?|)",
     re.IGNORECASE,
 )
+_COLONS = ":： "  # at the end of a label
 _CHECKBOX = re.compile(r"\[[ xX]\]\s+")
 _FOOTNOTE = re.compile(r"\[\^[^][\s]{1,100}\](?:: )?")
 _LINES = frozenset(  # of HTML
@@ -240,13 +241,14 @@ def _rows(table: SyntaxTreeNode) -> Iterator[str]:
     A table of properties describes one thing and has one property per row: `- Weight: 2 kg`.
     """
     head, *bodies = table.children
-    columns = [_line(cell) for row in head.children for cell in row.children]
+    columns = [_line(cell).rstrip(_COLONS) for row in head.children for cell in row.children]
     of_properties = _OF_PROPERTIES.fullmatch("|".join(columns))
     for row in (row for body in bodies for row in body.children):
         cells = [_line(cell) for cell in row.children]
         named = [(column, cell) for column, cell in zip(columns, cells, strict=False) if cell]
         fields = [f"{column}: {cell}" if column else cell for column, cell in named]
-        yield "- " + (": ".join(filter(None, cells)) if of_properties else "; ".join(fields))
+        of_one = [cells[0].rstrip(_COLONS), *cells[1:]]
+        yield "- " + (": ".join(filter(None, of_one)) if of_properties else "; ".join(fields))
 
 
 def _line(node: SyntaxTreeNode) -> str:

@@ -1,64 +1,98 @@
 """Reads the rows of CSV and TSV files as documents."""
 
 import csv
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Sequence
 from functools import partial
+from io import StringIO
 from pathlib import Path
+from typing import Literal
 
 from langgraph_rag.errors import DocumentError
 from langgraph_rag.tools.reading.json_documents import Documents, FieldNames, to_documents
 
 _SEPARATORS = ",;\t|"
-_NAMING = ("title", "name")
+_DECLARED = re.compile(r"\s*sep=(.)\s*\n", re.IGNORECASE)  # as Excel reads it
+_QUOTED = re.compile('"[^"]*"')
+_NAMING, _NUMBERING = ("title", "name"), ("id", "index", "no", "nr", "#")
+_MISSING = {"null", "nan", "n/a", "#n/a"}
+_LONGEST_CELL = 10_000_000  # characters
+
+csv.field_size_limit(_LONGEST_CELL)  # one for the process; by default a long text is an error
 
 
 def read_table(text: str, file: Path, names: FieldNames) -> Documents:
     """Read the rows of a table, whose first row has the names of its columns.
 
-    If there is no column of texts, each row is described by `- Column: value` lines; its title is then in the column
-    "title" or "name", or else in the first.
+    If there is no column of texts, each row is described by `- Column: value` lines. Its title is then in the column
+    "title" or "name", or else in the first one that does not number the rows.
 
     Raises:
         DocumentError: when the text is no table, has no rows, or has no column of `names`.
     """
-    (_, columns), *rows = _rows(text, file)
+    columns, *rows = _rows(text, file) or [("", [])]
     if not rows:
         raise DocumentError(f"{file}: expected rows below the names of columns, got none")
-    if repeated := [name for name in columns if name and columns.count(name) > 1]:
+    if repeated := [name for name in columns[1] if name and columns[1].count(name) > 1]:
         raise DocumentError(f"{file}: expected columns with different names, got {repeated[0]!r} twice")
     texts = names.get("text", "text")
-    has_texts = texts in columns or texts != "text"
-    return to_documents(rows, partial(_fields if has_texts else _described, columns), file, names)
+    if texts in columns[1] or texts != "text":
+        return to_documents(rows, partial(_fields, columns[1]), file, names)
+    return to_documents(rows, partial(_described, columns[1], _title_of(columns[1], names)), file, names)
 
 
-def _rows(text: str, file: Path) -> Iterator[tuple[str, list[str]]]:
-    """Yield the rows with their places."""
-    head = text.lstrip().partition("\n")[0]
-    reader = csv.reader(text.splitlines(keepends=True), delimiter=max(_SEPARATORS, key=head.count), strict=True)
+def _rows(text: str, file: Path) -> list[tuple[str, list[str]]]:
+    """Return the rows that are not blank, with their places."""
+    declared = _DECLARED.match(text)
+    begin = declared.end() if declared else 0
+    head = _QUOTED.sub("", text[begin:].lstrip().partition("\n")[0])
+    likeliest = "\t" if file.suffix.lower() == ".tsv" else max(_SEPARATORS, key=head.count)
+    separator = declared[1] if declared else likeliest
     try:
-        for row in reader:
-            if any(cells := [cell.strip() for cell in row]):
-                yield f"{file}, line {reader.line_num}", cells
+        rows = _parsed(text[begin:], separator, csv.QUOTE_MINIMAL)
+    except DocumentError as error:
+        if separator != "\t":
+            raise DocumentError(f"{file}, {error}") from error
+        rows = _parsed(text[begin:], separator, csv.QUOTE_NONE)  # many have quotation marks as they stand in texts
+    return [(f"{file}, line {text[:begin].count(chr(10)) + line}", row) for line, row in rows if any(row)]
+
+
+def _parsed(table: str, separator: str, quoting: Literal[0, 3]) -> list[tuple[int, list[str]]]:
+    """Return the rows with the numbers of their last lines; not by `splitlines`, as cells may contain U+2028."""
+    reader = csv.reader(
+        StringIO(table, newline=""), delimiter=separator, skipinitialspace=True, strict=True, quoting=quoting
+    )
+    try:
+        return [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
     except csv.Error as error:
-        raise DocumentError(f"{file}, line {reader.line_num}: expected a row of a table, got {error}") from error
+        raise DocumentError(f"line {reader.line_num}: expected a row of a table, got {error}") from error
+
+
+def _title_of(columns: Sequence[str], names: FieldNames) -> str:
+    """Return the name of the column with the titles of rows."""
+    given = [name for name in columns if name == names.get("title")]
+    naming = [name for name in columns if name.lower() in _NAMING]
+    others = [name for name in columns if name and name.lower() not in _NUMBERING]
+    return next(iter([*given, *naming, *others, *columns]))
 
 
 def _fields(columns: Sequence[str], row: Sequence[str], place: str) -> dict[str, object]:
     """Return the named cells that are not empty."""
-    if len(row) > len(columns):
+    if any(row[len(columns) :]):
         raise DocumentError(f"{place}: expected {len(columns)} cells, as the first row has, got {len(row)}")
     return {name: cell for name, cell in zip(columns, row, strict=False) if name and cell}
 
 
-def _described(columns: Sequence[str], row: Sequence[str], place: str) -> dict[str, object]:
+def _described(columns: Sequence[str], naming: str, row: Sequence[str], place: str) -> dict[str, object]:
     """Return the named cells, a text that describes the row by them, and a title."""
     fields = _fields(columns, row, place)
-    naming = next((name for name in columns if name.lower() in _NAMING), columns[0])
-    text = "\n".join(f"- {_label(name)}: {cell}" for name, cell in fields.items() if name != naming)
-    return {**fields, "title": fields.get(naming), "text": text}
+    told = {name: " ".join(str(cell).split()) for name, cell in fields.items() if name != naming}
+    lines = [f"- {_label(name)}: {cell}" for name, cell in told.items() if cell.lower() not in _MISSING]
+    title = fields.get(naming)
+    return {**fields, "source": None, "title": title, "text": "\n".join(lines) or title}
 
 
 def _label(name: str) -> str:
     """Return the name of a column as the label of a line: "date_of_birth" as "Date of birth"."""
-    words = name.replace("_", " ")
+    words = name.replace("_", " ").rstrip(": ")
     return words[:1].upper() + words[1:]

@@ -1,22 +1,21 @@
 """Reads Word documents as HTML pages: their headings, lists, tables and notes."""
 
-from io import BytesIO
 from typing import Any
-from zipfile import ZipFile
 
 import mammoth
 from bs4 import BeautifulSoup
 from mammoth.documents import Table, TableRow
 from mammoth.transforms import element_of_type
 
+from langgraph_rag.tools.reading.word_parts import HEADING, TITLE, rewritten
+
 _STYLES = "\n".join(  # names are compared without case
     [
-        "p[style-name='Title'] => h1:fresh",
-        *(f"p[style-name='Heading {level}'] => h{level + 1}:fresh" for level in range(1, 6)),
-        *(f"p[style-name^='{contents}'] => !" for contents in ("TOC ", "Contents ")),
+        f"p.{TITLE} => h1:separator(' ')",
+        *(f"p.{HEADING}{level} => h{level + 1}:fresh" for level in range(1, 6)),
+        *(f"p[style-name^='{contents}'] => !" for contents in ("TOC ", "Contents ", "Table of ")),
     ]
 )
-_LARGEST = 200_000_000  # bytes of text
 _PROTECTED = b"\xd0\xcf\x11\xe0"  # as of files by Word 97
 _COLUMNS_WITH_NAMES = 3
 _NOTE = "[id^=footnote-], [id^=endnote-]"
@@ -30,31 +29,30 @@ def word_to_html(written: bytes) -> str:
     columns has their names, as Word seldom marks it.
 
     Raises:
-        ValueError: when it is not a .docx file, or has no text or over 200 MB of it.
+        ValueError: when it is not a .docx file, or has no text or over 30 MB of it.
     """
     if written.startswith(_PROTECTED):
         raise ValueError("it is a .doc file or wants a password: save it as .docx, without a password")
     try:
-        with ZipFile(BytesIO(written)) as parts:
-            size = sum(part.file_size for part in parts.infolist() if part.filename.endswith((".xml", ".rels")))
-        if size > _LARGEST:
-            raise ValueError(f"it has {size:,} bytes of text")  # a small file may unpack to any size
         html = mammoth.convert_to_html(
-            BytesIO(written),
+            rewritten(written),
             style_map=_STYLES,
             include_embedded_style_map=False,
             convert_image=lambda _: [],
             transform_document=_with_names_of_columns,
         ).value
     except Exception as error:  # any error, as files are broken in many ways
-        raise ValueError(f"it cannot be read as a Word document ({error})") from error
-    return _with_notes_apart(html)
+        raise ValueError(f"it cannot be read as a Word document ({error}): save it as .docx in Word") from error
+    return _readable(html)
 
 
-def _with_notes_apart(html: str) -> str:
+def _readable(html: str) -> str:
+    """Return a page whose notes are in a section of their own, and whose checkboxes are characters."""
     page = BeautifulSoup(html, "lxml")
     if not page.get_text(strip=True):
         raise ValueError("expected a document with text, got one without: has it only pictures?")
+    for box in page.select("input[type=checkbox]"):
+        box.replace_with("☒" if box.has_attr("checked") else "☐")
     for back in page.select(_BACK):
         back.decompose()
     if note := page.select_one(f"li:is({_NOTE})"):
@@ -65,7 +63,9 @@ def _with_notes_apart(html: str) -> str:
 
 def _first_row_as_head(table: Any) -> Any:
     rows = [row for row in table.children if isinstance(row, TableRow)]
-    if len(rows) < 2 or any(row.is_header for row in rows) or len(rows[0].children) < _COLUMNS_WITH_NAMES:
+    names = rows[0].children if rows else []
+    merged = any(cell.colspan != 1 or cell.rowspan != 1 for cell in names)
+    if len(rows) < 2 or merged or any(row.is_header for row in rows) or len(names) < _COLUMNS_WITH_NAMES:
         return table
     return table.copy(children=[rows[0].copy(is_header=True), *rows[1:]])
 
