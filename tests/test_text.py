@@ -562,6 +562,20 @@ def test_fields_are_facts_of_the_topic_and_those_of_a_row_of_its_first() -> None
 
 
 @pytest.mark.parametrize(
+    ("row", "facts"),
+    [
+        ("- Stock: 5", [["Kell", "stock", "5"]]),
+        ("- Opens: 9:30; Maker: Acme Inc.; 2023: 7", [["9:30", "maker", "Acme Inc."], ["9:30", "2023", "7"]]),
+        ("- Product: HX; Note: a, b: c; Price: 9", [["HX", "price", "9"]]),
+        ("- Note: it closed in 1890 after a fire.", [["Note", "closed in", "1890"], ["Note", "mentioned in", "Kell"]]),
+        ("Opens: 9:30", []),
+    ],
+)
+def test_rows_have_values_of_all_kinds_but_are_no_sentences(row: str, facts: list[list[str]]) -> None:
+    assert extract_triples("Kell", [row]) == facts
+
+
+@pytest.mark.parametrize(
     ("sentence", "facts"),
     [
         (

@@ -38,7 +38,7 @@ class RuleExtractor:
     """The default extractor: sentence patterns without a model."""
 
     NAME = "rules"
-    version = f"{NAME}-16"
+    version = f"{NAME}-17"
 
     async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
         """Yield all readings at once."""

@@ -7,18 +7,25 @@ from langgraph_rag.tools.language.subjects import UPPER
 
 _LABELLED = re.compile(rf"({UPPER}[^:;.!?]{{0,60}}): (\w[^:;.!?]{{0,40}}): ([^:;!?]{{1,80}}[^:;.!?])")
 _FIELD = re.compile(rf"(?P<name>{UPPER}[^:;.!?]{{0,40}}): (?P<value>[^:;!?]{{1,80}}[^:;.!?])")
+_IN_ROW = re.compile(  # also "- Stock: 5; Opens: 9:30; Maker: Acme Inc.; 2023: 7"
+    rf"(?P<name>(?:{UPPER}|\d)[^:;.!?]{{0,40}}): "
+    r"(?P<value>(?:[^:;!?]|(?<=\d):(?=\d)){0,80}[^:;.!?]|(?:[^\s:;!?]+ ){0,2}[^\s:;!?]+\.)"
+)
 
 
 def fields_of(line: str) -> list[tuple[str, str]]:
     """Return the fields of a line such as `- Product: HX-200; Price: 400`; none if it is a sentence.
 
-    In a line such as `- Mill: owner: Ada Renk`, the first field has no name; its value is the subject.
+    In a line such as `- Mill: owner: Ada Renk`, the first field has no name; its value is the subject. A row may have
+    cells that are no fields, after one that is.
     """
-    if labelled := _LABELLED.fullmatch(line.removeprefix("- ")):
+    row = line.removeprefix("- ")
+    if labelled := _LABELLED.fullmatch(row):
         return [("", labelled[1]), (labelled[2], labelled[3])]
-    parts = [_FIELD.fullmatch(part) for part in line.removeprefix("- ").split("; ")]
+    parts = [(_FIELD if row == line else _IN_ROW).fullmatch(part) for part in row.split("; ")]
     fields = [(part["name"], part["value"]) for part in parts if part]
-    return fields if len(fields) == len(parts) else []
+    whole = len(fields) == len(parts) or (row != line and len(parts) > 1 and parts[0])
+    return fields if whole else []
 
 
 def field_facts(topic: str, fields: list[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
