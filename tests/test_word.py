@@ -23,6 +23,7 @@ _STYLES = {
     "Verzeichnis1": '<w:name w:val="toc 1"/>',
     "Firma1": '<w:name w:val="Firm heading"/><w:basedOn w:val="berschrift1"/>',
     "Firma2": '<w:name w:val="Firm point"/><w:pPr><w:outlineLvl w:val="1"/></w:pPr>',
+    "Inhalt": '<w:name w:val="TOC Heading"/><w:basedOn w:val="berschrift1"/><w:pPr><w:outlineLvl w:val="9"/></w:pPr>',
     "Kreis": '<w:name w:val="Circle"/><w:basedOn w:val="Kreis"/>',
 }
 
@@ -82,6 +83,7 @@ def test_sections_are_titled_by_headings_whatever_the_language_of_word(tmp_path:
         tmp_path,
         _document(
             _paragraph("Mills of Tolmar", "Titel")
+            + _paragraph("Contents of it", "Inhalt")
             + _paragraph("Upper Mill ... 2", "Verzeichnis1")
             + _paragraph("Three mills stand at the Ister.")
             + _paragraph("Upper Mill", "berschrift1")

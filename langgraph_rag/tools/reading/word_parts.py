@@ -47,30 +47,30 @@ def _styles(part: bytes) -> Iterator[tuple[str, str]]:
     """Yield the ids of the styles of titles and headings, also of those based on them, with our ids."""
     defined = {style.get(f"{_W}styleId", ""): style for style in _parsed(part).iter(f"{_W}style")}
     for id_ in defined:
-        at, seen = id_, set[str]()
-        while at in defined and at not in seen:
+        at, seen, meant = id_, set[str](), None
+        while at in defined and at not in seen and (meant := _meant(defined[at])) is None:
             seen.add(at)
-            if meant := _meant(defined[at]):
-                yield id_, meant
-                break
             at = _value(defined[at], "basedOn")
+        if meant:
+            yield id_, meant
 
 
-def _meant(style: Any) -> str:
+def _meant(style: Any) -> str | None:
+    """Return the id of our style, empty if it is one of plain text; None if that depends on what it is based on."""
     name = _value(style, "name")
-    if name.lower() == "title":
-        return TITLE
-    named = _NAMED_HEADING.fullmatch(name)
-    return _heading(int(named[1]) if named else _outlined(style))
+    if named := _NAMED_HEADING.fullmatch(name):
+        return _heading(int(named[1]))
+    return TITLE if name.lower() == "title" else _outlined(style)
+
+
+def _outlined(element: Any) -> str | None:
+    """Return the id of our style for an outline level, which begins with 0; 9 stands for plain text."""
+    level = _value(element, "pPr/{*}outlineLvl")
+    return _heading(int(level) + 1) if level.isdecimal() else None
 
 
 def _heading(level: int) -> str:
     return f"{HEADING}{level}" if level in _LEVELS else ""
-
-
-def _outlined(element: Any) -> int:
-    level = _value(element, "pPr/{*}outlineLvl")
-    return int(level) + 1 if level.isdecimal() else 0
 
 
 def _value(element: Any, name: str) -> str:
@@ -86,8 +86,8 @@ def _simplified(part: bytes, styles: Mapping[str, str]) -> bytes:
         run = etree.Element(f"{_W}r")
         etree.SubElement(run, f"{_W}t").text = "".join(text.text or "" for text in formula.iter(f"{_M}t"))
         _replace(formula, [run])
-    for ruby in [*root.iter(f"{_W}ruby")]:
-        _replace(ruby.getparent(), list(ruby.find(f"{_W}rubyBase")))
+    for run in {ruby.getparent() for ruby in root.iter(f"{_W}ruby")}:
+        _replace(run, [*run.iterfind(f"{_W}ruby/{_W}rubyBase/*")])
     for end in root.iter(f"{_W}cr", f"{_W}ptab", f"{_W}br"):
         end.tag = f"{_W}br"
         end.attrib.clear()  # those of a page or a column join the words around them
@@ -103,8 +103,8 @@ def _replace(element: Any, others: list[Any]) -> None:
 
 def _name_style(paragraph: Any, styles: Mapping[str, str]) -> None:
     """Give a title or heading, which a paragraph may be by itself, our style."""
-    style = _heading(_outlined(paragraph)) or styles.get(_value(paragraph, "pPr/{*}pStyle"), "")
-    if style:
+    own = _outlined(paragraph)
+    if style := styles.get(_value(paragraph, "pPr/{*}pStyle"), "") if own is None else own:
         properties = paragraph.find(f"{_W}pPr")
         for named in properties.findall(f"{_W}pStyle"):
             properties.remove(named)
