@@ -1294,6 +1294,11 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
     ),
     "more files than anybody reads about": ({f"{n}.txt": b"\xe5" for n in range(25)}, "docs", ["... and 5 more"]),
     "a line that is a list": ({"a.jsonl": '["Kell"]'}, "docs/a.jsonl", ["a.jsonl, line 1", "['Kell']"]),
+    "JSON lines by another name": (
+        {"a.json": '{"text": "Kell."}\n{"text": "Ost."}\n'},
+        "docs/a.json",
+        ["a.json: expected one JSON value, got JSON lines: name such a file .jsonl"],
+    ),
     "a list over several lines": (
         {"a.jsonl": json.dumps([{"text": "Kell."}] * 2, indent=2)},
         "docs/a.jsonl",

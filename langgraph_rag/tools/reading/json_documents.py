@@ -47,6 +47,9 @@ def _lines(text: str, file: Path) -> list[tuple[str, str]]:
 
 def _elements(text: str, file: Path) -> list[tuple[str, object]]:
     """Return the elements of the list in a JSON file, or its one object, with their places."""
+    first, *others = text.strip().split("\n")
+    if others and _is_json(first) and not _is_json(text):
+        raise DocumentError(f"{file}: expected one JSON value, got JSON lines: name such a file .jsonl")
     value = _loaded(text, str(file))
     if not isinstance(value, list):
         return [(str(file), value)]
