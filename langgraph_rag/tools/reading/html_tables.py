@@ -1,17 +1,21 @@
 """Turns the tables of HTML pages into such as Markdown can write: rows of cells, not within each other."""
 
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from copy import copy
 
 from bs4 import Tag
 
 _MOST_SPANNED = 100  # rows or columns
+_MOST_HEADS = 4  # rows with names of columns; more are data
 _CELLS = ["td", "th"]
 
 
 def simplify_tables(page: Tag) -> None:
     """Repeat cells in all rows that they span, put captions before their tables, and dissolve groups of rows.
 
-    A table that holds another one is layout: its cells become paragraphs.
+    Several rows with names of columns become one: "2023 Q1". A table that holds another one is layout: its cells become
+    paragraphs.
     """
     for layout in page.select("table:has(table)"):
         for part in (layout, *layout.select(":scope > tr, :scope > * > tr, :scope > tr > *, :scope > * > tr > *")):
@@ -24,10 +28,41 @@ def simplify_tables(page: Tag) -> None:
         columns.decompose()
     for group in page.select("tbody, tfoot"):
         group.unwrap()
+    for head in page.select("thead"):
+        _combine(head.select(":scope > tr"))
     for row in page.select("tr"):
         _repeat_across(row)
     for row in page.select("tr:has(> [rowspan])"):
         _repeat_below(row)
+
+
+def _combine(rows: Sequence[Tag]) -> None:
+    """Leave one row with the names of columns out of several."""
+    if 1 < len(rows) <= _MOST_HEADS:
+        names = _names_of_columns(rows)
+        rows[0].clear()
+        for name in names:
+            cell = Tag(name="th")
+            cell.string = name
+            rows[0].append(cell)
+        for row in rows[1:]:
+            row.decompose()
+
+
+def _names_of_columns(rows: Iterable[Tag]) -> list[str]:
+    names: defaultdict[int, dict[str, None]] = defaultdict(dict)  # each part once
+    taken = set[tuple[int, int]]()
+    for number, row in enumerate(rows):
+        column = 0
+        for cell in _cells(row):
+            while (number, column) in taken:
+                column += 1
+            below, across = _span(cell, "rowspan"), _span(cell, "colspan")
+            taken |= {(number + down, column + right) for down in range(below) for right in range(across)}
+            for right in range(across):
+                names[column + right][cell.get_text(" ", strip=True)] = None
+            column += across
+    return [" ".join(filter(None, parts)) for _, parts in sorted(names.items())]
 
 
 def _repeat_across(row: Tag) -> None:
