@@ -46,7 +46,7 @@ def _ask(data: Path, kept: Path | None, trained: Path) -> dict[str, Summary]:
         aligner = load_embeddings(str(trained))
         graphs = {
             "own, by link": create_kirag(llm, kb),
-            "own, whole chain": create_kirag(llm, kb, aligner=kb.embeddings),
+            "own, whole chain": create_kirag(llm, kb, aligner="untrained"),
             "trained": create_kirag(llm, kb, aligner=aligner),
             "trained, best score": create_kirag(llm, kb, aligner=aligner, ranking="best_score"),
         }

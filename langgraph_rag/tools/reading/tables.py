@@ -30,15 +30,15 @@ def read_table(text: str, file: Path, names: FieldNames) -> Documents:
     Raises:
         DocumentError: when the text is no table, has no rows, or has no column of `names`.
     """
-    columns, *rows = _rows(text, file) or [("", [])]
+    (_, columns), *rows = _rows(text, file) or [("", [])]
     if not rows:
         raise DocumentError(f"{file}: expected rows below the names of columns, got none")
-    if repeated := [name for name in columns[1] if name and columns[1].count(name) > 1]:
+    if repeated := [name for name in columns if name and columns.count(name) > 1]:
         raise DocumentError(f"{file}: expected columns with different names, got {repeated[0]!r} twice")
     texts = names.get("text", "text")
-    if texts in columns[1] or texts != "text":
-        return to_documents(rows, partial(_fields, columns[1]), file, names)
-    return to_documents(rows, partial(_described, columns[1], _title_of(columns[1], names)), file, names)
+    if texts in columns or texts != "text":
+        return to_documents(rows, partial(_fields, columns), file, names)
+    return to_documents(rows, partial(_described, columns, _title_of(columns, names)), file, names)
 
 
 def _rows(text: str, file: Path) -> list[tuple[str, list[str]]]:
