@@ -169,6 +169,7 @@ class Tab:
     def unfold_limits(self) -> None:
         """Show the controls of search and limits."""
         self.page.get_by_text("Search and limits").click()
+        self.page.get_by_label("Top k").wait_for()
 
     def nameless(self) -> list[str]:
         """Return the controls that have no name to read out."""
