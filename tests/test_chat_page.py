@@ -859,7 +859,9 @@ def test_a_narrow_window_shows_everything_without_scrolling_sideways(open_tab: O
         drawer.press(key)
         expect(drawer).to_have_attribute("aria-expanded", expanded)
 
+    close = tab.page.get_by_role("button", name="Close")
     drawer.press("Enter")
+    expect(close).to_be_focused()
     method = tab.page.get_by_role("combobox", name="Method")
     method.press("Enter")
     tab.page.get_by_role("option").first.wait_for()
@@ -870,7 +872,8 @@ def test_a_narrow_window_shows_everything_without_scrolling_sideways(open_tab: O
     expect(drawer).to_have_attribute("aria-expanded", "false")
     expect(drawer).to_be_focused()
     drawer.press("Enter")
-    tab.page.get_by_role("button", name="Close").press("Enter")
+    expect(close).to_be_focused()
+    close.press("Enter")
     expect(drawer).to_be_focused()
 
     tab.ask(QUESTION)
