@@ -24,7 +24,7 @@ pytest.importorskip("nicegui", reason="the extra chat is not installed")
 pytest.importorskip("playwright", reason="playwright is not installed")
 
 import servers
-from browser import CHROMIUM, PATIENCE, Tab, chromium, serving, silent_port
+from browser import CHROMIUM, Tab, chromium, serving, silent_port
 from playwright.sync_api import (
     Browser,
     BrowserContext,
@@ -556,14 +556,14 @@ def test_documents_are_added_from_an_empty_page_and_can_be_asked_meanwhile(open_
         chooser.value.set_files(tmp_path / "towns.jsonl")
 
         counts = tab.page.locator(".counts")
-        expect(counts).to_have_text(re.compile(r"new: [1-9]\d* passages · \d+ facts · adding …"), timeout=PATIENCE)
+        expect(counts).to_have_text(re.compile(r"new: [1-9]\d* passages · \d+ facts · adding …"))
         tab.page.get_by_role("button", name="Close").click()
         tab.ask("Who founded Town 3?")
         tab.page.get_by_text("Documents are still being added").wait_for()
         assert tab.answer() == "Person 3"
         tab.page.get_by_role("button", name="Settings and documents").click()
         (tmp_path / "released").touch()
-        expect(counts).to_have_text(re.compile(r"new: 80 passages · [\d,]+ facts$"), timeout=PATIENCE)
+        expect(counts).to_have_text(re.compile(r"new: 80 passages · [\d,]+ facts$"))
         tab.page.get_by_text("towns.jsonl: 80 passages added.").wait_for()
         assert tab.page.get_by_text("of 80 passages").count() == 0
         assert tab.troubles == []
@@ -633,7 +633,7 @@ def test_files_that_are_dropped_are_added_in_turn_and_never_opened_in_place_of_t
         for name in ("gull.md", "tern.md"):
             tab.page.get_by_text(f"{name}: 1 passage added.").wait_for()
         expect(tab.page.get_by_role("progressbar", name="Documents added")).to_be_hidden()
-        expect(tab.page.locator(".counts")).to_have_text(re.compile(r"new: 2 passages · \d facts?$"), timeout=PATIENCE)
+        expect(tab.page.locator(".counts")).to_have_text(re.compile(r"new: 2 passages · \d facts?$"))
         assert "is still being used" not in told.read_text()
 
 
