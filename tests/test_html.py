@@ -44,7 +44,7 @@ def test_the_sections_of_the_main_part_are_passages_without_what_surrounds_them(
 def test_the_title_in_the_head_names_a_page_whose_headings_name_none(tmp_path: Path) -> None:
     assert list(_texts(tmp_path, "<title>The\n mill</title><hr><p>wheels: 2</p><hr><p>It stands.")) == ["The mill"]
     assert list(_texts(tmp_path, "<title>Site</title><h1>The mill</h1><p>It stands.")) == ["The mill"]
-    assert list(_texts(tmp_path, "<p>It stands.")) == ["page"]
+    assert list(_texts(tmp_path, "<p>It stands.<svg><title>Menu</title></svg>")) == ["page"]
 
 
 @pytest.mark.parametrize(
@@ -54,6 +54,13 @@ def test_the_title_in_the_head_names_a_page_whose_headings_name_none(tmp_path: P
          "- Year: 1883; Builder: Ada\n- Year: 1883; Builder: Bo"),
         ("<table><tr><td rowspan=3>A<td colspan=2>x<tr><td rowspan=2>B<td>y<tr><td>z</table>",
          "- A; x\n- A; B; y\n- A; B; z"),
+        ("<table><thead><tr><th>A<th>B<th>C<tbody><tr><td rowspan=2 colspan=2>x<td>1<tr><td>2</table>",
+         "- A: x; C: 1\n- A: x; C: 2"),
+        ("<table><thead><tr><th>A<th>B<tbody><tr><td rowspan=0>x<td>1<tr><td>2<tbody><tr><td rowspan=9>y<td>3<tbody>"
+         "<tr><td>z<td>4</table>", "- A: x; B: 1\n- A: x; B: 2\n- A: y; B: 3\n- A: z; B: 4"),
+        ("<table><thead><tr><th colspan=0>A<th>B<tr><th>1<th>2<tbody><tr><td>x<td>y</table>", "- A 1: x; B 2: y"),
+        ("<table><tr><th>A<th>B<th>C<tr><td rowspan=100 colspan=100>x<td colspan=x>1<tr><td>y<td>2</table>",
+         "- A: x; B: 1\n- A: y; B: 2"),
         ("<table><tr><td rowspan=900000000>A<td colspan=x>b<tr><td>c</table>", "- A: b\n- A: c"),
         ("<table><thead><tr><th rowspan=2>Area<th colspan=2>2023<tr><th>Q1<th>Q2<tbody><tr><td>North<td>5<td>6</table>",
          "- Area: North; 2023 Q1: 5; 2023 Q2: 6"),

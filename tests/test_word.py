@@ -20,6 +20,7 @@ _STYLES = {
     "Titel": '<w:name w:val="Title"/>',
     "berschrift1": '<w:name w:val="heading 1"/>',
     "berschrift2": '<w:name w:val="heading 2"/>',
+    "berschrift6": '<w:name w:val="heading 6"/>',
     "Verzeichnis1": '<w:name w:val="toc 1"/>',
     "Firma1": '<w:name w:val="Firm heading"/><w:basedOn w:val="berschrift1"/>',
     "Firma2": '<w:name w:val="Firm point"/><w:pPr><w:outlineLvl w:val="1"/></w:pPr>',
@@ -113,6 +114,28 @@ def test_headings_are_also_styles_based_on_them_and_paragraphs_with_a_level(tmp_
     }
 
 
+def test_a_heading_made_plain_text_or_too_deep_is_a_paragraph(tmp_path: Path) -> None:
+    demoted = '<w:pPr><w:pStyle w:val="berschrift1"/><w:outlineLvl w:val="9"/></w:pPr>'
+    body = f"<w:p>{demoted}<w:r><w:t>Fires</w:t></w:r></w:p>" + _paragraph("It burned.", "berschrift6")
+
+    assert _texts(tmp_path, _document(_paragraph("Mills", "Titel") + body)) == {"Mills": "Fires\n\nIt burned."}
+
+
+def test_documents_of_the_strict_format_are_read_like_others(tmp_path: Path) -> None:
+    field = '<w:fldSimple w:instr="SEQ"><w:r><w:t>7</w:t></w:r></w:fldSimple>'
+    written = _document(_paragraph("Mills", "Titel") + _paragraph("Owners", "Firma1") + _paragraph("Mill ", more=field))
+    strict = BytesIO()
+    with ZipFile(BytesIO(written)) as usual, ZipFile(strict, "w") as file:
+        for name in usual.namelist():
+            part = usual.read(name).replace(
+                b"http://schemas.openxmlformats.org/wordprocessingml/2006/",
+                b"http://purl.oclc.org/ooxml/wordprocessingml/",
+            )
+            file.writestr(name, part)
+
+    assert _texts(tmp_path, strict.getvalue()) == {"Owners (Mills)": "Mill 7"}
+
+
 @pytest.mark.parametrize(
     ("runs", "text"),
     [
@@ -124,6 +147,11 @@ def test_headings_are_also_styles_based_on_them_and_paragraphs_with_a_level(tmp_
             "<w:r><w:ruby><w:rt><w:r><w:t>とう</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>東京</w:t></w:r></w:rubyBase>"
             "</w:ruby></w:r><w:r><w:t>です</w:t></w:r>",
             "東京です",
+        ),
+        (
+            "<w:r><w:t>In </w:t><w:ruby><w:rubyBase><w:r><w:t>東京</w:t></w:r></w:rubyBase></w:ruby>"
+            "<w:t>です</w:t></w:r>",
+            "In 東京です",
         ),
         (
             '<w:sdt><w:sdtPr><w14:checkbox><w14:checked w14:val="1"/></w14:checkbox></w:sdtPr><w:sdtContent><w:r>'
@@ -199,3 +227,12 @@ def test_a_small_file_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkey
 
     with pytest.raises(DocumentError, match="it cannot be read as a Word document \\(it has [0-9,]+ bytes of text"):
         _texts(tmp_path, _document(_paragraph("x" * 10_000)))
+
+
+def test_fonts_and_pictures_of_a_file_may_be_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = BytesIO(_document(_paragraph("It burned.")))
+    with ZipFile(written, "a", ZIP_DEFLATED) as file:
+        file.writestr("word/fonts/font1.odttf", bytes(10_000))
+        monkeypatch.setattr(word_parts, "_LARGEST", sum(part.file_size for part in file.infolist()) - 1)
+
+    assert _texts(tmp_path, written.getvalue()) == {"mills": "It burned."}

@@ -54,9 +54,9 @@ def read_html(html: str) -> Page:
         ValueError: when the page has no text.
     """
     page = BeautifulSoup(html, "lxml")
-    title = " ".join(page.title.get_text().split()) if page.title else ""
     for part in page.select(_NO_TEXT):
         part.decompose()
+    title = " ".join(page.title.get_text().split()) if page.title else ""
     main = next((found[0] for name in _MAIN if len(found := page.select(name)) == 1), page)
     for sign in filter(_is_sign, main.select("a, sup")):
         sign.decompose()

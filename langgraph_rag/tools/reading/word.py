@@ -13,6 +13,7 @@ _STYLES = "\n".join(  # names are compared without case
     [
         f"p.{TITLE} => h1:separator(' ')",
         *(f"p.{HEADING}{level} => h{level + 1}:fresh" for level in range(1, 6)),
+        "p[style-name^='Heading '] => p:fresh",  # those of our styles, too deep ones, and what looks like one
         *(f"p[style-name^='{contents}'] => !" for contents in ("TOC ", "Contents ", "Table of ")),
     ]
 )

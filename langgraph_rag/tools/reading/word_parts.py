@@ -9,13 +9,19 @@ from zipfile import ZipFile
 from lxml import etree
 
 TITLE, HEADING = "read-title", "read-heading"  # ids of styles; headings have their level at the end
-_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+_NS = {
+    "w": "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
+    "m": "http://schemas.openxmlformats.org/officeDocument/2006/math",
+}
+_STRICT = {
+    b"http://purl.oclc.org/ooxml/wordprocessingml/main": _NS["w"].encode(),
+    b"http://purl.oclc.org/ooxml/officeDocument/math": _NS["m"].encode(),
+}  # what Word writes as "Strict Open XML Document"
 _TEXTS = re.compile(r"word/(?:document|footnotes|endnotes)\d*\.xml")
 _STYLES = "word/styles.xml"
-_UNREAD = ("word/media/", "word/embeddings/")
+_READ = (".xml", ".rels")
 _LARGEST = 30_000_000  # bytes of text, which need a hundred times as much memory
-_WRAPPERS = ("fldSimple", "bdo", "dir", "smartTag")
+_WRAPPERS = ("w:fldSimple", "w:bdo", "w:dir", "w:smartTag", "m:oMathPara")
 _NAMED_HEADING = re.compile(r"heading ([1-9])", re.IGNORECASE)
 _LEVELS = range(1, 6)
 
@@ -29,7 +35,7 @@ def rewritten(written: bytes) -> BytesIO:
     """
     out = BytesIO()
     with ZipFile(BytesIO(written)) as given, ZipFile(out, "w") as taken:
-        parts = [part for part in given.infolist() if not part.filename.startswith(_UNREAD)]
+        parts = [part for part in given.infolist() if part.filename.endswith(_READ)]
         if (size := sum(part.file_size for part in parts)) > _LARGEST:  # a small file may unpack to any size
             raise ValueError(f"it has {size:,} bytes of text")
         styles = dict(_styles(given.read(_STYLES))) if _STYLES in given.namelist() else {}
@@ -40,24 +46,32 @@ def rewritten(written: bytes) -> BytesIO:
 
 
 def _parsed(part: bytes) -> Any:
+    for strict, usual in _STRICT.items():
+        part = part.replace(strict, usual)
     return etree.fromstring(part, etree.XMLParser(resolve_entities=False, no_network=True))
+
+
+def _name(prefixed: str) -> str:
+    """Return the name of an element or attribute as lxml writes it."""
+    prefix, _, name = prefixed.partition(":")
+    return f"{{{_NS[prefix]}}}{name}"
 
 
 def _styles(part: bytes) -> Iterator[tuple[str, str]]:
     """Yield the ids of the styles of titles and headings, also of those based on them, with our ids."""
-    defined = {style.get(f"{_W}styleId", ""): style for style in _parsed(part).iter(f"{_W}style")}
+    defined = {style.get(_name("w:styleId"), ""): style for style in _parsed(part).iter(_name("w:style"))}
     for id_ in defined:
-        at, seen, meant = id_, set[str](), None
-        while at in defined and at not in seen and (meant := _meant(defined[at])) is None:
+        at, seen, ours = id_, set[str](), None
+        while at in defined and at not in seen and (ours := _our_style(defined[at])) is None:
             seen.add(at)
-            at = _value(defined[at], "basedOn")
-        if meant:
-            yield id_, meant
+            at = _value(defined[at], "w:basedOn")
+        if ours:
+            yield id_, ours
 
 
-def _meant(style: Any) -> str | None:
+def _our_style(style: Any) -> str | None:
     """Return the id of our style, empty if it is one of plain text; None if that depends on what it is based on."""
-    name = _value(style, "name")
+    name = _value(style, "w:name")
     if named := _NAMED_HEADING.fullmatch(name):
         return _heading(int(named[1]))
     return TITLE if name.lower() == "title" else _outlined(style)
@@ -65,7 +79,7 @@ def _meant(style: Any) -> str | None:
 
 def _outlined(element: Any) -> str | None:
     """Return the id of our style for an outline level, which begins with 0; 9 stands for plain text."""
-    level = _value(element, "pPr/{*}outlineLvl")
+    level = _value(element, "w:pPr/w:outlineLvl")
     return _heading(int(level) + 1) if level.isdecimal() else None
 
 
@@ -73,30 +87,30 @@ def _heading(level: int) -> str:
     return f"{HEADING}{level}" if level in _LEVELS else ""
 
 
-def _value(element: Any, name: str) -> str:
-    found = element.find(f"{_W}{name}")
-    return "" if found is None else str(found.get(f"{_W}val", ""))
+def _value(element: Any, path: str) -> str:
+    found = element.find(path, _NS)
+    return "" if found is None else str(found.get(_name("w:val"), ""))
 
 
 def _simplified(part: bytes, styles: Mapping[str, str]) -> bytes:
     root = _parsed(part)
-    for wrapper in [*root.iter(*(f"{_W}{name}" for name in _WRAPPERS), f"{_M}oMathPara")]:
-        _replace(wrapper, list(wrapper))
-    for formula in [*root.iter(f"{_M}oMath")]:
-        run = etree.Element(f"{_W}r")
-        etree.SubElement(run, f"{_W}t").text = "".join(text.text or "" for text in formula.iter(f"{_M}t"))
-        _replace(formula, [run])
-    for run in {ruby.getparent() for ruby in root.iter(f"{_W}ruby")}:
-        _replace(run, [*run.iterfind(f"{_W}ruby/{_W}rubyBase/*")])
-    for end in root.iter(f"{_W}cr", f"{_W}ptab", f"{_W}br"):
-        end.tag = f"{_W}br"
+    for wrapper in [*root.iter(*map(_name, _WRAPPERS))]:
+        _replace_by(list(wrapper), wrapper)
+    for ruby in [*root.iter(_name("w:ruby"))]:
+        _replace_by(ruby.findall("w:rubyBase/*", _NS), ruby)
+    for formula in [*root.iter(_name("m:oMath"))]:
+        run = etree.Element(_name("w:r"))
+        etree.SubElement(run, _name("w:t")).text = "".join(text.text or "" for text in formula.iter(_name("m:t")))
+        _replace_by([run], formula)
+    for end in root.iter(*map(_name, ("w:cr", "w:ptab", "w:br"))):
+        end.tag = _name("w:br")
         end.attrib.clear()  # those of a page or a column join the words around them
-    for paragraph in root.iter(f"{_W}p"):
+    for paragraph in root.iter(_name("w:p")):
         _name_style(paragraph, styles)
     return bytes(etree.tostring(root))
 
 
-def _replace(element: Any, others: list[Any]) -> None:
+def _replace_by(others: list[Any], element: Any) -> None:
     parent, place = element.getparent(), element.getparent().index(element)
     parent[place : place + 1] = others
 
@@ -104,8 +118,8 @@ def _replace(element: Any, others: list[Any]) -> None:
 def _name_style(paragraph: Any, styles: Mapping[str, str]) -> None:
     """Give a title or heading, which a paragraph may be by itself, our style."""
     own = _outlined(paragraph)
-    if style := styles.get(_value(paragraph, "pPr/{*}pStyle"), "") if own is None else own:
-        properties = paragraph.find(f"{_W}pPr")
-        for named in properties.findall(f"{_W}pStyle"):
+    if style := styles.get(_value(paragraph, "w:pPr/w:pStyle"), "") if own is None else own:
+        properties = paragraph.find("w:pPr", _NS)
+        for named in properties.findall("w:pStyle", _NS):
             properties.remove(named)
-        properties.insert(0, etree.Element(f"{_W}pStyle", {f"{_W}val": style}))
+        properties.insert(0, etree.Element(_name("w:pStyle"), {_name("w:val"): style}))
