@@ -61,6 +61,9 @@ def test_columns_may_be_named(tmp_path: Path) -> None:
         ("sep=;\nname, given;town\nAda;Tolmar", "Ada", "- Town: Tolmar"),
         ('"name, given, all";town\nAda;Tolmar', "Ada", "- Town: Tolmar"),
         ('name, town\nAda, "Tolmar, Ister"', "Ada", "- Town: Tolmar, Ister"),
+        ("name;size, in m, outside\nHut;1,2,3", "Hut", "- Size, in m, outside: 1,2,3"),
+        ("name,towns; or rivers\nAda,Tolmar", "Ada", "- Towns; or rivers: Tolmar"),
+        ("key,owner\n" + "k" * 1_001 + ",Ada", "k" * 1_000, "- Key: " + "k" * 1_001 + "\n- Owner: Ada"),
     ],
 )
 def test_tables_are_read_as_people_have_them(tmp_path: Path, table: str, title: str, text: str) -> None:

@@ -48,8 +48,8 @@ def simplify_tables(page: Tag) -> None:
 def _combine(rows: Sequence[Tag]) -> None:
     """Leave one row with the names of columns out of several."""
     names: defaultdict[int, dict[str, None]] = defaultdict(dict)  # each part once
-    for row in _grid(rows):
-        for column, place in row.items():
+    for places in _grid(rows):
+        for column, place in places.items():
             names[column][place.cell.get_text(" ", strip=True)] = None
     rows[0].clear()
     for _, parts in sorted(names.items()):

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Literal
 
 from langgraph_rag.errors import DocumentError
+from langgraph_rag.tools.documents import LONGEST_NAME
 from langgraph_rag.tools.reading.json_documents import Documents, FieldNames, to_documents
 
-_SEPARATORS = ",;\t|"
+_SEPARATORS = "\t;|,"  # those that stand less in texts first
+_SEEN = 50_000  # characters by which the separator is chosen
 _DECLARED = re.compile(r"\s*sep=(.)\s*\n", re.IGNORECASE)  # as Excel reads it
 _QUOTED = re.compile('"[^"]*"')
 _NAMING, _NUMBERING = ("title", "name"), ("id", "index", "no", "nr", "#")
@@ -45,9 +47,7 @@ def _rows(text: str, file: Path) -> list[tuple[str, list[str]]]:
     """Return the rows that are not blank, with their places."""
     declared = _DECLARED.match(text)
     begin = declared.end() if declared else 0
-    head = _QUOTED.sub("", text[begin:].lstrip().partition("\n")[0])
-    likeliest = "\t" if file.suffix.lower() == ".tsv" else max(_SEPARATORS, key=head.count)
-    separator = declared[1] if declared else likeliest
+    separator = declared[1] if declared else "\t" if file.suffix.lower() == ".tsv" else _separator(text)
     try:
         rows = _parsed(text[begin:], separator, csv.QUOTE_MINIMAL)
     except DocumentError as error:
@@ -55,6 +55,15 @@ def _rows(text: str, file: Path) -> list[tuple[str, list[str]]]:
             raise DocumentError(f"{file}, {error}") from error
         rows = _parsed(text[begin:], separator, csv.QUOTE_NONE)  # many have quotation marks as they stand in texts
     return [(f"{file}, line {text[:begin].count(chr(10)) + line}", row) for line, row in rows if any(row)]
+
+
+def _separator(table: str) -> str:
+    """Return the separator of the first row by which most others have as many cells."""
+    head, *rows = _QUOTED.sub("", table[:_SEEN].lstrip()).split("\n")
+    return max(
+        [separator for separator in _SEPARATORS if separator in head] or ",",
+        key=lambda separator: sum(row.count(separator) == head.count(separator) for row in rows),
+    )
 
 
 def _parsed(table: str, separator: str, quoting: Literal[0, 3]) -> list[tuple[int, list[str]]]:
@@ -86,10 +95,11 @@ def _fields(columns: Sequence[str], row: Sequence[str], place: str) -> dict[str,
 def _described(columns: Sequence[str], naming: str, row: Sequence[str], place: str) -> dict[str, object]:
     """Return the named cells, a text that describes the row by them, and a title."""
     fields = _fields(columns, row, place)
-    told = {name: " ".join(str(cell).split()) for name, cell in fields.items() if name != naming}
+    title = str(fields.get(naming, ""))
+    named = {naming} if len(title) <= LONGEST_NAME else set()  # a longer one is told whole
+    told = {name: " ".join(str(cell).split()) for name, cell in fields.items() if name not in named}
     lines = [f"- {_label(name)}: {cell}" for name, cell in told.items() if cell.lower() not in _MISSING]
-    title = fields.get(naming)
-    return {**fields, "source": None, "title": title, "text": "\n".join(lines) or title}
+    return {**fields, "source": None, "title": title[:LONGEST_NAME], "text": "\n".join(lines) or title}
 
 
 def _label(name: str) -> str:
