@@ -129,6 +129,9 @@ def test_an_address_that_is_no_text_is_refused(tmp_path: Path) -> None:
     address: Any = 5
     with pytest.raises(TypeError, match=r"expected the address of a Chroma server \(chroma\), got 5"):
         KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), chroma=address)
+    with pytest.raises(KnowledgeBaseError, match="as http://HOST:PORT"):
+        KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), chroma="localhost:8000")
+    assert not (tmp_path / "kb").exists()
 
 
 def test_it_is_found_again_without_being_named(

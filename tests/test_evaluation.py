@@ -1076,7 +1076,7 @@ async def test_questions_that_a_budget_stopped_are_counted_where_any_were(tmp_pa
 
 async def test_a_table_has_one_row_per_method(tmp_path: Path) -> None:
     summary = summarise(await outcomes_of(ANSWERS, tmp_path))
-    head, rule, *rows = markdown_table({"a|b": summary, "kirag": summary}).splitlines()
+    head, rule, *rows = markdown_table({"a|b\n": summary, "kirag": summary}).splitlines()
     assert head.startswith(
         "| Method | Questions | Failures | EM | F1 | Acc | R@k over | R@2 | R@3 | R@5 | R@10 | All@5 |"
     )

@@ -31,6 +31,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.language.extraction import Reading, RuleExtractor
 from langgraph_rag.tools.language.text import TextPipeline, text_pipeline
 from langgraph_rag.tools.search import SEARCHES
+from langgraph_rag.tools.storage.database import Database
 from langgraph_rag.tools.vectors import Matrix
 
 Documents = list[dict[str, str]]
@@ -1164,3 +1165,12 @@ async def test_every_search_refuses_a_query_that_is_no_text(kb: KnowledgeBase, q
     for call in (*calls, kb.acosines(query, ["x"])):
         with pytest.raises(ValueError, match="the query must be text, got"):
             await call
+
+
+def test_calls_that_a_close_overtakes_are_told(tmp_path: Path) -> None:
+    records = Database(tmp_path / "records.sqlite")
+    records.close()
+
+    for call in (records.rows, records.glance):
+        with pytest.raises(KnowledgeBaseError, match=r"records\.sqlite cannot be read: it was closed meanwhile"):
+            call("1", "passages")

@@ -22,6 +22,7 @@ from langgraph_rag.tools.aligner import BiEncoder, OwnAligner
 from langgraph_rag.tools.embedding.embeddings import load_embeddings
 from langgraph_rag.tools.embedding.sentence_embeddings import FAMILIES, Family
 from langgraph_rag.training.aligner import train_aligner
+from langgraph_rag.training.aligner_folder import in_place_of
 from langgraph_rag.training.chains import reasoning_chain
 from langgraph_rag.training.lessons import Lesson, lessons_of
 
@@ -195,7 +196,10 @@ def test_a_trained_aligner_replaces_an_earlier_one_and_nothing_else(base: Path, 
             ).folder
 
         out = own_sample.parent / "e5-aligner"
-        (out.parent / "e5-aligner.part").mkdir()  # left by a run that was killed
+        killed = out.parent / "e5-aligner.part"
+        (killed / "1_Pooling").mkdir(parents=True)
+        for left in ("trained_by_langgraph_rag", "modules.json"):
+            (killed / left).write_text("")
         train(out)
         train(out)
 
@@ -206,6 +210,14 @@ def test_a_trained_aligner_replaces_an_earlier_one_and_nothing_else(base: Path, 
         assert sorted(model.iterdir()) == sorted(model / file.name for file in base.iterdir())
         with pytest.raises(RagError, match="expected a new folder for the aligner, or that of an earlier one, got "):
             train(own_sample)
+        thesis = out.parent / "x.part" / "thesis.txt"
+        thesis.parent.mkdir()
+        thesis.write_text("Mine.")
+        with pytest.raises(RagError, match=r"expected a new folder for the aligner, .* got .*x\.part"):
+            train(out.parent / "x")
+        assert thesis.read_text() == "Mine."
+        with in_place_of(out), pytest.raises(RagError, match="another aligner is being trained for .*e5-aligner"):
+            train(out)
 
 
 @pytest.mark.parametrize(

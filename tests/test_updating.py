@@ -162,6 +162,13 @@ def test_an_upsert_replaces_single_documents_where_an_update_would_replace_all(
     assert "2 passages removed, as they came from the sources of the 1 passage given" in caplog.text
 
 
+def test_a_source_is_stored_as_it_is_named(empty_kb: KnowledgeBase) -> None:
+    empty_kb.add([{"text": "The mill burned.", "source": " notes.md "}], progress=False)
+
+    assert len(empty_kb.ids(" notes.md ")) == 1
+    assert empty_kb.delete(sources=[" notes.md "]) == 1
+
+
 def test_documents_without_source_are_only_added(kb: KnowledgeBase) -> None:
     kb.add([{"text": "Gulls nest in Skellby."}], progress=False)
 

@@ -146,7 +146,7 @@ def _point_cells(difference: Difference | None) -> tuple[str, str]:
 
 
 def _in_cell(name: str) -> str:
-    return name.replace("|", "\\|")
+    return " ".join(name.split()).replace("|", "\\|")
 
 
 def _shown_columns(rows: Mapping[str, Summary], cells: Mapping[str, Mapping[str, str]]) -> list[list[str]]:

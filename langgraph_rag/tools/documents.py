@@ -206,4 +206,4 @@ def _string(fields: Mapping[str, object], name: str, place: str) -> str:
         value = str(value)
     if not isinstance(value, str):
         raise DocumentError(f"{place}: {name} must be a string, got {type(value).__name__}")
-    return value.strip()
+    return value if value.strip() else ""

@@ -39,6 +39,7 @@ from langgraph_rag.tools.language.extraction import TripleExtractor, last_extrac
 from langgraph_rag.tools.language.text import text_pipeline
 from langgraph_rag.tools.search import SEARCHES, Searcher
 from langgraph_rag.tools.similarity import Similarity
+from langgraph_rag.tools.storage.chroma import checked_address
 from langgraph_rag.tools.storage.folder import RECORDS, checked_folder, file_number, needing_to_write
 from langgraph_rag.tools.storage.passage_memory import PassageMemory
 from langgraph_rag.tools.storage.record_store import FORMAT, Counts, RecordStore, StoredDocument
@@ -145,6 +146,8 @@ class KnowledgeBase:
         expect(Embeddings | None, embeddings, "an embedder (LangChain Embeddings)", "load_embeddings(NAME) returns one")
         if extractor is not None:
             _check_extractor(extractor)
+        if chroma is not None:
+            checked_address(chroma)
         with ExitStack() as opened:  # closes everything again after an error
             with needing_to_write(path):
                 path.mkdir(parents=True, exist_ok=True)

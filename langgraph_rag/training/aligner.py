@@ -2,9 +2,7 @@
 
 import asyncio
 import os
-import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -23,6 +21,7 @@ from langgraph_rag.progress import hidden
 from langgraph_rag.tools.embedding.embeddings import family_of
 from langgraph_rag.tools.embedding.sentence_embeddings import CPU, MINILM, packaged_minilm
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.training.aligner_folder import in_place_of, writing
 from langgraph_rag.training.chains import reasoning_chain
 from langgraph_rag.training.lessons import Lesson, lessons_of
 
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
 
 _HELD_BACK = 10  # one question in this many is held back
 _FEWEST = 5  # minimum number of chains
-_IN_PROGRESS = ".part"
-_MARK = "trained_by_langgraph_rag"  # a file: any other model in the folder is not replaced
 
 
 @dataclass(frozen=True)
@@ -94,7 +91,7 @@ def train_aligner(
     held = set(kb.ids())
     known = [q for q in as_questions(questions) if q.get("answers") and _support(q) and held.issuperset(_support(q))]
     folder = Path(out) if out is not None else kb.aligner
-    with _in_place_of(folder) as written:
+    with in_place_of(folder) as written:
         model = _model(base, device)
         from langgraph_rag.training.fitting import batches_of, fit
 
@@ -114,7 +111,8 @@ def train_aligner(
                 f"no epoch ranked the {counted(len(held_back), 'step')} held back better than the untrained model did "
                 f"(mean reciprocal rank {before.reciprocal:.3f}): no aligner was written; give more questions or epochs"
             )
-        _save(model, written)
+        with writing(folder):
+            _save(model, written)
     return Trained(folder, len(known), len(taught), len(lessons) + len(held_back), before, after)
 
 
@@ -153,26 +151,6 @@ def _model(base: str, device: str) -> Any:
         return model.to(device)
     except (RuntimeError, AssertionError) as error:
         raise RagError(f"an aligner cannot be trained on device {device!r}: {error}") from error
-
-
-@contextmanager
-def _in_place_of(folder: Path) -> Iterator[Path]:
-    """Yield a new folder that replaces another one at the end, so that nobody loads an incomplete aligner."""
-    if folder.exists() and not (folder / _MARK).exists():
-        raise RagError(f"expected a new folder for the aligner, or that of an earlier one, got {folder}")
-    written = folder.with_name(folder.name + _IN_PROGRESS)
-    shutil.rmtree(written, ignore_errors=True)  # left by a killed run
-    try:
-        written.mkdir(parents=True)
-    except OSError as error:
-        raise RagError(f"the aligner cannot be written to {folder}: {error.strerror or error}") from error
-    try:
-        yield written
-        (written / _MARK).touch()
-        shutil.rmtree(folder, ignore_errors=True)
-        written.rename(folder)
-    finally:
-        shutil.rmtree(written, ignore_errors=True)
 
 
 def _save(model: Any, folder: Path) -> None:

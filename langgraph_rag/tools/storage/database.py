@@ -39,10 +39,12 @@ class Database:
         self.execute, self.executemany = self._connection.execute, self._connection.executemany
         self.executescript = self._connection.executescript
         self._glancing = threading.Lock()
+        self._closed = False
 
     def close(self) -> None:
         """Close the file."""
         with self._lock, self._glancing:
+            self._closed = True
             self._connection.close()
             self._watch.close()
 
@@ -67,7 +69,7 @@ class Database:
                     self.execute("BEGIN IMMEDIATE")  # a deferred transaction could not wait for its first write
                     yield
             except sqlite3.Error as error:
-                raise KnowledgeBaseError(f"{self._path} cannot be written: {error}") from error
+                raise self._failure("written", error) from error
             finally:
                 self._changing = False
 
@@ -99,7 +101,7 @@ class Database:
             except sqlite3.DatabaseError as error:
                 if self._changing:  # `change` converts it
                     raise
-                raise KnowledgeBaseError(f"{self._path} cannot be read: {error}") from error
+                raise self._failure("read", error) from error
 
     def glance(self, columns: str, of: str, *values: object) -> list[tuple[Any, ...]]:
         """Return rows without waiting for a running transaction, as they were before it.
@@ -111,7 +113,11 @@ class Database:
             try:
                 return _tuples(self._watch.execute(_in_one_row(columns, of), values).fetchall())
             except sqlite3.DatabaseError as error:
-                raise KnowledgeBaseError(f"{self._path} cannot be read: {error}") from error
+                raise self._failure("read", error) from error
+
+    def _failure(self, done: str, error: sqlite3.Error) -> KnowledgeBaseError:
+        why = "it was closed meanwhile: open it again" if self._closed else str(error)
+        return KnowledgeBaseError(f"{self._path} cannot be {done}: {why}")
 
     def by_ids(self, columns: str, of: str, ids: Sequence[str], *values: object) -> list[tuple[Any, ...]]:
         """Return the rows of a query that ends in `IN`, for any number of ids; `values` come before the ids."""

@@ -70,7 +70,8 @@ class TripleRecords:
             "passages WHERE EXISTS (SELECT 1 FROM extractions WHERE passage = number AND extractor = ?) "
             "AND NOT EXISTS (SELECT 1 FROM triples WHERE passage = number AND extractor = ?) AND id IN"
         )
-        return [row[0] for row in self._db.by_ids("id", of, ids, extractor, extractor)]
+        barren = {row[0] for row in self._db.by_ids("id", of, ids, extractor, extractor)}
+        return [id_ for id_ in dict.fromkeys(ids) if id_ in barren]
 
     def most_read_by(self) -> str | None:
         """Return the extractor that read most passages, if any has read some."""
