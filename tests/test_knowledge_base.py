@@ -1020,7 +1020,7 @@ class Closing:
             if self.kb and not self.closing:
                 self.closing = threading.Thread(target=self.kb.close)
                 self.closing.start()
-                while not self.kb._closing:
+                while not self.kb._access._closing:
                     await asyncio.sleep(0.01)
             yield [(passage["id"], [[passage["id"], "is", "read"]])]
 

@@ -1,11 +1,9 @@
 """The knowledge base: one object for one folder. Vectors and graphs are derived from the stored records."""
 
 import json
-import os
-import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from functools import partial
 from hashlib import file_digest, sha256
 from pathlib import Path
@@ -20,11 +18,11 @@ from langgraph_rag.concurrency.threads import in_thread
 from langgraph_rag.context import Search
 from langgraph_rag.errors import (
     EmptyKnowledgeBaseError,
-    KnowledgeBaseError,
     QuestionError,
 )
 from langgraph_rag.naming import expect_name
 from langgraph_rag.records import FoundPassage, Record, ScoredPassage, Triple, passage_of
+from langgraph_rag.tools.access import Access
 from langgraph_rag.tools.batcher import one_at_a_time
 from langgraph_rag.tools.documents import AnyDocument, cleaned, to_passages
 from langgraph_rag.tools.editing import LAST_EXTRACTOR, UNREAD, Added, Editor, Updated
@@ -40,11 +38,11 @@ from langgraph_rag.tools.language.text import text_pipeline
 from langgraph_rag.tools.search import SEARCHES, Searcher
 from langgraph_rag.tools.similarity import Similarity
 from langgraph_rag.tools.storage.chroma import checked_address
-from langgraph_rag.tools.storage.folder import RECORDS, checked_folder, file_number, needing_to_write
+from langgraph_rag.tools.storage.folder import RECORDS, checked_folder, needing_to_write
 from langgraph_rag.tools.storage.passage_memory import PassageMemory
 from langgraph_rag.tools.storage.record_store import FORMAT, Counts, RecordStore, StoredDocument
 from langgraph_rag.tools.storage.triple_records import vector_id
-from langgraph_rag.tools.storage.vector_index import FORKED, VectorIndex
+from langgraph_rag.tools.storage.vector_index import VectorIndex
 from langgraph_rag.tools.storage.vector_storage import open_vectors
 from langgraph_rag.tools.storage.write_lock import WriteLock
 from langgraph_rag.tools.triple_embedding import TripleEmbedding
@@ -74,34 +72,27 @@ class KnowledgeBase:
     def __init__(
         self,
         path: Path,
-        lock: WriteLock,
+        access: Access,
         records: RecordStore,
         vectors: VectorIndex,
         embeddings: Embeddings,
         extractor: TripleExtractor,
-        *,
-        read_only: bool,
     ) -> None:
         self.path: Path = path
         self.extractor = extractor
-        self._lock, self._read_only = lock, read_only
-        self._records, self._vectors = records, vectors
+        self._access, self._records, self._vectors = access, records, vectors
         self._embedder = Embedder(path, embeddings, records)
         self._similarity = Similarity(self._embedder, vectors, records)
         self._graphs = DerivedGraphs(records)
         self._searcher = Searcher(records, self._similarity, self._graphs.entities)
-        self._indexer = Indexer(records, vectors, self._similarity, self._embedder, self._check_not_closing)
-        self._reader = TripleReader(records, self._check_not_closing)
+        self._indexer = Indexer(records, vectors, self._similarity, self._embedder, access.check_not_closing)
+        self._reader = TripleReader(records, access.check_not_closing)
         self._editor = Editor(records, self._indexer, self._reader)
         self._triple_embedding = TripleEmbedding(records, vectors, self._similarity)
         self._memory = PassageMemory(records)
-        self._changing_here = threading.RLock()  # reentrant, as a change may close the knowledge base
-        self._closing = self._closed = False
-        self._process, self._file_number = os.getpid(), file_number(path)
         self._unread = UnreadNotice(partial(self._read, records.triples.unextracted))
         self._reads, self._graph_making, self._triple_indexing = one_at_a_time(), one_at_a_time(), one_at_a_time()
         self._resources = ExitStack()  # released in reverse order
-        self._resources.callback(lock.release)
         for long in (self._graph_making, self._triple_indexing):  # their running work fails when the others close
             self._resources.callback(long.close)
         for held in (records.close, vectors.close, self._reads.close, self._similarity.close):
@@ -161,14 +152,15 @@ class KnowledgeBase:
             opened.callback(vectors.close)
             kb = cls(
                 path,
-                lock,
+                Access(path, lock, read_only=read_only),
                 records,
                 vectors,
                 embeddings or last_embedder(records.meta("embeddings")),
                 extractor or last_extractor(records.meta(LAST_EXTRACTOR) or records.triples.most_read_by()),
-                read_only=read_only,
             )
-            kb._check_and_repair()
+            kb._embedder.check()
+            if not kb._indexer.in_step():
+                kb._access.if_free(kb._indexer.repair)  # running writes look like damage
             opened.pop_all()
         return kb
 
@@ -191,13 +183,7 @@ class KnowledgeBase:
 
         A change in another thread stops after its current passages and raises a `KnowledgeBaseError` there.
         """
-        self._closing = True
-        if self._process != os.getpid():
-            self._closed = True
-            return
-        with self._changing_here:
-            self._closed = True
-            self._resources.close()
+        self._access.end(self._resources.close)
 
     def __repr__(self) -> str:
         return f"KnowledgeBase({str(self.path)!r})"
@@ -277,7 +263,7 @@ class KnowledgeBase:
         Raises:
             DocumentError, DuplicateIdError, TypeError: as in `update`, for the same documents.
         """
-        self._check_open()
+        self._access.check_open()
         return self._editor.outdated(to_passages(documents))
 
     def contested(self, documents: Iterable[AnyDocument]) -> list[str]:
@@ -286,7 +272,7 @@ class KnowledgeBase:
         Raises:
             DocumentError, DuplicateIdError, TypeError: as in `update`, for the same documents.
         """
-        self._check_open()
+        self._access.check_open()
         return self._editor.contested(to_passages(documents))
 
     def delete(self, ids: Iterable[str] = (), *, sources: Iterable[str] = ()) -> int:
@@ -304,7 +290,7 @@ class KnowledgeBase:
             TypeError: when a single id or source is passed instead of a list.
         """
         ids, sources = _texts(ids, "ids"), _texts(sources, "sources")
-        with self._changing():
+        with self._access.changing():
             return self._editor.delete(ids, sources)
 
     def embed_triples(self, *, progress: bool = True) -> int:
@@ -315,7 +301,7 @@ class KnowledgeBase:
         Raises:
             EmbedderError: when the embedder cannot be asked.
         """
-        self._check_open()
+        self._access.check_open()
         return self._triple_embedding.embed(self.extractor.version, progress=progress)
 
     # --- reading -----------------------------------------------------------------------------------------------------
@@ -407,7 +393,7 @@ class KnowledgeBase:
     def passages(self, ids: Iterable[str]) -> list[Record]:
         """Return passages with their sentences and phrases, each once, in the order of the ids, but for unknown ids."""
         ids = _texts(ids, "ids")
-        self._check_open()
+        self._access.check_open()
         return self._records.passages(ids)
 
     def ids(self, source: str | Path | None = None) -> list[str]:
@@ -415,36 +401,36 @@ class KnowledgeBase:
 
         In one call of `add` or `update`, the longest new passages are stored first.
         """
-        self._check_open()
+        self._access.check_open()
         source = None if source is None else str(source)
         return [] if source is not None and not is_text(source) else self._records.ids(source)
 
     def sources(self) -> list[str]:
         """Return the sources of all passages, in alphabetical order."""
-        self._check_open()
+        self._access.check_open()
         return self._records.sources()
 
     def documents(self) -> list[StoredDocument]:
         """Return the documents of all passages: one for each source, and one for each title without a source."""
-        self._check_open()
+        self._access.check_open()
         return self._records.documents()
 
     @property
     def graph(self) -> TripleGraph:
         """The graph of all triples, built on first use and updated after changes."""
-        self._check_open()
+        self._access.check_open()
         return self._graphs.triples(self.extractor.version)
 
     @property
     def entities(self) -> EntityGraph:
         """The graph of all entities for PageRank, updated after changes of facts."""
-        self._check_open()
+        self._access.check_open()
         return self._graphs.entities(self.extractor.version)
 
     @property
     def hierarchy(self) -> HierarchyGraph:
         """The graph of passages, sentences and phrases, updated after changes of passages."""
-        self._check_open()
+        self._access.check_open()
         return self._graphs.hierarchy()
 
     @property
@@ -454,7 +440,7 @@ class KnowledgeBase:
 
     def info(self) -> Info:
         """Return the contents and the configuration of the knowledge base."""
-        self._check_open()
+        self._access.check_open()
         return Info(
             path=str(self.path),
             **self._records.counts(self.extractor.version),
@@ -474,14 +460,14 @@ class KnowledgeBase:
     @property
     def is_there(self) -> bool:
         """Whether the folder still has the files that were opened; deleted files can be asked, and changed in vain."""
-        return file_number(self.path) == self._file_number
+        return self._access.is_there
 
     def fingerprint(self) -> str:
         """Return a short digest of passages, embedder, extractor and trained aligner; it changes only if these do.
 
         Adding the same documents again does not change it, nor does data that questions create.
         """
-        self._check_open()
+        self._access.check_open()
         hashes = self._records.hashes()
         passages = sorted(hashes.items())
         unread = json.loads(self._records.meta(UNREAD + self.extractor.version) or "[]")
@@ -497,7 +483,7 @@ class KnowledgeBase:
             TypeError: when a single id is passed instead of a list.
         """
         ids = _texts(ids, "ids")
-        self._check_open()
+        self._access.check_open()
         return self._records.triples.none_found_in(ids, self.extractor.version)
 
     # --- coroutines: concurrent calls share batches ------------------------------------------------------------------
@@ -520,7 +506,7 @@ class KnowledgeBase:
         expect_name("search", by, SEARCHES)
         _check_search(query)
         expect_count(k, "k")
-        self._check_open()
+        self._access.check_open()
         if by == "graph":
             await self._unread.tell_to_walk(self.extractor)
         found = await self._searcher.search(cleaned(query), k, by, self.extractor.version)
@@ -552,7 +538,7 @@ class KnowledgeBase:
         """Search triples like `search_triples`, without blocking the event loop."""
         _check_search(query)
         expect_count(k, "k")
-        self._check_open()
+        self._access.check_open()
         await self._triple_indexing.ask(partial(self._triple_embedding.make_searchable, self.extractor.version))
         looked_at, ids = k, await self._similarity.search_triples(query, k)
         while True:
@@ -572,7 +558,7 @@ class KnowledgeBase:
 
     async def ahierarchy(self) -> HierarchyGraph:
         """Return the graph of passages, sentences and phrases, without blocking the event loop."""
-        self._check_open()
+        self._access.check_open()
         graph: HierarchyGraph = await self._graph_making.ask(lambda: self.hierarchy)
         return graph
 
@@ -580,7 +566,7 @@ class KnowledgeBase:
         """Find passages like `near_entities`, without blocking the event loop."""
         _check_queries(texts, "texts")
         expect_count(k, "k")
-        self._check_open()
+        self._access.check_open()
         await self._unread.tell_to_walk(self.extractor)
         graph: EntityGraph = await self._graph_making.ask(lambda: self.entities)
         found = await in_thread(_near, graph, texts, k)
@@ -595,7 +581,7 @@ class KnowledgeBase:
     async def atriple_cosines(self, queries: Sequence[str], triples: Sequence[Sequence[str]]) -> Matrix:
         """Return the cosines of triples (as "head relation tail") with queries; shape: triples x queries."""
         _check_queries(queries)
-        self._check_open()
+        self._access.check_open()
         return await self._similarity.triple_cosines(queries, triples)
 
     async def apassage_cosines(self, queries: Sequence[str], ids: Iterable[str]) -> dict[str, Matrix]:
@@ -605,31 +591,19 @@ class KnowledgeBase:
         """
         _check_queries(queries)
         ids = _texts(ids, "ids")
-        self._check_open()
+        self._access.check_open()
         return await self._similarity.passage_cosines(queries, ids)
 
     async def acosines(self, query: str, others: Sequence[str]) -> list[float]:
         """Return the cosines of a query with other texts."""
         _check_query(query)
-        self._check_open()
+        self._access.check_open()
         return await self._similarity.likeness(query, others)
 
     # --- internals ---------------------------------------------------------------------------------------------------
-    def _check_and_repair(self) -> None:
-        self._embedder.check()
-        if self._indexer.in_step() or not self._lock.acquire():  # another process repairs it
-            return
-        if self._lock.writing.acquire(blocking=False):  # running writes look like damage
-            try:
-                self._indexer.repair()
-            finally:
-                self._lock.writing.release()
-        if self._read_only:
-            self._lock.release()
-
     async def _read(self, work: Callable[..., T], *values: Any) -> T:
         """Read records, one call after the other, without blocking the event loop."""
-        self._check_open()
+        self._access.check_open()
         done: T = await self._reads.ask(partial(work, *values))
         return done
 
@@ -641,42 +615,11 @@ class KnowledgeBase:
         records = self._records.passages(list(scores))
         return [FoundPassage(**passage_of(record), score=scores[record["id"]]) for record in records]
 
-    def _check_open(self) -> None:
-        if self._process != os.getpid():  # a fork has no threads
-            raise KnowledgeBaseError(f"{self.path} {FORKED}")
-        if self._closed:
-            raise KnowledgeBaseError(f"{self.path} was closed: open it again")
-
-    def _check_not_closing(self) -> None:
-        if self._closing:
-            raise KnowledgeBaseError(
-                f"{self.path} was closed meanwhile: what was stored by then stays, and the same call stores the rest "
-                "when it is open again"
-            )
-
-    def _check_writable(self) -> None:
-        self._check_open()
-        if self._read_only:
-            raise KnowledgeBaseError(f"{self.path} was opened read-only: open it without `read_only` to change it")
-        if not self._lock.acquire():
-            raise KnowledgeBaseError(
-                f"{self.path} can only be asked here while another process has it open to change it: close it there, "
-                "or open it there with `read_only=True` where it is only asked"
-            )
-
     def _edit(self, edit: Callable[..., T], documents: Iterable[AnyDocument], *, progress: bool) -> T:
-        self._check_writable()  # before the documents are read, which may take long
+        self._access.check_writable()  # before the documents are read, which may take long
         given = to_passages(documents)
-        with self._changing():
+        with self._access.changing():
             return edit(given, self.extractor, progress=progress)
-
-    @contextmanager
-    def _changing(self) -> Iterator[None]:
-        """Hold the locks for changes of the folder."""
-        with self._changing_here:
-            self._check_writable()
-            with self._lock.writing:
-                yield
 
 
 def _near(graph: EntityGraph, texts: Sequence[str], k: int) -> list[ScoredPassage]:
