@@ -5,21 +5,17 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from functools import partial
-from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
 from langchain_core.embeddings import Embeddings
 
-from langgraph_rag.arguments import expect, expect_count, expect_list
-from langgraph_rag.characters import is_blank, is_text
+from langgraph_rag.arguments import expect, expect_count
+from langgraph_rag.characters import is_text
 from langgraph_rag.concurrency.background import run_in_background
 from langgraph_rag.concurrency.threads import in_thread
 from langgraph_rag.context import Search
-from langgraph_rag.errors import (
-    EmptyKnowledgeBaseError,
-    QuestionError,
-)
+from langgraph_rag.errors import EmptyKnowledgeBaseError
 from langgraph_rag.naming import expect_name
 from langgraph_rag.records import FoundPassage, Record, ScoredPassage, Triple, passage_of
 from langgraph_rag.tools.access import Access
@@ -28,13 +24,15 @@ from langgraph_rag.tools.documents import AnyDocument, cleaned, to_passages
 from langgraph_rag.tools.editing import LAST_EXTRACTOR, UNREAD, Added, Editor, Updated
 from langgraph_rag.tools.embedder import Embedder
 from langgraph_rag.tools.embedding.embeddings import last_embedder
+from langgraph_rag.tools.fingerprint import fingerprint_of
 from langgraph_rag.tools.indexing import Indexer
 from langgraph_rag.tools.knowledge_graphs.derived_graphs import DerivedGraphs
 from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityGraph
 from langgraph_rag.tools.knowledge_graphs.hierarchy_graph import HierarchyGraph
 from langgraph_rag.tools.knowledge_graphs.triple_graph import TripleGraph
-from langgraph_rag.tools.language.extraction import TripleExtractor, last_extractor
+from langgraph_rag.tools.language.extraction import TripleExtractor, expect_extractor, last_extractor
 from langgraph_rag.tools.language.text import text_pipeline
+from langgraph_rag.tools.queries import expect_queries, expect_query, expect_words, names_among
 from langgraph_rag.tools.search import SEARCHES, Searcher
 from langgraph_rag.tools.similarity import Similarity
 from langgraph_rag.tools.storage.chroma import checked_address
@@ -136,7 +134,7 @@ class KnowledgeBase:
         path = checked_folder(path, create=create and not read_only)
         expect(Embeddings | None, embeddings, "an embedder (LangChain Embeddings)", "load_embeddings(NAME) returns one")
         if extractor is not None:
-            _check_extractor(extractor)
+            expect_extractor(extractor)
         if chroma is not None:
             checked_address(chroma)
         with ExitStack() as opened:  # closes everything again after an error
@@ -175,7 +173,7 @@ class KnowledgeBase:
 
     @extractor.setter
     def extractor(self, extractor: TripleExtractor) -> None:
-        _check_extractor(extractor)
+        expect_extractor(extractor)
         self._extractor = extractor
 
     def close(self) -> None:
@@ -289,7 +287,7 @@ class KnowledgeBase:
             KnowledgeBaseError: when another process has opened the knowledge base for changes.
             TypeError: when a single id or source is passed instead of a list.
         """
-        ids, sources = _texts(ids, "ids"), _texts(sources, "sources")
+        ids, sources = names_among(ids, "ids"), names_among(sources, "sources")
         with self._access.changing():
             return self._editor.delete(ids, sources)
 
@@ -392,7 +390,7 @@ class KnowledgeBase:
 
     def passages(self, ids: Iterable[str]) -> list[Record]:
         """Return passages with their sentences and phrases, each once, in the order of the ids, but for unknown ids."""
-        ids = _texts(ids, "ids")
+        ids = names_among(ids, "ids")
         self._access.check_open()
         return self._records.passages(ids)
 
@@ -468,13 +466,9 @@ class KnowledgeBase:
         Adding the same documents again does not change it, nor does data that questions create.
         """
         self._access.check_open()
-        hashes = self._records.hashes()
-        passages = sorted(hashes.items())
         unread = json.loads(self._records.meta(UNREAD + self.extractor.version) or "[]")
         made_by = f"{self._embedder.made_with}, {self.extractor.version}"
-        aligner = [_digest(file) for file in sorted(self.aligner.rglob("*")) if file.is_file()]
-        state = json.dumps([passages, made_by, self._embedder.mark, sorted(hashes.keys() & unread), *aligner])
-        return f"{len(passages)} passages, {made_by}, {sha256(state.encode()).hexdigest()[:16]}"
+        return fingerprint_of(self._records.hashes(), unread, made_by, self._embedder.mark, self.aligner)
 
     def without_triples(self, ids: Iterable[str]) -> list[str]:
         """Return the passages among `ids` that were read and have no triples.
@@ -482,7 +476,7 @@ class KnowledgeBase:
         Raises:
             TypeError: when a single id is passed instead of a list.
         """
-        ids = _texts(ids, "ids")
+        ids = names_among(ids, "ids")
         self._access.check_open()
         return self._records.triples.none_found_in(ids, self.extractor.version)
 
@@ -504,7 +498,7 @@ class KnowledgeBase:
             QuestionError: when the query is empty or not text.
         """
         expect_name("search", by, SEARCHES)
-        _check_search(query)
+        expect_words(query)
         expect_count(k, "k")
         self._access.check_open()
         if by == "graph":
@@ -516,8 +510,8 @@ class KnowledgeBase:
 
     async def atriples(self, passage_ids: Iterable[str], extractor: TripleExtractor | None = None) -> list[Triple]:
         """Return triples like `triples`, without blocking the event loop."""
-        ids, extractor = _texts(passage_ids, "ids"), extractor or self.extractor
-        _check_extractor(extractor)
+        ids, extractor = names_among(passage_ids, "ids"), extractor or self.extractor
+        expect_extractor(extractor)
         unread, triples = await self._read(self._unread_and_triples, ids, extractor.version)
         if unread:
             if extractor.version == self.extractor.version:  # another extractor is used on purpose
@@ -528,15 +522,15 @@ class KnowledgeBase:
 
     async def aunread(self, passage_ids: Iterable[str], extractor: TripleExtractor) -> list[str]:
         """Return the passages that an extractor has not read, for example because its model failed."""
-        return await self._read(self._records.triples.unextracted, extractor.version, _texts(passage_ids, "ids"))
+        return await self._read(self._records.triples.unextracted, extractor.version, names_among(passage_ids, "ids"))
 
     async def astored_triples(self, passage_ids: Iterable[str]) -> list[Triple]:
         """Return the stored triples of passages, without extracting any."""
-        return await self._read(self._records.triples.of, _texts(passage_ids, "ids"), self.extractor.version)
+        return await self._read(self._records.triples.of, names_among(passage_ids, "ids"), self.extractor.version)
 
     async def asearch_triples(self, query: str, k: int = 10) -> list[Triple]:
         """Search triples like `search_triples`, without blocking the event loop."""
-        _check_search(query)
+        expect_words(query)
         expect_count(k, "k")
         self._access.check_open()
         await self._triple_indexing.ask(partial(self._triple_embedding.make_searchable, self.extractor.version))
@@ -554,7 +548,7 @@ class KnowledgeBase:
 
     async def apassages(self, ids: Iterable[str]) -> list[Record]:
         """Return passages with their sentences and phrases, each once, in the order of the ids, but for unknown ids."""
-        return await self._read(self._memory.passages, _texts(ids, "ids"))
+        return await self._read(self._memory.passages, names_among(ids, "ids"))
 
     async def ahierarchy(self) -> HierarchyGraph:
         """Return the graph of passages, sentences and phrases, without blocking the event loop."""
@@ -564,12 +558,12 @@ class KnowledgeBase:
 
     async def anear_entities(self, texts: Sequence[str], k: int = 10) -> list[ScoredPassage]:
         """Find passages like `near_entities`, without blocking the event loop."""
-        _check_queries(texts, "texts")
+        expect_queries(texts, "texts")
         expect_count(k, "k")
         self._access.check_open()
         await self._unread.tell_to_walk(self.extractor)
         graph: EntityGraph = await self._graph_making.ask(lambda: self.entities)
-        found = await in_thread(_near, graph, texts, k)
+        found = await in_thread(graph.near, texts, k)
         if not found:
             await self.acheck_filled()
         return found
@@ -580,7 +574,7 @@ class KnowledgeBase:
 
     async def atriple_cosines(self, queries: Sequence[str], triples: Sequence[Sequence[str]]) -> Matrix:
         """Return the cosines of triples (as "head relation tail") with queries; shape: triples x queries."""
-        _check_queries(queries)
+        expect_queries(queries)
         self._access.check_open()
         return await self._similarity.triple_cosines(queries, triples)
 
@@ -589,14 +583,14 @@ class KnowledgeBase:
 
         Shape of each: queries.
         """
-        _check_queries(queries)
-        ids = _texts(ids, "ids")
+        expect_queries(queries)
+        ids = names_among(ids, "ids")
         self._access.check_open()
         return await self._similarity.passage_cosines(queries, ids)
 
     async def acosines(self, query: str, others: Sequence[str]) -> list[float]:
         """Return the cosines of a query with other texts."""
-        _check_query(query)
+        expect_query(query)
         self._access.check_open()
         return await self._similarity.likeness(query, others)
 
@@ -620,40 +614,3 @@ class KnowledgeBase:
         given = to_passages(documents)
         with self._access.changing():
             return edit(given, self.extractor, progress=progress)
-
-
-def _near(graph: EntityGraph, texts: Sequence[str], k: int) -> list[ScoredPassage]:
-    return graph.rank({graph.entities[name]: 1.0 for text in texts for name in graph.link(text)}, k)
-
-
-def _texts(given: Iterable[object], what: str) -> list[str]:
-    """Return ids or sources as stored: numbers as strings, like `add`, and without strings that are not text."""
-    expect_list(given, what)
-    return list(filter(is_text, map(str, given)))
-
-
-def _check_queries(queries: Iterable[object], what: str = "queries") -> None:
-    expect_list(queries, what)
-    for query in queries:
-        _check_query(query)
-
-
-def _check_query(query: object) -> None:
-    if not isinstance(query, str) or not is_text(query):
-        raise QuestionError(f"the query must be text, got {ascii(query)[:80]}")
-
-
-def _check_search(query: object) -> None:
-    _check_query(query)
-    if is_blank(str(query)):
-        raise QuestionError(f"expected words to search for, got {query!r:.80}")
-
-
-def _digest(file: Path) -> str:
-    with file.open("rb") as opened:
-        return file_digest(opened, "sha256").hexdigest()
-
-
-def _check_extractor(extractor: TripleExtractor) -> None:
-    expect(TripleExtractor, extractor, "an extractor of triples", "ModelExtractor(llm) is one")
-    expect(str, extractor.version, "a version of the extractor as text", "make it an attribute or a property")

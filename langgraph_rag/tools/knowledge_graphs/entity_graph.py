@@ -59,6 +59,10 @@ class EntityGraph:
         facts = self.walk.degree(list(nodes.values()))
         return {id_: node for (id_, node), some in zip(nodes.items(), facts, strict=True) if some}
 
+    def near(self, texts: Iterable[str], k: int) -> list[ScoredPassage]:
+        """Return the k passages nearest to the entities in some texts."""
+        return self.rank({self.entities[name]: 1.0 for text in texts for name in self.link(text)}, k)
+
     def rank(self, seeds: Mapping[int, float], k: int) -> list[ScoredPassage]:
         """Return the k passages nearest to weighted nodes, by personalized PageRank; none without nodes.
 

@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 
 from pydantic import TypeAdapter, ValidationError
 
+from langgraph_rag.arguments import expect
 from langgraph_rag.records import Record
 from langgraph_rag.tools.language.rule_triples import extract_triples
 
@@ -32,6 +33,17 @@ class TripleExtractor(Protocol):
 
     def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
         """Yield each passage's reading when it is done; a passage that fails is left out, and `add` tries it again."""
+
+
+def expect_extractor(given: object) -> None:
+    """Check that an argument is an extractor.
+
+    Raises:
+        TypeError: when it is not.
+    """
+    expect(TripleExtractor, given, "an extractor of triples", "ModelExtractor(llm) is one")
+    version = getattr(given, "version", None)
+    expect(str, version, "a version of the extractor as text", "make it an attribute or a property")
 
 
 class RuleExtractor:
