@@ -361,7 +361,8 @@ def killed_at(number: int, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -
         return changed
 
     for holder, names in (
-        (kb._records, ["insert", "delete", "replace", "add_origins", "update_metadata", "remove_origins"]),
+        (kb._records, ["insert", "delete", "replace", "update_metadata"]),
+        (kb._records.origins, ["add", "remove"]),
         (kb._records.triples, ["save"]),
         (kb._records.waiting, ["forget"]),
         (kb._vectors, ["put", "delete"]),

@@ -14,7 +14,8 @@ from langgraph_rag.records import Passage
 from langgraph_rag.tools.documents import LONG, long_passages
 from langgraph_rag.tools.indexing import Indexer, Read, read_later
 from langgraph_rag.tools.language.extraction import RuleExtractor, TripleExtractor
-from langgraph_rag.tools.storage.record_store import Origin, RecordStore
+from langgraph_rag.tools.storage.origins import Origin
+from langgraph_rag.tools.storage.record_store import RecordStore
 from langgraph_rag.tools.triple_reading import TripleReader
 
 LAST_EXTRACTOR = "extractor"  # the property with the last extractor
@@ -65,7 +66,7 @@ class Editor:
             )
         _tell_long(new)
         self._indexer.store(new, self._reading(extractor), progress=progress)
-        self._records.add_origins(given)
+        self._records.origins.add(given)
         return self._read_out(passages, extractor, added=len(new), progress=progress)
 
     def upsert(self, given: Sequence[Passage], extractor: TripleExtractor, *, progress: bool) -> Updated:
@@ -80,17 +81,17 @@ class Editor:
         """Remove passages, and those that are only from some sources; return the number of removed passages."""
         present = list(self._records.hashes(ids))
         self._indexer.remove(present)
-        return len(present) + self._remove(self._records.origins(sources))
+        return len(present) + self._remove(self._records.origins.of(sources))
 
     def outdated(self, given: Sequence[Passage]) -> list[str]:
         """Return the ids of the passages that `update` would remove, without those that it would replace."""
         ids = {passage["id"] for passage in given}
-        return [id_ for id_ in self._records.only_from(self._left_over(given)) if id_ not in ids]
+        return [id_ for id_ in self._records.origins.only_from(self._left_over(given)) if id_ not in ids]
 
     def contested(self, given: Sequence[Passage]) -> list[str]:
         """Return the ids of the passages that `update` would replace although they are also from other sources."""
         _, changed = self._indexer.compare(_each_once(given))
-        own = set(self._records.only_from(_origins(given)))
+        own = set(self._records.origins.only_from(_origins(given)))
         return [passage["id"] for passage in changed if passage["id"] not in own]
 
     def _replace(
@@ -102,7 +103,7 @@ class Editor:
         read = self._reading(extractor)
         self._indexer.store(new, read, progress=progress)
         self._indexer.replace(changed, read, progress=progress)
-        self._records.add_origins(given)
+        self._records.origins.add(given)
         self._records.update_metadata(given)
         gone = self._remove(left_over)
         if gone > len(passages):
@@ -144,13 +145,13 @@ class Editor:
         """Return the origins of stored passages that are no longer in these sources."""
         still = dict.fromkeys(_origins(given))
         sources = list(dict.fromkeys(source for _, source in still))
-        return [origin for origin in self._records.origins(sources) if origin not in still]
+        return [origin for origin in self._records.origins.of(sources) if origin not in still]
 
     def _remove(self, origins: Sequence[Origin]) -> int:
         """Remove passages without other origins, then the origins of the others; return the number of the former."""
-        ids = self._records.only_from(origins)
+        ids = self._records.origins.only_from(origins)
         self._indexer.remove(ids)
-        self._records.remove_origins(origins)
+        self._records.origins.remove(origins)
         return len(ids)
 
 

@@ -37,8 +37,9 @@ from langgraph_rag.tools.search import SEARCHES, Searcher
 from langgraph_rag.tools.similarity import Similarity
 from langgraph_rag.tools.storage.chroma import checked_address
 from langgraph_rag.tools.storage.folder import RECORDS, checked_folder, needing_to_write
+from langgraph_rag.tools.storage.origins import StoredDocument
 from langgraph_rag.tools.storage.passage_memory import PassageMemory
-from langgraph_rag.tools.storage.record_store import FORMAT, Counts, RecordStore, StoredDocument
+from langgraph_rag.tools.storage.record_store import FORMAT, Counts, RecordStore
 from langgraph_rag.tools.storage.triple_records import vector_id
 from langgraph_rag.tools.storage.vector_index import VectorIndex
 from langgraph_rag.tools.storage.vector_storage import open_vectors
@@ -406,12 +407,12 @@ class KnowledgeBase:
     def sources(self) -> list[str]:
         """Return the sources of all passages, in alphabetical order."""
         self._access.check_open()
-        return self._records.sources()
+        return self._records.origins.sources()
 
     def documents(self) -> list[StoredDocument]:
         """Return the documents of all passages: one for each source, and one for each title without a source."""
         self._access.check_open()
-        return self._records.documents()
+        return self._records.origins.documents()
 
     @property
     def graph(self) -> TripleGraph:

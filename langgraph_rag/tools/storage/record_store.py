@@ -1,6 +1,6 @@
 """The records of a knowledge base: passages with sentences and phrases in one SQLite file, with BM25 by FTS5.
 
-The file also has triples, metadata and change logs, each with a module of its own.
+The file also has origins, triples, metadata and change logs, each with a module of its own.
 """
 
 import hashlib
@@ -17,10 +17,11 @@ from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.normal_forms import WORD
 from langgraph_rag.records import Passage, Record, ScoredPassage, ids_of
 from langgraph_rag.tools.language.stop_words import stop_words
-from langgraph_rag.tools.storage import change_log, metadata, triple_records, waiting_vectors
+from langgraph_rag.tools.storage import change_log, metadata, origins, triple_records, waiting_vectors
 from langgraph_rag.tools.storage.change_log import ChangeLog
 from langgraph_rag.tools.storage.database import Database, as_json
 from langgraph_rag.tools.storage.metadata import MetadataTable
+from langgraph_rag.tools.storage.origins import Origins
 from langgraph_rag.tools.storage.triple_records import TripleRecords
 from langgraph_rag.tools.storage.waiting_vectors import WaitingVectors
 from langgraph_rag.tools.vectors import Matrix
@@ -38,26 +39,8 @@ CREATE TRIGGER IF NOT EXISTS words_in AFTER INSERT ON passages BEGIN
     INSERT INTO words (rowid, title, text) VALUES (new.number, new.title, new.text); END;
 CREATE TRIGGER IF NOT EXISTS words_out AFTER DELETE ON passages BEGIN
     INSERT INTO words (words, rowid, title, text) VALUES ('delete', old.number, old.title, old.text); END;
-CREATE TABLE IF NOT EXISTS origins (
-    passage INTEGER NOT NULL REFERENCES passages(number) ON DELETE CASCADE, source TEXT NOT NULL,
-    UNIQUE (passage, source));
-CREATE INDEX IF NOT EXISTS origins_by_source ON origins (source);
-CREATE TRIGGER IF NOT EXISTS origins_in AFTER INSERT ON passages BEGIN
-    INSERT INTO origins VALUES (new.number, coalesce(new.source, '')); END;
 """
 _TITLE_WEIGHT = 2.0  # weight of a word in BM25: a title states the topic of its passage
-
-
-Origin = tuple[str, str]
-"""A passage id and one of its sources, which may be empty; a passage of several files has several origins."""
-
-
-class StoredDocument(TypedDict):
-    """The passages of one source, or without a source, of one title; without a title, each passage is a document."""
-
-    source: str
-    title: str
-    ids: list[str]
 
 
 class Counts(TypedDict):
@@ -96,7 +79,8 @@ class RecordStore:
                     raise sqlite3.DatabaseError("it is another program's")
                 if not tables:
                     made = f"INSERT OR IGNORE INTO meta VALUES ('format', '{FORMAT}');"
-                    schema = _SCHEMA + triple_records.TABLES + metadata.TABLE + change_log.TABLE + waiting_vectors.TABLE
+                    parts = (origins.TABLE, triple_records.TABLES, metadata.TABLE, change_log.TABLE)
+                    schema = "".join([_SCHEMA, *parts, waiting_vectors.TABLE])
                     self._db.executescript(f"BEGIN IMMEDIATE;{schema}{made}COMMIT;")  # another process may do the same
             except sqlite3.OperationalError as error:
                 raise KnowledgeBaseError(
@@ -106,6 +90,7 @@ class RecordStore:
                 raise KnowledgeBaseError(f"{path} is not a knowledge base of this package: {error}") from error
             self._metadata, self.waiting = MetadataTable(self._db), WaitingVectors(self._db)
             self.triples = TripleRecords(self._db)
+            self.origins = Origins(self._db, self._metadata, self.changes)
             found = self.meta("format") or "0"
             if found != str(FORMAT):
                 newer = found.isdecimal() and int(found) > FORMAT
@@ -182,6 +167,13 @@ class RecordStore:
             self.insert(records, vectors)
         return unused
 
+    def update_metadata(self, passages: Sequence[Passage]) -> None:
+        """Store the metadata of stored passages where they differ."""
+        with self._db.change():
+            changed = self._metadata.differing(passages)
+            self._metadata.put(changed)
+            self.changes.add(ids_of(changed))
+
     def passages(self, ids: Sequence[str]) -> list[Record]:
         """Return the stored passages of the given ids, in that order; unknown ids are left out."""
         rows = self._db.by_ids(
@@ -228,60 +220,6 @@ class RecordStore:
             min(k, sys.maxsize),  # the largest integer of SQLite
         )
         return [ScoredPassage(id=row[0], score=row[1]) for row in rows]
-
-    # --- origins -----------------------------------------------------------------------------------------------------
-    def sources(self) -> list[str]:
-        """Return the sources of all passages, in alphabetical order."""
-        of = "(SELECT DISTINCT source FROM origins WHERE source <> '' ORDER BY source)"
-        return [row[0] for row in self._db.rows("source", of)]
-
-    def documents(self) -> list[StoredDocument]:
-        """Return the documents of all passages; a passage of several sources belongs to each of them."""
-        title = "CASE origins.source WHEN '' THEN coalesce(nullif(title, ''), id) ELSE '' END"
-        elsewhere = "SELECT passage FROM origins WHERE source <> ''"
-        of = (
-            f"(SELECT origins.source, {title} AS title, json_group_array(id) AS ids "
-            f"FROM origins JOIN passages ON number = passage "
-            f"WHERE origins.source <> '' OR number NOT IN ({elsewhere}) GROUP BY 1, 2)"
-        )
-        rows = self._db.rows("source, title, json(ids)", of)
-        return [StoredDocument(source=source, title=title, ids=ids) for source, title, ids in rows]
-
-    def origins(self, sources: Sequence[str]) -> list[Origin]:
-        """Return the passages of these sources, with the source."""
-        of = "origins JOIN passages ON number = passage WHERE origins.source <> '' AND origins.source IN"
-        return [(id_, source) for id_, source in self._db.by_ids("id, origins.source", of, sources)]
-
-    def only_from(self, origins: Sequence[Origin]) -> list[str]:
-        """Return the ids of the passages that have no other origins."""
-        of = "origins JOIN passages ON number = passage WHERE id IN"
-        ids = list(dict.fromkeys(id_ for id_, _ in origins))
-        kept = {id_ for id_, _ in set(self._db.by_ids("id, origins.source", of, ids)).difference(origins)}
-        return [id_ for id_ in ids if id_ not in kept]
-
-    def add_origins(self, passages: Sequence[Passage]) -> None:
-        """Add origins of stored passages, with the metadata of each."""
-        query = "INSERT OR IGNORE INTO origins SELECT number, ? FROM passages WHERE id = ?"
-        with self._db.change():
-            new = [p for p in passages if self._db.execute(query, (p.get("source", ""), p["id"])).rowcount]
-            self._metadata.put(new)
-
-    def update_metadata(self, passages: Sequence[Passage]) -> None:
-        """Store the metadata of stored passages where they differ."""
-        with self._db.change():
-            changed = self._metadata.differing(passages)
-            self._metadata.put(changed)
-            self.changes.add(ids_of(changed))
-
-    def remove_origins(self, origins: Sequence[Origin]) -> None:
-        """Remove origins of passages; their source becomes the first one that is left."""
-        first = "SELECT source FROM origins WHERE passage = number ORDER BY origins.rowid LIMIT 1"
-        with self._db.change():
-            for id_, source in origins:
-                query = "DELETE FROM origins WHERE source = ? AND passage = (SELECT number FROM passages WHERE id = ?)"
-                self._db.execute(query, (source, id_))
-                self._db.execute(f"UPDATE passages SET source = ({first}) WHERE id = ?", (id_,))
-            self.changes.add([id_ for id_, _ in origins])
 
     def counts(self, extractor: str) -> Counts:
         """Return the numbers of stored items, with the triples of the given extractor."""
