@@ -21,7 +21,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.language.extraction import PlaceholderExtractor, RuleExtractor, TripleExtractor
 from langgraph_rag.tools.reading.files import Read, read_what_can_be
 from langgraph_rag.tools.reading.folders import NAMED, READABLE, empty_folders, left_out, otherwise_named, vanished
-from langgraph_rag.tools.reading.json_documents import FieldNames
+from langgraph_rag.tools.reading.rows import FieldNames
 
 _KINDS = 8  # the most that messages name
 

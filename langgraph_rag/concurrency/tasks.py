@@ -1,10 +1,11 @@
 """Parallel coroutines, and their cancellation."""
 
 import asyncio
-from collections.abc import Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+Item = TypeVar("Item")
 
 
 async def gather(coroutines: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
@@ -19,6 +20,17 @@ async def gather(coroutines: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
         first = errors.exceptions[0]
         raise first from first.__cause__
     return [task.result() for task in tasks]
+
+
+async def map_limited(work: Callable[[Item], Awaitable[T]], items: Iterable[Item], at_once: int) -> list[T]:
+    """Do the work of each item, at most so many at once, and return the results in order."""
+    free = asyncio.Semaphore(at_once)
+
+    async def done(item: Item) -> T:
+        async with free:
+            return await work(item)
+
+    return await gather(map(done, items))
 
 
 def is_own_cancellation(error: BaseException) -> bool:

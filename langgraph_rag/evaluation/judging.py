@@ -12,7 +12,7 @@ from langgraph_rag.errors import RagError
 from langgraph_rag.evaluation.circuit_breaker import CircuitBreaker
 from langgraph_rag.evaluation.metrics import refused_rightly
 from langgraph_rag.evaluation.outcomes import Outcome
-from langgraph_rag.evaluation.run_folder import OutcomesError, alone, keeping, read_entries, settle
+from langgraph_rag.evaluation.run_folder import OutcomesError, alone, keeping, read_entries, work_through
 from langgraph_rag.llm import ask
 from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.prompts.judging import JUDGE
@@ -108,7 +108,7 @@ async def judge(
         judged = _last_of_each((one for one in kept if one["judge"] == name), answered)
         unjudged = [outcome for id_, outcome in answered.items() if id_ not in judged]
         with keeping(out / JUDGEMENTS, kept) as keep:
-            found = await settle(unjudged, _Judge(llm, name), concurrency, keep, on_result)
+            found = await work_through(unjudged, _Judge(llm, name), concurrency, keep, on_result)
     judged |= {judgement["id"]: judgement for judgement in found}
     return [judged[id_] for id_ in answered]
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from langgraph_rag.errors import MissingExtraError
 from langgraph_rag.evaluation.run_folder import writing
-from langgraph_rag.evaluation.runner import RECALL_DEPTHS
+from langgraph_rag.evaluation.scoring import RECALL_DEPTHS
 from langgraph_rag.evaluation.summary import Summary
 
 _BESIDE = 0.1  # maximum shift between methods, so that equal lines do not hide each other; depths are 1 apart

@@ -8,7 +8,7 @@ from typing import Any
 from langgraph_rag.evaluation.comparison import Comparison, Difference
 from langgraph_rag.evaluation.origin import Origin, in_words
 from langgraph_rag.evaluation.run_folder import writing
-from langgraph_rag.evaluation.runner import RECALL_DEPTHS
+from langgraph_rag.evaluation.scoring import RECALL_DEPTHS
 from langgraph_rag.evaluation.summary import Summary
 
 REPORTS = ("report.md", "report.json")

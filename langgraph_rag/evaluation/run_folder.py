@@ -1,6 +1,5 @@
 """A folder of entries, one line of JSON each; a run can be stopped at any moment and continued."""
 
-import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -10,7 +9,7 @@ from typing import Any, TypeVar
 from filelock import FileLock, Timeout
 from pydantic import TypeAdapter, ValidationError
 
-from langgraph_rag.concurrency.tasks import gather
+from langgraph_rag.concurrency.tasks import map_limited
 from langgraph_rag.errors import RagError
 from langgraph_rag.naming import wrong_field
 from langgraph_rag.tools.storage.write_lock import LOCK
@@ -122,7 +121,7 @@ def _is_json(line: bytes) -> bool:
     return True
 
 
-async def settle(
+async def work_through(
     items: Iterable[Item],
     work: Callable[[Item], Awaitable[Entry]],
     concurrency: int,
@@ -130,17 +129,15 @@ async def settle(
     on_result: Callable[[Entry], None] | None,
 ) -> list[Entry]:
     """Do the work of each item, `concurrency` at once; keep each result before `on_result` is called."""
-    gate = asyncio.Semaphore(concurrency)
 
-    async def settled(item: Item) -> Entry:
-        async with gate:
-            entry = await work(item)
+    async def kept(item: Item) -> Entry:
+        entry = await work(item)
         keep(entry)
         if on_result is not None:
             on_result(entry)
         return entry
 
-    return await gather(map(settled, items))
+    return await map_limited(kept, items, concurrency)
 
 
 def replace_file(path: Path, lines: Iterable[str]) -> None:

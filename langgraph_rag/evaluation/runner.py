@@ -6,18 +6,15 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, NotRequired, Protocol
+from typing import Any, Protocol
 
 from langgraph.graph.state import CompiledStateGraph
-from pydantic import TypeAdapter
-from typing_extensions import TypedDict
 
 from langgraph_rag.arguments import expect_count
 from langgraph_rag.concurrency.tasks import is_own_cancellation
 from langgraph_rag.context import Context, as_context
 from langgraph_rag.errors import RagError
 from langgraph_rag.evaluation.circuit_breaker import CircuitBreaker
-from langgraph_rag.evaluation.metrics import all_at, contains, exact_match, f1, recall_at, refused_rightly
 from langgraph_rag.evaluation.origin import beginning
 from langgraph_rag.evaluation.outcomes import (
     OUTCOMES,
@@ -28,11 +25,8 @@ from langgraph_rag.evaluation.outcomes import (
     keep_settings,
 )
 from langgraph_rag.evaluation.questions import Question, as_questions
-from langgraph_rag.evaluation.run_folder import alone, keeping, settle
-from langgraph_rag.records import Usage
-from langgraph_rag.refusals import UNANSWERABLE
-
-RECALL_DEPTHS = (2, 3, 5, 10)
+from langgraph_rag.evaluation.run_folder import alone, keeping, work_through
+from langgraph_rag.evaluation.scoring import answered, scored, unanswered
 
 
 class Graph(Protocol):
@@ -42,20 +36,6 @@ class Graph(Protocol):
         """Run the graph on `{"question": ...}`."""
 
 
-class _FoundPassage(TypedDict):
-    id: str
-
-
-class _Reply(TypedDict):
-    answer: str
-    passages: list[_FoundPassage]
-    granularity: NotRequired[str | None]
-    evidence: NotRequired[list[Any]]
-    trace: list[Any]
-    usage: Usage
-
-
-_READER = TypeAdapter(_Reply)
 _OTHER_VERSION = (
     "the run in %s was begun with version %s of this package and goes on with version %s, which may answer otherwise; "
     "give another folder for outcomes of one version"
@@ -113,15 +93,15 @@ async def evaluate(
         kept = {outcome["id"]: outcome for outcome in answered_before(out, read, settings)}
         now = beginning(graph)
         begun = begun_with(out) if kept else now
-        outcomes = {id_: _scored(outcome, asked[id_]) if id_ in asked else outcome for id_, outcome in kept.items()}
+        outcomes = {id_: scored(outcome, asked[id_]) if id_ in asked else outcome for id_, outcome in kept.items()}
         keep_settings(out, settings, begun)
-        unanswered = [question for question in read if question["id"] not in outcomes]
-        if unanswered and begun["version"] != now["version"]:
+        left = [question for question in read if question["id"] not in outcomes]
+        if left and begun["version"] != now["version"]:
             _log.warning(_OTHER_VERSION, out, begun["version"], now["version"])
         if begun["prompts"] and begun["prompts"] != now["prompts"]:
             _log.warning(_OTHER_PROMPTS, out)
         with keeping(out / OUTCOMES, outcomes.values()) as keep:
-            found = await settle(unanswered, _Asker(graph, context), concurrency, keep, on_result)
+            found = await work_through(left, _Asker(graph, context), concurrency, keep, on_result)
     outcomes |= {outcome["id"]: outcome for outcome in found}
     return [outcomes[question["id"]] for question in read]
 
@@ -154,12 +134,12 @@ class _Asker:
     breaker: CircuitBreaker = field(default_factory=CircuitBreaker)
 
     async def __call__(self, question: Question) -> Outcome:
-        outcome, started = _unanswered(question), time.perf_counter()
+        outcome, started = unanswered(question), time.perf_counter()
         try:
             found = await self.graph.ainvoke({"question": question["question"]}, context=self.context)
             outcome["wall_seconds"] = round(time.perf_counter() - started, 4)
             self.breaker.reset()
-            return _scored(_answered(outcome, _READER.validate_python(found)), question)
+            return scored(answered(outcome, found), question)
         except (Exception, asyncio.CancelledError) as error:
             if is_own_cancellation(error) or self.breaker.trips(error):
                 raise
@@ -174,56 +154,3 @@ def _told(error: BaseException) -> str:
     notes = [] if isinstance(error, RagError) else getattr(error, "__notes__", [])
     nodes = [note.partition(" and id ")[0] for note in notes]  # the id differs each time
     return "; ".join([f"{type(error).__name__}: {error}", *nodes])
-
-
-def _unanswered(question: Question) -> Outcome:
-    return Outcome(
-        id=question["id"],
-        type=question.get("type", ""),
-        question=question["question"],
-        answers=question.get("answers", []),
-        answer=None,
-        em=None,
-        f1=None,
-        acc=None,
-        recall=None,
-        all_at_5=None,
-        granularity=None,
-        steps=None,
-        usage=None,
-        wall_seconds=0.0,
-        error=None,
-    )
-
-
-def _answered(outcome: Outcome, reply: _Reply) -> Outcome:
-    return {
-        **outcome,
-        "answer": reply["answer"],
-        "granularity": reply.get("granularity"),
-        "steps": len(reply["trace"]),
-        "usage": reply["usage"],
-        "passages": [passage["id"] for passage in reply["passages"]],
-        "evidence": reply.get("evidence", []),
-        "trace": reply["trace"],
-    }
-
-
-def _scored(outcome: Outcome, question: Question) -> Outcome:
-    """Score an answer, and its passages if they are stored, by the gold answers and ids of its question."""
-    answers, gold = question.get("answers", []), question.get("supporting_ids", [])
-    answer = outcome["answer"] or ""
-    if refused_rightly(answer, answers):
-        answer = UNANSWERABLE
-    scored: Outcome = {
-        **outcome,
-        "type": question.get("type", ""),
-        "answers": answers,
-        "em": exact_match(answer, answers) if answers else None,
-        "f1": f1(answer, answers) if answers else None,
-        "acc": contains(answer, answers) if answers else None,
-    }
-    if (ids := outcome.get("passages")) is not None:
-        recall = {str(k): share for k in RECALL_DEPTHS if (share := recall_at(ids, gold, k)) is not None}
-        scored["recall"], scored["all_at_5"] = recall or None, all_at(ids, gold, 5)
-    return scored

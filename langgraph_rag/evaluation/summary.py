@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from langgraph_rag.evaluation.bootstrap import interval
 from langgraph_rag.evaluation.judging import Judgement, told_by_judge
 from langgraph_rag.evaluation.outcomes import Outcome
-from langgraph_rag.evaluation.runner import RECALL_DEPTHS
+from langgraph_rag.evaluation.scoring import RECALL_DEPTHS
 from langgraph_rag.records import tokens_spent
 from langgraph_rag.refusals import is_refusal
 

@@ -1,6 +1,5 @@
 """Training of KiRAG's aligner: from questions with known answers to a folder that KiRAG loads."""
 
-import asyncio
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from tqdm.auto import tqdm
 
 from langgraph_rag.arguments import expect, expect_count
 from langgraph_rag.concurrency.background import run_in_background
-from langgraph_rag.concurrency.tasks import gather
+from langgraph_rag.concurrency.tasks import map_limited
 from langgraph_rag.errors import MissingExtraError, ModelOutputError, RagError, RequestRefusedError
 from langgraph_rag.evaluation.questions import Question, as_questions
 from langgraph_rag.models.bindings import ChatModel
@@ -120,19 +119,17 @@ async def _taught(
     llm: ChatModel, kb: KnowledgeBase, questions: Sequence[Question], concurrency: int, bar: Any
 ) -> list[list[Lesson]]:
     """Return the lessons of each question; none if its chain does not reach the answer, or cannot be parsed."""
-    free = asyncio.Semaphore(concurrency)
 
     async def lessons(question: Question) -> list[Lesson]:
-        async with free:
-            try:
-                chain = await reasoning_chain(llm, kb, question["question"], question["answers"], _support(question))
-            except (ModelOutputError, RequestRefusedError):
-                chain = []
-            taught = await lessons_of(kb, question["question"], chain)
-            bar.update()
-            return taught
+        try:
+            built = await reasoning_chain(llm, kb, question["question"], question["answers"], _support(question))
+        except (ModelOutputError, RequestRefusedError):
+            built = []
+        taught = await lessons_of(kb, question["question"], built)
+        bar.update()
+        return taught
 
-    return await gather(map(lessons, questions))
+    return await map_limited(lessons, questions, concurrency)
 
 
 def _support(question: Question) -> list[str]:

@@ -27,9 +27,10 @@ from langgraph_rag.tools.reading.folders import (
     WORD,
     readable_files,
 )
-from langgraph_rag.tools.reading.json_documents import FieldNames, read_json, read_json_lines
+from langgraph_rag.tools.reading.json_documents import read_json, read_json_lines
 from langgraph_rag.tools.reading.markdown import read_markdown, section_title
 from langgraph_rag.tools.reading.pdf import read_pdf
+from langgraph_rag.tools.reading.rows import FieldNames
 from langgraph_rag.tools.reading.tables import read_table
 
 _SOON = 2  # seconds before a progress bar appears; PDF files take about one each

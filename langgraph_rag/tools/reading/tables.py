@@ -10,7 +10,7 @@ from typing import Literal
 
 from langgraph_rag.errors import DocumentError
 from langgraph_rag.tools.documents import LONGEST_NAME
-from langgraph_rag.tools.reading.json_documents import Documents, FieldNames, to_documents
+from langgraph_rag.tools.reading.rows import Documents, FieldNames, to_documents
 
 _SEPARATORS = "\t;|,"  # those that stand less in texts first
 _SEEN = 50_000  # characters by which the separator is chosen
