@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from langgraph_rag.normal_forms import normalise, triple_text
 
 # also Roman numerals, and names with marks: Philip II is not Philip I, nor C++ C#
-_NUMBER = re.compile(r"\S*[+#-]\S*|\d+|\b(?:x{1,3}(?:ix|iv|v?i{0,3})|ix|iv|vi{0,3}|i{1,3})\b")
+_NUMBER = re.compile(r"(?<!\S)\S*[+#-]\S*|\d+|\b(?:x{1,3}(?:ix|iv|v?i{0,3})|ix|iv|vi{0,3}|i{1,3})\b")
 _RANGE = re.compile(r"(\d+)(?:\s*[\u2013-]\s*(\d+))?")
 _SIMILAR = 0.85  # difflib ratio of two items
 _SIMILAR_PART = 0.8  # difflib ratio of two heads, relations or tails, which are short

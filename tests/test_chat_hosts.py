@@ -23,7 +23,7 @@ def behind_names() -> TestClient:
         await websocket.close()
 
     routes = [Route("/", lambda _: PlainTextResponse("hello")), WebSocketRoute("/ws", greet)]
-    return TestClient(KnownHosts(Starlette(routes=routes), ["localhost", "Box", ""]))
+    return TestClient(KnownHosts(Starlette(routes=routes), ["localhost", ""], ["Box"]))
 
 
 @pytest.mark.parametrize("host", ["localhost:8501", "127.0.0.1", "[::1]:8501", "192.168.1.5:80", "box", "BOX:8501"])
@@ -50,7 +50,8 @@ def test_other_sites_neither_frame_the_page_nor_talk_to_it(behind_names: TestCli
     own = {"host": "localhost:8501", "origin": "http://localhost:8501"}
 
     assert behind_names.get("/", headers=own).headers["x-frame-options"] == "DENY"
-    for origin in ("https://evil.example", "null", "", "http://[evil", "http://:8501"):
+    others = ("http://localhost:3000", "http://localhost", "http://127.0.0.1:8501", "https://localhost:8502")
+    for origin in (*others, "https://evil.example", "null", "", "http://[evil", "http://:8501", "http://box.evil:1"):
         headers = {**own, "origin": origin}
         assert behind_names.get("/", headers=headers).status_code == 403
         with pytest.raises(WebSocketDenialResponse), behind_names.websocket_connect("/ws", headers=headers):
@@ -59,3 +60,6 @@ def test_other_sites_neither_frame_the_page_nor_talk_to_it(behind_names: TestCli
 
 def test_behind_a_proxy_its_name_is_a_known_one(behind_names: TestClient) -> None:
     assert behind_names.get("/", headers={"host": "127.0.0.1:8501", "origin": "https://box"}).text == "hello"
+    assert behind_names.get("/", headers={"host": "192.168.1.5", "origin": "https://192.168.1.5"}).text == "hello"
+    other = {"host": "box", "origin": "http://localhost:3000"}
+    assert behind_names.get("/", headers=other).status_code == 403

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from langgraph_rag import create_native_rag
+from langgraph_rag.errors import DocumentError
+from langgraph_rag.matching import resolve
 from langgraph_rag.nodes.citations import cited, uncited
 from langgraph_rag.normal_forms import without_piles
 from langgraph_rag.offline.model import OfflineModel
@@ -12,6 +14,7 @@ from langgraph_rag.tools.documents import to_passages
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.language.rule_triples import extract_triples
 from langgraph_rag.tools.reading.files import read_documents
+from langgraph_rag.tools.reading.html import read_html
 from langgraph_rag.tools.reading.markdown import read_markdown
 
 
@@ -44,6 +47,38 @@ def test_markdown_that_begins_what_it_never_ends_is_read(markdown: str) -> None:
     _, sections, _ = read_markdown(markdown)
 
     assert sections
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<table><tr>" + "<td colspan=100>a" * 10_000 + "</table>",
+        "<table><thead>" + ("<tr>" + "<th rowspan=100 colspan=100>a" * 5_000) * 2 + "</table>",
+        "<p>a" + " " * 500_000 + "b</p>",
+        "<table><tr><td>" * 10_000 + "a",
+        "<sup>" * 20_000 + "a",
+    ],
+)
+def test_a_page_of_few_bytes_does_not_fill_the_memory_or_the_day(html: str) -> None:
+    assert "a" in read_html(html).markdown
+
+
+def test_a_table_of_many_columns_is_read(tmp_path: Path) -> None:
+    (tmp_path / "wide.csv").write_text(",".join(map(str, range(100_000))) + "\nKell")
+
+    assert [document["title"] for document in read_documents(tmp_path / "wide.csv")] == ["Kell"]
+
+
+def test_a_reply_of_one_long_word_is_compared() -> None:
+    assert resolve(["a" * 200_000], ["Ada"]) == ([], 1)
+
+
+def test_a_file_larger_than_the_memory_is_told(tmp_path: Path) -> None:
+    with (tmp_path / "dump.txt").open("wb") as dump:
+        dump.truncate(60_000_000_000)
+
+    with pytest.raises(DocumentError, match="dump.txt: expected at most 2,000,000,000 bytes, got 60,000,000,000"):
+        read_documents(tmp_path / "dump.txt")
 
 
 @pytest.mark.parametrize(

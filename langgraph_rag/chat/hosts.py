@@ -3,7 +3,6 @@
 A website could point its own name to this server (DNS rebinding) and read the page, or show the page in a frame.
 """
 
-import re
 from collections.abc import Iterable
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -12,32 +11,47 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+_PORTS = {"http": 80, "https": 443}
+
 
 class KnownHosts:
     """Refuses requests and websockets if their Host is not a known name or an IP address, or their Origin differs.
 
-    DNS rebinding cannot use IP addresses. No other page may show this one in a frame.
+    DNS rebinding cannot use IP addresses. Another port is another origin. No other page may show this one in a frame.
+
+    Args:
+        app: the application.
+        names: the names of this computer.
+        public: the names that browsers know, if a proxy passes on requests under another one.
     """
 
-    def __init__(self, app: ASGIApp, names: Iterable[str]) -> None:
-        self._app, self._names = app, {known for name in names if (known := _name(name))}
+    def __init__(self, app: ASGIApp, names: Iterable[str], public: Iterable[str]) -> None:
+        self._app, self._public = app, _names(public)
+        self._known = self._public | _names(names)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on requests that are not refused."""
-        asked = scope["type"] in ("http", "websocket")
-        headers = Headers(scope=scope) if asked else Headers()
-        name = _name(headers.get("host", ""))
-        known = not asked or name in self._names or _is_address(name)
-        origin = _origin(headers["origin"]) if "origin" in headers else name
-        own = origin in {name, *self._names}
+        headers = Headers(scope=scope) if scope["type"] in ("http", "websocket") else None
+        refused = None if headers is None else self._refused(headers.get("host", ""), headers.get("origin"))
 
         async def unframed(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message)["X-Frame-Options"] = "DENY"
             await send(message)
 
-        app = self._app if known and own else _refusal(origin if known else name)
+        app = self._app if refused is None else _refusal(refused)
         await app(scope, receive, unframed)
+
+    def _refused(self, host: str, origin: str | None) -> str | None:
+        """Return the name that is not known; None if a request may pass."""
+        name, _ = _place(f"http://{host}")
+        if name not in self._known and not _is_address(name):
+            return name
+        if origin is None:
+            return None
+        sender, _ = sent = _place(origin)
+        own = sender in self._public or (sender and sent == _place(f"{urlsplit(origin).scheme}://{host}"))
+        return None if own else sender
 
 
 def _refusal(name: str) -> ASGIApp:
@@ -48,17 +62,17 @@ def _refusal(name: str) -> ASGIApp:
     )
 
 
-def _name(host: str) -> str:
-    """Return a Host without its port and the brackets of IPv6."""
-    return re.sub(r":\d*$", "", host).strip("[]").lower()
+def _names(given: Iterable[str]) -> set[str]:
+    return {name for host in given if (name := _place(f"http://{host}")[0])}
 
 
-def _origin(given: str) -> str:
-    """Return the host of an Origin; empty if it has none, as `null`, or cannot be parsed."""
+def _place(url: str) -> tuple[str, int]:
+    """Return the name and the port of an address; the name is empty if there is none, or it cannot be parsed."""
     try:
-        return _name(urlsplit(given).netloc)
+        parts = urlsplit(url)
+        return parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 0)
     except ValueError:
-        return ""
+        return "", 0
 
 
 def _is_address(name: str) -> bool:

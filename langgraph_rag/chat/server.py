@@ -34,7 +34,7 @@ def serve_page(shared: Shared, *, host: str, port: int, show: bool, allow_hosts:
         yield
 
     app = FastAPI(lifespan=announced, openapi_url=None)
-    app.add_middleware(KnownHosts, names=["localhost", host, *allow_hosts])
+    app.add_middleware(KnownHosts, names=["localhost", host], public=allow_hosts)
     title = f"{shared.kb.path.resolve().name} · {TITLE}"
     ui.page("/", title=title, reconnect_timeout=_KEPT_FOR)(lambda: ChatPage(shared).build())
     ui.run_with(app, title=TITLE, favicon=ICON, dark=None, language="en-US", tailwind=False, show_welcome_message=False)

@@ -33,6 +33,7 @@ from langgraph_rag.tools.reading.pdf import read_pdf
 from langgraph_rag.tools.reading.rows import FieldNames
 from langgraph_rag.tools.reading.tables import read_table
 
+_LARGEST = 2_000_000_000  # bytes of a file, which is read into the memory
 _SOON = 2  # seconds before a progress bar appears; PDF files take about one each
 
 
@@ -206,6 +207,10 @@ def _read(file: Path, decode: Callable[[bytes], str] = decoded) -> str:
 
 def _bytes(file: Path) -> bytes:
     try:
+        if (size := file.stat().st_size) > _LARGEST:
+            raise DocumentError(
+                f"{file}: expected at most {_LARGEST:,} bytes, got {size:,}: split it into several files"
+            )
         return file.read_bytes()
     except OSError as error:
         raise DocumentError(f"{file}: it cannot be read: {error.strerror}") from error

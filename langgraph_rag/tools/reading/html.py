@@ -17,6 +17,8 @@ _NO_TEXT = (
 )
 _MAIN = ("main, [role=main]", "article", "body")
 _HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"]
+_DEEPEST = 120  # levels of elements, as converting them takes recursion and time that grows with the square
+_BLANKS = re.compile("[ \t]{9,}")  # the converter takes time that grows with the square of their number
 _WORD = re.compile(r"\w")
 _REFERENCE = re.compile(r"\s*\[[^][]{1,20}\]\s*")  # "[1]", "[note 2]"
 
@@ -58,16 +60,27 @@ def read_html(html: str) -> Page:
         part.decompose()
     title = " ".join(page.title.get_text().split()) if page.title else ""
     main = next((found[0] for name in _MAIN if len(found := page.select(name)) == 1), page)
-    for sign in filter(_is_sign, main.select("a, sup")):
-        sign.decompose()
-    simplify_tables(main)
-    try:
-        markdown = _converter.convert_soup(main)
-    except RecursionError:
-        markdown = main.get_text("\n")
+    markdown = main.get_text("\n") if _is_deep(main) else _to_markdown(main)
     if not _WORD.search(markdown):
         raise ValueError("expected a page with text, got one without: does a script fill it? (save it from a browser)")
     return Page(title, f"\n{markdown}")  # a rule in the first line would begin front matter
+
+
+def _is_deep(page: Tag) -> bool:
+    depths = {id(page): 0}
+    for part in page.find_all():
+        depths[id(part)] = depths[id(part.parent)] + 1
+    return max(depths.values()) > _DEEPEST
+
+
+def _to_markdown(page: Tag) -> str:
+    for sign in filter(_is_sign, page.select("a, sup")):
+        sign.decompose()
+    for text in page.find_all(string=_BLANKS):
+        if not text.find_parent("pre"):
+            text.replace_with(_BLANKS.sub(" ", text))
+    simplify_tables(page)
+    return str(_converter.convert_soup(page))
 
 
 def _is_sign(tag: Tag) -> bool:

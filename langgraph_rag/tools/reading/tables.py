@@ -2,6 +2,7 @@
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from io import StringIO
@@ -35,7 +36,7 @@ def read_table(text: str, file: Path, names: FieldNames) -> Documents:
     (_, columns), *rows = _rows(text, file) or [("", [])]
     if not rows:
         raise DocumentError(f"{file}: expected rows below the names of columns, got none")
-    if repeated := [name for name in columns if name and columns.count(name) > 1]:
+    if repeated := [name for name, number in Counter(columns).items() if name and number > 1]:
         raise DocumentError(f"{file}: expected columns with different names, got {repeated[0]!r} twice")
     texts = names.get("text", "text")
     if texts in columns or texts != "text":

@@ -1,7 +1,7 @@
 """Rewrites the parts of a .docx file so that mammoth, which converts it, finds all of its text and headings."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from io import BytesIO
 from typing import Any
 from zipfile import ZipFile
@@ -38,7 +38,7 @@ def rewritten(written: bytes) -> BytesIO:
         parts = [part for part in given.infolist() if part.filename.endswith(_READ)]
         if (size := sum(part.file_size for part in parts)) > _LARGEST:  # a small file may unpack to any size
             raise ValueError(f"it has {size:,} bytes of text")
-        styles = dict(_styles(given.read(_STYLES))) if _STYLES in given.namelist() else {}
+        styles = _styles(given.read(_STYLES)) if _STYLES in given.namelist() else {}
         for part in parts:
             content = given.read(part)
             taken.writestr(part, _simplified(content, styles) if _TEXTS.fullmatch(part.filename) else content)
@@ -57,16 +57,16 @@ def _name(prefixed: str) -> str:
     return f"{{{_NS[prefix]}}}{name}"
 
 
-def _styles(part: bytes) -> Iterator[tuple[str, str]]:
-    """Yield the ids of the styles of titles and headings, also of those based on them, with our ids."""
+def _styles(part: bytes) -> dict[str, str]:
+    """Return our ids by those of the styles of titles and headings, also of styles based on them."""
     defined = {style.get(_name("w:styleId"), ""): style for style in _parsed(part).iter(_name("w:style"))}
+    ours = {id_: known for id_, style in defined.items() if (known := _our_style(style)) is not None}
     for id_ in defined:
-        at, seen, ours = id_, set[str](), None
-        while at in defined and at not in seen and (ours := _our_style(defined[at])) is None:
-            seen.add(at)
-            at = _value(defined[at], "w:basedOn")
-        if ours:
-            yield id_, ours
+        based, at = dict.fromkeys([id_]), id_
+        while at not in ours and (at := _value(defined[at], "w:basedOn")) in defined and at not in based:
+            based[at] = None
+        ours |= dict.fromkeys(based, ours.get(at, ""))
+    return {id_: style for id_, style in ours.items() if style}
 
 
 def _our_style(style: Any) -> str | None:
@@ -111,8 +111,9 @@ def _simplified(part: bytes, styles: Mapping[str, str]) -> bytes:
 
 
 def _replace_by(others: list[Any], element: Any) -> None:
-    parent, place = element.getparent(), element.getparent().index(element)
-    parent[place : place + 1] = others
+    for other in others:
+        element.addprevious(other)
+    element.getparent().remove(element)
 
 
 def _name_style(paragraph: Any, styles: Mapping[str, str]) -> None:
