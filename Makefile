@@ -58,7 +58,7 @@ record: $(VENV)/installed
 	$(BIN)/python tests/record.py $(RECORD)
 
 docs: $(VENV)/installed
-	PYTHONPATH=docs $(BIN)/zensical build --strict
+	PYTHONPATH=docs $(BIN)/zensical build --strict --clean
 	@echo "To read and search it: python -m http.server -d site, then http://localhost:8000"
 
 clean:

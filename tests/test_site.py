@@ -40,7 +40,7 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Page]:
     built = subprocess.run(
-        [sys.executable, "-m", "zensical", "build", "--strict"],
+        [sys.executable, "-m", "zensical", "build", "--strict", "--clean"],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": "docs"},
         capture_output=True,
