@@ -79,6 +79,18 @@ def test_a_search_knows_what_another_opening_changed(kb: KnowledgeBase) -> None:
     assert found(kb, "Gulls nest here.", 1) == ["gull"]
 
 
+def test_a_change_is_told_before_it_is_made_as_a_kill_may_end_it(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, told = kb._records.vector_changes, list[bool]()
+    before = log.end
+    monkeypatch.setattr(kb._vectors._opened.passages, "delete", lambda **ids: told.append(log.end > before))
+
+    kb.delete(["heron"])
+
+    assert told and all(told)
+
+
 def test_more_vectors_are_searched_by_the_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     changes = Database(tmp_path / "records.sqlite")
     changes.executescript(change_log.TABLE)

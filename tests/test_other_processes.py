@@ -108,3 +108,40 @@ def test_processes_that_make_one_at_the_same_moment_all_have_it(tmp_path: Path) 
         for other in others:
             other.send("go")
         assert [other.recv() for other in others] == [0] * 3
+
+
+def replace_gull(folder: Path) -> None:
+    with KnowledgeBase.open(folder, ArithmeticEmbeddings()) as kb:
+        kb.delete(["gull"])
+        kb.add([{"id": f"tern{number}", "text": f"Tern {number} nests here."} for number in range(100)], progress=False)
+        kb.add([{"id": "gull", "text": "Gulls left for good."}], progress=False)
+
+
+def test_a_search_that_another_process_overtakes_finds_what_is_there_now(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb.add([{"id": "gull", "text": "Gulls nest here."}], progress=False)
+    with KnowledgeBase.open(kb.path, ArithmeticEmbeddings(), read_only=True) as reader:
+        reader.search("gulls")
+        kb.upsert([{"id": "gull", "text": "Gulls nest there."}], progress=False)
+        kb.close()
+        table = reader._vectors._tables["passages"]  # type: ignore[attr-defined]
+        now = table.now
+
+        def overtaken() -> object:
+            monkeypatch.undo()
+            start(replace_gull, kb.path).join()
+            return now()
+
+        monkeypatch.setattr(table, "now", overtaken)
+        reader.search("Gulls left for good.")
+        assert reader.search("Gulls left for good.", 1)[0]["id"] == "gull"
+
+
+def test_a_folder_that_was_replaced_is_not_changed(kb: KnowledgeBase) -> None:
+    before = kb.info()["passages"]
+    kb.path.rename(kb.path.with_name("moved"))
+
+    with pytest.raises(KnowledgeBaseError, match="was moved, removed or replaced after it was opened: open it again"):
+        kb.add([{"text": "Gulls nest here."}], progress=False)
+    assert (kb.is_there, kb.info()["passages"], kb.path.exists()) == (False, before, False)

@@ -17,6 +17,7 @@ class Access:
 
     def __init__(self, path: Path, lock: WriteLock, *, read_only: bool) -> None:
         self._path, self._lock, self._read_only = path, lock, read_only
+        self._folder = path.resolve()  # the working directory may change
         self._process, self._file_number = os.getpid(), file_number(path)
         self._changing_here = threading.RLock()  # reentrant, as a change may close the knowledge base
         self._closing = self._closed = False
@@ -24,7 +25,7 @@ class Access:
     @property
     def is_there(self) -> bool:
         """Whether the folder still has the files that were opened."""
-        return file_number(self._path) == self._file_number
+        return file_number(self._folder) == self._file_number
 
     def check_open(self) -> None:
         """Check that it was not closed.
@@ -53,9 +54,11 @@ class Access:
         """Check that changes are possible; from the first one on, other processes can make none.
 
         Raises:
-            KnowledgeBaseError: when it is closed, read-only, or open for changes in another process.
+            KnowledgeBaseError: when it is closed, replaced, read-only, or open for changes in another process.
         """
         self.check_open()
+        if not self.is_there:
+            raise KnowledgeBaseError(f"{self._path} was moved, removed or replaced after it was opened: open it again")
         if self._read_only:
             raise KnowledgeBaseError(f"{self._path} was opened read-only: open it without `read_only` to change it")
         if not self._lock.acquire():

@@ -77,11 +77,13 @@ class VectorFiles(VectorIndex):
 
     def _table(self, collection: str) -> Incremental[VectorRows, VectorTable]:
         def fill(rows: VectorRows, ids: Sequence[str] | None) -> None:
-            opened = self._opened.passages if collection == self._opened.passages.name else self._opened.triples
-            for some in [None] if ids is None else [list(ids[some]) for some in self._batches(ids)]:
-                found = opened.get(ids=some, include=["embeddings"])
-                if found["ids"]:
-                    rows.add(found["ids"], np.asarray(found["embeddings"], dtype=np.float32))
+            with self._locked():  # Chroma reads from files and from its memory, which others' changes would set apart
+                self._catch_up()
+                opened = self._opened.passages if collection == self._opened.passages.name else self._opened.triples
+                for some in [None] if ids is None else [list(ids[some]) for some in self._batches(ids)]:
+                    found = opened.get(ids=some, include=["embeddings"])
+                    if found["ids"]:
+                        rows.add(found["ids"], np.asarray(found["embeddings"], dtype=np.float32))
 
         return Incremental(VectorRows, fill, VectorRows.table, [_Seen(self, self._changes)])
 
@@ -107,10 +109,10 @@ class VectorFiles(VectorIndex):
     def _changing(self, ids: Sequence[str]) -> Iterator[Opened]:
         with self.place.usable(), self._locked():
             self._catch_up()
+            self._changes.add(ids)  # before the change, so that a kill in it leaves no other process without notice
             try:
                 yield self._opened
-            finally:  # also after incomplete changes
-                self._changes.add(ids)
+            finally:
                 self._seen = self._changes.end
 
 
