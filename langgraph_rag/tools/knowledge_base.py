@@ -458,7 +458,7 @@ class KnowledgeBase:
 
     @property
     def is_there(self) -> bool:
-        """Whether the folder still has the files that were opened; files that were moved or deleted can still be asked."""
+        """Whether the folder still has the files that were opened; they can be asked also after it was moved."""
         return self._access.is_there
 
     def fingerprint(self) -> str:
