@@ -14,7 +14,8 @@ from langchain_core.documents import Document
 from langgraph_rag.concurrency.background import run_in_background
 from langgraph_rag.concurrency.parallel_map import parallel_map
 from langgraph_rag.errors import DocumentError, DuplicateIdError, KnowledgeBaseError
-from langgraph_rag.records import Record
+from langgraph_rag.nodes.same_version import with_knowledge
+from langgraph_rag.records import Record, Triple
 from langgraph_rag.tools.editing import Added
 from langgraph_rag.tools.indexing import read_later
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
@@ -546,3 +547,21 @@ async def test_a_fact_that_a_new_text_states_again_is_found_by_who_asked_meanwhi
 
 def _killed(*_: Any) -> None:
     raise KilledError
+
+
+async def test_passages_and_their_facts_are_of_one_version(empty_kb: KnowledgeBase) -> None:
+    def written(text: str) -> None:
+        empty_kb.upsert([{"id": "ada", "title": "Ada Moss", "text": text}], progress=False)
+
+    written("Ada Moss was born in Skellby.")
+    later = ["The archive was renewed in 1990. Ada Moss was born in Anstrey."]
+
+    async def overtaken(ids: Sequence[str]) -> list[Triple]:
+        if later:
+            await asyncio.to_thread(written, later.pop())
+        return await empty_kb.atriples(ids)
+
+    (passage,), facts = await with_knowledge(empty_kb, ["ada"], overtaken)
+
+    places = {fact["triple"][2]: fact["sources"][0]["sentences"] for fact in facts}
+    assert [passage["sentences"][place] for place in places["Anstrey"]] == ["Ada Moss was born in Anstrey."]

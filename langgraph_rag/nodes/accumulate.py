@@ -7,6 +7,7 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from langgraph_rag.nodes.node import emit
+from langgraph_rag.nodes.same_version import with_knowledge
 from langgraph_rag.normal_forms import triple_key
 from langgraph_rag.records import Evidence, Triple, evidence_at
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
@@ -36,11 +37,10 @@ class Accumulate:
     async def __call__(self, state: AccumulateInput) -> dict[str, Any]:
         """Return all evidence, in the order in which it was found."""
         ids = list(dict.fromkeys(source["passage_id"] for entry in state["core"] for source in entry["sources"]))
-        passages = {record["id"]: record for record in await self.kb.apassages(ids)}
+        records, pieces = await with_knowledge(self.kb, ids, self.knowledge)
+        passages = {record["id"]: record for record in records}
         places = {
-            (_key(piece), source["passage_id"]): source["sentences"]
-            for piece in await self.knowledge(ids)
-            for source in piece["sources"]
+            (_key(piece), source["passage_id"]): source["sentences"] for piece in pieces for source in piece["sources"]
         }
         found: list[Evidence] = []
         for entry in state["core"]:
