@@ -39,27 +39,26 @@ class KnownHosts:
                 MutableHeaders(scope=message)["X-Frame-Options"] = "DENY"
             await send(message)
 
-        app = self._app if refused is None else _refusal(refused)
+        app = self._app if refused is None else PlainTextResponse(refused, status_code=403)
         await app(scope, receive, unframed)
 
     def _refused(self, host: str, origin: str | None) -> str | None:
-        """Return the name that is not known; None if a request may pass."""
+        """Return why a request is refused; None if it may pass."""
         name, _ = _place(f"http://{host}")
         if name not in self._known and not _is_address(name):
-            return name
+            return (
+                f"This page is not known by the name {name!r}: expected localhost, an IP address, or a name that it "
+                f"was started with. Whoever runs `langgraph-rag chat` can add --allow-host {name}.\n"
+            )
         if origin is None:
             return None
         sender, _ = sent = _place(origin)
-        own = sender in self._public or (sender and sent == _place(f"{urlsplit(origin).scheme}://{host}"))
-        return None if own else sender
-
-
-def _refusal(name: str) -> ASGIApp:
-    return PlainTextResponse(
-        f"This page is not known by the name {name!r}: expected localhost, an IP address, or a name that it was "
-        f"started with. Whoever runs `langgraph-rag chat` can add --allow-host {name}.\n",
-        status_code=403,
-    )
+        if sender in self._public or (sender and sent == _place(f"{urlsplit(origin).scheme}://{host}")):
+            return None
+        return (
+            f"This page is at {host!r} and takes nothing from pages at {origin!r}. If that is its own address before a "
+            "proxy, whoever runs `langgraph-rag chat` can name that host by --allow-host.\n"
+        )
 
 
 def _names(given: Iterable[str]) -> set[str]:

@@ -136,8 +136,7 @@ class KnowledgeBase:
         expect(Embeddings | None, embeddings, "an embedder (LangChain Embeddings)", "load_embeddings(NAME) returns one")
         if extractor is not None:
             expect_extractor(extractor)
-        if chroma is not None:
-            checked_address(chroma)
+        place = None if chroma is None else checked_address(chroma)
         with ExitStack() as opened:  # closes everything again after an error
             with needing_to_write(path):
                 path.mkdir(parents=True, exist_ok=True)
@@ -147,7 +146,7 @@ class KnowledgeBase:
             opened.callback(lock.release)
             records = RecordStore(path / RECORDS)
             opened.callback(records.close)
-            vectors = open_vectors(path, records, chroma, writable=lock.held)
+            vectors = open_vectors(path, records, place, writable=lock.held)
             opened.callback(vectors.close)
             kb = cls(
                 path,

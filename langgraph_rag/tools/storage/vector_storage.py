@@ -4,7 +4,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from langgraph_rag.errors import KnowledgeBaseError
-from langgraph_rag.tools.storage.chroma import FOLDER, checked_address, in_folder, on_server
+from langgraph_rag.tools.storage.chroma import FOLDER, in_folder, on_server
 from langgraph_rag.tools.storage.record_store import RecordStore
 from langgraph_rag.tools.storage.vector_files import VectorFiles
 from langgraph_rag.tools.storage.vector_index import VectorIndex
@@ -13,7 +13,7 @@ _PLACE, _OWNER = "vectors", "vectors_owner"  # the properties with the place of 
 
 
 def open_vectors(folder: Path, records: RecordStore, asked: str | None, *, writable: bool) -> VectorIndex:
-    """Open the vectors of a knowledge base in the given place, or else in the last one.
+    """Open the vectors of a knowledge base in the place that is asked for (a checked address), or else in the last one.
 
     A new place is empty; its vectors must be restored from the records.
 
@@ -21,7 +21,7 @@ def open_vectors(folder: Path, records: RecordStore, asked: str | None, *, writa
         KnowledgeBaseError: when that place cannot be used, or is another one and this process may not change it.
     """
     last = records.meta(_PLACE) or FOLDER
-    place = last if asked is None else checked_address(asked)
+    place = asked or last
     moves = place != last
     if moves and not writable:
         raise KnowledgeBaseError(f"the vectors of {folder} stay in {last}: it is open elsewhere, or read-only here")
