@@ -78,8 +78,13 @@ class TakeAll:
 
 
 def _unused(knowledge: list[Candidate], chain: list[Candidate]) -> list[Candidate]:
-    used = {normalise(candidate["text"]) for candidate in chain}
-    return [candidate for candidate in knowledge if normalise(candidate["text"]) not in used]
+    used = set(map(_words, chain))
+    return [candidate for candidate in knowledge if _words(candidate) not in used]
+
+
+def _words(candidate: Candidate) -> str:
+    """Return the normal form of a text, from parts that are known: many triples share their heads and relations."""
+    return " ".join(map(normalise, candidate["triple"] or [candidate["text"]]))
 
 
 async def _aligned(

@@ -80,11 +80,12 @@ class OwnAligner:
         It is 0 if the passage was deleted in the meantime.
         """
         stating = [source["passage_id"] for candidate in knowledge for source in candidate["sources"]]
-        found = await self._kb.apassage_cosines(queries, list(dict.fromkeys(stating)))
+        passages = {id_: place for place, id_ in enumerate(dict.fromkeys(stating))}
+        found = await self._kb.apassage_cosines(queries, list(passages))
         unknown = np.zeros(len(queries), np.float32)
-        cosines = np.stack([found.get(id_, unknown) for id_ in stating])
+        cosines = np.stack([found.get(id_, unknown) for id_ in passages])
         firsts = np.cumsum([0, *(len(candidate["sources"]) for candidate in knowledge[:-1])])
-        highest: Matrix = np.maximum.reduceat(cosines, firsts)
+        highest: Matrix = np.maximum.reduceat(cosines[[passages[id_] for id_ in stating]], firsts)
         return highest
 
 

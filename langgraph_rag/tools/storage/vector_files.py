@@ -55,6 +55,7 @@ class VectorFiles(VectorIndex):
             self._seen = changes.end
             super().__init__(place)
         self._tables = {name: self._table(name) for name in place.collections}
+        self._sizes: dict[str, tuple[int, int]] = {}  # with the end of the log that they belong to
 
     def _open(self) -> Opened:
         return opened_files(self.place)  # reads the files, while nobody writes them
@@ -73,7 +74,14 @@ class VectorFiles(VectorIndex):
 
     def _exact(self, collection: Any) -> VectorTable | None:
         """Return the vectors of a collection, if it is small enough for exact search."""
-        return self._tables[collection.name].now() if int(collection.count()) <= _EXACT else None
+        return self._tables[collection.name].now() if self._size(collection) <= _EXACT else None
+
+    def _size(self, collection: Any) -> int:
+        """Return the number of vectors, counted after changes only: other threads wait while Chroma counts."""
+        seen, known = self._seen, self._sizes.get(collection.name)
+        if known is None or known[0] != seen:
+            known = self._sizes[collection.name] = seen, super()._size(collection)
+        return known[1]
 
     def _table(self, collection: str) -> Incremental[VectorRows, VectorTable]:
         def fill(rows: VectorRows, ids: Sequence[str] | None) -> None:

@@ -66,7 +66,7 @@ class VectorIndex:
     def count(self) -> int:
         """Return the number of passage vectors."""
         with self._reading() as opened:
-            return int(opened.passages.count())
+            return self._size(opened.passages)
 
     def ids(self) -> list[str]:
         """Return the ids of all passage vectors."""
@@ -126,7 +126,7 @@ class VectorIndex:
         return self._reading()  # a server handles concurrent reads by itself
 
     def _nearest(self, collection: Any, vectors: Matrix, k: int) -> list[list[tuple[str, float]]]:
-        k = min(k, int(collection.count()))
+        k = min(k, self._size(collection))
         if k == 0:
             return [[] for _ in vectors]
         found = collection.query(query_embeddings=vectors, n_results=k, include=["distances"])
@@ -134,6 +134,9 @@ class VectorIndex:
             [(id_, 1.0 - distance) for distance, id_ in sorted(zip(distances, ids, strict=True))]
             for ids, distances in zip(found["ids"], found["distances"], strict=True)
         ]
+
+    def _size(self, collection: Any) -> int:
+        return int(collection.count())
 
     def _upsert(self, collection: Any, ids: Sequence[str], vectors: Matrix) -> None:
         for some in self._batches(ids):
