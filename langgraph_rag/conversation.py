@@ -62,7 +62,7 @@ def with_messages(
     if llm is not None:
         if "receive_question" not in graph.nodes:
             raise ValueError("expected a graph with a node receive_question, after which a question can be made whole")
-        talking.add_node("restate_question", Node(RestateQuestion(llm)))
+        talking.add_node("restate_question", Node(RestateQuestion(llm, graph.state_schema)))
         talking.add_edge("receive_question", "restate_question")
         begins["receive_question"] = "restate_question"
     _connect(talking, graph, begins, ends)

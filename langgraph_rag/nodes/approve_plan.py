@@ -98,7 +98,7 @@ def _step(number: int, given: object) -> PlanStep:
         raise PlanError(f"step {number}: expected {known}, got {', '.join(sorted(map(str, unknown)))} as well")
     try:
         step = StepReply.model_validate({"question": given} if isinstance(given, str) else given)
-        checked_question(step.question)
+        step.question = checked_question(step.question)
     except ValidationError as error:
         wrong = error.errors()[0]
         where = "".join(f"{part}: " for part in wrong["loc"])

@@ -22,6 +22,7 @@ _ATTRIBUTION = (
     rf"|(?:\b(?:source|passage|document)s?)?{_SERIES} (?:state|say|mention|confirm|show|indicate)s? (?:that )?"
 )
 _CITING = re.compile(rf"{_ATTRIBUTION}|\s?\({_SERIES}\)|{_SERIES}", re.IGNORECASE)
+_BETWEEN = re.compile(rf"[{_CLOSE}] ?[-\u2013] ?[{_OPEN}](?=\s*\d)")  # "[2]-[4]" stands for "[2-4]"
 UNCITED = 3
 
 
@@ -31,7 +32,7 @@ def cited(text: str, sources: int, *, otherwise: int = 0) -> list[int]:
     Numbers without a source are dropped and counted. For a text without citations, the first `otherwise` sources are
     returned.
     """
-    numbers = "; ".join(found["sources"] or found["named"] for found in _CITATION.finditer(text))
+    numbers = "; ".join(found["sources"] or found["named"] for found in _CITATION.finditer(_BETWEEN.sub("-", text)))
     positions, dropped = resolve_numbers(numbers, sources)
     count_dropped(dropped)
     return positions or list(range(min(otherwise, sources)))
@@ -39,4 +40,4 @@ def cited(text: str, sources: int, *, otherwise: int = 0) -> list[int]:
 
 def uncited(text: str) -> str:
     """Return a text without its citations and the words that introduce them, such as "according to"."""
-    return _CITING.sub("", _CITATION.sub(_MARK, text)).strip()
+    return _CITING.sub("", _CITATION.sub(_MARK, _BETWEEN.sub("-", text))).strip()

@@ -1,7 +1,7 @@
 """Rewrites a follow-up question so that it can be understood without the conversation."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_type_hints
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
@@ -25,13 +25,17 @@ class RestateQuestionInput(MessagesInput, QuestionInput):
 
 @dataclass(frozen=True)
 class RestateQuestion:
-    """Ask for a question that needs no conversation; the first question stays as it is."""
+    """Ask for a question that needs no conversation; the first question stays as it is.
+
+    `state` is the state of the graph.
+    """
 
     llm: ChatModel
+    state: type
     prompt: Prompt[Restated] = RESTATE_QUESTION
 
     async def __call__(self, state: RestateQuestionInput) -> dict[str, Any]:
-        """Return the question, also as the first query."""
+        """Return the question, also as the first query if the state has one."""
         conversation = _said_before(state["messages"])[-_LOOKED_BACK:]
         if not conversation:
             return {}
@@ -39,7 +43,7 @@ class RestateQuestion:
         restated = _usable(reply.question)
         question = restated or state["question"]
         emit("restate_question", asked=state["question"], question=question, understood=bool(restated))
-        return {"question": question, "query": question}
+        return dict.fromkeys(get_type_hints(self.state).keys() & {"question", "query"}, question)
 
 
 def _usable(question: str) -> str:

@@ -67,7 +67,7 @@ class UpdateOutline:
 
 
 def _merged(outline: list[OutlineEntry], fragments: list[Fragment]) -> tuple[list[OutlineEntry], int]:
-    """Return the union of outline and fragments (Eq. 10), and how many fragments were new."""
+    """Return the union of outline and fragments (Eq. 10), the latest entries last, and how many fragments were new."""
     merged = {
         entry["entity"]: OutlineEntry(
             entity=entry["entity"], fragments=list(entry["fragments"]), read=list(entry["read"])
@@ -81,6 +81,7 @@ def _merged(outline: list[OutlineEntry], fragments: list[Fragment]) -> tuple[lis
         entry["read"] += [id_ for id_ in fragment["read"] if id_ not in entry["read"]]
         if normalise(fragment["text"]) not in map(normalise, entry["fragments"]):
             entry["fragments"].append(fragment["text"])
+            merged[fragment["entity"]] = merged.pop(fragment["entity"])
             added += 1
     return list(merged.values()), added
 

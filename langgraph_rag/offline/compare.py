@@ -7,7 +7,17 @@ from typing import Any
 
 from langgraph_rag.offline.pages import Fact, Key, Line, Pages
 from langgraph_rag.offline.question import Question
-from langgraph_rag.offline.words import DEMONYM, DENIAL, date_of, is_name, name_likeness, name_words, number_of, stems
+from langgraph_rag.offline.words import (
+    DEMONYM,
+    DENIAL,
+    date_of,
+    is_measured,
+    is_name,
+    name_likeness,
+    name_words,
+    number_of,
+    stems,
+)
 
 _ROLES = frozenset(
     "director author composer performer founder wife father brother producer editor screenwriter creator "
@@ -39,7 +49,8 @@ def look_up(question: Question, name: str, facts: Sequence[Fact]) -> Side:
             return Side(name, (), "", f"Who is the {_spelled(roles[0])} of {name}?")
         entity, chain = step[2], [step]
     if question.compared == "age":
-        return _age(name, facts)
+        age = _age(entity, facts)
+        return Side(name, (*chain, *age.facts), age.value, age.missing)
     found = _attribute(question, entity, facts)
     if found is None:
         return Side(name, tuple(chain), "", _attribute_question(question, entity))
@@ -110,7 +121,7 @@ def _age(name: str, facts: Sequence[Fact]) -> Side:
     for event in ("birth", "death"):
         dated = (fact for fact in facts if _about(name, fact) and event in stems(fact[1]) and date_of(fact[2]))
         if (fact := next(dated, None)) is None:
-            return Side(name, tuple(life), "", f"When was {name} born and when did {name} die?")
+            return Side(name, tuple(life), "", _life_of(name))
         life.append(fact)
     born, died = (date_of(fact[2]) or (0, 0, 0) for fact in life)
     known = min(_known_parts(born), _known_parts(died))
@@ -171,12 +182,18 @@ def _fit(question: Question, fact: Fact) -> float:
     if question.wants == "yes or no":
         return _kind_fit(question, fact)
     if question.compared == "number":
-        return 1.0 + shared if number_of(fact[2]) is not None and not date_of(fact[2]) else 0.0
+        return 1.0 + shared if number_of(fact[2]) is not None and not _dates_only(fact, shared) else 0.0
     if date_of(fact[2]) is None:
         return 0.0
     if question.compared == "date":
         return 1.0 + shared + (0.5 if "release" in relation or "found" in relation else 0.0)
     return 2.0 if question.compared in relation else 0.0
+
+
+def _dates_only(fact: Fact, shared: int) -> bool:
+    """Return whether a number is of a day, or of a year: it has no unit, and its relation is not asked for."""
+    date = date_of(fact[2])
+    return date is not None and bool(date[1] or not (shared or is_measured(fact[2])))
 
 
 def _kind_fit(question: Question, fact: Fact) -> float:
@@ -207,7 +224,9 @@ def _nations(text: str) -> set[str]:
 
 
 def _attribute_question(question: Question, entity: str) -> str:
-    if question.wants == "yes or no" or question.compared in {"age", "number"}:
+    if question.compared == "age":
+        return _life_of(entity)
+    if question.wants == "yes or no" or question.compared == "number":
         return " ".join([entity, *map(_spelled, question.words)])
     if question.compared == "birth":
         return f"When was {entity} born?"
@@ -215,6 +234,10 @@ def _attribute_question(question: Question, entity: str) -> str:
         return f"When did {entity} die?"
     done = next((word for word in question.words.values() if word.endswith("ed")), "released")
     return f"When was {entity} {done}?"
+
+
+def _life_of(person: str) -> str:
+    return f"When was {person} born and when did {person} die?"
 
 
 _SPELLED = {"direct": "director", "write": "author", "perform": "performer", "compos": "composer", "found": "founder",

@@ -9,7 +9,7 @@ from langgraph_rag.offline.answer import conclude
 from langgraph_rag.offline.compare import questions_about
 from langgraph_rag.offline.conversation import restate_question
 from langgraph_rag.offline.descriptions import ask_for, described, descriptions, put_for
-from langgraph_rag.offline.pages import Line, Pages, pages_of
+from langgraph_rag.offline.pages import Line, Pages, lines_of, pages_of
 from langgraph_rag.offline.question import analyse
 from langgraph_rag.offline.reading import WIDE, stands_as
 from langgraph_rag.offline.search import integrate
@@ -101,5 +101,6 @@ def _short(asked: str, answer: str) -> str:
 
 def _told(lines: Sequence[Line], sources: Sequence[Mapping[str, str]]) -> str:
     """Return sentences, each with the number of its source."""
-    number = {source["title"]: place for place, source in reversed(list(enumerate(sources, start=1)))}
-    return " ".join(f"{line.text} [{number[line.title]}]" for line in lines)
+    numbered = reversed(list(enumerate(sources, start=1)))
+    number = {line: place for place, source in numbered for line in lines_of(source["title"], source["text"])}
+    return " ".join(f"{line.text} [{number[line]}]" for line in lines)

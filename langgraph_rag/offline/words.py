@@ -67,9 +67,12 @@ _MONTH_NUMBER = {month: number for number, month in enumerate(MONTHS, start=1)}
 _NUMBER_WORDS = {word: value for value, word in enumerate(
     "zero one two three four five six seven eight nine ten eleven twelve".split())}  # fmt: skip
 _SCALE = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9,
-          "kilomet": 1e3, "centimet": 0.01, "mile": 1609.3, "feet": 0.3048, "yard": 0.9144}  # fmt: skip
+          "kilomet": 1e3, "centimet": 0.01, "metre": 1.0, "meter": 1.0, "mile": 1609.3, "feet": 0.3048,
+          "yard": 0.9144}  # fmt: skip
 _UNITS = {"km": 1e3, "cm": 0.01, "mm": 0.001, "mi": 1609.3, "ft": 0.3048, "foot": 0.3048, "yd": 0.9144}
-_UNIT = re.compile(rf"(?<=\d)(?:\s|-)?({'|'.join(_UNITS)})\b")
+_SCALES = re.compile(rf"\b(?:{'|'.join(_SCALE)})", re.IGNORECASE)
+_UNIT = re.compile(rf"[\s-]?({'|'.join(_UNITS)})\b")
+_MEASURED = re.compile(rf"\d(?:{_UNIT.pattern}|[\s-]?{_SCALES.pattern})", re.IGNORECASE)
 DENIAL = re.compile(r"\b(?:not|never|no longer)\b|n['’]t\b")
 
 
@@ -106,7 +109,7 @@ def plain(name: str) -> str:
 def name_words(name: str) -> frozenset[str]:
     """Return the words that are used to compare names."""
     words = frozenset(plain(name).split())
-    return words - stop_words() - {"s"} or words
+    return words - (stop_words() - _NUMBER_WORDS.keys()) - {"s"} or words
 
 
 @lru_cache(maxsize=262_144)
@@ -150,11 +153,18 @@ def date_of(text: str) -> tuple[int, int, int] | None:
 def number_of(text: str) -> float | None:
     """Return the first number, in digits or words, with its scale; lengths are in metres."""
     if found := re.search(r"\d[\d,]*(?:\.\d+)?", text):
-        value = float(found[0].replace(",", ""))
+        value, rest = float(found[0].replace(",", "")), text[found.end() :]
     else:
         value = next((float(_NUMBER_WORDS[word]) for word in normalise(text).split() if word in _NUMBER_WORDS), -1.0)
+        rest = text
     if value < 0:
         return None
-    if unit := _UNIT.search(text):
+    if unit := _UNIT.match(rest):
         return value * _UNITS[unit[1]]
-    return value * next((scale for word, scale in _SCALE.items() if word in text.lower()), 1.0)
+    scale = _SCALES.search(rest)
+    return value * (_SCALE[scale[0].lower()] if scale else 1.0)
+
+
+def is_measured(text: str) -> bool:
+    """Return whether a number in a text has a unit of length or a scale, such as "million"."""
+    return bool(_MEASURED.search(text))

@@ -131,6 +131,9 @@ Question: In which country was the architect of Mill Bridge born?
 
 Step 1
 Query: In which country was the architect of Mill Bridge born?
+Candidate facts:
+["Mill Bridge", "designed by", "Ada Moss"]
+["Mill", "is", "town"]
 Thought: Ada Moss designed the bridge. Where she was born is missing.
 Kept facts:
 ["Mill Bridge", "designed by", "Ada Moss"]
@@ -139,7 +142,7 @@ Current query: In which country was Ada Moss born?
 Candidate facts:
 ["Ada Moss", "married", "Jon Hale"]
 ["Ada Moss", "born in", "Bergen, Norway"]
-Reply: {"thought": "The architect Ada Moss was born in Norway. That answers the question.", "facts": [["Ada Moss", \
+Reply: {"thought": "The architect Ada Moss was born in Norway. So the answer is Norway.", "facts": [["Ada Moss", \
 "born in", "Bergen, Norway"]], "question": null}""",
     request="""\
 Question: {question}

@@ -129,8 +129,8 @@ Reply: {"thought": "The architect is Ada Moss. Jon Hale was born in 1870. When A
 "needs_retrieval": true}
 
 If "Ada Moss was born in 1882." had been found too:
-Reply: {"thought": "The architect Ada Moss was born in 1882, Jon Hale in 1870. 1870 is earlier, so Jon Hale is \
-older.", "needs_retrieval": false}""",
+Reply: {"thought": "The architect Ada Moss was born in 1882, Jon Hale in 1870. 1870 is earlier. So the answer is \
+Jon Hale.", "needs_retrieval": false}""",
     request="Question: {question}\n\nFound so far:\n{outline}\n\nReasoning so far:\n{thoughts}{vain}",
     reply=Reasoning,
     shortens="outline",
@@ -157,11 +157,11 @@ Mill Bridge was designed by Ada Moss.
 Reasoning so far:
 (none yet)
 Reply: {{"thought": "The architect of Mill Bridge is Ada Moss.", "final": false}}""",
-    request="Question: {question}\n\nFound so far:\n{outline}\n\nReasoning so far:\n{thoughts}{vain}",
+    request="Question: {question}\n\nFound so far:\n{outline}\n\nReasoning so far:\n{thoughts}",
     reply=NextThought,
     shortens="outline",
     shorter=newest_half,
-    show={"outline": outline_text, "thoughts": thoughts_text, "vain": vain_text},
+    show={"outline": outline_text, "thoughts": thoughts_text},
 )
 
 IDENTIFY_ENTITIES = Prompt(

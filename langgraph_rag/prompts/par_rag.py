@@ -141,8 +141,9 @@ def fewer_findings(trajectories: list[Trajectory]) -> list[Trajectory]:
 
 
 def _titled(source: TitledText) -> str:
-    """Return a text with its title before it, unless it begins with the title."""
-    return source["text"] if source["text"].startswith(source["title"]) else f"{source['title']}: {source['text']}"
+    """Return a text with its title before it, unless it begins with the words of the title."""
+    title, text = source["title"], source["text"]
+    return text if not title or re.match(rf"{re.escape(title)}(?!\w)", text) else f"{title}: {text}"
 
 
 PLAN = Prompt(
@@ -171,7 +172,7 @@ Answer a question from the numbered sources alone, in one short sentence that na
 of each source used in square brackets. If they do not tell, begin with "unknown; " and add what comes closest, if \
 anything. Reply with JSON only, as in the examples.
 
-[1] Mill: Mill is a town.
+[1] Mill is a town.
 [2] Mill Bridge: It was designed by Ada Moss.
 
 Question: Who was the architect of Mill Bridge?
@@ -197,7 +198,7 @@ together; answer: that one, short, with sentence numbers in square brackets
 - status UNCONFIDENT: the background does not bear the answer out, or the answer is unknown and the background shows \
 where to look; question: a new short one, searchable on its own, that would settle it
 
-[1] Mill: Mill is a town.
+[1] Mill is a town.
 [2] Ada Moss: She was born in Bergen and grew up in Oslo.
 
 Question: Where was Ada Moss born?
