@@ -36,8 +36,9 @@ def resolve_triples(returned: Sequence[Sequence[str]], given: Sequence[Sequence[
     Otherwise "father" could match "mother" if the rest of the triple is the same. Articles and auxiliaries at the
     beginning of a part are ignored: "was born in" equals "born in". A triple also matches a longer one that contains
     its words, with the same numbers, if there is only one. Its relation may have other forms of the words ("director"
-    for "drama film directed by"); if it differs, head and tail may be exchanged. A negated triple never matches one
-    without negation.
+    for "drama film directed by"); with
+    another preposition ("directed"), head and tail may be exchanged. A negated triple never matches one without
+    negation.
     """
     forms = [normalise(triple_text(triple)) for triple in given]
     return _found(_triple_meant(triple, forms, given) for triple in returned)
@@ -97,11 +98,15 @@ def _related(one: Sequence[str], other: Sequence[str]) -> bool:
         return False
     (head, relation, tail), (other_head, other_relation, other_tail) = map(_words, one), map(_words, other)
     same_ends = head <= other_head and tail <= other_tail
-    exchanged = head <= other_tail and tail <= other_head and relation != other_relation  # "directed" by
+    exchanged = head <= other_tail and tail <= other_head and _prepositions(relation) != _prepositions(other_relation)
     same_numbers = _numbers(head | tail) == _numbers(other_head | other_tail)
     stems = _stems(relation) <= _stems(other_relation)
-    telling = any(len(word) > _PREPOSITION for word in relation)  # much is "in" France
+    telling = relation != _prepositions(relation)  # much is "in" France
     return bool(head and tail) and telling and (same_ends or exchanged) and same_numbers and stems
+
+
+def _prepositions(relation: frozenset[str]) -> frozenset[str]:
+    return frozenset(word for word in relation if len(word) <= _PREPOSITION)
 
 
 def _numbers(words: frozenset[str]) -> set[str]:

@@ -331,6 +331,16 @@ def test_a_follow_up_is_answered_as_the_question_that_it_means(kb: KnowledgeBase
     assert (restated["asked"], restated["question"]) == ("And where was she born?", "Where was Orla Vint born?")
 
 
+def test_a_follow_up_may_be_put_to_a_method_without_a_query(kb: KnowledgeBase) -> None:
+    model = ScriptedModel.of(['{"question": "Where was Orla Vint born?"}'])
+    graph: Any = with_messages(of_all_kinds_of_edges(kb, []), model).compile()
+
+    result = graph.invoke(a_conversation("Who painted Out of the Harbour?", "Orla Vint", "And where was she born?"))
+
+    assert result["messages"][-1].text == "one two"
+    assert model.prompts() == ["restate_question"]
+
+
 def test_a_first_question_costs_no_call_of_its_own(kb: KnowledgeBase) -> None:
     model = ScriptedModel.of(['{"thought": "", "answer": "Skellby"}'])
 

@@ -155,6 +155,8 @@ FACTS = [
         (["Kell", "was directed by", "Ada Renk"], [3]),
         (["Kell", "director", "Ada Renk"], [3]),
         (["Ada Renk", "directed", "Kell"], [3]),
+        (["Ada Renk", "directed by", "Kell"], []),
+        (["Bergen", "born in", "Ada Renk"], []),
         (["Kell", "directed by", "Ada"], [3]),
         (["Barrow", "died in", "Skellby"], [7]),
         (["Barrow", "in", "Skellby"], []),

@@ -381,6 +381,62 @@ def test_dates_are_compared_as_far_as_both_are_known(one: str, other: str, first
     assert compare(question, [look_up(question, name, facts) for name in question.pair]) == first
 
 
+def test_who_lived_longer_may_be_asked_of_directors() -> None:
+    asked = "Which film has the director who lived longer, The Salt Road or Winter Tide?"
+    question = analyse(asked)
+    facts = [
+        ["The Salt Road", "was directed by", "Ada Renk"],
+        ["Winter Tide", "was directed by", "Emil Varn"],
+        ["Ada Renk", "born on", "5 March 1900"],
+        ["Ada Renk", "died on", "6 March 1960"],
+        ["Emil Varn", "born on", "7 May 1910"],
+        ["Emil Varn", "died on", "8 May 1990"],
+    ]
+
+    assert compare(question, [look_up(question, name, facts) for name in question.pair]) == "Winter Tide"
+    assert look_up(question, "Winter Tide", facts[:2]).missing == "When was Emil Varn born and when did Emil Varn die?"
+    assert [step["question"] for step in SKILLS["plan"]({"question": asked})["steps"]][:2] == [
+        "Who is the director of The Salt Road?",
+        "When was the director of The Salt Road born and when did the director of The Salt Road die?",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("told", "one", "other", "larger"),
+    [
+        ("is high", "1602 metres", "1450 metres", "Sarl"),
+        ("is long", "1950", "1800", ""),
+        ("was founded in", "1950", "1800", ""),
+        ("was opened on", "5 May 1950", "4 May 1950", ""),
+        ("has", "35 vineyards", "120 vineyards", "Hale"),
+        ("has", "1,602 metres (5,256 ft)", "1,702 metres (5,584 ft)", "Hale"),
+    ],
+)
+def test_a_number_that_may_be_a_year_is_compared_if_it_is_none(told: str, one: str, other: str, larger: str) -> None:
+    question = analyse("Which is larger, Sarl or Hale?")
+    facts = [["Sarl", told, one], ["Hale", told, other]]
+
+    assert compare(question, [look_up(question, name, facts) for name in ("Sarl", "Hale")]) == larger
+
+
+def test_names_that_differ_in_a_number_are_two() -> None:
+    question = analyse("Which was released first, Chapter One or Chapter Two?")
+    facts = [["Chapter Two", "was released in", "1991"], ["Chapter One", "was released in", "1990"]]
+
+    assert compare(question, [look_up(question, name, facts) for name in question.pair]) == "Chapter One"
+
+
+def test_a_sentence_is_cited_by_the_number_of_its_own_source() -> None:
+    sources = [
+        {"title": "Tolmar Bridge", "text": "Who it was that designed the bridge is often asked."},
+        {"title": "Tolmar Bridge", "text": "It was designed by the engineer Ada Holm."},
+    ]
+
+    answer = SKILLS["act"]({"question": "Who designed the Tolmar Bridge?", "sources": sources})["answer"]
+
+    assert answer == "Ada Holm \u2014 It was designed by the engineer Ada Holm. [2]"
+
+
 def test_what_is_denied_of_somebody_is_not_compared() -> None:
     question = analyse("Who was born first, Ada Renk or Emil Varn?")
     facts = [

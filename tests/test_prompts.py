@@ -335,6 +335,20 @@ def test_no_source_looks_like_two_or_cites_another() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("title", "text", "shown"),
+    [
+        ("Mill", "Mill is a town.", "Mill is a town."),
+        ("Mill", "Mills had it built.", "Mill: Mills had it built."),
+        ("Up", "Upon its release it won a prize.", "Up: Upon its release it won a prize."),
+        ("Yes!", "Yes! is a song.", "Yes! is a song."),
+        ("", "A city.", "A city."),
+    ],
+)
+def test_a_source_tells_what_it_is_about(title: str, text: str, shown: str) -> None:
+    assert par_rag.numbered([{"title": title, "text": text}]) == f"[1] {shown}"
+
+
 @pytest.mark.parametrize("status", ["REVISED", "UNCONFIDENT"])
 def test_a_review_may_say_more_than_it_is_asked_for(status: str) -> None:
     given = {"status": status, "answer": None, "question": None, "reason": "the sources contradict each other"}

@@ -474,6 +474,22 @@ def test_a_summary_that_says_nothing_adds_nothing(films: KnowledgeBase, summary:
     assert [fragment for entry in outline for fragment in entry["fragments"]] == kept
 
 
+def test_the_entry_with_the_latest_finding_is_the_last_of_the_outline(films: KnowledgeBase) -> None:
+    thoughts = [think("1"), think("2"), think("3", more=False)]
+    notes = iter(["Saunders directed it.", "He is from Ost.", "It was shot in Kell."])
+    actor = Actor(
+        thoughts,
+        [look_up(Film=["El extraño viaje"], Man=["Love in Pawn"]), look_up(Film=["Charles Saunders"])],
+        lambda _: next(notes),
+    )
+    model = ScriptedModel.of(actor)
+
+    visit(films, model, {"recall_k": 1, "top_k": 1})
+
+    orders = [[entry["entity"] for entry in asked["outline"]] for asked in values(model, "reason")]
+    assert orders == [[], ["Film", "Man"], ["Man", "Film"]]
+
+
 # --- ablations -------------------------------------------------------------------------------------------------------
 def test_without_the_reasoners_flag_every_thought_retrieves_until_one_is_final(films: KnowledgeBase) -> None:
     thoughts = [json.dumps({"thought": f"Sentence {n}.", "final": n == 2}) for n in range(3)]

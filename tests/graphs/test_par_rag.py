@@ -174,6 +174,7 @@ def test_cited_passages_are_the_evidence_from_the_first_to_the_last(
         ("Orla Vint [2: The Salt Road] (source 1).", "Orla Vint."),
         ("Orla Vint (2).", "Orla Vint (2)."),
         ("Orla Vint [1], [2].", "Orla Vint."),
+        ("Orla Vint [1]-[3].", "Orla Vint."),
         ("Orla Vint [1] and [2], of Kell [3][4].", "Orla Vint, of Kell."),
         ("Orla Vint ([1], [2]).", "Orla Vint."),
         ("Orla Vint did [1], and Ada Renk did [2].", "Orla Vint did, and Ada Renk did."),
