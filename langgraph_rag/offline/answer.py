@@ -15,7 +15,8 @@ from langgraph_rag.refusals import UNANSWERABLE
 
 _ELAPSED = re.compile(r"\bhow (?:long|many (?:years|months|weeks|days)) (?:after|before|between)\b", re.IGNORECASE)
 CONCLUSION = "So the answer is"
-_LEAST = {"triples": 4.0, "sentences": 3.0, "passages": 2.5}  # minimum scores; below them, more text should be read
+LEAST = {"triples": 4.0, "sentences": 3.0, "passages": 2.5}
+"""The minimum score of an answer from each kind of text; below it, more text should be read."""
 
 
 @dataclass(frozen=True)
@@ -72,10 +73,10 @@ def _compared(question: Question, pages: Pages) -> Conclusion:
 
 def answer_from_triples(values: Values) -> Mapping[str, Any]:
     """Answer a question from triples."""
-    return conclude(values["question"], Pages(spelled_out(values["triples"])), least=_LEAST["triples"]).reply
+    return conclude(values["question"], Pages(spelled_out(values["triples"])), least=LEAST["triples"]).reply
 
 
 def answer_from_texts(values: Values) -> Mapping[str, Any]:
     """Answer a question from sentences or passages, each with its title."""
     kind = "sentences" if "sentences" in values else "passages"
-    return conclude(values["question"], pages_of(values[kind]), least=_LEAST[kind]).reply
+    return conclude(values["question"], pages_of(values[kind]), least=LEAST[kind]).reply

@@ -10,6 +10,8 @@ from langgraph_rag.offline.question import Question
 from langgraph_rag.offline.words import (
     DEMONYM,
     DENIAL,
+    LIKELY,
+    SURE,
     date_of,
     is_measured,
     is_name,
@@ -24,7 +26,6 @@ _ROLES = frozenset(
     "manager coach owner designer architect leader publisher actor actress".split()
 )
 _ORIGIN = frozenset({"nation", "place"})
-_SAME = 0.7
 _COPULA = frozenset({"is", "was", "are", "were"})
 _NATION = re.compile(r"(?:ish|an|ese|ch|i|ic)$")  # more endings than DEMONYM, as the compared texts are origins
 
@@ -94,7 +95,7 @@ def _verdict(question: Question, *, alike: bool) -> str:
 
 
 def _best_line(name: str, wanted: frozenset[str], pages: Pages) -> Line | None:
-    lines = [line for line in pages.lines if name_likeness(name, line.topic) >= _SAME and not DENIAL.search(line.text)]
+    lines = [line for line in pages.lines if name_likeness(name, line.topic) >= LIKELY and not DENIAL.search(line.text)]
     return max(lines, key=lambda line: (len(wanted & line.words), line.opens), default=None)
 
 
@@ -166,7 +167,7 @@ def _role_holder(name: str, roles: Sequence[str], facts: Sequence[Fact]) -> Fact
 
 
 def _about(name: str, fact: Fact) -> bool:
-    return name_likeness(name, fact[0]) >= _SAME and not DENIAL.search(fact[1])
+    return name_likeness(name, fact[0]) >= LIKELY and not DENIAL.search(fact[1])
 
 
 def _attribute(question: Question, entity: str, facts: Sequence[Fact]) -> Fact | None:
@@ -216,7 +217,7 @@ def _alike(question: Question, one: Side, other: Side) -> bool:
         named = {word for name in question.names if name not in question.pair for word in stems(name)}
         told = (set(stems(" ".join(side.facts[-1][1:]))) for side in (one, other))
         return all(wanted & words and named <= words for words in told)
-    return name_likeness(*values) >= 0.9 or not set(stems(values[0])).isdisjoint(stems(values[1]))
+    return name_likeness(*values) >= SURE or not set(stems(values[0])).isdisjoint(stems(values[1]))
 
 
 def _nations(text: str) -> set[str]:

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.offline.pages import Fact, Line, Pages, key_of
 from langgraph_rag.offline.question import PLACES, Question
-from langgraph_rag.offline.words import DENIAL, date_of, is_name, name_likeness, name_words, stem, stems
+from langgraph_rag.offline.words import DENIAL, SURE, date_of, is_name, name_likeness, name_words, stem, stems
 from langgraph_rag.tools.language.spans import spot
 from langgraph_rag.tools.language.stop_words import stop_words
 
-_SAME = 0.9
 _QUALIFIED = re.compile(  # words that are missing in facts, or that need more than a statement
     r"\b(?:not|never|first|last|only|before|after|more|most|less|least|than|both|all|same|or|still|ever)\b|n['’]t\b"
 )
@@ -84,10 +83,10 @@ def _says_otherwise(question: Question, fact: Fact, line: Line, pages: Pages) ->
     if len(question.names) != 2 or DENIAL.search(fact[1]) or not _tells(question, fact[1]):
         return False
     subject, asked = question.names
-    if name_likeness(asked, fact[0]) >= _SAME:  # "Did Ada build the mill?", and it "was built by" somebody
+    if name_likeness(asked, fact[0]) >= SURE:  # "Did Ada build the mill?", and it "was built by" somebody
         subject, asked = asked, subject
     told = fact[2]
-    if name_likeness(subject, fact[0]) < _SAME or name_words(asked) & name_words(line.text):
+    if name_likeness(subject, fact[0]) < SURE or name_words(asked) & name_words(line.text):
         return False
     once = _ONCE.intersection(question.words)
     if once and (date := date_of(asked)) and (other := date_of(told)):
@@ -104,7 +103,7 @@ def _of_subject(text: str, question: Question, fact: Fact) -> bool:
     subject, reverse = question.names[0], (" by " in text) != (" by " in f"{fact[1]} ") and len(question.names) > 1
     mutual = MUTUAL.intersection(question.words) and len(question.names) > 1
     ends = (fact[0], fact[2]) if mutual else (fact[2],) if reverse else (fact[0],)
-    return any(name_likeness(subject, end) >= _SAME for end in ends)
+    return any(name_likeness(subject, end) >= SURE for end in ends)
 
 
 def _tells(question: Question, told: str) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langgraph_rag.offline import Values
-from langgraph_rag.offline.answer import CONCLUSION, conclude
+from langgraph_rag.offline.answer import CONCLUSION, LEAST, conclude
 from langgraph_rag.offline.kirag import next_sentence
 from langgraph_rag.offline.pages import Line, Pages, lines_of, pages_of
 from langgraph_rag.offline.search import integrate, leading_on
@@ -15,7 +15,6 @@ _MISSING = " To be found out: "
 _SEVERAL = " | "
 _BREADTH = 3  # questions in parallel
 _LONGEST_TITLE = 100
-_LEAST = 2.5
 
 
 def reason(values: Values) -> dict[str, Any]:
@@ -32,7 +31,7 @@ def reason(values: Values) -> dict[str, Any]:
         missing = [question]
     if missing:
         return {"thought": f"Something is missing.{_MISSING}{_SEVERAL.join(missing)}", "needs_retrieval": True}
-    return {"thought": conclude(question, pages, least=_LEAST).thought, "needs_retrieval": False}
+    return {"thought": conclude(question, pages, least=LEAST["passages"]).thought, "needs_retrieval": False}
 
 
 def think_on(values: Values) -> dict[str, Any]:
@@ -61,7 +60,7 @@ def summarize(values: Values) -> dict[str, Any]:
     pages = pages_of(values["documents"])
     itself = [fact for fact in pages.facts if name_likeness(entity, fact[0]) == 1.0][:1]
     useful = pages.stating([*itself, *leading_on(question, entity, pages.facts)])
-    useful += conclude(question, pages, least=_LEAST).lines
+    useful += conclude(question, pages, least=LEAST["passages"]).lines
     told: dict[str, list[str]] = {}
     for line in (line for line in pages.lines if line in useful):
         told.setdefault(line.title, []).append(line.text)
@@ -70,7 +69,7 @@ def summarize(values: Values) -> dict[str, Any]:
 
 def answer_from_outline(values: Values) -> Mapping[str, Any]:
     """Answer a question from an outline."""
-    return conclude(values["question"], _read(values["outline"]), least=_LEAST).reply
+    return conclude(values["question"], _read(values["outline"]), least=LEAST["passages"]).reply
 
 
 def _read(outline: Sequence[Mapping[str, Any]]) -> Pages:

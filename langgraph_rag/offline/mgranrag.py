@@ -5,7 +5,7 @@ from typing import Any
 
 from langgraph_rag.normal_forms import normalise, stands_in
 from langgraph_rag.offline import Values
-from langgraph_rag.offline.answer import conclude
+from langgraph_rag.offline.answer import LEAST, conclude
 from langgraph_rag.offline.compare import look_up
 from langgraph_rag.offline.descriptions import ask_for, descriptions
 from langgraph_rag.offline.pages import Fact, Line, Pages
@@ -14,7 +14,6 @@ from langgraph_rag.offline.search import ask_about, integrate
 from langgraph_rag.tools.language.spans import spot
 
 _SUBQUERIES = 5
-_LEAST = 3.0
 _MAIN_PATHS = 2  # for the main question; subqueries have one
 
 
@@ -57,7 +56,7 @@ def _helping(
 ) -> Iterator[tuple[Line, list[Fact], bool]]:
     """Yield the sentences that help with a query, their useful facts, and whether they contain the answer."""
     useful = integrate(query, Pages(read).facts, Pages(known).facts, [query], most=paths).facts
-    conclusion = conclude(query, Pages([*known, *read]), least=_LEAST)
+    conclusion = conclude(query, Pages([*known, *read]), least=LEAST["sentences"])
     answer = conclusion.answer
     for line in read:
         facts = [fact for fact in line.facts if fact in useful]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from langgraph_rag.offline.question import PLACES
-from langgraph_rag.offline.words import DEMONYM, name_likeness, name_words, plain, stem, stems
+from langgraph_rag.offline.words import DEMONYM, SURE, name_likeness, name_words, plain, stem, stems
 from langgraph_rag.tools.language.rule_triples import extract_triples
 from langgraph_rag.tools.language.spans import JOINED_WORD, spot_names
 from langgraph_rag.tools.language.stop_words import stop_words
@@ -26,7 +26,6 @@ _APPOSED = re.compile(r"(?: \([^()]*\))?, (?:an?|the) ([^,.;()]{3,60})")
 _FOLLOWING = re.compile(r" ([a-z]+)\b")
 _MODIFIERS = re.compile(r"((?:[\w-]+ ){1,4})[\"“']?$")
 
-_SURE = 0.9
 _LONGEST = 5_000  # characters of a sentence that are read, as many as the rules for triples read
 
 Fact = Sequence[str]
@@ -127,7 +126,7 @@ class Pages:
     def about(self, name: str) -> set[int]:
         """Return the positions of the sentences that are about a name or mention it."""
         key, lines = key_of(name), enumerate(self.lines)
-        return {place for place, line in lines if key in line.mentioned or name_likeness(name, line.topic) >= _SURE}
+        return {place for place, line in lines if key in line.mentioned or name_likeness(name, line.topic) >= SURE}
 
     @cached_property
     def topics(self) -> list[tuple[str, frozenset[str]]]:

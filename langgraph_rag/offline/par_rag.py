@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 from langgraph_rag.offline import Values
-from langgraph_rag.offline.answer import conclude
+from langgraph_rag.offline.answer import LEAST, conclude
 from langgraph_rag.offline.compare import questions_about
 from langgraph_rag.offline.conversation import restate_question
 from langgraph_rag.offline.descriptions import ask_for, described, descriptions, put_for
@@ -19,7 +19,6 @@ from langgraph_rag.tools.language.spans import spot
 
 _UNKNOWN = "unknown"
 _REASON = " — "  # between an answer and the sentences that support it
-_LEAST = 2.5
 _LIES = " where {} is located"
 
 
@@ -38,7 +37,7 @@ def act(values: Values) -> dict[str, Any]:
     """Answer a question from sources with their numbers, or return the closest sentence."""
     question, sources = values["question"], values["sources"]
     pages = pages_of(sources)
-    if conclusion := conclude(question, pages, least=_LEAST):
+    if conclusion := conclude(question, pages, least=LEAST["passages"]):
         return {"answer": f"{conclusion.answer}{_REASON}{_told(conclusion.lines, sources)}"}
     closest = pages.stating(integrate(question, pages.facts, [], [question]).facts)[:1]
     return {"answer": f"{_UNKNOWN}; {_told(closest, sources)}" if closest else _UNKNOWN}
@@ -81,7 +80,7 @@ def answer_from_trajectories(values: Values) -> Mapping[str, Any]:
     """Answer a question from the sources of all steps, or else with the answer of the last step."""
     question, trajectories = values["question"], values["trajectories"]
     sources = [source for trajectory in trajectories for source in trajectory["sources"]]
-    conclusion = conclude(question, pages_of(sources), least=_LEAST)
+    conclusion = conclude(question, pages_of(sources), least=LEAST["passages"])
     last = trajectories[-1] if trajectories else None  # earlier steps have only intermediate answers
     if conclusion or last is None or last["answer"].startswith(_UNKNOWN) or analyse(question).compares:
         return conclusion.reply

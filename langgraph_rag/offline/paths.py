@@ -6,9 +6,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from langgraph_rag.offline.pages import Fact
-from langgraph_rag.offline.words import name_likeness, stems
+from langgraph_rag.offline.words import LIKELY, name_likeness, stems
 
-_LINKED = 0.7
 _BEAM = 32
 _LONGEST = 4
 _HOP_COST = 0.15
@@ -74,7 +73,7 @@ def _extended(
     extended = []
     for near_end, far_end in ((0, 2), (2, 0)):
         link = name_likeness(path.end, fact[near_end])
-        if link < _LINKED or name_likeness(path.start, fact[far_end]) >= _LINKED:
+        if link < LIKELY or name_likeness(path.start, fact[far_end]) >= LIKELY:
             continue
         fresh = matched - path.covered - frozenset(stems(fact[near_end]))
         gain = math.fsum(rarity[word] * order.get(word, 1.0) for word in fresh)  # independent of the order of the set

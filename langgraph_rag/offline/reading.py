@@ -11,7 +11,7 @@ from langgraph_rag.normal_forms import normalise
 from langgraph_rag.offline.descriptions import ask_for, descriptions, put_for
 from langgraph_rag.offline.pages import DEFINED, Line, Pages, key_of
 from langgraph_rag.offline.question import DATES, PLACES, Question, analyse
-from langgraph_rag.offline.words import DEMONYM, DENIAL, FAMILIES, is_name, name_likeness, name_words, stem, stems
+from langgraph_rag.offline.words import DEMONYM, DENIAL, FAMILIES, SURE, is_name, name_likeness, name_words, stem, stems
 from langgraph_rag.tools.language.rule_triples import UNIT
 from langgraph_rag.tools.language.spans import Span, spot
 
@@ -50,7 +50,6 @@ _NEAR = 15  # distance in letters at which nearness is one half
 _ALTERNATIVES = 8
 _NEVER = 9.0
 _NAMED = frozenset({"person", "place", "nationality"})  # wanted kinds that exclude dates and numbers
-_SURE = 0.9  # likeness of names
 _STATED = 1.0  # bonus for an answer that a fact states
 _SIMPLE = 2  # content words of a question that one sentence about its names may answer
 _ALONE = 3.3  # weight of the words of a question in such a sentence
@@ -148,7 +147,7 @@ def _stated(question: Question, line: Line) -> set[str]:
         said = set(stems(relation))
         if needed and (needed <= said or question.kinds == said):
             told.update(
-                normalise(far) for near, far in ((head, tail), (tail, head)) if name_likeness(names[0], near) >= _SURE
+                normalise(far) for near, far in ((head, tail), (tail, head)) if name_likeness(names[0], near) >= SURE
             )
     return told
 

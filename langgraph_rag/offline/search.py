@@ -8,10 +8,9 @@ from langgraph_rag.offline.compare import look_up
 from langgraph_rag.offline.pages import Fact
 from langgraph_rag.offline.paths import Path, find_paths
 from langgraph_rag.offline.question import Question, analyse
-from langgraph_rag.offline.words import is_name, name_likeness, name_words, stems
+from langgraph_rag.offline.words import LIKELY, is_name, name_likeness, name_words, stems
 from langgraph_rag.tools.language.spans import spot_names
 
-_SAME = 0.7
 _PATHS_KEPT = 3
 _COVERED = 0.9  # share of the words of a question that an answer matches
 
@@ -116,7 +115,7 @@ def _stations(path: Path) -> Iterator[tuple[str, frozenset[str]]]:
 
 
 def _named(question: Question, name: str) -> bool:
-    return any(name_likeness(name, other) >= _SAME for other in question.names)
+    return any(name_likeness(name, other) >= LIKELY for other in question.names)
 
 
 def ask_about(question: Question, name: str, covered: frozenset[str]) -> str:

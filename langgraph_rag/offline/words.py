@@ -112,6 +112,10 @@ def name_words(name: str) -> frozenset[str]:
     return words - (stop_words() - _NUMBER_WORDS.keys()) - {"s"} or words
 
 
+LIKELY, SURE = 0.7, 0.9
+"""The likeness of names of which one has all words of the other: one word, or several."""
+
+
 @lru_cache(maxsize=262_144)
 def name_likeness(one: str, other: str) -> float:
     """Return how likely two names refer to the same thing, from 0 to 1."""
@@ -122,7 +126,7 @@ def name_likeness(one: str, other: str) -> float:
         return 1.0
     shared = len(a & b)
     if shared == min(len(a), len(b)):
-        return 0.9 if shared > 1 else 0.7
+        return SURE if shared > 1 else LIKELY
     return 0.6 if shared / len(a | b) >= 0.6 else 0.0
 
 
