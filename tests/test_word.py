@@ -29,6 +29,14 @@ _STYLES = {
 }
 
 
+_R = 'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
+_A = (
+    'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" '
+    'xmlns:wp="http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing" '
+    'xmlns:pic="http://schemas.openxmlformats.org/drawingml/2006/picture"'
+)
+
+
 def _paragraph(text: str, style: str = "", more: str = "") -> str:
     properties = f'<w:pPr><w:pStyle w:val="{style}"/></w:pPr>' if style else ""
     return f"<w:p>{properties}<w:r><w:t>{text}</w:t></w:r>{more}</w:p>"
@@ -159,6 +167,13 @@ def test_documents_of_the_strict_format_are_read_like_others(tmp_path: Path) -> 
             "☒Approved",
         ),
         ("<w:r><w:rPr><w:b/></w:rPr><w:t>Note:</w:t></w:r><w:r><w:t>read this.</w:t></w:r>", "Note:read this."),
+        (f'<w:hyperlink {_R} r:id="gone"><w:r><w:t>A link</w:t></w:r></w:hyperlink>', "A link"),
+        (
+            f"<w:r><w:drawing><wp:inline {_R} {_A}><a:graphic><a:graphicData><pic:pic><pic:blipFill>"
+            '<a:blip r:embed="gone"/></pic:blipFill></pic:pic></a:graphicData></a:graphic></wp:inline></w:drawing>'
+            "<w:t>A mill</w:t></w:r>",
+            "A mill",
+        ),
     ],
 )
 def test_all_text_is_read(tmp_path: Path, runs: str, text: str) -> None:

@@ -39,7 +39,6 @@ def word_to_html(written: bytes) -> str:
             rewritten(written),
             style_map=_STYLES,
             include_embedded_style_map=False,
-            convert_image=lambda _: [],
             transform_document=_with_names_of_columns,
         ).value
     except Exception as error:  # any error, as files are broken in many ways

@@ -12,6 +12,8 @@ TITLE, HEADING = "read-title", "read-heading"  # ids of styles; headings have th
 _NS = {
     "w": "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
     "m": "http://schemas.openxmlformats.org/officeDocument/2006/math",
+    "a": "http://schemas.openxmlformats.org/drawingml/2006/main",
+    "v": "urn:schemas-microsoft-com:vml",
 }
 _STRICT = {
     b"http://purl.oclc.org/ooxml/wordprocessingml/main": _NS["w"].encode(),
@@ -21,13 +23,14 @@ _TEXTS = re.compile(r"word/(?:document|footnotes|endnotes)\d*\.xml")
 _STYLES = "word/styles.xml"
 _READ = (".xml", ".rels")
 _LARGEST = 30_000_000  # bytes of text, which need a hundred times as much memory
-_WRAPPERS = ("w:fldSimple", "w:bdo", "w:dir", "w:smartTag", "m:oMathPara")
+_WRAPPERS = ("w:fldSimple", "w:hyperlink", "w:bdo", "w:dir", "w:smartTag", "m:oMathPara")
+_PICTURES = ("a:blip", "v:imagedata")  # which may be missing from the file
 _NAMED_HEADING = re.compile(r"heading ([1-9])", re.IGNORECASE)
 _LEVELS = range(1, 6)
 
 
 def rewritten(written: bytes) -> BytesIO:
-    """Return the file with plain runs and line breaks, and the title and headings in styles of their own.
+    """Return the file with plain runs and line breaks, without links and pictures, and the title and headings in styles of their own.
 
     Raises:
         ValueError: when it has over 30 MB of text.
@@ -96,6 +99,8 @@ def _simplified(part: bytes, styles: Mapping[str, str]) -> bytes:
     root = _parsed(part)
     for wrapper in [*root.iter(*map(_name, _WRAPPERS))]:
         _replace_by(list(wrapper), wrapper)
+    for picture in [*root.iter(*map(_name, _PICTURES))]:
+        picture.getparent().remove(picture)
     for ruby in [*root.iter(_name("w:ruby"))]:
         _replace_by(ruby.findall("w:rubyBase/*", _NS), ruby)
     for formula in [*root.iter(_name("m:oMath"))]:
