@@ -30,7 +30,7 @@ _LEVELS = range(1, 6)
 
 
 def rewritten(written: bytes) -> BytesIO:
-    """Return the file with plain runs and line breaks, without links and pictures, and the title and headings in styles of their own.
+    """Return the file with plain runs and line breaks, without links and pictures; titles and headings have our styles.
 
     Raises:
         ValueError: when it has over 30 MB of text.
