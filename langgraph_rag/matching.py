@@ -36,9 +36,8 @@ def resolve_triples(returned: Sequence[Sequence[str]], given: Sequence[Sequence[
     Otherwise "father" could match "mother" if the rest of the triple is the same. Articles and auxiliaries at the
     beginning of a part are ignored: "was born in" equals "born in". A triple also matches a longer one that contains
     its words, with the same numbers, if there is only one. Its relation may have other forms of the words ("director"
-    for "drama film directed by"); with
-    another preposition ("directed"), head and tail may be exchanged. A negated triple never matches one without
-    negation.
+    for "drama film directed by"); with another preposition ("directed"), head and tail may be exchanged. A negated
+    triple never matches one without negation.
     """
     forms = [normalise(triple_text(triple)) for triple in given]
     return _found(_triple_meant(triple, forms, given) for triple in returned)
