@@ -33,6 +33,8 @@ def ranked(graph: EntityGraph, text: str, k: int = 10) -> list[str]:
 @pytest.mark.parametrize(
     ("text", "names"),
     [
+        ("kell", ["kell"]),
+        ("kell and norrland", []),
         ("Who built the Tolmar Bridge?", ["tolmar bridge"]),
         ("Was ADA RENK born on Kell?", ["ada renk", "kell"]),
         ("Where does the Ferry go?", ["halden ferry"]),

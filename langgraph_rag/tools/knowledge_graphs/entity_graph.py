@@ -41,7 +41,7 @@ class EntityGraph:
     def link(self, text: str) -> list[str]:
         """Return the entities in a text, by normal form or else by most common words, without a model.
 
-        Names are spans that look like a name, and known names of several words.
+        Names are spans that look like a name, and known names of several words; or else the whole text, if it is known.
         """
         linked = dict.fromkeys(entity for span in spot(text) if (entity := self._entity(span.text)))
         words, begin = normalise(text).split(), 0
@@ -51,7 +51,8 @@ class EntityGraph:
             begin, entity = next(known, (begin + 1, ""))
             if entity:
                 linked[entity] = None
-        return list(linked)
+        whole = " ".join(words)
+        return list(linked) or [whole] * (whole in self.entities)
 
     def stating(self, passages: Iterable[str]) -> dict[str, int]:
         """Return the nodes of the passages that state facts; a walk cannot reach others."""
