@@ -37,6 +37,12 @@ _A = (
 )
 
 
+_PICTURE = (
+    f"<w:drawing><wp:inline {_R} {_A}><a:graphic><a:graphicData><pic:pic><pic:blipFill>"
+    '<a:blip r:embed="gone"/></pic:blipFill></pic:pic></a:graphicData></a:graphic></wp:inline></w:drawing>'
+)
+
+
 def _paragraph(text: str, style: str = "", more: str = "") -> str:
     properties = f'<w:pPr><w:pStyle w:val="{style}"/></w:pPr>' if style else ""
     return f"<w:p>{properties}<w:r><w:t>{text}</w:t></w:r>{more}</w:p>"
@@ -131,14 +137,15 @@ def test_a_heading_made_plain_text_or_too_deep_is_a_paragraph(tmp_path: Path) ->
 
 def test_documents_of_the_strict_format_are_read_like_others(tmp_path: Path) -> None:
     field = '<w:fldSimple w:instr="SEQ"><w:r><w:t>7</w:t></w:r></w:fldSimple>'
-    written = _document(_paragraph("Mills", "Titel") + _paragraph("Owners", "Firma1") + _paragraph("Mill ", more=field))
+    more = f"{field}<w:r>{_PICTURE}</w:r>"
+    written = _document(_paragraph("Mills", "Titel") + _paragraph("Owners", "Firma1") + _paragraph("Mill ", more=more))
     strict = BytesIO()
     with ZipFile(BytesIO(written)) as usual, ZipFile(strict, "w") as file:
         for name in usual.namelist():
-            part = usual.read(name).replace(
-                b"http://schemas.openxmlformats.org/wordprocessingml/2006/",
-                b"http://purl.oclc.org/ooxml/wordprocessingml/",
-            )
+            part = usual.read(name)
+            for markup in (b"wordprocessingml", b"drawingml"):
+                usually = b"http://schemas.openxmlformats.org/%b/2006/" % markup
+                part = part.replace(usually, b"http://purl.oclc.org/ooxml/%b/" % markup)
             file.writestr(name, part)
 
     assert _texts(tmp_path, strict.getvalue()) == {"Owners (Mills)": "Mill 7"}
@@ -168,12 +175,7 @@ def test_documents_of_the_strict_format_are_read_like_others(tmp_path: Path) -> 
         ),
         ("<w:r><w:rPr><w:b/></w:rPr><w:t>Note:</w:t></w:r><w:r><w:t>read this.</w:t></w:r>", "Note:read this."),
         (f'<w:hyperlink {_R} r:id="gone"><w:r><w:t>A link</w:t></w:r></w:hyperlink>', "A link"),
-        (
-            f"<w:r><w:drawing><wp:inline {_R} {_A}><a:graphic><a:graphicData><pic:pic><pic:blipFill>"
-            '<a:blip r:embed="gone"/></pic:blipFill></pic:pic></a:graphicData></a:graphic></wp:inline></w:drawing>'
-            "<w:t>A mill</w:t></w:r>",
-            "A mill",
-        ),
+        (f"<w:r>{_PICTURE}<w:t>A mill</w:t></w:r>", "A mill"),
     ],
 )
 def test_all_text_is_read(tmp_path: Path, runs: str, text: str) -> None:

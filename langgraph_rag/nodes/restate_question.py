@@ -1,7 +1,7 @@
 """Rewrites a follow-up question so that it can be understood without the conversation."""
 
 from dataclasses import dataclass
-from typing import Any, get_type_hints
+from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
@@ -10,7 +10,7 @@ from langgraph_rag.errors import QuestionError
 from langgraph_rag.llm import ask
 from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.nodes.receive_question import QuestionInput, checked_question
+from langgraph_rag.nodes.receive_question import QuestionInput, checked_question, initial_state
 from langgraph_rag.nodes.take_message import MessagesInput, last_question, text_of
 from langgraph_rag.prompts.conversation import RESTATE_QUESTION, Restated, Utterance
 from langgraph_rag.prompts.prompt import Prompt
@@ -43,7 +43,7 @@ class RestateQuestion:
         restated = _usable(reply.question)
         question = restated or state["question"]
         emit("restate_question", asked=state["question"], question=question, understood=bool(restated))
-        return dict.fromkeys(get_type_hints(self.state).keys() & {"question", "query"}, question)
+        return dict.fromkeys(initial_state(self.state).keys() & {"question", "query"}, question)
 
 
 def _usable(question: str) -> str:

@@ -137,6 +137,7 @@ def test_the_result_is_of_the_declared_types(kb: KnowledgeBase) -> None:
         ("Orla Vint [3], born in Pellworth [1][3].", [2, 0], 0),
         ("Orla Vint [1, 4]", [0, 3], 0),
         ("Orla Vint [2-4]", [1, 2, 3], 0),
+        ("Orla Vint [2]-[4]", [1, 2, 3], 0),
         ("Orla Vint [1 and 3]", [0, 2], 0),
         ("Orla Vint [Source 1, Source 2, and 4]", [0, 1, 3], 0),
         ("Orla Vint [Passage: 2] [#4]", [1, 3], 0),
@@ -175,6 +176,7 @@ def test_cited_passages_are_the_evidence_from_the_first_to_the_last(
         ("Orla Vint (2).", "Orla Vint (2)."),
         ("Orla Vint [1], [2].", "Orla Vint."),
         ("Orla Vint [1]-[3].", "Orla Vint."),
+        ("Orla Vint, [1990]-[2000].", "Orla Vint, [1990]-[2000]."),
         ("Orla Vint [1] and [2], of Kell [3][4].", "Orla Vint, of Kell."),
         ("Orla Vint ([1], [2]).", "Orla Vint."),
         ("Orla Vint did [1], and Ada Renk did [2].", "Orla Vint did, and Ada Renk did."),
@@ -690,7 +692,7 @@ async def test_an_edited_plan_is_acted_on_instead(way: str, kb: KnowledgeBase) -
     ).compile(checkpointer=InMemorySaver())
     await graph.ainvoke({"question": QUESTION}, THREAD)
 
-    edited = [COUNTRY_OF_PELLWORTH, {"question": "And then?", "action": "retrieve"}]
+    edited = [COUNTRY_OF_PELLWORTH, {"question": " And\nthen? ", "action": "retrieve"}]
     ways = {"alone": edited, "as it was shown": {"question": QUESTION, "plan": edited}, "typed": json.dumps(edited)}
     result = await graph.ainvoke(Command(resume=ways[way]), THREAD)
 

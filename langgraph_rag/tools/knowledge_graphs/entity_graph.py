@@ -51,8 +51,9 @@ class EntityGraph:
             begin, entity = next(known, (begin + 1, ""))
             if entity:
                 linked[entity] = None
-        whole = " ".join(words)
-        return list(linked) or [whole] * (whole in self.entities)
+        if not linked and (whole := " ".join(words)) in self.entities:
+            linked[whole] = None
+        return list(linked)
 
     def stating(self, passages: Iterable[str]) -> dict[str, int]:
         """Return the nodes of the passages that state facts; a walk cannot reach others."""

@@ -12,8 +12,6 @@ TITLE, HEADING = "read-title", "read-heading"  # ids of styles; headings have th
 _NS = {
     "w": "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
     "m": "http://schemas.openxmlformats.org/officeDocument/2006/math",
-    "a": "http://schemas.openxmlformats.org/drawingml/2006/main",
-    "v": "urn:schemas-microsoft-com:vml",
 }
 _STRICT = {
     b"http://purl.oclc.org/ooxml/wordprocessingml/main": _NS["w"].encode(),
@@ -24,7 +22,7 @@ _STYLES = "word/styles.xml"
 _READ = (".xml", ".rels")
 _LARGEST = 30_000_000  # bytes of text, which need a hundred times as much memory
 _WRAPPERS = ("w:fldSimple", "w:hyperlink", "w:bdo", "w:dir", "w:smartTag", "m:oMathPara")
-_PICTURES = ("a:blip", "v:imagedata")  # which may be missing from the file
+_PICTURES = ("{*}blip", "{*}imagedata")  # of any format; they may be missing from the file
 _NAMED_HEADING = re.compile(r"heading ([1-9])", re.IGNORECASE)
 _LEVELS = range(1, 6)
 
@@ -99,7 +97,7 @@ def _simplified(part: bytes, styles: Mapping[str, str]) -> bytes:
     root = _parsed(part)
     for wrapper in [*root.iter(*map(_name, _WRAPPERS))]:
         _replace_by(list(wrapper), wrapper)
-    for picture in [*root.iter(*map(_name, _PICTURES))]:
+    for picture in [*root.iter(*_PICTURES)]:
         picture.getparent().remove(picture)
     for ruby in [*root.iter(_name("w:ruby"))]:
         _replace_by(ruby.findall("w:rubyBase/*", _NS), ruby)
