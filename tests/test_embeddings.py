@@ -63,7 +63,7 @@ def batches_of(embeddings: SentenceEmbeddings) -> list[list[str]]:
     batches, encoder = list[list[str]](), embeddings._encoder()
 
     class Noting:
-        lengths = encoder.lengths
+        lengths, divide = encoder.lengths, encoder.divide
 
         def __call__(self, batch: list[str]) -> Any:
             batches.append(batch)
@@ -84,13 +84,23 @@ def test_short_texts_are_not_padded_to_long_ones(tiny: Path) -> None:
 
 
 def test_queries_of_one_length_share_batches(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("langgraph_rag.tools.embedding.sentence_embeddings._LARGEST_BATCH", 3)
+    monkeypatch.setattr("langgraph_rag.tools.embedding.batching.LARGEST_BATCH", 3)
     embeddings = SentenceEmbeddings("x", str(tiny), Family())
     texts = ["mill " * 40, "town", "mill town", "town " * 41, "mill", "town mill"]
     batches = batches_of(embeddings)
     embeddings.embed_queries(texts)
 
     assert batches == [["town", "mill town", "mill"], ["town mill"], ["mill " * 40, "town " * 41]]
+    assert embeddings.embed_queries([]) == []
+
+
+def test_the_packaged_model_embeds_short_texts_of_any_lengths_together() -> None:
+    embeddings = MiniLMEmbeddings()
+    batches = batches_of(embeddings)
+    texts = ["mill " * 250, "town", "mill " * 30, "mill town", "town " * 90, "mill " * 120]
+    embeddings.embed_queries(texts)
+
+    assert batches == [["town", "mill town", "mill " * 30, "town " * 90, "mill " * 120], ["mill " * 250]]
     assert embeddings.embed_queries([]) == []
 
 

@@ -5,7 +5,7 @@ import logging
 import math
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol, Self
 
@@ -45,10 +45,13 @@ class Encoder(Protocol):
         """The number format of the computation."""
 
     def lengths(self, texts: list[str]) -> list[int]:
-        """Return the number of tokens of each text when it is padded alone, at least one."""
+        """Return the number of tokens of each text when it is embedded alone, at least one."""
+
+    def divide(self, lengths: Sequence[int]) -> Iterator[list[int]]:
+        """Divide texts of these numbers of tokens into the batches that are fastest on a processor."""
 
     def __call__(self, texts: list[str]) -> Any:
-        """Embed a batch, padded to its longest text.
+        """Embed a batch.
 
         Returns:
             Vectors of unit length in float32; shape: texts x dimensions.

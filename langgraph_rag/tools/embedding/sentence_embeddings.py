@@ -6,10 +6,8 @@ Torch is imported at the first use.
 import hashlib
 import os
 import threading
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -17,6 +15,7 @@ from langchain_core.embeddings import Embeddings
 
 from langgraph_rag.concurrency.caching import thread_safe_cache
 from langgraph_rag.errors import EmbedderError, MissingExtraError
+from langgraph_rag.tools.embedding.batching import of_like_length
 
 if TYPE_CHECKING:
     from langgraph_rag.tools.embedding.encoders import Encoder
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 MINILM = "all-MiniLM-L6-v2"
 CPU = "cpu"
 _MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-_TOKENS_PER_BATCH = 2_048  # about a dozen passages, or hundreds of triples
-_LARGEST_BATCH = 128
 _TOLD_TO_TORCH = {
     "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64",
     "LRU_CACHE_CAPACITY": "64",
@@ -111,7 +108,8 @@ class SentenceEmbeddings(Embeddings):
             return self._embed(texts)
 
     def _embed(self, texts: list[str]) -> list[list[float]]:
-        encoder, divide = self._encoder(), _of_one_length if self._device == CPU else _of_like_length
+        encoder = self._encoder()
+        divide = encoder.divide if self._device == CPU else of_like_length
         vectors: list[list[float]] = [[] for _ in texts]
         batches = divide(encoder.lengths(texts)) if len(texts) > 1 else [[0]] * len(texts)
         for batch in batches:
@@ -164,23 +162,6 @@ def load_minilm(device: str) -> "Encoder":
 
 
 _minilm = thread_safe_cache(load_minilm)
-
-
-def _of_like_length(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Divide texts, by their numbers of tokens, into large batches for a GPU; return positions, short texts first."""
-    by_length = sorted(range(len(lengths)), key=lengths.__getitem__)
-    for start in range(0, len(by_length), _LARGEST_BATCH):
-        yield by_length[start : start + _LARGEST_BATCH]
-
-
-def _of_one_length(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Divide texts, by their numbers of tokens, into batches of one length; return positions."""
-    by_length = sorted(range(len(lengths)), key=lengths.__getitem__)
-    for length, alike in groupby(by_length, key=lengths.__getitem__):
-        positions = list(alike)
-        size = max(1, min(_LARGEST_BATCH, _TOKENS_PER_BATCH // length))
-        for start in range(0, len(positions), size):
-            yield positions[start : start + size]
 
 
 def packaged_minilm() -> Path:

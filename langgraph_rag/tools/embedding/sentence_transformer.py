@@ -1,6 +1,6 @@
 """Any model that sentence-transformers can read."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Self
@@ -12,6 +12,7 @@ from sentence_transformers.util import batch_to_device
 from transformers.utils import logging
 
 from langgraph_rag.errors import EmbedderError
+from langgraph_rag.tools.embedding.batching import of_one_length
 from langgraph_rag.tools.embedding.encoders import MULTIPLE, Tensors, padded_length, trace
 
 
@@ -35,6 +36,10 @@ class SentenceTransformerEncoder:
         seen = self._model.preprocess(texts).get("attention_mask")
         tokens = [1] * len(texts) if seen is None else seen.sum(1).tolist()
         return [padded_length(number, self._multiple) for number in tokens]
+
+    def divide(self, lengths: Sequence[int]) -> Iterator[list[int]]:
+        """Divide texts into batches of one length; return positions."""
+        return of_one_length(lengths)
 
     def __call__(self, texts: list[str]) -> Any:
         """Embed a batch; shape: texts x dimensions."""
