@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 
 from langgraph_rag.errors import KnowledgeBaseError
-from langgraph_rag.tools.batcher import Batcher, began
+from langgraph_rag.tools.batcher import Batcher, RequestQueue, began
 
 
 class Doubling:
@@ -89,6 +89,20 @@ def test_the_question_that_began_first_is_served_first(batcher: Batcher[int, int
 
     assert [future.result(10) for future in futures] == [2, 4, 6, 8, 10]
     assert work.batches == [[0], [2, 4, 3, 1], [5]]
+
+
+def test_of_batchers_that_share_a_queue_the_one_of_the_lowest_rank_is_served_first() -> None:
+    work, shared = Doubling(), RequestQueue()
+    searches, cosines = Batcher(work, largest=2, queue=shared, rank=1), Batcher(work, queue=shared, rank=0)
+    busy_with(searches, work, 0)
+    waiting = [batcher.submit(number) for number in (1, 2, 3) for batcher in (searches, cosines)]
+    work.go.set()
+
+    assert [future.result(10) for future in waiting] == [2, 2, 4, 4, 6, 6]
+    assert work.batches == [[0], [1, 2, 3], [1, 2], [3]]
+    shared.close()
+    with pytest.raises(KnowledgeBaseError, match="was closed"):
+        cosines.submit(4)
 
 
 def test_an_error_reaches_whose_it_is_and_nobody_else_in_its_batch(batcher: Batcher[int, int], work: Doubling) -> None:

@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
+from langgraph_rag.concurrency.tasks import gather
 from langgraph_rag.records import Candidate
 from langgraph_rag.tools.embedding.calling import embed_queries, embed_texts
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
@@ -68,8 +69,13 @@ class OwnAligner:
         links, names = each_link(question, chain), names_led_to(question, chain)
         queries, weights = [*links, *names], [1.0] * len(links) + [_LED_TO] * len(names)
         compared = [*knowledge, *chain]
-        triples = await self._kb.atriple_cosines(queries, [candidate["triple"] for candidate in compared])
-        near = (1 - _CONTEXT) * triples + _CONTEXT * await self._of_passages(queries, compared)
+        triples, passages = await gather(
+            [
+                self._kb.atriple_cosines(queries, [candidate["triple"] for candidate in compared]),
+                self._of_passages(queries, compared),
+            ]
+        )
+        near = (1 - _CONTEXT) * triples + _CONTEXT * passages
         best = near.max(axis=0)
         scores: list[float] = (weights * near / np.where(best > 0, best, 1)).max(axis=1).tolist()
         return scores[: len(knowledge)]

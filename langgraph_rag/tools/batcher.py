@@ -1,4 +1,4 @@
-"""Batches the requests of concurrent callers; those of the question that began first are served first."""
+"""Batches the requests of concurrent callers, in an order that keeps questions out of lockstep."""
 
 import asyncio
 import math
@@ -26,44 +26,37 @@ Without this order, many concurrent questions would run in lockstep: all compute
 the first ones wait for the model while the others compute.
 """
 _number = count()
-_CLOSE: Any = object()  # in place of a request
 
 
 @dataclass(order=True)
 class _Waiting(Generic[Request, Result]):
+    rank: float
     began: float
     number: int
     request: Request = field(compare=False)
+    batcher: "Batcher[Request, Result] | None" = field(compare=False)
     future: "Future[Result]" = field(compare=False, default_factory=Future)
 
 
-def one_at_a_time() -> "Batcher[Callable[[], Any], Any]":
-    """Return a batcher that runs one function at a time; waiting callers occupy no thread."""
-    return Batcher(lambda works: [work() for work in works], largest=1)
+class RequestQueue:
+    """A queue of requests with one worker thread, which several batchers may share.
 
-
-class Batcher(Generic[Request, Result]):
-    """Processes requests in batches: while one batch runs, the next one is collected. No request waits for others.
-
-    Args:
-        work: returns the results for a batch of requests, in order, in one worker thread. If it fails, it is called
-            again for each request alone.
-        largest: the maximum number of requests in a batch.
+    The requests of the batcher with the lowest rank come first, and among them those of the question that began first.
+    If batchers that serve the last stages of a step have the lowest ranks, the first questions wait for the model while
+    the others begin the step. With a thread for each batcher, all would end it at the same time.
     """
 
-    def __init__(self, work: Callable[[list[Request]], list[Result]], *, largest: int = 8) -> None:
-        self._work, self._largest = work, largest
-        self._waiting: queue.PriorityQueue[_Waiting[Request, Result]] = queue.PriorityQueue()
+    def __init__(self) -> None:
+        self._waiting: queue.PriorityQueue[_Waiting[Any, Any]] = queue.PriorityQueue()
         self._worker: Worker | None = None
         self._closed, self._lock = False, threading.Lock()
 
-    def submit(self, request: Request) -> "Future[Result]":
-        """Add a request to the next batch.
+    def put(self, waiting: _Waiting[Any, Any]) -> None:
+        """Add a request.
 
         Raises:
-            KnowledgeBaseError: when the batcher was closed.
+            KnowledgeBaseError: when the queue was closed.
         """
-        waiting: _Waiting[Request, Result] = _Waiting(began.get(), next(_number), request)
         with self._lock:
             if self._closed:
                 raise KnowledgeBaseError("the knowledge base was closed: open it again")
@@ -72,11 +65,6 @@ class Batcher(Generic[Request, Result]):
                 worker.start()
                 self._worker = worker
             self._waiting.put(waiting)
-        return waiting.future
-
-    async def ask(self, request: Request) -> Result:
-        """Add a request to the next batch and await its result."""
-        return await asyncio.wrap_future(self.submit(request))
 
     def close(self) -> None:
         """Accept no more requests, process the waiting ones, and end the worker."""
@@ -84,26 +72,68 @@ class Batcher(Generic[Request, Result]):
         if self._worker is not None:
             self._worker.join()
 
-    def _take_no_more(self, last: float) -> None:
-        """Accept no more requests, and end the worker before those of questions that began after `last`."""
+    def _take_no_more(self, rank: float) -> None:
+        """Accept no more requests, and end the worker before those of higher ranks."""
         with self._lock:
             self._closed = True
-            self._waiting.put(_Waiting(last, next(_number), _CLOSE))
+            self._waiting.put(_Waiting(rank, rank, next(_number), None, None))
 
     def _serve(self) -> None:
-        while (first := self._waiting.get()).request is not _CLOSE:
+        while batcher := (first := self._waiting.get()).batcher:
             batch = [first]
-            while batch[-1].request is not _CLOSE and len(batch) < self._largest and not self._waiting.empty():
-                batch.append(self._waiting.get())
-            self._answer(batch)
-            if batch[-1].request is _CLOSE:
-                return
+            while len(batch) < batcher.largest and not self._waiting.empty():
+                following = self._waiting.get()
+                if following.batcher is not batcher:
+                    self._waiting.put(following)
+                    break
+                batch.append(following)
+            batcher.answer(batch)
 
-    def _answer(self, batch: list[_Waiting[Request, Result]]) -> None:
+
+class Batcher(Generic[Request, Result]):
+    """Processes requests in batches: while one batch runs, the next one is collected. No request waits for others.
+
+    Args:
+        work: returns the results for a batch of requests, in order, in the worker thread of the queue. If it fails, it
+            is called again for each request alone.
+        largest: the maximum number of requests in a batch.
+        queue: the queue, if it is shared with other batchers.
+        rank: the rank in the queue, different from those of the others; the lowest is served first.
+    """
+
+    def __init__(
+        self,
+        work: Callable[[list[Request]], list[Result]],
+        *,
+        largest: int = 8,
+        queue: RequestQueue | None = None,
+        rank: int = 0,
+    ) -> None:
+        self._work, self.largest = work, largest
+        self._queue, self._rank = queue or RequestQueue(), rank
+
+    def submit(self, request: Request) -> "Future[Result]":
+        """Add a request to the next batch.
+
+        Raises:
+            KnowledgeBaseError: when the queue was closed.
+        """
+        waiting = _Waiting[Request, Result](self._rank, began.get(), next(_number), request, self)
+        self._queue.put(waiting)
+        return waiting.future
+
+    async def ask(self, request: Request) -> Result:
+        """Add a request to the next batch and await its result."""
+        return await asyncio.wrap_future(self.submit(request))
+
+    def close(self) -> None:
+        """Close the queue."""
+        self._queue.close()
+
+    def answer(self, batch: list[_Waiting[Request, Result]]) -> None:
+        """Process a batch of requests that waited in the queue."""
         asked = [
-            (waiting.request, waiting.future)
-            for waiting in batch
-            if waiting.request is not _CLOSE and waiting.future.set_running_or_notify_cancel()
+            (waiting.request, waiting.future) for waiting in batch if waiting.future.set_running_or_notify_cancel()
         ]
         if asked:
             self._settle(asked)
@@ -120,3 +150,8 @@ class Batcher(Generic[Request, Result]):
             return
         for (_, future), result in zip(asked, results, strict=True):
             future.set_result(result)
+
+
+def one_at_a_time() -> Batcher[Callable[[], Any], Any]:
+    """Return a batcher that runs one function at a time; waiting callers occupy no thread."""
+    return Batcher(lambda works: [work() for work in works], largest=1)

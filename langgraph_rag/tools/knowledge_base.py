@@ -19,7 +19,7 @@ from langgraph_rag.errors import EmptyKnowledgeBaseError
 from langgraph_rag.naming import expect_name
 from langgraph_rag.records import FoundPassage, Record, ScoredPassage, Triple, passage_of
 from langgraph_rag.tools.access import Access
-from langgraph_rag.tools.batcher import one_at_a_time
+from langgraph_rag.tools.batcher import RequestQueue, one_at_a_time
 from langgraph_rag.tools.documents import AnyDocument, cleaned, to_passages
 from langgraph_rag.tools.editing import LAST_EXTRACTOR, UNREAD, Added, Editor, Updated
 from langgraph_rag.tools.embedder import Embedder
@@ -81,9 +81,11 @@ class KnowledgeBase:
         self.extractor = extractor
         self._access, self._records, self._vectors = access, records, vectors
         self._embedder = Embedder(path, embeddings, records)
-        self._similarity = Similarity(self._embedder, vectors, records)
+        comparing = RequestQueue()
+        self._similarity = Similarity(self._embedder, vectors, records, comparing)
         self._graphs = DerivedGraphs(records)
-        self._searcher = Searcher(records, self._similarity, self._graphs.entities)
+        at_once = self._embedder.queries_at_once
+        self._searcher = Searcher(records, self._similarity, self._graphs.entities, comparing, at_once)
         self._indexer = Indexer(records, vectors, self._similarity, self._embedder, access.check_not_closing)
         self._reader = TripleReader(records, access.check_not_closing)
         self._editor = Editor(records, self._indexer, self._reader)
@@ -94,9 +96,8 @@ class KnowledgeBase:
         self._resources = ExitStack()  # released in reverse order
         for long in (self._graph_making, self._triple_indexing):  # their running work fails when the others close
             self._resources.callback(long.close)
-        for held in (records.close, vectors.close, self._reads.close, self._similarity.close):
-            self._resources.callback(held)
-        self._resources.callback(self._searcher.close)
+        for held in (records, vectors, self._reads, comparing):
+            self._resources.callback(held.close)
 
     @classmethod
     def open(
@@ -548,7 +549,10 @@ class KnowledgeBase:
 
     async def apassages(self, ids: Iterable[str]) -> list[Record]:
         """Return passages with their sentences and phrases, each once, in the order of the ids, but for unknown ids."""
-        return await self._read(self._memory.passages, names_among(ids, "ids"))
+        ids = names_among(ids, "ids")
+        self._access.check_open()
+        remembered = self._memory.remembered(ids)
+        return await self._read(self._memory.passages, ids) if remembered is None else remembered
 
     async def ahierarchy(self) -> HierarchyGraph:
         """Return the graph of passages, sentences and phrases, without blocking the event loop."""

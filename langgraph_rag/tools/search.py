@@ -6,11 +6,11 @@ from typing import get_args
 
 from langgraph_rag.context import Search
 from langgraph_rag.records import ScoredPassage, ids_of
-from langgraph_rag.tools.batcher import Batcher
+from langgraph_rag.tools.batcher import Batcher, RequestQueue
 from langgraph_rag.tools.fusion import TOP_HEAVY, fuse
 from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityGraph
 from langgraph_rag.tools.knowledge_graphs.graph_search import FACTS, READ, walk_from
-from langgraph_rag.tools.similarity import Similarity
+from langgraph_rag.tools.similarity import Rank, Similarity
 from langgraph_rag.tools.storage.record_store import RecordStore
 
 SEARCHES: tuple[Search, ...] = get_args(Search)
@@ -37,15 +37,20 @@ class Searcher:
         records: for BM25 and the facts of passages.
         similarity: for dense search and the similarity of facts.
         entities: returns the graph of the facts of an extractor.
+        queue: for the requests, shared with `similarity`.
+        at_once: the maximum number of searches in a batch.
     """
 
-    def __init__(self, records: RecordStore, similarity: Similarity, entities: Callable[[str], EntityGraph]) -> None:
+    def __init__(
+        self,
+        records: RecordStore,
+        similarity: Similarity,
+        entities: Callable[[str], EntityGraph],
+        queue: RequestQueue,
+        at_once: int,
+    ) -> None:
         self._records, self._similarity, self._entities = records, similarity, entities
-        self._requests = Batcher(self._serve, largest=16)
-
-    def close(self) -> None:
-        """Finish the running searches."""
-        self._requests.close()
+        self._requests = Batcher(self._serve, largest=at_once, queue=queue, rank=Rank.SEARCHES)
 
     async def search(self, query: str, k: int, by: Search, extractor: str) -> list[ScoredPassage]:
         """Return the k best passages for a query, best first; the graph has the facts of `extractor`."""

@@ -3,6 +3,7 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from enum import IntEnum
 from itertools import islice
 
 import numpy as np
@@ -11,7 +12,7 @@ from langgraph_rag.concurrency.tasks import gather
 from langgraph_rag.concurrency.threads import in_thread
 from langgraph_rag.normal_forms import triple_text
 from langgraph_rag.records import ScoredPassage
-from langgraph_rag.tools.batcher import Batcher
+from langgraph_rag.tools.batcher import Batcher, RequestQueue
 from langgraph_rag.tools.embedder import Embedder
 from langgraph_rag.tools.storage.record_store import RecordStore
 from langgraph_rag.tools.storage.triple_records import vector_id
@@ -22,6 +23,15 @@ _REMEMBERED_QUERIES = 1_024
 _REMEMBERED_TRIPLES = 50_000  # vectors
 
 
+class Rank(IntEnum):
+    """The order of waiting requests: the later in a step a method usually makes them, the earlier they are served."""
+
+    PASSAGE_COSINES = 0
+    TRIPLE_COSINES = 1
+    QUERIES = 2
+    SEARCHES = 3
+
+
 class Similarity:
     """Embeds queries and compares them with stored vectors; triples are embedded when a query first needs them.
 
@@ -29,21 +39,17 @@ class Similarity:
         embedder: the embedder.
         vectors: the index of passages and triples.
         records: the store of the vectors of triples.
+        queue: for the requests.
     """
 
-    def __init__(self, embedder: Embedder, vectors: VectorIndex, records: RecordStore) -> None:
+    def __init__(self, embedder: Embedder, vectors: VectorIndex, records: RecordStore, queue: RequestQueue) -> None:
         self._embedder, self._vectors, self._records = embedder, vectors, records
         self._remembered_queries: OrderedDict[str, Matrix] = OrderedDict()
         self._remembered_triples: dict[str, Matrix] = {}
         self._embedding_queries = threading.Lock()
-        self._queries = Batcher(self.embed_queries, largest=16)
-        self._of_triples = Batcher(self.cosines)
-        self._of_passages = Batcher(self._passage_cosines_many)
-
-    def close(self) -> None:
-        """Finish the running requests."""
-        for batcher in (self._queries, self._of_triples, self._of_passages):
-            batcher.close()
+        self._queries = Batcher(self.embed_queries, largest=16, queue=queue, rank=Rank.QUERIES)
+        self._of_triples = Batcher(self.cosines, queue=queue, rank=Rank.TRIPLE_COSINES)
+        self._of_passages = Batcher(self._passage_cosines_many, queue=queue, rank=Rank.PASSAGE_COSINES)
 
     async def search_triples(self, query: str, k: int) -> list[str]:
         """Return the vector ids of the k embedded triples nearest to a query, best first."""

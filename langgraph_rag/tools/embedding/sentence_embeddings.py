@@ -69,9 +69,14 @@ class SentenceEmbeddings(Embeddings):
         return self._source != "" and not self.in_folder
 
     @property
+    def on_processor(self) -> bool:
+        """Whether it runs on the processor, and not on a device such as a GPU."""
+        return self._device == CPU
+
+    @property
     def threads(self) -> int:
         """The number of threads that embed single passages at least as fast as batches; 0 on a GPU."""
-        if self._device != CPU:
+        if not self.on_processor:
             return 0
         self._encoder()  # raises a clear error if it cannot be loaded
         from torch import get_num_threads
@@ -109,7 +114,7 @@ class SentenceEmbeddings(Embeddings):
 
     def _embed(self, texts: list[str]) -> list[list[float]]:
         encoder = self._encoder()
-        divide = encoder.divide if self._device == CPU else of_like_length
+        divide = encoder.divide if self.on_processor else of_like_length
         vectors: list[list[float]] = [[] for _ in texts]
         batches = divide(encoder.lengths(texts)) if len(texts) > 1 else [[0]] * len(texts)
         for batch in batches:
