@@ -109,24 +109,6 @@ def test_what_was_asked_before_is_answered_from_the_new_text(kb: KnowledgeBase) 
     assert kb.search("island", by="bm25") == []
 
 
-async def test_remembered_passages_are_returned_while_records_are_being_read(empty_kb: KnowledgeBase) -> None:
-    empty_kb.add([ISLE], progress=False)
-    first, begun, go = await empty_kb.apassages(["isle"]), threading.Event(), threading.Event()
-
-    def reading() -> bool:
-        begun.set()
-        return go.wait(10)
-
-    other = asyncio.create_task(empty_kb._read(reading))
-    await asyncio.to_thread(begun.wait, 10)
-
-    again = await asyncio.wait_for(empty_kb.apassages(["isle"]), 5)
-
-    assert again == first and again[0] is not first[0]
-    go.set()
-    assert await other
-
-
 async def test_passages_remembered_for_questions_are_the_new_ones(empty_kb: KnowledgeBase) -> None:
     empty_kb.add([ISLE], progress=False)
     assert (await empty_kb.apassages(["isle"]))[0]["text"] == ISLE["text"]

@@ -78,7 +78,8 @@ class TakeAll:
 
 
 def _unused(knowledge: list[Candidate], chain: list[Candidate]) -> list[Candidate]:
-    used = set(map(_words, chain))
+    if not (used := set(map(_words, chain))):
+        return knowledge
     return [candidate for candidate in knowledge if _words(candidate) not in used]
 
 

@@ -549,10 +549,7 @@ class KnowledgeBase:
 
     async def apassages(self, ids: Iterable[str]) -> list[Record]:
         """Return passages with their sentences and phrases, each once, in the order of the ids, but for unknown ids."""
-        ids = names_among(ids, "ids")
-        self._access.check_open()
-        remembered = self._memory.remembered(ids)
-        return await self._read(self._memory.passages, ids) if remembered is None else remembered
+        return await self._read(self._memory.passages, names_among(ids, "ids"))
 
     async def ahierarchy(self) -> HierarchyGraph:
         """Return the graph of passages, sentences and phrases, without blocking the event loop."""
@@ -606,7 +603,10 @@ class KnowledgeBase:
         return done
 
     def _unread_and_triples(self, ids: Sequence[str], extractor: str) -> tuple[list[str], list[Triple]]:
-        return self._records.triples.unextracted(extractor, ids), self._records.triples.of(ids, extractor)
+        triples = self._records.triples.of(ids, extractor)
+        read = {source["passage_id"] for entry in triples for source in entry["sources"]}
+        without = [id_ for id_ in ids if id_ not in read]
+        return self._records.triples.unextracted(extractor, without) if without else [], triples
 
     def _found(self, scored: list[ScoredPassage]) -> list[FoundPassage]:
         scores = {passage["id"]: passage["score"] for passage in scored}

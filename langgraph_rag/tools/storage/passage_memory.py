@@ -1,6 +1,6 @@
 """A cache of passages, as questions often need the same ones."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 
 from langgraph_rag.records import Record
@@ -10,34 +10,21 @@ _REMEMBERED = 2_000  # passages
 
 
 class PassageMemory:
-    """Returns the current passages of the records."""
+    """Returns the current passages of the records; for one thread at a time."""
 
     def __init__(self, records: RecordStore) -> None:
         self._records = records
-        self._known: tuple[int, dict[str, Record]] = (0, {})  # the end of the change log, and what was read since
+        self._remembered: dict[str, Record] = {}
+        self._end = 0  # of the change log at the time of reading
 
     def passages(self, ids: Sequence[str]) -> list[Record]:
-        """Return copies of passages, each once, in the order of the ids; unknown ids are left out.
-
-        Not for several threads at a time.
-        """
-        end, remembered = self._known
-        if (now := self._records.changes.end) != end or len(remembered) > _REMEMBERED:
-            self._known = now, (remembered := {})
-        new = self._records.passages([id_ for id_ in ids if id_ not in remembered])
-        remembered.update((record["id"], record) for record in new)
-        return _copies(remembered, ids)
-
-    def remembered(self, ids: Sequence[str]) -> list[Record] | None:
-        """Return the same without waiting for another thread; None if some have to be read."""
-        end, remembered = self._known
-        if not all(id_ in remembered for id_ in ids) or self._records.changes.end != end:
-            return None
-        return _copies(remembered, ids)
-
-
-def _copies(remembered: Mapping[str, Record], ids: Sequence[str]) -> list[Record]:
-    return [_copied(remembered[id_]) for id_ in dict.fromkeys(ids) if id_ in remembered]
+        """Return copies of passages, each once, in the order of the ids; unknown ids are left out."""
+        end = self._records.changes.end
+        if end != self._end or len(self._remembered) > _REMEMBERED:
+            self._remembered, self._end = {}, end
+        new = self._records.passages([id_ for id_ in ids if id_ not in self._remembered])
+        self._remembered.update((record["id"], record) for record in new)
+        return [_copied(self._remembered[id_]) for id_ in dict.fromkeys(ids) if id_ in self._remembered]
 
 
 def _copied(record: Record) -> Record:
