@@ -20,11 +20,7 @@ Result = TypeVar("Result")
 
 
 began: ContextVar[float] = ContextVar("langgraph_rag_began", default=0.0)
-"""The time at which the current question began, on any clock.
-
-Without this order, many concurrent questions would run in lockstep: all compute, then all wait for the model. With it,
-the first ones wait for the model while the others compute.
-"""
+"""The time at which the current question began, on any clock."""
 _number = count()
 
 
@@ -43,7 +39,7 @@ class RequestQueue:
 
     The requests of the batcher with the lowest rank come first, and among them those of the question that began first.
     If batchers that serve the last stages of a step have the lowest ranks, the first questions wait for the model while
-    the others begin the step. With a thread for each batcher, all would end it at the same time.
+    the others compute. Otherwise, many concurrent questions would run in lockstep: all compute, then all wait.
     """
 
     def __init__(self) -> None:

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 _PROBE = "Which embedder made this knowledge base?"
 _PER_CALL = 64  # passages
-_QUERIES_HERE, _QUERIES_ELSEWHERE = 4, 16  # per call
+_SEARCHES_HERE, _SEARCHES_ELSEWHERE = 4, 16
 _NAME, _VECTOR = "embeddings", "embeddings_probe"  # as they are stored
 
 
@@ -73,14 +73,14 @@ class Embedder:
         return iter(lambda: list(islice(items, size)), []), threads or 1
 
     @property
-    def queries_at_once(self) -> int:
-        """The number of queries for one call of `queries`.
+    def searches_at_once(self) -> int:
+        """The number of searches whose queries are embedded together.
 
         On this processor a few take little longer each than many, and no question waits for many others. Elsewhere,
         each call takes time.
         """
         here = isinstance(self.embeddings, SentenceEmbeddings) and self.embeddings.on_processor
-        return _QUERIES_HERE if here else _QUERIES_ELSEWHERE
+        return _SEARCHES_HERE if here else _SEARCHES_ELSEWHERE
 
     def settle(self) -> None:
         """Store this embedder as that of the knowledge base, or check that it is the same.

@@ -84,7 +84,7 @@ class KnowledgeBase:
         comparing = RequestQueue()
         self._similarity = Similarity(self._embedder, vectors, records, comparing)
         self._graphs = DerivedGraphs(records)
-        at_once = self._embedder.queries_at_once
+        at_once = self._embedder.searches_at_once
         self._searcher = Searcher(records, self._similarity, self._graphs.entities, comparing, at_once)
         self._indexer = Indexer(records, vectors, self._similarity, self._embedder, access.check_not_closing)
         self._reader = TripleReader(records, access.check_not_closing)

@@ -5,7 +5,7 @@ from itertools import groupby
 
 LARGEST_BATCH = 128
 _TOKENS_PER_BATCH = 2_048  # about a dozen passages, or hundreds of triples
-_FEW_TOKENS = 256  # their vectors fit into a processor's cache together with a layer's weights
+_FEW_TOKENS = 256  # batches of 128 or 512 tokens take longer for each token
 
 
 def of_like_length(lengths: Sequence[int]) -> Iterator[list[int]]:

@@ -81,11 +81,10 @@ class MiniLM:
         """
         encoded = [one.ids for one in self._tokenizer.encode_batch(texts)]
         lengths = torch.tensor([len(ids) for ids in encoded])
-        filling = -int(lengths.sum()) % MULTIPLE
-        columns = torch.arange(padded_length(int(lengths.max()) + filling))
-        seen = columns < lengths[:, None]
-        lengths[-1] += filling
-        taken = (columns < lengths[:, None]).flatten()
+        filling, filled = -int(lengths.sum()) % MULTIPLE, lengths.clone()
+        filled[-1] += filling
+        columns = torch.arange(padded_length(int(filled.max())))
+        seen, taken = columns < lengths[:, None], (columns < filled[:, None]).flatten()
         places, owners = taken.nonzero()[:, 0], taken.cumsum(0) - 1
         numbers = torch.tensor([*chain.from_iterable(encoded), *[0] * filling])
         return tuple(given.to(self._word_vectors.device) for given in (numbers, places, owners, seen))
