@@ -249,7 +249,8 @@ async def test_ids_are_given_in_whatever_way_as_text_or_as_the_numbers_they_were
     for ids in (["7"], [7]):
         assert [record["id"] for record in empty_kb.passages(several(ids))] == ["7"]
         assert [record["id"] for record in await empty_kb.apassages(several(ids))] == ["7"]
-        assert empty_kb.triples(several(ids)) == await empty_kb.astored_triples(several(ids)) != []
+        triples = empty_kb.triples(several(ids))
+        assert await empty_kb.apassages_with_triples(several(ids)) == (empty_kb.passages(["7"]), triples) != ([], [])
         assert empty_kb.without_triples(several(ids)) == await empty_kb.aunread(several(ids), empty_kb.extractor) == []
         assert list(await empty_kb.apassage_cosines(["Kell"], several(ids))) == ["7"]
     assert empty_kb.delete(several([8]), sources=several(["b.md", Path("a.md")])) == 1

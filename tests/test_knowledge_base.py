@@ -24,7 +24,7 @@ from langgraph_rag.context import Search
 from langgraph_rag.errors import EmbedderError, KnowledgeBaseError
 from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.offline.model import OfflineModel
-from langgraph_rag.records import Record
+from langgraph_rag.records import Record, ids_of
 from langgraph_rag.tools import indexing
 from langgraph_rag.tools.embedding.sentence_embeddings import MiniLMEmbeddings
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
@@ -443,7 +443,8 @@ def test_passages_not_read_yet_are_read_when_their_triples_are_asked_for(tmp_pat
         assert kb.info()["passages_to_extract"] == 8
         extractor.asleep = False
 
-        assert not asyncio.run(kb.astored_triples(["skellby", "heron"])) and not extractor.read
+        passages, triples = asyncio.run(kb.apassages_with_triples(["skellby", "heron"]))
+        assert ids_of(passages) == ["skellby", "heron"] and not triples and not extractor.read
         first = kb.triples(["skellby", "heron"])
 
         assert ["Skellby", "is village in", "Norland"] in [entry["triple"] for entry in first]

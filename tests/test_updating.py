@@ -14,7 +14,6 @@ from langchain_core.documents import Document
 from langgraph_rag.concurrency.background import run_in_background
 from langgraph_rag.concurrency.parallel_map import parallel_map
 from langgraph_rag.errors import DocumentError, DuplicateIdError, KnowledgeBaseError
-from langgraph_rag.nodes.same_version import with_knowledge
 from langgraph_rag.records import Record, Triple
 from langgraph_rag.tools.editing import Added
 from langgraph_rag.tools.indexing import read_later
@@ -549,19 +548,22 @@ def _killed(*_: Any) -> None:
     raise KilledError
 
 
-async def test_passages_and_their_facts_are_of_one_version(empty_kb: KnowledgeBase) -> None:
+async def test_passages_and_their_facts_are_of_one_version(
+    empty_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def written(text: str) -> None:
         empty_kb.upsert([{"id": "ada", "title": "Ada Moss", "text": text}], progress=False)
 
     written("Ada Moss was born in Skellby.")
-    later = ["The archive was renewed in 1990. Ada Moss was born in Anstrey."]
+    later, read = ["The archive was renewed in 1990. Ada Moss was born in Anstrey."], empty_kb._memory.triples
 
-    async def overtaken(ids: Sequence[str]) -> list[Triple]:
+    def overtaken(ids: Sequence[str], extractor: str) -> list[Triple]:
         if later:
-            await asyncio.to_thread(written, later.pop())
-        return await empty_kb.atriples(ids)
+            written(later.pop())
+        return read(ids, extractor)
 
-    (passage,), facts = await with_knowledge(empty_kb, ["ada"], overtaken)
+    monkeypatch.setattr(empty_kb._memory, "triples", overtaken)
+    (passage,), facts = await empty_kb.apassages_with_triples(["ada"])
 
     places = {fact["triple"][2]: fact["sources"][0]["sentences"] for fact in facts}
     assert [passage["sentences"][place] for place in places["Anstrey"]] == ["Ada Moss was born in Anstrey."]

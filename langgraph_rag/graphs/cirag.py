@@ -140,7 +140,7 @@ def create_cirag(
     graph.add_node("retrieve", Node(Retrieve(kb)))
     graph.add_node("construct", Node(Construct(kb, online, _SELECT[ranking], DEFAULTS)))
     graph.add_node("integrate", Node(Integrate(integrator or llm, prompts.INTEGRATE, kb)))
-    graph.add_node("accumulate", Node(Accumulate(kb, partial(kb.atriples, extractor=online))))
+    graph.add_node("accumulate", Node(Accumulate(partial(kb.apassages_with_triples, extractor=online))))
     for name, level in zip(levels, granularities, strict=True):
         graph.add_node(name, Node(AnswerFrom(reader or llm, _PROMPTS[level], kb, level, _GATHER[level])))
     if "passages" in granularities:

@@ -22,6 +22,7 @@ from langgraph_rag.nodes.conclude import Conclude, as_ranked
 from langgraph_rag.nodes.construct_chain import ConstructChain, TakeBest
 from langgraph_rag.nodes.decompose_knowledge import (
     DecomposeKnowledge,
+    Reading,
     all_knowledge,
     as_document,
     as_sentence,
@@ -30,6 +31,8 @@ from langgraph_rag.nodes.decompose_knowledge import (
     into_sentences,
     into_triples,
     nearest_triples,
+    with_documents,
+    with_sentences,
 )
 from langgraph_rag.nodes.find_support import FindSupport
 from langgraph_rag.nodes.identify_candidates import IdentifyCandidates, IdentifyInWholeGraph, TakeAll
@@ -69,6 +72,11 @@ class KiragState(QuestionInput, Result):
 
 DEFAULTS = Settings(max_steps=5, max_candidates=20, read_k=3)
 _INTO = {"triples": into_triples, "sentences": into_sentences, "documents": into_documents}
+_WITH: dict[str, Reading] = {
+    "triples": KnowledgeBase.apassages_with_triples,
+    "sentences": with_sentences,
+    "documents": with_documents,
+}
 _SHOWN = {"triples": as_triple, "sentences": as_sentence, "documents": as_document}
 _PROMPTS: dict[str, Prompt[Any]] = {
     "triples": prompts.CONSTRUCT_CHAIN,
@@ -167,7 +175,7 @@ def create_kirag(
     else:
         construct = ConstructChain(constructor or llm, _PROMPTS[knowledge], _SHOWN[knowledge])
         graph.add_node("construct_chain", Node(construct))
-    graph.add_node("accumulate", Node(Accumulate(kb, partial(_INTO[knowledge], kb))))
+    graph.add_node("accumulate", Node(Accumulate(partial(_WITH[knowledge], kb))))
     graph.add_node("rank_documents", Node(RankDocuments(_RANK[ranking])))
     graph.add_node("read_passages", Node(ReadPassages(reader or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS)))
     graph.add_node("find_support", Node(FindSupport(kb)))

@@ -7,10 +7,8 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.nodes.same_version import with_knowledge
 from langgraph_rag.normal_forms import triple_key
-from langgraph_rag.records import Evidence, Triple, evidence_at
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.records import Evidence, Record, Triple, evidence_at
 from langgraph_rag.tools.language.support import nearest_evidence
 
 
@@ -26,35 +24,29 @@ class AccumulateInput(TypedDict):
 class Accumulate:
     """Add each selected piece of knowledge to the evidence, with every sentence that states it.
 
-    The paper's sets C, S and D are the distinct triples, sentences and passages of the evidence. `knowledge` returns
-    the current knowledge of passages, because documents may be updated while a question is answered. If a passage no
-    longer states a piece, its most similar sentence becomes the evidence.
+    The paper's sets C, S and D are the distinct triples, sentences and passages of the evidence. `read` returns the
+    passages and their knowledge as they are now, because documents may be updated while a question is answered. If a
+    passage no longer states a piece, its most similar sentence becomes the evidence.
     """
 
-    kb: KnowledgeBase
-    knowledge: Callable[[Sequence[str]], Awaitable[Sequence[Triple]]]
+    read: Callable[[Sequence[str]], Awaitable[tuple[Sequence[Record], Sequence[Triple]]]]
 
     async def __call__(self, state: AccumulateInput) -> dict[str, Any]:
         """Return all evidence, in the order in which it was found."""
         ids = list(dict.fromkeys(source["passage_id"] for entry in state["core"] for source in entry["sources"]))
-        records, pieces = await with_knowledge(self.kb, ids, self.knowledge)
+        records, pieces = await self.read(ids)
         passages = {record["id"]: record for record in records}
         places = {
             (_key(piece), source["passage_id"]): source["sentences"] for piece in pieces for source in piece["sources"]
         }
         found: list[Evidence] = []
         for entry in state["core"]:
-            for id_ in (source["passage_id"] for source in entry["sources"]):
-                stated = places.get((_key(entry), id_), [])
-                told = evidence_at(stated, passages.get(id_), state["step"], entry["triple"])
-                found += told or await self._instead(entry, id_, state["step"])
+            for passage in (passages[id_] for source in entry["sources"] if (id_ := source["passage_id"]) in passages):
+                stated = places.get((_key(entry), passage["id"]), [])
+                told = evidence_at(stated, passage, state["step"], entry["triple"])
+                found += told or nearest_evidence(_text(entry), passage, state["step"])
         emit("accumulate", step=state["step"], evidence=found)
         return {"evidence": [*state["evidence"], *found]}
-
-    async def _instead(self, piece: Mapping[str, Any], id_: str, step: int) -> list[Evidence]:
-        """Return the most similar sentence of the passage's new version; nothing if the passage was deleted."""
-        records = await self.kb.apassages([id_])
-        return [evidence for record in records for evidence in nearest_evidence(_text(piece), record, step)]
 
 
 def _text(piece: Mapping[str, Any]) -> str:

@@ -13,7 +13,6 @@ from langgraph_rag.errors import EmbeddingsMismatchError
 from langgraph_rag.metering import stopped
 from langgraph_rag.models.streaming import show_answer
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.nodes.same_version import with_knowledge
 from langgraph_rag.normal_forms import first_of_each
 from langgraph_rag.prompts.par_rag import PlanStep, Trajectory
 from langgraph_rag.records import LISTED, Evidence, ScoredPassage, TraceStep, ids_of, reciprocal_ranks
@@ -104,7 +103,7 @@ class Conclude:
 
     async def _traced_back(self, question: str, answer: str, evidence: list[Evidence]) -> list[Evidence]:
         ids = [entry["passage_id"] for entry in evidence]
-        records, triples = await with_knowledge(self.kb, ids, self.kb.astored_triples)
+        records, triples = await self.kb.apassages_with_triples(ids)
         return await in_thread(traced_back, evidence, records, triples, question, answer)
 
 

@@ -11,10 +11,11 @@ from langgraph_rag.concurrency.tasks import gather
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import triple_key, triple_text
 from langgraph_rag.prompts.answering import TitledText
-from langgraph_rag.records import Candidate, ScoredPassage, Source, Triple, ids_of
+from langgraph_rag.records import Candidate, Record, ScoredPassage, Source, Triple, ids_of
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 Decomposer = Callable[[KnowledgeBase, Sequence[str]], Awaitable[list[Candidate]]]
+Reading = Callable[[KnowledgeBase, Sequence[str]], Awaitable[tuple[Sequence[Record], Sequence[Triple]]]]
 WholeGraph = Callable[[KnowledgeBase, Sequence[str], int], Awaitable[list[Candidate]]]
 
 
@@ -25,20 +26,32 @@ async def into_triples(kb: KnowledgeBase, ids: Sequence[str]) -> list[Candidate]
 
 async def into_sentences(kb: KnowledgeBase, ids: Sequence[str]) -> list[Candidate]:
     """Decompose passages into sentences (KiRAG-Sent), each with the title, to which its pronouns may refer."""
-    return [
+    return (await with_sentences(kb, ids))[1]
+
+
+async def with_sentences(kb: KnowledgeBase, ids: Sequence[str]) -> tuple[list[Record], list[Candidate]]:
+    """Return passages and their sentences."""
+    records = await kb.apassages(ids)
+    return records, [
         _piece(f"{record['title']}: {sentence}", f"{record['title']}: {sentence}", record["id"], [position])
-        for record in await kb.apassages(ids)
+        for record in records
         for position, sentence in enumerate(record["sentences"])
     ]
 
 
 async def into_documents(kb: KnowledgeBase, ids: Sequence[str]) -> list[Candidate]:
     """Leave passages whole (KiRAG-Doc)."""
-    return [
+    return (await with_documents(kb, ids))[1]
+
+
+async def with_documents(kb: KnowledgeBase, ids: Sequence[str]) -> tuple[list[Record], list[Candidate]]:
+    """Return passages, and each one as a piece of knowledge."""
+    records = await kb.apassages(ids)
+    return records, [
         _piece(
             record["title"], f"{record['title']}\n{record['text']}", record["id"], [*range(len(record["sentences"]))]
         )
-        for record in await kb.apassages(ids)
+        for record in records
     ]
 
 

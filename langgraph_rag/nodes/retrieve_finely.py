@@ -9,7 +9,6 @@ from typing_extensions import TypedDict
 from langgraph_rag.concurrency.tasks import gather
 from langgraph_rag.context import Settings, context
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.nodes.same_version import with_knowledge
 from langgraph_rag.records import Evidence, Record, Triple, evidence_at, ids_of, new_evidence, place_of
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.fusion import fuse
@@ -63,7 +62,8 @@ class RetrieveFinely:
         A passage without a fact of its own contributes its sentence most similar to the query, with the similarity of
         the passage as the score; if there are not `enough` facts, every passage does.
         """
-        passages, triples = await with_knowledge(self.kb, ids, self.kb.atriples)
+        await self.kb.atriples(ids)  # which extracts those that are missing
+        passages, triples = await self.kb.apassages_with_triples(ids)
         records = {record["id"]: record for record in passages}
         facts = [entry for triple in triples for entry in _stated(triple, records, step)]
         stating = {triple["sources"][0]["passage_id"] for triple in triples if triple["sources"][0]["sentences"]}

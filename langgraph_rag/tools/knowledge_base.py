@@ -38,7 +38,7 @@ from langgraph_rag.tools.similarity import Similarity
 from langgraph_rag.tools.storage.chroma import checked_address
 from langgraph_rag.tools.storage.folder import RECORDS, checked_folder, needing_to_write
 from langgraph_rag.tools.storage.origins import StoredDocument
-from langgraph_rag.tools.storage.passage_memory import PassageMemory
+from langgraph_rag.tools.storage.record_memory import RecordMemory
 from langgraph_rag.tools.storage.record_store import FORMAT, Counts, RecordStore
 from langgraph_rag.tools.storage.triple_records import vector_id
 from langgraph_rag.tools.storage.vector_index import VectorIndex
@@ -90,7 +90,7 @@ class KnowledgeBase:
         self._reader = TripleReader(records, access.check_not_closing)
         self._editor = Editor(records, self._indexer, self._reader)
         self._triple_embedding = TripleEmbedding(records, vectors, self._similarity)
-        self._memory = PassageMemory(records)
+        self._memory = RecordMemory(records)
         self._unread = UnreadNotice(partial(self._read, records.triples.unextracted))
         self._reads, self._graph_making, self._triple_indexing = one_at_a_time(), one_at_a_time(), one_at_a_time()
         self._resources = ExitStack()  # released in reverse order
@@ -525,10 +525,6 @@ class KnowledgeBase:
         """Return the passages that an extractor has not read, for example because its model failed."""
         return await self._read(self._records.triples.unextracted, extractor.version, names_among(passage_ids, "ids"))
 
-    async def astored_triples(self, passage_ids: Iterable[str]) -> list[Triple]:
-        """Return the stored triples of passages, without extracting any."""
-        return await self._read(self._records.triples.of, names_among(passage_ids, "ids"), self.extractor.version)
-
     async def asearch_triples(self, query: str, k: int = 10) -> list[Triple]:
         """Search triples like `search_triples`, without blocking the event loop."""
         expect_words(query)
@@ -550,6 +546,16 @@ class KnowledgeBase:
     async def apassages(self, ids: Iterable[str]) -> list[Record]:
         """Return passages with their sentences and phrases, each once, in the order of the ids, but for unknown ids."""
         return await self._read(self._memory.passages, names_among(ids, "ids"))
+
+    async def apassages_with_triples(
+        self, ids: Iterable[str], extractor: TripleExtractor | None = None
+    ) -> tuple[list[Record], list[Triple]]:
+        """Return passages like `apassages`, and their stored triples: none are extracted.
+
+        Both are of one version of the passages, so that the positions of sentences fit.
+        """
+        version = (extractor or self.extractor).version
+        return await self._read(self._memory.passages_with_triples, names_among(ids, "ids"), version)
 
     async def ahierarchy(self) -> HierarchyGraph:
         """Return the graph of passages, sentences and phrases, without blocking the event loop."""
@@ -603,7 +609,7 @@ class KnowledgeBase:
         return done
 
     def _unread_and_triples(self, ids: Sequence[str], extractor: str) -> tuple[list[str], list[Triple]]:
-        triples = self._records.triples.of(ids, extractor)
+        triples = self._memory.triples(ids, extractor)
         read = {source["passage_id"] for entry in triples for source in entry["sources"]}
         without = [id_ for id_ in ids if id_ not in read]
         return self._records.triples.unextracted(extractor, without) if without else [], triples

@@ -1,11 +1,10 @@
 """A run that was killed goes on where it was, on the same thread, and asks nothing twice that a finished node knows."""
 
-import asyncio
 import json
 import os
 import signal
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -16,7 +15,6 @@ from fakes import ArithmeticEmbeddings, ScriptedModel
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatResult
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import StateGraph
 from langgraph.types import Command, interrupt
 from processes import start
 from pydantic import Field
@@ -25,10 +23,8 @@ from savers import async_saver_at, database, saver_at
 from langgraph_rag import Context, KnowledgeBase, create_par_rag
 from langgraph_rag.errors import CheckpointsError
 from langgraph_rag.methods import METHODS, create
-from langgraph_rag.nodes.accumulate import Accumulate, AccumulateInput
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.prompts.prompt import METADATA_KEY
-from langgraph_rag.records import Triple
 
 THREAD: Any = {"configurable": {"thread_id": "1"}}
 QUESTIONS = (
@@ -235,26 +231,6 @@ def kept(prompt: str, values: Any) -> str:
     shown = values["facts" if prompt == "integrate" else "candidates"]
     pieces = [piece["title"] if isinstance(piece, dict) else piece for piece in shown if "Casper Holm" in str(piece)]
     return json.dumps({"thought": "", "facts": pieces, "question": None, "chain": pieces[:1], "conclusion": ""})
-
-
-async def test_of_a_document_replaced_between_two_looks_at_it_what_it_says_now_is_cited(
-    empty_kb: KnowledgeBase,
-) -> None:
-    film, producer = {"id": "salt-road", "title": "The Salt Road"}, "It was produced by Casper Holm."
-    await asyncio.to_thread(empty_kb.add, [{**film, "text": producer}], progress=False)
-
-    async def replaced(ids: Sequence[str]) -> list[Triple]:
-        text = f"The Salt Road is a film. Nobody liked it. {producer}"
-        await asyncio.to_thread(empty_kb.update, [{**film, "text": text}], progress=False)
-        return await empty_kb.atriples(ids)
-
-    accumulated = StateGraph(AccumulateInput).add_node("accumulate", Accumulate(empty_kb, replaced))
-    core = await empty_kb.atriples(["salt-road"])
-    given: AccumulateInput = {"step": 1, "core": core, "evidence": []}
-
-    assert core
-    found = (await accumulated.set_entry_point("accumulate").compile().ainvoke(given))["evidence"]
-    assert [entry["sentence"] for entry in found] == [producer]
 
 
 @pytest.mark.parametrize("name", ["cirag", "kirag", "kirag/sentences", "kirag/documents"])

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from typing_extensions import TypedDict
 
-from langgraph_rag.normal_forms import triple_key, triple_text
-from langgraph_rag.records import Record, Source, Statement, Triple
+from langgraph_rag.normal_forms import triple_text
+from langgraph_rag.records import Record, Statement
 from langgraph_rag.tools.storage.change_log import ChangeLog
 from langgraph_rag.tools.storage.database import Database, as_json
 from langgraph_rag.tools.vectors import Matrix
@@ -111,20 +111,13 @@ class TripleRecords:
             self.delete_unused_vectors(before)
             self.changes(extractor).add(ids)
 
-    def of(self, ids: Sequence[str], extractor: str) -> list[Triple]:
-        """Return the triples of the given passages, in the order of the ids; equal ones are merged with all sources."""
+    def facts(self, extractor: str, ids: Sequence[str]) -> dict[str, list[Fact]]:
+        """Return the triples of each of the given passages, known or not."""
+        facts: dict[str, list[Fact]] = {id_: [] for id_ in ids}
         columns = "id, json_array(head, relation, tail), json(triples.sentences)"
-        by_passage: dict[str, list[tuple[list[str], list[int]]]] = {}
         for id_, triple, sentences in self._db.by_ids(columns, _STATED, ids, extractor):
-            by_passage.setdefault(id_, []).append((triple, sentences))
-        merged: dict[str, Triple] = {}
-        for id_ in dict.fromkeys(ids):
-            for triple, sentences in by_passage.get(id_, []):
-                entry = merged.setdefault(triple_key(triple), Triple(triple=triple, sources=[]))
-                if entry["sources"] and entry["sources"][-1]["passage_id"] == id_:  # in two spellings
-                    sentences = sorted({*entry["sources"].pop()["sentences"], *sentences})
-                entry["sources"].append(Source(passage_id=id_, sentences=sentences))
-        return list(merged.values())
+            facts[id_].append(Fact(triple=triple, sentences=sentences))
+        return facts
 
     def statements(self, extractor: str, ids: Sequence[str] | None = None) -> Iterable[Statement]:
         """Return the triples of passages (all, in the order of storing, or some) with the ids of the passages."""
