@@ -5,12 +5,12 @@ import math
 import queue
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
+from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from langgraph_rag.concurrency.workers import Worker
 from langgraph_rag.errors import KnowledgeBaseError
@@ -24,14 +24,29 @@ began: ContextVar[float] = ContextVar("langgraph_rag_began", default=0.0)
 _number = count()
 
 
-@dataclass(order=True)
-class _Waiting(Generic[Request, Result]):
+@dataclass
+class _Asked(Generic[Request, Result]):
+    """A request whose result a coroutine awaits."""
+
+    batcher: "Batcher[Request, Result]"
+    request: Request
+    result: "asyncio.Future[Result]"
+
+    def settle(self, settle: Callable[[Any], None], outcome: Any) -> None:
+        """Set the result, or an error, from the thread of the worker."""
+        with suppress(RuntimeError):  # the event loop was closed
+            self.result.get_loop().call_soon_threadsafe(self._settle, settle, outcome)
+
+    def _settle(self, settle: Callable[[Any], None], outcome: Any) -> None:
+        if not self.result.done():  # it may have been cancelled
+            settle(outcome)
+
+
+class _Waiting(NamedTuple):
     rank: float
     began: float
-    number: int
-    request: Request = field(compare=False)
-    batcher: "Batcher[Request, Result] | None" = field(compare=False)
-    future: "Future[Result]" = field(compare=False, default_factory=Future)
+    number: int  # no two have the same
+    asked: _Asked[Any, Any] | None
 
 
 class RequestQueue:
@@ -43,11 +58,11 @@ class RequestQueue:
     """
 
     def __init__(self) -> None:
-        self._waiting: queue.PriorityQueue[_Waiting[Any, Any]] = queue.PriorityQueue()
+        self._waiting: queue.PriorityQueue[_Waiting] = queue.PriorityQueue()
         self._worker: Worker | None = None
         self._closed, self._lock = False, threading.Lock()
 
-    def put(self, waiting: _Waiting[Any, Any]) -> None:
+    def put(self, waiting: _Waiting) -> None:
         """Add a request.
 
         Raises:
@@ -72,17 +87,17 @@ class RequestQueue:
         """Accept no more requests, and end the worker before those of higher ranks."""
         with self._lock:
             self._closed = True
-            self._waiting.put(_Waiting(rank, rank, next(_number), None, None))
+            self._waiting.put(_Waiting(rank, rank, next(_number), None))
 
     def _serve(self) -> None:
-        while batcher := (first := self._waiting.get()).batcher:
-            batch = [first]
+        while first := self._waiting.get().asked:
+            batcher, batch = first.batcher, [first]
             while len(batch) < batcher.largest and not self._waiting.empty():
                 following = self._waiting.get()
-                if following.batcher is not batcher:
+                if not following.asked or following.asked.batcher is not batcher:
                     self._waiting.put(following)
                     break
-                batch.append(following)
+                batch.append(following.asked)
             batcher.answer(batch)
 
 
@@ -108,44 +123,37 @@ class Batcher(Generic[Request, Result]):
         self._work, self.largest = work, largest
         self._queue, self._rank = queue or RequestQueue(), rank
 
-    def submit(self, request: Request) -> "Future[Result]":
-        """Add a request to the next batch.
+    async def ask(self, request: Request) -> Result:
+        """Add a request to the next batch and await its result.
 
         Raises:
             KnowledgeBaseError: when the queue was closed.
         """
-        waiting = _Waiting[Request, Result](self._rank, began.get(), next(_number), request, self)
-        self._queue.put(waiting)
-        return waiting.future
-
-    async def ask(self, request: Request) -> Result:
-        """Add a request to the next batch and await its result."""
-        return await asyncio.wrap_future(self.submit(request))
+        result: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self._queue.put(_Waiting(self._rank, began.get(), next(_number), _Asked(self, request, result)))
+        return await result
 
     def close(self) -> None:
         """Close the queue."""
         self._queue.close()
 
-    def answer(self, batch: list[_Waiting[Request, Result]]) -> None:
-        """Process a batch of requests that waited in the queue."""
-        asked = [
-            (waiting.request, waiting.future) for waiting in batch if waiting.future.set_running_or_notify_cancel()
-        ]
-        if asked:
-            self._settle(asked)
+    def answer(self, batch: list[_Asked[Request, Result]]) -> None:
+        """Process a batch of requests, without those that were cancelled."""
+        if wanted := [asked for asked in batch if not asked.result.cancelled()]:
+            self._answer(wanted)
 
-    def _settle(self, asked: "list[tuple[Request, Future[Result]]]") -> None:
+    def _answer(self, batch: list[_Asked[Request, Result]]) -> None:
         try:
-            results = self._work([request for request, _ in asked])
+            results = self._work([asked.request for asked in batch])
         except BaseException as error:  # the callers get it, the worker lives on
-            if len(asked) == 1:
-                asked[0][1].set_exception(error)
+            if len(batch) == 1:
+                batch[0].settle(batch[0].result.set_exception, error)
                 return
-            for one in asked:  # alone, so that a failing request does not affect the others
-                self._settle([one])
+            for asked in batch:  # alone, so that a failing request does not affect the others
+                self._answer([asked])
             return
-        for (_, future), result in zip(asked, results, strict=True):
-            future.set_result(result)
+        for asked, result in zip(batch, results, strict=True):
+            asked.settle(asked.result.set_result, result)
 
 
 def one_at_a_time() -> Batcher[Callable[[], Any], Any]:
