@@ -171,9 +171,8 @@ Somebody reasons towards the answer to a question. Decide what to search for nex
 the last step of the reasoning asks for, and not what was found already. What was searched for and not found is \
 searched for again in different words. {JSON_ONLY}
 - entities: the people, places, organisations, works or events about which something can be found out now, best first; \
-empty if nothing is missing. Each by its name: as it is written in "Names so far" if it stands there, even spelled \
-otherwise, unless that is only a description. What has no name yet has to wait: take the named thing that leads to it; \
-only where there is none, a description.
+empty if nothing is missing. Each by its name; if "Names so far" has that, even in another spelling, as it is written \
+there. What has no name yet has to wait: take the named thing that leads to it; only where there is none, a description.
 - queries: for each entity, one text to search with for each thing to be found out about it, naming the entity and the \
 thing; a second wording only where the first may miss it
 
@@ -187,8 +186,8 @@ Names so far: []
 
 Reasoning so far:
 1. I have to find out who designed Mill Bridge, and when that person and Jon Hale were born.
-Reply: {{"entities": [{{"entity": "Mill Bridge", "queries": ["Mill Bridge architect", "Who designed Mill Bridge"]}}, \
-{{"entity": "Jon Hale", "queries": ["Jon Hale birth date"]}}]}}
+Reply: {{"entities": [{{"entity": "Mill Bridge", "queries": ["Mill Bridge architect"]}}, {{"entity": \
+"Jon Hale", "queries": ["Jon Hale birth date"]}}]}}
 
 After the step "2. Ada Moss designed Mill Bridge. When she was born is missing.":
 Reply: {{"entities": [{{"entity": "Ada Moss", "queries": ["Ada Moss birth date"]}}]}}""",
