@@ -486,14 +486,20 @@ class NotAwaited(Extractor):
 @pytest.mark.parametrize(
     ("extractor", "told"),
     [
-        (Extractor([("vint", [["Orla Vint", "director"]])]), r"got \['Orla Vint', 'director'\] in it: Field required"),
-        (Extractor([("vint", [["Orla Vint", "born in", 1931]])]), "got 1931 in it: Input should be a valid string"),
+        (
+            Extractor([("vint", [["Orla Vint", "director"]])]),
+            r"got \['Orla Vint', 'director'\] in it for passage 'vint'",
+        ),
+        (
+            Extractor([("vint", [["Orla", "is", None]])]),
+            "got None in it for passage 'vint': Input should",
+        ),
         (Extractor({"vint": []}), r"got \{'vint': \[\]\} in it: Input should be a valid list"),
         (Extractor([("nobody", [])]), "got the id 'nobody', which is none of the passages given to it"),
         (Extractor([("vint", []), ("vint", [])]), "got the id 'vint', which is none of .*, or came before"),
         (NotAwaited([("vint", [])]), r"expected readings as they are done, got \[.*: write `async def extract`"),
     ],
-    ids=["two parts", "number", "dict", "unknown", "twice", "no coroutine"],
+    ids=["two parts", "nothing", "dict", "unknown", "twice", "no coroutine"],
 )
 def test_an_extractor_that_returns_something_else_is_told(
     tmp_path: Path, documents: list[dict[str, str]], extractor: Any, told: str
@@ -503,6 +509,17 @@ def test_an_extractor_that_returns_something_else_is_told(
         pytest.raises(TypeError, match=told),
     ):
         kb.add(documents[:1], progress=False)
+
+
+def test_of_an_extractors_triples_numbers_are_kept_as_text_and_others_than_facts_are_told(
+    empty_kb: KnowledgeBase, caplog: pytest.LogCaptureFixture
+) -> None:
+    empty_kb.extractor = Extractor([("vint", [["Orla Vint", "born in", 1931], ["Orla Vint", "born in", " "]])])
+
+    empty_kb.add([{"id": "vint", "text": "Orla Vint was born in 1931."}], progress=False)
+
+    assert [fact["triple"] for fact in empty_kb.triples(["vint"])] == [["Orla Vint", "born in", "1931"]]
+    assert "1 triples are left out, such as ['Orla Vint', 'born in', ' '] of passage 'vint': expected" in caplog.text
 
 
 async def test_what_cannot_be_read_is_left_alone_for_a_while(

@@ -6,7 +6,7 @@ import re
 from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Protocol, runtime_checkable
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from langgraph_rag.arguments import expect
 from langgraph_rag.records import Record
@@ -17,7 +17,10 @@ _LONGEST_TRIPLE = 60  # words
 
 Reading = tuple[str, list[list[str]]]
 """The id of a passage and the triples `[head, relation, tail]` found in it."""
-_READINGS = TypeAdapter(list[tuple[str, list[tuple[str, str, str]]]])
+_READINGS = TypeAdapter(
+    list[tuple[str, list[tuple[str, str, str]]]],
+    config=ConfigDict(coerce_numbers_to_str=True),  # such as years
+)
 
 
 @runtime_checkable
@@ -87,26 +90,28 @@ def last_extractor(version: str | None) -> TripleExtractor:
 
 def valid_triples(triples: Sequence[Sequence[str]]) -> list[list[str]]:
     """Return the triples with three non-empty parts and at most 60 words, each once."""
-    kept: dict[tuple[str, ...], None] = {}
-    for triple in triples:
-        parts = tuple(part.strip() for part in triple)
-        if len(parts) == 3 and all(parts) and len(" ".join(parts).split()) <= _LONGEST_TRIPLE:
-            kept[parts] = None
-    return [list(parts) for parts in kept]
+    parts = (tuple(part.strip() for part in triple) for triple in triples)
+    return [list(triple) for triple in dict.fromkeys(filter(_is_valid, parts))]
+
+
+def _is_valid(triple: Sequence[str]) -> bool:
+    return len(triple) == 3 and all(map(str.strip, triple)) and len(" ".join(triple).split()) <= _LONGEST_TRIPLE
 
 
 def valid_readings(extractor: str, readings: object, ids: Iterable[str]) -> list[Reading]:
-    """Return the readings of an extractor for passages, with valid triples only.
+    """Return the readings of an extractor for passages, with valid triples only; a number in a triple becomes text.
 
     Raises:
         TypeError: when it is not a list of readings of these passages, each at most once.
     """
     expected = f"extractor {extractor!r}: expected a list of (id of a passage, [[head, relation, tail], ...])"
     try:
-        read = [(id_, valid_triples(triples)) for id_, triples in _READINGS.validate_python(readings)]
+        read = _READINGS.validate_python(readings)
     except ValidationError as error:
         wrong = error.errors()[0]
-        raise TypeError(f"{expected}, got {repr(wrong['input'])[:80]} in it: {wrong['msg']}") from error
+        raise TypeError(
+            f"{expected}, got {repr(wrong['input'])[:80]} in it{_passage_at(wrong['loc'], readings)}: {wrong['msg']}"
+        ) from error
     left = set(ids)
     for id_, _ in read:
         if id_ not in left:
@@ -114,4 +119,15 @@ def valid_readings(extractor: str, readings: object, ids: Iterable[str]) -> list
                 f"{expected}, got the id {id_!r}, which is none of the passages given to it, or came before"
             )
         left.remove(id_)
-    return read
+    if invalid := [(id_, list(triple)) for id_, triples in read for triple in triples if not _is_valid(triple)]:
+        _log.warning(
+            "extractor %r: %d triples are left out, such as %.80r of passage %r: expected text in all three parts, and "
+            "at most %d words", extractor, len(invalid), invalid[0][1], invalid[0][0], _LONGEST_TRIPLE
+        )  # fmt: skip
+    return [(id_, valid_triples(triples)) for id_, triples in read]
+
+
+def _passage_at(place: tuple[int | str, ...], readings: object) -> str:
+    """Return the passage, in words, of a place in readings that is not valid."""
+    reading = readings[place[0]] if isinstance(readings, list) and place and isinstance(place[0], int) else None
+    return f" for passage {reading[0]!r}" if isinstance(reading, list | tuple) and reading else ""
