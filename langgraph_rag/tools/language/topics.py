@@ -2,6 +2,7 @@
 
 import re
 from bisect import bisect_left
+from collections.abc import Sequence
 
 from langgraph_rag.normal_forms import WORD
 from langgraph_rag.tools.language.code import is_code
@@ -18,6 +19,11 @@ _SUBJECT = re.compile(rf"(?:(?:[Tt]he|[Aa]n?)\s+(?=\S))?(?P<subject>[^.;:()\n]{{
 _APPOSED = re.compile(r",\s*(?=[a-z])")  # "Kell Halden, known as ..."
 _GOES_ON = re.compile(r",?\s+[a-z]|\s*\(")  # like a sentence, unlike "Present: ..."
 _LABEL_OR_ITEM = re.compile(r"\s*(?:(?:[-*+•]|1[.)])\s|[^\W\d_a-z][\w -]{0,30}:(?:\s|$))")
+_UNFINISHED = re.compile(
+    r"\b(?:is|am|are|was|were|be|been|has|have|had|will|would|can|could|did|does)\b"
+    r"|\b(?:an?|the|and|or|but|of|in|on|at|by|to|for|from|with|as|that|which|who|whose)$"
+)
+"""What a first line of a sentence has, unlike most titles; those that do have capitals ("Life Is Short")."""
 _ENGLISH = 1 / 6  # minimum share of stop words in English text
 _NO_SUBJECT = re.compile(
     r"(?:in|on|at|by|from|with|for|as|since|during|after|before|when|while|although|because|if)\b"
@@ -42,8 +48,8 @@ def opening_of(text: str) -> str:
     first = first.strip()
     if (
         others
-        and _stands_alone(first, others[0])
-        and not first.endswith((".", "!", "?", ":"))
+        and (_stands_alone(first, others[0]) or _is_above_prose(first, others))
+        and (others[0].startswith(first) or not first.endswith((".", "!", "?", ":")))
         and len(first.split()) <= _LONGEST_HEADING
         and any(map(str.isalpha, first))  # unlike a page number or a drawn line
         and not first.startswith("- ")
@@ -57,6 +63,18 @@ def _stands_alone(line: str, below: str) -> bool:
     if line.startswith("#") or not below.strip():
         return True
     return _LABEL_OR_ITEM.match(below) is not None and not _LABEL_OR_ITEM.match(line)
+
+
+def _is_above_prose(line: str, below: Sequence[str]) -> bool:
+    """Return whether a line is much shorter than those below it, and neither a sentence nor the first line of one."""
+    first, width = below[0].strip(), max(map(len, below))
+    word = first.split()[0] if " " in first else ""  # unlike in Chinese
+    return (
+        2 * len(line) <= width
+        and len(line) + len(word) < width  # it could have been longer
+        and not (line[:1].islower() or first[0].islower() or line.endswith((",", ";")))
+        and not (_UNFINISHED.search(line) or _LABEL_OR_ITEM.match(line))
+    )
 
 
 def _is_english(text: str) -> bool:
