@@ -751,6 +751,15 @@ def test_ask_tells_the_steps_and_then_the_answer_with_its_evidence(folder: Path)
     assert "  answered from: triples; 2 model calls, " in answer
 
 
+def test_what_the_environment_names_need_not_be_given(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LANGGRAPH_RAG_KB", str(folder))
+    monkeypatch.setenv("LANGGRAPH_RAG_MODEL", "nonsense")
+
+    assert run("ask", QUESTION, "--model", "offline").stdout.startswith(f"Step 1: {QUESTION}\n")
+    with pytest.raises(RagError, match="nonsense"):
+        run("ask", QUESTION)
+
+
 def test_a_question_can_come_from_standard_input(folder: Path) -> None:
     asked = CliRunner().invoke(app, ["ask", "-", "--kb", str(folder)], input=f"{QUESTION}\n")
 

@@ -88,7 +88,7 @@ def ask(
         show_answer(result, records)
 
 
-def demo(kb: KbFolder = Path("demo_kb")) -> None:
+def demo(kb: Annotated[Path, path_option("--kb", help="Folder of the knowledge base.")] = Path("demo_kb")) -> None:
     """Index the sample corpus, and answer five of its questions with the offline model, step by step."""
     with resources.as_file(resources.files("langgraph_rag") / "sample") as folder:
         corpus, questions = read_documents([folder / "corpus.jsonl"]), load_questions(folder / "questions.jsonl")

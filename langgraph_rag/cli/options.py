@@ -32,23 +32,27 @@ def named_path(given: str | Path) -> Path:
     return Path(os.path.expanduser(given))  # noqa: PTH111 - `Path` raises where `~name` is no user but a file
 
 
-def path_option(*names: str, help: str) -> Any:  # noqa: A002 - as typer calls it
+def path_option(*names: str, help: str, envvar: str | None = None) -> Any:  # noqa: A002 - as typer calls it
     """Return the declaration of an option that takes a path."""
-    return typer.Option(*names, parser=named_path, metavar="<path>", help=help)
+    return typer.Option(*names, parser=named_path, metavar="<path>", help=help, envvar=envvar)
 
 
-KbFolder = Annotated[Path, path_option("--kb", help="Folder of the knowledge base.")]
+# the variables are those of `langgraph_rag.studio`
+KbFolder = Annotated[Path, path_option("--kb", help="Folder of the knowledge base.", envvar="LANGGRAPH_RAG_KB")]
 _METHODS = f"One of: {', '.join(METHODS)}"
 MethodName = Annotated[str, typer.Option("--method", help=f"{_METHODS}; or a method of an installed package.")]
 MethodOrAblation = Annotated[
     str, typer.Option("--method", help=f"{_METHODS}; or an ablation of one, such as cirag/only-triples.")
 ]
-ModelName = Annotated[str, typer.Option("--model", help=f"One of: {'; '.join(MODEL_FORMS)}.")]
+ModelName = Annotated[
+    str, typer.Option("--model", help=f"One of: {'; '.join(MODEL_FORMS)}.", envvar="LANGGRAPH_RAG_MODEL")
+]
 EmbeddingsName = Annotated[
     str | None,
     typer.Option(
         "--embeddings",
         help="Embedder of the knowledge base: name, folder, vllm:MODEL or PROVIDER:MODEL; default all-MiniLM-L6-v2.",
+        envvar="LANGGRAPH_RAG_EMBEDDINGS",
     ),
 ]
 Cache = Annotated[Path | None, path_option("--cache", help="File to cache the model's replies in.")]
