@@ -135,7 +135,7 @@ class UploadQueue:
             self._tell(
                 f"No facts yet out of {counted(reached.unread, 'passage')}, which can be found all the same: "
                 f"{self._kb.extractor.version} read the others. "
-                "Close this page and run `langgraph-rag index --model` to have them."
+                "To have them, close this page and index with that extractor or model (`langgraph-rag index --model`)."
             )
 
     def _tell(self, text: str, kind: Literal["done", "alert"] = "done") -> None:

@@ -92,8 +92,9 @@ def _read(sources: Iterable[Path], names: FieldNames, *, skip_bad: bool) -> Read
 def _check_extractor(base: KnowledgeBase) -> None:
     if isinstance(base.extractor, PlaceholderExtractor):
         raise KnowledgeBaseError(
-            f"the triples in {base.path} were read by {base.extractor.version}: name that model with --model, or give "
-            f"`--model {RuleExtractor.NAME}` to have all passages read by rules"
+            f"the triples in {base.path} were read by {base.extractor.version}: name that model with --model, or add "
+            "documents in Python, if it is an extractor of your own (`KnowledgeBase.open(PATH, extractor=...)`), or "
+            f"give `--model {RuleExtractor.NAME}` to have all passages read by rules"
         )
 
 
