@@ -519,7 +519,7 @@ def test_of_an_extractors_triples_numbers_are_kept_as_text_and_others_than_facts
     empty_kb.add([{"id": "vint", "text": "Orla Vint was born in 1931."}], progress=False)
 
     assert [fact["triple"] for fact in empty_kb.triples(["vint"])] == [["Orla Vint", "born in", "1931"]]
-    assert "1 triples are left out, such as ['Orla Vint', 'born in', ' '] of passage 'vint': expected" in caplog.text
+    assert "1 triple left out, such as ['Orla Vint', 'born in', ' '] of passage 'vint': expected" in caplog.text
 
 
 async def test_what_cannot_be_read_is_left_alone_for_a_while(

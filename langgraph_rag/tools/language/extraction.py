@@ -9,6 +9,7 @@ from typing import Protocol, runtime_checkable
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from langgraph_rag.arguments import expect
+from langgraph_rag.naming import counted
 from langgraph_rag.records import Record
 from langgraph_rag.tools.language.rule_triples import extract_triples
 
@@ -121,8 +122,8 @@ def valid_readings(extractor: str, readings: object, ids: Iterable[str]) -> list
         left.remove(id_)
     if invalid := [(id_, list(triple)) for id_, triples in read for triple in triples if not _is_valid(triple)]:
         _log.warning(
-            "extractor %r: %d triples are left out, such as %.80r of passage %r: expected text in all three parts, and "
-            "at most %d words", extractor, len(invalid), invalid[0][1], invalid[0][0], _LONGEST_TRIPLE
+            "extractor %r: %s left out, such as %.80r of passage %r: expected text in all three parts, at most %d words",
+            extractor, counted(len(invalid), "triple"), invalid[0][1], invalid[0][0], _LONGEST_TRIPLE
         )  # fmt: skip
     return [(id_, valid_triples(triples)) for id_, triples in read]
 
