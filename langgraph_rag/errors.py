@@ -41,8 +41,9 @@ class EmptyKnowledgeBaseError(KnowledgeBaseError):
     """A question was asked of a knowledge base that holds nothing."""
 
 
+# errors of those who ask are ValueErrors, too, whose messages LangGraph's server shows its clients
 class QuestionError(RagError, ValueError):
-    """A question is empty or too long."""  # LangGraph's server shows its clients the messages of ValueErrors
+    """A question is empty or too long."""
 
 
 class PlanError(RagError):
@@ -74,7 +75,15 @@ class ResponseCacheError(RagError):
 
 
 class CheckpointsError(RagError):
-    """A file of checkpoints cannot be used, or a run cannot be resumed by this graph."""
+    """A file of checkpoints cannot be used."""
+
+
+class ResumeError(RagError, ValueError):
+    """A run cannot be resumed by this graph."""
+
+
+class StateError(RagError, ValueError):
+    """A state, for example an edited one, does not have the form that a step expects."""
 
 
 class BudgetReachedError(RagError):

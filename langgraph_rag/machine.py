@@ -13,7 +13,7 @@ from langgraph.types import Checkpointer, Command, StateSnapshot
 from langgraph.typing import ContextT, InputT, OutputT, StateT
 
 from langgraph_rag.context import Context, as_context
-from langgraph_rag.errors import CheckpointsError
+from langgraph_rag.errors import ResumeError
 from langgraph_rag.naming import expect_name
 from langgraph_rag.nodes.node import Node
 
@@ -45,7 +45,7 @@ class Machine(StateGraph[StateT, ContextT, InputT, OutputT]):
         """
         for node in self.nodes.values():
             if isinstance(node.runnable, Node):
-                node.runnable.fields = self.channels.keys()
+                node.runnable.fields, node.runnable.state = self.channels.keys(), self.state_schema
         compiled = super().compile(checkpointer, **{"name": self.title, **options})
         compiled.__class__ = _CompiledMachine  # the class is fixed in StateGraph.compile
         compiled.config = merge_configs(compiled.config, {"metadata": {_BEGUN_BY: self.title}})
@@ -122,13 +122,13 @@ class _CompiledMachine(CompiledStateGraph[Any, Any, Any, Any]):
         """Check that a run stopped in this graph; LangGraph would go on with the state of another one, or end at once.
 
         Raises:
-            CheckpointsError: when another method began the run, or no step of this graph is left.
+            ResumeError: when another method began the run, or no step of this graph is left.
         """
         title = cast("Machine[Any, Any, Any, Any]", self.builder).title
         if (begun_by := (stopped.metadata or {}).get(_BEGUN_BY, title)) != title:
-            raise CheckpointsError(f"expected a run of {title} to resume, got one of {begun_by}: resume it there")
+            raise ResumeError(f"expected a run of {title} to resume, got one of {begun_by}: resume it there")
         if stopped.values and not stopped.next and not stopped.values.get("answer"):
-            raise CheckpointsError(
+            raise ResumeError(
                 f"expected a run of {title} that stopped at one of its steps, got one without an answer and without a "
                 "step to resume: ask again"
             )

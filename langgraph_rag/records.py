@@ -217,10 +217,13 @@ def tokens_spent(usage: Usage) -> int:
 
 
 def add_usage(left: Usage, right: Usage) -> Usage:
-    """Add two usages (a LangGraph reducer); an empty one on the right, such as `no_usage()`, resets the sum."""
-    if not right or not right["ended_at"]:
-        return right or no_usage()
-    left = left or no_usage()
+    """Add two usages (a LangGraph reducer), in which fields may be missing.
+
+    One on the right that has not ended, such as `no_usage()` or one that a person writes, replaces the sum.
+    """
+    left, right = Usage(**{**no_usage(), **(left or {})}), Usage(**{**no_usage(), **(right or {})})
+    if not right["ended_at"]:
+        return right
     began_at = right["ended_at"] - right["seconds"]
     overlap = max(0.0, min(right["seconds"], left["ended_at"] - began_at))
     return Usage(

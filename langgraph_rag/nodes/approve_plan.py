@@ -62,11 +62,13 @@ class ApprovePlan:
         if _means(given, False, _REJECTIONS):
             emit("approve_plan", plan=state["plan"], edited=False, rejected=True)
             return {"answer": REJECTED, "problem": ""}
+        approved = _means(given, True, _APPROVALS)
         try:
-            update = begin(state["plan"] if _means(given, True, _APPROVALS) else self._edited(given))
+            update = begin(_steps(state["plan"]) if approved else self._edited(given))  # the state may be edited, too
         except PlanError as error:
             return {"problem": str(error)}
-        emit("approve_plan", plan=update["plan"], edited=update["plan"] != state["plan"], rejected=False)
+        edited = not approved and update["plan"] != state["plan"]
+        emit("approve_plan", plan=update["plan"], edited=edited, rejected=False)
         return {**update, "problem": ""}
 
     def _edited(self, given: object) -> list[PlanStep]:
@@ -83,7 +85,13 @@ class ApprovePlan:
         if not 1 <= len(given) <= most:
             wanted = f"1 to {most} questions" if most > 1 else "1 question"
             raise PlanError(f"expected {wanted}, got {len(given) or 'none'}")
-        return [_step(number, step) for number, step in enumerate(given, start=1)]
+        return _steps(given)
+
+
+def _steps(given: Any) -> list[PlanStep]:
+    if not isinstance(given, list | tuple) or not given:
+        raise PlanError(f"expected a plan of questions or steps, got {given!r:.200}")
+    return [_step(number, step) for number, step in enumerate(given, start=1)]
 
 
 def _means(given: object, answer: bool, words: tuple[str, ...]) -> bool:
@@ -96,6 +104,8 @@ def _step(number: int, given: object) -> PlanStep:
     if isinstance(given, dict) and (unknown := given.keys() - StepReply.model_fields.keys()):
         known = ", ".join(StepReply.model_fields)
         raise PlanError(f"step {number}: expected {known}, got {', '.join(sorted(map(str, unknown)))} as well")
+    if isinstance(given, dict) and not isinstance(given.get("question", ""), str):  # which is read from models' replies
+        raise PlanError(f"step {number}: question: expected text, got {given['question']!r:.200}")
     try:
         step = StepReply.model_validate({"question": given} if isinstance(given, str) else given)
         step.question = checked_question(step.question)

@@ -11,6 +11,7 @@ from langgraph.config import get_stream_writer
 from langgraph_rag.arguments import expect
 from langgraph_rag.concurrency.background import run_in_background
 from langgraph_rag.metering import metered
+from langgraph_rag.nodes.state_form import check_form
 from langgraph_rag.tools.batcher import began
 
 EVENT_VERSION = 1
@@ -25,13 +26,16 @@ class Node(Runnable[Any, Update]):
 
     Attributes:
         fields: the fields of the graph's state, set when the graph is compiled.
+        state: its schema, set then, too.
 
     Raises:
         TypeError: when the `llm` of the step is not a chat model; when a run of the step returns a field that is not in
             the state, as LangGraph would ignore it.
+        StateError: when a run of the step fails because the state was edited and has another form.
     """
 
     fields: Collection[str] | None = None
+    state: type | None = None
 
     def __init__(self, step: Callable[[Any], Awaitable[Update]]) -> None:
         llm = getattr(step, "llm", self)
@@ -43,7 +47,12 @@ class Node(Runnable[Any, Update]):
         before = input.get("usage")
         began.set(time.monotonic() - (before["seconds"] if before else 0.0))
         with metered(before) as usage:
-            update = await self.step(input)
+            try:
+                update = await self.step(input)
+            except (TypeError, AttributeError, LookupError):
+                if self.state:
+                    check_form(input, self.state, type(self.step).__name__)
+                raise
         if self.fields is not None and (lost := [name for name in update if name not in self.fields]):
             raise TypeError(f"{self.name} returned {', '.join(lost)}, which the state has no field for")
         return {"usage": usage, **{name: _storable(value) for name, value in update.items()}}

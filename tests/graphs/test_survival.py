@@ -21,7 +21,7 @@ from pydantic import Field
 from savers import async_saver_at, database, saver_at
 
 from langgraph_rag import Context, KnowledgeBase, create_par_rag
-from langgraph_rag.errors import CheckpointsError
+from langgraph_rag.errors import ResumeError
 from langgraph_rag.methods import METHODS, create
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.prompts.prompt import METADATA_KEY
@@ -348,9 +348,9 @@ async def test_a_graph_that_cannot_go_on_with_a_run_says_so(kb: KnowledgeBase, b
 
     ways: tuple[Any, ...] = (None, Command(resume="yes"))
     for resume in ways:
-        with pytest.raises(CheckpointsError, match=says):
+        with pytest.raises(ResumeError, match=says):
             other.invoke(resume, THREAD)
-        with pytest.raises(CheckpointsError, match=says):
+        with pytest.raises(ResumeError, match=says):
             await other.ainvoke(resume, THREAD)
 
     own = create("kirag", OfflineModel(), kb).compile(saver)

@@ -19,7 +19,9 @@ from langgraph_rag.tools.embedding.sentence_embeddings import (
 from langgraph_rag.tools.embedding.served_embeddings import ServedEmbeddings
 
 _WORD = re.compile(r"[^\W_]+")  # of a name: e5, base, v2
-SAME_EMBEDDER = "open it with the same embedder (`embeddings=`, on the command line `--embeddings`)"
+SAME_EMBEDDER = (
+    "open it with the same embedder (`embeddings=`, on the command line `--embeddings`, or LANGGRAPH_RAG_EMBEDDINGS)"
+)
 
 
 class PlaceholderEmbeddings(Embeddings):

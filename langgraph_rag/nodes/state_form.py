@@ -1,0 +1,29 @@
+"""Explains the failure of a step by the form of its state, which people can edit."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, get_type_hints
+
+from pydantic import PydanticUserError, TypeAdapter, ValidationError
+
+from langgraph_rag.errors import StateError
+
+
+def check_form(given: Mapping[str, Any], schema: type, step: str) -> None:
+    """Check the fields of a state that have a schema.
+
+    Raises:
+        StateError: when one has another form.
+    """
+    for name, kind in get_type_hints(schema).items():
+        if name not in given:
+            continue
+        try:
+            with suppress(PydanticUserError):  # a class that Pydantic cannot check
+                TypeAdapter(kind).validate_python(given[name])
+        except ValidationError as error:
+            wrong = error.errors()[0]
+            raise StateError(
+                f"{step}: the field {name!r} of the state has another form than expected, with "
+                f"{wrong['input']!r:.200} in it: {wrong['msg']}"
+            ) from error
