@@ -108,8 +108,8 @@ You reason, step by step, towards the answer to a question, while an assistant s
 what was found so far, under the names it is about, and your reasoning so far. Write the next step, from what was \
 found alone, not from memory. Reply with JSON only, as in the examples.
 - thought: either the steps to the answer and the answer itself, or what is known and exactly what has to be looked up \
-next, with the names found in place of descriptions; if no way is left, that it cannot be told. Repeat no step; \
-compare dates and numbers spelled out.
+next, with the names found in place of descriptions; if no way is left, that it cannot be told. Do not \
+merely repeat an earlier step; compare dates and numbers spelled out.
 - needs_retrieval: true if something has to be looked up; what was looked up and not found is asked for in another \
 way, or something else that leads there. false if what was found gives the answer, or if no way is left.
 
@@ -212,11 +212,11 @@ SUMMARIZE = Prompt(
     instructions=f"""\
 Somebody reasons towards the answer to a question and searched documents for an entity. Write down what in them is of \
 use. {JSON_ONLY}
-- summary: what the documents say that helps with what the last step of the reasoning misses or with the question, \
-also about something else than the entity: what connects things, and what is said of names the answer depends on. \
-Nothing that is known already or has no stated link to the question. Keep names, dates, numbers and decisive wording; \
-full names for "he" or "it", so that each sentence is clear alone. Where one name may mean several things, say what is \
-said of each. Add nothing of your own. null if nothing helps.
+- summary: what the documents say that the answer may need: about the entity, about another name that the question or \
+the last step of the reasoning has, or about what connects two of them. Leave out the rest, and what stands under \
+"Known already". Keep names, dates, numbers and decisive wording; write a name in place of "he" or "it", so that each \
+sentence is clear alone. Where the documents use one name for several things, say what is said of each. Add nothing of \
+your own. null if nothing helps.
 
 Example
 Question: Who is older, the architect of Mill Bridge or Jon Hale?
