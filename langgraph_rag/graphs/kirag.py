@@ -22,7 +22,7 @@ from langgraph_rag.nodes.conclude import Conclude, as_ranked
 from langgraph_rag.nodes.construct_chain import ConstructChain, TakeBest
 from langgraph_rag.nodes.decompose_knowledge import (
     DecomposeKnowledge,
-    Reading,
+    WithPassages,
     all_knowledge,
     as_document,
     as_sentence,
@@ -72,7 +72,7 @@ class KiragState(QuestionInput, Result):
 
 DEFAULTS = Settings(max_steps=5, max_candidates=20, read_k=3)
 _INTO = {"triples": into_triples, "sentences": into_sentences, "documents": into_documents}
-_WITH: dict[str, Reading] = {
+_WITH: dict[str, WithPassages] = {
     "triples": KnowledgeBase.apassages_with_triples,
     "sentences": with_sentences,
     "documents": with_documents,

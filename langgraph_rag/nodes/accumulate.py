@@ -41,10 +41,10 @@ class Accumulate:
         }
         found: list[Evidence] = []
         for entry in state["core"]:
-            for passage in (passages[id_] for source in entry["sources"] if (id_ := source["passage_id"]) in passages):
-                stated = places.get((_key(entry), passage["id"]), [])
-                told = evidence_at(stated, passage, state["step"], entry["triple"])
-                found += told or nearest_evidence(_text(entry), passage, state["step"])
+            for id_ in (source["passage_id"] for source in entry["sources"]):
+                if passage := passages.get(id_):  # it may have been deleted
+                    told = evidence_at(places.get((_key(entry), id_), []), passage, state["step"], entry["triple"])
+                    found += told or nearest_evidence(_text(entry), passage, state["step"])
         emit("accumulate", step=state["step"], evidence=found)
         return {"evidence": [*state["evidence"], *found]}
 

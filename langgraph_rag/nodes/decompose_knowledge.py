@@ -15,7 +15,7 @@ from langgraph_rag.records import Candidate, Record, ScoredPassage, Source, Trip
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 Decomposer = Callable[[KnowledgeBase, Sequence[str]], Awaitable[list[Candidate]]]
-Reading = Callable[[KnowledgeBase, Sequence[str]], Awaitable[tuple[Sequence[Record], Sequence[Triple]]]]
+WithPassages = Callable[[KnowledgeBase, Sequence[str]], Awaitable[tuple[Sequence[Record], Sequence[Triple]]]]
 WholeGraph = Callable[[KnowledgeBase, Sequence[str], int], Awaitable[list[Candidate]]]
 
 

@@ -121,10 +121,15 @@ def valid_readings(extractor: str, readings: object, ids: Iterable[str]) -> list
             )
         left.remove(id_)
     if invalid := [(id_, list(triple)) for id_, triples in read for triple in triples if not _is_valid(triple)]:
+        id_, triple = invalid[0]
         _log.warning(
             "extractor %r: %s left out, such as %.80r of passage %r: expected text in each part, at most %d words",
-            extractor, counted(len(invalid), "triple"), invalid[0][1], invalid[0][0], _LONGEST_TRIPLE
-        )  # fmt: skip
+            extractor,
+            counted(len(invalid), "triple"),
+            triple,
+            id_,
+            _LONGEST_TRIPLE,
+        )
     return [(id_, valid_triples(triples)) for id_, triples in read]
 
 
