@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 # Torch first: whatever asks for it later is content with the build that is there. PyPI's for Linux brings several gigabytes
 # of CUDA packages along; `make help` names the build for the CPU.
 TORCH ?= torch==2.13.0
-EXTRAS := chat,minilm,openai,transformers,plots,checkpoints,studio,docs,dev
+EXTRAS := chat,minilm,openai,transformers,plots,checkpoints,postgres,studio,docs,dev
 
 # A later pip than the one that comes with Python 3.11 chooses the versions in less than half the time.
 # It compiles nothing (--no-compile), as most modules are never imported: each is when it first is, which has to be kept.

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import pytest_socket
 from fakes import ArithmeticEmbeddings
+from savers import postgres
 
 import langgraph_rag
 from langgraph_rag.tools import indexing
@@ -100,6 +101,13 @@ def sample_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def sample_kb(sample_folder: Path) -> Iterator[KnowledgeBase]:
     with KnowledgeBase.open(sample_folder) as kb:
         yield kb
+
+
+@pytest.fixture(scope="session")
+def database() -> Iterator[str]:
+    """Name a database in Postgres."""
+    with postgres() as database:
+        yield database
 
 
 @pytest.fixture

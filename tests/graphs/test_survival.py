@@ -18,7 +18,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 from processes import start
 from pydantic import Field
-from savers import async_saver_at, database, saver_at
+from savers import async_saver_at, saver_at, schema_in
 
 from langgraph_rag import Context, KnowledgeBase, create_par_rag
 from langgraph_rag.errors import ResumeError
@@ -134,12 +134,12 @@ def compiled(builder: Any, place: str) -> Iterator[Any]:
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+def place(request: pytest.FixtureRequest, tmp_path: Path, database: str) -> Iterator[str]:
     """Name where the checkpoints are kept."""
     if request.param == "sqlite":
         yield str(tmp_path / "checkpoints.sqlite")
     else:
-        with database() as place:
+        with schema_in(database) as place:
             yield place
 
 
