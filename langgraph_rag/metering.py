@@ -13,16 +13,23 @@ from langchain_core.messages.ai import UsageMetadata
 from langgraph_rag.concurrency.context_variables import override
 from langgraph_rag.context import Context, context
 from langgraph_rag.errors import BudgetReachedError
+from langgraph_rag.normal_forms import UNSPACED
 from langgraph_rag.records import Limit, Usage, no_usage, tokens_spent
 
 T = TypeVar("T")
-CHARS_PER_TOKEN = 4  # estimated
+_CHARS_PER_TOKEN = 4  # estimated, where there are spaces between words
 _WORKING_SHARE = 0.75  # of tokens and time; the rest is kept for the answer
 
 
 def estimated_tokens(messages: Iterable[BaseMessage]) -> int:
     """Return the estimated number of tokens of messages."""
-    return sum(len(message.text) for message in messages) // CHARS_PER_TOKEN
+    return tokens_in("".join(message.text for message in messages))
+
+
+def tokens_in(text: str) -> int:
+    """Return the estimated number of tokens of a text; in scripts without spaces, each character is one."""
+    unspaced = 0 if text.isascii() else len(UNSPACED.findall(text))
+    return unspaced + (len(text) - unspaced) // _CHARS_PER_TOKEN
 
 
 @dataclass

@@ -20,6 +20,12 @@ UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
 """A character of Thai, Lao, Burmese, Khmer, Japanese or Chinese, which have no spaces between words."""
+HANGUL = "[\uac00-\ud7a3]"
+"""Regex of a Korean syllable."""
+POINTS = "".join(chr(code) for code in range(0x591, 0x6EE) if unicodedata.category(chr(code)) == "Mn")
+"""The vowel points of Hebrew and Arabic, which are mostly left out."""
+_UNTOLD = re.compile(f"[\u0307\u0640{POINTS}]")  # and what folding leaves of a Turkish capital, and a lengthened line
+_FOREIGN_DIGIT = re.compile(r"(?![0-9])\d")
 _MOST_MARKS = 30  # on one letter
 _PILE = re.compile(rf"([{_MARKS}]{{{_MOST_MARKS}}})[{_MARKS}]+")
 _BEYOND = re.compile("[\U00010000-\U0010ffff]")
@@ -57,22 +63,37 @@ def normalise(text: str) -> str:
     if any(mark in form for mark in "+#-\u2212"):
         parts = _TELLING.split(form)
         parts[::2] = [_NOT_WORD.sub(" ", part) for part in parts[::2]]
-        return "".join(parts).replace("\u2212", "-").casefold().strip()
-    return _NOT_WORD.sub(" ", form.casefold()).strip()
+        return folded("".join(parts).replace("\u2212", "-")).strip()
+    return _NOT_WORD.sub(" ", folded(form)).strip()
 
 
 def words_of(text: str) -> list[str]:
     """Return the words of a text, case folded; in scripts without spaces, each character is a word."""
-    return WORD.findall(_apart(text.casefold()))
+    return WORD.findall(apart(folded(text)))
+
+
+def half_words(text: str) -> int:
+    """Count half words; in scripts without spaces, each character is one."""
+    spaced, unspaced = UNSPACED.subn(" ", text.replace("\u200b", " "))
+    return 2 * len(spaced.split()) + unspaced
 
 
 def stands_in(part: str, text: str) -> bool:
     """Return whether a text contains a part as whole words, in normal form."""
-    return f" {normalise(_apart(part))} " in f" {normalise(_apart(text))} "
+    return f" {normalise(apart(part))} " in f" {normalise(apart(text))} "
 
 
-def _apart(text: str) -> str:
+def apart(text: str) -> str:
+    """Set the characters of scripts without spaces apart, each as a word."""
     return text if text.isascii() else UNSPACED.sub(r" \g<0> ", text)
+
+
+def folded(text: str) -> str:
+    """Fold the case of a text, and what people write in one way or another: points, digits, the Turkish i."""
+    if text.isascii():
+        return text.casefold()
+    form = _UNTOLD.sub("", unicodedata.normalize("NFKC", text).casefold()).replace("\u0131", "i")
+    return _FOREIGN_DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), form)
 
 
 def triple_key(triple: Sequence[str]) -> str:

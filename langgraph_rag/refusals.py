@@ -108,6 +108,24 @@ _NO_QUESTION = _by_first_word(
         "|the|all |kept|known|given facts|information|evidence|question is|are enough|sufficient|complete|answered",
     )
 )
+_IN_OTHER_LANGUAGES = frozenset(
+    normalise(text)
+    for text in """
+unbekannt, nicht bekannt, nicht beantwortbar, keine Antwort, keine Angabe, keine Angaben
+inconnu, inconnue, sans réponse, pas de réponse, non précisé, non précisée
+desconocido, desconocida, sin respuesta, no se sabe, desconhecido, desconhecida, sem resposta
+sconosciuto, sconosciuta, non noto, senza risposta, necunoscut, onbekend, geen antwoord
+okänt, inget svar, ukjent, ukendt, tuntematon, nieznane, nieznany, brak odpowiedzi, brak danych, neznámé, neznámo
+ismeretlen, bilinmiyor, cevapsız, неизвестно, нет ответа, невідомо, немає відповіді, άγνωστο, άγνωστος
+غير معروف, مجهول, لا توجد إجابة, لا جواب, نامشخص, לא ידוע, אין תשובה, अज्ञात, पता नहीं
+ไม่ทราบ, không rõ, không biết, tidak diketahui
+无法回答, 無法回答, 无法确定, 無法確定, 不知道, 未知, 不明, わかりません, 分かりません, 回答不能, 回答できません
+알 수 없음, 알 수 없습니다, 모름, 답변 불가
+""".replace("\n", ", ")
+    .strip(", ")
+    .split(", ")
+)
+"""Answers that mean "unknown" or "no answer"; some models translate the word that they are told to write."""
 _BUT = re.compile(r"[\s*_]*unknown[\s*_]*[;:,.\u3002(\u2013\u2014-]", re.IGNORECASE)  # and then what comes closest
 _NONE = re.compile(r"[\s*_]*(?:none|no(?!\W*\d))(?:[\s*_]*[;:,.(\u2013\u2014]|\s+-)", re.IGNORECASE)  # and then why
 _YES_OR_NO = re.compile(r"^\s*no\s*[;:,.\u2013\u2014]\s*(?=\w)", re.IGNORECASE)
@@ -143,14 +161,23 @@ def is_refusal(answer: str) -> bool:
 def begins_as_refusal(answer: str) -> bool:
     """Return whether the first words of an answer say that there is none: "unanswerable", "not enough information", ...
 
-    `is_refusal` also recognises sentences that say so at their end.
+    `is_refusal` also recognises sentences that say so at their end. Of other languages, only whole answers are known.
     """
-    return _begins_as(_whole(answer), _BEGINNINGS) or _BUT.match(_nfkc(answer)) is not None
+    return (
+        _begins_as(_whole(answer), _BEGINNINGS)
+        or _BUT.match(_nfkc(answer)) is not None
+        or normalise(answer) in _IN_OTHER_LANGUAGES
+    )
 
 
 def may_begin_as_refusal(beginning: str) -> bool:
     """Return whether an answer with this beginning may become one for which `begins_as_refusal` is true."""
-    return begins_as_refusal(beginning) or _begins_as(_form(beginning), _BEGINNINGS)
+    form = normalise(beginning)
+    return (
+        begins_as_refusal(beginning)
+        or _begins_as(_form(beginning), _BEGINNINGS)
+        or any(text.startswith(form) for text in _IN_OTHER_LANGUAGES)
+    )
 
 
 def asks_nothing(question: str) -> bool:

@@ -1,7 +1,7 @@
 """Scores of one question: of the answer as in the official SQuAD, HotpotQA and MuSiQue scripts, and of retrieval.
 
 Where the scripts differ, these scores follow HotpotQA's: yes, no and noanswer are right or wrong as a whole. Beyond
-ASCII, the scripts distinguish characters that look alike, such as curly and straight apostrophes; here they are equal.
+ASCII, they go further than the scripts, as MLQA's does (Lewis et al. 2020): no punctuation counts except dashes.
 """
 
 import re
@@ -10,10 +10,17 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 
+from langgraph_rag.normal_forms import apart
 from langgraph_rag.refusals import UNANSWERABLE, is_refusal
 
-_QUOTES = "\u02bc\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u201f"  # curly quotation marks and the letter apostrophe
-_PUNCTUATION = str.maketrans("", "", string.punctuation + _QUOTES)
+_LETTER_APOSTROPHE = "\u02bc"
+_MARKS = {"Pc", "Ps", "Pe", "Pi", "Pf", "Po"}  # all but dashes, as in "1914–1918"
+_PUNCTUATION = dict.fromkeys(
+    [
+        *map(ord, string.punctuation + _LETTER_APOSTROPHE),
+        *(code for code in range(0x80, 0x10000) if unicodedata.category(chr(code)) in _MARKS),
+    ]
+)
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _CLOSED_ANSWERS = {"yes", "no", "noanswer"}
 
@@ -22,15 +29,18 @@ def normalise_answer(text: str) -> str:
     """Lowercase a text, then remove punctuation, then articles, then extra spaces.
 
     The order matters: an article is replaced by a space, punctuation by nothing. NFKC comes first: it combines letters
-    and accents, and unifies different encodings of a character. It does not change ASCII.
+    and accents, and unifies different encodings of a character. It does not change ASCII. In scripts without spaces,
+    each character is a token.
 
     >>> normalise_answer("The  Director-General, a.k.a. 'An Owl'")
     'directorgeneral aka owl'
     >>> normalise_answer("O\u2019Neil, Zoe\u0308") == normalise_answer("O'Neil, Zo\u00eb")
     True
+    >>> normalise_answer("\u6a2a\u6ee8\u5e02\u3002")
+    '\u6a2a \u6ee8 \u5e02'
     """
     composed = unicodedata.normalize("NFKC", text)
-    return " ".join(_ARTICLES.sub(" ", composed.lower().translate(_PUNCTUATION)).split())
+    return " ".join(apart(_ARTICLES.sub(" ", composed.casefold().translate(_PUNCTUATION))).split())
 
 
 def exact_match(prediction: str, answers: Sequence[str]) -> float:

@@ -11,7 +11,7 @@ from langgraph_rag.concurrency.tasks import gather
 from langgraph_rag.context import context
 from langgraph_rag.llm import ask
 from langgraph_rag.matching import resolve, resolve_numbers
-from langgraph_rag.metering import CHARS_PER_TOKEN, count_dropped
+from langgraph_rag.metering import count_dropped, tokens_in
 from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import first_of_each, normalise, stands_in
@@ -94,14 +94,14 @@ def best_first(memory: Iterable[EvidenceUnit]) -> list[EvidenceUnit]:
 
 def _parts(records: Sequence[Record]) -> list[list[Record]]:
     """Split passages into parts that are short enough for one call; a single long passage stays whole."""
-    longest = context().max_reading_tokens * CHARS_PER_TOKEN
+    longest = context().max_reading_tokens
     parts: list[list[Record]] = []
     room = 0
     for record in records:
-        room -= len(record["text"])
+        room -= tokens_in(record["text"])
         if room < 0:
             parts.append([])
-            room = longest - len(record["text"])
+            room = longest - tokens_in(record["text"])
         parts[-1].append(record)
     return parts
 

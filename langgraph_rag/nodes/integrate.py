@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 from langgraph_rag.context import context
 from langgraph_rag.llm import ask
 from langgraph_rag.matching import resolve_triples
-from langgraph_rag.metering import CHARS_PER_TOKEN, count_dropped
+from langgraph_rag.metering import count_dropped, tokens_in
 from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import first_of_each, normalise, triple_key
@@ -124,7 +124,7 @@ def _shortened(history: list[HistoryStep]) -> list[HistoryStep]:
     """Remove the candidates of the oldest steps until the history is short enough; core triples always stay."""
     shortened = list(history)
     for position, step in enumerate(history):
-        if len(history_text(shortened)) <= context().max_history_tokens * CHARS_PER_TOKEN:
+        if tokens_in(history_text(shortened)) <= context().max_history_tokens:
             break
         shortened[position] = HistoryStep({**step, "candidates": []})
     return shortened

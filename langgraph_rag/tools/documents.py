@@ -16,7 +16,7 @@ from langgraph_rag.arguments import expect_list
 from langgraph_rag.characters import is_text, without_controls
 from langgraph_rag.errors import DocumentError, DuplicateIdError
 from langgraph_rag.naming import first_few
-from langgraph_rag.normal_forms import UNSPACED, without_piles
+from langgraph_rag.normal_forms import UNSPACED, half_words, without_piles
 from langgraph_rag.records import Passage
 from langgraph_rag.tools.language.code import whole_blocks
 from langgraph_rag.tools.language.topics import opening_of
@@ -36,6 +36,8 @@ AnyDocument = Document | Mapping[str, object]
 PassagesById = dict[str, tuple[Passage, str]]
 """Earlier passages, with the places of their documents."""
 
+_LETTER = re.compile(r"[^\W\d_]")
+_OTHER_LETTER = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff]")
 _UNSEEN = re.compile(rf"[\u00ad\ufeff]|(?<!{UNSPACED.pattern})\u200b(?!{UNSPACED.pattern})")
 """Soft hyphen, byte order mark, zero-width space: they split words, especially in text from PDF files.
 
@@ -43,15 +45,9 @@ But next to characters of scripts without spaces, a zero-width space separates w
 """
 
 
-def _half_words(text: str) -> int:
-    """Count half words; in scripts without spaces, each character is one."""
-    spaced, unspaced = UNSPACED.subn(" ", text.replace("\u200b", " "))
-    return 2 * len(spaced.split()) + unspaced
-
-
 _splitter = RecursiveCharacterTextSplitter(
-    chunk_size=2 * WORDS_PER_PASSAGE, chunk_overlap=0, length_function=_half_words,
-    separators=["\n\n", "\n", ". ", "。", " ", "\u200b", ""], keep_separator="end",
+    chunk_size=2 * WORDS_PER_PASSAGE, chunk_overlap=0, length_function=half_words, keep_separator="end",
+    separators=[r"\n\n", r"\n", r"(?:\. |[।۔؟] |[。！？｡][”’」』）]?)", " ", "\u200b", ""], is_separator_regex=True,
 )  # fmt: skip
 
 
@@ -102,7 +98,16 @@ def cleaned(text: str) -> str:
 
 def long_passages(passages: Sequence[Passage]) -> list[str]:
     """Return the ids of the passages that are much longer than the parts of a split document."""
-    return [passage["id"] for passage in passages if _half_words(passage["text"]) > 2 * LONG]
+    return [passage["id"] for passage in passages if half_words(passage["text"]) > 2 * LONG]
+
+
+def in_other_scripts(passages: Sequence[Passage]) -> list[str]:
+    """Return the ids of the passages of which most letters are not Latin."""
+    return [passage["id"] for passage in passages if _is_in_another_script(passage["text"])]
+
+
+def _is_in_another_script(text: str) -> bool:
+    return not text.isascii() and 2 * len(_OTHER_LETTER.findall(text)) > len(_LETTER.findall(text))
 
 
 def _fields(document: AnyDocument, number: int) -> Mapping[str, object]:

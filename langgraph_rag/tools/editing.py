@@ -11,7 +11,8 @@ from langgraph_rag.errors import DuplicateIdError
 from langgraph_rag.naming import counted, first_few
 from langgraph_rag.normal_forms import first_of_each
 from langgraph_rag.records import Passage
-from langgraph_rag.tools.documents import LONG, long_passages
+from langgraph_rag.tools.documents import LONG, in_other_scripts, long_passages
+from langgraph_rag.tools.embedding.sentence_embeddings import MINILM
 from langgraph_rag.tools.indexing import Indexer, Read, read_later
 from langgraph_rag.tools.language.extraction import RuleExtractor, TripleExtractor
 from langgraph_rag.tools.storage.origins import Origin
@@ -46,8 +47,8 @@ class Updated(Added):
 class Editor:
     """Adds, replaces and removes passages, in the one thread that changes the folder."""
 
-    def __init__(self, records: RecordStore, indexer: Indexer, reader: TripleReader) -> None:
-        self._records, self._indexer, self._reader = records, indexer, reader
+    def __init__(self, records: RecordStore, indexer: Indexer, reader: TripleReader, embedder: str) -> None:
+        self._records, self._indexer, self._reader, self._embedder = records, indexer, reader, embedder
 
     def add(self, given: Sequence[Passage], extractor: TripleExtractor, *, progress: bool) -> Added:
         """Add new passages.
@@ -64,7 +65,7 @@ class Editor:
                 f"{are} already stored with another text or title: update {'it' if len(changed) == 1 else 'them'} to "
                 "replace that (`update`, on the command line `index --update`)"
             )
-        _tell_long(new)
+        self._tell_hard_to_embed(new)
         self._indexer.store(new, self._reading(extractor), progress=progress)
         self._records.origins.add(given)
         return self._read_out(passages, extractor, added=len(new), progress=progress)
@@ -99,7 +100,7 @@ class Editor:
     ) -> Updated:
         passages = _each_once(given)
         new, changed = self._indexer.compare(passages)
-        _tell_long([*new, *changed])
+        self._tell_hard_to_embed([*new, *changed])
         read = self._reading(extractor)
         self._indexer.store(new, read, progress=progress)
         self._indexer.replace(changed, read, progress=progress)
@@ -147,23 +148,30 @@ class Editor:
         sources = list(dict.fromkeys(source for _, source in still))
         return [origin for origin in self._records.origins.of(sources) if origin not in still]
 
+    def _tell_hard_to_embed(self, passages: Sequence[Passage]) -> None:
+        if long := long_passages(passages):
+            _log.warning(
+                "%s with an id of its own (%s) of over %d words, of which most embedders read only the beginning: "
+                "leave out the id to have such a text split, or give it in parts",
+                counted(len(long), "passage"),
+                first_few([repr(id_) for id_ in long], _NAMED),
+                LONG,
+            )
+        if self._embedder == MINILM and (foreign := in_other_scripts(passages)):
+            _log.warning(
+                "%s (%s) mostly not in Latin letters: %s was trained on English and will find little there by meaning; "
+                "open another folder with a multilingual embedder (docs/languages.md)",
+                counted(len(foreign), "passage"),
+                first_few([repr(id_) for id_ in foreign], _NAMED),
+                MINILM,
+            )
+
     def _remove(self, origins: Sequence[Origin]) -> int:
         """Remove passages without other origins, then the origins of the others; return the number of the former."""
         ids = self._records.origins.only_from(origins)
         self._indexer.remove(ids)
         self._records.origins.remove(origins)
         return len(ids)
-
-
-def _tell_long(passages: Sequence[Passage]) -> None:
-    if long := long_passages(passages):
-        _log.warning(
-            "%s with an id of its own (%s) of over %d words, of which most embedders read only the beginning: leave "
-            "out the id to have such a text split, or give it in parts",
-            counted(len(long), "passage"),
-            first_few([repr(id_) for id_ in long], _NAMED),
-            LONG,
-        )
 
 
 def _each_once(given: Sequence[Passage]) -> list[Passage]:

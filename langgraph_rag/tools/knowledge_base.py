@@ -88,7 +88,7 @@ class KnowledgeBase:
         self._searcher = Searcher(records, self._similarity, self._graphs.entities, comparing, at_once)
         self._indexer = Indexer(records, vectors, self._similarity, self._embedder, access.check_not_closing)
         self._reader = TripleReader(records, access.check_not_closing)
-        self._editor = Editor(records, self._indexer, self._reader)
+        self._editor = Editor(records, self._indexer, self._reader, self._embedder.name)
         self._triple_embedding = TripleEmbedding(records, vectors, self._similarity)
         self._memory = RecordMemory(records)
         self._unread = UnreadNotice(partial(self._read, records.triples.unextracted))

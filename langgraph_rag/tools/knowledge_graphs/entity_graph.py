@@ -9,14 +9,14 @@ from itertools import islice
 
 import numpy as np
 
-from langgraph_rag.normal_forms import normalise
+from langgraph_rag.normal_forms import UNSPACED, apart, normalise
 from langgraph_rag.records import ScoredPassage, Statement
 from langgraph_rag.tools.knowledge_graphs.graph_rows import Nodes, Rows, forget
 from langgraph_rag.tools.knowledge_graphs.names import Names
 from langgraph_rag.tools.knowledge_graphs.pagerank import Ids, PageRankGraph, PassageNodes
 from langgraph_rag.tools.language.spans import spot
 
-_LONGEST_NAME = 8  # words
+_LONGEST_NAME = 16  # words, or characters in scripts without spaces
 _EPSILON = 1e-5  # finer steps take twice as long and find no more of the wanted passages, only other last ones
 
 
@@ -37,6 +37,8 @@ class EntityGraph:
     """The first mention of each node, in the order of the passages and their facts."""
     names: Names
     """The entities by their words; newer ones may have been added."""
+    by_characters: Mapping[str, str]
+    """The entities in scripts without spaces, by their characters set apart."""
 
     def link(self, text: str) -> list[str]:
         """Return the entities in a text, by normal form or else by most common words, without a model.
@@ -44,14 +46,14 @@ class EntityGraph:
         Names are spans that look like a name, and known names of several words; or else the whole text, if it is known.
         """
         linked = dict.fromkeys(entity for span in spot(text) if (entity := self._entity(span.text)))
-        words, begin = normalise(text).split(), 0
+        words, begin = normalise(apart(text)).split(), 0
         while begin < len(words):
             ends = range(min(len(words), begin + _LONGEST_NAME), begin + 1, -1)
-            known = ((end, name) for end in ends if (name := " ".join(words[begin:end])) in self.entities)
+            known = ((end, name) for end in ends if (name := self._known(words[begin:end])))
             begin, entity = next(known, (begin + 1, ""))
             if entity:
                 linked[entity] = None
-        if not linked and (whole := " ".join(words)) in self.entities:
+        if not linked and (whole := self._known(words)):
             linked[whole] = None
         return list(linked)
 
@@ -74,6 +76,10 @@ class EntityGraph:
             return []
         specific = {node: weight / max(float(self.spread[node]), 1.0) for node, weight in seeds.items()}
         return self.passages.best(self.walk.push(specific, epsilon=_EPSILON), k)
+
+    def _known(self, words: Sequence[str]) -> str:
+        name = " ".join(words)
+        return name if name in self.entities else self.by_characters.get(name, "")
 
     def _entity(self, name: str) -> str:
         form = normalise(name)
@@ -142,6 +148,7 @@ class EntityRows:
             spread=np.bincount(named, minlength=size),
             mention=_first_places(np.stack([head, tail])[:, in_order].ravel(order="F"), size),
             names=self._names,
+            by_characters={" ".join(apart(name).split()): name for name in self._entities if UNSPACED.search(name)},
         )
 
 

@@ -9,7 +9,7 @@ from itertools import islice
 
 import numpy as np
 
-from langgraph_rag.normal_forms import normalise
+from langgraph_rag.normal_forms import apart, normalise
 from langgraph_rag.records import Record
 from langgraph_rag.tools.knowledge_graphs.graph_rows import Nodes, Rows, forget
 from langgraph_rag.tools.knowledge_graphs.names import Names
@@ -74,13 +74,13 @@ class HierarchyRows:
         for record in records:
             passage = self._passages[record["id"]]
             forms = list(_forms(record).items())
-            numbers = {form: number for number, (form, _) in enumerate(forms)}
+            numbers = {" ".join(apart(form).split()): number for number, (form, _) in enumerate(forms)}
             lengths = _lengths(numbers)
             spelled: dict[str, str] = {}
             for place, sentence in enumerate(record["sentences"]):
                 node = self._sentences[sentence]
                 stands.extend((passage, node))
-                words = normalise(sentence if place else record["title"] + " " + sentence).split()
+                words = normalise(apart(sentence if place else record["title"] + " " + sentence)).split()
                 said = sorted({numbers[form] for form in _spans(words, lengths) if form in numbers})
                 for form, spelling in map(forms.__getitem__, said):
                     says.extend((passage, node, self._phrases[form]))

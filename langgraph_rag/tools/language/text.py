@@ -21,7 +21,9 @@ _BEGINS = (
     "I|He|She|It|We|They|His|Her|Its|Their|An?|The|This|That|These|In|On|At|After|Before|During|From|When|While|However"
 )
 _END = re.compile(
-    r"[。！？｡]++[”’]*+(?![」』）])"
+    r"[。！？｡։]++[”’]*+(?![」』）])"
+    r"|(?<=[\u0370-\u03ff\u1f00-\u1fff]);(?=\s)"  # a Greek question mark
+    r"|(?<=(?![0-9])\d)\.(?=\s)"
     r"|[.!?][\"”’)]*(?:\[\w{1,3}\])+(?=\s)"  # footnote marks
     rf"|(?<=\w\.)\s+(?=(?:{_BEGINS})\s)"  # "World War I. He", unlike "J. R. Holm"
     r"|(?<=\bNo\.)\s+(?=[^\W\d_a-z][a-z])"  # "No. She", unlike "No. 5"
@@ -34,11 +36,16 @@ _FIRST = re.compile(r"[\W_]*(\w?)")
 _ASIDE = re.compile(r"\s*\([^()]*[^.!?()]\)")  # "Lunt Inc. (1950) was", unlike "(It was mixed in Ost.)"
 _NEVER_LAST = re.compile(
     r"(?:^|[\s(])(?:[a-z]|St|Dr|Prof|Mr|Mrs|Ms|Mme|Mlle|Lt|Sgt|Maj|Gen|Col|Capt|Gov|Sen|Rev|Hon|Mt|Figs?|Eq"
-    r"|Vol|pp|vs|ca|cf|approx|e\.g|i\.e)\.$|^(?:\d{1,3}[.)]|[^\W\d_]\.)$"
+    r"|Vol|pp|vs|ca|cf|approx|e\.g|i\.e|Nr|Hr|Bd|bzw|z\.\s?B|Sra|Dra|ul|ur|ул|им|проф|[а-я])\.$"
+    r"|^(?:\d{1,3}[.)]|[^\W\d_]\.)$"
 )
 _ABBREVIATION = re.compile(rf"(?:^|[\s(])(?:[^\W\d_]|Jr|Sr|No|et al)\.$|{_NEVER_LAST.pattern}")
 _OPENED_BY = {")": "(", "）": "（", "」": "「", "』": "『"}
 _BRACKET = re.compile("[()（）「」『』]")
+_GERMAN_ORDINAL = re.compile(
+    r"\b\d{1,2}\.\s+(?:Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
+    r"|Jahrhundert|Jh\b)"
+)
 _NAMELESS = {"DET", "PRON", "PUNCT", "SCONJ"}  # parts of speech
 _LONGEST_ENDING = 8  # characters, more than an abbreviation with its surroundings
 
@@ -103,7 +110,8 @@ def _sentences(text: str, doc: Any) -> list[str]:
     ends = {end for _, end in endings}
     edges = {0, *starts, *ends, *(openings.get(span.start_char, span.start_char) for span in doc.sents), len(text)}
     brackets = _brackets(text, starts)
-    inside = {edge for edge in edges if within(edge, code) or within(edge, endings)}
+    ordinals = [ordinal.span() for ordinal in _GERMAN_ORDINAL.finditer(text)]
+    inside = {edge for edge in edges if any(within(edge, whole) for whole in (code, endings, ordinals))}
     for start, end in pairwise(sorted(edges - inside)):
         if not text[start:end].strip():
             continue

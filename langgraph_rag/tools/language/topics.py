@@ -4,7 +4,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from langgraph_rag.normal_forms import WORD
+from langgraph_rag.normal_forms import WORD, half_words
 from langgraph_rag.tools.language.code import is_code
 from langgraph_rag.tools.language.spans import Span, spot
 from langgraph_rag.tools.language.stop_words import stop_words
@@ -17,6 +17,7 @@ _DEFINED = re.compile(r"(?:\s*\([^()]*\))*,?\s+(?:is|was|are|were)\s+(?:an?|the|
 """The text after a subject that is defined: ` (1911) was a`."""
 _SUBJECT = re.compile(rf"(?:(?:[Tt]he|[Aa]n?)\s+(?=\S))?(?P<subject>[^.;:()\n]{{2,80}}?){_DEFINED.pattern}")
 _APPOSED = re.compile(r",\s*(?=[a-z])")  # "Kell Halden, known as ..."
+_SENTENCE_END = re.compile("[.!?:…。！？｡：।۔؟։][\"'”’»“」』）)]*$")
 _GOES_ON = re.compile(r",?\s+[a-z]|\s*\(")  # like a sentence, unlike "Present: ..."
 _LABEL_OR_ITEM = re.compile(r"\s*(?:(?:[-*+•]|1[.)])\s|[^\W\d_a-z][\w -]{0,30}:(?:\s|$))")
 _UNFINISHED = re.compile(
@@ -49,8 +50,8 @@ def opening_of(text: str) -> str:
     if (
         others
         and (_stands_alone(first, others[0]) or _is_above_prose(first, others))
-        and (others[0].startswith(first) or not first.endswith((".", "!", "?", ":")))
-        and len(first.split()) <= _LONGEST_HEADING
+        and (others[0].startswith(first) or not _SENTENCE_END.search(first))
+        and half_words(first) <= 2 * _LONGEST_HEADING
         and any(map(str.isalpha, first))  # unlike a page number or a drawn line
         and not first.startswith("- ")
     ):

@@ -197,9 +197,9 @@ def _read(file: Path, decode: Callable[[bytes], str] = decoded) -> str:
     try:
         text = decode(_bytes(file))
     except UnicodeDecodeError as error:
-        raise _not_utf_8(file, error.object[error.start], error.start) from error
+        raise _not_text(file, error.encoding, error.object[error.start], error.start) from error
     if "\0" in text:  # as in UTF-16 without byte order mark, and in binary files
-        raise _not_utf_8(file, 0, len(text[: text.index("\0")].encode()))
+        raise _not_text(file, "UTF-8", 0, len(text[: text.index("\0")].encode()))
     if not text.strip():
         raise DocumentError(f"{file}: the file is empty")
     return text.replace("\r\n", "\n").replace("\r", "\n")
@@ -216,8 +216,8 @@ def _bytes(file: Path) -> bytes:
         raise DocumentError(f"{file}: it cannot be read: {error.strerror}") from error
 
 
-def _not_utf_8(file: Path, byte: int, place: int) -> DocumentError:
+def _not_text(file: Path, encoding: str, byte: int, place: int) -> DocumentError:
     return DocumentError(
-        f"{file}: expected UTF-8 text, got byte {byte:#x} at {place}: save it as UTF-8, or convert it "
+        f"{file}: expected {encoding.upper()} text, got byte {byte:#x} at {place}: save it as UTF-8, or convert it "
         "(iconv -f ENCODING -t UTF-8)"
     )

@@ -1,12 +1,12 @@
 """Reads HTML pages as Markdown: their main part, without menus and controls."""
 
 import re
-from contextlib import suppress
 from typing import NamedTuple
 
 from bs4 import BeautifulSoup, Tag
 from bs4.dammit import EncodingDetector
 from markdownify import MarkdownConverter
+from webencodings import lookup
 
 from langgraph_rag.characters import decoded
 from langgraph_rag.tools.reading.html_tables import simplify_tables
@@ -20,6 +20,7 @@ _HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"]
 _DEEPEST = 120  # levels of elements, as converting them takes recursion and time that grows with the square
 _BLANKS = re.compile("[ \t]{9,}")  # the converter takes time that grows with the square of their number
 _WORD = re.compile(r"\w")
+_ESCAPE = b"\x1b"
 _REFERENCE = re.compile(r"\s*\[[^][]{1,20}\]\s*")  # "[1]", "[note 2]"
 
 
@@ -31,18 +32,20 @@ class Page(NamedTuple):
 
 
 def decoded_page(written: bytes) -> str:
-    """Decode a page in UTF-8, or else in the encoding that it declares.
+    """Decode a page in UTF-8, or else in the encoding that it declares, as browsers read it.
 
     Raises:
         UnicodeDecodeError: when it is in neither.
     """
+    declared = lookup(EncodingDetector.find_declared_encoding(written, is_html=True) or "")
+    if declared and _ESCAPE in written:  # ISO-2022-JP would be valid UTF-8
+        return str(declared.codec_info.decode(written)[0])
     try:
         return decoded(written)
     except UnicodeDecodeError:
-        declared = EncodingDetector.find_declared_encoding(written, is_html=True)
-        with suppress(LookupError, UnicodeError):  # an unknown encoding, or the wrong one
-            return written.decode(declared or "utf-8")
-        raise
+        if declared is None:
+            raise
+        return str(declared.codec_info.decode(written)[0])
 
 
 def read_html(html: str) -> Page:

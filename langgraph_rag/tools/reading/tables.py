@@ -41,7 +41,8 @@ def read_table(text: str, file: Path, names: FieldNames) -> Documents:
     texts = names.get("text", "text")
     if texts in columns or texts != "text":
         return to_documents(rows, partial(_fields, columns), file, names)
-    return to_documents(rows, partial(_described, columns, _title_of(columns, names)), file, names)
+    titles = _title_of(columns, [cells for _, cells in rows], names)
+    return to_documents(rows, partial(_described, columns, titles), file, names)
 
 
 def _rows(text: str, file: Path) -> list[tuple[str, list[str]]]:
@@ -78,12 +79,18 @@ def _parsed(table: str, separator: str, quoting: Literal[0, 3]) -> list[tuple[in
         raise DocumentError(f"line {reader.line_num}: expected a row of a table, got {error}") from error
 
 
-def _title_of(columns: Sequence[str], names: FieldNames) -> str:
+def _title_of(columns: Sequence[str], rows: Sequence[Sequence[str]], names: FieldNames) -> str:
     """Return the name of the column with the titles of rows."""
+    counting = [name for name, cells in zip(columns, zip(*rows, strict=False), strict=False) if _counts(cells)]
     given = [name for name in columns if name == names.get("title")]
     naming = [name for name in columns if name.lower() in _NAMING]
-    others = [name for name in columns if name and name.lower() not in _NUMBERING]
+    others = [name for name in columns if name and name.lower() not in _NUMBERING and name not in counting]
     return next(iter([*given, *naming, *others, *columns]))
+
+
+def _counts(cells: Sequence[str]) -> bool:
+    """Return whether cells count their rows, from 0 or 1 on."""
+    return any(all(cell == str(number) for number, cell in enumerate(cells, start)) for start in (0, 1))
 
 
 def _fields(columns: Sequence[str], row: Sequence[str], place: str) -> dict[str, object]:

@@ -1,11 +1,10 @@
-"""The records of a knowledge base: passages with sentences and phrases in one SQLite file, with BM25 by FTS5.
+"""The records of a knowledge base: passages with sentences and phrases in one SQLite file.
 
-The file also has origins, triples, metadata and change logs, each with a module of its own.
+The file also has words, origins, triples, metadata and change logs, each with a module of its own.
 """
 
 import hashlib
 import sqlite3
-import sys
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
@@ -14,33 +13,25 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from langgraph_rag.errors import KnowledgeBaseError
-from langgraph_rag.normal_forms import WORD
 from langgraph_rag.records import Passage, Record, ScoredPassage, ids_of
-from langgraph_rag.tools.language.stop_words import stop_words
-from langgraph_rag.tools.storage import change_log, metadata, origins, triple_records, waiting_vectors
+from langgraph_rag.tools.storage import change_log, metadata, origins, triple_records, waiting_vectors, word_index
 from langgraph_rag.tools.storage.change_log import ChangeLog
 from langgraph_rag.tools.storage.database import Database, as_json
 from langgraph_rag.tools.storage.metadata import MetadataTable
 from langgraph_rag.tools.storage.origins import Origins
 from langgraph_rag.tools.storage.triple_records import TripleRecords
 from langgraph_rag.tools.storage.waiting_vectors import WaitingVectors
+from langgraph_rag.tools.storage.word_index import search_words, words_to_index
 from langgraph_rag.tools.vectors import Matrix
 
-FORMAT = 3
+FORMAT = 4
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS passages (
     number INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL, source TEXT,
-    hash TEXT NOT NULL, sentences TEXT NOT NULL, phrases TEXT NOT NULL);
-CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
-    title, text, content='passages', content_rowid='number',
-    tokenize="porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'");
-CREATE TRIGGER IF NOT EXISTS words_in AFTER INSERT ON passages BEGIN
-    INSERT INTO words (rowid, title, text) VALUES (new.number, new.title, new.text); END;
-CREATE TRIGGER IF NOT EXISTS words_out AFTER DELETE ON passages BEGIN
-    INSERT INTO words (words, rowid, title, text) VALUES ('delete', old.number, old.title, old.text); END;
+    hash TEXT NOT NULL, sentences TEXT NOT NULL, phrases TEXT NOT NULL,
+    title_words TEXT, text_words TEXT); -- as they are searched, if that differs
 """
-_TITLE_WEIGHT = 2.0  # weight of a word in BM25: a title states the topic of its passage
 
 
 class Counts(TypedDict):
@@ -79,7 +70,7 @@ class RecordStore:
                     raise sqlite3.DatabaseError("it is another program's")
                 if not tables:
                     made = f"INSERT OR IGNORE INTO meta VALUES ('format', '{FORMAT}');"
-                    parts = (origins.TABLE, triple_records.TABLES, metadata.TABLE, change_log.TABLE)
+                    parts = (word_index.TABLES, origins.TABLE, triple_records.TABLES, metadata.TABLE, change_log.TABLE)
                     schema = "".join([_SCHEMA, *parts, waiting_vectors.TABLE])
                     self._db.executescript(f"BEGIN IMMEDIATE;{schema}{made}COMMIT;")  # another process may do the same
             except sqlite3.OperationalError as error:
@@ -138,12 +129,16 @@ class RecordStore:
     def insert(self, records: Sequence[Record], vectors: Matrix) -> None:
         """Store passages with their vectors (shape: records x dimensions), all or none."""
         rows = [
-            (r["id"], r["title"], r["text"], r.get("source"), r["hash"], as_json(r["sentences"]), as_json(r["phrases"]))
+            (
+                r["id"], r["title"], r["text"], r.get("source"), r["hash"], as_json(r["sentences"]),
+                as_json(r["phrases"]), words_to_index(r["title"]), words_to_index(r["text"]),
+            )
             for r in records
-        ]
+        ]  # fmt: skip
         with self._db.change():
             self._db.executemany(
-                "INSERT INTO passages (id, title, text, source, hash, sentences, phrases) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO passages (id, title, text, source, hash, sentences, phrases, title_words, text_words) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 rows,
             )
             self._metadata.put(records)
@@ -206,20 +201,8 @@ class RecordStore:
         return not self._db.rows("1", "(SELECT 1 FROM passages LIMIT 1)")
 
     def bm25(self, query: str, k: int) -> list[ScoredPassage]:
-        """Return the k passages that share the query's rarest words (BM25; a word of the title counts double)."""
-        words = [word for word in WORD.findall(query.lower()) if word not in stop_words()] or WORD.findall(query)
-        if not words:
-            return []
-        match = " OR ".join(f'"{word}"' for word in dict.fromkeys(words))
-        rows = self._db.rows(
-            "id, score",
-            f"(SELECT id, score FROM (SELECT rowid AS found, -bm25(words, {_TITLE_WEIGHT}, 1.0) AS score FROM words "
-            "WHERE words MATCH ? ORDER BY score DESC, found LIMIT ?) JOIN passages ON number = found "
-            "ORDER BY score DESC, id)",
-            match,
-            min(k, sys.maxsize),  # the largest integer of SQLite
-        )
-        return [ScoredPassage(id=row[0], score=row[1]) for row in rows]
+        """Return the k passages that share the query's rarest words."""
+        return search_words(self._db, query, k)
 
     def counts(self, extractor: str) -> Counts:
         """Return the numbers of stored items, with the triples of the given extractor."""
