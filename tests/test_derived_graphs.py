@@ -207,3 +207,13 @@ def test_the_facts_of_an_entity_come_each_once_and_are_the_callers_own() -> None
     assert graph.neighbours("Kell") == [["Kell", "is part of", "Kell"], ["Sund", "lies in", "Kell"]]
     graph.neighbours("Kell")[0].clear()
     assert graph.neighbours("Kell")[0] == ["Kell", "is part of", "Kell"]
+
+
+def test_an_entity_is_named_as_it_is_spelled_most_often() -> None:
+    graph = TripleGraph()
+    graph.add([("a", "KELL", "lies in", "Sund"), ("b", "Kell", "serves", "Sund"), ("c", "Kell", "faces", "Sund")])
+    named = graph.networkx.nodes["kell"]
+
+    assert named["name"] == "Kell"
+    graph.remove(["b", "c"])
+    assert named["name"] == "KELL"

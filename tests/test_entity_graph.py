@@ -39,6 +39,7 @@ def ranked(graph: EntityGraph, text: str, k: int = 10) -> list[str]:
         ("Was ADA RENK born on Kell?", ["ada renk", "kell"]),
         ("Where does the Ferry go?", ["halden ferry"]),
         ("which island does the halden ferry serve", ["halden ferry"]),
+        ("halden ferry and its route", ["halden ferry"]),
         ("Is it a market town?", ["market town"]),
         ("Who is Otto Brandt?", []),
         ("yes", []),
@@ -56,6 +57,14 @@ def test_passages_are_the_nearer_the_better_and_what_is_not_connected_is_not_fou
     assert found[:2] == ["bridge", "renk"]
     assert sorted(found[2:]) == ["atlas", "ferry", "kell"]
     assert ranked(graph, "Tolmar Bridge", 2) == ["bridge", "renk"]
+
+
+def test_a_walk_begins_less_often_at_an_entity_that_more_passages_name(graph: EntityGraph) -> None:
+    norrland, tolmar = graph.entities["norrland"], graph.entities["tolmar"]  # in two passages and in one
+
+    found = graph.rank({norrland: 1.0, tolmar: 1.0}, 10)
+
+    assert found == graph.passages.best(graph.walk.push({norrland: 1.0, tolmar: 2.0}, epsilon=1e-5), 10)
 
 
 def test_a_walk_may_begin_at_passages_too_also_at_one_that_states_nothing(graph: EntityGraph) -> None:

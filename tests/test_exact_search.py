@@ -106,3 +106,11 @@ def test_more_vectors_are_searched_by_the_index(tmp_path: Path, monkeypatch: pyt
     assert np.allclose(files.passages(["b", "unknown"])["b"], stored["b"])
     assert list(stored) == ["b"]
     files.close()
+
+
+def test_of_vectors_that_are_alike_no_more_than_k_are_found() -> None:
+    alike = np.array([[1, 0], [1, 0], [0, 1], [1, 0]], np.float32)
+
+    (found,) = VectorTable(["c", "a", "x", "b"], alike).nearest(alike[:1], 2)
+
+    assert found == [("a", 1.0), ("b", 1.0)]

@@ -53,6 +53,12 @@ def test_passages_contain_sentences_and_sentences_phrases() -> None:
     }
 
 
+def test_a_phrase_is_spelled_as_in_the_title_of_its_passage() -> None:
+    graph = built([record("a", "Kell", ["KELL lies off Norrland."], ["KELL", "Norrland"])])
+
+    assert graph.spellings == {"kell": "Kell", "norrland": "Norrland"}
+
+
 def test_every_passage_sentence_and_phrase_is_a_node() -> None:
     assert (len(GRAPH.passages), len(GRAPH.sentences), len(GRAPH.phrases)) == (2, 3, 4)
     assert sorted([*GRAPH.passages.values(), *GRAPH.sentences.values(), *GRAPH.phrases.values()]) == list(range(9))

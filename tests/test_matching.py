@@ -116,6 +116,7 @@ def test_a_similar_item_with_other_numbers_is_not_meant() -> None:
 def test_items_are_found_by_their_numbers_and_by_ranges_of_these() -> None:
     assert resolve_numbers("2-4, 3 and 1", 5) == ([1, 2, 3, 0], 0)
     assert resolve_numbers("0, 5\u20136", 5) == ([4], 2)
+    assert resolve_numbers("9, 9", 5) == ([], 1)
 
 
 def test_what_matches_nothing_is_dropped_and_counted() -> None:

@@ -4,7 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from langgraph_rag.tools.knowledge_graphs.pagerank import Numbers, PageRankGraph
+from langgraph_rag.tools.knowledge_graphs.pagerank import Numbers, PageRankGraph, PassageNodes
 
 PATH = PageRankGraph.from_edges(4, [0, 1], [1, 2])  # 0 - 1 - 2, and 3 alone
 
@@ -101,7 +101,17 @@ def test_seeds_must_be_nodes_with_positive_weights(seeds: dict[int, float]) -> N
 def test_edges_must_be_between_nodes_and_have_positive_weights() -> None:
     with pytest.raises(ValueError, match="between nodes 0 to 1"):
         PageRankGraph.from_edges(2, [0], [2])
+    with pytest.raises(ValueError, match="between nodes 0 to 1"):
+        PageRankGraph.from_edges(2, [0], [-1])
     with pytest.raises(ValueError, match="positive weights of edges, got -1"):
         PageRankGraph.from_edges(2, [0], [1], [-1.0])
     with pytest.raises(ValueError, match="between nodes 0 to 3"):
         PATH.with_edges([0], [4])
+
+
+@pytest.mark.parametrize(("k", "best"), [(1, ["a"]), (2, ["a", "b"]), (3, ["a", "b", "d"]), (9, ["a", "b", "d", "c"])])
+def test_the_best_passages_come_first_and_ties_go_by_id(k: int, best: list[str]) -> None:
+    nodes = PassageNodes({"c": 0, "d": 1, "b": 2, "unreached": 3, "a": 5})
+    scores = np.array([0.1, 0.2, 0.2, 0.0, 0.9, 0.3])
+
+    assert [passage["id"] for passage in nodes.best(scores, k)] == best

@@ -21,6 +21,8 @@ from langgraph_rag.errors import (
 )
 from langgraph_rag.graphs.cirag import CiragResult, create_cirag
 from langgraph_rag.llm import MAX_REPAIRS
+from langgraph_rag.nodes.answer_from import gather_passages
+from langgraph_rag.records import Evidence
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 QUESTION = "Which film has the director who is older, God's Gift To Women or Aldri Annet Enn Bråk?"
@@ -241,6 +243,16 @@ def test_without_candidates_in_a_later_step_the_evidence_so_far_answers(films: K
 
     assert nodes[5:] == ["retrieve", "construct", "answer_from_triples", "conclude"]
     assert result["answer"] == "1886"
+
+
+async def test_of_many_passages_ten_are_read_each_step_in_turn(empty_kb: KnowledgeBase) -> None:
+    ids = [f"d{number:02}" for number in range(12)]
+    empty_kb.add([{"id": id_, "title": id_, "text": f"This is {id_}."} for id_ in ids], progress=False)
+    evidence = [Evidence(triple=[], sentence="", passage_id=id_, title="", step=1 + (id_ == ids[-1])) for id_ in ids]
+
+    found = await gather_passages(empty_kb, {"question": QUESTION, "evidence": evidence, "first_retrieval": []})
+
+    assert [text["title"] for text in found["passages"]] == [ids[0], ids[-1], *ids[1:9]]
 
 
 def test_where_nothing_was_kept_only_the_passages_of_the_first_retrieval_are_read(films: KnowledgeBase) -> None:

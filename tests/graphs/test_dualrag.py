@@ -15,7 +15,9 @@ from running import say, values, visited
 
 from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelOutputError, QuestionError
 from langgraph_rag.graphs.dualrag import create_dualrag, for_each_entity
-from langgraph_rag.records import Result, no_usage
+from langgraph_rag.nodes.retrieve_for_entity import Found
+from langgraph_rag.nodes.update_outline import append_support
+from langgraph_rag.records import Evidence, Result, ScoredPassage, ids_of, no_usage
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 QUESTION = "Which film has the director who was born later, El Extraño Viaje or Love In Pawn?"
@@ -343,6 +345,18 @@ def test_any_document_compressor_reranks_by_entity_and_queries(films: KnowledgeB
     assert len(titles) == 3, "never fewer than three"
 
 
+def test_where_nothing_was_noted_the_passages_that_the_reranker_kept_are_read_first(films: KnowledgeBase) -> None:
+    model = ScriptedModel.of(
+        Actor([think("1"), think("2", more=False)], [name([("Films", ["film", "made in Spain"])])])
+    )
+
+    visit(films, model, reranker=LastFirst(word="comedy"))
+
+    (noted,), (read,) = values(model, "summarize"), values(model, "answer_from_passages")
+    assert read["passages"][:3] == noted["documents"]
+    assert len(read["passages"]) == len(DOCUMENTS)
+
+
 @pytest.mark.parametrize("most", [1, 2, 4])
 def test_top_k_documents_are_kept_per_entity(films: KnowledgeBase, most: int) -> None:
     model = ScriptedModel.of(Actor([think("1"), think("2", more=False)], [name([("A", ["film"]), ("B", ["Spain"])])]))
@@ -370,6 +384,28 @@ def test_only_documents_new_to_an_entity_are_read_and_without_new_ones_nothing_i
     visit(films, model)
 
     assert [request["entity"] for request in values(model, "summarize")] == ["Film", "Spain"]
+
+
+def test_what_was_read_for_an_entity_in_any_step_is_not_read_for_it_again(films: KnowledgeBase) -> None:
+    demands = [look_up(Film=["Love in Pawn"]), look_up(Film=["La vida alrededor"]), look_up(Film=["Love in Pawn"])]
+    notes = iter(["One film.", "Another film.", "The first film again."])
+    model = ScriptedModel.of(
+        Actor([*map(think, "123"), think("4", more=False)], demands, lambda _: next(notes)),
+    )
+
+    visit(films, model, {"top_k": 1, "search": "bm25"})
+
+    titles = [text["title"] for request in values(model, "summarize") for text in request["documents"]]
+    assert titles == ["Love in Pawn", "La vida alrededor"]
+
+
+def test_the_passages_of_earlier_findings_come_first() -> None:
+    found = [Found(entity="A", queries=["a"], passages=["z", "y", "x"], recalled=[])]
+    evidence = [Evidence(triple=[], sentence="", passage_id=id_, title="", step=2) for id_ in ("x", "y", "first")]
+
+    ranking = append_support([ScoredPassage(id="first", score=1.0)], found, evidence)
+
+    assert ids_of(ranking) == ["first", "y", "x"]
 
 
 def test_retrievals_of_entities_keep_the_questions_place_in_the_queue() -> None:

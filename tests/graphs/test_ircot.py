@@ -10,6 +10,8 @@ from running import values, visited
 
 from langgraph_rag.graphs.ircot import create_ircot
 from langgraph_rag.graphs.native_rag import create_native_rag
+from langgraph_rag.nodes.find_support import FindSupportInput, _found
+from langgraph_rag.records import Evidence
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 QUESTION = "Where was the director of The Salt Road born?"
@@ -57,6 +59,14 @@ def test_passages_accumulate_and_all_of_them_are_shown(kb: KnowledgeBase) -> Non
     assert len(shown[0]) == 2 < len(shown[2])
 
 
+def test_read_k_passages_are_shown_at_most(kb: KnowledgeBase) -> None:
+    model = ScriptedModel.of(CASE)
+
+    visit(create_ircot, kb, model, {"top_k": 5, "read_k": 3})
+
+    assert [len(given["passages"]) for given in values(model, "next_thought")] == [3, 3, 3]
+
+
 def test_passages_are_ranked_by_their_best_place(kb: KnowledgeBase) -> None:
     _, result = visit(create_ircot, kb, ScriptedModel.of(CASE), {"search": "dense"})
 
@@ -82,6 +92,17 @@ def test_what_the_reader_thought_and_answered_is_evidence_too(kb: KnowledgeBase)
     found = {(e["sentence"], e["step"]) for e in result["evidence"]}
     film = "The Salt Road is a 1968 drama film directed by Orla Vint."
     assert {(film, 2), ("Vint was born in Pellworth.", 2)} <= found
+
+
+def test_a_sentence_with_the_answer_is_sought_only_if_the_evidence_has_none(kb: KnowledgeBase) -> None:
+    shot = "The film was shot in Pellworth."
+    known = Evidence(triple=[], sentence=shot, passage_id="salt-road", title="The Salt Road", step=1)
+    state = FindSupportInput(
+        question=QUESTION, answer="Pellworth", thought="", read=["vint"], evidence=[known], trace=[]
+    )
+
+    assert _found(state, kb.passages(["vint"])) == []
+    assert len(_found({**state, "evidence": []}, kb.passages(["vint"]))) == 1
 
 
 def test_an_abbreviation_does_not_cut_a_sentence_and_a_second_one_is_left_out(kb: KnowledgeBase) -> None:
@@ -137,7 +158,8 @@ def test_single_shot_rag_retrieves_once_and_reads(kb: KnowledgeBase) -> None:
     assert [passage["id"] for passage in result["passages"]] == [found["id"] for found in kb.search(QUESTION)]
     assert len(values(model, "answer_from_passages")[0]["passages"]) == 4
     assert {evidence["sentence"] for evidence in result["evidence"]} >= {"Vint was born in Pellworth."}
-    assert [step["query"] for step in result["trace"]] == [QUESTION]
+    assert [(step["step"], step["query"]) for step in result["trace"]] == [(1, QUESTION)]
+    assert {evidence["step"] for evidence in result["evidence"]} == {1}
 
 
 def test_single_shot_rag_can_read_fewer_than_it_retrieves(kb: KnowledgeBase) -> None:

@@ -278,6 +278,18 @@ def test_a_model_that_repeats_the_chain_continues_it_all_the_same(places: Knowle
     assert result["usage"]["dropped"] == 0
 
 
+def test_a_repeated_piece_of_the_chain_does_not_stand_for_a_similar_candidate(tmp_path: Path) -> None:
+    similar = [LOCATED[0], f"{LOCATED[1]}s", LOCATED[2]]
+    triples = {**TRIPLES, "kirton-end": [LOCATED, similar]}
+    script = [chain(LOCATED), chain(LOCATED, POPULATION), chain(conclusion=ANSWERED), say("35,124")]
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=TableExtractor(triples)) as kb:
+        kb.add(DOCUMENTS, progress=False)
+
+        _, result = visit(kb, ScriptedModel.of(script), TWO)
+
+    assert [step["core_triples"] for step in result["trace"]] == [[LOCATED], [POPULATION], []]
+
+
 def test_a_model_that_tells_the_chain_in_other_words_completes_it_all_the_same(places: KnowledgeBase) -> None:
     told_anew = chain([LOCATED[0], f"has {LOCATED[1]}", LOCATED[2]], conclusion=ANSWERED)
 

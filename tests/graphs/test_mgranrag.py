@@ -388,6 +388,14 @@ def test_phrases_that_stand_nowhere_are_dropped_and_counted(kb: KnowledgeBase) -
     assert state["usage"]["dropped"] == 1
 
 
+def test_phrases_may_stand_only_in_the_questions_or_in_the_memory(kb: KnowledgeBase) -> None:
+    reader = Reader({DIRECTED: {"full": [0], "partial": [], "phrases": ["country", "that person"]}})
+
+    memory = states(kb, reader, NARROW)["memory"]
+
+    assert [unit["phrases"] for unit in memory] == [["country", "that person"]]
+
+
 def test_a_sentence_found_again_unites_its_labels_and_phrases(kb: KnowledgeBase) -> None:
     reader, labels = Reader(), iter([([], [0], ["Orla Vint"]), ([0], [1], ["The Salt Road"]), ([], [2], [])])
 
@@ -454,6 +462,23 @@ def test_phrases_aligned_with_the_graph_are_nodes_of_it(kb: KnowledgeBase) -> No
     assert (grown.new, grown.links) == ({}, [])
 
 
+def test_each_new_phrase_is_a_new_node(kb: KnowledgeBase) -> None:
+    size = kb.hierarchy.walk.size
+
+    grown = GrownGraph(kb.hierarchy, [unit(BORN, "vint", 1.0, "Crake the Elder", "Crake the Younger")], {})
+
+    assert grown.new == {"crake the elder": size, "crake the younger": size + 1}
+    assert grown.walk.degree([size, size + 1]).tolist() == [1, 1]
+
+
+def test_two_spellings_of_a_phrase_link_a_sentence_to_it_once(kb: KnowledgeBase) -> None:
+    memory = [unit(BORN, "vint", 1.0, "Norland", "Nordland")]
+
+    grown = GrownGraph(kb.hierarchy, memory, {"Nordland": "Norland"})
+
+    assert grown.links == [(kb.hierarchy.sentences[BORN], kb.hierarchy.phrases["norland"])]
+
+
 def test_the_papers_weights_share_each_granularity_by_equations_2_to_4(kb: KnowledgeBase) -> None:
     graph = kb.hierarchy
     grown = GrownGraph(graph, [unit(DIRECTED, "salt-road", 2.0, "Orla Vint"), unit(TOWN, "pellworth", 0.5)], {})
@@ -495,6 +520,18 @@ def test_the_official_weights_are_not_shared(kb: KnowledgeBase) -> None:
             graph.phrases["pellworth"]: 48 * (1 + 1 / (degree + 1)),
         }
     )
+
+
+def test_in_the_paper_a_phrase_weighs_the_less_the_more_sentences_have_it(kb: KnowledgeBase) -> None:
+    graph = kb.hierarchy
+    grown = GrownGraph(graph, [unit(TOWN, "pellworth", 1.0, "Pellworth", "Norland")], {})
+
+    seeds = personalization(grown, PAPER, before=[], similar=[], asked=[])
+
+    nodes = [graph.phrases["pellworth"], graph.phrases["norland"]]
+    common, rare = graph.walk.degree(nodes).tolist()
+    assert common > rare
+    assert seeds[nodes[0]] / seeds[nodes[1]] == pytest.approx(rare / common)
 
 
 # --- options ---------------------------------------------------------------------------------------------------------

@@ -355,6 +355,33 @@ def test_a_refined_question_that_is_none_leaves_the_planned_one(kb: KnowledgeBas
     assert result["trajectories"][1]["question"] == BIRTHPLACE
 
 
+@pytest.mark.parametrize(
+    ("answer", "query"),
+    [("Orla Vint", "Orla Vint"), ("in 1968", f"{DIRECTOR} in 1968"), ("unknown", f"{DIRECTOR} unknown")],
+)
+def test_an_answer_that_names_nothing_is_checked_together_with_its_question(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, answer: str, query: str
+) -> None:
+    asked, rank = list[str](), kb.arank
+
+    async def noted(query: str, *args: Any, **options: Any) -> Any:
+        asked.append(query)
+        return await rank(query, *args, **options)
+
+    monkeypatch.setattr(kb, "arank", noted)
+    run(kb, [planned(DIRECTOR), said(f"{answer} [1]"), PASS, say("Orla Vint")])
+
+    assert query in asked
+
+
+def test_a_refined_question_needs_no_question_mark(kb: KnowledgeBase) -> None:
+    script = [planned(DIRECTOR, BIRTHPLACE), said("Vint [1]"), PASS, refined("Name the birthplace of the director.")]
+
+    result = run(kb, [*script, said("Pellworth [1]"), PASS, say("Pellworth")])
+
+    assert result["trajectories"][1]["question"] == "Name the birthplace of the director."
+
+
 def too_long(shown: Mapping[str, Any], name: str, most: int) -> RuntimeError | None:
     return RuntimeError("maximum context length") if len(shown.get(name, [])) > most else None
 
