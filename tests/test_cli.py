@@ -1335,13 +1335,11 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
         ["a.jsonl, line 1: expected a JSON object, got", "a.jsonl, line 2: expected a text", "... and 6 more"],
     ),
     "a file of an unknown kind": (
-        {"a.pptx": "PK"},
+        {"a.pptx": "PK\0"},
         "docs/a.pptx",
         [
-            "a.pptx: expected a file ending in",
-            ".jsonl",
-            ".md",
-            "read others, such as slides, with a LangChain document loader",
+            "a.pptx: expected UTF-8 text, got byte 0x0 at 2",
+            "read slides and the like with a LangChain document loader",
         ],
     ),
     "a folder with nothing to read": (

@@ -1,10 +1,13 @@
 """What is read of files: documents with their titles, ids and other fields."""
 
 import json
+import os
+import warnings
 from pathlib import Path
 
 import pytest
 
+from langgraph_rag.errors import DocumentError
 from langgraph_rag.tools.documents import to_passages
 from langgraph_rag.tools.reading.files import read_documents
 
@@ -278,3 +281,97 @@ def test_a_long_line_that_opens_code_is_not_repeated_before_each_part() -> None:
     assert len(parts) > 3
     assert sum("note7 " in part["text"] for part in parts) == 1
     assert max(len(part["text"].split()) for part in parts) < 220
+
+
+RST = """\
+=========
+Harl Mill
+=========
+
+.. _mill:
+
+Harl Mill was built by :class:`Ada Renk <mill.Renk>` in 1931, says `the page <https://mill.example>`_.
+
+Machines
+--------
+
+.. note::
+   It has a wheel, which :meth:`turns`. See also `Rivers`_.
+
+Parts
+~~~~~
+
+Each ``cog_`` is listed::
+
+    cog_
+"""
+
+
+def test_restructured_text_is_read_by_its_sections(tmp_path: Path) -> None:
+    file = tmp_path / "mill.rst"
+    file.write_text(RST)
+
+    assert [(passage["title"], passage["text"]) for passage in read_documents([tmp_path])] == [
+        ("Harl Mill", "Harl Mill was built by Ada Renk in 1931, says the page."),
+        ("Machines (Harl Mill)", "It has a wheel, which turns. See also Rivers."),
+        ("Parts (Harl Mill, Machines)", "Each cog_ is listed:\n\n```\ncog_\n```"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["LICENSE", "mill.tex", "README"])
+def test_any_file_of_text_is_read_where_it_is_named(tmp_path: Path, name: str) -> None:
+    (tmp_path / "harl").mkdir()
+    file = tmp_path / "harl" / name
+    file.write_text("the mill stands.")
+
+    (passage,) = read_documents([file])
+
+    assert passage["text"] == "the mill stands."
+    assert passage["title"] == (name if name == "mill.tex" else f"harl {name}")
+    with pytest.raises(DocumentError, match="name a file to have it read"):
+        read_documents([tmp_path])
+
+
+@pytest.mark.parametrize("name", ["pipe.txt", "pipe"])
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / name)
+
+    with pytest.raises(DocumentError, match="expected a file or a folder, got something else, such as a pipe"):
+        read_documents([tmp_path / name])
+
+
+@pytest.mark.parametrize(
+    ("written", "title", "text"),
+    [
+        ("LS(1)\t\tUser Commands\t\tLS(1)\n\nNAME\n", "LS(1)", "LS(1)\t\tUser Commands\t\tLS(1)\n\nNAME"),
+        ("N\bNA\bAM\bME\bE\n\nls lists _\bf_\bi_\bl_\be_\bs.", "NAME", "ls lists files."),
+        ("\x1b[1mNAME\x1b[0m\n\nls lists meth\u2010\n   ods.", "NAME", "ls lists methods."),
+        ("Metadata-Version: 2.1\nName: srsly\nVersion: 2\n\nIt reads.", "srsly", None),
+        ("Format: https://x.example\nUpstream-Name: harl\n\nFiles: *", "harl", None),
+        ("#!/bin/sh\n\necho Kell", "notes", None),
+    ],
+)
+def test_the_titles_of_technical_texts(tmp_path: Path, written: str, title: str, text: str | None) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text(written)
+
+    (passage,) = read_documents([file])
+
+    assert (passage["title"], passage["text"]) == (title, text or written)
+
+
+def test_data_without_spaces_makes_few_passages(tmp_path: Path) -> None:
+    file = tmp_path / "data.txt"
+    file.write_text("".join(f"{number:x}" for number in range(10_000)))
+
+    assert len(read_documents([file])) == 4
+
+
+def test_a_page_that_is_xml_is_read_without_warnings(tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    file.write_text('<?xml version="1.0"?><page><p>The mill stands.</p></page>')
+
+    with warnings.catch_warnings(action="error"):
+        (passage,) = read_documents([file])
+
+    assert passage["text"] == "The mill stands."

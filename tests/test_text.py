@@ -338,6 +338,18 @@ def test_spans_tell_where_they_are_in_reading_order_without_overlap() -> None:
     assert all(one.end <= other.start for one, other in zip(spans, spans[1:], strict=False))
 
 
+@pytest.mark.parametrize(
+    ("sentence", "spans"),
+    [
+        ("Ada Renk <a.renk@mail.example.org> wrote it.", ["Ada Renk", "a.renk@mail.example.org"]),
+        ("See https://Kell.example/Mill?a=1&b=2, or Sund.", ["https://Kell.example/Mill?a=1&b=2", "Sund"]),
+        ("Ada Renk, Fri, 03 Feb 2023 15:28:42 +0100", ["Ada Renk", "Fri, 03 Feb 2023 15:28:42 +0100"]),
+    ],
+)
+def test_an_address_is_one_name_and_the_time_of_a_message_one_date(sentence: str, spans: list[str]) -> None:
+    assert [span.text for span in spot(sentence)] == spans
+
+
 # --- rule triples ----------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("sentence", "triple"),

@@ -38,6 +38,9 @@ PassagesById = dict[str, tuple[Passage, str]]
 
 _LETTER = re.compile(r"[^\W\d_]")
 _OTHER_LETTER = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff]")
+_OF_TERMINALS = re.compile(r".\x08|\x1b\[[\d;]*[A-Za-z]")
+"""A letter that the next one is printed over, for bold or underlined text, or a code for colours."""
+_CUT = re.compile(r"(\w)\u2010\n[ \t]*(?=[^\W\d_])")  # as in manual pages; other hyphens may belong to the word
 _UNSEEN = re.compile(rf"[\u00ad\ufeff]|(?<!{UNSPACED.pattern})\u200b(?!{UNSPACED.pattern})")
 """Soft hyphen, byte order mark, zero-width space: they split words, especially in text from PDF files.
 
@@ -87,13 +90,14 @@ def to_passages(documents: Iterable[AnyDocument], known: PassagesById | None = N
 
 def _split(text: str) -> Iterator[str]:
     """Yield the parts of a text; parts with too many letters are split, even if they have few words."""
-    for part in _splitter.split_text(text):
+    for part in [text] if half_words(text) <= 2 * WORDS_PER_PASSAGE else _splitter.split_text(text):
         yield from (part[start : start + _UNPARTED] for start in range(0, len(part), _UNPARTED))
 
 
 def cleaned(text: str) -> str:
-    """Return a text in NFC, without invisible characters."""
-    return unicodedata.normalize("NFC", _UNSEEN.sub("", without_piles(without_controls(text)))).strip()
+    """Return a text in NFC, without invisible characters and terminal codes; words cut by hyphens are joined."""
+    visible = _UNSEEN.sub("", without_piles(without_controls(_OF_TERMINALS.sub("", text))))
+    return _CUT.sub(r"\1", unicodedata.normalize("NFC", visible)).strip()
 
 
 def long_passages(passages: Sequence[Passage]) -> list[str]:

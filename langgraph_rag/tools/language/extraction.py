@@ -54,7 +54,7 @@ class RuleExtractor:
     """The default extractor: sentence patterns without a model."""
 
     NAME = "rules"
-    version = f"{NAME}-17"
+    version = f"{NAME}-18"
 
     async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
         """Yield all readings at once."""

@@ -13,9 +13,10 @@ from langgraph_rag.tools.language.stop_words import stop_words
 MONTHS = "january february march april may june july august september october november december".split()
 _MONTH = "(?:" + "|".join(month.title() for month in MONTHS) + ")"
 _YEAR = r"(?:1\d{3}|20\d{2})"
+_OF_MESSAGES = rf"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), +\d{{1,2}} [A-Z][a-z]{{2}} {_YEAR}(?: [\d:]+(?: [+-]\d{{4}})?)?"
 DATE = re.compile(
     rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)?\s+{_MONTH}(?:,?\s+{_YEAR})?|{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+{_YEAR})?"
-    rf"|{_MONTH}\s+{_YEAR}|{_YEAR}-\d\d-\d\d|\d{{1,2}}(?P<mark>[/.])\d{{1,2}}(?P=mark)\d{{4}}|{_YEAR}s?)\b"
+    rf"|{_OF_MESSAGES}|{_MONTH}\s+{_YEAR}|{_YEAR}-\d\d-\d\d|\d{{1,2}}(?P<mark>[/.])\d{{1,2}}(?P=mark)\d{{4}}|{_YEAR}s?)\b"
 )
 NUMBER = re.compile(
     r"(?<![\w.])\d+(?::\d+)+(?:\s?(?:[ap]m|[ap]\.m\.))?(?!\w)"  # a time, or a score
@@ -23,6 +24,7 @@ NUMBER = re.compile(
     rf"|(?<![\w.])(?:{SIGN})?(?:[$€£]\s?)?\d[\d,]*(?:\.\d+)?(?:\s?%|(?:\s?(?:percent|million|billion|thousand|hundred))?\b)"
     r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|thousand)\b"
 )
+ADDRESS = re.compile(r"\bhttps?://[^\s<>()\"]*[^\s<>()\".,;:!?]|\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 QUOTE = re.compile(r"[\"“«]\s?([^\"“”«»]{1,80}?)\s?[\"”»]")
 JOINED_WORD = re.compile(r"\w+(?:['’-]\w+)*")  # including apostrophes and hyphens
 _TOKEN = re.compile(
@@ -68,6 +70,8 @@ def spot(sentence: str) -> tuple[Span, ...]:
     for quote in QUOTE.finditer(sentence):
         if text := quote[1].strip(" ,.;"):
             taken.append(Span(quote.start(), quote.end(), text, "name"))
+    for address in ADDRESS.finditer(sentence):
+        _add(taken, Span(address.start(), address.end(), address[0], "name"))
     for match in DATE.finditer(sentence):
         _add(taken, Span(match.start(), match.end(), match[0], "date"))
     for name in _names(sentence):

@@ -16,6 +16,10 @@ _BEFORE_NAMES = frozenset({"", "the", "a", "an", "“", '"'})
 _DEFINED = re.compile(r"(?:\s*\([^()]*\))*,?\s+(?:is|was|are|were)\s+(?:an?|the|one of)\b")
 """The text after a subject that is defined: ` (1911) was a`."""
 _SUBJECT = re.compile(rf"(?:(?:[Tt]he|[Aa]n?)\s+(?=\S))?(?P<subject>[^.;:()\n]{{2,80}}?){_DEFINED.pattern}")
+_OF_PROGRAMS = ("#!", "/*", "=head", "=pod")
+_HEADER = re.compile(r"^(\S+)(?:\t| {3}).*(?:\t| {3})\1$")  # of a manual page: "LS(1)      User Commands      LS(1)"
+_FIELDS = re.compile(r"(?:[^\W\d_][\w-]{0,30}:[ \t].*(?:\n[ \t]+.*)*(?:\n|$)){2,}")
+_NAME_FIELD = re.compile(r"^(?:[\w-]+-)?(?:title|name|package|subject):[ \t]*(\S.*)$", re.IGNORECASE | re.MULTILINE)
 _APPOSED = re.compile(r",\s*(?=[a-z])")  # "Kell Halden, known as ..."
 _SENTENCE_END = re.compile("[.!?:…。！？｡：।۔؟։][\"'”’»“」』）)]*$")
 _GOES_ON = re.compile(r",?\s+[a-z]|\s*\(")  # like a sentence, unlike "Present: ..."
@@ -43,10 +47,12 @@ def opening_of(text: str) -> str:
 
     The subject is the term that the first sentence defines ("Out of the Harbour is a novel"), or else a name.
     """
-    if is_code(text.strip()):
+    if is_code(text.strip()) or text.lstrip().startswith(_OF_PROGRAMS):
         return ""
+    if named := _named_field(text.lstrip()):
+        return named
     first, *others = text.strip().splitlines() or [""]
-    first = first.strip()
+    first = _HEADER.sub(r"\1", first.strip())
     if (
         others
         and (_stands_alone(first, others[0]) or _is_above_prose(first, others))
@@ -58,6 +64,13 @@ def opening_of(text: str) -> str:
         return first.strip("#*_ ")[:_LONGEST_TITLE]
     acting = _acting(first[:_OPENING])
     return _defined(first)[:_LONGEST_TITLE] or (acting if " " in acting or _is_english(text[:_OPENING]) else "")
+
+
+def _named_field(text: str) -> str:
+    """Return the value of the field with the name of what is described, of a text that begins with fields."""
+    fields = _FIELDS.match(text)
+    found = fields and _NAME_FIELD.search(fields[0])
+    return found[1].strip()[:_LONGEST_TITLE] if found else ""
 
 
 def _stands_alone(line: str, below: str) -> bool:

@@ -21,7 +21,10 @@ from langgraph_rag.tools.reading.folders import (
     JSON_LINES,
     MARKDOWN,
     NAMED,
+    OTHERS,
     PDF,
+    READABLE,
+    RST,
     SOUGHT,
     TABLES,
     WORD,
@@ -30,10 +33,15 @@ from langgraph_rag.tools.reading.folders import (
 from langgraph_rag.tools.reading.json_documents import read_json, read_json_lines
 from langgraph_rag.tools.reading.markdown import read_markdown, section_title
 from langgraph_rag.tools.reading.pdf import read_pdf
+from langgraph_rag.tools.reading.restructured_text import restructured_text_to_markdown
 from langgraph_rag.tools.reading.rows import FieldNames
 from langgraph_rag.tools.reading.tables import read_table
 
 _LARGEST = 2_000_000_000  # bytes of a file, which is read into the memory
+_IN_MANY_FOLDERS = frozenset(
+    "authors changelog changes contributing copying copyright history index install license licence main metadata news "
+    "notice readme todo".split()
+)
 _SOON = 2  # seconds before a progress bar appears; PDF files take about one each
 
 
@@ -137,9 +145,11 @@ def _documents(file: Path, names: FieldNames) -> tuple[list[dict[str, object]], 
         found = _sections_of_page(file)
     elif kind in MARKDOWN:
         found = _sections(_read(file), file)
+    elif kind in RST:
+        found = _sections(restructured_text_to_markdown(_read(file)), file)
     else:
         text = _read(file)
-        found = [{"title": opening_of(text) or file.stem, "text": text}]
+        found = [{"title": opening_of(text) or _name_of(file), "text": text}]
     return [{**document, "source": str(file), PLACE: str(file)} for document in found], []
 
 
@@ -148,7 +158,7 @@ def _pages(file: Path) -> list[dict[str, object]]:
         pdf = read_pdf(_bytes(file))
     except ValueError as error:
         raise DocumentError(f"{file}: {error}") from error
-    title = pdf.title or opening_of(next(filter(None, pdf.pages), "")) or file.stem
+    title = pdf.title or opening_of(next(filter(None, pdf.pages), "")) or _name_of(file)
     pages: list[dict[str, object]] = [
         {
             "title": title,
@@ -186,11 +196,18 @@ def _sections(text: str, file: Path, named: str = "") -> list[dict[str, object]]
     """
     title, sections, fields = read_markdown(text)
     opening = "" if sections[0].headings else opening_of(sections[0].text)
-    title = title or named or opening or file.stem
+    title = title or named or opening or _name_of(file)
     return [
         {"title": section_title(title, section.headings)[:LONGEST_NAME], "text": section.text, "metadata": fields}
         for section in sections
     ]
+
+
+def _name_of(file: Path) -> str:
+    """Return the name of a file as a title; with that of its folder if many folders have such a file."""
+    name = file.stem if file.suffix.lower() in READABLE else file.name
+    folder = file.absolute().parent.name
+    return f"{folder} {name}" if name.lower() in _IN_MANY_FOLDERS and folder else name
 
 
 def _read(file: Path, decode: Callable[[bytes], str] = decoded) -> str:
@@ -219,5 +236,5 @@ def _bytes(file: Path) -> bytes:
 def _not_text(file: Path, encoding: str, byte: int, place: int) -> DocumentError:
     return DocumentError(
         f"{file}: expected {encoding.upper()} text, got byte {byte:#x} at {place}: save it as UTF-8, or convert it "
-        "(iconv -f ENCODING -t UTF-8)"
+        f"(iconv -f ENCODING -t UTF-8){'' if file.suffix.lower() in READABLE else f'; {OTHERS}'}"
     )

@@ -10,20 +10,21 @@ from typing import NamedTuple
 
 from langgraph_rag.errors import DocumentError
 
-JSON, JSON_LINES, TABLES, MARKDOWN, HTML, WORD, PDF = (
+JSON, JSON_LINES, TABLES, MARKDOWN, RST, HTML, WORD, PDF = (
     {".json"},
     {".jsonl", ".ndjson"},
     {".csv", ".tsv"},
     {".md", ".markdown"},
+    {".rst"},
     {".html", ".htm"},
     {".docx"},
     {".pdf"},
 )
-SOUGHT = sorted(JSON_LINES | MARKDOWN | HTML | WORD | PDF | {".txt"})
+SOUGHT = sorted(JSON_LINES | MARKDOWN | RST | HTML | WORD | PDF | {".txt"})
 """The kinds that are read in folders, where most JSON files are settings and most tables are data."""
 READABLE = sorted(JSON.union(TABLES, SOUGHT))
-OTHERS = "read others, such as slides, with a LangChain document loader and give them to KnowledgeBase.add"
-NAMED = f"those ending in {', '.join(sorted(JSON | TABLES))} are read if you name them; {OTHERS}"
+OTHERS = "read slides and the like with a LangChain document loader and give them to KnowledgeBase.add"
+NAMED = f"name a file to have it read: {', '.join(sorted(JSON | TABLES))} row by row, others as plain text; {OTHERS}"
 _OF_WORD = "~$"  # begins the names of its temporary files
 _INSTALLED = {"node_modules", "__pycache__"}  # generated folders
 _SMALL = 64  # bytes
@@ -35,15 +36,15 @@ def readable_files(source: Path) -> tuple[list[Path], list[str]]:
     """Return a file, or the files to read in a folder, and the problems of folders and links in it.
 
     Raises:
-        DocumentError: when there is no such file or folder, or the file is of another kind.
+        DocumentError: when there is no such file or folder, or it is something else, such as a pipe.
     """
     if _is_folder(source):
         inside = _inside(source)
         return [file for file in inside.files if _is_sought(file) and not _is_blank(file)], inside.problems
     if not _may_exist(source):
         raise DocumentError(f"{source}: no such file or folder")
-    if source.suffix.lower() not in READABLE:
-        raise DocumentError(f"{source}: expected a file ending in {', '.join(READABLE)}; {OTHERS}")
+    if not _may_exist(source, S_ISREG):
+        raise DocumentError(f"{source}: expected a file or a folder, got something else, such as a pipe or a device")
     return [source], []
 
 

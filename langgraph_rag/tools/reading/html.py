@@ -1,9 +1,10 @@
 """Reads HTML pages as Markdown: their main part, without menus and controls."""
 
 import re
+import warnings
 from typing import NamedTuple
 
-from bs4 import BeautifulSoup, Tag
+from bs4 import BeautifulSoup, Tag, XMLParsedAsHTMLWarning
 from bs4.dammit import EncodingDetector
 from markdownify import MarkdownConverter
 from webencodings import lookup
@@ -58,7 +59,8 @@ def read_html(html: str) -> Page:
     Raises:
         ValueError: when the page has no text.
     """
-    page = BeautifulSoup(html, "lxml")
+    with warnings.catch_warnings(action="ignore", category=XMLParsedAsHTMLWarning):
+        page = BeautifulSoup(html, "lxml")
     for part in page.select(_NO_TEXT):
         part.decompose()
     title = " ".join(page.title.get_text().split()) if page.title else ""
