@@ -150,7 +150,10 @@ def test_files_of_other_kinds_are_told_but_not_those_of_the_knowledge_base(
     run("index", ".", "--kb", "kb")
 
     said = run("index", tmp_path, "--kb", "kb").stderr
-    assert "Left out: 4 files of other kinds (.csv, no ending, .jpg); those ending in .csv, .json, .tsv are" in said
+    assert (
+        "Left out: 4 files of other kinds (.csv, no ending, .jpg); name a file to have it read: .csv, .json, .tsv row by"
+        in said
+    )
     assert "Left out" not in run("index", "heron.txt", "--kb", "kb").stderr
 
 
@@ -1347,7 +1350,7 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
         "docs",
         [
             "docs: expected files with text ending in",
-            "found none; those ending in .csv, .json, .tsv are read if you name them; read others, such as slides",
+            "found none; name a file to have it read: .csv, .json, .tsv row by row, others as plain text; read slides",
         ],
     ),
     "one id with two texts": (

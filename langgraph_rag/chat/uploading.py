@@ -15,6 +15,7 @@ from langgraph_rag.records import Passage
 from langgraph_rag.tools.documents import to_passages
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.reading.files import read_documents
+from langgraph_rag.tools.reading.folders import READABLE
 
 _BATCH = 16  # passages: some seconds each with a large embedder
 UPLOADED = "upload://"  # prefix of the sources of uploads; file paths have no two slashes in a row
@@ -52,9 +53,11 @@ async def read(file: File) -> list[Passage]:
     """Read an uploaded file like `langgraph-rag index`; the `source` of a JSON line becomes metadata.
 
     Raises:
-        DocumentError: when the file cannot be read, under the name it was uploaded with.
+        DocumentError: when the file is of another kind or cannot be read, under the name it was uploaded with.
     """
     name = name_of(file)
+    if PurePath(name).suffix.lower() not in READABLE:
+        raise DocumentError(f"{name or 'a file'}: expected a file ending in {', '.join(READABLE)}")
     with TemporaryDirectory() as folder:
         path = Path(folder, _saved_as(name))
         await file.save(path)

@@ -28,7 +28,11 @@ _KINDS = 8  # the most that messages name
 
 def index(
     sources: Annotated[
-        list[Path], typer.Argument(parser=named_path, help=f"Files ({', '.join(READABLE)}) or folders of such files.")
+        list[Path],
+        typer.Argument(
+            parser=named_path,
+            help=f"Files ({', '.join(READABLE)}; others as plain text) or folders, without their JSON and tables.",
+        ),
     ],
     kb: KbFolder,
     model: Annotated[

@@ -28,6 +28,8 @@ _PADDED = ["One short sentence.", "Another one, which is a little longer than th
 _UNPADDED = ["A sentence by itself, of a length that neither of the others has."]
 _LONG = ["word " * 600]  # truncated by the model; longer than the window of models with local attention
 _PROBE = ["A short sentence of a dozen words with which to time the number formats."] * 4
+_LENGTHS = ["word " * 10, "word " * 60, "word " * 130]
+_TOGETHER = 4  # texts in a batch
 _TIMINGS = 3  # the fastest counts, as the first one warms up
 _CLEARLY = 2  # times as fast: more than the effect of warming up
 
@@ -90,7 +92,10 @@ def load(name: str, read: Callable[[], Encoder], device: str) -> Encoder:
 
 
 def _in_fastest_format(encoder: Encoder) -> Encoder:
-    """Return the faster of float32 and bfloat16 for small batches; the vectors differ by about 1e-4 in cosine."""
+    """Return the faster of float32 and bfloat16 for small batches; the vectors differ by about 1e-4 in cosine.
+
+    On processors with AMX, bfloat16 is left out: the vector of a text would depend on its batch.
+    """
     encoders = (encoder, copy.deepcopy(encoder).to(torch.bfloat16))
     fastest = [math.inf, math.inf]
     with one_thread():  # the time of several threads would include waiting for each other
@@ -98,7 +103,12 @@ def _in_fastest_format(encoder: Encoder) -> Encoder:
             fastest = [min(before, _seconds(one)) for before, one in zip(fastest, encoders, strict=True)]
             if max(fastest) > _CLEARLY * min(fastest):
                 break
-    return encoders[fastest.index(min(fastest))]
+        chosen = encoders[fastest.index(min(fastest))]
+        return chosen if _is_independent_of_batches(chosen) else encoder
+
+
+def _is_independent_of_batches(encoder: Encoder) -> bool:
+    return all(torch.equal(encoder([text])[0], encoder([text] * _TOGETHER)[0]) for text in _LENGTHS)
 
 
 def _seconds(encoder: Encoder) -> float:

@@ -6,10 +6,12 @@ Torch is imported at the first use.
 import hashlib
 import os
 import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from langchain_core.embeddings import Embeddings
 
@@ -85,13 +87,16 @@ class SentenceEmbeddings(Embeddings):
         return threads
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Embed passages; a single one in one thread, so that others can be embedded in parallel.
+        """Embed passages: several batches side by side, each in one thread, as its vectors may depend on their number.
 
         Returns:
             Vectors; shape: texts x dimensions.
         """
         given = [self.family.passage_prefix + text for text in texts]
-        return self._embed(given) if len(given) > 1 else self._embed_in_one_thread(given)
+        if len(given) == 1 or self.threads <= 1:
+            return self._embed(given, map)
+        with ThreadPoolExecutor(self.threads) as pool:
+            return self._embed(given, pool.map)
 
     def embed_queries(self, texts: list[str]) -> list[list[float]]:
         """Embed queries in one thread, as more threads make such short texts slower.
@@ -99,28 +104,25 @@ class SentenceEmbeddings(Embeddings):
         Returns:
             Vectors; shape: texts x dimensions.
         """
-        return self._embed_in_one_thread([self.family.query_prefix + text for text in texts])
+        return self._embed([self.family.query_prefix + text for text in texts], map)
 
     def embed_query(self, text: str) -> list[float]:
         """Embed one query."""
         return self.embed_queries([text])[0]
 
-    def _embed_in_one_thread(self, texts: list[str]) -> list[list[float]]:
-        self._encoder()  # raises a clear error if it cannot be loaded
+    def _embed(self, texts: list[str], each: Callable[..., Iterable[Any]]) -> list[list[float]]:
+        """Embed texts in batches, with `map` or that of several threads."""
+        encoder = self._encoder()  # raises a clear error if it cannot be loaded
         from langgraph_rag.tools.embedding.encoders import one_thread
 
-        with one_thread():
-            return self._embed(texts)
-
-    def _embed(self, texts: list[str]) -> list[list[float]]:
-        encoder = self._encoder()
         divide = encoder.divide if self.on_processor else of_like_length
         vectors: list[list[float]] = [[] for _ in texts]
-        batches = divide(encoder.lengths(texts)) if len(texts) > 1 else [[0]] * len(texts)
-        for batch in batches:
-            embedded = encoder([texts[position] for position in batch])
-            for position, vector in zip(batch, embedded.tolist(), strict=True):
-                vectors[position] = vector
+        batches = list(divide(encoder.lengths(texts))) if len(texts) > 1 else [[0]] * len(texts)
+        with one_thread():
+            embedded = each(encoder, [[texts[position] for position in batch] for batch in batches])
+            for batch, together in zip(batches, embedded, strict=True):
+                for position, vector in zip(batch, together.tolist(), strict=True):
+                    vectors[position] = vector
         return vectors
 
     def _encoder(self) -> "Encoder":
