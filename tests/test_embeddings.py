@@ -193,6 +193,30 @@ def test_a_text_has_the_same_vector_whatever_else_is_in_its_batch(name: str, tin
         assert embed(texts[::-3]) == alone[::-3]
 
 
+class FasterInBfloat16:
+    """An encoder; with bfloat16, the vector of a text depends on its batch if `dependent`."""
+
+    def __init__(self, dependent: bool) -> None:
+        self.dependent, self.dtype = dependent, "float32"
+
+    def to(self, place: Any) -> "FasterInBfloat16":
+        self.dtype = str(place).removeprefix("torch.")
+        return self
+
+    def __call__(self, texts: list[str]) -> Any:
+        torch = pytest.importorskip("torch")
+        if self.dtype == "float32":
+            sum(range(1_000_000))
+        return torch.full((len(texts), 2), float(len(texts)) if self.dependent and self.dtype == "bfloat16" else 1.0)
+
+
+@pytest.mark.parametrize(("dependent", "chosen"), [(False, "bfloat16"), (True, "float32")])
+def test_a_format_is_not_chosen_if_vectors_depend_on_their_batch(dependent: bool, chosen: str) -> None:
+    encoders: Any = pytest.importorskip("langgraph_rag.tools.embedding.encoders")
+
+    assert encoders._in_fastest_format(FasterInBfloat16(dependent)).dtype == chosen
+
+
 def test_texts_are_not_padded_beyond_what_a_model_can_read(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sentence_transformer: Any = pytest.importorskip("langgraph_rag.tools.embedding.sentence_transformer")
     model: Any = sentence_transformer.read_model(str(tiny), "mean")

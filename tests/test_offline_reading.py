@@ -615,7 +615,7 @@ from langgraph_rag.offline.paths import find_paths
 random = Random(0)
 words = "album band group label record release music manage founder filmmaker businessman publisher".split()
 names = [f"Kell {number}" for number in "One Two Three Four Five Six".split()]
-facts = [(random.choice(names), " ".join(random.sample(words, 5)), random.choice(names)) for _ in range(200)]
+facts = [(random.choice(names), " ".join(random.sample(words, 5)), random.choice(names)) for _ in range(60)]
 print([path.facts for path in find_paths(names[:1], words, facts)][:40])
 """
 
@@ -625,7 +625,7 @@ def test_paths_are_the_same_in_every_process() -> None:
         environment = {**os.environ, "PYTHONHASHSEED": str(seed)}  # other orders of sets
         return subprocess.run([sys.executable, "-c", _PATHS], env=environment, capture_output=True, check=True).stdout
 
-    assert len({found(seed) for seed in range(5)}) == 1
+    assert len({found(seed) for seed in range(2)}) == 1
 
 
 @pytest.mark.parametrize(("title", "answer"), [("notes", "unanswerable"), ("Notes", "Notes")])
