@@ -30,6 +30,9 @@ PAGES = {
     "שלום": "שָׁלוֹם גר כאן.",
     "กิน": "เขากินข้าวที่บ้าน",
     "が": "これはがぎです。",
+    "co2": "CO₂ per m².",
+    "istanbul": "İstanbul büyüktür.",
+    "café": "A café in Łódź – near the Café Ödön.",
 }
 
 
@@ -91,6 +94,13 @@ def test_sentences(sentences: tuple[str, ...]) -> None:
         ("שלום", "שלום"),
         ("กินข้าว", "กิน"),
         ("がぎ", "が"),
+        ("CO₂", "co2"),
+        ("co2", "co2"),
+        ("m²", "co2"),
+        ("istanbul", "istanbul"),
+        ("İSTANBUL", "istanbul"),
+        ("CAFE odon", "café"),
+        ("ŁÓDŹ", "café"),
     ],
 )
 def test_words_are_found_however_they_are_written(query: str, found: str, empty_kb: KnowledgeBase) -> None:

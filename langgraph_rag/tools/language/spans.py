@@ -24,7 +24,7 @@ NUMBER = re.compile(
     rf"|(?<![\w.])(?:{SIGN})?(?:[$€£]\s?)?\d[\d,]*(?:\.\d+)?(?:\s?%|(?:\s?(?:percent|million|billion|thousand|hundred))?\b)"
     r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|thousand)\b"
 )
-ADDRESS = re.compile(r"\bhttps?://[^\s<>()\"]*[^\s<>()\".,;:!?]|\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_ADDRESS = re.compile(r"\bhttps?://[^\s<>()\"]*[^\s<>()\".,;:!?]|\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 QUOTE = re.compile(r"[\"“«]\s?([^\"“”«»]{1,80}?)\s?[\"”»]")
 JOINED_WORD = re.compile(r"\w+(?:['’-]\w+)*")  # including apostrophes and hyphens
 _TOKEN = re.compile(
@@ -70,7 +70,7 @@ def spot(sentence: str) -> tuple[Span, ...]:
     for quote in QUOTE.finditer(sentence):
         if text := quote[1].strip(" ,.;"):
             taken.append(Span(quote.start(), quote.end(), text, "name"))
-    for address in ADDRESS.finditer(sentence):
+    for address in _ADDRESS.finditer(sentence):
         _add(taken, Span(address.start(), address.end(), address[0], "name"))
     for match in DATE.finditer(sentence):
         _add(taken, Span(match.start(), match.end(), match[0], "date"))

@@ -24,8 +24,10 @@ _NO_SPACES = rf"(?:{UNSPACED.pattern}|{HANGUL})"  # Korean joins particles to it
 _RUN = re.compile(rf"{_NO_SPACES}+|(?:(?!{_NO_SPACES}).)+")
 _SYLLABLE = re.compile(_NO_SPACES)
 _ACCENT = re.compile(f"[\u0300-\u036f{POINTS}]")
-_UNFOLDED = re.compile("[ßı\u0370-\u1fff\u2c00-\ud7ff\uf900-\U0003ffff]")
-"""A character that FTS5 does not fold: it folds the case of all letters and the accents of Latin ones."""
+_LATIN = "\x00-\x7f\xc0-\xde\xe0-\u0130\u0134-\u0148\u014a-\u017e\u0180-\u01c3\u01cd-\u024f\u1e00-\u1e99\u1e9f-\u1eff"
+_MARKS = "\xa0-\xa9\xab-\xb1\xb4\xb6-\xb8\xbb\xbf\u0300-\u036f\u2010-\u205e\u20a0-\u20bf"
+_UNFOLDED = re.compile(f"[^{_LATIN}{_MARKS}]")
+"""A character that FTS5 does not fold by itself, as it does Latin letters with accents: of another script, ß, ², ..."""
 
 
 def words_to_index(text: str) -> str | None:
