@@ -216,3 +216,10 @@ def test_a_column_that_counts_the_rows_names_none_of_them(tmp_path: Path) -> Non
     table.write_text("编号,姓名,城市\n1,青山,东京\n2,佐藤,横滨\n")
 
     assert [document["title"] for document in read_documents([table])] == ["青山", "佐藤"]
+
+
+def test_a_query_without_end_is_searched_by_its_beginning(empty_kb: KnowledgeBase) -> None:
+    empty_kb.add([{"id": "bridge", "text": PAGES["桥"]}], progress=False)
+    characters = "".join(map(chr, range(0x4E00, 0x9E00)))
+
+    assert [passage["id"] for passage in empty_kb.search(f"青山{characters}", by="bm25")] == ["bridge"]

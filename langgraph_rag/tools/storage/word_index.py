@@ -3,6 +3,7 @@
 import re
 import sys
 import unicodedata
+from itertools import islice
 
 from langgraph_rag.normal_forms import HANGUL, POINTS, UNSPACED, WORD, folded
 from langgraph_rag.records import ScoredPassage
@@ -20,6 +21,7 @@ CREATE TRIGGER IF NOT EXISTS words_out AFTER DELETE ON passages BEGIN
     VALUES ('delete', old.number, coalesce(old.title_words, old.title), coalesce(old.text_words, old.text)); END;
 """
 _TITLE_WEIGHT = 2.0  # weight of a word in BM25: a title states the topic of its passage
+_MOST = 2_000  # words, as FTS5 takes quadratic time for those of two characters
 _NO_SPACES = rf"(?:{UNSPACED.pattern}|{HANGUL})"  # Korean joins particles to its words
 _RUN = re.compile(rf"{_NO_SPACES}+|(?:(?!{_NO_SPACES}).)+")
 _SYLLABLE = re.compile(_NO_SPACES)
@@ -38,7 +40,8 @@ def words_to_index(text: str) -> str | None:
 def search_words(db: Database, query: str, k: int) -> list[ScoredPassage]:
     """Return the k passages that share the query's rarest words (BM25; a word of the title counts double).
 
-    Where there are no spaces between words, any two characters that follow each other are a word.
+    Where there are no spaces between words, any two characters that follow each other are a word. Of a query that is
+    longer than any question, only the first 2,000 different words count.
     """
     found = WORD.findall(_form(query))
     words = [word for word in found if word not in stop_words()] or found
@@ -50,7 +53,7 @@ def search_words(db: Database, query: str, k: int) -> list[ScoredPassage]:
         f"(SELECT id, score FROM (SELECT rowid AS found, -bm25(words, {_TITLE_WEIGHT}, 1.0) AS score FROM words "
         "WHERE words MATCH ? ORDER BY score DESC, found LIMIT ?) JOIN passages ON number = found "
         "ORDER BY score DESC, id)",
-        " OR ".join(f'"{phrase}"' for phrase in phrases),
+        " OR ".join(f'"{phrase}"' for phrase in islice(phrases, _MOST)),
         min(k, sys.maxsize),  # the largest integer of SQLite
     )
     return [ScoredPassage(id=row[0], score=row[1]) for row in rows]
