@@ -19,6 +19,7 @@ from langgraph_rag.tools.reading.folders import READABLE
 
 _BATCH = 16  # passages: some seconds each with a large embedder
 UPLOADED = "upload://"  # prefix of the sources of uploads; file paths have no two slashes in a row
+_NOTHING_ADDED = "Nothing of this file was added."
 _LONGEST = 200  # bytes of a file's name before its ending; file systems take 255 in all
 _LONGEST_ENDING = 50  # bytes; no kind that can be read has a longer one
 
@@ -57,7 +58,8 @@ async def read(file: File) -> list[Passage]:
     """
     name = name_of(file)
     if PurePath(name).suffix.lower() not in READABLE:
-        raise DocumentError(f"{name or 'a file'}: expected a file ending in {', '.join(READABLE)}")
+        kinds = ", ".join(READABLE)
+        raise DocumentError(f"{name or 'a file'}: expected a file ending in {kinds}\n{_NOTHING_ADDED}")
     with TemporaryDirectory() as folder:
         path = Path(folder, _saved_as(name))
         await file.save(path)
@@ -65,7 +67,7 @@ async def read(file: File) -> list[Passage]:
             return await asyncio.to_thread(_read, path, f"{UPLOADED}{name}")
         except DocumentError as error:
             told = str(error).replace(str(path), name or "a file")
-            raise DocumentError(f"{told}\nNothing of this file was added.") from error
+            raise DocumentError(f"{told}\n{_NOTHING_ADDED}") from error
 
 
 async def update(kb: KnowledgeBase, passages: list[Passage]) -> AsyncIterator[Progress]:

@@ -214,7 +214,8 @@ def _read(file: Path, decode: Callable[[bytes], str] = decoded) -> str:
     try:
         text = decode(_bytes(file))
     except UnicodeDecodeError as error:
-        raise _not_text(file, error.encoding, error.object[error.start], error.start) from error
+        encoding = "UTF-8" if error.encoding.startswith("utf") else error.encoding.upper()
+        raise _not_text(file, encoding, error.object[error.start], error.start) from error
     if "\0" in text:  # as in UTF-16 without byte order mark, and in binary files
         raise _not_text(file, "UTF-8", 0, len(text[: text.index("\0")].encode()))
     if not text.strip():
@@ -235,6 +236,6 @@ def _bytes(file: Path) -> bytes:
 
 def _not_text(file: Path, encoding: str, byte: int, place: int) -> DocumentError:
     return DocumentError(
-        f"{file}: expected {encoding.upper()} text, got byte {byte:#x} at {place}: save it as UTF-8, or convert it "
+        f"{file}: expected {encoding} text, got byte {byte:#x} at {place}: save it as UTF-8, or convert it "
         f"(iconv -f ENCODING -t UTF-8){'' if file.suffix.lower() in READABLE else f'; {OTHERS}'}"
     )
