@@ -20,8 +20,6 @@ UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
 """A character of Thai, Lao, Burmese, Khmer, Japanese or Chinese, which have no spaces between words."""
-HANGUL = "[\uac00-\ud7a3]"
-"""Regex of a Korean syllable."""
 POINTS = "".join(chr(code) for code in range(0x591, 0x6EE) if unicodedata.category(chr(code)) == "Mn")
 """The vowel points of Hebrew and Arabic, which are mostly left out."""
 _UNTOLD = re.compile(f"[\u0307\u0640{POINTS}]")  # and what folding leaves of a Turkish capital, and a lengthened line
@@ -84,8 +82,8 @@ def stands_in(part: str, text: str) -> bool:
 
 
 def apart(text: str) -> str:
-    """Set the characters of scripts without spaces apart, each as a word."""
-    return text if text.isascii() else UNSPACED.sub(r" \g<0> ", text)
+    """Set the characters of scripts without spaces apart, each as a word, with single spaces between all words."""
+    return text if text.isascii() else " ".join(UNSPACED.sub(r" \g<0> ", text).split())
 
 
 def folded(text: str) -> str:

@@ -110,7 +110,9 @@ _NO_QUESTION = _by_first_word(
 )
 _IN_OTHER_LANGUAGES = frozenset(
     normalise(text)
-    for text in """
+    for text in re.findall(
+        "[^,\n]+",
+        """
 unbekannt, nicht bekannt, nicht beantwortbar, keine Antwort, keine Angabe, keine Angaben
 inconnu, inconnue, sans réponse, pas de réponse, non précisé, non précisée
 desconocido, desconocida, sin respuesta, no se sabe, desconhecido, desconhecida, sem resposta
@@ -121,9 +123,8 @@ ismeretlen, bilinmiyor, cevapsız, неизвестно, нет ответа, н
 ไม่ทราบ, không rõ, không biết, tidak diketahui
 无法回答, 無法回答, 无法确定, 無法確定, 不知道, 未知, 不明, わかりません, 分かりません, 回答不能, 回答できません
 알 수 없음, 알 수 없습니다, 모름, 답변 불가
-""".replace("\n", ", ")
-    .strip(", ")
-    .split(", ")
+""",
+    )
 )
 """Answers that mean "unknown" or "no answer"; some models translate the word that they are told to write."""
 _BUT = re.compile(r"[\s*_]*unknown[\s*_]*[;:,.\u3002(\u2013\u2014-]", re.IGNORECASE)  # and then what comes closest

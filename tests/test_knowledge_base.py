@@ -87,8 +87,8 @@ def test_a_long_text_with_an_id_is_kept_whole_and_told_of_once(
 
     assert [len(record["text"].split()) for record in empty_kb.passages(["log-402", "log-600"])] == [402, 600]
     told = [message for message in caplog.messages if "over 400 words" in message]
-    assert [message.split(" of over")[0] for message in told] == [
-        "2 passages with an id of its own ('log-402', 'log-600')"
+    assert [message.split(", of over")[0] for message in told] == [
+        "2 passages ('log-402', 'log-600') with an id of its own"
     ]
 
 

@@ -149,21 +149,16 @@ class Editor:
         return [origin for origin in self._records.origins.of(sources) if origin not in still]
 
     def _tell_hard_to_embed(self, passages: Sequence[Passage]) -> None:
-        if long := long_passages(passages):
-            _log.warning(
-                "%s with an id of its own (%s) of over %d words, of which most embedders read only the beginning: "
-                "leave out the id to have such a text split, or give it in parts",
-                counted(len(long), "passage"),
-                first_few([repr(id_) for id_ in long], _NAMED),
-                LONG,
-            )
-        if self._embedder == MINILM and (foreign := in_other_scripts(passages)):
-            _log.warning(
-                "%s (%s) mostly not in Latin letters: %s was trained on English and will find little there by meaning; "
+        _tell(
+            long_passages(passages),
+            f"with an id of its own, of over {LONG} words, of which most embedders read only the beginning: leave out "
+            "the id to have such a text split, or give it in parts",
+        )
+        if self._embedder == MINILM:
+            _tell(
+                in_other_scripts(passages),
+                f"mostly not in Latin letters: {MINILM} was trained on English and will find little there by meaning; "
                 "open another folder with a multilingual embedder (docs/languages.md)",
-                counted(len(foreign), "passage"),
-                first_few([repr(id_) for id_ in foreign], _NAMED),
-                MINILM,
             )
 
     def _remove(self, origins: Sequence[Origin]) -> int:
@@ -172,6 +167,11 @@ class Editor:
         self._indexer.remove(ids)
         self._records.origins.remove(origins)
         return len(ids)
+
+
+def _tell(ids: Sequence[str], problem: str) -> None:
+    if ids:
+        _log.warning("%s (%s) %s", counted(len(ids), "passage"), first_few([repr(id_) for id_ in ids], _NAMED), problem)
 
 
 def _each_once(given: Sequence[Passage]) -> list[Passage]:

@@ -28,7 +28,7 @@ _PADDED = ["One short sentence.", "Another one, which is a little longer than th
 _UNPADDED = ["A sentence by itself, of a length that neither of the others has."]
 _LONG = ["word " * 600]  # truncated by the model; longer than the window of models with local attention
 _PROBE = ["A short sentence of a dozen words with which to time the number formats."] * 4
-_LENGTHS = ["word " * 10, "word " * 60, "word " * 130]
+_ALONE_OR_NOT = ["word " * 10, "word " * 60, "word " * 130]
 _TOGETHER = 4  # texts in a batch
 _TIMINGS = 3  # the fastest counts, as the first one warms up
 _CLEARLY = 2  # times as fast: more than the effect of warming up
@@ -96,19 +96,18 @@ def _in_fastest_format(encoder: Encoder) -> Encoder:
 
     On processors with AMX, bfloat16 is left out: the vector of a text would depend on its batch.
     """
-    encoders = (encoder, copy.deepcopy(encoder).to(torch.bfloat16))
+    half = copy.deepcopy(encoder).to(torch.bfloat16)
     fastest = [math.inf, math.inf]
     with one_thread():  # the time of several threads would include waiting for each other
         for _ in range(_TIMINGS):
-            fastest = [min(before, _seconds(one)) for before, one in zip(fastest, encoders, strict=True)]
+            fastest = [min(before, _seconds(one)) for before, one in zip(fastest, (encoder, half), strict=True)]
             if max(fastest) > _CLEARLY * min(fastest):
                 break
-        chosen = encoders[fastest.index(min(fastest))]
-        return chosen if _is_independent_of_batches(chosen) else encoder
+        return half if fastest[1] < fastest[0] and _is_independent_of_batches(half) else encoder
 
 
 def _is_independent_of_batches(encoder: Encoder) -> bool:
-    return all(torch.equal(encoder([text])[0], encoder([text] * _TOGETHER)[0]) for text in _LENGTHS)
+    return all(torch.equal(encoder([text])[0], encoder([text] * _TOGETHER)[0]) for text in _ALONE_OR_NOT)
 
 
 def _seconds(encoder: Encoder) -> float:

@@ -148,7 +148,7 @@ class EntityRows:
             spread=np.bincount(named, minlength=size),
             mention=_first_places(np.stack([head, tail])[:, in_order].ravel(order="F"), size),
             names=self._names,
-            by_characters={" ".join(apart(name).split()): name for name in self._entities if UNSPACED.search(name)},
+            by_characters={apart(name): name for name in self._entities if UNSPACED.search(name)},
         )
 
 

@@ -74,7 +74,7 @@ class HierarchyRows:
         for record in records:
             passage = self._passages[record["id"]]
             forms = list(_forms(record).items())
-            numbers = {" ".join(apart(form).split()): number for number, (form, _) in enumerate(forms)}
+            numbers = {apart(form): number for number, (form, _) in enumerate(forms)}
             lengths = _lengths(numbers)
             spelled: dict[str, str] = {}
             for place, sentence in enumerate(record["sentences"]):

@@ -47,11 +47,12 @@ def opening_of(text: str) -> str:
 
     The subject is the term that the first sentence defines ("Out of the Harbour is a novel"), or else a name.
     """
-    if is_code(text.strip()) or text.lstrip().startswith(_OF_PROGRAMS):
+    text = text.strip()
+    if is_code(text) or text.startswith(_OF_PROGRAMS):
         return ""
-    if named := _named_field(text.lstrip()):
+    if named := _named_field(text):
         return named
-    first, *others = text.strip().splitlines() or [""]
+    first, *others = text.splitlines() or [""]
     first = _HEADER.sub(r"\1", first.strip())
     if (
         others

@@ -5,7 +5,7 @@ import sys
 import unicodedata
 from itertools import islice
 
-from langgraph_rag.normal_forms import HANGUL, POINTS, UNSPACED, WORD, folded
+from langgraph_rag.normal_forms import POINTS, UNSPACED, WORD, folded
 from langgraph_rag.records import ScoredPassage
 from langgraph_rag.tools.language.stop_words import stop_words
 from langgraph_rag.tools.storage.database import Database
@@ -22,7 +22,7 @@ CREATE TRIGGER IF NOT EXISTS words_out AFTER DELETE ON passages BEGIN
 """
 _TITLE_WEIGHT = 2.0  # weight of a word in BM25: a title states the topic of its passage
 _MOST = 2_000  # words, as FTS5 takes quadratic time for those of two characters
-_NO_SPACES = rf"(?:{UNSPACED.pattern}|{HANGUL})"  # Korean joins particles to its words
+_NO_SPACES = rf"(?:{UNSPACED.pattern}|[\uac00-\ud7a3])"  # or of Korean, which joins particles to its words
 _RUN = re.compile(rf"{_NO_SPACES}+|(?:(?!{_NO_SPACES}).)+")
 _SYLLABLE = re.compile(_NO_SPACES)
 _ACCENT = re.compile(f"[\u0300-\u036f{POINTS}]")
