@@ -194,27 +194,38 @@ def test_a_text_has_the_same_vector_whatever_else_is_in_its_batch(name: str, tin
 
 
 class FasterInBfloat16:
-    """An encoder; with bfloat16, the vector of a text depends on its batch if `dependent`."""
+    """An encoder; with bfloat16, the vector of a text depends on its batch if that is padded to less than `least`."""
 
-    def __init__(self, dependent: bool) -> None:
-        self.dependent, self.dtype = dependent, "float32"
+    multiples = (16, 64)
+
+    def __init__(self, least: int) -> None:
+        self.least, self.multiple, self.dtype = least, 16, "float32"
 
     def to(self, place: Any) -> "FasterInBfloat16":
         self.dtype = str(place).removeprefix("torch.")
         return self
 
+    def lengths(self, texts: list[str]) -> list[int]:
+        return [1] * len(texts)
+
+    def divide(self, lengths: list[int]) -> list[list[int]]:
+        return [list(range(len(lengths)))]
+
     def __call__(self, texts: list[str]) -> Any:
         torch = pytest.importorskip("torch")
         if self.dtype == "float32":
             sum(range(1_000_000))
-        return torch.full((len(texts), 2), float(len(texts)) if self.dependent and self.dtype == "bfloat16" else 1.0)
+        dependent = self.dtype == "bfloat16" and self.multiple < self.least
+        return torch.full((len(texts), 2), float(len(texts)) if dependent else 1.0)
 
 
-@pytest.mark.parametrize(("dependent", "chosen"), [(False, "bfloat16"), (True, "float32")])
-def test_a_format_is_not_chosen_if_vectors_depend_on_their_batch(dependent: bool, chosen: str) -> None:
+@pytest.mark.parametrize(("least", "chosen"), [(16, ("bfloat16", 16)), (64, ("bfloat16", 64)), (99, ("float32", 16))])
+def test_a_format_is_not_chosen_if_vectors_depend_on_their_batch(least: int, chosen: tuple[str, int]) -> None:
     encoders: Any = pytest.importorskip("langgraph_rag.tools.embedding.encoders")
 
-    assert encoders._in_fastest_format(FasterInBfloat16(dependent)).dtype == chosen
+    encoder = encoders._in_fastest_format(FasterInBfloat16(least))
+
+    assert (encoder.dtype, encoder.multiple) == chosen
 
 
 def test_texts_are_not_padded_beyond_what_a_model_can_read(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,8 @@ from langgraph_rag.tools.embedding.batching import of_few_tokens
 from langgraph_rag.tools.embedding.encoders import MULTIPLE, Tensors, padded_length, trace
 
 _LONGEST = 256  # tokens, as in its training
+_ROW = 32  # tokens; rows of attention are padded to a multiple of it
+_FOR_AMX = 64  # tokens; products with fewer, in bfloat16 on processors with AMX, are summed in another order
 
 
 class MiniLM:
@@ -24,6 +26,8 @@ class MiniLM:
     attention and pooling see each text in a row of its own.
     """
 
+    multiples = (MULTIPLE, _FOR_AMX)
+
     def __init__(self, folder: Path) -> None:
         settings = json.loads((folder / "config.json").read_text())
         self._heads, self._layers = settings["num_attention_heads"], settings["num_hidden_layers"]
@@ -32,7 +36,7 @@ class MiniLM:
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.enable_truncation(_LONGEST)
         self._tokenizer.no_padding()
-        self._run = self._forward
+        self._run, self.multiple = self._forward, MULTIPLE
 
     @property
     def dtype(self) -> Any:
@@ -81,9 +85,9 @@ class MiniLM:
         """
         encoded = [one.ids for one in self._tokenizer.encode_batch(texts)]
         lengths = torch.tensor([len(ids) for ids in encoded])
-        filling, filled = -int(lengths.sum()) % MULTIPLE, lengths.clone()
+        filling, filled = -int(lengths.sum()) % self.multiple, lengths.clone()
         filled[-1] += filling
-        columns = torch.arange(padded_length(int(filled.max())))
+        columns = torch.arange(padded_length(int(filled.max()), _ROW))
         seen, taken = columns < lengths[:, None], (columns < filled[:, None]).flatten()
         places, owners = taken.nonzero()[:, 0], taken.cumsum(0) - 1
         numbers = torch.tensor([*chain.from_iterable(encoded), *[0] * filling])

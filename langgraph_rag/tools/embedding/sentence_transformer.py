@@ -21,10 +21,15 @@ class SentenceTransformerEncoder:
 
     def __init__(self, model: Any) -> None:
         self._model = model.eval().requires_grad_(False)  # so that a trace can treat the weights as constants
-        first, longest, self._multiple = model[0], model.max_seq_length, 1
+        first, longest, self.multiple = model[0], model.max_seq_length, 1
         if hasattr(first, "processing_kwargs") and longest and longest % MULTIPLE == 0:  # padding must not exceed it
             first.processing_kwargs["text"] = first.processing_kwargs.get("text", {}) | {"pad_to_multiple_of": MULTIPLE}
-            self._multiple = MULTIPLE
+            self.multiple = MULTIPLE
+
+    @property
+    def multiples(self) -> tuple[int, ...]:
+        """Only the present one: padding short texts to more tokens takes longer than bfloat16 saves."""
+        return (self.multiple,)
 
     @property
     def dtype(self) -> Any:
@@ -35,7 +40,7 @@ class SentenceTransformerEncoder:
         """Return the number of tokens of each text when it is padded alone, at least one; 1 if there is no padding."""
         seen = self._model.preprocess(texts).get("attention_mask")
         tokens = [1] * len(texts) if seen is None else seen.sum(1).tolist()
-        return [padded_length(number, self._multiple) for number in tokens]
+        return [padded_length(number, self.multiple) for number in tokens]
 
     def divide(self, lengths: Sequence[int]) -> Iterator[list[int]]:
         """Divide texts into batches of one length; return positions."""
