@@ -160,7 +160,7 @@ def test_an_agent_reads_the_answer_and_keeps_the_evidence(sample_kb: KnowledgeBa
     assert {entry["title"] for entry in message.artifact["evidence"]} == {"Nessa Palliver", "Sunniva Lockhaven"}
 
 
-async def test_a_refused_question_is_told_to_the_model(kb: KnowledgeBase, empty_kb: KnowledgeBase) -> None:
+async def test_a_refused_question_is_told_to_the_model(kb: KnowledgeBase) -> None:
     result = await agent(kb, [("answer_question", {"question": "  "})]).ainvoke({"messages": [HumanMessage("?")]})
 
     (message,) = told(result)

@@ -143,9 +143,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, database: str) -> Iter
             yield place
 
 
-@pytest.mark.parametrize(
-    ("when", "place"), [("before", "sqlite"), ("after", "postgres")], indirect=["place"]
-)
+@pytest.mark.parametrize(("when", "place"), [("before", "sqlite"), ("after", "postgres")], indirect=["place"])
 @pytest.mark.parametrize("name", sorted(METHODS))
 def test_killed_at_any_node_it_goes_on_and_asks_nothing_twice(
     name: str, when: str, kb: KnowledgeBase, place: str
