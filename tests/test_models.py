@@ -1,11 +1,13 @@
 """Models by name: what each name loads, and what is sent to a served model."""
 
 import asyncio
+import gc
 import json
 import re
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -376,6 +378,35 @@ def test_a_users_own_model_works_from_several_event_loops_and_stays_as_it_was(se
     assert asyncio.run(own.ainvoke("Hello!")).text == TARRANT.model_dump_json()
     assert own.root_async_client is client
     assert server.headers[0]["X-Team"] == "maps"
+
+
+async def test_a_change_of_a_model_takes_effect(server: Server) -> None:
+    model = server.model()
+
+    for seed in (1, 1, 2):
+        model.seed = seed
+        await who(model)
+
+    assert [body["seed"] for body in server.sent] == [1, 1, 2]
+
+
+async def test_many_questions_at_once_are_each_asked(server: Server) -> None:
+    model = server.model()
+
+    for _ in range(2):
+        assert await asyncio.gather(*(who(model) for _ in range(20))) == [TARRANT] * 20
+    assert len(server.sent) == 40
+
+
+@pytest.mark.parametrize("own_client", [lambda: None, DefaultAsyncHttpxClient])
+async def test_a_model_that_was_asked_is_not_kept(server: Server, own_client: Callable[[], Any]) -> None:
+    model = server.model(http_async_client=own_client())
+    await who(model)
+    kept = weakref.ref(model)
+
+    del model
+    gc.collect()
+    assert kept() is None
 
 
 # --- models of other kinds, and what LangChain wraps around them -----------------------------------------------------
