@@ -29,11 +29,16 @@ class ChangeLog:
         (row,) = self._db.glance("last", _LAST, self._name)
         return row[0] or 0
 
+    @property
+    def end_in_snapshot(self) -> int:
+        """The same in the running snapshot or change."""
+        (row,) = self._db.rows("last", _LAST, self._name)
+        return row[0] or 0
+
     def add(self, ids: Sequence[str]) -> None:
         """Add changes, as part of the running transaction, if there is one."""
         with self._db.change():
-            (row,) = self._db.rows("last", _LAST, self._name)
-            numbered = [(self._name, number, id_) for number, id_ in enumerate(ids, (row[0] or 0) + 1)]
+            numbered = [(self._name, number, id_) for number, id_ in enumerate(ids, self.end_in_snapshot + 1)]
             self._db.executemany("INSERT INTO changes VALUES (?, ?, ?)", numbered[-_KEPT:])
             for _, last, _ in numbered[-1:]:
                 self._db.execute("DELETE FROM changes WHERE log = ? AND number <= ?", (self._name, last - _KEPT))

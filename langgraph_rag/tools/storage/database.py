@@ -73,6 +73,23 @@ class Database:
             finally:
                 self._changing = False
 
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Run the queries of the block on one version of the file, that of a running change if it is this thread's.
+
+        Raises:
+            KnowledgeBaseError: when the file cannot be read.
+        """
+        with self._lock:
+            if self._connection.in_transaction:
+                yield
+                return
+            self._read("BEGIN", ())
+            try:
+                yield
+            finally:
+                self._connection.rollback()
+
     def rows(self, columns: str, of: str, *values: object) -> list[tuple[Any, ...]]:
         """Return the rows of `SELECT columns FROM of`, in the order of a subquery; no column may be a blob.
 
@@ -87,12 +104,16 @@ class Database:
 
     def vectors(self, of: str, *values: object) -> dict[str, Matrix]:
         """Return column `vector` by column `id` of a query; transfer and errors are as in `rows`."""
-        together = "CAST(group_concat(vector, '') AS BLOB)"
-        ((listed, joined),) = self._read(f"SELECT json_group_array(id), {together} FROM {of}", values)
-        if joined is None:
+        ids, joined = self.blobs("vector", of, *values)
+        if not ids:
             return {}
-        ids = json.loads(listed)
         return dict(zip(ids, np.frombuffer(joined, dtype=np.float32).reshape(len(ids), -1), strict=True))
+
+    def blobs(self, column: str, of: str, *values: object) -> tuple[list[Any], bytes]:
+        """Return column `id` of a query, and the blobs of a column as one; transfer and errors are as in `rows`."""
+        together = f"CAST(group_concat({column}, '') AS BLOB)"
+        ((listed, joined),) = self._read(f"SELECT json_group_array(id), {together} FROM {of}", values)
+        return json.loads(listed), joined or b""
 
     def _read(self, query: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
         with self._lock:

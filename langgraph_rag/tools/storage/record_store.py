@@ -15,13 +15,14 @@ from typing_extensions import TypedDict
 from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.records import Passage, Record, ScoredPassage, ids_of
 from langgraph_rag.tools.storage import change_log, metadata, origins, triple_records, waiting_vectors, word_index
+from langgraph_rag.tools.storage.bm25 import Bm25
 from langgraph_rag.tools.storage.change_log import ChangeLog
 from langgraph_rag.tools.storage.database import Database, as_json
 from langgraph_rag.tools.storage.metadata import MetadataTable
 from langgraph_rag.tools.storage.origins import Origins
 from langgraph_rag.tools.storage.triple_records import TripleRecords
 from langgraph_rag.tools.storage.waiting_vectors import WaitingVectors
-from langgraph_rag.tools.storage.word_index import search_words, words_to_index
+from langgraph_rag.tools.storage.word_index import words_to_index, words_to_search
 from langgraph_rag.tools.vectors import Matrix
 
 FORMAT = 4
@@ -89,6 +90,7 @@ class RecordStore:
                     f"{path.parent} has format {found}, this version of langgraph-rag reads format {FORMAT}: "
                     + ("update langgraph-rag" if newer else "remove it and index the documents again")
                 )
+            self._ranking = Bm25(self._db, self.changes)
             opened.pop_all()
 
     @property
@@ -202,7 +204,7 @@ class RecordStore:
 
     def bm25(self, query: str, k: int) -> list[ScoredPassage]:
         """Return the k passages that share the query's rarest words."""
-        return search_words(self._db, query, k)
+        return self._ranking.best(words_to_search(query), k)
 
     def counts(self, extractor: str) -> Counts:
         """Return the numbers of stored items, with the triples of the given extractor."""

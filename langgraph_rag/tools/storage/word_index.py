@@ -1,18 +1,15 @@
-"""The words of passages: BM25 by FTS5, for languages with and without spaces between words."""
+"""The words of passages, indexed by FTS5, for languages with and without spaces between words."""
 
 import re
-import sys
 import unicodedata
 from itertools import islice
 
 from langgraph_rag.normal_forms import POINTS, UNSPACED, WORD, folded
-from langgraph_rag.records import ScoredPassage
 from langgraph_rag.tools.language.stop_words import stop_words
-from langgraph_rag.tools.storage.database import Database
 
-TABLES = """
-CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
-    title, text, content='', tokenize="porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'");
+TOKENIZE = """tokenize="porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'" """
+TABLES = f"""
+CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(title, text, content='', {TOKENIZE});
 CREATE TRIGGER IF NOT EXISTS words_in AFTER INSERT ON passages BEGIN
     INSERT INTO words (rowid, title, text)
     VALUES (new.number, coalesce(new.title_words, new.title), coalesce(new.text_words, new.text)); END;
@@ -20,8 +17,7 @@ CREATE TRIGGER IF NOT EXISTS words_out AFTER DELETE ON passages BEGIN
     INSERT INTO words (words, rowid, title, text)
     VALUES ('delete', old.number, coalesce(old.title_words, old.title), coalesce(old.text_words, old.text)); END;
 """
-_TITLE_WEIGHT = 2.0  # weight of a word in BM25: a title states the topic of its passage
-_MOST = 2_000  # words, as FTS5 takes quadratic time for those of two characters
+_MOST = 2_000  # words of a query
 _NO_SPACES = rf"(?:{UNSPACED.pattern}|[\uac00-\ud7a3])"  # or of Korean, which joins particles to its words
 _RUN = re.compile(rf"{_NO_SPACES}+|(?:(?!{_NO_SPACES}).)+")
 _SYLLABLE = re.compile(_NO_SPACES)
@@ -37,26 +33,16 @@ def words_to_index(text: str) -> str | None:
     return _SYLLABLE.sub(r" \g<0> ", _form(text)) if _UNFOLDED.search(text) else None
 
 
-def search_words(db: Database, query: str, k: int) -> list[ScoredPassage]:
-    """Return the k passages that share the query's rarest words (BM25; a word of the title counts double).
+def words_to_search(query: str) -> list[str]:
+    """Return the words of a query, each once; stop words only if there are no others.
 
     Where there are no spaces between words, any two characters that follow each other are a word. Of a query that is
     longer than any question, only the first 2,000 different words count.
     """
     found = WORD.findall(_form(query))
     words = [word for word in found if word not in stop_words()] or found
-    if not words:
-        return []
     phrases = dict.fromkeys(phrase for word in words for run in _RUN.findall(word) for phrase in _phrases(run))
-    rows = db.rows(
-        "id, score",
-        f"(SELECT id, score FROM (SELECT rowid AS found, -bm25(words, {_TITLE_WEIGHT}, 1.0) AS score FROM words "
-        "WHERE words MATCH ? ORDER BY score DESC, found LIMIT ?) JOIN passages ON number = found "
-        "ORDER BY score DESC, id)",
-        " OR ".join(f'"{phrase}"' for phrase in islice(phrases, _MOST)),
-        min(k, sys.maxsize),  # the largest integer of SQLite
-    )
-    return [ScoredPassage(id=row[0], score=row[1]) for row in rows]
+    return list(islice(phrases, _MOST))
 
 
 def _phrases(run: str) -> list[str]:

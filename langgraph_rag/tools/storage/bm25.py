@@ -1,0 +1,161 @@
+"""BM25 as in FTS5, which reads the length of each passage that it ranks from the file.
+
+Here the lengths of all passages stay in memory, and so do the passages of the words that were searched.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from langgraph_rag.records import ScoredPassage
+from langgraph_rag.tools.storage.change_log import ChangeLog
+from langgraph_rag.tools.storage.database import Database, as_json
+from langgraph_rag.tools.storage.word_index import TOKENIZE
+
+Numbers = NDArray[np.int64]
+Values = NDArray[np.float64]
+
+_K1, _B, _LEAST_IDF = 1.2, 0.75, 1e-6  # of FTS5
+_TITLE_WEIGHT = 2.0  # weight of a word: a title states the topic of its passage
+_COLUMNS = 2  # title and text
+_TOTALS = 1  # the record with the numbers of passages and of their tokens
+_REMEMBERED = 2**21  # passages of all words together; 16 bytes each
+_TABLES = f"""
+CREATE VIRTUAL TABLE temp.places USING fts5vocab(main, words, instance);
+CREATE VIRTUAL TABLE temp.query USING fts5(words, content='', {TOKENIZE});
+CREATE VIRTUAL TABLE temp.query_tokens USING fts5vocab(temp, query, instance);
+"""
+
+
+class Bm25:
+    """Ranks passages by the words of a query; a word of the title counts double.
+
+    Args:
+        db: the database with the table of words.
+        changes: the log of changed passages.
+    """
+
+    def __init__(self, db: Database, changes: ChangeLog) -> None:
+        self._db, self._changes = db, changes
+        self._end: int | None = None  # of the changes, when the following was read
+        self._lengths: Values = np.empty(0)  # tokens, by the number of a passage
+        self._count, self._mean = 0, 0.0
+        self._scores: dict[str, tuple[Numbers, Values]] = {}  # by word: the passages that have it, and its scores there
+        self._remembered = 0  # passages in that
+        db.executescript(_TABLES)
+
+    def best(self, words: Sequence[str], k: int) -> list[ScoredPassage]:
+        """Return the k passages that share the rarest words, best first; safe to call from any thread."""
+        with self._db.snapshot():
+            self._renew()
+            self._learn([word for word in words if word not in self._scores])
+            found = [self._scores[word] for word in words]
+            if not found:
+                return []
+            scores = _added(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+            best = _best(scores, k)
+            ids = self._ids(best)
+        return [
+            ScoredPassage(id=ids[number], score=float(scores[number]))
+            for number in sorted(best, key=lambda number: (-scores[number], ids[number]))
+        ]
+
+    def _renew(self) -> None:
+        """Forget what is outdated or too much, and read the lengths of changed passages."""
+        end = self._changes.end_in_snapshot
+        if end == self._end and self._remembered <= _REMEMBERED:
+            return
+        self._scores, self._remembered = {}, 0
+        if end != self._end:
+            self._read_lengths()
+            _, totals = self._db.blobs("block", f"(SELECT id, block FROM words_data WHERE id = {_TOTALS})")
+            count, *tokens = _varints(totals)
+            self._count, self._mean, self._end = count, sum(tokens) / max(count, 1), end
+
+    def _read_lengths(self) -> None:
+        changed = None if self._end is None else self._changes.since(self._end)
+        if changed is None:
+            numbers, lengths = self._db.blobs("sz", "words_docsize")
+        else:
+            of_changed = "number FROM passages WHERE id IN (SELECT value FROM json_each(?))"
+            of = f"(SELECT id, sz FROM words_docsize WHERE id IN (SELECT {of_changed}))"
+            numbers, lengths = self._db.blobs("sz", of, as_json(changed))
+        new = max(numbers, default=0) + 1 - len(self._lengths)
+        self._lengths = np.pad(self._lengths, (0, max(new, 0)))
+        self._lengths[numbers] = _varints(lengths).reshape(-1, _COLUMNS).sum(axis=1)
+
+    def _learn(self, words: Sequence[str]) -> None:
+        """Read the passages of words, and keep the scores of each word in them."""
+        if not words:
+            return
+        tokens = self._tokens(words)
+        places = self._places([*{token for of_word in tokens.values() for token in of_word}])
+        for word in words:
+            self._scores[word] = self._score(_places_of_phrase(tokens[word], places))
+            self._remembered += len(self._scores[word][0])
+
+    def _tokens(self, words: Sequence[str]) -> dict[str, list[str]]:
+        """Return the tokens, such as stems, that FTS5 makes of words."""
+        self._db.execute("INSERT INTO temp.query (rowid, words) SELECT key, value FROM json_each(?)", [as_json(words)])
+        of = "(SELECT doc, term FROM temp.query_tokens ORDER BY doc, offset)"
+        tokens: dict[str, list[str]] = {word: [] for word in words}
+        for place, token in self._db.rows("doc, term", of):
+            tokens[words[place]].append(token)
+        self._db.execute("INSERT INTO temp.query (query) VALUES ('delete-all')")
+        return tokens
+
+    def _places(self, tokens: Sequence[str]) -> dict[str, Numbers]:
+        """Return the places of tokens, in order: 32 bits for the passage, one for the text, 31 for the position."""
+        place = "(doc << 32) + ((col = 'text') << 31) + offset"
+        places = f"(SELECT group_concat({place}) FROM temp.places WHERE term = token.value)"
+        of = f"(SELECT value AS token, {places} AS places FROM json_each(?) AS token)"
+        rows = self._db.rows("token, places", of, as_json(tokens))
+        return {token: np.fromstring(found or "", dtype=np.int64, sep=",") for token, found in rows}
+
+    def _score(self, places: Numbers) -> tuple[Numbers, Values]:
+        """Return the passages of a word, and its part of their scores."""
+        numbers, first = np.unique(places >> 32, return_index=True)
+        if not len(numbers):
+            return numbers, np.empty(0)
+        frequencies = np.add.reduceat(np.where(places >> 31 & 1, 1.0, _TITLE_WEIGHT), first)
+        idf = math.log((self._count - len(numbers) + 0.5) / (len(numbers) + 0.5))
+        length = _K1 * (1 - _B + _B * self._lengths[numbers] / self._mean)
+        return numbers, max(idf, _LEAST_IDF) * (frequencies * (_K1 + 1.0) / (frequencies + length))
+
+    def _ids(self, numbers: Sequence[int]) -> dict[int, str]:
+        of = "(SELECT number, id FROM passages WHERE number IN (SELECT value FROM json_each(?)))"
+        return dict(self._db.rows("number, id", of, as_json(numbers)))
+
+
+def _places_of_phrase(tokens: Iterable[str], places: Mapping[str, Numbers]) -> Numbers:
+    """Return where tokens follow each other, as the places of the first one."""
+    found: Numbers | None = None
+    for position, token in enumerate(tokens):
+        first = places[token] - position
+        found = first if found is None else np.intersect1d(found, first, assume_unique=True)
+    return np.empty(0, dtype=np.int64) if found is None else found
+
+
+def _best(scores: Values, k: int) -> list[int]:
+    """Return the places of the k highest scores above zero; of equal ones the first."""
+    found = np.flatnonzero(scores)
+    if len(found) > k > 0:
+        least = np.partition(scores[found], -k)[-k]
+        found = found[scores[found] >= least]
+    order: list[int] = found[np.argsort(-scores[found], kind="stable")].tolist()
+    return order[:k]
+
+
+def _varints(joined: bytes) -> Values:
+    """Return numbers of seven bits a byte, highest first; the last byte of each has no eighth bit."""
+    parts = np.frombuffer(joined, dtype=np.uint8)
+    is_last = parts < 128
+    which: Numbers = np.cumsum(is_last) - is_last
+    return _added(which, (parts & 127) * 128.0 ** (np.flatnonzero(is_last)[which] - np.arange(len(parts))))
+
+
+def _added(places: Numbers, values: Values) -> Values:
+    """Return the sums of the values of each place, added in their order."""
+    return np.bincount(places, values).astype(np.float64, copy=False)
