@@ -1,0 +1,88 @@
+"""BM25 ranks exactly as FTS5 does, before and after changes of any process."""
+
+import sqlite3
+from collections.abc import Iterable
+from itertools import product
+from pathlib import Path
+
+import pytest
+from conftest import SAMPLE
+from fakes import ArithmeticEmbeddings
+
+from langgraph_rag.evaluation.questions import load_questions
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.storage import bm25, change_log
+from langgraph_rag.tools.storage.word_index import words_to_search
+
+QUERIES = [
+    "Who directed Nine Tides?",
+    "the the of",
+    "director director films village",
+    "東京の塔",
+    "Ilse-Tarrant's o’clock",
+    "rare",
+    "zzz",
+]
+_BM25 = """
+SELECT id, -bm25(words, 2.0, 1.0) AS score FROM words JOIN passages ON number = words.rowid WHERE words MATCH ?
+ORDER BY score DESC, number LIMIT ?
+"""
+
+
+def by_fts5(folder: Path, query: str, k: int) -> list[tuple[str, float]]:
+    words = " OR ".join(f'"{word}"' for word in words_to_search(query))
+    with sqlite3.connect(folder / "records.sqlite") as connection:
+        found: list[tuple[str, float]] = connection.execute(_BM25, (words, k)).fetchall()
+    connection.close()
+    return sorted(found, key=lambda passage: (-passage[1], passage[0]))
+
+
+def agrees(kb: KnowledgeBase, folder: Path, queries: Iterable[str] = QUERIES) -> bool:
+    for query, k in product(queries, (1, 3, 1_000)):
+        found = [(passage["id"], passage["score"]) for passage in kb.search(query, k, by="bm25")]
+        assert found == [(id_, pytest.approx(score, rel=1e-12)) for id_, score in by_fts5(folder, query, k)]
+    return True
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "kb"
+
+
+def test_it_ranks_as_fts5_does(kb: KnowledgeBase, folder: Path) -> None:
+    assert agrees(kb, folder) and agrees(kb, folder)  # the second time from memory
+
+
+def test_it_follows_each_change(kb: KnowledgeBase, folder: Path) -> None:
+    assert agrees(kb, folder)
+    for title, text in [
+        ("Rare", "rare " * 3),
+        ("Long", "film rare " * 20_000),
+        ("東京", "東京の塔は東京にある"),
+        ("", "x"),
+    ]:
+        kb.upsert([{"id": "new", "title": title, "text": text}], progress=False)
+        assert agrees(kb, folder)
+    kb.delete(["new"])
+    assert agrees(kb, folder)
+
+
+def test_it_ranks_real_text_as_fts5_does(sample_kb: KnowledgeBase, sample_folder: Path) -> None:
+    assert agrees(
+        sample_kb, sample_folder, (question["question"] for question in load_questions(SAMPLE / "questions.jsonl"))
+    )
+
+
+def test_it_follows_the_changes_of_others(kb: KnowledgeBase, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert agrees(kb, folder)
+    monkeypatch.setattr(change_log, "_KEPT", 2)  # so that the last changes no longer tell all that changed
+    with KnowledgeBase.open(folder, ArithmeticEmbeddings()) as other:
+        for number in range(3):
+            other.add([{"title": "Rare", "text": f"A rare village, director {number}."}], progress=False)
+        other.delete(["skellby"])
+    assert agrees(kb, folder)
+
+
+def test_it_remembers_a_limited_number(kb: KnowledgeBase, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bm25, "_REMEMBERED", 3)
+    assert agrees(kb, folder) and agrees(kb, folder)
