@@ -78,7 +78,7 @@ def _grown(root: Path, size: int) -> Seconds:
     """Measure a knowledge base with a number of passages, in the order of a user's steps."""
     folders = sorted(file.parent for file in root.glob("*/corpus.jsonl"))
     asked, llm = questions(folders[0], _QUESTIONS), load_model("offline")
-    documents = list(islice(_documents(folders), size))
+    documents = list(islice(repeated(folders), size))
     found: Seconds = {}
     with TemporaryDirectory() as folder:
         with KnowledgeBase.open(folder, HashEmbeddings()) as kb:
@@ -111,7 +111,7 @@ def _asking(name: str, llm: BaseChatModel, kb: KnowledgeBase) -> Callable[[str],
     return lambda question: graph.invoke({"question": question})
 
 
-def _documents(folders: list[Path]) -> Iterator[dict[str, str]]:
+def repeated(folders: list[Path]) -> Iterator[dict[str, str]]:
     """Yield the passages of the data sets repeatedly, with other names each time."""
     passages = [
         {**document, "id": f"{folder.name} {document['id']}"} for folder in folders for document in corpus(folder)
