@@ -70,7 +70,7 @@ def _connected(model: Any) -> Any:
     changes: dict[str, Any] = {}
     if not (model.http_async_client or model.openai_proxy):
         client = _replacement(model.root_async_client)
-        changes |= {"root_async_client": client, "async_client": _completions(client)}
+        changes |= {"root_async_client": client, "async_client": client.chat.completions}
     if _WAIT_FOR_LOSES_CANCELLATIONS:  # LangChain awaits each chunk with `wait_for` if it has a timeout
         changes["stream_chunk_timeout"] = None
     return model.model_copy(update=changes)
@@ -81,22 +81,6 @@ def _replacement(own: Any) -> Any:
     if own not in _clients:
         _clients[own] = own.with_options(http_client=_http_client_per_loop())
     return _clients[own]
-
-
-def _completions(client: Any) -> Any:
-    """Return the completions of a client that does not process the messages of a request.
-
-    It would try every kind of message on each one, which takes a tenth of a call's processor time. LangChain's messages
-    need none of that.
-    """
-    from openai.resources.chat.completions import AsyncCompletions
-
-    class Completions(AsyncCompletions):
-        async def create(self, *, messages: Any, extra_body: Any = None, **options: Any) -> Any:
-            body = {"messages": messages, **(extra_body or {})}
-            return await super().create(messages=[], extra_body=body, **options)
-
-    return Completions(client)
 
 
 def _http_client_per_loop() -> Any:
