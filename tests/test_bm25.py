@@ -69,6 +69,12 @@ def test_it_follows_each_change(kb: KnowledgeBase, folder: Path) -> None:
     assert agrees(kb, folder)
 
 
+def test_it_ranks_what_was_added_after_all_was_deleted(kb: KnowledgeBase, folder: Path) -> None:
+    kb.delete(kb.ids())
+    kb.add([{"id": "new", "title": "Rare", "text": "film"}], progress=False)
+    assert agrees(kb, folder)
+
+
 def test_it_ranks_real_text_as_fts5_does(sample_kb: KnowledgeBase, sample_folder: Path) -> None:
     assert agrees(
         sample_kb, sample_folder, (question["question"] for question in load_questions(SAMPLE / "questions.jsonl"))

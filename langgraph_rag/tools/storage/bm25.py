@@ -41,7 +41,7 @@ class Bm25:
         self._db, self._changes = db, changes
         self._end: int | None = None  # of the changes, when the following was read
         self._lengths: Values = np.empty(0)  # tokens, by the number of a passage
-        self._count, self._mean = 0, 0.0
+        self._count, self._mean = 0.0, 0.0  # of passages, and of their tokens
         self._scores: dict[str, tuple[Numbers, Values]] = {}  # by word: the passages that have it, and its scores there
         self._remembered = 0  # passages in that
         db.executescript(_TABLES)
@@ -71,7 +71,7 @@ class Bm25:
         if end != self._end:
             self._read_lengths()
             _, totals = self._db.blobs("block", f"(SELECT id, block FROM words_data WHERE id = {_TOTALS})")
-            count, *tokens = _varints(totals)
+            count, *tokens = _varints(totals).tolist() or [0.0]
             self._count, self._mean, self._end = count, sum(tokens) / max(count, 1), end
 
     def _read_lengths(self) -> None:
