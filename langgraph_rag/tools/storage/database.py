@@ -87,6 +87,8 @@ class Database:
             self._read("BEGIN", ())
             try:
                 yield
+            except sqlite3.DatabaseError as error:
+                raise self._failure("read", error) from error
             finally:
                 self._connection.rollback()
 
