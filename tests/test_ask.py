@@ -8,6 +8,7 @@ import threading
 from asyncio import CancelledError
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from enum import Enum
 from typing import Any
 from urllib.error import URLError
 
@@ -44,6 +45,7 @@ from langgraph_rag.metering import count_dropped, metered
 from langgraph_rag.models.bindings import model_name
 from langgraph_rag.models.reasoning import without_reasoning
 from langgraph_rag.models.replies import MAX_REPLY_CHARS, read_reply
+from langgraph_rag.models.retries import pauses
 from langgraph_rag.prompts.answering import ANSWER_FROM_TRIPLES, Answer
 from langgraph_rag.prompts.cirag import EXTRACT_TRIPLES
 from langgraph_rag.prompts.kirag import ChainOfTexts
@@ -96,6 +98,7 @@ async def ask_city(model: Any) -> City:
         f"Maybe {ORSBY}? No.<|channel|>final <|constrain|>json<|message|>{GOOD}",
         f"<think>Not <reasoning>.</reasoning></think>{GOOD}",
         f"{ORSBY} is a draft, but no.</think>{GOOD}",
+        f"Hm. <think>a</think><think>b</think>{{so {ORSBY}}}? No.</think>{GOOD}",
         "{'name': 'Kell', 'inhabitants': 4200}",
         "Reply: {'name': 'Kell', 'inhabitants': 4200, 'twins': []}",
         "{name: Kell, inhabitants: 4200}",
@@ -126,10 +129,26 @@ def test_nested_braces_and_raw_line_breaks_in_strings_are_read() -> None:
         ('"Kell, once "Old Kell", now"', 'Kell, once "Old Kell", now'),
         ("'Kell's'", "Kell's"),
         ("4,200", "4,200"),
+        ("'<think>'", "<think>"),
     ],
 )
 def test_what_is_no_json_is_read_as_it_was_meant(written: str, name: str) -> None:
     assert read_reply(f'{{"name": {written}, "inhabitants": 1}}', City).name == name
+
+
+def test_a_number_is_read_as_it_is_written() -> None:
+    assert read_reply('{"thought": "", "answer": 3.10}', Answer).answer == "3.10"
+
+
+def test_marks_in_the_object_after_reasoning_are_text() -> None:
+    text = 'Hm, <think>so</think> no.</think>{"name": "<think>", "inhabitants": 1}'
+
+    assert read_reply(text, City).name == "<think>"
+
+
+def test_a_long_text_is_not_mended() -> None:
+    with pytest.raises(ValueError, match="its JSON object is not complete"):
+        read_reply(f"{{'name': 'Kell', 'inhabitants': 1, 'mood': '{'good ' * 1_000}'}}", City)
 
 
 def test_control_characters_in_a_reply_are_blanks() -> None:
@@ -166,6 +185,8 @@ def test_a_list_is_read_as_far_as_the_schema_allows() -> None:
         ('{"name": "Kell"}', "field 'inhabitants': Field required"),
         ('{"name": "Kell", "inhabitants": "many"}', "field 'inhabitants': Input should be a valid integer"),
         ('{"name": "K", "inhabitants": 1, "twins": [["a", []]]}', "field 'twins.0.1': Input should be a valid string"),
+        (f'{{"draft": {ORSBY}, "final": {GOOD}}}', "it has none of the fields name, inhabitants, twins"),
+        ('{"name": "K", "inhabitants": 1, "mood": {"is": "good"}, "tw', "it has none of the fields name, inhabitants"),
         ('{{"city": "Kell"}}', "it has none of the fields name, inhabitants, twins"),
         ("{[1]: 2}", "it has none of the fields name, inhabitants, twins"),
         ('{"twins": ' + "[" * 5000, "its JSON object is not complete"),
@@ -231,7 +252,30 @@ async def test_an_answer_that_was_cut_off_is_none(reason: str) -> None:
         await ask(RepeatingModel(message=cut), ANSWER_FROM_TRIPLES, question="Where is Kell?", triples=[])
 
 
-@pytest.mark.parametrize("wrapped", [{"result": json.loads(GOOD)}, {"name": "x", "arguments": json.loads(GOOD)}])
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"logprobs": {"content": [{"token": " error"}, {"token": " filter"}]}},
+        {"model_name": "small-safety"},
+        {"content_filter_results": {"hate": {"filtered": False, "severity": "safe"}}},
+    ],
+    ids=str,
+)
+async def test_words_in_other_metadata_do_not_make_an_answer_incomplete(other: dict[str, Any]) -> None:
+    told = {"finish_reason": "stop", **other}
+    model = RepeatingModel(message=AIMessage("Answer: an error", response_metadata=told))
+
+    assert (await ask(model, ANSWER_FROM_TRIPLES, question="What was it?", triples=[])).answer == "an error"
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        {"result": json.loads(GOOD)},
+        {"name": "x", "arguments": json.loads(GOOD)},
+        {"status": "ok", "result": {"reply": json.loads(GOOD)}},
+    ],
+)
 def test_an_object_within_another_is_found(wrapped: dict[str, Any]) -> None:
     assert read_reply(json.dumps(wrapped), City) == KELL
 
@@ -299,6 +343,11 @@ async def test_after_three_bad_replies_the_error_names_prompt_model_and_reply() 
     assert len(model.received) == 3
 
 
+class Ended(Enum):
+    OTHER = "OTHER"
+    MAX_TOKENS = "MAX_TOKENS"
+
+
 @pytest.mark.parametrize(
     ("ended", "told"),
     [
@@ -311,6 +360,7 @@ async def test_after_three_bad_replies_the_error_names_prompt_model_and_reply() 
             "finish reason 'content_filter'; ",
         ),
         ({"response_metadata": {"prompt_feedback": {"block_reason": "OTHER"}}}, "finish reason 'OTHER'; "),
+        ({"response_metadata": {"prompt_feedback": {"block_reason": Ended.OTHER}}}, "finish reason 'OTHER'; "),
         (
             {"response_metadata": {"finish_reason": "stop"}, "additional_kwargs": {"refusal": "I can't help."}},
             'refusal "I can\'t help."; ',
@@ -446,6 +496,13 @@ async def test_what_asks_again_itself_or_fails_for_good_is_not_asked_again() -> 
     assert [len(model.received) for model in (itself, around, for_good)] == [1, 1, 1]
 
 
+def test_the_pauses_double_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("langgraph_rag.models.retries.random.uniform", lambda least, most: most)
+
+    assert list(pauses(PersistentModel(max_retries=6))) == [0.5, 1.0, 2.0, 4.0, 8.0, 8.0]
+    assert list(pauses(PersistentModel(max_retries=0))) == []
+
+
 @pytest.mark.usefixtures("without_pauses")
 @pytest.mark.parametrize(("status", "asked"), [(429, 3), (503, 3), (401, 1)])
 async def test_a_status_that_a_models_client_lets_by_is_asked_again_as_often_as_the_model_says(
@@ -574,6 +631,7 @@ async def test_tokens_that_a_server_counts_as_none_are_estimated() -> None:
         {"finish_reason": "model_length"},
         {"stop_reason": "model_context_window_exceeded"},
         {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}},
+        {"finish_reason": Ended.MAX_TOKENS},
     ],
     ids=str,
 )

@@ -1,7 +1,7 @@
 """BM25 ranks exactly as FTS5 does, before and after changes of any process."""
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import product
 from pathlib import Path
 
@@ -94,3 +94,32 @@ def test_it_follows_the_changes_of_others(kb: KnowledgeBase, folder: Path, monke
 def test_it_remembers_a_limited_number(kb: KnowledgeBase, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bm25, "_REMEMBERED", 3)
     assert agrees(kb, folder) and agrees(kb, folder)
+
+
+@pytest.mark.parametrize(("limit", "reads"), [(3, 2), (1_000, 1)])
+def test_a_word_is_read_again_only_after_too_much_was_remembered(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, limit: int, reads: int
+) -> None:
+    read: list[Sequence[str]] = []
+    tokens = bm25.Bm25._tokens
+
+    def reading(self: bm25.Bm25, words: Sequence[str]) -> dict[str, list[str]]:
+        read.append(words)
+        return tokens(self, words)
+
+    monkeypatch.setattr(bm25, "_REMEMBERED", limit)
+    monkeypatch.setattr(bm25.Bm25, "_tokens", reading)
+    for _ in range(2):
+        kb.search("director film village", by="bm25")
+
+    assert len(read) == reads
+
+
+def test_of_equal_passages_the_first_are_found(empty_kb: KnowledgeBase, folder: Path) -> None:
+    documents = [{"id": f"p{99 - n}", "title": "Kell", "text": "rare " * (1 + n % 2) + "town"} for n in range(60)]
+    for start in range(0, 60, 20):
+        empty_kb.add(documents[start : start + 20], progress=False)
+
+    found = [passage["id"] for passage in empty_kb.search("rare", 35, by="bm25")]
+
+    assert found == [id_ for id_, _ in by_fts5(folder, "rare", 35)]

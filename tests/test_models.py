@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import gzip
 import json
 import re
 import sys
@@ -33,7 +34,7 @@ from langgraph_rag.errors import (
 )
 from langgraph_rag.graphs.native_rag import create_native_rag
 from langgraph_rag.llm import ask
-from langgraph_rag.metering import metered
+from langgraph_rag.metering import estimated_tokens, metered
 from langgraph_rag.models.loading import load_model
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.prompts.answering import ANSWER_FROM_TRIPLES, Answer
@@ -660,8 +661,12 @@ async def test_a_model_that_names_another_form_is_not_asked_by_schema(server: Se
 # --- servers that do not stream --------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     "told",
-    [(400, {}, {"error": {"message": "stream is not supported"}}), (200, {}, completion(TARRANT.model_dump_json()))],
-    ids=["refused", "whole"],
+    [
+        (400, {}, {"error": {"message": "stream is not supported"}}),
+        (200, {}, completion(TARRANT.model_dump_json())),
+        (200, {"Content-Type": "text/event-stream"}, ""),
+    ],
+    ids=["refused", "whole", "empty"],
 )
 async def test_a_server_that_does_not_stream_is_asked_for_whole_replies_from_then_on(
     server: Server, told: Any, caplog: pytest.LogCaptureFixture
@@ -739,6 +744,16 @@ async def test_what_is_refused_without_options_of_the_chat_template_too_was_not_
         await who(model)
     assert await who(model) == TARRANT
     assert templated(server) == [True, False, True]
+
+
+async def test_a_refusal_of_options_that_were_not_sent_is_told_at_once(server: Server) -> None:
+    url = f"http://127.0.0.1:{server.server_port}/v1"
+    own = ChatOpenAI(model="small", base_url=url, api_key=SecretStr("k"), max_retries=0)
+    server.first = [(400, {}, {"error": {"message": "no swearing, in {'chat_template_kwargs': ...}"}})]
+
+    with pytest.raises(RequestRefusedError, match="no swearing"):
+        await who(own)
+    assert len(server.sent) == 1
 
 
 # --- prompts that are too long ---------------------------------------------------------------------------------------
@@ -959,6 +974,21 @@ async def test_a_reply_that_is_no_utf_8_is_asked_for_again(server: Server) -> No
     assert len(server.sent) == 2
 
 
+async def test_a_compressed_reply_is_read(server: Server) -> None:
+    packed = gzip.compress(json.dumps(completion(TARRANT.model_dump_json())).encode())
+    server.first = [(200, {"Content-Encoding": "gzip"}, packed)]
+
+    assert await who(server.model()) == TARRANT
+
+
+async def test_a_compressed_reply_may_be_too_long(server: Server) -> None:
+    packed = gzip.compress(json.dumps(completion("long " * 2_000_000)).encode())
+    server.first = [(200, {"Content-Encoding": "gzip"}, packed)]
+
+    with pytest.raises(ModelCallError, match="got more than 8,388,608 bytes"):
+        await who(server.model())
+
+
 async def test_a_message_without_a_role_is_the_assistants(server: Server) -> None:
     nameless = completion(TARRANT.model_dump_json())
     del nameless["choices"][0]["message"]["role"]
@@ -1067,6 +1097,14 @@ async def test_the_status_that_a_gateway_passes_on_counts(server: Server) -> Non
     assert len(server.sent) == 1
 
 
+@pytest.mark.parametrize("code", [200, 460])
+async def test_a_code_of_a_gateway_that_is_no_status_of_an_error_is_retried(server: Server, code: int) -> None:
+    server.first = [(200, {}, {"error": {"message": "Upstream died", "code": code}})]
+
+    assert await who(server.model(max_retries=1)) == TARRANT
+    assert len(server.sent) == 2
+
+
 async def test_a_model_that_a_gateway_does_not_know_is_no_bad_request(server: Server) -> None:
     server.first = [(400, {}, {"error": {"message": "Invalid model name passed in model=small"}})]
 
@@ -1080,6 +1118,25 @@ def test_an_address_without_its_scheme_is_refused(address: str, monkeypatch: pyt
 
     with pytest.raises(ModelCallError, match="VLLM_BASE_URL: expected an address that begins with http:// or https://"):
         load_model("vllm:small")
+
+
+async def test_a_whole_object_in_reasoning_that_was_cut_off_is_no_reply(server: Server) -> None:
+    reply = completion("", "length")
+    reply["choices"][0]["message"]["reasoning"] = TARRANT.model_dump_json()
+    server.first = [(200, {}, reply)] * 3
+
+    with pytest.raises(ModelOutputError, match="in 3 attempts; .*it was cut off for its length"):
+        await who(server.model())
+
+
+async def test_a_reply_that_calls_a_tool_is_not_looked_for_in_its_reasoning(server: Server) -> None:
+    reply = completion("")
+    call = {"id": "1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
+    reply["choices"][0]["message"] |= {"tool_calls": [call], "reasoning": TARRANT.model_dump_json()}
+    server.first = [(200, {}, reply)] * 3
+
+    with pytest.raises(ModelOutputError, match="in 3 attempts; .*it calls the tool 'search'"):
+        await who(server.model())
 
 
 async def test_reasoning_that_was_cut_off_is_no_reply(server: Server) -> None:
@@ -1174,6 +1231,18 @@ async def test_a_stream_that_breaks_off_is_asked_for_again(server: Server, broke
     assert list(said.values())[-1] == "Ilse Tarrant"
 
 
+async def test_the_prompt_of_a_broken_stream_counts_again(server: Server) -> None:
+    model, counts = server.model(max_retries=1, streaming=True), []
+    for replies in ([WHOLE], [FAILED, WHOLE]):
+        server.first = [*replies]
+        with metered() as usage:
+            await who(model)
+        counts.append(usage["estimated_tokens"])
+
+    prompt = estimated_tokens(ANSWER_FROM_TRIPLES.render(question=QUESTION, triples=TRIPLES))
+    assert counts[1] - counts[0] == prompt > 0
+
+
 async def test_a_count_that_is_repeated_in_a_stream_counts_once(server: Server, kb: KnowledgeBase) -> None:
     head = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "small"}
     pieces = ['{"thought": "", ', '"answer": ', '"Ilse Tarrant"}']
@@ -1209,6 +1278,37 @@ async def test_a_stream_may_end_with_its_reason_alone(server: Server) -> None:
     server.first = [(200, {"Content-Type": "text/event-stream"}, whole)]
 
     assert (await who(server.model(max_retries=1, streaming=True))).answer == "Ilse Tarrant"
+    assert len(server.sent) == 1
+
+
+async def test_a_stream_with_comments_may_take_longer_than_the_time_limit(server: Server) -> None:
+    status, headers, whole = stream(TARRANT.model_dump_json(), *[" "] * 4)
+
+    def slowly() -> Iterator[bytes]:
+        for event in whole.removesuffix("\n\n").split("\n\n"):
+            for piece in (event, ": still there"):
+                yield f"{piece}\n\n".encode()
+                time.sleep(0.2)
+
+    server.first = [(status, headers, slowly())]
+
+    assert await who(server.model(streaming=True, timeout=1.0)) == TARRANT
+    assert len(server.sent) == 1
+
+
+async def test_the_reason_at_the_end_of_a_stream_may_be_cut_in_two(server: Server) -> None:
+    last = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+    status, headers, whole = stream(TARRANT.model_dump_json(), last)
+    begin, reason, end = whole.removesuffix("data: [DONE]\n\n").partition("finish_")
+
+    def in_two() -> Iterator[bytes]:
+        yield f"{begin}{reason}".encode()
+        time.sleep(0.1)
+        yield end.encode()
+
+    server.first = [(status, headers, in_two())]
+
+    assert await who(server.model(streaming=True)) == TARRANT
     assert len(server.sent) == 1
 
 

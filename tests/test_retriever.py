@@ -52,3 +52,21 @@ async def test_a_query_may_have_settings_of_its_own(kb: KnowledgeBase) -> None:
 def test_what_it_cannot_do_is_refused(kb: KnowledgeBase, wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         KnowledgeBaseRetriever(**{"kb": kb, **wrong})
+
+
+async def test_zero_documents_are_refused_for_a_single_query_too(kb: KnowledgeBase) -> None:
+    retriever = KnowledgeBaseRetriever(kb=kb)
+
+    with pytest.raises(ValueError, match="k must be a whole number of at least 1"):
+        retriever.invoke("Who directed The Salt Road?", k=0)
+    with pytest.raises(ValueError, match="k must be a whole number of at least 1"):
+        await retriever.ainvoke("Who directed The Salt Road?", k=0)
+
+
+def test_a_document_has_its_score_and_nothing_that_is_empty(empty_kb: KnowledgeBase) -> None:
+    empty_kb.add([Document("Gulls sleep.", id="pier", metadata={"score": "high", "page": 2})], progress=False)
+
+    (found,) = KnowledgeBaseRetriever(kb=empty_kb, by="bm25").invoke("gulls")
+
+    assert found.metadata.pop("score") != "high"
+    assert found.metadata == {"page": 2}

@@ -151,6 +151,17 @@ async def test_whatever_is_escaped_or_cut_in_two_pieces_grow_into_the_answer(
     assert "".join(message.text for message in shown[:-1]) == answer
 
 
+async def test_marks_of_reasoning_within_the_answer_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[AIMessage] = []
+    monkeypatch.setattr(streaming, "_push", shown.append)
+    stream = streaming.AnswerStream()
+
+    for token in reply("It begins with <think> and ends with </think>, always"):
+        await stream.on_llm_new_token(token)
+
+    assert "".join(piece.text for piece in shown) == "It begins with <think> and ends with </think>, always"
+
+
 async def test_each_token_is_read_once_while_a_model_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
 

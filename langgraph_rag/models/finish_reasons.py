@@ -1,7 +1,6 @@
 """How a reply ended, as far as its provider reports: complete, cut off, filtered, or withheld."""
 
 import re
-from typing import Any
 
 from langchain_core.messages import BaseMessage
 
@@ -17,31 +16,42 @@ _ORDINARY = re.compile(r"(stop)+|end_turn|stop_sequence|eos(_token)?", re.IGNORE
 
 def is_whole(message: BaseMessage) -> bool:
     """Return whether a reply is complete: not cut off, filtered or failed, as far as its provider reports."""
-    told = list(map(str, _told(message).values()))
-    return not was_cut_off(message) and not any(_FILTERED.search(one) or _FAILED.fullmatch(one) for one in told)
+    filtered, failed = (
+        any(map(_FILTERED.search, _reasons(message))),
+        any(map(_FAILED.fullmatch, _told(message).values())),
+    )
+    return not (was_cut_off(message) or filtered or failed)
 
 
 def was_cut_off(message: BaseMessage) -> bool:
     """Return whether a provider reports that a reply reached the maximum length."""
-    return any(_CUT_OFF.fullmatch(str(reason)) for reason in _told(message).values())
+    return any(map(_CUT_OFF.fullmatch, _told(message).values()))
 
 
 def withheld(message: BaseMessage) -> list[str]:
     """Return why a reply did not end normally: called tools, the finish reason, and the text of a refusal."""
-    told = _told(message)
-    reasons = [str(getattr(told[key], "value", told[key])) for key in _REASONS if told.get(key)]
     blocks = [block for block in message.content if isinstance(block, dict)]
     refusals = [said["refusal"] for said in (message.additional_kwargs, *blocks) if said.get("refusal")]
     called = [call["name"] for call in getattr(message, "tool_calls", None) or ()]
     return [
         *(f"it calls the tool {name!r}" for name in called),
-        *(f"finish reason {reason!r}" for reason in reasons if not _ORDINARY.fullmatch(reason)),
+        *(f"finish reason {reason!r}" for reason in _reasons(message) if not _ORDINARY.fullmatch(reason)),
         *(f"refusal {str(refusal)[:200]!r}" for refusal in refusals),
     ]
 
 
-def _told(message: BaseMessage) -> dict[str, Any]:
-    """Return the metadata of a response, with nested details at the top level."""
+def _reasons(message: BaseMessage) -> list[str]:
+    told = _told(message)
+    return [told[key] for key in _REASONS if key in told]
+
+
+def _told(message: BaseMessage) -> dict[str, str]:
+    """Return the metadata of a response as texts, with nested details at the top level, and without what is empty."""
     told = message.response_metadata
     within = (told.get("incomplete_details"), told.get("prompt_feedback"))  # of OpenAI's Responses API, of Gemini
-    return told | {key: value for details in within if isinstance(details, dict) for key, value in details.items()}
+    details = [details for details in within if isinstance(details, dict)]
+    return {key: _text(value) for some in (told, *details) for key, value in some.items() if value}
+
+
+def _text(value: object) -> str:
+    return str(getattr(value, "value", value))  # of an enumeration

@@ -150,7 +150,7 @@ async def _with_features(request: _Request, features: Sequence[_Feature] = _FEAT
 
 async def _with_retries(request: _Request) -> BaseMessage:
     """Send again after a transient failure or a broken stream, unless the model's own client does so."""
-    llm, shown = request.llm, request.shown
+    llm = request.llm
     for pause in pauses(llm):
         with noting_streams() as begun:
             try:
@@ -161,8 +161,6 @@ async def _with_retries(request: _Request) -> BaseMessage:
                     raise
         if begun.is_set():  # the prompt was read
             current_meter().usage["estimated_tokens"] += estimated_tokens(request.messages)
-        if shown:
-            shown.restart()
         await asyncio.sleep(pause)
     return await _invoke(request)
 

@@ -372,6 +372,26 @@ def test_tokens_of_calls_under_way_count_until_their_cost_is_known() -> None:
     assert (meter.usage["calls"], meter.usage["input_tokens"], meter.usage["output_tokens"]) == (2, 400, 50)
 
 
+@pytest.mark.parametrize(("concluding", "room"), [(False, 750), (True, 1000)])
+def test_the_last_token_may_be_spent(concluding: bool, room: int) -> None:
+    with (
+        pytest.raises(BudgetReachedError, match="max_tokens=1000"),
+        Meter(no_usage()).call(LIMITS, room + 1, concluding=concluding),
+    ):
+        pass
+    with Meter(no_usage()).call(LIMITS, room, concluding=concluding) as call:
+        assert call.estimated_tokens == room
+
+
+@pytest.mark.parametrize("cost", [{"input_tokens": 4}, {"input_tokens": 4, "output_tokens": None}])
+def test_tokens_written_count_as_none_where_a_model_does_not_tell_them(cost: Any) -> None:
+    meter = Meter(no_usage())
+    with meter.call(LIMITS, 700, concluding=False) as call:
+        call.cost = cost
+
+    assert (meter.usage["input_tokens"], meter.usage["output_tokens"], meter.usage["estimated_tokens"]) == (4, 0, 0)
+
+
 def test_a_call_that_fails_costs_what_its_prompt_is_estimated_at() -> None:
     meter = Meter(no_usage())
     with pytest.raises(OSError), meter.call(LIMITS, 700, concluding=False):

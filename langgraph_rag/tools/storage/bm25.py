@@ -141,7 +141,7 @@ def _places_of_phrase(tokens: Iterable[str], places: Mapping[str, Numbers]) -> N
 def _best(scores: Values, k: int) -> list[int]:
     """Return the places of the k highest scores above zero; of equal ones the first."""
     found = np.flatnonzero(scores)
-    if len(found) > k > 0:
+    if len(found) > k:
         least = np.partition(scores[found], -k)[-k]
         found = found[scores[found] >= least]
     order: list[int] = found[np.argsort(-scores[found], kind="stable")].tolist()
