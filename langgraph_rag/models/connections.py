@@ -18,7 +18,7 @@ from langgraph_rag.models.completions import checked_response
 from langgraph_rag.vllm_server import address_of
 
 _WAIT_FOR_LOSES_CANCELLATIONS = sys.version_info < (3, 12)  # asyncio's, if the result has just arrived
-_AT_ONCE = 8  # requests of one pool, which looks at all its connections twice in each
+_AT_ONCE = 4  # requests of one pool, which looks at all its connections twice in each
 _clients: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()  # by the model's own client
 _copies: dict[int, tuple[dict[str, Any], Any]] = {}  # by a model's id: its attributes, and the copy made of them
 
