@@ -16,10 +16,8 @@ _ORDINARY = re.compile(r"(stop)+|end_turn|stop_sequence|eos(_token)?", re.IGNORE
 
 def is_whole(message: BaseMessage) -> bool:
     """Return whether a reply is complete: not cut off, filtered or failed, as far as its provider reports."""
-    filtered, failed = (
-        any(map(_FILTERED.search, _reasons(message))),
-        any(map(_FAILED.fullmatch, _told(message).values())),
-    )
+    filtered = any(map(_FILTERED.search, _reasons(message)))
+    failed = any(map(_FAILED.fullmatch, _told(message).values()))
     return not (was_cut_off(message) or filtered or failed)
 
 
