@@ -160,8 +160,9 @@ async def _call(
 
 
 def _counted(usage: Mapping[str, Any]) -> bool:
-    """Return whether a server counted tokens: some report 0, and replies from LangChain's cache have only a cost."""
-    return usage.get("input_tokens", 0) > 0 and (usage.get("output_tokens") or 0) >= 0
+    """Return whether a server counted tokens: some report 0 or no numbers, and LangChain's cache keeps only a cost."""
+    read, written = usage.get("input_tokens"), usage.get("output_tokens") or 0
+    return isinstance(read, int) and isinstance(written, int) and read > 0 and written >= 0
 
 
 @asynccontextmanager

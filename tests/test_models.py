@@ -957,7 +957,15 @@ async def test_a_reply_that_is_no_completion_is_asked_for_again(server: Server, 
     assert len(server.sent) == 3
 
 
-@pytest.mark.parametrize("usage", [[1], {"prompt_tokens": -5, "completion_tokens": 0, "total_tokens": -5}])
+@pytest.mark.parametrize(
+    "usage",
+    [
+        [1],
+        {"prompt_tokens": -5, "completion_tokens": 0, "total_tokens": -5},
+        {"prompt_tokens": "many", "completion_tokens": None, "total_tokens": -1},
+        {"prompt_tokens": 5, "completion_tokens": "few", "total_tokens": 6},
+    ],
+)
 async def test_a_reply_whose_tokens_were_counted_wrongly_counts_by_estimate(server: Server, usage: object) -> None:
     server.first = [(200, {}, {**completion(json.dumps({"thought": "", "answer": "Orla"})), "usage": usage})]
 

@@ -231,6 +231,14 @@ def test_a_round_without_a_question_asks_none(unsaid: dict[str, None]) -> None:
     assert reply == cirag.Integration(thought="Enough.", facts=[DIRECTED], question=None)
 
 
+def test_null_stands_for_the_default_of_a_field() -> None:
+    step = {"thought": None, "question": "Where is Kell?", "action": None}
+    (read,) = read_reply(json.dumps({"steps": [step]}), par_rag.Plan).steps
+
+    assert (read.thought, read.action) == ("", "retrieve")
+    assert read_reply('{"entities": [{"entity": "Kell", "queries": null}]}', dualrag.Demands).entities[0].queries == []
+
+
 @pytest.mark.parametrize("unsaid", [{}, {"conclusion": None}])
 def test_a_chain_without_a_conclusion_concludes_nothing(unsaid: dict[str, None]) -> None:
     assert read_reply(json.dumps({"chain": [DIRECTED], **unsaid}), kirag.ChainOfTriples).conclusion == ""
@@ -253,7 +261,9 @@ def test_an_object_after_one_that_is_closed_too_early_is_read() -> None:
     assert reply == cirag.Integration(facts=[["Mill", "in", "Kell"]], question="Where?")
 
 
-@pytest.mark.parametrize("said", [{}, {"reasoning": "x"}, {"thought": ["First this.", "Then that."]}])
+@pytest.mark.parametrize(
+    "said", [{}, {"reasoning": "x"}, {"thought": None}, {"thought": ["First this.", "Then that."]}]
+)
 def test_an_answer_needs_no_thought(said: dict[str, object]) -> None:
     assert read_reply(json.dumps({**said, "answer": "Kell"}), answering.Answer).answer == "Kell"
 

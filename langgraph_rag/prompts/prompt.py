@@ -48,7 +48,7 @@ class PromptReply(BaseModel):
 
     `unasked` is the reply if the budget of the question is spent; without it, that is an error. It also replaces an
     unusable reply that is `dispensable`: the question can be answered without it. `unsaid` has the values of fields
-    that the model leaves out or sets to null. A reply that is `useful_in_part`, such as a list, is used as far as it
+    that the model leaves out or sets to null; a field with a default has that one. A reply that is `useful_in_part`, such as a list, is used as far as it
     goes if it was cut off at the maximum length.
     """
 
@@ -84,8 +84,11 @@ class PromptReply(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _as_wanted(cls, value: object, field: ValidationInfo) -> object:
-        """Join a list of texts, which some models write instead of a text; read a list that is JSON in a text."""
-        wanted = cls.model_fields[str(field.field_name)].annotation
+        """Read what some models write: null for nothing, a list of texts for a text, a list that is JSON in a text."""
+        asked = cls.model_fields[str(field.field_name)]
+        wanted = asked.annotation
+        if value is None and not asked.is_required():
+            return asked.get_default(call_default_factory=True)
         if isinstance(value, list) and wanted in (str, str | None) and all(isinstance(item, str) for item in value):
             return ", ".join(value)
         if isinstance(value, str) and get_origin(wanted) is list and value.lstrip().startswith("["):
