@@ -198,9 +198,10 @@ def knowledge_base_tools(kb: KnowledgeBase, *, prefix: str = "", about: str = ""
 def _search(call: _Call, name: str, description: str) -> BaseTool:
     async def awaited(**values: Any) -> tuple[str, list[Any]]:
         for argument, value in values.items():
-            if isinstance(value, str) and (is_blank(value) or len(value) > _LONGEST):
-                got = f"{value!r:.80} ({len(value):,} characters)"
-                raise ToolException(f"{argument}: expected words, at most {_LONGEST:,} characters, got {got}")
+            for text in _texts_in(value):
+                if is_blank(text) or len(text) > _LONGEST:
+                    got = f"{text!r:.80} ({len(text):,} characters)"
+                    raise ToolException(f"{argument}: expected words, at most {_LONGEST:,} characters, got {got}")
         with _errors_shown():
             return await call(**values)
 
@@ -209,6 +210,10 @@ def _search(call: _Call, name: str, description: str) -> BaseTool:
 
     arguments = create_schema_from_function(call.__name__, call)
     return _tool(at_once, awaited, name, arguments, description)
+
+
+def _texts_in(value: object) -> list[str]:
+    return [value] if isinstance(value, str) else value if isinstance(value, list) else []
 
 
 async def _shown(kb: KnowledgeBase, found: list[ScoredPassage]) -> tuple[str, list[Any]]:

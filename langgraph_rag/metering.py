@@ -19,6 +19,7 @@ from langgraph_rag.records import Limit, Usage, no_usage, tokens_spent
 T = TypeVar("T")
 _CHARS_PER_TOKEN = 4  # estimated, where there are spaces between words
 _WORKING_SHARE = 0.75  # of tokens and time; the rest is kept for the answer
+_MARGIN = 1.5  # the answer may take so many times as long as the longest call before it
 
 
 def estimated_tokens(messages: Iterable[BaseMessage]) -> int:
@@ -77,8 +78,10 @@ class Meter:
         call = Call(self.seconds_left(limits.deadline_s, concluding=concluding), tokens)
         self.usage["calls"] += 1
         self.pending += tokens
+        began = self.seconds
         try:
             yield call
+            self.usage["longest_call"] = max(self.usage["longest_call"], round(self.seconds - began, 4))
         finally:
             self.pending -= tokens
             if call.waiting:
@@ -102,12 +105,16 @@ class Meter:
     def seconds_left(self, limit: float | None, *, concluding: bool = False) -> float | None:
         """Return the seconds left for the search, or for the answer if `concluding`; None if there is no limit.
 
+        The search leaves a quarter of the time, and more if the calls so far show that the answer may take longer.
+
         Raises:
             BudgetReachedError: when there is no time left.
         """
         if limit is None:
             return None
-        left = (limit if concluding else limit * _WORKING_SHARE) - self.before["seconds"] - self.seconds
+        longest = max(self.before["longest_call"], self.usage["longest_call"])
+        kept = 0.0 if concluding else max(limit * (1 - _WORKING_SHARE), _MARGIN * longest)
+        left = limit - kept - self.before["seconds"] - self.seconds
         if left <= 0:
             raise BudgetReachedError("deadline_s", limit)
         return left
@@ -118,8 +125,8 @@ _meter: ContextVar[Meter | None] = ContextVar("langgraph_rag_meter", default=Non
 
 @contextmanager
 def metered(before: Usage | None = None) -> Iterator[Usage]:
-    """Measure the cost of the block and its tasks; `before` is the cost of the question so far."""
-    meter = Meter(before or no_usage())
+    """Measure the cost of the block and its tasks; `before` is the cost of the question so far, and may lack fields."""
+    meter = Meter(Usage(**{**no_usage(), **(before or no_usage())}))
     try:
         with override(_meter, meter):
             yield meter.usage

@@ -180,7 +180,8 @@ class Usage(TypedDict):
     `repairs` counts the replies that were asked for again. `dropped` counts the items of replies that the model
     invented or that were too many. `left_out` counts the items that were left out of prompts that were too long. Tokens
     are counted by the model; `estimated_tokens` are those of calls without such a count. `seconds` is the time in which
-    nodes ran; parallel nodes are counted once. `ended_at` is the Unix time at which the last node ended.
+    nodes ran; parallel nodes are counted once. `longest_call` is the time of the slowest model call, in seconds.
+    `ended_at` is the Unix time at which the last node ended.
     """
 
     calls: int
@@ -188,6 +189,7 @@ class Usage(TypedDict):
     output_tokens: int
     estimated_tokens: int
     seconds: float
+    longest_call: float
     ended_at: float
     repairs: int
     dropped: int
@@ -203,6 +205,7 @@ def no_usage() -> Usage:
         output_tokens=0,
         estimated_tokens=0,
         seconds=0.0,
+        longest_call=0.0,
         ended_at=0.0,
         repairs=0,
         dropped=0,
@@ -232,6 +235,7 @@ def add_usage(left: Usage, right: Usage) -> Usage:
         output_tokens=left["output_tokens"] + right["output_tokens"],
         estimated_tokens=left["estimated_tokens"] + right["estimated_tokens"],
         seconds=round(left["seconds"] + right["seconds"] - overlap, 4),
+        longest_call=max(left["longest_call"], right["longest_call"]),
         ended_at=max(left["ended_at"], right["ended_at"]),
         repairs=left["repairs"] + right["repairs"],
         dropped=left["dropped"] + right["dropped"],

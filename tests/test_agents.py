@@ -391,11 +391,13 @@ async def test_a_query_that_is_no_text_is_told_to_the_model(kb: KnowledgeBase) -
 
 
 @pytest.mark.parametrize("given", ["  ", "\u200b", "Kell " * 1_000])
-@pytest.mark.parametrize(("name", "argument"), [("search_passages", "query"), ("neighbours", "entity")])
+@pytest.mark.parametrize(
+    ("name", "argument"), [("search_passages", "query"), ("neighbours", "entity"), ("passages_near", "entities")]
+)
 async def test_an_empty_or_endless_query_is_told_to_the_model(
     name: str, argument: str, given: str, kb: KnowledgeBase
 ) -> None:
-    found = await call(kb, name, **{argument: given})
+    found = await call(kb, name, **{argument: ["Kell", given] if argument == "entities" else given})
 
     got = f"{given!r:.80} ({len(given):,} characters)"
     expected = f"{argument}: expected words, at most 4,000 characters, got {got}"

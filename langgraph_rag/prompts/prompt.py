@@ -48,8 +48,8 @@ class PromptReply(BaseModel):
 
     `unasked` is the reply if the budget of the question is spent; without it, that is an error. It also replaces an
     unusable reply that is `dispensable`: the question can be answered without it. `unsaid` has the values of fields
-    that the model leaves out or sets to null; a field with a default has that one. A reply that is `useful_in_part`, such as a list, is used as far as it
-    goes if it was cut off at the maximum length.
+    that the model leaves out or sets to null; a field with a default has that one. A reply that is `useful_in_part`,
+    such as a list, is used as far as it goes if it was cut off at the maximum length.
     """
 
     model_config = ConfigDict(

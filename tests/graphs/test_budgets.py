@@ -408,6 +408,42 @@ def test_a_quarter_of_the_time_is_kept_for_the_answer() -> None:
         pass
 
 
+@pytest.mark.parametrize(("longest", "left"), [(10.0, 35.0), (30.0, 15.0)])
+def test_more_is_kept_for_the_answer_where_calls_take_long(longest: float, left: float) -> None:
+    meter = Meter(no_usage() | {"seconds": 40.0, "longest_call": longest})
+
+    with meter.call(LIMITS, 1, concluding=False) as call:
+        assert call.seconds_left == pytest.approx(left, abs=5.0)
+    with meter.call(LIMITS, 1, concluding=True) as call:
+        assert call.seconds_left == pytest.approx(60.0, abs=5.0)
+
+
+def test_the_longest_call_is_known_and_a_failed_one_does_not_count() -> None:
+    meter = Meter(no_usage())
+    with meter.call(LIMITS, 1, concluding=False):
+        time.sleep(0.02)
+    longest = meter.usage["longest_call"]
+    with pytest.raises(OSError), meter.call(LIMITS, 1, concluding=False):
+        time.sleep(2 * longest)
+        raise OSError("the line is dead")
+
+    assert meter.usage["longest_call"] == longest >= 0.02
+    longer = Usage(**no_usage() | {"longest_call": 60.0, "ended_at": 1.0})
+    assert add_usage(add_usage(no_usage(), longer), Usage(**meter.usage | {"ended_at": 2.0}))["longest_call"] == 60.0
+
+
+@pytest.mark.parametrize("name", ["kirag", "par_rag"])
+async def test_slow_calls_leave_time_for_the_answer(name: str, sample_kb: KnowledgeBase) -> None:
+    await METHODS[name].create(OfflineModel(), sample_kb).compile().ainvoke(LATER)  # loads what would take time
+
+    graph = METHODS[name].create(SlowModel(seconds=1.0), sample_kb).compile()
+    found = await graph.ainvoke(LATER, context={"deadline_s": 4.0})
+
+    assert found["usage"]["stopped_by"] == "deadline_s"
+    assert found["usage"]["longest_call"] >= 1.0
+    assert found["answer"] != "unknown"
+
+
 async def test_a_prompt_without_a_reply_for_that_case_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("langgraph_rag.llm.context", lambda: Context(max_model_calls=1))
 

@@ -47,7 +47,7 @@ def told(result: dict[str, Any]) -> dict[str, Any]:
     """Return a result without what differs from run to run, and without inner state."""
     found = {name: result[name] for name in NAMES}
     own = {name: result[name] for name in OWN if name in result}
-    return found | own | {"usage": found["usage"] | {"seconds": 0, "ended_at": 0}}
+    return found | own | {"usage": found["usage"] | {"seconds": 0, "longest_call": 0, "ended_at": 0}}
 
 
 # --- ways to run -----------------------------------------------------------------------------------------------------
@@ -199,7 +199,7 @@ async def test_a_thread_answers_a_second_question_as_if_it_were_the_first(builde
 def shown(graph: Any, thread: Any = None) -> list[dict[str, Any]]:
     """Return the states streamed once the question was received, without the times in them."""
     _, *states = graph.stream(LATER, thread, context=QUICK, stream_mode="values")
-    return [state | {"usage": state["usage"] | {"seconds": 0, "ended_at": 0}} for state in states]
+    return [state | {"usage": state["usage"] | {"seconds": 0, "longest_call": 0, "ended_at": 0}} for state in states]
 
 
 @pytest.mark.parametrize("name", parse_methods("ablations"))
