@@ -58,7 +58,7 @@ class Context:
     max_tokens: Count | None = None
     """Most tokens per question, read and written; a quarter is kept for the answer. A reply in flight may exceed it."""
     deadline_s: Annotated[float, Field(gt=0)] | None = None
-    """Most seconds per question; a quarter is kept for the answer. Calls that take longer are cancelled."""
+    """Most seconds per question; at least a quarter is kept for the answer. Calls that take longer are cancelled."""
 
     def __post_init__(self) -> None:
         for each in fields(self):

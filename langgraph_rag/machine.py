@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import fields, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -15,7 +16,7 @@ from langgraph.typing import ContextT, InputT, OutputT, StateT
 from langgraph_rag.context import Context, as_context
 from langgraph_rag.errors import ResumeError
 from langgraph_rag.naming import expect_name
-from langgraph_rag.nodes.node import Node
+from langgraph_rag.nodes.node import Choice, Node
 
 _LANGCHAIN_DEFAULT = 25
 _BEGUN_BY = "langgraph_rag"  # the field with the title of the graph in the metadata of checkpoints
@@ -46,6 +47,9 @@ class Machine(StateGraph[StateT, ContextT, InputT, OutputT]):
         for node in self.nodes.values():
             if isinstance(node.runnable, Node):
                 node.runnable.fields, node.runnable.state = self.channels.keys(), self.state_schema
+        for branch in chain.from_iterable(branches.values() for branches in self.branches.values()):
+            if isinstance(branch.path, Choice):
+                branch.path.state = self.state_schema
         compiled = super().compile(checkpointer, **{"name": self.title, **options})
         compiled.__class__ = _CompiledMachine  # the class is fixed in StateGraph.compile
         compiled.config = merge_configs(compiled.config, {"metadata": {_BEGUN_BY: self.title}})

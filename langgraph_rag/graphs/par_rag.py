@@ -132,13 +132,15 @@ def create_par_rag(
     ) -> Literal["retrieve", "recall", "refine", "answer_from_trajectories", "read_passages"]:
         """Settle a doubt first; answer after the last step with a retrieval; refine the question if there are findings.
 
-        If the budget is spent, answer directly: from the findings, or from passages if no step was answered.
+        If the budget is spent, answer directly: from the findings, or from passages if some are missing.
         """
+        looked_up = {place for place, step in enumerate(state["plan"]) if step["action"] != "answer"}
         if state["usage"]["stopped_by"]:
-            return "answer_from_trajectories" if found_so_far(state["trajectories"]) else "read_passages"
+            places = {trajectory["place"] for trajectory in found_so_far(state["trajectories"])}
+            return "answer_from_trajectories" if places and looked_up <= places else "read_passages"
         if state["doubting"]:
             return "retrieve"
-        if all(step["action"] == "answer" for step in state["plan"][state["place"] :]):
+        if not any(place >= state["place"] for place in looked_up):
             return "answer_from_trajectories"
         return "refine" if found(state["trajectories"]) else after_refine(state)
 

@@ -11,7 +11,7 @@ from langgraph.config import get_stream_writer
 from langgraph_rag.arguments import expect
 from langgraph_rag.concurrency.background import run_in_background
 from langgraph_rag.metering import metered
-from langgraph_rag.nodes.state_form import check_form
+from langgraph_rag.nodes.state_form import form_blamed
 from langgraph_rag.tools.batcher import began
 
 EVENT_VERSION = 1
@@ -46,13 +46,8 @@ class Node(Runnable[Any, Update]):
         """Run the step and return its update with the `usage`."""
         before = input.get("usage")
         began.set(time.monotonic() - (before["seconds"] if before else 0.0))
-        with metered(before) as usage:
-            try:
-                update = await self.step(input)
-            except (TypeError, AttributeError, LookupError):
-                if self.state:
-                    check_form(input, self.state, type(self.step).__name__)
-                raise
+        with metered(before) as usage, form_blamed(input, self.state, self.get_name()):
+            update = await self.step(input)
         if self.fields is not None and (lost := [name for name in update if name not in self.fields]):
             raise TypeError(f"{self.name} returned {', '.join(lost)}, which the state has no field for")
         return {"usage": usage, **{name: _storable(value) for name, value in update.items()}}
@@ -71,7 +66,15 @@ class Choice(Runnable[Any, Any]):
     """A function that chooses the next node; LangGraph would run a plain function in a new thread at each step.
 
     The edge must list the possible nodes.
+
+    Attributes:
+        state: the schema of the graph's state, set when the graph is compiled.
+
+    Raises:
+        StateError: when the choice fails because the state was edited and has another form.
     """
+
+    state: type | None = None
 
     def __init__(self, choose: Callable[[Any], Any]) -> None:
         self.choose, self.name = choose, getattr(choose, "__name__", "choose")
@@ -82,7 +85,7 @@ class Choice(Runnable[Any, Any]):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Return the name of the next node, or `Send` objects."""
-        with set_config_context(config or {}) as settings:
+        with set_config_context(config or {}) as settings, form_blamed(input, self.state, self.get_name()):
             return settings.run(self.choose, input)
 
 

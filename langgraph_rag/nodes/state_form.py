@@ -1,15 +1,31 @@
 """Explains the failure of a step by the form of its state, which people can edit."""
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any, get_type_hints
 
 from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
-from langgraph_rag.errors import StateError
+from langgraph_rag.errors import RagError, StateError
 
 
-def check_form(given: Mapping[str, Any], schema: type, step: str) -> None:
+@contextmanager
+def form_blamed(given: Mapping[str, Any], schema: type | None, step: str) -> Iterator[None]:
+    """Raise a `StateError` instead of the errors that fields of another form cause in the block.
+
+    Without a schema, the errors stay as they are.
+    """
+    try:
+        yield
+    except RagError:
+        raise
+    except (TypeError, AttributeError, LookupError, ValueError):
+        if schema:
+            _check_form(given, schema, step)
+        raise
+
+
+def _check_form(given: Mapping[str, Any], schema: type, step: str) -> None:
     """Check the fields of a state that have a schema.
 
     Raises:

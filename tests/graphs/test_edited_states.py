@@ -33,6 +33,7 @@ def stopped(name: str, kb: KnowledgeBase, before: str, **options: Any) -> Any:
         ("cirag", "integrate", {"candidates": [["Vint", "is", "poet"]]}, "Integrate: the field 'candidates' of the"),
         ("native_rag", "read_passages", {"ranking": [{}]}, r"ReadPassages: the field 'ranking' .*Field required"),
         ("native_rag", "conclude", {"answer": 5}, "Conclude: the field 'answer' .* with 5 in it"),
+        ("par_rag", "review", {"cited": [{"x": 1}]}, "RecordTrajectory: the field 'cited' .*Field required"),
     ],
 )
 def test_a_field_of_another_form_is_named(
@@ -43,6 +44,13 @@ def test_a_field_of_another_form_is_named(
 
     with pytest.raises(StateError, match=told):
         graph.invoke(None, THREAD)
+
+
+def test_a_field_of_another_form_is_named_where_the_next_step_is_chosen(kb: KnowledgeBase) -> None:
+    graph = stopped("par_rag", kb, "refine")
+
+    with pytest.raises(StateError, match=r"after_record: the field 'plan' .* with 'Who\?' in it"):
+        graph.update_state(THREAD, {"plan": ["Who?", "When?"]})
 
 
 def test_an_error_in_a_state_of_the_right_form_stays_what_it_is(
