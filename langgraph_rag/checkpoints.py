@@ -47,7 +47,9 @@ async def checkpoints_in(file: Path) -> AsyncIterator[Any]:
             if others := [name for (name,) in connection.execute(_OTHERS)]:
                 raise sqlite3.DatabaseError(f"it has other tables: {', '.join(others)}")
     except sqlite3.Error as error:
-        raise CheckpointsError(f"expected a file of checkpoints, or none yet, at {file}: {error}") from error
+        raise CheckpointsError(
+            f"expected a file of checkpoints at {file}, or none yet in a folder that can be written to: {error}"
+        ) from error
     try:
         async with AsyncSqliteSaver.from_conn_string(str(file)) as saver:
             saver.serde = strict_serializer()

@@ -617,8 +617,17 @@ async def test_a_model_whose_messages_have_no_count_of_tokens_is_understood() ->
     assert usage["estimated_tokens"] > 0
 
 
-async def test_tokens_that_a_server_counts_as_none_are_estimated() -> None:
-    nothing = UsageMetadata(input_tokens=0, output_tokens=0, total_tokens=0)
+async def test_tokens_read_count_where_a_server_counts_none_written() -> None:
+    read = UsageMetadata(input_tokens=10, output_tokens=0, total_tokens=10)
+    with metered() as usage:
+        await answered_by(SynchronousModel(reply=AIMessage(GOOD, usage_metadata=read)))
+
+    assert (usage["input_tokens"], usage["output_tokens"], usage["estimated_tokens"]) == (10, 0, 0)
+
+
+@pytest.mark.parametrize(("read", "written"), [(0, 0), (10, -1)])
+async def test_tokens_that_a_server_counts_as_none_are_estimated(read: int, written: int) -> None:
+    nothing = UsageMetadata(input_tokens=read, output_tokens=written, total_tokens=read + written)
     with metered() as usage:
         await answered_by(SynchronousModel(reply=AIMessage(GOOD, usage_metadata=nothing)))
 

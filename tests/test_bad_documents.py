@@ -248,7 +248,9 @@ def test_records_of_another_program_are_left_as_they_are(tmp_path: Path) -> None
 def test_a_disk_that_refuses_is_not_taken_for_records_of_something_else(tmp_path: Path) -> None:
     (tmp_path / "records.sqlite").mkdir()
 
-    with pytest.raises(KnowledgeBaseError, match=r"records\.sqlite cannot be opened: unable to open .+ needs room"):
+    with pytest.raises(
+        KnowledgeBaseError, match=r"records\.sqlite cannot be opened: unable to open .+ room on the disk"
+    ):
         KnowledgeBase.open(tmp_path, ArithmeticEmbeddings())
 
 

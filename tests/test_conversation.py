@@ -451,3 +451,21 @@ def test_the_offline_model_puts_names_for_pronouns(turns: list[str], question: s
     reply = OfflineModel().invoke(RESTATE_QUESTION.render(conversation=conversation, question=question))
 
     assert json.loads(reply.text) == {"question": restated}
+
+
+def test_nodes_after_waiting_edges_begin_once_the_question_is_restated(kb: KnowledgeBase) -> None:
+    graph = with_messages(of_all_kinds_of_edges(kb, fails=[]), OfflineModel()).compile()
+
+    nodes = [node for update in graph.stream({"messages": [HumanMessage(SCHOOL)]}) for node in update]
+
+    assert nodes == ["take_message", "receive_question", "restate_question", "one", "two", "reply"]
+
+
+def test_a_graph_that_receives_no_question_cannot_restate_one(kb: KnowledgeBase) -> None:
+    graph = StateGraph(Told, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
+    graph.add_node("one", Node(Say("one")))
+    graph.add_edge(START, "one")
+    graph.add_edge("one", END)
+
+    with pytest.raises(ValueError, match="expected a graph with a node receive_question"):
+        with_messages(graph, OfflineModel())

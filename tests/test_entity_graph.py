@@ -2,6 +2,7 @@
 
 import pytest
 
+from langgraph_rag.errors import EmptyKnowledgeBaseError
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityGraph, EntityRows
 
@@ -112,3 +113,8 @@ async def test_the_knowledge_base_walks_on_what_it_holds_now(kb: KnowledgeBase) 
     assert with_runner == before | {"runner"}
     assert await found() == before
     assert await kb.anear_entities(["nobody we know of"]) == []
+
+
+def test_nothing_is_near_anything_in_an_empty_knowledge_base(empty_kb: KnowledgeBase) -> None:
+    with pytest.raises(EmptyKnowledgeBaseError, match="is empty: add documents first"):
+        empty_kb.near_entities(["Orla Vint"])

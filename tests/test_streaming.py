@@ -444,3 +444,13 @@ async def test_answers_asked_for_side_by_side_do_not_mix(sample_kb: KnowledgeBas
     streamed = await asyncio.gather(*(tokens(graph, question) for question in asked))
 
     assert [texts(pieces) for pieces in streamed] == [[graph.invoke(question)["answer"]] for question in asked]
+
+
+async def test_a_repaired_answer_is_a_message_of_its_own_also_where_it_begins_alike(kb: KnowledgeBase) -> None:
+    model = answering('{"answer": "Orla Vint", "thought": 1, cut', reply("Orla Vint, who was born in Pellworth"))
+
+    pieces = await tokens(create_native_rag(model, kb).compile())
+
+    first, *_, last = pieces
+    assert "".join(text for id_, text in pieces if id_ == last[0]) == "Orla Vint, who was born in Pellworth"
+    assert first[0] != last[0]

@@ -567,3 +567,16 @@ async def test_passages_and_their_facts_are_of_one_version(
 
     places = {fact["triple"][2]: fact["sources"][0]["sentences"] for fact in facts}
     assert [passage["sentences"][place] for place in places["Anstrey"]] == ["Ada Moss was born in Anstrey."]
+
+
+@pytest.mark.parametrize("way", ["add", "update", "upsert"])
+def test_documents_that_could_not_be_stored_are_not_read(way: str, kb: KnowledgeBase) -> None:
+    def documents() -> Iterator[dict[str, Any]]:
+        pytest.fail("read")
+        yield {}
+
+    with (
+        KnowledgeBase.open(kb.path, ArithmeticEmbeddings(), read_only=True) as reading,
+        pytest.raises(KnowledgeBaseError, match="was opened read-only"),
+    ):
+        getattr(reading, way)(documents(), progress=False)

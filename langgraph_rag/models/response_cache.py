@@ -112,7 +112,9 @@ class ResponseCache(BaseCache):
             raise self._unusable(error) from error
 
     def _unusable(self, error: Exception) -> ResponseCacheError:
-        return ResponseCacheError(f"expected a file of cached replies at {self.path}: {error}")
+        return ResponseCacheError(
+            f"expected a file of cached replies at {self.path}, or none yet in a folder that can be written to: {error}"
+        )
 
 
 def _key(prompt: str, llm_string: str) -> str:

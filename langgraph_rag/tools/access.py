@@ -63,8 +63,8 @@ class Access:
             raise KnowledgeBaseError(f"{self._path} was opened read-only: open it without `read_only` to change it")
         if not self._lock.acquire():
             raise KnowledgeBaseError(
-                f"{self._path} can only be asked here while another process has it open to change it: close it there, "
-                "or open it there with `read_only=True` where it is only asked"
+                f"{self._path} can only be asked here while another process, such as `langgraph-rag chat`, has it open "
+                "to change it: close it there, or open it there with `read_only=True` where it is only asked"
             )
 
     @contextmanager

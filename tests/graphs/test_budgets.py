@@ -24,7 +24,8 @@ from langgraph_rag.metering import Meter, metered, split_budget
 from langgraph_rag.methods import METHODS, create
 from langgraph_rag.nodes.conclude import planned, thought_last
 from langgraph_rag.offline.model import OfflineModel
-from langgraph_rag.prompts.cirag import FIND_ENTITIES
+from langgraph_rag.prompts.answering import ANSWER_FROM_TRIPLES
+from langgraph_rag.prompts.cirag import FIND_ENTITIES, INTEGRATE
 from langgraph_rag.records import TraceStep, Usage, add_usage, no_usage
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
@@ -543,3 +544,32 @@ async def test_parallel_nodes_cost_the_time_of_the_longest(sample_kb: KnowledgeB
 
     assert usage["seconds"] <= time.time() - started
     assert json.loads(json.dumps(usage)) == usage
+
+
+MANY_FACTS = [["Orla Vint", "directed", f"film {number}"] for number in range(1000)]
+
+
+async def test_where_tokens_leave_no_room_for_a_search_nothing_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("langgraph_rag.llm.context", lambda: Context(max_tokens=10_000))
+    model = ScriptedModel.of(['{"thought": "", "facts": [], "question": null}'] * 2)
+
+    with metered() as usage:
+        await ask(model, INTEGRATE, question="a", query="a", history=[], facts=MANY_FACTS)
+
+    assert (usage["calls"], usage["left_out"], usage["stopped_by"]) == (0, 0, "max_tokens")
+
+
+async def test_where_no_call_is_left_for_an_answer_nothing_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("langgraph_rag.llm.context", lambda: Context(max_model_calls=1))
+
+    with metered(Usage(**no_usage() | {"calls": 1})) as usage:
+        await ask(ScriptedModel.of([]), ANSWER_FROM_TRIPLES, question="a", triples=MANY_FACTS)
+
+    assert (usage["calls"], usage["left_out"], usage["stopped_by"]) == (0, 0, "max_model_calls")
+
+
+def test_a_question_may_be_as_long_as_the_settings_say(kb: KnowledgeBase) -> None:
+    question = "Who directed The Salt Road?"
+    graph = create("native_rag", OfflineModel(), kb).compile()
+
+    assert graph.invoke({"question": question}, context=Context(max_question_chars=len(question)))["answer"]

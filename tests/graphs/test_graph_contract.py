@@ -21,9 +21,11 @@ from langgraph_rag import Context, Result, create_cirag, is_refusal, strict_seri
 from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelCallError, QuestionError
 from langgraph_rag.machine import Machine
 from langgraph_rag.methods import METHODS, create, parse_methods
+from langgraph_rag.nodes import conclude
+from langgraph_rag.nodes.conclude import Conclude
 from langgraph_rag.nodes.receive_question import initial_state
 from langgraph_rag.offline.model import OfflineModel
-from langgraph_rag.records import Usage, add_usage
+from langgraph_rag.records import Evidence, Usage, add_usage
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 SCHOOL = {"question": "Did Nessa Palliver and Sunniva Lockhaven go to the same school?"}
@@ -465,3 +467,21 @@ def test_a_path_in_place_of_a_knowledge_base_is_refused_when_the_graph_is_built(
 def test_a_question_under_another_name_is_asked_for_by_its_own(graph: Any) -> None:
     with pytest.raises(QuestionError, match=r"expected a question, \{'question': '\.\.\.'\}, got nothing by that name"):
         graph.invoke({"query": "Who died later?"})
+
+
+async def test_what_two_passages_say_in_the_same_words_has_both_as_sources(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conclude, "emit", lambda *_, **__: None)
+    said = {"title": "Quill Abbey", "text": "Quill Abbey stands in Pellworth."}
+    kb.add([{**said, "id": "a"}, {**said, "id": "b"}], progress=False)
+    evidence = [
+        Evidence(step=1, triple=[], sentence=said["text"], passage_id=id_, title=said["title"])
+        for id_ in ("a", "b", "a")
+    ]
+
+    found = await Conclude(kb)(
+        {"question": "Where is it?", "answer": "Pellworth", "evidence": evidence, "first_retrieval": [], "trace": []}
+    )
+
+    assert [entry["passage_id"] for entry in found["evidence"]] == ["a", "b"]

@@ -348,7 +348,7 @@ async def test_the_asynchronous_saver_serves_as_well(kb: KnowledgeBase, place: s
 )
 async def test_a_graph_that_cannot_go_on_with_a_run_says_so(kb: KnowledgeBase, builder: Any, says: str) -> None:
     saver = InMemorySaver()
-    begun = create("kirag", OfflineModel(), kb).compile(saver, interrupt_before=["decompose_knowledge"])
+    begun: Any = create("kirag", OfflineModel(), kb).compile(saver, interrupt_before=["decompose_knowledge"])
     begun.invoke({"question": QUESTIONS[0]}, THREAD)
     other = builder(kb).compile(saver)
 
@@ -380,3 +380,30 @@ async def test_a_model_may_ask_a_person_before_it_answers(sample_kb: KnowledgeBa
 
     assert [asked.value for asked in waiting["__interrupt__"]] == ["May I?"]
     assert found["answer"] == "Ilse Tarrant"
+
+
+async def test_of_a_run_that_has_ended_the_result_is_returned_again(kb: KnowledgeBase) -> None:
+    graph = create("kirag", OfflineModel(), kb).compile(InMemorySaver())
+    ended = graph.invoke({"question": QUESTIONS[0]}, THREAD)
+
+    assert graph.invoke(None, THREAD) == ended
+    assert await graph.ainvoke(None, THREAD) == ended
+
+
+def test_a_run_whose_checkpoints_name_no_graph_is_resumed(kb: KnowledgeBase) -> None:
+    saver = InMemorySaver()
+    begun: Any = create("kirag", OfflineModel(), kb).compile(saver, interrupt_before=["decompose_knowledge"])
+    begun.config["metadata"].clear()
+    begun.invoke({"question": QUESTIONS[0]}, THREAD)
+
+    assert create("kirag", OfflineModel(), kb).compile(saver).invoke(None, THREAD)["answer"]
+
+
+def test_an_answered_plan_gets_another_reply_once_its_state_has_run_again(kb: KnowledgeBase) -> None:
+    graph = create_par_rag(OfflineModel(), kb, approve_plan=True).compile(InMemorySaver())
+    graph.invoke({"question": QUESTIONS[0]}, THREAD)
+    graph.invoke(Command(resume=True), THREAD)
+    waiting = next(state for state in graph.get_state_history(THREAD) if state.next == ("approve_plan",))
+
+    assert graph.invoke(None, waiting.config)["__interrupt__"]
+    assert graph.invoke(Command(resume=["Who directed it?"]), THREAD)["plan"][0]["question"] == "Who directed it?"

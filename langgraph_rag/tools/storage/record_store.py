@@ -17,6 +17,7 @@ from langgraph_rag.records import Passage, Record, ScoredPassage, ids_of
 from langgraph_rag.tools.storage import change_log, metadata, origins, triple_records, waiting_vectors, word_index
 from langgraph_rag.tools.storage.bm25 import Bm25
 from langgraph_rag.tools.storage.change_log import ChangeLog
+from langgraph_rag.tools.storage.chroma import NEEDS_WRITING
 from langgraph_rag.tools.storage.database import Database, as_json
 from langgraph_rag.tools.storage.metadata import MetadataTable
 from langgraph_rag.tools.storage.origins import Origins
@@ -76,7 +77,7 @@ class RecordStore:
                     self._db.executescript(f"BEGIN IMMEDIATE;{schema}{made}COMMIT;")  # another process may do the same
             except sqlite3.OperationalError as error:
                 raise KnowledgeBaseError(
-                    f"{path} cannot be opened: {error}; also asking needs room on the disk and a folder to write to"
+                    f"{path} cannot be opened: {error} ({NEEDS_WRITING}, and room on the disk)"
                 ) from error
             except sqlite3.DatabaseError as error:
                 raise KnowledgeBaseError(f"{path} is not a knowledge base of this package: {error}") from error
