@@ -5,7 +5,7 @@ the core triples and asks for missing information. The answer comes from the sma
 triples, their sentences, or their passages.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import Literal
 
@@ -77,21 +77,34 @@ _GATHER = {"triples": gather_triples, "sentences": gather_sentences, "passages":
 _SELECT = {"similarity": most_similar, "none": all_of_them}
 
 
-def after_construct(state: CiragState) -> Literal["integrate", "generate"]:
+def is_last_chance(state: CiragState) -> bool:
+    """Return whether a limit ended the search, or leaves only one call: the last level is then asked at once."""
+    most = context().max_model_calls
+    return bool(state["usage"]["stopped_by"]) or (most is not None and state["usage"]["calls"] >= most - 1)
+
+
+def to_generate(state: CiragState) -> Literal["generate", "last_chance"]:
+    """Begin the cascade, or ask its last level at once."""
+    return "last_chance" if is_last_chance(state) else "generate"
+
+
+def after_construct(state: CiragState) -> Literal["integrate", "generate", "last_chance"]:
     """Integrate if there are candidates."""
-    return "integrate" if state["candidates"] else "generate"
+    return "integrate" if state["candidates"] else to_generate(state)
 
 
-def after_accumulate(state: CiragState) -> Literal["retrieve", "generate"]:
+def after_accumulate(state: CiragState) -> Literal["retrieve", "generate", "last_chance"]:
     """Continue while there is a question, a step is left, and one of the last two steps found a core triple."""
     fruitless = len(state["trace"]) > 1 and not any(step["core_triples"] for step in state["trace"][-2:])
     goes_on = state["query"] and state["step"] < context(DEFAULTS).max_steps and not fruitless
-    return "retrieve" if goes_on else "generate"
+    return "retrieve" if goes_on and not state["usage"]["stopped_by"] else to_generate(state)
 
 
-def after_answer(state: CiragState) -> Literal["sufficient", "insufficient"]:
+def after_answer(state: CiragState) -> Literal["sufficient", "insufficient", "last_chance"]:
     """Stop the cascade at the first answer that is not a refusal (Eq. 6)."""
-    return "insufficient" if state["granularity"] == "none" else "sufficient"
+    if state["granularity"] != "none":
+        return "sufficient"
+    return "last_chance" if is_last_chance(state) else "insufficient"
 
 
 def create_cirag(
@@ -156,11 +169,14 @@ def create_cirag(
         graph.add_edge("extract_triples", "construct")
     else:
         graph.add_edge("retrieve", "construct")
-    graph.add_conditional_edges("construct", Choice(after_construct), {"integrate": "integrate", "generate": levels[0]})
+    answering_next: dict[Hashable, str] = {"generate": levels[0], "last_chance": levels[-1]}
+    graph.add_conditional_edges("construct", Choice(after_construct), {"integrate": "integrate", **answering_next})
     graph.add_edge("integrate", "accumulate")
-    graph.add_conditional_edges("accumulate", Choice(after_accumulate), {"retrieve": "retrieve", "generate": levels[0]})
+    graph.add_conditional_edges("accumulate", Choice(after_accumulate), {"retrieve": "retrieve", **answering_next})
     for name, following in zip(levels, [*levels[1:], "conclude"], strict=True):
         done = "find_support" if name == "answer_from_passages" else "conclude"
-        graph.add_conditional_edges(name, Choice(after_answer), {"sufficient": done, "insufficient": following})
+        last = "conclude" if name == levels[-1] else levels[-1]
+        ways: dict[Hashable, str] = {"sufficient": done, "insufficient": following, "last_chance": last}
+        graph.add_conditional_edges(name, Choice(after_answer), ways)
     graph.add_edge("conclude", END)
     return graph

@@ -8,6 +8,7 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.context import context
 from langgraph_rag.llm import ask
+from langgraph_rag.metering import stopped
 from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import triple_key
@@ -56,14 +57,15 @@ async def gather_sentences(kb: KnowledgeBase, state: GenerateInput) -> dict[str,
 async def gather_passages(kb: KnowledgeBase, state: GenerateInput) -> dict[str, Any]:
     """Gather up to ten supporting passages (D), or those of the first retrieval if no triple was accepted.
 
-    The passages are taken from each step in turn, so that every step is represented.
+    The passages are taken from each step in turn, so that every step is represented. If a limit ended the search, those
+    of the first retrieval follow, as the triples that were found are not all that are needed.
     """
     return {"passages": passage_texts(await kb.apassages(_passages(state)))}
 
 
 def _passages(state: GenerateInput) -> list[str]:
-    found = ids_of(state["first_retrieval"])
-    return round_robin(state["evidence"])[:_MOST] or found[: context().top_k]
+    supporting, found = round_robin(state["evidence"]), ids_of(state["first_retrieval"])[: context().top_k]
+    return list(dict.fromkeys([*supporting, *found]))[:_MOST] if stopped() or not supporting else supporting[:_MOST]
 
 
 @dataclass(frozen=True)

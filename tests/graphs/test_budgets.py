@@ -238,7 +238,7 @@ PASSING = {
         ("cirag", "", "Kell"),
         ("cirag", "answer_from_triples", "unknown"),
         ("cirag", "answer_from_triples", "unanswerable"),
-        ("cirag", "answer_from_sentences", "The sentences do not say so."),
+        ("cirag", "answer_from_passages", "The passages do not say so."),
         ("dualrag", "", "Kell"),
     ],
 )

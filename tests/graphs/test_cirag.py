@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes import ArithmeticEmbeddings, ScriptedModel
+from fakes import ArithmeticEmbeddings, ScriptedModel, asked_for
 from pydantic import TypeAdapter
 from running import TableExtractor, say, values, visited
 
@@ -613,9 +613,10 @@ def test_the_cascade_has_the_levels_asked_for_in_their_order(levels: tuple[str, 
     assert {node for node in nodes if node.startswith("answer_from_")} == set(names)
     assert {edge for edge in edges if edge[0] in names} == {
         *itertools.pairwise([*names, "conclude"]),
+        *((name, names[-1]) for name in names[:-1]),
         *((name, "find_support" if name == "answer_from_passages" else "conclude") for name in names),
     }
-    assert {target for source, target in edges if source == "construct"} == {"integrate", names[0]}
+    assert {target for source, target in edges if source == "construct"} == {"integrate", names[0], names[-1]}
     assert {
         edge for edge in shape()[1] if not any("answer_from_" in node or node == "find_support" for node in edge)
     } <= edges
@@ -629,6 +630,28 @@ def test_a_shorter_cascade_asks_only_its_own_levels(films: KnowledgeBase, levels
 
     assert model.prompts() == ["integrate", *(f"answer_from_{level}" for level in levels)]
     assert result["granularity"] == "none"
+
+
+@pytest.mark.parametrize(
+    ("most", "ask", "levels", "read"),
+    [
+        (2, None, ["passages"], ["gift"]),  # the search is complete, and one call is left
+        (3, None, ["triples", "passages"], ["gift"]),
+        (4, None, ["triples", "sentences", "passages"], ["gift"]),
+        (2, BIRTHS, ["passages"], ["gift", "brak", "curtiz"]),  # the limit ended the search
+    ],
+)
+def test_the_last_call_that_a_limit_leaves_reads_passages(
+    films: KnowledgeBase, most: int, ask: str | None, levels: list[str], read: list[str]
+) -> None:
+    model = ScriptedModel.of([keep(GIFT, ask=ask), *[say("unanswerable")] * len(levels)])
+
+    visit(films, model, {"max_model_calls": most, **PAPERS_STEPS})
+
+    titles = {"gift": "God's Gift to Women", "brak": "Aldri annet enn bråk", "curtiz": "Michael Curtiz"}
+    shown = [passage["title"] for passage in asked_for(model.received[-1])["values"]["passages"]]
+    assert model.prompts() == ["integrate", *(f"answer_from_{level}" for level in levels)]
+    assert shown == [titles[id_] for id_ in read]
 
 
 def test_integrator_and_reader_are_asked_their_own_prompts_only(films: KnowledgeBase) -> None:
