@@ -6,7 +6,7 @@ from typing import Any, get_type_hints
 
 from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
-from langgraph_rag.errors import RagError, StateError
+from langgraph_rag.errors import StateError
 
 
 @contextmanager
@@ -17,9 +17,7 @@ def form_blamed(given: Mapping[str, Any], schema: type | None, step: str) -> Ite
     """
     try:
         yield
-    except RagError:
-        raise
-    except (TypeError, AttributeError, LookupError, ValueError):
+    except (TypeError, AttributeError, LookupError):
         if schema:
             _check_form(given, schema, step)
         raise
