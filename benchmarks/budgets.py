@@ -16,10 +16,11 @@ from langgraph_rag import Context, KnowledgeBase, is_refusal, load_model
 from langgraph_rag.evaluation.metrics import f1
 from langgraph_rag.evaluation.questions import Question, load_questions
 from langgraph_rag.methods import METHODS, create
+from langgraph_rag.naming import counted
 from langgraph_rag.tools.embedding.sentence_embeddings import MiniLMEmbeddings
 
 _BUDGETS = {
-    **{f"{most} calls": Context(max_model_calls=most) for most in (1, 2, 3, 4, 6, 8)},
+    **{counted(most, "call"): Context(max_model_calls=most) for most in (1, 2, 3, 4, 6, 8)},
     **{f"{most:,} tokens": Context(max_tokens=most) for most in (2_000, 4_000, 8_000)},
     "no limit": Context(),
 }
