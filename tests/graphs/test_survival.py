@@ -15,6 +15,7 @@ from fakes import ArithmeticEmbeddings, ScriptedModel
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatResult
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.errors import EmptyInputError
 from langgraph.types import Command, interrupt
 from processes import start
 from pydantic import Field
@@ -388,6 +389,11 @@ async def test_of_a_run_that_has_ended_the_result_is_returned_again(kb: Knowledg
 
     assert graph.invoke(None, THREAD) == ended
     assert await graph.ainvoke(None, THREAD) == ended
+
+
+def test_a_thread_without_a_run_has_nothing_to_resume(kb: KnowledgeBase) -> None:
+    with pytest.raises(EmptyInputError):
+        create("kirag", OfflineModel(), kb).compile(InMemorySaver()).invoke(None, THREAD)
 
 
 def test_a_run_whose_checkpoints_name_no_graph_is_resumed(kb: KnowledgeBase) -> None:
