@@ -436,11 +436,10 @@ def test_the_longest_call_is_known_and_a_failed_one_does_not_count() -> None:
     assert add_usage(add_usage(no_usage(), longer), Usage(**meter.usage | {"ended_at": 2.0}))["longest_call"] == 60.0
 
 
-@pytest.mark.parametrize("name", ["kirag", "par_rag"])
-async def test_slow_calls_leave_time_for_the_answer(name: str, sample_kb: KnowledgeBase) -> None:
-    await METHODS[name].create(OfflineModel(), sample_kb).compile().ainvoke(LATER)  # loads what would take time
+async def test_slow_calls_leave_time_for_the_answer(sample_kb: KnowledgeBase) -> None:
+    await create("par_rag", OfflineModel(), sample_kb).compile().ainvoke(LATER)  # loads what would take time
 
-    graph = METHODS[name].create(SlowModel(seconds=1.0), sample_kb).compile()
+    graph = create("par_rag", SlowModel(seconds=1.0), sample_kb).compile()
     found = await graph.ainvoke(LATER, context={"deadline_s": 4.0})
 
     assert found["usage"]["stopped_by"] == "deadline_s"
