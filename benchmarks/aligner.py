@@ -1,4 +1,4 @@
-"""Measures what a trained aligner gains for KiRAG, against the knowledge base's own embedder, by link and untrained.
+"""Measures what a trained aligner gains for KiRAG, against the knowledge base's own embedder.
 
 python benchmarks/aligner.py ROOT ALIGNER
 
@@ -45,8 +45,8 @@ def _ask(data: Path, kept: Path | None, trained: Path) -> dict[str, Summary]:
     ):
         aligner = load_embeddings(str(trained))
         graphs = {
-            "own, by link": create_kirag(llm, kb),
-            "own, whole chain": create_kirag(llm, kb, aligner="untrained"),
+            "own": create_kirag(llm, kb),
+            "own, whole chain only": create_kirag(llm, kb, aligner="untrained"),
             "trained": create_kirag(llm, kb, aligner=aligner),
             "trained, best score": create_kirag(llm, kb, aligner=aligner, ranking="best_score"),
         }

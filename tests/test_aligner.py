@@ -1,10 +1,10 @@
-"""A trained aligner compares knowledge with the whole chain, any other embedder with one link at a time."""
+"""A trained aligner compares knowledge with the chain, any other embedder also with the question and with names."""
 
 import numpy as np
 from fakes import ArithmeticEmbeddings
 
 from langgraph_rag.records import Candidate, Source, titled_text
-from langgraph_rag.tools.aligner import BiEncoder, OwnAligner, each_link, names_led_to
+from langgraph_rag.tools.aligner import BiEncoder, OwnAligner, names_led_to, with_and_without_chain
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 QUESTION = "Where was the director of The Salt Road born?"
@@ -21,7 +21,7 @@ CHAIN = [
 ]
 KNOWLEDGE = [fact("Ilan Vint", "born in", "Kell", "skellby"), fact("Salt", "is", "mineral", "heron")]
 WHOLE = f"{QUESTION}. knowledge triples: <The Salt Road; directed by; Ilan Vint>. <Ilan Vint; son of; Mara Vint>"
-LINKS = [QUESTION, f"{QUESTION} The Salt Road directed by Ilan Vint.", f"{QUESTION} Ilan Vint son of Mara Vint."]
+QUERIES = [QUESTION, f"{QUESTION} The Salt Road directed by Ilan Vint. Ilan Vint son of Mara Vint."]
 
 
 async def test_a_trained_aligner_reads_the_whole_chain(embeddings: ArithmeticEmbeddings) -> None:
@@ -31,12 +31,13 @@ async def test_a_trained_aligner_reads_the_whole_chain(embeddings: ArithmeticEmb
     assert [text for text in embeddings.embedded if not text.startswith("<")] == [WHOLE, QUESTION]
 
 
-async def test_any_other_embedder_counts_the_link_most_like_the_knowledge(embeddings: ArithmeticEmbeddings) -> None:
-    queries = np.array([embeddings.embed_query(query) for query in LINKS])
+async def test_any_other_embedder_reads_the_question_alone_too(embeddings: ArithmeticEmbeddings) -> None:
+    queries = np.array([embeddings.embed_query(query) for query in QUERIES])
     best = [(queries @ np.array(embeddings.embed_query(piece["name"]))).max() for piece in KNOWLEDGE]
 
-    assert each_link(QUESTION, CHAIN) == LINKS
-    assert np.allclose(await BiEncoder(embeddings, each_link).score(QUESTION, CHAIN, KNOWLEDGE), best)
+    assert with_and_without_chain(QUESTION, CHAIN) == QUERIES
+    assert with_and_without_chain(QUESTION, []) == [QUESTION]
+    assert np.allclose(await BiEncoder(embeddings, with_and_without_chain).score(QUESTION, CHAIN, KNOWLEDGE), best)
 
 
 async def test_the_own_embedder_counts_the_passage_too_and_the_share_of_what_is_nearest_to_the_same_query(
@@ -44,7 +45,7 @@ async def test_the_own_embedder_counts_the_passage_too_and_the_share_of_what_is_
 ) -> None:
     stating = [titled_text(record) for record in kb.passages(["skellby", "heron", "salt-road", "vint"])]
     shares = []
-    for query, weight in [*((link, 1.0) for link in LINKS), ("Ilan Vint", 0.9), ("Mara Vint", 0.9)]:
+    for query, weight in [*((query, 1.0) for query in QUERIES), ("Ilan Vint", 0.9), ("Mara Vint", 0.9)]:
         names, passages = (
             np.array([embeddings.embed_query(text) for text in texts]) @ np.array(embeddings.embed_query(query))
             for texts in ([piece["name"] for piece in [*KNOWLEDGE, *CHAIN]], stating)

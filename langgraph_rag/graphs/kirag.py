@@ -46,7 +46,7 @@ from langgraph_rag.prompts import answering
 from langgraph_rag.prompts import kirag as prompts
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Candidate, Result, ScoredPassage
-from langgraph_rag.tools.aligner import Aligner, BiEncoder, OwnAligner, each_link
+from langgraph_rag.tools.aligner import Aligner, BiEncoder, OwnAligner, with_and_without_chain
 from langgraph_rag.tools.embedding.embeddings import load_embeddings
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -124,8 +124,9 @@ def create_kirag(
         reader: the model that answers.
         aligner: the bi-encoder that scores candidates, or its folder. The default for triples is the aligner that
             `train_aligner` stored in the knowledge base, or else the knowledge base's embedder, which compares
-            candidates with each link of the chain. "untrained" uses that embedder like a trained aligner, with the
-            whole chain (table 4, "w/o Training"). "none" shows the constructor all triples (table 4, "w/o Aligner").
+            candidates with the question, alone and with the chain, and with the names that the chain leads to.
+            "untrained" uses that embedder like a trained aligner, with the whole chain only (table 4, "w/o Training").
+            "none" shows the constructor all triples (table 4, "w/o Aligner").
         retriever: "passages" retrieves passages and uses their triples; "none" lets the aligner search all triples of
             the knowledge base (table 4, "w/o Retriever"); the default one looks up those nearest to its queries.
         knowledge: the units of chains (table 1: KiRAG, KiRAG-Sent, KiRAG-Doc).
@@ -211,5 +212,5 @@ def _aligner(given: Embeddings | str | Path | None, kb: KnowledgeBase, knowledge
     if given == "untrained":
         return BiEncoder(kb.embeddings)
     if given is None:
-        return BiEncoder(kb.embeddings, each_link)
+        return BiEncoder(kb.embeddings, with_and_without_chain)
     return BiEncoder(load_embeddings(str(given)) if isinstance(given, str | Path) else given)

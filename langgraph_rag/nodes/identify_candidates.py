@@ -11,7 +11,7 @@ from langgraph_rag.nodes.decompose_knowledge import WholeGraph
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.records import Candidate, ScoredPassage
-from langgraph_rag.tools.aligner import Aligner, each_link, names_led_to
+from langgraph_rag.tools.aligner import Aligner, names_led_to, with_and_without_chain
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
@@ -55,7 +55,7 @@ class IdentifyInWholeGraph:
         step, most = state["step"] + 1, context(self.defaults).max_candidates
         assert most is not None, "the defaults say how many candidates there are at most"
         question, chain = state["question"], state["chain"]
-        queries = [*each_link(question, chain), *names_led_to(question, chain)]
+        queries = [*with_and_without_chain(question, chain), *names_led_to(question, chain)]
         knowledge = await self.knowledge(self.kb, queries, most + len(chain))
         best = await _aligned(self.aligner, state, _unused(knowledge, chain), most)
         begun = IdentifyCandidatesInput(**{**state, "step": step})

@@ -14,7 +14,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.vectors import Matrix
 
 _CONTEXT = 0.3  # weight of the passage; the triple has the rest
-_LED_TO = 0.9  # weight of the names that a chain leads to; the question and the links have 1
+_LED_TO = 0.9  # weight of the names that a chain leads to; the question, alone and with the chain, has 1
 _REMEMBERED = 50_000  # vectors
 
 Queries = Callable[[str, Sequence[Candidate]], list[str]]
@@ -31,12 +31,9 @@ def whole_chain(question: str, chain: Sequence[Candidate]) -> list[str]:
     return [f"{question}. knowledge triples: {'. '.join(link['text'] for link in chain)}" if chain else question]
 
 
-def each_link(question: str, chain: Sequence[Candidate]) -> list[str]:
-    """Return the question, and the question with each link of the chain.
-
-    For a long chain, an embedder that was not trained on chains ranks repetitions of it highest.
-    """
-    return [question, *(in_words(question, [link]) for link in chain)]
+def with_and_without_chain(question: str, chain: Sequence[Candidate]) -> list[str]:
+    """Return the question alone, and with the chain, as the first and the present retrieval had them."""
+    return list(dict.fromkeys([question, in_words(question, chain)]))
 
 
 def names_led_to(question: str, chain: Sequence[Candidate]) -> list[str]:
@@ -58,7 +55,7 @@ class OwnAligner:
     It was not trained on triples without context, so the passage that states a triple contributes to its score. It was
     not trained on queries of different lengths either, so cosines are divided by the highest one for the same query,
     among all knowledge and the chain: once a link is taken, the next best for its query does not take its place.
-    And it was not trained on chains: to it the question outweighs what a link leads to, which therefore is a query too.
+    And it was not trained on chains: to it the question outweighs what a chain leads to, so that is a query, too.
     """
 
     def __init__(self, kb: KnowledgeBase) -> None:
@@ -66,8 +63,8 @@ class OwnAligner:
 
     async def score(self, question: str, chain: Sequence[Candidate], knowledge: Sequence[Candidate]) -> list[float]:
         """Return the highest score of each triple over all queries, relative to the best one for the same query."""
-        links, names = each_link(question, chain), names_led_to(question, chain)
-        queries, weights = [*links, *names], [1.0] * len(links) + [_LED_TO] * len(names)
+        asked, names = with_and_without_chain(question, chain), names_led_to(question, chain)
+        queries, weights = [*asked, *names], [1.0] * len(asked) + [_LED_TO] * len(names)
         compared = [*knowledge, *chain]
         triples, passages = await gather(
             [
