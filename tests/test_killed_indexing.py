@@ -12,7 +12,7 @@ from fakes import ArithmeticEmbeddings, contents, vectors
 from processes import start
 
 from langgraph_rag.records import Record
-from langgraph_rag.tools.embedding.sentence_embeddings import Family, SentenceEmbeddings
+from langgraph_rag.tools.embedding.sentence_embeddings import FEW, Family, SentenceEmbeddings
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.language.extraction import Reading, RuleExtractor
 from langgraph_rag.tools.storage import vector_files
@@ -20,7 +20,8 @@ from langgraph_rag.tools.storage.record_store import RecordStore
 from langgraph_rag.tools.storage.vector_files import VectorFiles
 
 PASSAGES = 300
-THREADS = 2  # that embed, with a passage each in hand
+THREADS = 2  # that embed
+IN_HAND = THREADS * FEW  # passages
 DOCUMENTS = [
     {
         "id": f"isle-{n}",
@@ -123,7 +124,7 @@ def test_indexing_killed_three_times_ends_as_if_never_disturbed(tmp_path: Path) 
         assert not stored.intersection(done(log, "embedded"))
         assert not read.intersection(done(log, "extracted"))
     for log, (stored, read) in zip(logs, safe[1:], strict=False):
-        assert len(set(done(log, "embedded")) - stored) <= THREADS
+        assert len(set(done(log, "embedded")) - stored) <= IN_HAND
         assert len(set(done(log, "extracted")) - read) <= 1
 
     check_same(folder, tmp_path / "calm")
@@ -133,8 +134,8 @@ def test_rules_have_read_all_but_the_passages_in_hand_when_indexing_is_killed(tm
     kill_once(tmp_path / "killed", tmp_path / "run.log", "embedded", 100, "add by rules")
     stored, read = recorded(tmp_path / "killed")
 
-    assert len(set(done(tmp_path / "run.log", "embedded")) - read) <= THREADS
-    assert len(stored) >= 100 - THREADS
+    assert len(set(done(tmp_path / "run.log", "embedded")) - read) <= IN_HAND
+    assert len(stored) >= 100 - IN_HAND
 
 
 def test_updating_killed_three_times_ends_as_if_made_anew(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from langchain_core.embeddings import Embeddings
 from langgraph_rag.errors import EmbeddingsMismatchError
 from langgraph_rag.tools.embedding.calling import embed_queries, embed_texts, name_of
 from langgraph_rag.tools.embedding.embeddings import SAME_EMBEDDER
-from langgraph_rag.tools.embedding.sentence_embeddings import SentenceEmbeddings
+from langgraph_rag.tools.embedding.sentence_embeddings import FEW, SentenceEmbeddings
 from langgraph_rag.tools.storage.record_store import RecordStore
 from langgraph_rag.tools.vectors import Matrix
 
@@ -65,11 +65,12 @@ class Embedder:
     def divided(self, items: Iterator[T]) -> tuple[Iterator[list[T]], int]:
         """Split items into parts for one call of `texts` each, and return the number of parallel calls.
 
-        A model on this processor gets one passage per thread, which is as fast as batches and loses least if the
-        process is killed. Other embedders get as many passages as a server accepts, because each call takes time.
+        A model on this processor gets a few passages per thread: one at a time would be stored more slowly, and of many
+        more would be lost if the process is killed. Other embedders get as many passages as a server accepts, because
+        each call takes time.
         """
         threads = self.embeddings.threads if isinstance(self.embeddings, SentenceEmbeddings) else 0
-        size = 1 if threads else _PER_CALL
+        size = FEW if threads else _PER_CALL
         return iter(lambda: list(islice(items, size)), []), threads or 1
 
     @property

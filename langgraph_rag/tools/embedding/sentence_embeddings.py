@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 MINILM = "all-MiniLM-L6-v2"
 CPU = "cpu"
+FEW = 4  # passages that are embedded in one thread, so that several calls can run side by side
 _MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 _TOLD_TO_TORCH = {
     "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64",
@@ -87,13 +88,13 @@ class SentenceEmbeddings(Embeddings):
         return threads
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Embed passages: several batches side by side, each in one thread, as its vectors may depend on their number.
+        """Embed passages: many in batches side by side, each in one thread, as its vectors may depend on their number.
 
         Returns:
             Vectors; shape: texts x dimensions.
         """
         given = [self.family.passage_prefix + text for text in texts]
-        if len(given) == 1 or self.threads <= 1:
+        if len(given) <= FEW or self.threads <= 1:
             return self._embed(given, map)
         with ThreadPoolExecutor(self.threads) as pool:
             return self._embed(given, pool.map)
