@@ -138,6 +138,24 @@ def test_rules_have_read_all_but_the_passages_in_hand_when_indexing_is_killed(tm
     assert len(stored) >= 100 - IN_HAND
 
 
+@pytest.mark.parametrize(("number", "together"), [(2, 1), (6, 3), (40, FEW)])
+def test_a_few_passages_are_spread_over_the_threads(
+    number: int, together: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls, embed = list[int](), LoggedEmbeddings.embed_documents
+
+    def counted(self: LoggedEmbeddings, texts: list[str]) -> list[list[float]]:
+        calls.append(len(texts))
+        return embed(self, texts)
+
+    with KnowledgeBase.open(tmp_path / "kb", LoggedEmbeddings(Log(tmp_path / "log"))) as kb:
+        kb.add(DOCUMENTS[-1:], progress=False)
+        monkeypatch.setattr(LoggedEmbeddings, "embed_documents", counted)
+        kb.add(DOCUMENTS[:number], progress=False)
+
+    assert calls == [together] * (number // together)
+
+
 def test_updating_killed_three_times_ends_as_if_made_anew(tmp_path: Path) -> None:
     folder = tmp_path / "killed"
     with KnowledgeBase.open(folder, ArithmeticEmbeddings()) as kb:

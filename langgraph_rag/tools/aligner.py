@@ -55,7 +55,7 @@ class OwnAligner:
     It was not trained on triples without context, so the passage that states a triple contributes to its score. It was
     not trained on queries of different lengths either, so cosines are divided by the highest one for the same query,
     among all knowledge and the chain: once a link is taken, the next best for its query does not take its place.
-    And it was not trained on chains: to it the question outweighs what a chain leads to, so that is a query, too.
+    And it was not trained on chains: to it the question outweighs what a chain leads to: those names are queries, too.
     """
 
     def __init__(self, kb: KnowledgeBase) -> None:

@@ -62,15 +62,19 @@ class Embedder:
         self.check()
         return self._alike(embed_queries(self.embeddings, queries))
 
-    def divided(self, items: Iterator[T]) -> tuple[Iterator[list[T]], int]:
+    def divided(self, items: Iterator[T], number: int) -> tuple[Iterator[list[T]], int]:
         """Split items into parts for one call of `texts` each, and return the number of parallel calls.
 
-        A model on this processor gets a few passages per thread: one at a time would be stored more slowly, and of many
-        more would be lost if the process is killed. Other embedders get as many passages as a server accepts, because
-        each call takes time.
+        A model on this processor gets a few passages per thread, or one if there are not many: storing one at a time is
+        slower, but a kill costs the work on all that are in hand. Other embedders get as many passages as a server
+        accepts, because each call takes time.
+
+        Args:
+            items: the items.
+            number: how many there are.
         """
         threads = self.embeddings.threads if isinstance(self.embeddings, SentenceEmbeddings) else 0
-        size = FEW if threads else _PER_CALL
+        size = min(FEW, max(1, number // threads)) if threads else _PER_CALL
         return iter(lambda: list(islice(items, size)), []), threads or 1
 
     @property

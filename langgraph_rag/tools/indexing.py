@@ -83,7 +83,7 @@ class Indexer:
         indexed = set(self._vectors.ids())
         lost = [id_ for id_ in recorded if id_ not in indexed]
         records = chain.from_iterable(map(self._records.passages, _parts(lost)))
-        self._embed_all(records, self._put_vectors, read_later, tqdm(disable=True))
+        self._embed_all(records, len(lost), self._put_vectors, read_later, tqdm(disable=True))
 
     def _add(self, passages: Sequence[Passage], keep: Keep, read: Read, *, progress: bool) -> None:
         self.repair()
@@ -95,9 +95,9 @@ class Indexer:
         passages = sorted(passages, key=lambda passage: -len(passage["text"]))  # alike in length, a batch embeds faster
         records = chain.from_iterable(map(partial(_analysed, pipeline), _parts(passages)))
         with tqdm(total=len(passages), desc="indexing", unit="passage", disable=hidden(progress)) as bar:
-            self._embed_all(records, keep, read, bar)
+            self._embed_all(records, len(passages), keep, read, bar)
 
-    def _embed_all(self, records: Iterator[Record], keep: Keep, read: Read, bar: "tqdm[NoReturn]") -> None:
+    def _embed_all(self, records: Iterator[Record], number: int, keep: Keep, read: Read, bar: "tqdm[NoReturn]") -> None:
         """Embed records in parallel, store and read them in order, and index their vectors in batches."""
         unused, waiting = list[str](), 0
 
@@ -109,9 +109,9 @@ class Indexer:
             return len(some)
 
         try:
-            for number in parallel_map(self._embed, store, *self._embedder.divided(records)):
-                waiting += number
-                bar.update(number)
+            for stored in parallel_map(self._embed, store, *self._embedder.divided(records, number)):
+                waiting += stored
+                bar.update(stored)
                 if waiting >= _BATCH:
                     self._index(unused)
                     waiting = 0
