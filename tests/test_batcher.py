@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from langgraph_rag.errors import KnowledgeBaseError
-from langgraph_rag.tools.batcher import Batcher, RequestQueue, began
+from langgraph_rag.tools.batcher import Batcher, RequestQueue
 
 
 class Doubling:
@@ -86,20 +86,6 @@ async def test_a_batch_is_never_larger_than_allowed(batcher: Batcher[int, int], 
 
     assert await gather(*others) == [2 * number for number in range(1, 11)]
     assert work.batches == [[0], [1, 2, 3, 4], [5, 6, 7, 8], [9, 10]]
-
-
-async def test_the_question_that_began_first_is_served_first(batcher: Batcher[int, int], work: Doubling) -> None:
-    async def ask(request: int, beginning: float) -> int:
-        began.set(beginning)
-        return await batcher.ask(request)
-
-    await busy_with(batcher, work, 0)
-    beginnings = [(1, 30.0), (2, 10.0), (3, 20.0), (4, 10.0), (5, 40.0)]
-    others = await asked(*(ask(request, beginning) for request, beginning in beginnings))
-    work.go.set()
-
-    assert await gather(*others) == [2, 4, 6, 8, 10]
-    assert work.batches == [[0], [2, 4, 3, 1], [5]]
 
 
 async def test_of_batchers_that_share_a_queue_the_one_of_the_lowest_rank_is_served_first() -> None:

@@ -75,8 +75,7 @@ def after_reason(state: DualragState) -> Literal["look_up", "answer", "read_pass
 
 def for_each_entity(state: DualragState) -> list[Send]:
     """Retrieve for all entities in parallel."""
-    about = {"step": state["step"], "usage": state["usage"]}
-    return [Send("retrieve_for_entity", {**demand, **about}) for demand in state["demands"]]
+    return [Send("retrieve_for_entity", {**demand, "step": state["step"]}) for demand in state["demands"]]
 
 
 def for_each_reading(state: DualragState) -> list[Send] | Literal["update_outline"]:

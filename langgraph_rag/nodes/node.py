@@ -1,6 +1,5 @@
 """Makes steps LangGraph nodes: sync and async calls, measured cost, and events."""
 
-import time
 from collections.abc import Awaitable, Callable, Collection
 from typing import Any
 
@@ -12,7 +11,6 @@ from langgraph_rag.arguments import expect
 from langgraph_rag.concurrency.background import run_in_background
 from langgraph_rag.metering import metered
 from langgraph_rag.nodes.state_form import form_blamed
-from langgraph_rag.tools.batcher import began
 
 EVENT_VERSION = 1
 
@@ -44,9 +42,7 @@ class Node(Runnable[Any, Update]):
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
         """Run the step and return its update with the `usage`."""
-        before = input.get("usage")
-        began.set(time.monotonic() - (before["seconds"] if before else 0.0))
-        with metered(before) as usage, form_blamed(input, self.state, self.get_name()):
+        with metered(input.get("usage")) as usage, form_blamed(input, self.state, self.get_name()):
             update = await self.step(input)
         if self.fields is not None and (lost := [name for name in update if name not in self.fields]):
             raise TypeError(f"{self.name} returned {', '.join(lost)}, which the state has no field for")

@@ -11,7 +11,7 @@ from langgraph_rag.context import context
 from langgraph_rag.models.streaming import kept_internal
 from langgraph_rag.nodes.identify_entities import Demand
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.records import LISTED, ScoredPassage, Usage, ids_of, reciprocal_ranks
+from langgraph_rag.records import LISTED, ScoredPassage, ids_of, reciprocal_ranks
 from langgraph_rag.tools.fusion import fuse
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.reranker import rerank
@@ -20,10 +20,9 @@ _LEAST = 3  # passages that are kept even if the reranker returns fewer
 
 
 class EntityDemand(Demand):
-    """The input of one of the parallel retrievals; `usage` tells since when the question waits."""
+    """The input of one of the parallel retrievals."""
 
     step: int
-    usage: Usage
 
 
 class Found(Demand):

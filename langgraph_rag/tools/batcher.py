@@ -6,7 +6,6 @@ import queue
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -18,9 +17,6 @@ from langgraph_rag.errors import KnowledgeBaseError
 Request = TypeVar("Request")
 Result = TypeVar("Result")
 
-
-began: ContextVar[float] = ContextVar("langgraph_rag_began", default=0.0)
-"""The time at which the current question began, on any clock."""
 _number = count()
 
 
@@ -44,17 +40,16 @@ class _Asked(Generic[Request, Result]):
 
 class _Waiting(NamedTuple):
     rank: float
-    began: float
-    number: int  # no two have the same
+    number: int  # in the order of arrival
     asked: _Asked[Any, Any] | None
 
 
 class RequestQueue:
     """A queue of requests with one worker thread, which several batchers may share.
 
-    The requests of the batcher with the lowest rank come first, and among them those of the question that began first.
-    If batchers that serve the last stages of a step have the lowest ranks, the first questions wait for the model while
-    the others compute. Otherwise, many concurrent questions would run in lockstep: all compute, then all wait.
+    The requests of the batcher with the lowest rank come first, in the order of their arrival. If batchers that serve
+    the last stages of a step have the lowest ranks, the first questions wait for the model while the others compute.
+    Otherwise, many concurrent questions would run in lockstep: all compute, then all wait.
     """
 
     def __init__(self) -> None:
@@ -87,7 +82,7 @@ class RequestQueue:
         """Accept no more requests, and end the worker before those of higher ranks."""
         with self._lock:
             self._closed = True
-            self._waiting.put(_Waiting(rank, rank, next(_number), None))
+            self._waiting.put(_Waiting(rank, next(_number), None))
 
     def _serve(self) -> None:
         while first := self._waiting.get().asked:
@@ -130,7 +125,7 @@ class Batcher(Generic[Request, Result]):
             KnowledgeBaseError: when the queue was closed.
         """
         result: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
-        self._queue.put(_Waiting(self._rank, began.get(), next(_number), _Asked(self, request, result)))
+        self._queue.put(_Waiting(self._rank, next(_number), _Asked(self, request, result)))
         return await result
 
     def close(self) -> None:

@@ -14,10 +14,10 @@ from pydantic import TypeAdapter
 from running import say, values, visited
 
 from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelOutputError, QuestionError
-from langgraph_rag.graphs.dualrag import create_dualrag, for_each_entity
+from langgraph_rag.graphs.dualrag import create_dualrag
 from langgraph_rag.nodes.retrieve_for_entity import Found
 from langgraph_rag.nodes.update_outline import append_support
-from langgraph_rag.records import Evidence, Result, ScoredPassage, ids_of, no_usage
+from langgraph_rag.records import Evidence, Result, ScoredPassage, ids_of
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 QUESTION = "Which film has the director who was born later, El Extraño Viaje or Love In Pawn?"
@@ -406,16 +406,6 @@ def test_the_passages_of_earlier_findings_come_first() -> None:
     ranking = append_support([ScoredPassage(id="first", score=1.0)], found, evidence)
 
     assert ids_of(ranking) == ["first", "y", "x"]
-
-
-def test_retrievals_of_entities_keep_the_questions_place_in_the_queue() -> None:
-    usage = {**no_usage(), "seconds": 7.5}  # by which `Node` knows when the question began
-
-    state: Any = {"demands": [{"entity": PAWN, "queries": ["director"]}], "step": 1, "usage": usage}
-
-    sent = for_each_entity(state)
-
-    assert [send.arg["usage"]["seconds"] for send in sent] == [7.5]
 
 
 def test_documents_left_out_of_a_prompt_that_is_too_long_are_read_the_next_time(films: KnowledgeBase) -> None:
