@@ -6,11 +6,13 @@ python benchmarks/serving.py DATA
 import argparse
 import asyncio
 import gc
+import os
 import statistics
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from itertools import cycle
 from multiprocessing import get_context
 from pathlib import Path
 from threading import Barrier
@@ -135,17 +137,25 @@ def measure(
 
 
 def _in_processes(run: Callable[..., list[Run]], groups: Sequence[Sequence[Sequence[str]]]) -> list[list[Run]]:
-    """Run each item in a new process; all begin to measure at the same moment."""
+    """Run each item in a new process, several on a core each; all begin to measure at the same moment."""
     new = get_context("spawn")
+    cores = [{core} for core in sorted(os.sched_getaffinity(0))] if len(groups) > 1 else [os.sched_getaffinity(0)]
     with new.Manager() as manager, ProcessPoolExecutor(len(groups), mp_context=new) as pool:
         ready = manager.Barrier(len(groups), timeout=_PATIENCE)
-        return list(pool.map(run, [ready] * len(groups), groups))
+        return list(pool.map(run, [ready] * len(groups), groups, cycle(cores)))
 
 
 def _runs(
-    name: str, url: str, kb: Path, others: Sequence[str], ready: Barrier, groups: Sequence[Sequence[str]]
+    name: str,
+    url: str,
+    kb: Path,
+    others: Sequence[str],
+    ready: Barrier,
+    groups: Sequence[Sequence[str]],
+    cores: set[int],
 ) -> list[Run]:
-    """Ask group after group, the questions of each group at once."""
+    """Ask group after group on these cores, the questions of each group at once."""
+    os.sched_setaffinity(0, cores)  # as docs/deployment.md recommends for several processes
 
     async def all_groups() -> list[Run]:
         graph = create(name, load_model("vllm:scripted", base_url=url), base).compile()
