@@ -60,13 +60,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3, help="quiet rounds")
     parser.add_argument("--sample", type=int, default=4, help="questions also asked alone, those of most calls")
     parser.add_argument("--seconds", type=float, default=0.5, help="what the server takes for a reply")
-    parser.add_argument("--methods", default=",".join(METHODS), help="separated by commas")
+    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS)
     parser.add_argument("--processes", type=int, default=1, help="processes that share the questions")
     parser.add_argument("--kb", type=Path, help="folder to keep the index in for the next run")
     arguments = parser.parse_args()
     asked, others = asked_and_others(arguments.data, _AT_ONCE, parser)
 
-    minilm, names = MiniLMEmbeddings(), arguments.methods.split(",")
+    minilm = MiniLMEmbeddings()
     with indexed(arguments.data, arguments.kb, minilm, embed_triples=True) as kb:
         with served(_SERVER, 0.0) as url:
             calls = rounds(lambda: processor_of_a_call(load_model("vllm:scripted", base_url=url)), arguments.rounds)
@@ -76,7 +76,7 @@ def main() -> None:
                     partial(measure, name, url, kb, asked, others, arguments.sample, arguments.processes),
                     arguments.rounds,
                 )
-                for name in names
+                for name in arguments.methods
             }
 
     call = statistics.median(quiet(calls))
