@@ -139,7 +139,8 @@ def measure(
 def _in_processes(run: Callable[..., list[Run]], groups: Sequence[Sequence[Sequence[str]]]) -> list[list[Run]]:
     """Run each item in a new process, several on a core each; all begin to measure at the same moment."""
     new = get_context("spawn")
-    cores = [{core} for core in sorted(os.sched_getaffinity(0))] if len(groups) > 1 else [os.sched_getaffinity(0)]
+    every = os.sched_getaffinity(0)
+    cores = [{core} for core in every] if len(groups) > 1 else [every]
     with new.Manager() as manager, ProcessPoolExecutor(len(groups), mp_context=new) as pool:
         ready = manager.Barrier(len(groups), timeout=_PATIENCE)
         return list(pool.map(run, [ready] * len(groups), groups, cycle(cores)))
