@@ -1,6 +1,7 @@
 """Bad input is refused with a typed error that says what was expected and what came, and nothing is stored."""
 
 import errno
+import math
 import os
 import re
 import shutil
@@ -327,7 +328,7 @@ def test_of_embedders_without_a_name_the_vectors_tell(tmp_path: Path) -> None:
         kb.add([GOOD], progress=False)
 
     KnowledgeBase.open(tmp_path, Nameless("knowledge base")).close()
-    with pytest.raises(EmbeddingsMismatchError, match="'Nameless'.*, whose vectors differ: open it with the"):
+    with pytest.raises(EmbeddingsMismatchError, match=r"'Nameless'.*, whose vectors differ \(.*\): open it with the"):
         KnowledgeBase.open(tmp_path, Nameless("another word"))
     KnowledgeBase.open(tmp_path).close()
 
@@ -338,9 +339,71 @@ def test_another_embedder_of_the_same_name_is_told_when_it_does_not_fit(kb: Know
     with (
         KnowledgeBase.open(kb.path, ArithmeticEmbeddings(dimensions=32)) as other,
         pytest.raises(
-            EmbeddingsMismatchError, match="holds vectors of 64 dimensions, embedder 'arithmetic' returned 32"
+            EmbeddingsMismatchError, match=r"\(64 dim.* opened with 'arithmetic' \(32 dim.*, whose vectors differ: open"
         ),
     ):
+        other.search("film")
+
+
+def test_an_embedder_of_the_same_name_with_other_vectors_is_refused(kb: KnowledgeBase) -> None:
+    held = kb.ids()
+    kb.close()
+
+    uses: list[Callable[[KnowledgeBase], object]] = [
+        lambda other: other.search("film"),
+        lambda other: other.search("film", by="hybrid"),
+        lambda other: other.search_triples("film"),
+        lambda other: other.add([GOOD], progress=False),
+        lambda other: other.upsert([{**GOOD, "id": held[0]}], progress=False),
+    ]
+    for use in uses:
+        with (
+            KnowledgeBase.open(kb.path, OtherEmbeddings()) as other,
+            pytest.raises(
+                EmbeddingsMismatchError, match=r"opened with 'arithmetic' .*differ \(one sentence: cosine 0\."
+            ),
+        ):
+            use(other)
+    with KnowledgeBase.open(kb.path, OtherEmbeddings()) as other:
+        assert other.search("film", by="bm25")  # which embeds nothing
+        assert other.ids() == held
+
+
+class RoundedEmbeddings(ArithmeticEmbeddings):
+    """Keeps so many bits of each number, as number formats do: 8 in bfloat16."""
+
+    bits = 8
+
+    def _vector(self, text: str) -> list[float]:
+        return [
+            math.ldexp(round(math.ldexp(mantissa, self.bits)), exponent - self.bits)
+            for mantissa, exponent in map(math.frexp, super()._vector(text))
+        ]
+
+
+def test_an_embedder_in_another_number_format_is_the_same(kb: KnowledgeBase) -> None:
+    before = [found["id"] for found in kb.search("film")]
+    kb.close()
+
+    with KnowledgeBase.open(kb.path, RoundedEmbeddings()) as rounded:
+        assert [found["id"] for found in rounded.search("film")] == before
+
+
+@pytest.mark.parametrize("name", ["arithmetic", "other"])
+def test_a_knowledge_base_without_the_vector_to_compare_gets_one_when_it_is_next_added_to(
+    kb: KnowledgeBase, name: str
+) -> None:
+    kb._records.set_meta("embeddings_probe", "")
+    kb.close()
+
+    if name == "other":
+        with pytest.raises(EmbeddingsMismatchError, match="with 'other', and holds no vector to compare them by"):
+            KnowledgeBase.open(kb.path, ArithmeticEmbeddings(name))
+        return
+    with KnowledgeBase.open(kb.path, ArithmeticEmbeddings(name)) as same:
+        assert same.search("film")
+        same.add([GOOD], progress=False)
+    with KnowledgeBase.open(kb.path, OtherEmbeddings(name)) as other, pytest.raises(EmbeddingsMismatchError):
         other.search("film")
 
 
@@ -364,7 +427,7 @@ def test_vectors_that_do_not_fit_are_refused_before_anything_is_stored(kb: Knowl
     for change in changes:
         with (
             KnowledgeBase.open(kb.path, ArithmeticEmbeddings(dimensions=32)) as other,
-            pytest.raises(EmbeddingsMismatchError, match="64 dimensions, .* returned 32"),
+            pytest.raises(EmbeddingsMismatchError, match="64 dimensions.*32 dimensions.*, whose vectors"),
         ):
             change(other)
 

@@ -18,6 +18,12 @@ from langgraph_rag.tools.vectors import Matrix
 T = TypeVar("T")
 
 _PROBE = "Which embedder made this knowledge base?"
+_ALIKE = 0.998
+"""The least cosine of its vectors by the same embedder.
+
+Number formats change them less (MiniLM: 0.99993 in bfloat16, 0.9998 with weights of eight bits). Weights of five bits
+change them more (0.99), and so do those of another model.
+"""
 _PER_CALL = 64  # passages
 _SEARCHES_HERE, _SEARCHES_ELSEWHERE = 4, 16
 _NAME, _VECTOR = "embeddings", "embeddings_probe"  # as they are stored
@@ -39,7 +45,7 @@ class Embedder:
         self._name_tells = self.name != type(embeddings).__name__ and not (model and model.in_folder)
         self._from_hub = model is not None and model.from_hub
         self._dimensions: int | None = None  # of the first vectors that were returned, or of those that are stored
-        self._checked = False
+        self._checked = self._compared = False
 
     @property
     def made_with(self) -> str:
@@ -49,17 +55,27 @@ class Embedder:
     @property
     def mark(self) -> list[float]:
         """The rounded vector of one sentence, which distinguishes embedders with the same name; [] if there is none."""
-        stored = self._records.meta(_VECTOR)
-        return [round(float(x), 1) + 0.0 for x in stored.split(",")] if stored else []  # no "-0.0"
+        stored = self._stored_probe()
+        return [] if stored is None else [round(float(x), 1) + 0.0 for x in stored]  # no "-0.0"
 
     def texts(self, texts: Sequence[str]) -> Matrix:
-        """Return the vectors of passages or triples, of unit length; shape: texts x dimensions."""
+        """Return the vectors of passages or triples, of unit length; shape: texts x dimensions.
+
+        Raises:
+            EmbeddingsMismatchError: when the knowledge base was created with another embedder, whatever its name.
+        """
         self.check()
+        self._compare()
         return self._alike(embed_texts(self.embeddings, texts))
 
     def queries(self, queries: Sequence[str]) -> Matrix:
-        """Return the vectors of queries, of unit length; shape: queries x dimensions."""
+        """Return the vectors of queries, of unit length; shape: queries x dimensions.
+
+        Raises:
+            EmbeddingsMismatchError: as `texts`.
+        """
         self.check()
+        self._compare()
         return self._alike(embed_queries(self.embeddings, queries))
 
     def divided(self, items: Iterator[T], number: int) -> tuple[Iterator[list[T]], int]:
@@ -90,47 +106,68 @@ class Embedder:
     def settle(self) -> None:
         """Store this embedder as that of the knowledge base, or check that it is the same.
 
+        A knowledge base without a probe vector gets one, if the names are the same.
+
         Raises:
             EmbeddingsMismatchError: when the knowledge base was created with another one.
         """
-        if self._records.meta(_NAME) is None:
+        self.check()
+        self._compare()
+        if self._stored_probe() is None:
             self._records.set_meta(_VECTOR, ",".join(map(str, self._probed())))
             self._records.set_meta(_NAME, self.name)
-            self._checked = True
-        self.check()
+            self._checked = self._compared = True
 
     def check(self) -> None:
-        """Compare this embedder with the stored one, if there is one.
+        """Compare this embedder with the stored one, if there is one, as far as that must be now.
 
-        Embedders with the same name are equal. If the names differ, or are only those of a class or folder, the vectors
-        of one sentence are compared. An embedder with another name that would have to be downloaded first is different.
+        The vectors of one sentence are compared: now if the names differ, or are only those of a class or folder, else
+        before vectors are first used, because loading a model takes long, and a server may be away. An embedder with
+        another name that would have to be downloaded first is different.
 
         Raises:
             EmbeddingsMismatchError: when the embedders differ.
         """
-        if not self._checked and (made_with := self._records.meta(_NAME)) is not None:
-            stored = np.array([float(x) for x in (self._records.meta(_VECTOR) or "").split(",")])
-            if made_with != self.name or not self._name_tells:
-                self._compare(made_with, stored)
-            self._dimensions = stored.size  # one model may be asked for shorter vectors
-            self._checked = True
-
-    def _compare(self, made_with: str, stored: Matrix) -> None:
+        if self._checked or (made_with := self._records.meta(_NAME)) is None:
+            return
         if self._from_hub and Path(made_with).name.lower() != self.name.lower():
             raise EmbeddingsMismatchError(
                 f"{self._folder} was made with embedder {made_with!r}, opened with {self.name!r}: {SAME_EMBEDDER}, by "
                 "that name or the folder it lies in, or index the documents again"
             )
-        probe = self._probed()
-        if stored.shape != probe.shape or float(stored @ probe) < 0.99:
+        if made_with != self.name or not self._name_tells:
+            self._compare()
+        self._checked = True
+
+    def _compare(self) -> None:
+        """Compare the vectors of one sentence, once."""
+        if self._compared or (made_with := self._records.meta(_NAME)) is None:
+            return
+        stored = self._stored_probe()
+        if stored is not None:
+            probe = self._probed()
+            cosine = float(stored @ probe) if stored.shape == probe.shape else None
+            if cosine is None or cosine < _ALIKE:
+                far = "" if cosine is None else f" (one sentence: cosine {cosine:.3f}, expected at least {_ALIKE})"
+                raise EmbeddingsMismatchError(
+                    f"{self._folder} was made with embedder {made_with!r} ({stored.size} dimensions), opened with "
+                    f"{self.name!r} ({probe.size} dimensions), whose vectors differ{far}: {SAME_EMBEDDER}, as it was "
+                    "set up then, or index the documents again"
+                )
+            self._dimensions = stored.size  # one model may be asked for shorter vectors
+        elif made_with != self.name:
             raise EmbeddingsMismatchError(
-                f"{self._folder} was made with embedder {made_with!r} ({stored.size} dimensions), opened with "
-                f"{self.name!r} ({probe.size} dimensions), whose vectors differ: {SAME_EMBEDDER} or index the "
-                "documents again"
+                f"{self._folder} was made with embedder {made_with!r}, opened with {self.name!r}, and holds no vector "
+                f"to compare them by: {SAME_EMBEDDER}, by that name"
             )
+        self._compared = True
+
+    def _stored_probe(self) -> Matrix | None:
+        stored = self._records.meta(_VECTOR)
+        return np.array([float(x) for x in stored.split(",")]) if stored else None
 
     def _probed(self) -> Matrix:
-        vector: Matrix = self._alike(embed_texts(self.embeddings, [_PROBE]))[0]
+        vector: Matrix = embed_texts(self.embeddings, [_PROBE])[0]
         return vector
 
     def _alike(self, vectors: Matrix) -> Matrix:
