@@ -544,10 +544,12 @@ async def test_a_server_that_refuses_a_schema_is_asked_without_from_then_on(
         {"detail": [{"loc": ["body", "response_format"], "msg": "Extra inputs are not permitted"}]},
         {"error": {"message": "Failed to initialize samplers: failed to parse grammar"}},
         {"error": {"message": 'Grammar error: Unimplemented keys: ["maxItems"]'}},
+        {"error": {"message": 'response_format type must be one of "text" or "json_object"'}},
+        {"detail": "JSON schema conversion failed"},
     ],
-    ids=["error", "param", "detail", "sampler", "grammar"],
+    ids=["error", "param", "detail", "sampler", "grammar", "type", "conversion"],
 )
-@pytest.mark.parametrize("status", [400, 422])
+@pytest.mark.parametrize("status", [400, 422, 500])
 async def test_servers_may_refuse_a_schema_in_many_ways(server: Server, status: int, told: Any) -> None:
     server.first = [(status, {}, told)]
 
@@ -555,11 +557,66 @@ async def test_servers_may_refuse_a_schema_in_many_ways(server: Server, status: 
     assert with_schema(server) == [True, False]
 
 
-async def test_a_server_may_take_a_schema_that_it_cannot_compile_for_its_own_fault(server: Server) -> None:
-    server.first = [(500, {}, {"error": {"message": "Failed to compile json schema"}})]
+@pytest.mark.parametrize("status", [400, 422, 501])
+@pytest.mark.parametrize(
+    "told",
+    [
+        'Invalid JSON payload received. Unknown name "maxItems"',
+        "'additionalProperties' is not supported",
+        "Bad request",
+    ],
+)
+async def test_a_refusal_in_other_words_is_decided_by_one_try_without_the_schema(
+    server: Server, status: int, told: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.first = [(status, {}, {"error": {"message": told}})]
+    model = server.model()
 
-    assert await who(server.model(max_retries=0)) == TARRANT
-    assert with_schema(server) == [True, False]
+    assert [await who(model) for _ in range(3)] == [TARRANT] * 3
+    assert with_schema(server) == [True, False, False, False]
+    assert sum("refuses response_format" in record.message for record in caplog.records) == 1
+
+
+async def test_an_internal_error_without_a_word_of_a_schema_tells_about_it_only_the_second_time(server: Server) -> None:
+    broken: tuple[int, dict[str, str], Any] = (500, {}, {"error": {"message": "Internal server error"}})
+    well: tuple[int, dict[str, str], Any] = (200, {}, completion(TARRANT.model_dump_json()))
+    model = server.model()
+
+    server.first = [broken, well, well, broken, well, broken, well]
+    assert [await who(model) for _ in range(5)] == [TARRANT] * 5
+    assert with_schema(server) == [True, False, True, True, False, True, False, False]
+
+
+async def test_a_server_that_is_really_broken_is_asked_twice_and_then_it_is_an_error(server: Server) -> None:
+    server.status = 500
+    server.reply = "worker died"
+    model = server.model()
+
+    for _ in range(2):
+        with pytest.raises(ModelCallError, match="500"):
+            await who(model)
+    server.status, server.reply = 200, TARRANT.model_dump_json()
+    assert await who(model) == TARRANT
+    assert with_schema(server) == [True, False, True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        (503, "overloaded"),
+        (502, "response_format: bad gateway"),
+        (404, "the model does not exist"),
+        (400, "invalid model name"),
+        (400, "the prompt triggered the content management policy"),
+        (401, "no key"),
+    ],
+)
+async def test_other_errors_are_not_asked_about_again(server: Server, status: int, told: str) -> None:
+    server.first = [(status, {}, {"error": {"message": told}})] * 2
+
+    with pytest.raises(ModelCallError, match=told):
+        await who(server.model())
+    assert with_schema(server) == [True]
 
 
 async def test_questions_side_by_side_learn_together_that_a_schema_is_refused(
@@ -683,7 +740,7 @@ async def test_a_server_that_does_not_stream_is_asked_for_whole_replies_from_the
 
 
 async def test_a_server_that_speaks_of_what_is_upstream_of_it_still_streams(server: Server) -> None:
-    server.first = [(400, {}, {"error": {"message": "upstream error: reset"}})]
+    server.first = [(400, {}, {"error": {"message": "upstream error: reset"}})] * 2
     model = server.model(streaming=True)
 
     with pytest.raises(RequestRefusedError):
@@ -1024,13 +1081,17 @@ async def test_a_stream_is_read_whatever_its_server_calls_it(server: Server, nam
     assert await who(server.model(streaming=True)) == TARRANT
 
 
-@pytest.mark.parametrize("status", [400, 401, 404, 500])
-async def test_a_refusal_by_the_server_is_an_error_that_names_model_and_status(server: Server, status: int) -> None:
+@pytest.mark.parametrize(
+    ("status", "schemas"), [(400, [True, False]), (401, [True]), (404, [True]), (500, [True, False])]
+)
+async def test_a_refusal_by_the_server_is_an_error_that_names_model_and_status(
+    server: Server, status: int, schemas: list[bool]
+) -> None:
     server.status = status
 
     with pytest.raises(ModelCallError, match=f"small could not be asked: .*{status}"):
         await who(server.model())
-    assert len(server.sent) == 1
+    assert with_schema(server) == schemas
 
 
 @pytest.mark.parametrize("body", [{"error": "no such thing"}, {"detail": "no such thing"}, "no such thing"], ids=str)

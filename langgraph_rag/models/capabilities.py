@@ -14,9 +14,9 @@ _SHORT_REPLY = 512  # tokens; nearly all replies are shorter
 
 
 class Unsupported:
-    """The models in this process that do not support a feature; `warning` is logged once for each."""
+    """The models in this process that do not support a feature; `warning`, if any, is logged once for each."""
 
-    def __init__(self, warning: str) -> None:
+    def __init__(self, warning: str = "") -> None:
         self._warning = warning
         self._models: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
@@ -28,10 +28,17 @@ class Unsupported:
         if llm not in self:
             model = _one_model(llm)
             self._models[id(model)] = model
-            _log.warning(self._warning, address(llm) or type(model).__name__)
+            if self._warning:
+                _log.warning(self._warning, address(llm) or type(model).__name__)
+
+    def discard(self, llm: AnyModel) -> None:
+        """Note that it supports the feature after all."""
+        self._models.pop(id(_one_model(llm)), None)
 
 
 no_schema = Unsupported("%s refuses response_format: its replies are no longer asked for by JSON schema")
+failing_by_schema = Unsupported()
+"""Those that failed, for whatever reason, when last asked by schema, and replied without it."""
 no_system_messages = Unsupported("%s refuses system messages: instructions now stand in the user's")
 no_streams = Unsupported("%s does not stream: its replies are no longer asked for piece by piece")
 no_template_options = Unsupported("%s refuses chat_template_kwargs: its chat template is no longer told anything")

@@ -39,6 +39,7 @@ _SCHEMA = re.compile(
     re.IGNORECASE,
 )
 _MISSED = "json_validate_failed"  # Groq's code
+_CONTENT = re.compile(r"content[ _-]?(filter|management|policy)|usage polic|safety system|moderation", re.IGNORECASE)
 _SYSTEM = re.compile(  # of chat templates first, then of OpenAI and Google
     r"system (role|message|prompt)s? (is |are )?not supported|roles must alternate|only user\W+(and )?assistant"
     r"|not support\W+system|developer instruction is not enabled",
@@ -48,7 +49,6 @@ _TEMPLATE_OPTIONS = "chat_template_kwargs"
 _STREAM = re.compile(r"\bstream", re.IGNORECASE)  # not "upstream"
 _NO_STREAM = "No generations found in stream"  # LangChain's error for a reply that was not streamed
 _REFUSED = {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY}
-_NOT_COMPILED = re.compile(r"\bgrammar\b|\bcompile\b", re.IGNORECASE)  # some servers report this as an internal error
 _NOT_SUPPORTED = {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.NOT_IMPLEMENTED}
 _BUSY = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS}
 _STATUS_OF = {
@@ -97,11 +97,23 @@ def kind_of(error: Exception) -> type[ModelCallError]:
     return ModelAccessError if denied else ModelCallError
 
 
+def may_refuse_schema(error: Exception) -> bool:
+    """Return whether a request may have been refused because of its JSON schema; the same request without it tells.
+
+    Servers say so in many words, and some as an internal error.
+    """
+    if _status(error) not in _NOT_SUPPORTED | {HTTPStatus.INTERNAL_SERVER_ERROR} or is_too_long(error):
+        return False
+    known = (leaves_no_room, refuses_system, refuses_template_options, refuses_streaming)
+    said = _said(error)
+    if _SCHEMA.search(said):
+        return True
+    return not (_NO_MODEL.search(said) or _CONTENT.search(said) or any(is_it(error) for is_it in known))
+
+
 def refuses_schema(error: Exception) -> bool:
-    """Return whether a request was probably refused because of its JSON schema."""
-    status, said = _status(error), _said(error)
-    refused = status in _NOT_SUPPORTED or status == HTTPStatus.INTERNAL_SERVER_ERROR and _NOT_COMPILED.search(said)
-    return bool(refused) and not is_too_long(error) and _SCHEMA.search(said) is not None
+    """Return whether such an error is one of the request: an internal error that names no schema may be another."""
+    return _status(error) != HTTPStatus.INTERNAL_SERVER_ERROR or _SCHEMA.search(_said(error)) is not None
 
 
 def misses_schema(error: Exception) -> bool:

@@ -17,6 +17,7 @@ from langgraph_rag.metering import current_meter, estimated_tokens
 from langgraph_rag.models.bindings import ChatModel, model_name, models_in
 from langgraph_rag.models.capabilities import (
     Unsupported,
+    failing_by_schema,
     no_schema,
     no_streams,
     no_system_messages,
@@ -33,6 +34,7 @@ from langgraph_rag.models.provider_errors import (
     kind_of,
     leaves_no_room,
     may_pass,
+    may_refuse_schema,
     misses_schema,
     refuses_schema,
     refuses_streaming,
@@ -96,17 +98,27 @@ async def _with_room(request: _Request, prompt: Prompt[Reply]) -> BaseMessage:
 
 
 async def _with_schema(request: _Request, prompt: Prompt[Reply]) -> BaseMessage:
-    """Ask for JSON by schema; ask without a schema if the server refuses it or the reply did not follow it."""
+    """Ask for JSON by schema; ask without a schema if the server may have refused it or the reply did not follow it.
+
+    From the first success without it on, a server that refused it is no longer asked for it. If it spoke only of an
+    internal error, that takes a second one with no success by schema in between.
+    """
     schema = schema_options(request.llm, prompt.name, _schema(prompt.reply))
     try:
-        return await _with_features(replace(request, options={**schema, **request.options}))
+        message = await _with_features(replace(request, options={**schema, **request.options}))
     except Exception as error:
         missed = misses_schema(error)
-        if not schema or not (missed or refuses_schema(error)):
+        if not schema or not (missed or may_refuse_schema(error)):
             raise
+        sure = not missed and (refuses_schema(error) or request.llm in failing_by_schema)
+    else:
+        failing_by_schema.discard(request.llm)
+        return message
     message = await _with_features(request)
-    if not missed:
+    if sure:
         no_schema.add(request.llm)
+    elif not missed:
+        failing_by_schema.add(request.llm)
     return message
 
 
