@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 from langgraph_rag.arguments import expect
 from langgraph_rag.characters import is_blank
 from langgraph_rag.concurrency.background import run_in_background
-from langgraph_rag.context import Context, as_context, within
+from langgraph_rag.context import MAX_QUERY_CHARS, Context, as_context, within
 from langgraph_rag.context import context as run_context
 from langgraph_rag.errors import EmptyKnowledgeBaseError, QuestionError
 from langgraph_rag.machine import STEPS
@@ -29,7 +29,7 @@ _Call = Callable[..., Awaitable[tuple[str, Any]]]  # text for the model, and the
 
 _MOST = 20  # results of one call, which a model reads
 _AROUND = 20  # passages whose facts are searched
-_LONGEST = 4_000  # characters of a query, or of a passage in a message; most have about a sixth of this
+_LONGEST = 4_000  # characters of a passage in a message; most have about a sixth of this
 _LONGEST_SENTENCE = 1_000  # characters; code, or a table on one line, counts as a sentence
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _DESCRIPTION = (
@@ -199,9 +199,11 @@ def _search(call: _Call, name: str, description: str) -> BaseTool:
     async def awaited(**values: Any) -> tuple[str, list[Any]]:
         for argument, value in values.items():
             for text in _texts_in(value):
-                if is_blank(text) or len(text) > _LONGEST:
+                if is_blank(text) or len(text) > MAX_QUERY_CHARS:
                     got = f"{text!r:.80} ({len(text):,} characters)"
-                    raise ToolException(f"{argument}: expected words, at most {_LONGEST:,} characters, got {got}")
+                    raise ToolException(
+                        f"{argument}: expected words, at most {MAX_QUERY_CHARS:,} characters, got {got}"
+                    )
         with _errors_shown():
             return await call(**values)
 

@@ -16,6 +16,8 @@ from langgraph_rag.records import Limit
 _log = logging.getLogger(__name__)
 Search = Literal["dense", "bm25", "hybrid", "graph"]
 Count = Annotated[int, Field(ge=1)]
+MAX_QUERY_CHARS = 4_000
+"""Characters of a query that are searched; tools refuse longer ones, and so do methods by default."""
 _LONGEST_STYLE = 1_000
 Style = Annotated[str, Field(max_length=_LONGEST_STYLE)]
 
@@ -49,7 +51,7 @@ class Context:
     """How to write the answer, such as "in one sentence, in German"; by default it is as short as possible."""
     max_history_tokens: Count = 4_000
     """Most tokens of earlier rounds that CIRAG shows its model (estimated); beyond, older candidates are left out."""
-    max_question_chars: Count = 4_000
+    max_question_chars: Count = MAX_QUERY_CHARS
     """Most characters of a question; longer ones are refused."""
     max_concurrency: Count = 64
     """Most model calls in flight in this process; at that number this run waits."""

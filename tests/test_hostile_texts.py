@@ -13,9 +13,11 @@ from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.tools.documents import to_passages
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.language.rule_triples import extract_triples
+from langgraph_rag.tools.language.spans import spot
 from langgraph_rag.tools.reading.files import read_documents
 from langgraph_rag.tools.reading.html import read_html
 from langgraph_rag.tools.reading.markdown import read_markdown
+from langgraph_rag.tools.search import SEARCHES
 
 
 @pytest.mark.parametrize(
@@ -151,3 +153,45 @@ def test_the_offline_model_reads_passages_that_are_no_prose(text: str, empty_kb:
     result = create_native_rag(OfflineModel(), empty_kb).compile().invoke({"question": "Where was Ada Renk born?"})
 
     assert result["answer"] in ("Ost", "unanswerable")
+
+
+PIECES = """A-|a.|a@|1,|1-|(|"|[1]|'|Ab |Ab, who |the |was born in |http://a|a: b\n| \n""".split("|")
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_no_pattern_takes_quadratic_time_for_a_text_of_one_piece(piece: str) -> None:
+    """Linear time is a second for a text of this size, quadratic time minutes to hours."""
+    text = piece * (200_000 // len(piece))
+
+    assert to_passages([{"text": f"Kell is an isle. {text}"}])
+    assert extract_triples("Kell", ["Kell is an isle.", text])
+    spot(text)
+    cited(text, 3)
+    uncited(text)
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_of_a_query_of_any_length_only_the_beginning_is_searched(piece: str, empty_kb: KnowledgeBase) -> None:
+    text = piece * (200_000 // len(piece))
+    renk = {"id": "renk", "title": "Ada Renk", "text": f"Ada Renk was born in Ost. {text[:20_000]}"}
+    empty_kb.add([renk], progress=False)
+    query = f"Where was Ada Renk born? {text}"
+
+    for by in SEARCHES:
+        assert empty_kb.search(query, by=by) == empty_kb.search(query[:4_000], by=by) != []
+    assert empty_kb.search_triples(query) == empty_kb.search_triples(query[:4_000]) != []
+    assert empty_kb.near_entities([query]) == empty_kb.near_entities([query[:4_000]]) != []
+    result = create_native_rag(OfflineModel(), empty_kb).compile().invoke({"question": query[:4_000]})
+    assert result["answer"] in ("Ost", "unanswerable")
+
+
+async def test_cosines_are_of_the_beginnings_of_texts(empty_kb: KnowledgeBase) -> None:
+    empty_kb.add([{"id": "renk", "title": "Ada Renk", "text": "Ada Renk was born in Ost."}], progress=False)
+    start, fact = "born " * 800, ["Ada Renk", "was born in", "Ost"]  # 4,000 characters
+    whole = start + "Ada Renk" * 1_000
+
+    assert await empty_kb.acosines(whole, [start, whole]) == pytest.approx([1, 1])
+    near = await empty_kb.apassage_cosines([start, whole], ["renk"])
+    assert near["renk"][0] == near["renk"][1]
+    ((one, other),) = await empty_kb.atriple_cosines([start, whole], [fact])
+    assert one == other

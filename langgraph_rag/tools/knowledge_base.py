@@ -32,7 +32,7 @@ from langgraph_rag.tools.knowledge_graphs.hierarchy_graph import HierarchyGraph
 from langgraph_rag.tools.knowledge_graphs.triple_graph import TripleGraph
 from langgraph_rag.tools.language.extraction import TripleExtractor, expect_extractor, last_extractor
 from langgraph_rag.tools.language.text import text_pipeline
-from langgraph_rag.tools.queries import expect_queries, expect_query, expect_words, names_among
+from langgraph_rag.tools.queries import checked_queries, checked_query, checked_words, names_among
 from langgraph_rag.tools.search import SEARCHES, Searcher
 from langgraph_rag.tools.similarity import Similarity
 from langgraph_rag.tools.storage.chroma import checked_address
@@ -308,7 +308,7 @@ class KnowledgeBase:
         """Return the passages that match a query best, best first.
 
         Args:
-            query: a question or any other text.
+            query: a question or any other text; only its first 4,000 characters count, as in all searches.
             k: the maximum number of passages.
             by: "dense" searches by meaning, "bm25" by words, "hybrid" by both, and "graph" by both and a walk over the
                 triple graph.
@@ -499,7 +499,7 @@ class KnowledgeBase:
             QuestionError: when the query is empty or not text.
         """
         expect_name("search", by, SEARCHES)
-        expect_words(query)
+        query = checked_words(query)
         expect_count(k, "k")
         self._access.check_open()
         if by == "graph":
@@ -527,7 +527,7 @@ class KnowledgeBase:
 
     async def asearch_triples(self, query: str, k: int = 10) -> list[Triple]:
         """Search triples like `search_triples`, without blocking the event loop."""
-        expect_words(query)
+        query = checked_words(query)
         expect_count(k, "k")
         self._access.check_open()
         await self._triple_indexing.ask(partial(self._triple_embedding.make_searchable, self.extractor.version))
@@ -565,7 +565,7 @@ class KnowledgeBase:
 
     async def anear_entities(self, texts: Sequence[str], k: int = 10) -> list[ScoredPassage]:
         """Find passages like `near_entities`, without blocking the event loop."""
-        expect_queries(texts, "texts")
+        texts = checked_queries(texts, "texts")
         expect_count(k, "k")
         self._access.check_open()
         await self._unread.tell_to_walk(self.extractor)
@@ -581,7 +581,7 @@ class KnowledgeBase:
 
     async def atriple_cosines(self, queries: Sequence[str], triples: Sequence[Sequence[str]]) -> Matrix:
         """Return the cosines of triples (as "head relation tail") with queries; shape: triples x queries."""
-        expect_queries(queries)
+        queries = checked_queries(queries)
         self._access.check_open()
         return await self._similarity.triple_cosines(queries, triples)
 
@@ -590,14 +590,14 @@ class KnowledgeBase:
 
         Shape of each: queries.
         """
-        expect_queries(queries)
+        queries = checked_queries(queries)
         ids = names_among(ids, "ids")
         self._access.check_open()
         return await self._similarity.passage_cosines(queries, ids)
 
     async def acosines(self, query: str, others: Sequence[str]) -> list[float]:
         """Return the cosines of a query with other texts."""
-        expect_query(query)
+        query, others = checked_query(query), checked_queries(others, "others")
         self._access.check_open()
         return await self._similarity.likeness(query, others)
 

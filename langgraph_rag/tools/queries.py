@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from langgraph_rag.arguments import expect_list
 from langgraph_rag.characters import is_blank, is_text
+from langgraph_rag.context import MAX_QUERY_CHARS
 from langgraph_rag.errors import QuestionError
 
 
@@ -17,34 +18,35 @@ def names_among(given: Iterable[object], what: str) -> list[str]:
     return list(filter(is_text, map(str, given)))
 
 
-def expect_queries(queries: Iterable[object], what: str = "queries") -> None:
-    """Check that each item of a list is text.
+def checked_queries(queries: Iterable[object], what: str = "queries") -> list[str]:
+    """Return each query of a list as it is searched.
 
     Raises:
         TypeError: when a single query is passed instead of a list.
         QuestionError: when an item is not text.
     """
     expect_list(queries, what)
-    for query in queries:
-        expect_query(query)
+    return list(map(checked_query, queries))
 
 
-def expect_query(query: object) -> None:
-    """Check that a query is text.
+def checked_query(query: object) -> str:
+    """Return a query as it is searched: its first `MAX_QUERY_CHARS` characters.
 
     Raises:
-        QuestionError: when it is not.
+        QuestionError: when it is not text.
     """
     if not isinstance(query, str) or not is_text(query):
         raise QuestionError(f"the query must be text, got {ascii(query)[:80]}")
+    return query[:MAX_QUERY_CHARS]
 
 
-def expect_words(query: object) -> None:
-    """Check that a query has something to search for.
+def checked_words(query: object) -> str:
+    """Return a query as it is searched, which has something to search for.
 
     Raises:
         QuestionError: when it is blank or not text.
     """
-    expect_query(query)
-    if is_blank(str(query)):
-        raise QuestionError(f"expected words to search for, got {query!r:.80}")
+    words = checked_query(query)
+    if is_blank(words):
+        raise QuestionError(f"expected words to search for, got {words!r:.80}")
+    return words
