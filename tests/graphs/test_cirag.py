@@ -338,6 +338,22 @@ def test_a_question_that_differs_in_a_small_word_or_in_order_is_another_one(
     assert [step["next_question"] for step in result["trace"]] == [first, second, ""]
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("What is on Holm Varra?", "What is Holm Varra in?"),  # half to nine tenths alike for the embedder of the tests
+        ("Which film was Orla Vint of?", "Which film has Orla Vint been in?"),
+        ("Who had the Salt Road in Kell?", "Who has been at the Salt Road of a Kell?"),
+    ],
+)
+def test_a_question_of_the_same_words_that_means_something_else_is_another_one(
+    films: KnowledgeBase, first: str, second: str
+) -> None:
+    result = run(films, [keep(GIFT, ask=first), keep(BRAK, ask=second), keep(CURTIZ), say("Ost")])
+
+    assert [step["next_question"] for step in result["trace"]] == [first, second, ""]
+
+
 def test_a_question_with_what_for_which_is_the_same_one(films_all_alike: KnowledgeBase) -> None:
     first, second = "In which city was Edith Carlmar born?", "In what city has Edith Carlmar been born?"
 
