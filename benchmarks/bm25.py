@@ -49,7 +49,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3, help="quiet rounds")
     arguments = parser.parse_args()
     folders = data_sets(arguments.root)
-    asked = [question for folder in folders for question in questions(folder)]
+    every = [question for folder in folders for question in questions(folder)]
+    asked = [one for one in every if not any(words_to_search(one).values())]  # FTS5 cannot weigh the parts of names
     done: dict[int, list[Round[Measured]]] = {}
     for size in arguments.sizes:
         with TemporaryDirectory() as folder:

@@ -1,6 +1,7 @@
-"""BM25 ranks exactly as FTS5 does, before and after changes of any process."""
+"""BM25 ranks as FTS5 does, word by word and name by name, before and after changes of any process."""
 
 import sqlite3
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import product
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from conftest import SAMPLE
 from fakes import ArithmeticEmbeddings
 
+from langgraph_rag.context import Search
 from langgraph_rag.evaluation.questions import load_questions
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.storage import bm25, change_log
@@ -21,20 +23,33 @@ QUERIES = [
     "東京の塔",
     "Ilse-Tarrant's o’clock",
     "rare",
+    "Ilse-Tarrant or nine/tides, No.such.name",
     "zzz",
 ]
 _BM25 = """
-SELECT id, -bm25(words, 2.0, 1.0) AS score FROM words JOIN passages ON number = words.rowid WHERE words MATCH ?
-ORDER BY score DESC, number LIMIT ?
+SELECT id, -bm25(words, 2.0, 1.0) FROM words JOIN passages ON number = words.rowid WHERE words MATCH ?
 """
 
 
 def by_fts5(folder: Path, query: str, k: int) -> list[tuple[str, float]]:
-    words = " OR ".join(f'"{word}"' for word in words_to_search(query))
+    scores: defaultdict[str, float] = defaultdict(float)
     with sqlite3.connect(folder / "records.sqlite") as connection:
-        found: list[tuple[str, float]] = connection.execute(_BM25, (words, k)).fetchall()
+        numbers = dict(connection.execute("SELECT id, number FROM passages"))
+
+        def scored(word: str) -> dict[str, float]:
+            return dict(connection.execute(_BM25, [f'"{word}"']))
+
+        names = words_to_search(query)
+        weights = dict.fromkeys(names, 1.0)
+        for name, parts in names.items():
+            for part in parts:
+                weights.setdefault(part, 0.5 if scored(name) else 1.0)
+        for word, weight in weights.items():
+            for id_, score in scored(word).items():
+                scores[id_] += weight * score
     connection.close()
-    return sorted(found, key=lambda passage: (-passage[1], passage[0]))
+    first = sorted(scores.items(), key=lambda passage: (-passage[1], numbers[passage[0]]))[:k]
+    return sorted(first, key=lambda passage: (-passage[1], passage[0]))
 
 
 def agrees(kb: KnowledgeBase, folder: Path, queries: Iterable[str] = QUERIES) -> bool:
@@ -123,3 +138,46 @@ def test_of_equal_passages_the_first_are_found(empty_kb: KnowledgeBase, folder: 
     found = [passage["id"] for passage in empty_kb.search("rare", 35, by="bm25")]
 
     assert found == [id_ for id_, _ in by_fts5(folder, "rare", 35)]
+
+
+NAMED = {
+    "4.5.0": ("Version 4.5.0", "Version 0.4.5", "Version 5.4.0", "Version 4.5", "Version 4.0.5"),
+    "CVE-2031-6907": ("CVE-2031-6907 was fixed.", "CVE-2030-6907 was fixed.", "CVE-2031-6970 was fixed. 6907 lines."),
+    "What is fields.E304?": (
+        "fields.E304: it clashes.",
+        "fields.E305: it clashes. models.E304",
+        "E304 of fields",
+    ),
+    "skell run --dry-run": ("With --dry-run, skell writes nothing.", "To run skell, keep it dry."),
+    "see ref/settings": ("It is told in ref/settings.", "The ref of topics/settings", "Settings: a ref"),
+    "skell.db.models": ("Import skell.db.models first.", "skell.models uses the db", "the models of the db of skell"),
+    "MAX_BOAT_LENGTH": ("MAX_BOAT_LENGTH is 12.", "MAX_LENGTH of a BOAT is 12.", "the max length of a boat"),
+    "the header X-Kell-Id": ("It sends X-Kell-Id.", "It sends the Id of Kell, X.", "It sends Id-Kell-X."),
+    "tide::Harbour": ("tide::Harbour opens.", "The harbour opens at high tide.", "Harbour::tide opens."),
+    "a compiler for C++": ("A compiler for C++ exists.", "A compiler for C exists.", "A compiler for C# exists."),
+    "C#": ("Written in C#.", "Written in C++.", "Written in C."),
+}
+
+
+@pytest.mark.parametrize(("query", "texts"), NAMED.items(), ids=NAMED)
+@pytest.mark.parametrize("by", ["bm25", "hybrid", "graph"])
+def test_a_whole_name_comes_before_its_parts(
+    empty_kb: KnowledgeBase, query: str, texts: Sequence[str], by: Search
+) -> None:
+    others = [f"The pier of Skellby has {number} lamps." for number in range(20)]
+    empty_kb.add([{"id": text, "text": text} for text in (*reversed(texts), *others)], progress=False)
+
+    assert empty_kb.search(query, 1, by=by)[0]["id"] == texts[0]
+
+
+def test_where_nothing_has_the_whole_name_its_parts_count_in_full(empty_kb: KnowledgeBase) -> None:
+    texts = ["The tide is low.", "The harbour is closed.", "A tide came to the harbour."]
+    empty_kb.add([{"id": text, "text": text} for text in texts], progress=False)
+
+    found = [
+        {passage["id"]: passage["score"] for passage in empty_kb.search(query, by="bm25")}
+        for query in ("tide.harbour", "tide harbour")
+    ]
+
+    assert found[0] == found[1]
+    assert max(found[0], key=lambda id_: found[0][id_]) == texts[2]

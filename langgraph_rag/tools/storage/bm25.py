@@ -19,6 +19,7 @@ Values = NDArray[np.float64]
 
 _K1, _B, _LEAST_IDF = 1.2, 0.75, 1e-6  # of FTS5
 _TITLE_WEIGHT = 2.0  # weight of a word: a title states the topic of its passage
+_PART_WEIGHT = 0.5  # weight of a part of a name that some passage has as a whole
 _COLUMNS = 2  # title and text
 _TOTALS = 1  # the record with the numbers of passages and of their tokens
 _REMEMBERED = 2**21  # passages of all words together; 16 bytes each
@@ -30,7 +31,9 @@ CREATE VIRTUAL TABLE temp.query_tokens USING fts5vocab(temp, query, instance);
 
 
 class Bm25:
-    """Ranks passages by the words of a query; a word of the title counts double.
+    """Ranks passages by the words and names of a query; a word of the title counts double.
+
+    A name is one word, as rare as the whole name. Its parts count, too, but less if some passage has the whole.
 
     Args:
         db: the database with the table of words.
@@ -46,12 +49,16 @@ class Bm25:
         self._remembered = 0  # passages in that
         db.executescript(_TABLES)
 
-    def best(self, words: Sequence[str], k: int) -> list[ScoredPassage]:
-        """Return the k passages that share the rarest words, best first; safe to call from any thread."""
+    def best(self, words: Mapping[str, Sequence[str]], k: int) -> list[ScoredPassage]:
+        """Return the k passages that share the rarest words, best first; safe to call from any thread.
+
+        Args:
+            words: the words and names, with the parts of each name.
+            k: the maximum number of passages.
+        """
         with self._db.snapshot():
-            self._renew()
-            self._learn([word for word in words if word not in self._scores])
-            found = [self._scores[word] for word in words]
+            weights = self._weighted(words)
+            found = [(self._scores[word][0], weight * self._scores[word][1]) for word, weight in weights.items()]
             if not found:
                 return []
             scores = _added(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
@@ -61,6 +68,22 @@ class Bm25:
             ScoredPassage(id=ids[number], score=float(scores[number]))
             for number in sorted(best, key=lambda number: (-scores[number], ids[number]))
         ]
+
+    def rarity(self, words: Mapping[str, Sequence[str]]) -> dict[str, float]:
+        """Return how much each word, name and part counts: its weight times its inverse document frequency."""
+        with self._db.snapshot():
+            return {word: weight * self._idf(self._scores[word][0]) for word, weight in self._weighted(words).items()}
+
+    def _weighted(self, words: Mapping[str, Sequence[str]]) -> dict[str, float]:
+        """Return the words, names and parts with their weights; the scores of all are known then."""
+        self._renew()
+        parts = [part for of_name in words.values() for part in of_name]
+        self._learn([word for word in dict.fromkeys([*words, *parts]) if word not in self._scores])
+        weights = dict.fromkeys(words, 1.0)
+        for name, of_name in words.items():
+            for part in of_name:
+                weights.setdefault(part, _PART_WEIGHT if len(self._scores[name][0]) else 1.0)
+        return weights
 
     def _renew(self) -> None:
         """Forget what is outdated or too much, and read the lengths of changed passages."""
@@ -120,9 +143,12 @@ class Bm25:
         if not len(numbers):
             return numbers, np.empty(0)
         frequencies = np.add.reduceat(np.where(places >> 31 & 1, 1.0, _TITLE_WEIGHT), first)
-        idf = math.log((self._count - len(numbers) + 0.5) / (len(numbers) + 0.5))
         length = _K1 * (1 - _B + _B * self._lengths[numbers] / self._mean)
-        return numbers, max(idf, _LEAST_IDF) * (frequencies * (_K1 + 1.0) / (frequencies + length))
+        return numbers, self._idf(numbers) * (frequencies * (_K1 + 1.0) / (frequencies + length))
+
+    def _idf(self, numbers: Numbers) -> float:
+        """Return the inverse document frequency of what the passages with these numbers have."""
+        return max(math.log((self._count - len(numbers) + 0.5) / (len(numbers) + 0.5)), _LEAST_IDF)
 
     def _ids(self, numbers: Sequence[int]) -> dict[int, str]:
         of = "(SELECT number, id FROM passages WHERE number IN (SELECT value FROM json_each(?)))"

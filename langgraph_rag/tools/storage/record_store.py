@@ -207,6 +207,13 @@ class RecordStore:
         """Return the k passages that share the query's rarest words."""
         return self._ranking.best(words_to_search(query), k)
 
+    def share_of_names(self, query: str, names: Iterable[str]) -> float:
+        """Return the share of some names in a query: of all that its words tell, by their rarity, from 0 to 1."""
+        named = {token for name in names for word in words_to_search(name) for token in word.split()}
+        rarity = self._ranking.rarity(words_to_search(query))
+        of_names = sum(rare for word, rare in rarity.items() if named.issuperset(word.split()))
+        return of_names / max(sum(rarity.values()), 1e-9)
+
     def counts(self, extractor: str) -> Counts:
         """Return the numbers of stored items, with the triples of the given extractor."""
         passages, read = self.count(), self._number("count(*)", "extractions WHERE extractor = ?", extractor)

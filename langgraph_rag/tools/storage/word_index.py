@@ -4,7 +4,7 @@ import re
 import unicodedata
 from itertools import islice
 
-from langgraph_rag.normal_forms import POINTS, UNSPACED, WORD, folded
+from langgraph_rag.normal_forms import POINTS, SYMBOLS, UNSPACED, WORD, folded
 from langgraph_rag.tools.language.stop_words import stop_words
 
 TOKENIZE = """tokenize="porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'" """
@@ -18,6 +18,10 @@ CREATE TRIGGER IF NOT EXISTS words_out AFTER DELETE ON passages BEGIN
     VALUES ('delete', old.number, coalesce(old.title_words, old.title), coalesce(old.text_words, old.text)); END;
 """
 _MOST = 2_000  # words of a query
+_NAME = re.compile(rf"{WORD.pattern}(?:[-._/:\\@\u2010]{{1,2}}{WORD.pattern})*")
+"""A word, or a name with its parts joined: 4.5.0, CVE-2026-6907, fields.E304, ref/settings, HTTP_HOST, std::vector."""
+_SYMBOL = re.compile(rf"\b(\w*[^\W\d_])({SYMBOLS})")
+_SPELLED = {"++": "plusplus", "+": "plus", "#": "sharp"}
 _NO_SPACES = rf"(?:{UNSPACED.pattern}|[\uac00-\ud7a3])"  # or of Korean, which joins particles to its words
 _RUN = re.compile(rf"{_NO_SPACES}+|(?:(?!{_NO_SPACES}).)+")
 _SYLLABLE = re.compile(_NO_SPACES)
@@ -30,19 +34,41 @@ _UNFOLDED = re.compile(f"[^{_LATIN}{_MARKS}]")
 
 def words_to_index(text: str) -> str | None:
     """Return a text with its words as they are searched, or nothing if FTS5 makes them of the text itself."""
-    return _SYLLABLE.sub(r" \g<0> ", _form(text)) if _UNFOLDED.search(text) else None
+    spelled = _SYMBOL.sub(_spelled, text)
+    if _UNFOLDED.search(spelled):
+        return _apart(_form(spelled))
+    return None if spelled == text else spelled
 
 
-def words_to_search(query: str) -> list[str]:
-    """Return the words of a query, each once; stop words only if there are no others.
+def words_to_search(query: str) -> dict[str, list[str]]:
+    """Return the words of a query, each once, and its joined names as phrases, each with its parts.
 
-    Where there are no spaces between words, any two characters that follow each other are a word. Of a query that is
-    longer than any question, only the first 2,000 different words count.
+    Stop words count only within a name, or if there are no others. Where there are no spaces between words, any two
+    characters that follow each other are a word. Of a query that is longer than any question, only the first 2,000
+    different words count.
     """
-    found = WORD.findall(_form(query))
-    words = [word for word in found if word not in stop_words()] or found
-    phrases = dict.fromkeys(phrase for word in words for run in _RUN.findall(word) for phrase in _phrases(run))
-    return list(islice(phrases, _MOST))
+    bare = {_form(_spelled(symbol)).strip(): [_form(symbol[1])] for symbol in _SYMBOL.finditer(query)}  # C of C++
+    form = _form(_SYMBOL.sub(_spelled, query)).replace("_", "-")
+    names = [WORD.findall(name) for name in _NAME.findall(form)]
+    names = [parts for parts in names if len(parts) > 1 or parts[0] not in stop_words()] or names
+    words: dict[str, list[str]] = {}
+    for parts in names:
+        single = [phrase for part in parts for run in _RUN.findall(part) for phrase in _phrases(run)]
+        if len(parts) == 1:
+            words |= {phrase: bare.get(phrase, []) for phrase in single}
+        else:
+            words[" ".join(_apart(" ".join(parts)).split())] = [part for part in single if part not in stop_words()]
+    return dict(islice(words.items(), _MOST))
+
+
+def _spelled(symbol: re.Match[str]) -> str:
+    """Return a name with its symbols as letters, which FTS5 keeps: C++ is not C."""
+    letters = _SPELLED.get(symbol[2])
+    return f"{symbol[1]}{letters} " if letters else symbol[0]
+
+
+def _apart(form: str) -> str:
+    return _SYLLABLE.sub(r" \g<0> ", form)
 
 
 def _phrases(run: str) -> list[str]:
