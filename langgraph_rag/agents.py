@@ -167,10 +167,10 @@ def knowledge_base_tools(kb: KnowledgeBase, *, prefix: str = "", about: str = ""
     expect(KnowledgeBase, kb, "a knowledge base", "KnowledgeBase.open(PATH) returns one")
 
     async def search_passages(query: Query, k: Passages = 5) -> tuple[str, list[Any]]:
-        return await _shown(kb, await kb.arank(query, k, by="graph"))
+        return await _shown(kb, await kb.arank(query, k))
 
     async def search_triples(query: Query, k: Facts = 10) -> tuple[str, list[Any]]:
-        found = await kb.arank(query, _AROUND, by="hybrid")
+        found = await kb.arank(query, _AROUND)
         triples = await kb.atriples(ids_of(found))
         best = await most_similar(kb, query, triples, k) if triples else []
         return _lines([entry["triple"] for entry in best]), best

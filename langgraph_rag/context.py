@@ -15,6 +15,8 @@ from langgraph_rag.records import Limit
 
 _log = logging.getLogger(__name__)
 Search = Literal["dense", "bm25", "hybrid", "graph"]
+DEFAULT_SEARCH: Search = "graph"
+"""Of methods, tools, the retriever, the command line and `kb.search`."""
 Count = Annotated[int, Field(ge=1)]
 MAX_QUERY_CHARS = 4_000
 """Characters of a query that are searched; tools refuse longer ones, and so do methods by default."""
@@ -45,7 +47,7 @@ class Context:
     """Passages nearest to the augmented query; each weighs as much as it is similar to it (MGranRAG, Eq. 2)."""
     max_reading_tokens: Count = 6_000
     """Most tokens of passages read for evidence in one call; more take several calls (MGranRAG; estimated tokens)."""
-    search: Search = "graph"
+    search: Search = DEFAULT_SEARCH
     """How passages are found: by meaning, by words, by both fused, or by both and a walk over the triple graph."""
     answer_style: Style = ""
     """How to write the answer, such as "in one sentence, in German"; by default it is as short as possible."""

@@ -5,7 +5,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, PositiveInt
 
-from langgraph_rag.context import Search
+from langgraph_rag.context import DEFAULT_SEARCH, Search
 from langgraph_rag.records import FoundPassage
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -23,7 +23,7 @@ class KnowledgeBaseRetriever(BaseRetriever):
 
     kb: KnowledgeBase
     k: PositiveInt = 10
-    by: Search = "graph"
+    by: Search = DEFAULT_SEARCH
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None, by: Search | None = None

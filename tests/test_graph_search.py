@@ -6,6 +6,7 @@ from langgraph_rag.records import ScoredPassage
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityRows
 from langgraph_rag.tools.knowledge_graphs.graph_search import walk_from
+from langgraph_rag.tools.search import SEARCHES
 
 CHAIN = [
     {"id": "viaduct", "title": "Sarl Viaduct", "text": "The Sarl Viaduct was designed by Matthis Orvane."},
@@ -19,13 +20,13 @@ OTHERS = [
 QUESTION = "Where was the designer of the Sarl Viaduct raised?"
 STATEMENTS = [("viaduct", "Sarl Viaduct", "designed by", "Orvane"), ("orvane", "Orvane", "raised in", "Anstrey")]
 ROWS = EntityRows()
-ROWS.add([*STATEMENTS, ("other", "Sund", "lies in", "Tharn")])
+ROWS.add([*STATEMENTS, ("other", "Sund", "lies in", "Tharn"), ("other", "a town", "is", "Sund")])
 GRAPH = ROWS.graph(["viaduct", "orvane", "other", "blank"])
 
 
-def walked(query: str, facts: list[tuple[list[str], float]], found: dict[str, float]) -> list[str]:
+def walked(names: list[str], facts: list[tuple[list[str], float]], found: dict[str, float]) -> list[str]:
     passages = [ScoredPassage(id=id_, score=score) for id_, score in found.items()]
-    return [passage["id"] for passage in walk_from(GRAPH, query, facts, passages, 10)]
+    return [passage["id"] for passage in walk_from(GRAPH, names, 1.0, facts, passages, 10)]
 
 
 def test_a_passage_that_only_facts_lead_to_is_found(empty_kb: KnowledgeBase) -> None:
@@ -36,40 +37,54 @@ def test_a_passage_that_only_facts_lead_to_is_found(empty_kb: KnowledgeBase) -> 
 
 
 @pytest.mark.parametrize(
-    ("query", "facts", "found", "first"),
+    ("names", "facts", "found", "ranking"),
     [
-        ("the Sarl Viaduct", [], {}, ["viaduct", "orvane"]),
-        ("which one?", [(["Orvane", "raised in", "Anstrey"], 0.5)], {}, ["orvane", "viaduct"]),
-        ("which one?", [], {"other": 2.0, "orvane": 1.0}, ["other", "orvane"]),
-        ("Sund", [], {"orvane": 1.0}, ["other", "orvane"]),
-        ("which one?", [], {"blank": 1.0}, ["blank"]),
+        (["sarl viaduct"], [], {}, ["viaduct", "orvane"]),
+        ([], [(["Orvane", "raised in", "Anstrey"], 0.5)], {}, ["orvane", "viaduct"]),
+        ([], [], {"other": 1.0, "orvane": 0.5}, ["other", "orvane"]),
+        (["sarl viaduct"], [], {"other": 0.6, "blank": 0.5, "orvane": 0.1}, ["other", "blank", "viaduct", "orvane"]),
+        (["sund"], [], {"blank": 0.5, "viaduct": 0.4, "orvane": 0.3}, ["blank", "viaduct", "other", "orvane"]),
     ],
-    ids=["name", "fact", "found", "a name weighs more than a passage found", "a passage without facts"],
+    ids=["name", "fact", "nothing to walk from", "the first two stay", "a walk overrules the rest"],
 )
-def test_a_walk_begins_at_names_facts_and_passages(
-    query: str, facts: list[tuple[list[str], float]], found: dict[str, float], first: list[str]
+def test_a_walk_begins_at_names_and_facts(
+    names: list[str], facts: list[tuple[list[str], float]], found: dict[str, float], ranking: list[str]
 ) -> None:
-    assert walked(query, facts, found)[: len(first)] == first
+    assert walked(names, facts, found) == ranking
 
 
-@pytest.mark.parametrize("fact", [(["Orvane", "raised in", "Anstrey"], -0.1), (["Nobody", "knows", "this"], 0.9)])
-def test_a_fact_unlike_the_query_or_not_in_the_graph_leads_nowhere(fact: tuple[list[str], float]) -> None:
-    assert walked("which one?", [fact], {}) == []
+@pytest.mark.parametrize(
+    "fact",
+    [
+        (["Orvane", "raised in", "Anstrey"], -0.1),
+        (["Nobody", "knows", "this"], 0.9),
+        (["a village", "is", "tarn"], 0.9),
+    ],
+    ids=["unlike the query", "not in the graph", "generic"],
+)
+def test_a_fact_that_tells_nothing_leads_nowhere(fact: tuple[list[str], float]) -> None:
+    assert walked([], [fact], {}) == []
+
+
+@pytest.mark.parametrize("share", [0.0, 0.05])
+def test_a_walk_counts_as_much_as_the_names_of_the_query(share: float) -> None:
+    found = [ScoredPassage(id=id_, score=score) for id_, score in (("blank", 1.0), ("other", 0.9), ("orvane", 0.5))]
+
+    ranking = walk_from(GRAPH, ["sarl viaduct"], share, [], found, 4)
+
+    assert [passage["id"] for passage in ranking] == ["blank", "other", "orvane", *(["viaduct"] if share else [])]
 
 
 @pytest.mark.parametrize("unjudged", ["blank", "new"], ids=["states nothing", "came meanwhile"])
-@pytest.mark.parametrize(
-    ("place", "expected"),
-    [(0, ["?", "viaduct", "orvane"]), (1, ["viaduct", "?", "orvane"]), (2, ["viaduct", "orvane", "?"])],
-)
-def test_a_passage_that_no_facts_lead_to_keeps_its_place(unjudged: str, place: int, expected: list[str]) -> None:
+@pytest.mark.parametrize("place", [2, 3])
+def test_a_passage_that_no_facts_lead_to_keeps_its_place(unjudged: str, place: int) -> None:
     found = ["orvane", "other"]
     found.insert(place, unjudged)
-    passages = [ScoredPassage(id=id_, score=1 / rank) for rank, id_ in enumerate(found, start=2)]
+    passages = [ScoredPassage(id=id_, score=1 / rank) for rank, id_ in enumerate(found, start=1)]
 
-    ranking = walk_from(GRAPH, "the Sarl Viaduct", [], passages, 3)
+    ranking = walk_from(GRAPH, ["sarl viaduct"], 1.0, [], passages, 4)
 
-    assert [passage["id"] for passage in ranking] == [id_.replace("?", unjudged) for id_ in expected]
+    assert [passage["id"] for passage in ranking] == ["orvane", "other", unjudged, "viaduct"]
     scores = [passage["score"] for passage in ranking]
     assert scores == sorted(scores, reverse=True)
 
@@ -77,7 +92,49 @@ def test_a_passage_that_no_facts_lead_to_keeps_its_place(unjudged: str, place: i
 def test_where_no_passage_states_anything_the_ranking_is_the_one_found() -> None:
     found = [ScoredPassage(id=id_, score=1 / rank) for rank, id_ in enumerate("cab", start=1)]
 
-    assert walk_from(EntityRows().graph(["a", "b", "c"]), "the Sarl Viaduct", [], found, 2) == found[:2]
+    assert walk_from(EntityRows().graph(["a", "b", "c"]), [], 1.0, [], found, 2) == found[:2]
+
+
+OFFICE = {
+    "Offer": "The offer of Halm GmbH was accepted by Sturm AG on 3 March 2024.",
+    "Sturm AG": "Sturm AG is based in Graz.",
+    "Other": "Talg Inc. makes pumps in Kiel.",
+    "Third": "Sturm AG hired Jo Moll in 2020. Jo Moll had been at Talg Inc. before. Sturm AG sells pumps to Halm GmbH.",
+}
+LETTERS = {
+    "Letter": "The letter of Ines Roth was answered by Paul Kern on 4 May 2021.",
+    "Paul Kern": "Paul Kern lives in Ulm.",
+    "Ida Vogt": "Ida Vogt keeps bees in Bern.",
+    "Club": "Paul Kern met Ida Vogt in 2019. Ida Vogt had been at the club before. Paul Kern writes to Ines Roth.",
+}
+SETTINGS = {
+    "generic-date-based": "generic-date-based is a default value. It has a default value.",
+    "BOAT_LIMIT": "BOAT_LIMIT has the value 12 by default. It limits the boats of a harbour.",
+    "PIER_LIMIT": "PIER_LIMIT has the value 3 by default. It limits the piers of a harbour.",
+    "Limits": "The default value of a setting is used if none is given. generic-date-based is a default value.",
+}
+
+
+@pytest.mark.parametrize(
+    ("documents", "query", "first"),
+    [
+        (OFFICE, "Where is Sturm AG based?", "Sturm AG"),
+        (OFFICE, "Where does Talg Inc. make pumps?", "Other"),
+        (LETTERS, "Where does Paul Kern live?", "Paul Kern"),
+        (LETTERS, "In which town does Ida Vogt keep bees?", "Ida Vogt"),
+        (SETTINGS, "What is the default value of the setting BOAT_LIMIT?", "BOAT_LIMIT"),
+        (SETTINGS, "PIER_LIMIT default value", "PIER_LIMIT"),
+    ],
+)
+def test_a_walk_does_not_overrule_the_passage_that_answers(
+    empty_kb: KnowledgeBase, documents: dict[str, str], query: str, first: str
+) -> None:
+    empty_kb.add([{"id": title, "title": title, "text": text} for title, text in documents.items()], progress=False)
+
+    assert {by: empty_kb.search(query, 1, by=by)[0]["id"] for by in SEARCHES if by != "dense"} == dict.fromkeys(
+        ("bm25", "hybrid", "graph"), first
+    )
+    assert empty_kb.search(query) == empty_kb.search(query, by="graph")
 
 
 def test_what_meaning_and_words_put_first_stays_first_without_a_fact(empty_kb: KnowledgeBase) -> None:

@@ -323,7 +323,7 @@ def test_ids_and_sources_that_cannot_be_stored_are_unknown(kb: KnowledgeBase) ->
 
 
 def test_dense_search_ranks_by_cosine(kb: KnowledgeBase, embeddings: ArithmeticEmbeddings) -> None:
-    found = kb.search("Pellworth harbour", 8)
+    found = kb.search("Pellworth harbour", 8, by="dense")
 
     query = embeddings.embed_query("Pellworth harbour")
     cosine = {id_: sum(a * b for a, b in zip(query, v, strict=True)) for id_, v in vectors(kb)["passages"].items()}
@@ -390,17 +390,20 @@ def test_a_word_of_the_title_counts_more_than_one_of_the_text(empty_kb: Knowledg
     assert [p["id"] for p in empty_kb.search("lanterns", by="bm25")] == ["about", "mentions"]
 
 
-def test_hybrid_is_reciprocal_rank_fusion_with_a_small_constant(kb: KnowledgeBase) -> None:
+def test_hybrid_adds_the_scores_of_meaning_and_words_on_one_scale(kb: KnowledgeBase) -> None:
     query = "film director from Skellby"
-    expected: dict[str, float] = {}
-    for ranking in (kb.search(query, 50, by="dense"), kb.search(query, 50, by="bm25")):
-        for place, passage in enumerate(ranking, start=1):
-            expected[passage["id"]] = expected.get(passage["id"], 0) + 1 / (2 + place)
+    meaning = {p["id"]: p["score"] for p in kb.search(query, 50, by="dense")}
+    words = {p["id"]: p["score"] for p in kb.search(query, 50, by="bm25")}
+    least, most = min(meaning.values()), max(meaning.values())
+    expected = {
+        id_: 0.35 * (cosine - least) / (most - least) + 0.65 * words.get(id_, 0.0) / max(words.values())
+        for id_, cosine in meaning.items()
+    }
 
     found = {p["id"]: p["score"] for p in kb.search(query, 8, by="hybrid")}
 
     assert found == pytest.approx(expected)
-    assert list(found) == sorted(expected, key=lambda id_: (-expected[id_], id_))
+    assert list(found) == sorted(found, key=lambda id_: (-found[id_], id_))
 
 
 # --- triples ---------------------------------------------------------------------------------------------------------
@@ -771,7 +774,7 @@ async def test_searches_at_the_same_moment_share_a_batch(tmp_path: Path, documen
         embeddings.go.clear()
         queries = [f"{word} {n}" for n in range(10) for word in ("Pellworth", "Skellby")]
 
-        searches = asyncio.gather(*(kb.arank(query, 1 + n % 3) for n, query in enumerate(queries)))
+        searches = asyncio.gather(*(kb.arank(query, 1 + n % 3, by="dense") for n, query in enumerate(queries)))
         await asyncio.sleep(0.05)  # all have asked
         embeddings.go.set()
         found = await searches
@@ -822,7 +825,7 @@ async def test_a_query_asked_again_is_not_embedded_again(kb: KnowledgeBase, embe
     await kb.arank("film")  # the embedder is compared with the stored one
     before = len(embeddings.embedded)
 
-    await asyncio.gather(*(kb.arank("who directed Winter Tide") for _ in range(10)))
+    await asyncio.gather(*(kb.arank("who directed Winter Tide", by="dense") for _ in range(10)))
 
     assert embeddings.embedded[before:] == ["who directed Winter Tide"]
 
@@ -837,7 +840,7 @@ def test_several_threads_at_once_see_and_leave_a_sound_knowledge_base(
 
     def read(part: int) -> None:
         for _ in range(5):
-            assert kb.search("a harbour town", 1)[0]["id"] == "pellworth"
+            assert kb.search("a harbour town", 1, by="dense")[0]["id"] == "pellworth"
             assert kb.triples(["skellby"])
             assert kb.graph.neighbours("Skellby")
 
@@ -1093,18 +1096,18 @@ def test_damaged_vectors_are_an_error_that_says_how_to_make_them_anew(
     def damaged(*_: object, **__: object) -> None:
         raise InternalError("Error getting embedding")
 
-    before = kb.search("a village with a lighthouse", 3)
+    before = kb.search("a village with a lighthouse", 3, by="dense")
     kb.add([{"text": "Gulls nest here."}], progress=False)
     with monkeypatch.context() as patch:
         patch.setattr(Collection, "get", damaged)
         with pytest.raises(KnowledgeBaseError, match="chroma cannot be read .*open the knowledge base again.*remove"):
-            kb.search("a village with a lighthouse", 3)
+            kb.search("a village with a lighthouse", 3, by="dense")
     kb.close()
 
     rmtree(kb.path / "chroma")
 
     with KnowledgeBase.open(kb.path, embeddings) as repaired:
-        assert repaired.search("a village with a lighthouse", 3) == before
+        assert repaired.search("a village with a lighthouse", 3, by="dense") == before
 
 
 def test_what_one_opening_deletes_no_other_of_the_process_remembers(

@@ -28,7 +28,7 @@ async def test_embeddings_keep_an_order_that_is_theirs_and_embed_only_the_query(
     kb: KnowledgeBase, embeddings: ArithmeticEmbeddings
 ) -> None:
     query = "Who directed The Salt Road?"
-    expected = [passage["id"] for passage in kb.search(query, 8)]
+    expected = [passage["id"] for passage in kb.search(query, 8, by="dense")]
     records = await kb.apassages(expected)
     embeddings.batches.clear()
 
@@ -38,7 +38,7 @@ async def test_embeddings_keep_an_order_that_is_theirs_and_embed_only_the_query(
 
 async def test_what_a_search_found_first_is_kept_though_its_vector_is_the_farthest(kb: KnowledgeBase) -> None:
     query = "Who directed The Salt Road?"
-    *nearer, farthest = [passage["id"] for passage in kb.search(query, 8)]
+    *nearer, farthest = [passage["id"] for passage in kb.search(query, 8, by="dense")]
     records = await kb.apassages([farthest, *nearer])
 
     best = await rerank(EmbeddingReranker(kb=kb), query, records, most=3, least=3)

@@ -49,7 +49,7 @@ class Shared:
         """Load the embedder and build the graph; errors are reported by the first question."""
         with suppress(RagError):
             if not self._warm:
-                await self.kb.arank("warm up", 1, by="graph")
+                await self.kb.arank("warm up", 1)
                 self._warm = True
 
     async def asking(self, choice: Choice, conversation: Sequence[AnyMessage]) -> Asking:

@@ -1,4 +1,4 @@
-"""Merges rankings: reciprocal rank fusion (Cormack et al. 2009), or the best score of each passage."""
+"""Merges rankings: by scores on one scale, reciprocal rank fusion (Cormack et al. 2009), or the best score of each."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,6 +9,32 @@ from langgraph_rag.records import ScoredPassage
 _RRF_K = 60
 TOP_HEAVY = 2
 """The constant for rankings that make different errors: the top of each matters."""
+
+DEPTH = 50
+"""Passages of each ranking that `blend` compares."""
+_WORDS = 0.65  # weight of words against meaning: where they differ, a name that is found is surer than a likeness
+
+
+def blend(meaning: Sequence[ScoredPassage], words: Sequence[ScoredPassage]) -> list[ScoredPassage]:
+    """Merge the rankings of one query by meaning and by words, each with its best 50 passages or more.
+
+    In each ranking, the first passage scores 1 and the 50th 0, and what lies between keeps its distance: a passage far
+    ahead of all others is surer than the first of many alike. Such convex fusion finds more than ranks do (Bruch et
+    al. 2023). Ties are sorted by id.
+    """
+    scores: defaultdict[str, float] = defaultdict(float)
+    for weight, ranking, least in (
+        (1 - _WORDS, meaning, meaning[-1]["score"] if meaning else 0.0),
+        (_WORDS, words, 0.0),
+    ):
+        if ranking:
+            last = ranking[DEPTH - 1]["score"] if len(ranking) >= DEPTH else least
+            span = ranking[0]["score"] - last
+            for passage in ranking:
+                ahead = (passage["score"] - last) / span if span > 0 else 1.0
+                scores[passage["id"]] += weight * ahead
+    best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+    return [ScoredPassage(id=id_, score=score) for id_, score in best]
 
 
 def fuse(

@@ -14,7 +14,7 @@ from langgraph_rag.arguments import expect, expect_count
 from langgraph_rag.characters import is_text
 from langgraph_rag.concurrency.background import run_in_background
 from langgraph_rag.concurrency.threads import in_thread
-from langgraph_rag.context import Search
+from langgraph_rag.context import DEFAULT_SEARCH, Search
 from langgraph_rag.errors import EmptyKnowledgeBaseError
 from langgraph_rag.naming import expect_name
 from langgraph_rag.records import FoundPassage, Record, ScoredPassage, Triple, passage_of
@@ -304,20 +304,20 @@ class KnowledgeBase:
         return self._triple_embedding.embed(self.extractor.version, progress=progress)
 
     # --- reading -----------------------------------------------------------------------------------------------------
-    def search(self, query: str, k: int = 10, *, by: Search = "dense") -> list[FoundPassage]:
+    def search(self, query: str, k: int = 10, *, by: Search = DEFAULT_SEARCH) -> list[FoundPassage]:
         """Return the passages that match a query best, best first.
 
         Args:
             query: a question or any other text; only its first 4,000 characters count, as in all searches.
             k: the maximum number of passages.
-            by: "dense" searches by meaning, "bm25" by words, "hybrid" by both, and "graph" by both and a walk over the
-                triple graph.
+            by: "dense" searches by meaning, "bm25" by words, "hybrid" by both, and "graph", the default, by both and a
+                walk over the triple graph.
 
         Returns:
             Passages, each with its `score`; compare scores only within one list. The score is the cosine similarity
-                with "dense", the BM25 score with "bm25", the sum of 1 / (2 + rank) over both rankings with "hybrid"
-                (reciprocal rank fusion), and the PageRank of the walk with "graph". There, a passage without triples
-                keeps its rank, with a score between those of its neighbours.
+                with "dense", the BM25 score with "bm25", and at most 1 with "hybrid" and "graph": both scores, each
+                relative to the first passage and the 50th, and with "graph" also the PageRank of the walk. There, a
+                passage without triples keeps its rank, with a score between those of its neighbours.
 
         Raises:
             ValueError: when `k` is not a whole number of at least 1.
@@ -329,7 +329,7 @@ class KnowledgeBase:
         """
         return run_in_background(self.asearch(query, k, by=by))
 
-    async def asearch(self, query: str, k: int = 10, *, by: Search = "dense") -> list[FoundPassage]:
+    async def asearch(self, query: str, k: int = 10, *, by: Search = DEFAULT_SEARCH) -> list[FoundPassage]:
         """Search like `search`, without blocking the event loop."""
         looked_at = k
         while True:
@@ -491,7 +491,7 @@ class KnowledgeBase:
         if await self._read(self._records.is_empty):
             raise EmptyKnowledgeBaseError(f"the knowledge base in {self.path} is empty: add documents first")
 
-    async def arank(self, query: str, k: int = 10, *, by: Search = "dense") -> list[ScoredPassage]:
+    async def arank(self, query: str, k: int = 10, *, by: Search = DEFAULT_SEARCH) -> list[ScoredPassage]:
         """Return the ids and scores of the k best passages, best first; `apassages` returns their texts.
 
         Raises:

@@ -7,14 +7,13 @@ from typing import get_args
 from langgraph_rag.context import Search
 from langgraph_rag.records import ScoredPassage, ids_of
 from langgraph_rag.tools.batcher import Batcher, RequestQueue
-from langgraph_rag.tools.fusion import TOP_HEAVY, fuse
+from langgraph_rag.tools.fusion import DEPTH, blend
 from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityGraph
 from langgraph_rag.tools.knowledge_graphs.graph_search import FACTS, READ, walk_from
 from langgraph_rag.tools.similarity import Rank, Similarity
 from langgraph_rag.tools.storage.record_store import RecordStore
 
 SEARCHES: tuple[Search, ...] = get_args(Search)
-_FUSED_DEPTH = 50  # passages of each ranking in reciprocal rank fusion
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,7 @@ class _Request:
     @property
     def depth(self) -> int:
         """The number of passages of each ranking that are used."""
-        return max(self.k, _FUSED_DEPTH) if self.by in ("hybrid", "graph") else self.k
+        return max(self.k, DEPTH) if self.by in ("hybrid", "graph") else self.k
 
 
 class Searcher:
@@ -69,18 +68,26 @@ class Searcher:
         words = self._records.bm25(request.query, request.depth)
         if request.by == "bm25":
             return words
-        return fuse([next(near), words], request.depth, constant=TOP_HEAVY)
+        return blend(next(near), words)
 
     def _walk(self, begun: Sequence[tuple[_Request, list[ScoredPassage]]]) -> list[list[ScoredPassage]]:
-        """Return the passages nearest in the triple graph to the entities and the passages of each query."""
-        stated = [self._stated(passages[:READ], one.extractor) for one, passages in begun]
+        """Return the passages by meaning, words, and a walk over the triple graph."""
+        graphs = {extractor: self._entities(extractor) for extractor in {one.extractor for one, _ in begun}}
+        names = [graphs[one.extractor].link(one.query) for one, _ in begun]
+        shares = [
+            self._records.share_of_names(one.query, filter(_has_letter, linked))
+            for (one, _), linked in zip(begun, names, strict=True)
+        ]
+        stated = [
+            self._stated(passages[:READ], one.extractor) if share else []
+            for (one, passages), share in zip(begun, shares, strict=True)
+        ]
         cosines = self._similarity.cosines(
             [([one.query], facts) for (one, _), facts in zip(begun, stated, strict=True)]
         )
-        graphs = {extractor: self._entities(extractor) for extractor in {one.extractor for one, _ in begun}}
         return [
-            walk_from(graphs[one.extractor], one.query, _likest(facts, near[:, 0].tolist()), passages, one.k)
-            for (one, passages), facts, near in zip(begun, stated, cosines, strict=True)
+            walk_from(graphs[one.extractor], linked, share, _likest(facts, near[:, 0].tolist()), passages, one.k)
+            for (one, passages), linked, share, facts, near in zip(begun, names, shares, stated, cosines, strict=True)
         ]
 
     def _stated(self, passages: Sequence[ScoredPassage], extractor: str) -> list[Sequence[str]]:
@@ -91,3 +98,7 @@ class Searcher:
 
 def _likest(facts: Sequence[Sequence[str]], cosines: Sequence[float]) -> list[tuple[Sequence[str], float]]:
     return sorted(zip(facts, cosines, strict=True), key=lambda fact: -fact[1])[:FACTS]
+
+
+def _has_letter(name: str) -> bool:
+    return any(map(str.isalpha, name))

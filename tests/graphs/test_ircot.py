@@ -51,7 +51,7 @@ def test_each_sentence_is_the_next_query_until_one_gives_the_answer(kb: Knowledg
 def test_passages_accumulate_and_all_of_them_are_shown(kb: KnowledgeBase) -> None:
     model = ScriptedModel.of(CASE)
 
-    visit(create_ircot, kb, model, {"top_k": 2})
+    visit(create_ircot, kb, model, {"top_k": 2, "search": "dense"})
 
     shown = [{text["title"] for text in given["passages"]} for given in values(model, "next_thought")]
     assert shown[0] <= shown[1] <= shown[2]
@@ -70,7 +70,7 @@ def test_read_k_passages_are_shown_at_most(kb: KnowledgeBase) -> None:
 def test_passages_are_ranked_by_their_best_place(kb: KnowledgeBase) -> None:
     _, result = visit(create_ircot, kb, ScriptedModel.of(CASE), {"search": "dense"})
 
-    firsts = [kb.search(query, 1)[0]["id"] for query in (QUESTION, DIRECTED, BORN)]
+    firsts = [kb.search(query, 1, by="dense")[0]["id"] for query in (QUESTION, DIRECTED, BORN)]
     distinct = list(dict.fromkeys(firsts))
     assert [passage["id"] for passage in result["passages"]][: len(distinct)] == distinct
 
@@ -155,7 +155,7 @@ def test_single_shot_rag_retrieves_once_and_reads(kb: KnowledgeBase) -> None:
 
     ends = ["read_passages", "find_support", "conclude"]
     assert nodes == ["receive_question", "retrieve", "rank_passages", *ends]
-    assert [passage["id"] for passage in result["passages"]] == [found["id"] for found in kb.search(QUESTION)]
+    assert [passage["id"] for passage in result["passages"]] == [hit["id"] for hit in kb.search(QUESTION, by="dense")]
     assert len(values(model, "answer_from_passages")[0]["passages"]) == 4
     assert {evidence["sentence"] for evidence in result["evidence"]} >= {"Vint was born in Pellworth."}
     assert [(step["step"], step["query"]) for step in result["trace"]] == [(1, QUESTION)]

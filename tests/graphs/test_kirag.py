@@ -351,7 +351,7 @@ def test_without_aligner_all_triples_are_shown_in_the_order_of_their_passages(pl
 
     visit(places, model, {"max_candidates": 1, "search": "dense"}, aligner="none")
 
-    found = [passage["id"] for passage in places.search(QUESTION, 10)]
+    found = [passage["id"] for passage in places.search(QUESTION, 10, by="dense")]
     assert values(model, "construct_chain")[0]["candidates"] == [t for id_ in found for t in TRIPLES[id_]]
 
 

@@ -1,53 +1,83 @@
-"""Search by a walk over the triple graph, from the entities of a query and the results of other searches.
+"""Search by a walk over the triple graph, from the entities of a query and of the facts in what other searches found.
 
-It follows HippoRAG 2 (Gutiérrez et al. 2025) and has its weight for passages. There, a model filters the facts nearest
-to the query; here, the facts are from the first results, without a model, and names in the query count, too. A passage
-without facts, such as a list or a text in another language, keeps its rank.
+The walk is that of HippoRAG 2 (Gutiérrez et al. 2025). There, a model filters the facts nearest to the query; here, the
+facts are from the first results, without a model, and names in the query count, too. The walk only proposes: the first
+two passages remain those of meaning and words, and of the rest it moves the more, the more of the query is names that
+the graph knows. Without such a name it moves nothing.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
-from math import inf
+from collections.abc import Iterable, Sequence
+from math import inf, sqrt
 from statistics import fmean
 
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.records import ScoredPassage, ids_of
+from langgraph_rag.tools.fusion import DEPTH
 from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityGraph
+from langgraph_rag.tools.language.spans import is_generic
 
 READ = 5  # passages whose facts are used
-FACTS = 5  # the most similar ones to the query
-_NAMED = 1.0  # weight of an entity in the query: that of an entity in a fact that equals the query
-_FOUND = 0.05  # weight of the first passage; others in proportion to their scores
+FACTS = 6  # the most similar ones to the query
+_KEPT = 2  # first passages of meaning and words, of which the walk begins
+_NAMED = 0.7  # weight of an entity in the query; that of one in a fact is the likeness of the fact
+_WALK = 6.0  # weight of the walk against meaning and words for a query that is nothing but known names
 
 
 def walk_from(
     graph: EntityGraph,
-    query: str,
+    names: Iterable[str],
+    share: float,
     facts: Sequence[tuple[Sequence[str], float]],
     found: Sequence[ScoredPassage],
     k: int,
 ) -> list[ScoredPassage]:
-    """Return the k passages nearest to the entities of a query and of facts (with cosines), and to passages.
+    """Return the k best passages of those found and of those near to the entities of a query and of facts.
 
     A passage without facts, or that is newer than the graph, keeps its rank in `found`.
+
+    Args:
+        graph: the entities, facts and passages.
+        names: the entities in the query, as `graph.link` returns them.
+        share: the share of the names in what the query tells, from 0 to 1: how much the walk counts.
+        facts: facts with their cosines with the query.
+        found: the passages by meaning and words, best first, with scores of at most 1.
+        k: the maximum number of passages.
     """
-    likeness: defaultdict[int, list[float]] = defaultdict(list)
-    for (subject, _, object_), cosine in facts:
-        for name in (subject, object_):
-            if cosine > 0 and (entity := graph.entities.get(normalise(name))) is not None:
-                likeness[entity].append(cosine)
-    seeds = defaultdict(float, {entity: fmean(cosines) for entity, cosines in likeness.items()})
-    for name in graph.link(query):
-        seeds[graph.entities[name]] += _NAMED
-    stating = graph.stating(ids_of(found))
-    for passage in found:
-        if passage["id"] in stating:
-            seeds[stating[passage["id"]]] = _FOUND * passage["score"] / found[0]["score"]
-    ranking = graph.rank(seeds, k)
+    seeds = _seeds(graph, names, facts)
+    near = graph.rank(seeds, max(k, DEPTH)) if share > 0 else []
+    if not near:
+        return list(found[:k])
+    scores = {passage["id"]: passage["score"] for passage in found}
+    reached = {passage["id"]: sqrt(passage["score"] / near[0]["score"]) for passage in near}
+    reached |= dict.fromkeys(ids_of(found[:_KEPT]), 1.0)
+    stating = graph.stating([*scores, *reached])
+    weight = _WALK * share
+    ranking = [
+        ScoredPassage(id=id_, score=(scores.get(id_, 0.0) + weight * reached.get(id_, 0.0)) / (1 + weight))
+        for id_ in dict.fromkeys([*scores, *reached])
+        if id_ in stating
+    ]
+    ranking.sort(key=lambda passage: (-passage["score"], passage["id"]))
     for place, passage in enumerate(found[:k]):
         if passage["id"] not in stating:
             _insert(ranking, min(place, len(ranking)), passage)
     return ranking[:k]
+
+
+def _seeds(
+    graph: EntityGraph, names: Iterable[str], facts: Sequence[tuple[Sequence[str], float]]
+) -> defaultdict[int, float]:
+    """Return the weights of the entities to walk from; generic ones (`default value`) would lead anywhere."""
+    likeness: defaultdict[int, list[float]] = defaultdict(list)
+    for (subject, _, object_), cosine in facts:
+        for name in (subject, object_):
+            if cosine > 0 and not is_generic(name) and (entity := graph.entities.get(normalise(name))) is not None:
+                likeness[entity].append(cosine)
+    seeds = defaultdict(float, {entity: fmean(cosines) for entity, cosines in likeness.items()})
+    for name in names:
+        seeds[graph.entities[name]] += _NAMED
+    return seeds
 
 
 def _insert(ranking: list[ScoredPassage], place: int, passage: ScoredPassage) -> None:

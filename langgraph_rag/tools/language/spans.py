@@ -45,6 +45,7 @@ _ARTICLES = frozenset({"the", "a", "an"})
 _BEGIN_NAMES = frozenset("First Third Last IT US WHO".split())
 _GIVEN_NAMES = frozenset("Can May Per".split())  # no statement begins with one of these before a name
 _GOES_ON = re.compile(r"[\w,]")  # a capital after these begins no clause ("in Then She Found Me")
+_IDENTIFIER = re.compile(r"[\d_]|\w[./:]\w")
 _ROMAN = re.compile(r"[IVXLC]+|\d+(?:\.\d+)*")
 
 
@@ -56,6 +57,11 @@ class Span:
     end: int
     text: str
     kind: str
+
+
+def is_generic(name: str) -> bool:
+    """Return whether a name is only lower-case words ("default value"), and so neither a name nor an identifier."""
+    return name.islower() and not _IDENTIFIER.search(name)
 
 
 def within(position: int, stretches: Sequence[tuple[int, int]]) -> bool:
