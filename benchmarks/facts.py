@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from langgraph_rag.normal_forms import normalise, stands_in
-from langgraph_rag.records import Record
+from langgraph_rag.records import Fact, Record
+from langgraph_rag.tools.facts.stated import stated
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.language.extraction import RuleExtractor, TripleExtractor, valid_triples
+from langgraph_rag.tools.language.extraction import RuleExtractor, TripleExtractor, valid_readings
 from langgraph_rag.tools.language.text import RULES, text_pipeline
 from langgraph_rag.tools.language.topics import topic_of
-from langgraph_rag.tools.language.triple_sentences import stating_sentences
 
 _JUDGEMENTS = ("wrong", "cut off", "without content", "fine")
 _MANY = 1.96  # standard deviations on each side of a 95 % interval
@@ -60,17 +60,17 @@ def main() -> None:
 
 def _drawn(path: Path, arguments: argparse.Namespace, chance: random.Random) -> list[dict[str, Any]]:
     """Draw facts of one path, each fact of each passage with the same chance."""
-    facts = [(record, triple) for record, triples in _read(path, arguments) for triple in triples]
+    facts = [(record, fact) for record, found in _read(path, arguments) for fact in found]
     drawn = chance.sample(facts, min(arguments.each, len(facts)))
     return [
         {
             "set": path.parent.name if path.is_file() else path.name,
-            "fact": triple,
+            "fact": fact["triple"],
             "title": record["title"],
-            "sentence": " ".join(record["sentences"][place] for place in stating_sentences([triple], record)[0]),
+            "sentence": " ".join(record["sentences"][place] for place in fact["sentences"]),
             "passage": record["text"],
         }
-        for record, triple in drawn
+        for record, fact in drawn
     ]
 
 
@@ -103,9 +103,9 @@ def _interval(found: int, total: int) -> str:
 
 def _counted(path: Path, arguments: argparse.Namespace) -> Iterator[str]:
     """Yield the number of facts a passage, and which gold facts the passages that state them hold."""
-    read = {record["id"]: (record, triples) for record, triples in _read(path, arguments)}
-    total = sum(len(triples) for _, triples in read.values())
-    empty = sum(not triples for _, triples in read.values())
+    read = {record["id"]: (record, facts) for record, facts in _read(path, arguments)}
+    total = sum(len(facts) for _, facts in read.values())
+    empty = sum(not facts for _, facts in read.values())
     yield f"{path}: {total / len(read):.1f} facts a passage, {100 * empty / len(read):.1f} % of passages without"
     held: defaultdict[str, Counter[str]] = defaultdict(Counter)
     questions = path / "questions.jsonl"
@@ -113,14 +113,14 @@ def _counted(path: Path, arguments: argparse.Namespace) -> Iterator[str]:
         for gold in question.get("gold_triples", ()):
             stating = [read[id_] for id_ in question["supporting_ids"] if id_ in read and _states(read[id_][0], gold)]
             if stating:
-                found = holds(gold, [triple for _, triples in stating for triple in triples])
+                found = holds(gold, [fact["triple"] for _, facts in stating for fact in facts])
                 for name in (gold[1], "all"):
                     held[name].update([found, "stated"])
     for name, counts in sorted(held.items(), key=lambda row: -row[1]["stated"]):
-        stated, exact, within = counts["stated"], counts["exact"], counts["within"]
+        number, exact, within = counts["stated"], counts["exact"], counts["within"]
         yield (
-            f"  {name}: {stated} stated, {100 * exact / stated:.1f} % held with both ends exact, "
-            f"{100 * (exact + within) / stated:.1f} % with ends that contain them"
+            f"  {name}: {number} stated, {100 * exact / number:.1f} % held with both ends exact, "
+            f"{100 * (exact + within) / number:.1f} % with ends that contain them"
         )
 
 
@@ -144,17 +144,17 @@ def holds(gold: Sequence[str], triples: Sequence[Sequence[str]]) -> str:
     return best
 
 
-def _read(path: Path, arguments: argparse.Namespace) -> Iterator[tuple[Record, list[list[str]]]]:
-    """Yield each passage with the facts that an extractor reads in it now."""
+def _read(path: Path, arguments: argparse.Namespace) -> Iterator[tuple[Record, list[Fact]]]:
+    """Yield each passage with the facts that would be stored now: those that an extractor reads and it states."""
     records = list(_records(path, arguments.pipeline))
-    found: dict[str, list[list[str]]] = {}
+    extractor, found = _extractor(arguments.extractor), dict[str, list[Fact]]()
 
     async def extract() -> None:
-        async for readings in _extractor(arguments.extractor).extract(records):
-            found.update(readings)
+        async for readings in extractor.extract(records):
+            found.update(valid_readings(extractor.version, readings, [record["id"] for record in records]))
 
     asyncio.run(extract())
-    return ((record, valid_triples(found.get(record["id"], []))) for record in records)
+    return ((record, stated(found.get(record["id"], []), record)) for record in records)
 
 
 def _extractor(name: str) -> TripleExtractor:
@@ -175,7 +175,14 @@ def _records(path: Path, pipeline: str) -> Iterator[Record]:
             passages = [{**record} for record in kb.passages(kb.ids())]
     analyses = text_pipeline(pipeline).analyse([passage["text"] for passage in passages])
     for passage, analysis in zip(passages, analyses, strict=True):
-        yield Record(id=passage["id"], title=passage["title"], text=passage["text"], hash="", **analysis)
+        yield Record(
+            id=passage["id"],
+            title=passage["title"],
+            text=passage["text"],
+            hash="",
+            sentences=analysis["sentences"],
+            phrases=analysis["phrases"],
+        )
 
 
 def _lines(file: Path) -> list[dict[str, Any]]:

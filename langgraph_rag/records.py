@@ -75,6 +75,13 @@ class FoundPassage(Passage):
     score: float
 
 
+class Fact(TypedDict):
+    """A triple of one passage with the positions of the sentences that state it; none where they are not known yet."""
+
+    triple: list[str]
+    sentences: list[int]
+
+
 Statement = tuple[str, str, str, str]
 """The id of a passage, and the head, relation and tail of a triple that it states."""
 

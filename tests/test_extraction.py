@@ -3,7 +3,6 @@
 import asyncio
 import json
 import logging
-import random
 import re
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -18,17 +17,15 @@ from langchain_core.runnables import RunnableLambda
 from langgraph_rag.errors import BudgetReachedError, KnowledgeBaseError, ModelCallError
 from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.prompts import cirag as prompts
-from langgraph_rag.records import Record
+from langgraph_rag.records import Fact, Record
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.language.extraction import (
     PlaceholderExtractor,
     Reading,
     RuleExtractor,
     TripleExtractor,
-    valid_triples,
+    valid_facts,
 )
-from langgraph_rag.tools.language.triple_sentences import stating_sentences
-from langgraph_rag.tools.storage.triple_records import Fact
 
 
 def record(id_: str, *sentences: str, title: str = "Halden Mill") -> Record:
@@ -36,7 +33,7 @@ def record(id_: str, *sentences: str, title: str = "Halden Mill") -> Record:
 
 
 # --- what is kept ----------------------------------------------------------------------------------------------------
-def test_triples_of_three_non_empty_parts_are_kept_once_and_trimmed() -> None:
+def test_facts_of_three_non_empty_parts_are_kept_once_and_trimmed() -> None:
     given = [
         [" Mill ", "in", "Kell"],
         ["Mill", "in", "Kell"],
@@ -46,16 +43,18 @@ def test_triples_of_three_non_empty_parts_are_kept_once_and_trimmed() -> None:
         [],
     ]
 
-    assert valid_triples(given) == [["Mill", "in", "Kell"]]
+    assert valid_facts([Fact(triple=triple, sentences=[4]) for triple in given]) == [
+        Fact(triple=["Mill", "in", "Kell"], sentences=[4])
+    ]
 
 
-def test_a_triple_of_more_than_sixty_words_is_not_kept() -> None:
-    longest = ["Mill", "in", " ".join(["word"] * 58)]
+def test_a_fact_of_more_than_sixty_words_is_not_kept() -> None:
+    longest = Fact(triple=["Mill", "in", " ".join(["word"] * 58)], sentences=[])
 
-    assert valid_triples([longest, ["Mill", "in", " ".join(["word"] * 59)]]) == [longest]
+    assert valid_facts([longest, Fact(triple=["Mill", "in", " ".join(["word"] * 59)], sentences=[])]) == [longest]
 
 
-# --- which sentences say so ------------------------------------------------------------------------------------------
+# --- by rules --------------------------------------------------------------------------------------------------------
 MILL = record(
     "mill",
     "The mill stands in Kell.",
@@ -63,54 +62,6 @@ MILL = record(
     "Ada Renk sold it in 1920.",
     "The buyer was Casper Holm.",
 )
-
-
-@pytest.mark.parametrize(
-    ("triple", "positions"),
-    [
-        (["Halden Mill", "stands in", "Kell"], [0]),
-        (["Halden Mill", "built by", "Ada Renk"], [1]),  # sentence 2 has the names too, this one the relation
-        (["Ada Renk", "sold", "1920"], [2]),
-        (["Halden Mill", "linked to", "Ada Renk"], [1]),  # equally good: the first
-        (["Casper Holm", "bought from", "Ada Renk"], [1, 3]),  # no sentence has both
-        (["halden mill", "BUILT", "ADA RENK"], [1]),
-    ],
-)
-def test_the_sentences_that_state_a_triple(triple: list[str], positions: list[int]) -> None:
-    assert stating_sentences([triple], MILL) == [positions]
-
-
-def test_of_many_sentences_those_are_found_that_looking_at_each_one_finds() -> None:
-    chance, names = random.Random(5), [f"w{n}" for n in range(30)]
-
-    def some(number: int) -> str:
-        return " ".join(chance.choices(names, k=number))
-
-    passage = record("many", *(some(4) for _ in range(200)), title="w0")
-    triples = [[some(chance.randint(1, 3)) for _ in range(3)] for _ in range(300)] + [["x", some(1), "y"], ["x"] * 3]
-    sentences = [set(sentence.split()) for sentence in passage["sentences"]]
-
-    def looked_at(head: set[str], relation: set[str], tail: set[str]) -> list[int]:
-        words = (head | tail) - {"w0"}
-        fits = [(len(words & one) + len(words & tail & one), len(relation & one)) for one in sentences]
-        best = fits.index(max(fits))
-        helps = [len((words - sentences[best]) & one) for one in sentences]
-        return sorted({best, helps.index(max(helps))} if max(helps) else {best})
-
-    assert stating_sentences(triples, passage) == [looked_at(*(set(part.split()) for part in t)) for t in triples]
-
-
-def test_sentences_are_told_apart_where_no_space_parts_words() -> None:
-    sentences = ["凯尔灯塔建于一九一一年。", "设计者是陈安。", "岛上有两个村庄。"]
-
-    assert stating_sentences([["凯尔灯塔", "设计者", "陈安"]], record("a", *sentences, title="凯尔灯塔")) == [[1]]
-
-
-def test_each_triple_has_its_sentences_and_a_passage_without_any_has_none() -> None:
-    triples = [["Mill", "in", "Kell"], ["Mill", "by", "Renk"]]
-
-    assert stating_sentences(triples, MILL) == [[0], [1]]
-    assert stating_sentences(triples, record("empty")) == [[], []]
 
 
 async def test_the_rules_read_each_passage_once() -> None:
@@ -125,6 +76,10 @@ async def test_the_rules_read_each_passage_once() -> None:
 Documents = list[dict[str, str]]
 
 
+def last_word(text: str) -> str:
+    return text.split()[-1].strip(".")
+
+
 class Reader:
     """Finds the title and one thing about it; has trouble with some titles for a while."""
 
@@ -136,9 +91,9 @@ class Reader:
         if title in self.trouble:
             return "I would rather not."
         if prompt == "find_entities":
-            return json.dumps({"entities": [title, "Kell"]})
-        assert values["entities"] == [title, "Kell"]
-        return json.dumps({"triples": [[title, "is near", "Kell"], [title, "", "Kell"], ["too", "short"]]})
+            return json.dumps({"entities": [title, last_word(values["text"])]})
+        assert values["entities"] == [title, last_word(values["text"])]
+        return json.dumps({"triples": [[title, "ends with", last_word(values["text"])], ["too", "short"]]})
 
 
 async def test_a_passage_takes_two_calls_the_second_with_the_entities_of_the_first() -> None:
@@ -146,9 +101,9 @@ async def test_a_passage_takes_two_calls_the_second_with_the_entities_of_the_fir
 
     readings = [reading async for batch in ModelExtractor(model).extract([MILL]) for reading in batch]
 
-    assert readings == [("mill", [["Halden Mill", "is near", "Kell"]])]
+    assert readings == [("mill", [["Halden Mill", "ends with", "Holm"]])]
     assert model.prompts() == ["find_entities", "extract_triples"]
-    assert '["Halden Mill", "Kell"]' in model.received[1][-1].text
+    assert '["Halden Mill", "Holm"]' in model.received[1][-1].text
 
 
 async def test_a_runnable_outside_a_graph_can_read_with_a_model() -> None:
@@ -158,7 +113,7 @@ async def test_a_runnable_outside_a_graph_can_read_with_a_model() -> None:
         extractor = ModelExtractor(ScriptedModel.of(Reader()))
         return [reading async for batch in extractor.extract([passage]) for reading in batch]
 
-    assert await RunnableLambda(read).ainvoke(MILL) == [("mill", [["Halden Mill", "is near", "Kell"]])]
+    assert await RunnableLambda(read).ainvoke(MILL) == [("mill", [["Halden Mill", "ends with", "Holm"]])]
 
 
 def test_add_reads_every_passage_with_the_model_and_again_only_what_is_new(
@@ -172,7 +127,7 @@ def test_add_reads_every_passage_with_the_model_and_again_only_what_is_new(
         kb.add(documents, progress=False)
 
         assert len(model.received) == 16
-        assert kb.triples(["heron"])[0]["triple"] == ["Grey heron", "is near", "Kell"]
+        assert kb.triples(["heron"])[0]["triple"] == ["Grey heron", "ends with", "fish"]
 
 
 def test_a_passage_the_model_fails_on_is_counted_told_of_and_read_again_by_the_next_add(
@@ -191,7 +146,7 @@ def test_a_passage_the_model_fails_on_is_counted_told_of_and_read_again_by_the_n
 
         assert kb.fingerprint() != unread
         assert len(model.received) == 4  # two calls for each of the two
-        assert kb.triples(["skellby"])[0]["triple"] == ["Skellby", "is near", "Kell"]
+        assert kb.triples(["skellby"])[0]["triple"] == ["Skellby", "ends with", "1802"]
 
 
 class RefusedBadRequestError(Exception):
@@ -252,7 +207,7 @@ class Interrupted:
     version = "interrupted"
 
     async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
-        yield [(passages[0]["id"], [["Orla Vint", "is near", "Kell"]])]
+        yield [(passages[0]["id"], [["Orla Vint", "born in", "Pellworth"]])]
         raise ModelCallError("no route to host")
 
 
@@ -305,8 +260,8 @@ def test_another_version_reads_all_passages_anew_and_sees_only_its_own_triples(
     with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=ModelExtractor(model)) as kb:
         assert kb.info()["passages_to_extract"] == 8
         assert kb.add(documents, progress=False)["added"] == 0
-        assert [entry["triple"] for entry in kb.triples(["skellby"])] == [["Skellby", "is near", "Kell"]]
-        assert kb.graph.neighbours("Orla Vint") == [["Orla Vint", "is near", "Kell"]]
+        assert [entry["triple"] for entry in kb.triples(["skellby"])] == [["Skellby", "ends with", "1802"]]
+        assert kb.graph.neighbours("Orla Vint") == [["Orla Vint", "ends with", "Pellworth"]]
     with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=RuleExtractor()) as kb:
         assert kb.triples(["skellby"]) == by_rules
         kb.delete(["skellby"])
@@ -403,7 +358,7 @@ class PatientExtractor:
             await self.goes_on.wait()
             if self.error:
                 raise self.error.pop()
-            yield [(passage["id"], [[passage["title"], "is near", "Kell"]])]
+            yield [(passage["id"], [[passage["title"], "ends with", last_word(passage["text"])]])]
 
 
 async def begun(kb: KnowledgeBase, extractor: PatientExtractor, number: int) -> list["asyncio.Task[None]"]:
@@ -611,7 +566,7 @@ class Forgetful:
     async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
         for passage in passages:
             self.readings += 1
-            triples = [[passage["title"], "has", f"reading {self.readings}"]]
+            triples = [[passage["title"], f"has{'!' * self.readings}", "Norland"]]
             yield [] if passage["id"] == self.failing else [(passage["id"], triples)]
 
 

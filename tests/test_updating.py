@@ -122,6 +122,7 @@ def test_an_update_counts_what_add_counts(empty_kb: KnowledgeBase) -> None:
 
     assert empty_kb.update([heron, ISLE], progress=False) == {
         "ids": ["heron", "isle"], "added": 2, "unchanged": 0, "removed": 0, "without_triples": 1, "failed": 0,
+        "dropped": 0,
     }  # fmt: skip
 
 

@@ -145,7 +145,7 @@ def _tell_left_out(given: Iterable[Path], kb: Path) -> None:
 
 def _add(base: KnowledgeBase, passages: Sequence[Passage], given: Sequence[Path]) -> Added:
     added = base.add(passages)
-    typer.echo(f"{counted(added['added'], 'passage')} added, {added['unchanged']:,} there already.")
+    typer.echo(f"{counted(added['added'], 'passage')} added, {added['unchanged']:,} there already{_dropped(added)}.")
     if outdated := base.outdated(passages):
         left = counted(len(outdated), "passage")
         typer.echo(f"warning: {left} of earlier versions still there: --update removes such.", err=True)
@@ -158,11 +158,16 @@ def _update(base: KnowledgeBase, passages: Sequence[Passage], given: Sequence[Pa
     updated = base.update(passages)
     typer.echo(
         f"{counted(updated['added'], 'passage')} added, {updated['unchanged']:,} there already, "
-        f"{updated['removed']:,} of earlier versions removed."
+        f"{updated['removed']:,} of earlier versions removed{_dropped(updated)}."
     )
     if gone := _gone(base, passages, given):
         typer.echo(f"{_files_gone(gone)}: {counted(base.delete(sources=gone), 'passage')} removed.")
     return updated
+
+
+def _dropped(added: Added) -> str:
+    number = added["dropped"]
+    return f"; {counted(number, 'fact')} dropped that no sentence bears out" if number else ""
 
 
 def _files_gone(gone: Sequence[str]) -> str:

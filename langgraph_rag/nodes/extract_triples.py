@@ -20,7 +20,7 @@ from langgraph_rag.prompts.cirag import EXTRACT_TRIPLES, FIND_ENTITIES, Entities
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Record, ScoredPassage
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.language.extraction import Reading, TripleExtractor, valid_triples
+from langgraph_rag.tools.language.extraction import Reading, TripleExtractor
 
 _log = logging.getLogger(__name__)
 
@@ -82,7 +82,7 @@ class ModelExtractor:
         title, text = passage["title"], passage["text"]
         found = await ask(self.llm, self.finding, title=title, text=text)
         reply = await ask(self.llm, self.extracting, title=title, text=text, entities=found.entities)
-        return passage["id"], valid_triples(reply.triples)
+        return passage["id"], [triple for triple in reply.triples if len(triple) == 3]
 
 
 class ExtractInput(TypedDict):

@@ -28,6 +28,7 @@ _log = logging.getLogger(__name__)
 class Added(TypedDict):
     """The result of `add`, in passages; `failed` ones have no triples yet and are read again by the next `add`.
 
+    `dropped` counts the triples that were not stored, as the passage from which they were read does not state them.
     `ids` are the ids of the given passages, each once, in the order of the documents.
     """
 
@@ -36,6 +37,7 @@ class Added(TypedDict):
     unchanged: int
     without_triples: int
     failed: int
+    dropped: int
 
 
 class Updated(Added):
@@ -139,8 +141,16 @@ class Editor:
                 counted(len(barren), "passage"),
                 first_few(list(dict.fromkeys(titles)), _NAMED),
             )
-        unchanged = len(passages) - added
-        return Added(ids=ids, added=added, unchanged=unchanged, without_triples=len(barren), failed=failed)
+        if dropped := self._reader.take_dropped():
+            _log.info("%s dropped: the passages do not state them", counted(dropped, "triple"))
+        return Added(
+            ids=ids,
+            added=added,
+            unchanged=len(passages) - added,
+            without_triples=len(barren),
+            failed=failed,
+            dropped=dropped,
+        )
 
     def _left_over(self, given: Sequence[Passage]) -> list[Origin]:
         """Return the origins of stored passages that are no longer in these sources."""

@@ -12,9 +12,10 @@ from tqdm.auto import tqdm
 from langgraph_rag.arguments import expect
 from langgraph_rag.context import context
 from langgraph_rag.errors import BudgetReachedError
-from langgraph_rag.metering import current_meter, stop
+from langgraph_rag.metering import count_dropped, current_meter, stop
 from langgraph_rag.progress import hidden
 from langgraph_rag.records import Record
+from langgraph_rag.tools.facts.stated import stated
 from langgraph_rag.tools.language.extraction import (
     Reading,
     RuleExtractor,
@@ -22,19 +23,18 @@ from langgraph_rag.tools.language.extraction import (
     read_by_rules,
     valid_readings,
 )
-from langgraph_rag.tools.language.triple_sentences import stating_sentences
 from langgraph_rag.tools.storage.record_store import RecordStore
-from langgraph_rag.tools.storage.triple_records import Fact
 
 _BATCH = 512  # passages that are read in parallel
 _REST = 600.0  # seconds before a passage that could not be read is tried again, as this costs model calls
 
 
 class TripleReader:
-    """Lets an extractor read passages, and stores the triples with the sentences that state them."""
+    """Lets an extractor read passages, and stores those triples that the passages state, with the sentences."""
 
     def __init__(self, records: RecordStore, check_not_closing: Callable[[], None]) -> None:
         self._records, self._check_not_closing = records, check_not_closing
+        self._dropped = 0
         self._reading: dict[tuple[str, str], Future[bool]] = {}  # by extractor and passage
         self._reading_lock = threading.Lock()
         self._rests_until: dict[tuple[str, str], float] = {}  # by extractor and passage, on the monotonic clock
@@ -59,6 +59,11 @@ class TripleReader:
                         bar.update(len(readings))
                         self._check_not_closing()
         return len(ids) - done
+
+    def take_dropped(self) -> int:
+        """Return how many triples were not stored since the last call, as the passages do not state them."""
+        dropped, self._dropped = self._dropped, 0
+        return dropped
 
     def read_by_rules(self, passages: Sequence[Record]) -> None:
         """Read passages in this thread, without a model."""
@@ -107,8 +112,9 @@ class TripleReader:
             reading.set_result(done)
 
     def _save(self, extractor: str, readings: Sequence[Reading], passages: dict[str, Record]) -> None:
-        facts = []
-        for id_, triples in valid_readings(extractor, readings, passages):
-            places = stating_sentences(triples, passages[id_])
-            facts.append((passages[id_], [Fact(triple=t, sentences=s) for t, s in zip(triples, places, strict=True)]))
+        read = valid_readings(extractor, readings, passages)
+        facts = [(passages[id_], stated(found, passages[id_])) for id_, found in read]
         self._records.triples.save(extractor, facts)
+        dropped = sum(len(found) for _, found in read) - sum(len(held) for _, held in facts)
+        self._dropped += dropped
+        count_dropped(dropped)

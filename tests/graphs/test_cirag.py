@@ -580,8 +580,8 @@ def test_online_each_passage_is_read_once_when_it_is_first_retrieved(films: Know
         if prompt == "find_entities":
             return json.dumps({"entities": [shown["title"]]})
         if prompt == "extract_triples":
-            return json.dumps({"triples": [[shown["title"], "is", "a title"]]})
-        return keep(["Edith Carlmar", "is", "a title"]) if prompt == "integrate" else say("Carlmar")
+            return json.dumps({"triples": [[shown["title"], "is", shown["title"]]]})
+        return keep(["Edith Carlmar", "is", "Edith Carlmar"]) if prompt == "integrate" else say("Carlmar")
 
     model = ScriptedModel.of(reads)
     first, again = run(films, reads, triples="online"), visit(films, model, triples="online")[1]

@@ -4,22 +4,27 @@ import asyncio
 import logging
 import re
 from collections.abc import AsyncIterator, Iterable, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Annotated, Protocol, runtime_checkable
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Discriminator, Tag, TypeAdapter, ValidationError
 
 from langgraph_rag.arguments import expect
 from langgraph_rag.naming import counted
-from langgraph_rag.records import Record
+from langgraph_rag.normal_forms import first_of_each
+from langgraph_rag.records import Fact, Record
 from langgraph_rag.tools.language.rule_triples import extract_triples
 
 _log = logging.getLogger(__name__)
 _LONGEST_TRIPLE = 60  # words
 
-Reading = tuple[str, list[list[str]]]
-"""The id of a passage and the triples `[head, relation, tail]` found in it."""
+Reading = tuple[str, Sequence[Sequence[str] | Fact]]
+"""The id of a passage and the triples `[head, relation, tail]` found in it, or facts, which also name sentences."""
+_Found = Annotated[
+    Annotated[Fact, Tag("fact")] | Annotated[tuple[str, str, str], Tag("triple")],
+    Discriminator(lambda given: "fact" if isinstance(given, dict) else "triple"),
+]
 _READINGS = TypeAdapter(
-    list[tuple[str, list[tuple[str, str, str]]]],
+    list[tuple[str, list[_Found]]],
     config=ConfigDict(coerce_numbers_to_str=True),  # such as years
 )
 
@@ -89,18 +94,23 @@ def last_extractor(version: str | None) -> TripleExtractor:
     return RuleExtractor() if not version or _RULES.fullmatch(version) else PlaceholderExtractor(version)
 
 
-def valid_triples(triples: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Return the triples with three non-empty parts and at most 60 words, each once."""
-    parts = (tuple(part.strip() for part in triple) for triple in triples)
-    return [list(triple) for triple in dict.fromkeys(filter(_is_valid, parts))]
+def valid_facts(facts: Iterable[Fact]) -> list[Fact]:
+    """Return the facts with three non-empty parts and at most 60 words, each triple once."""
+    trimmed = [Fact(triple=[*map(str.strip, fact["triple"])], sentences=fact["sentences"]) for fact in facts]
+    return [*first_of_each(filter(_is_valid, trimmed), _parts).values()]
 
 
-def _is_valid(triple: Sequence[str]) -> bool:
+def _parts(fact: Fact) -> tuple[str, ...]:
+    return tuple(fact["triple"])
+
+
+def _is_valid(fact: Fact) -> bool:
+    triple = fact["triple"]
     return len(triple) == 3 and all(map(str.strip, triple)) and len(" ".join(triple).split()) <= _LONGEST_TRIPLE
 
 
-def valid_readings(extractor: str, readings: object, ids: Iterable[str]) -> list[Reading]:
-    """Return the readings of an extractor for passages, with valid triples only; a number in a triple becomes text.
+def valid_readings(extractor: str, readings: object, ids: Iterable[str]) -> list[tuple[str, list[Fact]]]:
+    """Return the facts that an extractor read in passages, with valid triples only; a number in a triple becomes text.
 
     Raises:
         TypeError: when it is not a list of readings of these passages, each at most once.
@@ -120,7 +130,8 @@ def valid_readings(extractor: str, readings: object, ids: Iterable[str]) -> list
                 f"{expected}, got the id {id_!r}, which is none of the passages given to it, or came before"
             )
         left.remove(id_)
-    if invalid := [(id_, list(triple)) for id_, triples in read for triple in triples if not _is_valid(triple)]:
+    facts = [(id_, [*map(_as_fact, found)]) for id_, found in read]
+    if invalid := [(id_, fact["triple"]) for id_, found in facts for fact in found if not _is_valid(fact)]:
         id_, triple = invalid[0]
         _log.warning(
             "extractor %r: %s left out, such as %.80r of passage %r: expected text in each part, at most %d words",
@@ -130,7 +141,11 @@ def valid_readings(extractor: str, readings: object, ids: Iterable[str]) -> list
             id_,
             _LONGEST_TRIPLE,
         )
-    return [(id_, valid_triples(triples)) for id_, triples in read]
+    return [(id_, valid_facts(found)) for id_, found in facts]
+
+
+def _as_fact(found: Fact | Sequence[str]) -> Fact:
+    return found if isinstance(found, dict) else Fact(triple=[*found], sentences=[])
 
 
 def _passage_at(place: tuple[int | str, ...], readings: object) -> str:

@@ -6,9 +6,8 @@ from functools import partial
 from typing import Generic, TypeVar
 
 from langgraph_rag.normal_forms import triple_key
-from langgraph_rag.records import Record, Source, Triple
+from langgraph_rag.records import Fact, Record, Source, Triple
 from langgraph_rag.tools.storage.record_store import RecordStore
-from langgraph_rag.tools.storage.triple_records import Fact
 
 T = TypeVar("T")
 _REMEMBERED = 2_000  # passages

@@ -6,10 +6,8 @@ The vectors are stored here and not only in the index, because a question needs 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 
-from typing_extensions import TypedDict
-
 from langgraph_rag.normal_forms import triple_text
-from langgraph_rag.records import Record, Statement
+from langgraph_rag.records import Fact, Record, Statement
 from langgraph_rag.tools.storage.change_log import ChangeLog
 from langgraph_rag.tools.storage.database import Database, as_json
 from langgraph_rag.tools.vectors import Matrix
@@ -27,13 +25,6 @@ CREATE TABLE IF NOT EXISTS triple_vectors (id TEXT PRIMARY KEY, vector BLOB NOT 
 """
 _STATED = "triples JOIN passages ON number = passage WHERE extractor = ? AND id IN"
 _PAGE = 10_000  # triples
-
-
-class Fact(TypedDict):
-    """A triple of one passage with the positions of the sentences that state it."""
-
-    triple: list[str]
-    sentences: list[int]
 
 
 def vector_id(triple: Sequence[str]) -> str:

@@ -1,0 +1,1 @@
+"""What passages state: facts, and the check that they are stated."""
