@@ -3,8 +3,8 @@
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
-from typing import Annotated, Any
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Annotated, Any, Literal
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, StructuredTool, ToolException, create_schema_from_function
@@ -15,10 +15,11 @@ from pydantic import BaseModel, Field
 from langgraph_rag.arguments import expect
 from langgraph_rag.characters import is_blank
 from langgraph_rag.concurrency.background import run_in_background
-from langgraph_rag.context import MAX_QUERY_CHARS, Context, as_context, within
-from langgraph_rag.context import context as run_context
+from langgraph_rag.context import MAX_QUERY_CHARS, Context, as_context
 from langgraph_rag.errors import EmptyKnowledgeBaseError, QuestionError
 from langgraph_rag.machine import STEPS
+from langgraph_rag.metering import Account, charged
+from langgraph_rag.naming import expect_name
 from langgraph_rag.nodes.approve_plan import REJECTED
 from langgraph_rag.nodes.construct import most_similar
 from langgraph_rag.records import ScoredPassage, ids_of, origin_of, passage_of
@@ -53,6 +54,7 @@ def as_tool(
     name: str = "answer_question",
     description: str = _DESCRIPTION,
     context: Context | dict[str, Any] | None = None,
+    budget: Literal["question", "run"] = "question",
 ) -> BaseTool:
     """Return a method's compiled graph as a LangChain tool.
 
@@ -68,11 +70,15 @@ def as_tool(
         description: when to use the tool, for the model; say what the documents are about.
         context: the settings of the tool's runs. If the settings of the agent's run are a `Context`, its limits apply
             as well, and without `context` all of its settings.
+        budget: whether the limits of the agent's run hold for each "question", or for all questions of the "run"
+            together, with all methods that run in it.
 
     Raises:
         TypeError: when `graph` is not a compiled graph, or `context` is neither a `Context` nor a dict.
         ValueError: when the graph takes no question or does not return a result, or a setting or the name is invalid.
+        UnknownNameError: when `budget` is neither "question" nor "run".
     """
+    expect_name("budget", budget, ("question", "run"))
     expect(CompiledStateGraph, graph, "a compiled graph", "create_cirag(llm, kb).compile() returns one")
     settings = as_context(context, graph.context_schema)
     taken = graph.get_input_jsonschema().get("properties", {})
@@ -86,14 +92,17 @@ def as_tool(
     limits: RunnableConfig = {"recursion_limit": STEPS, **(graph.config or {})}  # the agent's is for its own steps
     bounded = graph.copy({"checkpointer": None}).with_config(limits)
 
+    def paid() -> AbstractContextManager[None]:
+        return charged(Account()) if budget == "question" else nullcontext()
+
     def answer(question: str) -> tuple[str, dict[str, Any]]:
-        with _errors_shown():
-            result = bounded.invoke({"question": question}, context=settings and within(settings, run_context()))
+        with _errors_shown(), paid():
+            result = bounded.invoke({"question": question}, context=settings)
         return _with_sentences(result), result
 
     async def aanswer(question: str) -> tuple[str, dict[str, Any]]:
-        with _errors_shown():
-            result = await bounded.ainvoke({"question": question}, context=settings and within(settings, run_context()))
+        with _errors_shown(), paid():
+            result = await bounded.ainvoke({"question": question}, context=settings)
         return _with_sentences(result), result
 
     return _tool(answer, aanswer, name, Question, description)

@@ -1,8 +1,7 @@
 """Run-time settings, which can be changed for each run: `graph.invoke(..., context=Context(...))`."""
 
 import logging
-import math
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Literal, get_args, overload
 
@@ -11,7 +10,6 @@ from pydantic import ConfigDict, Field
 
 from langgraph_rag.arguments import expect_count
 from langgraph_rag.characters import is_text
-from langgraph_rag.records import Limit
 
 _log = logging.getLogger(__name__)
 Search = Literal["dense", "bm25", "hybrid", "graph"]
@@ -124,16 +122,6 @@ def as_context(given: object, schema: object = None) -> Context | None:
     raise TypeError(
         f"expected settings, got {repr(given)[:80]}: give a Context, or a dict such as {{'max_tokens': 20_000}}"
     )
-
-
-def within(given: Context, around: Context) -> Context:
-    """Return settings with the stricter limits of both; `around` are those of the outer run."""
-    limits = {name: (getattr(given, name), getattr(around, name)) for name in get_args(Limit)}
-    return replace(given, **{name: min(both, key=_or_endless) for name, both in limits.items()})
-
-
-def _or_endless(limit: float | None) -> float:
-    return math.inf if limit is None else limit
 
 
 _UNCHANGED = Context()

@@ -1,6 +1,7 @@
 """The `StateGraph` of all methods: its steps can be changed, and only its own settings limit their number."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
+from contextlib import aclosing, closing
 from dataclasses import fields, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NoReturn, cast
@@ -15,11 +16,13 @@ from langgraph.typing import ContextT, InputT, OutputT, StateT
 
 from langgraph_rag.context import Context, as_context
 from langgraph_rag.errors import ResumeError
+from langgraph_rag.metering import Account, charged, new_account, running
 from langgraph_rag.naming import expect_name
 from langgraph_rag.nodes.node import Choice, Node
 
 _LANGCHAIN_DEFAULT = 25
 _BEGUN_BY = "langgraph_rag"  # the field with the title of the graph in the metadata of checkpoints
+_END = object()
 STEPS = 10_000  # more than any settings allow: `max_steps` and the budgets end a run
 
 
@@ -108,16 +111,26 @@ class _CompiledMachine(CompiledStateGraph[Any, Any, Any, Any]):
     def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:
         if self._resumes(input):
             self._check_resumable(self.get_state(config or {}))
-        return super().stream(input, self._without_default_limit(config), **self._checked(options))
+        run = super().stream(input, self._without_default_limit(config), **self._checked(options))
+        return _paid(run, new_account())
 
     def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> AsyncIterator[Any]:
         run = super().astream(input, self._without_default_limit(config), **self._checked(options))
-        return self._resumed(run, config) if self._resumes(input) else run
+        return self._apaid(run, new_account(), (config or {}) if self._resumes(input) else None)
 
-    async def _resumed(self, run: AsyncIterator[Any], config: RunnableConfig | None) -> AsyncIterator[Any]:
-        self._check_resumable(await self.aget_state(config or {}))
-        async for part in run:
-            yield part
+    async def _apaid(
+        self, run: AsyncIterator[Any], account: Account, resumed: RunnableConfig | None
+    ) -> AsyncIterator[Any]:
+        if resumed is not None:
+            self._check_resumable(await self.aget_state(resumed))
+        async with aclosing(cast(AsyncGenerator[Any, None], run)):
+            with running(account):
+                while True:
+                    with charged(account):
+                        part = await anext(run, _END)
+                    if part is _END:
+                        return
+                    yield part
 
     def _resumes(self, input: Any) -> bool:
         return (input is None or isinstance(input, Command)) and isinstance(self.checkpointer, BaseCheckpointSaver)
@@ -150,3 +163,14 @@ class _CompiledMachine(CompiledStateGraph[Any, Any, Any, Any]):
         """
         ours = self.context_schema is Context and "context" in options
         return {**options, "context": as_context(options["context"])} if ours else options
+
+
+def _paid(run: Iterator[Any], account: Account) -> Iterator[Any]:
+    """Charge each step of a run to its account; between them, other code of the caller runs."""
+    with closing(cast(Generator[Any, None, None], run)), running(account):
+        while True:
+            with charged(account):
+                part = next(run, _END)
+            if part is _END:
+                return
+            yield part

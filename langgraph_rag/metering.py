@@ -5,10 +5,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TypeVar
 
 from langchain_core.messages import BaseMessage
 from langchain_core.messages.ai import UsageMetadata
+from langgraph.runtime import RunControl, get_runtime
 
 from langgraph_rag.concurrency.context_variables import override
 from langgraph_rag.context import Context, context
@@ -47,17 +49,99 @@ class Call:
     waiting: bool = False
 
 
+@dataclass(eq=False)
+class Account:
+    """What a run of a method costs, with the runs inside it; `outer` is that of the run around it, which pays as well.
+
+    `limits` are those that the run around the account set. `pending` are the estimated tokens of prompts without a
+    reply so far. `runs` counts the methods that run right inside it now: a call for the answer of each is kept.
+    """
+
+    outer: "Account | None" = None
+    limits: Context = field(default_factory=Context)
+    calls: int = 0
+    tokens: int = 0
+    pending: int = 0
+    longest_call: float = 0.0
+    runs: int = 0
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def payers(self) -> "list[Account]":
+        """This account and all around it."""
+        return [self, *(self.outer.payers if self.outer else [])]
+
+    def catch_up(self, spent: Usage) -> None:
+        """Add what a resumed run had spent before it was stopped."""
+        calls, tokens = max(spent["calls"] - self.calls, 0), max(tokens_spent(spent) - self.tokens, 0)
+        for account in self.payers:
+            account.calls += calls
+            account.tokens += tokens
+
+    def check(self, limits: Context, tokens: int, *, concluding: bool) -> None:
+        """Refuse a call for which the limits leave no room."""
+        most, kept = limits.max_model_calls, 0 if concluding else max(self.runs, 1)
+        if most is not None and self.calls >= most - kept:
+            raise BudgetReachedError("max_model_calls", most)
+        most = limits.max_tokens
+        room = most and (most if concluding else most * _WORKING_SHARE)
+        if most is not None and room is not None and self.pending + self.tokens + tokens > room:
+            raise BudgetReachedError("max_tokens", most)
+
+
+_account: ContextVar[Account | None] = ContextVar("langgraph_rag_account", default=None)
+
+
+@lru_cache(1_000)  # runs of graphs around methods; LangGraph tells no more about a run than this object
+def _account_of(run: RunControl) -> Account:
+    return Account()
+
+
+def new_account() -> Account:
+    """Open an account for a run of a method, within that of the graph or the tool that runs it."""
+    outer = _account.get()
+    if outer is None and (run := _run_around()):
+        outer = _account_of(run)
+    if outer is not None:
+        outer.limits = context()
+    return Account(outer)
+
+
+def _run_around() -> RunControl | None:
+    try:
+        runtime = get_runtime(Context)
+    except RuntimeError:  # outside a graph
+        return None
+    return runtime.control if runtime else None  # no runtime: in a chain of LangChain's
+
+
+@contextmanager
+def charged(account: Account) -> Iterator[None]:
+    """Charge the calls of the block to an account."""
+    with override(_account, account):
+        yield
+
+
+@contextmanager
+def running(account: Account) -> Iterator[None]:
+    """Keep a call for the answer of a run in the account around it."""
+    if account.outer:
+        account.outer.runs += 1
+    try:
+        yield
+    finally:
+        if account.outer:
+            account.outer.runs -= 1
+
+
 @dataclass
 class Meter:
-    """Counts the cost of one node; `before` is the cost of the question before the node.
-
-    `pending` are the estimated tokens of prompts without a reply so far.
-    """
+    """Counts the cost of one node; `before` is the cost of the question before the node."""
 
     before: Usage
     usage: Usage = field(default_factory=no_usage)
     started: float = field(default_factory=time.monotonic)
-    pending: int = 0
+    account: Account = field(default_factory=lambda: _account.get() or Account())
 
     @property
     def seconds(self) -> float:
@@ -73,17 +157,24 @@ class Meter:
         Raises:
             BudgetReachedError: when the budget leaves no room for the call.
         """
-        self._check_calls(limits.max_model_calls, concluding)
-        self._check_tokens(limits.max_tokens, tokens, concluding)
+        self.account.catch_up(self.before)
+        payers = self.account.payers
+        for account in payers:
+            account.check(limits if account is self.account else account.limits, tokens, concluding=concluding)
         call = Call(self.seconds_left(limits.deadline_s, concluding=concluding), tokens)
-        self.usage["calls"] += 1
-        self.pending += tokens
         began = self.seconds
+        for account in payers:
+            account.calls += 1
+            account.pending += tokens
+        self.usage["calls"] += 1
         try:
             yield call
-            self.usage["longest_call"] = max(self.usage["longest_call"], round(self.seconds - began, 4))
+            took = round(self.seconds - began, 4)
+            self.usage["longest_call"] = max(self.usage["longest_call"], took)
+            for account in payers:
+                account.longest_call = max(account.longest_call, took)
         finally:
-            self.pending -= tokens
+            before = tokens_spent(self.usage)
             if call.waiting:
                 self.usage["calls"] -= 1
             elif call.cost is None:
@@ -91,33 +182,35 @@ class Meter:
             else:
                 self.usage["input_tokens"] += call.cost["input_tokens"]
                 self.usage["output_tokens"] += call.cost.get("output_tokens") or 0
-
-    def _check_calls(self, limit: int | None, concluding: bool) -> None:
-        made = self.before["calls"] + self.usage["calls"]
-        if limit is not None and made >= (limit if concluding else limit - 1):
-            raise BudgetReachedError("max_model_calls", limit)
-
-    def _check_tokens(self, limit: int | None, tokens: int, concluding: bool) -> None:
-        spent = self.pending + tokens_spent(self.before) + tokens_spent(self.usage)
-        if limit is not None and spent + tokens > (limit if concluding else limit * _WORKING_SHARE):
-            raise BudgetReachedError("max_tokens", limit)
+            for account in payers:
+                account.calls -= call.waiting
+                account.pending -= tokens
+                account.tokens += tokens_spent(self.usage) - before
 
     def seconds_left(self, limit: float | None, *, concluding: bool = False) -> float | None:
         """Return the seconds left for the search, or for the answer if `concluding`; None if there is no limit.
 
         The search leaves a quarter of the time, and more if the calls so far show that the answer may take longer.
+        Runs around this one have limits, too.
 
         Raises:
             BudgetReachedError: when there is no time left.
         """
-        if limit is None:
-            return None
         longest = max(self.before["longest_call"], self.usage["longest_call"])
-        kept = 0.0 if concluding else max(limit * (1 - _WORKING_SHARE), _MARGIN * longest)
-        left = limit - kept - self.before["seconds"] - self.seconds
-        if left <= 0:
-            raise BudgetReachedError("deadline_s", limit)
-        return left
+        left = [_left(limit, longest, self.before["seconds"] + self.seconds, concluding)]
+        for account in self.account.payers[1:]:
+            passed = time.monotonic() - account.started
+            left.append(_left(account.limits.deadline_s, account.longest_call, passed, concluding))
+        return min((seconds for seconds in left if seconds is not None), default=None)
+
+
+def _left(limit: float | None, longest: float, passed: float, concluding: bool) -> float | None:
+    if limit is None:
+        return None
+    kept = 0.0 if concluding else max(limit * (1 - _WORKING_SHARE), _MARGIN * longest)
+    if (left := limit - kept - passed) <= 0:
+        raise BudgetReachedError("deadline_s", limit)
+    return left
 
 
 _meter: ContextVar[Meter | None] = ContextVar("langgraph_rag_meter", default=None)
@@ -161,18 +254,3 @@ def stopped() -> bool:
     """Return whether a limit has ended the search for an answer."""
     meter = current_meter()
     return bool(meter.before["stopped_by"] or meter.usage["stopped_by"])
-
-
-def split_budget(usage: Usage, parts: int) -> list[Usage]:
-    """Split the budget that is left between parallel nodes; return the usage that each of them starts from."""
-    limits = context()
-    shares = [Usage(**usage) for _ in range(parts)]
-    for place, share in enumerate(shares):
-        if limits.max_model_calls is not None:
-            room = max(limits.max_model_calls - 1 - usage["calls"], 0)
-            share["calls"] = limits.max_model_calls - 1 - room // parts - (place < room % parts)
-        if limits.max_tokens is not None:
-            most = int(limits.max_tokens * _WORKING_SHARE)
-            room = max(most - tokens_spent(usage), 0)
-            share["input_tokens"] += most - room // parts - tokens_spent(share)
-    return shares

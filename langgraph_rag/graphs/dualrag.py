@@ -14,7 +14,6 @@ from langgraph.types import Send
 from langgraph_rag.arguments import expect_flags
 from langgraph_rag.context import Context, Settings, context
 from langgraph_rag.machine import Machine
-from langgraph_rag.metering import split_budget
 from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.nodes.answer_from_findings import AnswerFromFindings
 from langgraph_rag.nodes.collect_passages import CollectPassages
@@ -80,12 +79,8 @@ def for_each_entity(state: DualragState) -> list[Send]:
 
 def for_each_reading(state: DualragState) -> list[Send] | Literal["update_outline"]:
     """Summarise for all entities in parallel; continue directly if there are no new passages."""
-    about = {"question": state["question"], "thoughts": state["thoughts"], "step": state["step"]}
-    budgets = split_budget(state["usage"], len(state["readings"]))
-    return [
-        Send("summarize", {**about, **reading, "usage": usage})
-        for reading, usage in zip(state["readings"], budgets, strict=True)
-    ] or "update_outline"
+    about = {name: state[name] for name in ("question", "thoughts", "step", "usage")}
+    return [Send("summarize", {**about, **reading}) for reading in state["readings"]] or "update_outline"
 
 
 def after_update(state: DualragState) -> Literal["reason", "answer", "read_passages"]:

@@ -20,7 +20,7 @@ from langgraph_rag import create_cirag
 from langgraph_rag.context import Context
 from langgraph_rag.errors import BudgetReachedError, ModelCallError
 from langgraph_rag.llm import _gate, ask
-from langgraph_rag.metering import Meter, metered, split_budget
+from langgraph_rag.metering import Meter, metered
 from langgraph_rag.methods import METHODS, create
 from langgraph_rag.nodes.conclude import planned, thought_last
 from langgraph_rag.offline.model import OfflineModel
@@ -453,17 +453,6 @@ async def test_a_prompt_without_a_reply_for_that_case_raises(monkeypatch: pytest
     with metered() as usage, pytest.raises(BudgetReachedError):
         await ask(ScriptedModel.of([]), FIND_ENTITIES, title="a", text="b")
     assert usage["stopped_by"] == "max_model_calls"
-
-
-@pytest.mark.parametrize("parts", [1, 2, 3, 7])
-def test_parallel_nodes_share_what_is_left(parts: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("langgraph_rag.metering.context", lambda: Context(max_model_calls=8, max_tokens=4000))
-    spent = no_usage() | {"calls": 2, "input_tokens": 900, "output_tokens": 100}
-
-    shares = split_budget(spent, parts)
-
-    assert sum(7 - share["calls"] for share in shares) == 5
-    assert sum(3000 - share["input_tokens"] - share["output_tokens"] for share in shares) <= 2000
 
 
 @pytest.mark.parametrize(
