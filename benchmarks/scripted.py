@@ -205,6 +205,7 @@ _SCRIPTS: dict[str, Callable[[str], dict[str, Any]]] = {
     "answer_from_triples": _refuse,
     "answer_from_sentences": _answer,
     "answer_from_passages": _answer,
+    "answer_from_chain": _answer,
     "construct_chain": _construct_chain,
     "next_thought": _next_thought,
     "reason": _reason,

@@ -40,7 +40,7 @@ class Context:
     max_steps: Count | None = None
     """Most rounds (CIRAG: L = 4, KiRAG: L = 5, DualRAG: 5, MGranRAG: T = 1, IRCoT: 8), or steps (PAR RAG: 6)."""
     read_k: Count | None = None
-    """Passages the reader answers from (KiRAG: 3, MGranRAG: 5, DualRAG: 10, IRCoT: 15), or each step (PAR RAG: 4)."""
+    """Passages the reader answers from (KiRAG: 5, MGranRAG: 5, DualRAG: 10, IRCoT: 15), or each step (PAR RAG: 4)."""
     similar_k: Count = 200
     """Passages nearest to the augmented query; each weighs as much as it is similar to it (MGranRAG, Eq. 2)."""
     max_reading_tokens: Count = 6_000

@@ -61,6 +61,7 @@ METHODS = {
             "documents": {"knowledge": "documents"},
             "sentences": {"knowledge": "sentences"},
             "best-score": {"ranking": "best_score"},
+            "published": {"ranking": "best_score", "construction": "first", "reading": "passages"},
         },
         case="A chain of facts, each leading to the next",
     ),

@@ -88,7 +88,7 @@ def _identify_entities(event: Event) -> str:
 
 
 def _construct_chain(event: Event) -> str:
-    taken = f"\n  chain     {event['taken']}" if event["taken"] else ""
+    taken = "".join(f"\n  chain     {piece}" for piece in event["taken"].splitlines())
     refused = f"\n  refused   {event['refused']}" if event["refused"] else ""
     return f"  thought   {event['thought'] or '(none)'}{taken}{refused}"
 

@@ -88,6 +88,10 @@ CASES: list[tuple[Prompt[Any], dict[str, Any]]] = [
     (answering.ANSWER_FROM_SENTENCES, {"question": QUESTION, "sentences": [NINE_TIDES, TARRANT]}),
     (answering.ANSWER_FROM_PASSAGES, {"question": QUESTION, "passages": [NINE_TIDES, TARRANT]}),
     (
+        answering.ANSWER_FROM_CHAIN,
+        {"question": QUESTION, "passages": [NINE_TIDES, TARRANT], "chain": [" ".join(DIRECTED), " ".join(MARRIED)]},
+    ),
+    (
         dualrag.REASON,
         {"question": QUESTION, "outline": OUTLINE, "thoughts": THOUGHTS, "vain": ["Ilse Tarrant: husband"]},
     ),

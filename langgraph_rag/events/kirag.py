@@ -35,13 +35,13 @@ class IdentifiedInWholeGraph(_Identified):
 
 
 class ChainConstructed(StepEvent):
-    """The constructor completed the chain; its first new piece was taken."""
+    """The constructor completed the chain; its new pieces were taken, or as published the first."""
 
     node: Literal["construct_chain"]
     thought: str
     """The conclusion of the completed chain."""
     taken: str
-    """The piece that was taken; empty if there was none."""
+    """The pieces that were taken, one to a line; empty if there were none."""
     refused: str
     """A proposed piece that is not among the candidates; else empty."""
     answered: bool

@@ -1,8 +1,9 @@
 """KiRAG: Knowledge-Driven Iterative Retriever (Fang et al. 2025).
 
 Each step retrieves passages for the question and the chain of triples so far, and decomposes them into triples. An
-aligner identifies those that may continue the chain. A model completes the chain, and the first triple of the
-completion is added. The candidates of all steps rank the documents; a reader answers from the best ones.
+aligner identifies those that may continue the chain. A model completes the chain; what it adds, and what it says is
+missing, leads to the next passages. The candidates of all steps rank the documents; a reader answers from the chain and
+the best ones.
 """
 
 from functools import partial
@@ -19,7 +20,7 @@ from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.naming import expect_name
 from langgraph_rag.nodes.accumulate import Accumulate
 from langgraph_rag.nodes.conclude import Conclude, as_ranked
-from langgraph_rag.nodes.construct_chain import ConstructChain, TakeBest
+from langgraph_rag.nodes.construct_chain import ConstructChain, ConstructFirst, TakeBest
 from langgraph_rag.nodes.decompose_knowledge import (
     DecomposeKnowledge,
     WithPassages,
@@ -35,11 +36,17 @@ from langgraph_rag.nodes.decompose_knowledge import (
     with_sentences,
 )
 from langgraph_rag.nodes.find_support import FindSupport
-from langgraph_rag.nodes.identify_candidates import IdentifyCandidates, IdentifyInWholeGraph, TakeAll
+from langgraph_rag.nodes.identify_candidates import (
+    IdentifyCandidates,
+    IdentifyInWholeGraph,
+    TakeAll,
+    best_alone,
+    places_for_all,
+)
 from langgraph_rag.nodes.look_up_question import LookUpQuestion
 from langgraph_rag.nodes.node import Choice, Node
 from langgraph_rag.nodes.rank_documents import RankDocuments, by_best_score, chain_first
-from langgraph_rag.nodes.read_passages import ReadPassages
+from langgraph_rag.nodes.read_passages import ReadPassages, with_chain
 from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
 from langgraph_rag.nodes.retrieve import Retrieve
 from langgraph_rag.prompts import answering
@@ -60,6 +67,7 @@ class KiragState(QuestionInput, Result):
     first_retrieval: list[ScoredPassage]
     knowledge: list[Candidate]
     candidates: list[Candidate]
+    offered: list[str]
     scores: dict[str, float]
     chain: list[Candidate]
     core: list[Candidate]
@@ -70,7 +78,10 @@ class KiragState(QuestionInput, Result):
     thought: str
 
 
-DEFAULTS = Settings(max_steps=5, max_candidates=20, read_k=3)
+DEFAULTS = Settings(max_steps=5, max_candidates=20, read_k=5)
+_PUBLISHED = Settings(max_steps=5, max_candidates=20, read_k=3)
+_CONSTRUCT: dict[str, type[ConstructChain] | type[ConstructFirst]] = {"whole": ConstructChain, "first": ConstructFirst}
+_SELECT = {"whole": places_for_all, "first": best_alone}
 _INTO = {"triples": into_triples, "sentences": into_sentences, "documents": into_documents}
 _WITH: dict[str, WithPassages] = {
     "triples": KnowledgeBase.apassages_with_triples,
@@ -91,16 +102,23 @@ def after_identify(state: KiragState) -> Literal["construct_chain", "rank_docume
     return "construct_chain" if state["candidates"] else "rank_documents"
 
 
-def after_construct(state: KiragState) -> Literal["construct_chain", "accumulate", "rank_documents"]:
-    """Accumulate an added triple, ask again after an unusable completion, or end the chain."""
-    if state["complete"]:
-        return "rank_documents"
-    return "construct_chain" if state["refused"] else "accumulate"
+def after_construct(state: KiragState) -> Literal["construct_chain", "accumulate", "look_further", "rank_documents"]:
+    """Accumulate what was added, ask again after an unusable completion, look up what is missing, or end the chain."""
+    if state["core"]:
+        return "accumulate"
+    if state["refused"]:
+        return "construct_chain"
+    return "rank_documents" if is_over(state) else "look_further"
 
 
-def after_accumulate(state: KiragState) -> Literal["continue", "rank_documents"]:
-    """Continue until the maximum number of steps (the paper's L)."""
-    return "continue" if state["step"] < context(DEFAULTS).max_steps else "rank_documents"
+def after_accumulate(state: KiragState) -> Literal["look_further", "rank_documents"]:
+    """Continue until the chain is complete."""
+    return "rank_documents" if is_over(state) else "look_further"
+
+
+def is_over(state: KiragState) -> bool:
+    """Return whether the chain is complete, or the maximum number of steps (the paper's L) is done."""
+    return state["complete"] or state["step"] >= context(DEFAULTS).max_steps
 
 
 def create_kirag(
@@ -113,6 +131,8 @@ def create_kirag(
     retriever: Literal["passages", "none"] = "passages",
     knowledge: Literal["triples", "sentences", "documents"] = "triples",
     ranking: Literal["chain_first", "best_score"] = "chain_first",
+    construction: Literal["whole", "first"] = "whole",
+    reading: Literal["chain", "passages"] = "chain",
 ) -> Machine[KiragState, Context, QuestionInput, Result]:
     """Build KiRAG as a state machine; compile it with a checkpointer and a store of your choice.
 
@@ -130,8 +150,13 @@ def create_kirag(
         retriever: "passages" retrieves passages and uses their triples; "none" lets the aligner search all triples of
             the knowledge base (table 4, "w/o Retriever"); the default one looks up those nearest to its queries.
         knowledge: the units of chains (table 1: KiRAG, KiRAG-Sent, KiRAG-Doc).
-        ranking: "best_score" ranks documents by the score of their best triple (section 3.3); "chain_first" also
-            prefers the documents of the chain, similar to the authors' public code.
+        ranking: "best_score" ranks documents by the score of their best triple (section 3.3); "chain_first" puts the
+            documents of the chain before them, similar to the authors' public code.
+        construction: "first" adds the first triple of each completion, of candidates that the aligner alone selects, as
+            published. "whole" adds all its triples, looks up also what the model says is missing, and gives places
+            among the candidates to new ones, to each passage, and to each name of a comparison.
+        reading: "passages" shows the reader passages alone, three of them by default, as published; "chain" five of
+            them by default, with the chain.
 
     Raises:
         TypeError: when a model is not a chat model, `kb` is not a knowledge base, or the aligner is neither
@@ -142,6 +167,8 @@ def create_kirag(
     expect_name("retriever", retriever, ("passages", "none"))
     expect_name("knowledge", knowledge, _INTO)
     expect_name("ranking", ranking, _RANK)
+    expect_name("construction", construction, _CONSTRUCT)
+    expect_name("reading", reading, ("chain", "passages"))
     hint = "load_embeddings(NAME) returns one"
     expect(Embeddings | str | Path | None, aligner, "an aligner (LangChain Embeddings)", hint)
     if isinstance(aligner, str | Path) and _is_missing(aligner):
@@ -154,17 +181,20 @@ def create_kirag(
     graph = Machine(KiragState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
     graph.title = "KiRAG"
     graph.add_node("receive_question", Node(ReceiveQuestion(kb, KiragState)))
+    select = _SELECT[construction]
     if retriever == "none":
         first = identify = "identify_in_whole_graph"
         scored_by = _aligner(aligner, kb, knowledge)
         whole = nearest_triples if isinstance(scored_by, OwnAligner) else all_knowledge(_INTO[knowledge])
         graph.add_node("look_up_question", Node(LookUpQuestion(kb)))
-        graph.add_node(identify, Node(IdentifyInWholeGraph(kb, whole, scored_by, DEFAULTS)))
+        graph.add_node(identify, Node(IdentifyInWholeGraph(kb, whole, scored_by, DEFAULTS, select)))
         graph.add_edge("receive_question", "look_up_question")
         graph.add_edge("look_up_question", identify)
     else:
         first, identify = "retrieve", "identify_candidates"
-        chosen = TakeAll() if aligner == "none" else IdentifyCandidates(_aligner(aligner, kb, knowledge), DEFAULTS)
+        chosen = (
+            TakeAll() if aligner == "none" else IdentifyCandidates(_aligner(aligner, kb, knowledge), DEFAULTS, select)
+        )
         graph.add_node("retrieve", Node(Retrieve(kb)))
         graph.add_node("decompose_knowledge", Node(DecomposeKnowledge(kb, _INTO[knowledge])))
         graph.add_node(identify, Node(chosen))
@@ -174,27 +204,40 @@ def create_kirag(
     if isinstance(constructor, str):
         graph.add_node("construct_chain", Node(TakeBest()))
     else:
-        construct = ConstructChain(constructor or llm, _PROMPTS[knowledge], _SHOWN[knowledge])
+        construct = _CONSTRUCT[construction](constructor or llm, _PROMPTS[knowledge], _SHOWN[knowledge])
         graph.add_node("construct_chain", Node(construct))
     graph.add_node("accumulate", Node(Accumulate(partial(_WITH[knowledge], kb))))
     graph.add_node("rank_documents", Node(RankDocuments(_RANK[ranking])))
-    graph.add_node("read_passages", Node(ReadPassages(reader or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS)))
+    graph.add_node("read_passages", Node(_reader(reading, reader or llm, kb)))
     graph.add_node("find_support", Node(FindSupport(kb)))
     graph.add_node("conclude", Node(Conclude(kb, as_ranked)))
 
     graph.add_edge(START, "receive_question")
     graph.add_conditional_edges(identify, Choice(after_identify), ["construct_chain", "rank_documents"])
     graph.add_conditional_edges(
-        "construct_chain", Choice(after_construct), ["construct_chain", "accumulate", "rank_documents"]
+        "construct_chain",
+        Choice(after_construct),
+        {
+            "construct_chain": "construct_chain",
+            "accumulate": "accumulate",
+            "look_further": first,
+            "rank_documents": "rank_documents",
+        },
     )
     graph.add_conditional_edges(
-        "accumulate", Choice(after_accumulate), {"continue": first, "rank_documents": "rank_documents"}
+        "accumulate", Choice(after_accumulate), {"look_further": first, "rank_documents": "rank_documents"}
     )
     graph.add_edge("rank_documents", "read_passages")
     graph.add_edge("read_passages", "find_support")
     graph.add_edge("find_support", "conclude")
     graph.add_edge("conclude", END)
     return graph
+
+
+def _reader(reading: str, llm: ChatModel, kb: KnowledgeBase) -> ReadPassages:
+    if reading == "passages":
+        return ReadPassages(llm, answering.ANSWER_FROM_PASSAGES, kb, _PUBLISHED)
+    return ReadPassages(llm, answering.ANSWER_FROM_CHAIN, kb, DEFAULTS, with_chain)
 
 
 def _is_missing(aligner: str | Path) -> bool:

@@ -1,12 +1,13 @@
-"""KiRAG's reasoning chain construction (section 3.2): the model completes the chain, and its first piece is added.
+"""KiRAG's reasoning chain construction (section 3.2): the model completes the chain.
 
-Pieces that are not among the candidates are removed first (appendix B.3).
+Pieces that are not among the candidates are removed first (appendix B.3). The paper adds the first of the others and
+looks for candidates anew; here, all of them are added, and what the model says is missing is looked up, too.
 """
 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from typing_extensions import TypedDict
 
@@ -40,15 +41,12 @@ class ConstructChainInput(TypedDict):
 
 
 @dataclass(frozen=True)
-class ConstructChain:
-    """Ask for the rest of the chain and add its first piece that is a candidate."""
-
+class _Constructor:
     llm: ChatModel
     prompt: Prompt[Any]
     shown: Callable[[Candidate], Any]
 
-    async def __call__(self, state: ConstructChainInput) -> dict[str, Any]:
-        """Return the longer chain, or the refused piece, or that the chain is complete."""
+    async def _completed(self, state: ConstructChainInput) -> "_Completion":
         reply: ChainOfTriples | ChainOfTexts = await ask(
             self.llm,
             self.prompt,
@@ -59,12 +57,37 @@ class ConstructChain:
         )
         taken, invented = _filtered(reply.chain, reply.shown(state["candidates"]), state["chain"])
         count_dropped(len(invented))
-        refused = "" if taken else next(iter(invented), "")
-        goes_on = not (taken or _answers(reply.conclusion, refused) or stopped())
-        if goes_on and len(state["refused"]) + 1 < MAX_REFUSED:
-            _tell(state, reply.conclusion, "", refused)
-            return {"refused": [*state["refused"], refused], "core": []}
-        return _continued(state, taken, reply.conclusion, refused)
+        return _Completion(taken, invented, reply.conclusion)
+
+
+class ConstructChain(_Constructor):
+    """Ask for the rest of the chain, and add all of it that the candidates bear out; an answer ends the search.
+
+    What the model says is missing is looked up next. The second time in a row that it adds nothing, the chain ends.
+    """
+
+    async def __call__(self, state: ConstructChainInput) -> dict[str, Any]:
+        """Return the longer chain, or the refused piece, or that the chain is complete."""
+        found = await self._completed(state)
+        if found.invented and not found.taken and not stopped():
+            return _refused(state, found) or _continued(state, [], found, complete=True)
+        fruitless = not found.taken and any(not step["core_triples"] for step in state["trace"][-1:])
+        answered = found.answers and not found.invented
+        return _continued(
+            state, found.taken, found, complete=answered or fruitless or stopped(), missing=found.conclusion
+        )
+
+
+class ConstructFirst(_Constructor):
+    """Ask for the rest of the chain and add its first piece that is a candidate, as published."""
+
+    async def __call__(self, state: ConstructChainInput) -> dict[str, Any]:
+        """Return the longer chain, or the refused piece, or that the chain is complete."""
+        found = await self._completed(state)
+        goes_on = not (found.taken or (found.answers and not found.invented) or stopped())
+        return (goes_on and _refused(state, found)) or _continued(
+            state, found.taken[:1], found, complete=not found.taken
+        )
 
 
 @dataclass(frozen=True)
@@ -73,24 +96,38 @@ class TakeBest:
 
     async def __call__(self, state: ConstructChainInput) -> dict[str, Any]:
         """Return the longer chain."""
-        return _continued(state, state["candidates"][:1])
+        taken = state["candidates"][:1]
+        return _continued(state, taken, _Completion(taken, [], ""), complete=not taken)
+
+
+class _Completion(NamedTuple):
+    """The pieces of a completion that are candidates, those that were invented before the first, its conclusion."""
+
+    taken: list[Candidate]
+    invented: list[str]
+    conclusion: str
+
+    @property
+    def answers(self) -> bool:
+        return bool(concluded(self.conclusion))
 
 
 def _filtered(
     pieces: Sequence[str | Sequence[str]], candidates: Sequence[Candidate], chain: Sequence[Candidate]
 ) -> tuple[list[Candidate], list[str]]:
-    """Return the first piece that is a candidate, and the invented pieces before it."""
+    """Return the pieces that are candidates, and those that are neither; some models repeat the chain."""
     known = {normalise(candidate["name"]) for candidate in chain}
+    taken: dict[str, Candidate] = {}
     invented: list[str] = []
     for piece in pieces:
         name = piece if isinstance(piece, str) else triple_text(piece)
-        if normalise(name) in known:  # some models repeat the chain
+        if normalise(name) in known:
             continue
-        if taken := meant(piece, candidates):
-            return taken, invented
-        if not meant(piece, chain):  # some models paraphrase the chain
+        if found := meant(piece, candidates):
+            taken |= {candidate["name"]: candidate for candidate in found}
+        elif not meant(piece, chain):  # some models paraphrase the chain
             invented.append(name)
-    return [], invented
+    return list(taken.values()), invented
 
 
 def meant(piece: str | Sequence[str], candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -103,29 +140,41 @@ def meant(piece: str | Sequence[str], candidates: Sequence[Candidate]) -> list[C
     return [candidates[position] for position in positions]
 
 
+def _refused(state: ConstructChainInput, found: _Completion) -> dict[str, Any] | None:
+    """Return the piece to refuse, so that the model is asked again; nothing if it was asked often enough."""
+    if len(state["refused"]) + 1 >= MAX_REFUSED:
+        return None
+    refused = next(iter(found.invented), "")
+    _tell(state, [], found)
+    return {"refused": [*state["refused"], refused], "core": []}
+
+
 def _continued(
-    state: ConstructChainInput, taken: list[Candidate], conclusion: str = "", refused: str = ""
+    state: ConstructChainInput, taken: list[Candidate], found: _Completion, *, complete: bool, missing: str = ""
 ) -> dict[str, Any]:
-    """Extend the chain by what was taken; if nothing was, the chain is complete."""
+    """Extend the chain by what was taken; the next query is the question with the chain, and what is missing."""
     chain = [*state["chain"], *taken]
     triples = [candidate["triple"] for candidate in taken if candidate["triple"]]
-    step = trace_step(state["step"], state["query"], conclusion, core_triples=triples)
-    _tell(state, conclusion, taken[0]["text"] if taken else "", refused)
+    missing = "" if complete else missing
+    step = trace_step(state["step"], state["query"], found.conclusion, core_triples=triples, next_question=missing)
+    _tell(state, taken, found)
+    told = [] if missing and not taken else [in_words(state["question"], chain)]
     return {
         "chain": chain,
         "core": taken,
-        "complete": not taken,
+        "complete": complete,
         "refused": [],
-        "query": in_words(state["question"], chain),
+        "query": " ".join([*told, missing]).strip(),
         "trace": [*state["trace"], step],
     }
 
 
-def _tell(state: ConstructChainInput, conclusion: str, taken: str, refused: str) -> None:
-    answered = not taken and _answers(conclusion, refused)
-    emit("construct_chain", step=state["step"], thought=conclusion, taken=taken, refused=refused, answered=answered)
-
-
-def _answers(conclusion: str, refused: str) -> bool:
-    """Return whether the chain is complete: it has an answer that does not rest on a refused piece."""
-    return not refused and bool(concluded(conclusion))
+def _tell(state: ConstructChainInput, taken: Sequence[Candidate], found: _Completion) -> None:
+    emit(
+        "construct_chain",
+        step=state["step"],
+        thought=found.conclusion,
+        taken="\n".join(candidate["text"] for candidate in taken),
+        refused="" if taken else next(iter(found.invented), ""),
+        answered=found.answers and not found.invented and len(taken) == len(found.taken),
+    )

@@ -1,7 +1,9 @@
 """KiRAG's candidate knowledge identification (section 3.2), and its two ablations."""
 
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, islice
 from typing import Any
 
 from typing_extensions import TypedDict
@@ -13,10 +15,14 @@ from langgraph_rag.normal_forms import normalise
 from langgraph_rag.records import Candidate, ScoredPassage
 from langgraph_rag.tools.aligner import Aligner, names_led_to, with_and_without_chain
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.language.spans import spot_names
+
+_OFFERED = 0.8  # the score of what was offered before, as a share
+_OF_PASSAGE = 5  # candidates of a passage, as long as there are others
 
 
 class IdentifyCandidatesInput(TypedDict):
-    """The question, the chain, the knowledge of this step, and the best score of each passage so far."""
+    """The question, the chain, the knowledge of this step, the best score of each passage, and what was offered."""
 
     question: str
     query: str
@@ -24,7 +30,12 @@ class IdentifyCandidatesInput(TypedDict):
     retrieved: list[ScoredPassage]
     knowledge: list[Candidate]
     chain: list[Candidate]
+    offered: list[str]
     scores: dict[str, float]
+
+
+Select = Callable[[IdentifyCandidatesInput, list[Candidate], int | None], list[Candidate]]
+"""Selects the candidates among all knowledge, which is sorted by its scores."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +44,12 @@ class IdentifyCandidates:
 
     aligner: Aligner
     defaults: Settings
+    select: Select
 
     async def __call__(self, state: IdentifyCandidatesInput) -> dict[str, Any]:
         """Return the candidates, best first, and each passage's best score over all steps."""
         fresh = _unused(state["knowledge"], state["chain"])
-        best = await _aligned(self.aligner, state, fresh, context(self.defaults).max_candidates)
+        best = await _aligned(self, state, fresh, context(self.defaults).max_candidates)
         return _identified("identify_candidates", state, best)
 
 
@@ -49,6 +61,7 @@ class IdentifyInWholeGraph:
     knowledge: WholeGraph
     aligner: Aligner
     defaults: Settings
+    select: Select
 
     async def __call__(self, state: IdentifyCandidatesInput) -> dict[str, Any]:
         """Return the number of the step, its candidates, best first, and each passage's best score over all steps."""
@@ -57,7 +70,7 @@ class IdentifyInWholeGraph:
         question, chain = state["question"], state["chain"]
         queries = [*with_and_without_chain(question, chain), *names_led_to(question, chain)]
         knowledge = await self.knowledge(self.kb, queries, most + len(chain))
-        best = await _aligned(self.aligner, state, _unused(knowledge, chain), most)
+        best = await _aligned(self, state, _unused(knowledge, chain), most)
         begun = IdentifyCandidatesInput(**{**state, "step": step})
         return {**_identified("identify_in_whole_graph", begun, best), "step": step}
 
@@ -89,10 +102,53 @@ def _words(candidate: Candidate) -> str:
 
 
 async def _aligned(
-    aligner: Aligner, state: IdentifyCandidatesInput, knowledge: list[Candidate], most: int | None
+    node: IdentifyCandidates | IdentifyInWholeGraph,
+    state: IdentifyCandidatesInput,
+    knowledge: list[Candidate],
+    most: int | None,
 ) -> list[Candidate]:
-    scores = await aligner.score(state["question"], state["chain"], knowledge) if knowledge else []
-    return _best(knowledge, scores, most)
+    scores = await node.aligner.score(state["question"], state["chain"], knowledge) if knowledge else []
+    return node.select(state, _best(knowledge, scores, None), most)
+
+
+def best_alone(state: IdentifyCandidatesInput, ranked: list[Candidate], most: int | None) -> list[Candidate]:
+    """Select what the aligner scores highest, as published."""
+    return ranked[:most]
+
+
+def places_for_all(state: IdentifyCandidatesInput, ranked: list[Candidate], most: int | None) -> list[Candidate]:
+    """Select the best, but give places to what was not offered before, to each passage, and to each name compared.
+
+    Otherwise the facts nearest to the question keep most places in each step, although the model did not take them.
+    """
+    offered = set(state["offered"])
+    scores = [c["score"] * (_OFFERED if normalise(c["name"]) in offered else 1.0) for c in ranked]
+    order = sorted(range(len(ranked)), key=lambda place: -scores[place])
+    return _spread([ranked[place] for place in order], state["question"], most)
+
+
+def _spread(ranked: list[Candidate], question: str, most: int | None) -> list[Candidate]:
+    """Return the `most` best candidates, but few of each passage, and one about each name of a comparison.
+
+    Otherwise the many facts of one passage, or about one of the things compared, would leave no place for the others.
+    """
+    if most is None or len(ranked) <= most:
+        return ranked
+    few, others, of_passage = list[int](), list[int](), Counter[str]()
+    for place, candidate in enumerate(ranked):
+        passage = candidate["sources"][0]["passage_id"]
+        of_passage[passage] += 1
+        (few if of_passage[passage] <= _OF_PASSAGE else others).append(place)
+    chosen = list(dict.fromkeys([*_compared(ranked, question), *few, *others]))[:most]
+    return [ranked[place] for place in sorted(chosen)]
+
+
+def _compared(ranked: list[Candidate], question: str) -> Iterator[int]:
+    """Yield the place of the best candidate about each name of a question that has several."""
+    names = {normalise(span.text) for span in spot_names(question)}
+    ends = [normalise(" ".join(candidate["triple"][::2]) or candidate["text"]) for candidate in ranked]
+    for name in names if len(names) > 1 else ():
+        yield from islice((place for place, end in enumerate(ends) if name in end), 1)
 
 
 def _best(knowledge: list[Candidate], scores: list[float], most: int | None) -> list[Candidate]:
@@ -107,8 +163,9 @@ def _identified(node: str, state: IdentifyCandidatesInput, candidates: list[Cand
             best[source["passage_id"]] = max(candidate["score"], best.get(source["passage_id"], -1.0))
     emit(node, step=state["step"], query=state["query"], candidates=len(candidates))
     shown = _named_apart(candidates, state["chain"])
+    offered = [*dict.fromkeys([*state["offered"], *(normalise(candidate["name"]) for candidate in candidates)])]
     # cleared, because every checkpoint stores the whole state
-    return {"candidates": shown, "scores": best, "refused": [], "knowledge": []}
+    return {"candidates": shown, "offered": offered, "scores": best, "refused": [], "knowledge": []}
 
 
 def _named_apart(candidates: list[Candidate], chain: list[Candidate]) -> list[Candidate]:

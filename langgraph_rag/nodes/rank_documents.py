@@ -10,7 +10,7 @@ from langgraph_rag.nodes.node import emit
 from langgraph_rag.records import Evidence
 from langgraph_rag.tools.fusion import by_score
 
-_BOOST = 0.5
+_BOOST = 1.0  # no score of an aligner is higher
 
 
 class RankInput(TypedDict):
@@ -26,7 +26,7 @@ def by_best_score(state: RankInput) -> dict[str, float]:
 
 
 def chain_first(state: RankInput) -> dict[str, float]:
-    """Add 0.5 to the passages of the chain, as in the authors' public code; the paper does not mention it.
+    """Rank the passages of the chain before all others; in the authors' public code they are 0.5 better.
 
     Scores of different rounds are on different scales, so that a fact of the chain can score less than what it led to.
     """

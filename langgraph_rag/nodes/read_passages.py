@@ -1,7 +1,8 @@
 """The reader: answers from the best passages (KiRAG, section 3.3; MGranRAG; DualRAG; the baselines)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -11,17 +12,28 @@ from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.answering import Answer, passage_texts
 from langgraph_rag.prompts.prompt import Prompt
-from langgraph_rag.records import ScoredPassage, ids_of
+from langgraph_rag.records import Candidate, ScoredPassage, ids_of
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
 class ReadInput(TypedDict):
-    """The question, the ranking, and the first retrieval, which is used if the ranking is empty."""
+    """The question, the ranking, the first retrieval, which is used if the ranking is empty, and KiRAG's chain."""
 
     question: str
     ranking: list[ScoredPassage]
     first_retrieval: list[ScoredPassage]
+    chain: NotRequired[list[Candidate]]
+
+
+def passages_alone(state: ReadInput) -> dict[str, Any]:
+    """Show the reader nothing but passages."""
+    return {}
+
+
+def with_chain(state: ReadInput) -> dict[str, Any]:
+    """Show the reader the chain that led to the passages, too (KiRAG)."""
+    return {"chain": [link["name"] if link["triple"] else link["text"] for link in state.get("chain", [])]}
 
 
 @dataclass(frozen=True)
@@ -32,6 +44,7 @@ class ReadPassages:
     prompt: Prompt[Answer]
     kb: KnowledgeBase
     defaults: Settings
+    more: Callable[[ReadInput], dict[str, Any]] = passages_alone
 
     async def __call__(self, state: ReadInput) -> dict[str, Any]:
         """Return the answer, its thought, and the ids of the passages read."""
@@ -39,7 +52,8 @@ class ReadPassages:
         ranked = state["ranking"] or state["first_retrieval"][: settings.top_k]
         best = ranked[: settings.read_k or settings.top_k]
         records = await self.kb.apassages(ids_of(best))
-        reply = await ask(self.llm, self.prompt, question=state["question"], passages=passage_texts(records))
+        values = {"question": state["question"], "passages": passage_texts(records), **self.more(state)}
+        reply = await ask(self.llm, self.prompt, **values)
         emit(
             "read_passages",
             titles=[record["title"] for record in records],

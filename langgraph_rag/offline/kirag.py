@@ -9,7 +9,7 @@ from langgraph_rag.offline.pages import Fact, Line, Pages, lines_of, pages_of, s
 from langgraph_rag.offline.search import integrate
 from langgraph_rag.offline.words import SURE, is_name, name_likeness, name_words
 
-_MISSING = "More has to be found out."
+_MISSING = "What is missing:"
 
 
 def construct_chain(values: Values) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def construct_chain(values: Values) -> dict[str, Any]:
     pieces = [candidates[position] for position in positions]
     return {
         "chain": [piece["title"] if isinstance(piece, Mapping) else piece for piece in pieces],
-        "conclusion": f"{CONCLUSION} {answer}." if answer else _MISSING,
+        "conclusion": f"{CONCLUSION} {answer}." if answer else f"{_MISSING} {question}",
     }
 
 

@@ -25,6 +25,7 @@ SKILLS: dict[str, Skill] = {
     "answer_from_triples": answer_from_triples,
     "answer_from_sentences": answer_from_texts,
     "answer_from_passages": answer_from_texts,
+    "answer_from_chain": answer_from_texts,
     "construct_chain": kirag.construct_chain,
     "construct_chain_of_sentences": kirag.construct_chain,
     "construct_chain_of_documents": kirag.construct_chain,

@@ -58,6 +58,11 @@ def titled_texts(texts: list[TitledText]) -> str:
     return "\n\n".join(f"Title: {text['title']}\n{_BLANK_LINES.sub('', text['text'])}" for text in texts) or "(none)"
 
 
+def text_lines(texts: list[str]) -> str:
+    """Show texts one to a line."""
+    return "\n".join(texts) or "(none)"
+
+
 def styled(messages: list[BaseMessage], style: str) -> list[BaseMessage]:
     """Append the style that the caller wants for the answer; instructions and values stay as they are."""
     if not style:
@@ -140,4 +145,22 @@ ANSWER_FROM_PASSAGES = Prompt(
     reply=Answer,
     shortens="passages",
     show={"passages": titled_texts},
+)
+
+ANSWER_FROM_CHAIN = Prompt(
+    name="answer_from_chain",
+    instructions=_ANSWER.format(
+        given="the passages; the chain shows which facts led to the first of them, and may be incomplete or wrong",
+        json_only=JSON_ONLY,
+        rule=ANSWER_RULE,
+        example=f"""\
+{_PASSAGES}
+
+Chain:
+Mill Bridge designed by Ada Moss""",
+    ),
+    request="{passages}\n\nChain:\n{chain}\n\nQuestion: {question}",
+    reply=Answer,
+    shortens="passages",
+    show={"passages": titled_texts, "chain": text_lines},
 )

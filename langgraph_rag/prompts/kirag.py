@@ -1,6 +1,6 @@
 """Prompts of KiRAG (Fang et al. 2025): the constructor completes a chain of triples, sentences or documents (A.2)."""
 
-from langgraph_rag.prompts.answering import titled_texts
+from langgraph_rag.prompts.answering import text_lines, titled_texts
 from langgraph_rag.prompts.prompt import Prompt, PromptReply, Reply, Show, TripleReplies, triple_lines
 
 
@@ -20,11 +20,6 @@ class ChainOfTexts(PromptReply):
     conclusion: str
     unasked = {"chain": [], "conclusion": ""}
     unsaid = {"conclusion": ""}
-
-
-def text_lines(texts: list[str]) -> str:
-    """Show texts one to a line."""
-    return "\n".join(texts) or "(none)"
 
 
 def refused_text(refused: list[str]) -> str:
@@ -48,12 +43,11 @@ _CONSTRUCT = """\
 You build a chain of {items} that leads from a question to its answer, one following from the other. {given}Reply with \
 JSON only, as in the examples.
 - chain: the {items} that continue the chain so far, in order, up to the one that gives the answer{copy}. If the list \
-does not lead that far, go as far as it leads. Only the first is added to the chain, and then a new list is looked up \
-from there. So where things are compared, begin with any about one that the chain does not name yet. Leave out what is \
-in the chain so far and what nothing connects with the question. Empty if the chain so far is complete or nothing \
-continues it.
+does not lead that far, go as far as it leads: a new list is then looked up from there. So where things are compared, \
+begin with any about one that the chain does not name yet. Leave out what is in the chain so far and what nothing \
+connects with the question. Empty if the chain so far is complete or nothing continues it.
 - conclusion: if chain so far and chain together give the answer, "So the answer is ..."; else what is missing, in one \
-short sentence
+short sentence with the names found, as it is looked up next
 
 {examples}"""
 

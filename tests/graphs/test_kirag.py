@@ -12,7 +12,8 @@ from running import TableExtractor, say, values, visited
 
 from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelOutputError, UnknownNameError
 from langgraph_rag.graphs.kirag import create_kirag
-from langgraph_rag.records import Triple
+from langgraph_rag.nodes.identify_candidates import best_alone, places_for_all
+from langgraph_rag.records import Candidate, Source, Triple
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 QUESTION = "According to the 2001 census, what was the population of the city in which Kirton End is located?"
@@ -44,6 +45,7 @@ TRIPLES = {
 }
 TWO = {"top_k": 2, "search": "dense"}
 STEP = ["retrieve", "decompose_knowledge", "identify_candidates", "construct_chain"]
+PUBLISHED: dict[str, Any] = {"construction": "first", "reading": "passages"}
 END = ["rank_documents", "read_passages", "find_support", "conclude"]
 
 
@@ -74,7 +76,7 @@ def visit(
 def test_the_papers_example_goes_through_its_steps_to_its_answer(places: KnowledgeBase) -> None:
     model = ScriptedModel.of(CASE)
 
-    nodes, result = visit(places, model, TWO)
+    nodes, result = visit(places, model, TWO, **PUBLISHED)
 
     grown = [*STEP, "accumulate"]
     assert nodes == ["receive_question", *grown, *grown, *STEP, *END]
@@ -89,7 +91,7 @@ def test_the_papers_example_goes_through_its_steps_to_its_answer(places: Knowled
 
 
 def test_the_query_of_each_step_is_the_question_with_the_chain(places: KnowledgeBase) -> None:
-    _, result = visit(places, ScriptedModel.of(CASE), TWO)
+    _, result = visit(places, ScriptedModel.of(CASE), TWO, **PUBLISHED)
 
     first, second, third = (step["query"] for step in result["trace"])
     assert first == QUESTION
@@ -110,7 +112,7 @@ def test_the_weighed_knowledge_is_kept_only_until_it_was_weighed(places: Knowled
 def test_only_the_first_triple_of_the_completed_chain_is_taken(places: KnowledgeBase) -> None:
     whole = chain(LOCATED, POPULATION, conclusion=ANSWERED)
 
-    _, result = visit(places, ScriptedModel.of([whole, say("35,124")]), {"max_steps": 1})
+    _, result = visit(places, ScriptedModel.of([whole, say("35,124")]), {"max_steps": 1}, **PUBLISHED)
 
     assert [step["core_triples"] for step in result["trace"]] == [[LOCATED]]
 
@@ -118,7 +120,7 @@ def test_only_the_first_triple_of_the_completed_chain_is_taken(places: Knowledge
 def test_the_constructor_sees_the_chain_and_no_triple_of_it_again(places: KnowledgeBase) -> None:
     model = ScriptedModel.of(CASE)
 
-    visit(places, model)
+    visit(places, model, **PUBLISHED)
 
     first, second, _ = values(model, "construct_chain")
     assert (first["chain"], second["chain"]) == ([], [LOCATED])
@@ -136,11 +138,11 @@ def test_at_most_the_papers_number_of_candidates_is_shown_best_first(places: Kno
 
 
 # --- documents and reader --------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("options", "added"), [({}, 0.5), ({"ranking": "best_score"}, 0.0)])
+@pytest.mark.parametrize(("options", "added"), [({}, 1.0), ({"ranking": "best_score"}, 0.0)])
 def test_documents_are_ranked_by_their_best_triple_over_all_steps_and_by_the_chain(
     places: KnowledgeBase, options: dict[str, Any], added: float
 ) -> None:
-    graph: Any = create_kirag(ScriptedModel.of(CASE), places, **options).compile()
+    graph: Any = create_kirag(ScriptedModel.of(CASE), places, **options, **PUBLISHED).compile()
 
     *states, last = graph.stream({"question": QUESTION}, stream_mode="values")
 
@@ -157,7 +159,7 @@ def test_documents_are_ranked_by_their_best_triple_over_all_steps_and_by_the_cha
 def test_the_reader_sees_the_best_three_documents(places: KnowledgeBase, context: dict[str, int], most: int) -> None:
     model = ScriptedModel.of(CASE)
 
-    _, result = visit(places, model, context)
+    _, result = visit(places, model, context, **PUBLISHED)
 
     (read,) = values(model, "answer_from_passages")
     titles = {document["id"]: document["title"] for document in DOCUMENTS}
@@ -172,13 +174,13 @@ def test_the_search_ends_after_the_papers_number_of_steps(
     def script(prompt: str, given: Mapping[str, Any]) -> str:
         return say("35,124") if prompt == "answer_from_passages" else chain(given["candidates"][0])
 
-    nodes, result = visit(places, ScriptedModel.of(script), context)
+    nodes, result = visit(places, ScriptedModel.of(script), context, **PUBLISHED)
 
     assert nodes.count("construct_chain") == len(result["trace"]) == steps
 
 
 def test_a_chain_that_nothing_continues_ends_after_a_second_look(places: KnowledgeBase) -> None:
-    nodes, result = visit(places, ScriptedModel.of([chain(), chain(), say("unanswerable")]))
+    nodes, result = visit(places, ScriptedModel.of([chain(), chain(), say("unanswerable")]), **PUBLISHED)
 
     assert nodes == ["receive_question", *STEP, "construct_chain", *END]
     assert (result["answer"], result["evidence"]) == ("unanswerable", [])
@@ -190,7 +192,7 @@ def test_a_chain_that_nothing_continues_ends_after_a_second_look(places: Knowled
 def test_an_empty_completion_without_an_answer_is_asked_for_once_more(places: KnowledgeBase, conclusion: str) -> None:
     model = ScriptedModel.of([chain(conclusion=conclusion), *CASE])
 
-    _, result = visit(places, model, TWO)
+    _, result = visit(places, model, TWO, **PUBLISHED)
 
     assert "added nothing, but the answer is not there" in model.received[1][-1].text
     assert [step["core_triples"] for step in result["trace"]] == [[LOCATED], [POPULATION], []]
@@ -205,7 +207,7 @@ def test_a_chain_with_an_answer_and_nothing_to_add_is_complete_at_once(places: K
 def test_an_answer_that_rests_on_an_invented_triple_does_not_complete_the_chain(places: KnowledgeBase) -> None:
     invented = chain(["Kirton End", "part of", "Grimsby"], conclusion="So the answer is 86,138.")
 
-    _, result = visit(places, ScriptedModel.of([invented, *CASE]), TWO)
+    _, result = visit(places, ScriptedModel.of([invented, *CASE]), TWO, **PUBLISHED)
 
     assert [step["core_triples"] for step in result["trace"]] == [[LOCATED], [POPULATION], []]
 
@@ -263,7 +265,7 @@ def test_two_invented_triples_end_the_chain(places: KnowledgeBase) -> None:
 def test_what_was_not_shown_is_filtered_out_before_the_first_triple_is_taken(places: KnowledgeBase) -> None:
     invented = ["Kirton End", "part of", "Grimsby"]
 
-    _, result = visit(places, ScriptedModel.of([chain(invented, LOCATED), *CASE[1:]]), TWO)
+    _, result = visit(places, ScriptedModel.of([chain(invented, LOCATED), *CASE[1:]]), TWO, **PUBLISHED)
 
     assert [step["core_triples"] for step in result["trace"]] == [[LOCATED], [POPULATION], []]
     assert result["usage"]["dropped"] == 1
@@ -272,7 +274,7 @@ def test_what_was_not_shown_is_filtered_out_before_the_first_triple_is_taken(pla
 def test_a_model_that_repeats_the_chain_continues_it_all_the_same(places: KnowledgeBase) -> None:
     repeating = [*[chain(LOCATED, POPULATION, conclusion=ANSWERED)] * 3, say("35,124")]
 
-    _, result = visit(places, ScriptedModel.of(repeating), TWO)
+    _, result = visit(places, ScriptedModel.of(repeating), TWO, **PUBLISHED)
 
     assert [step["core_triples"] for step in result["trace"]] == [[LOCATED], [POPULATION], []]
     assert result["usage"]["dropped"] == 0
@@ -306,11 +308,117 @@ def test_without_any_triple_the_reader_gets_the_first_retrieval(tmp_path: Path, 
         model = ScriptedModel.of([say("35,124")])
         found = STEP[:3] if retriever == "passages" else ["look_up_question", "identify_in_whole_graph"]
 
-        nodes, result = visit(kb, model, {"top_k": 2}, retriever=retriever)
+        nodes, result = visit(kb, model, {"top_k": 2}, retriever=retriever, **PUBLISHED)
 
     assert nodes == ["receive_question", *found, *END]
     assert len(values(model, "answer_from_passages")[0]["passages"]) == 2
     assert len(result["passages"]) == len(DOCUMENTS)
+
+
+# --- our own construction and reading ---------------------------------------------------------------------------------
+def test_a_completion_that_gives_the_answer_is_added_whole_and_ends_the_search(places: KnowledgeBase) -> None:
+    model = ScriptedModel.of([chain(LOCATED, POPULATION, conclusion=ANSWERED), say("35,124")])
+
+    nodes, result = visit(places, model)
+
+    assert nodes == ["receive_question", *STEP, "accumulate", *END]
+    assert [step["core_triples"] for step in result["trace"]] == [[LOCATED, POPULATION]]
+    assert [(e["triple"], e["passage_id"]) for e in result["evidence"]] == [
+        (LOCATED, "kirton-end"),
+        (POPULATION, "boston"),
+    ]
+
+
+def test_all_of_a_completion_is_added_and_what_is_missing_is_looked_up(places: KnowledgeBase) -> None:
+    port, missing = ["Boston", "is", "port"], "The population of Boston is missing."
+    model = ScriptedModel.of(
+        [chain(LOCATED, port, conclusion=missing), chain(POPULATION, conclusion=ANSWERED), say("35,124")]
+    )
+
+    _, result = visit(places, model)
+
+    assert [step["core_triples"] for step in result["trace"]] == [[LOCATED, port], [POPULATION]]
+    assert result["trace"][1]["query"] == f"{QUESTION} Kirton End location Boston. Boston is port. {missing}"
+
+
+def test_what_was_offered_and_not_taken_makes_room_for_what_is_new() -> None:
+    old, new, far = (
+        Candidate(triple=[name, "is", "port"], sources=[Source(passage_id=name, sentences=[0])], name=name, text=name,
+                  score=score)
+        for name, score in [("Old", 1.0), ("New", 0.9), ("Far", 0.7)]
+    )  # fmt: skip
+    state: Any = {"question": "Which port is it?", "offered": ["old"]}
+
+    assert places_for_all(state, [old, new, far], 2) == [new, old]
+    assert best_alone(state, [old, new, far], 2) == [old, new]
+
+
+def test_a_whole_completion_with_an_invented_triple_does_not_end_the_search(places: KnowledgeBase) -> None:
+    invented = chain(LOCATED, ["Boston", "population", "99,000"], conclusion="So the answer is 99,000.")
+    model = ScriptedModel.of([invented, chain(POPULATION, conclusion=ANSWERED), say("35,124")])
+
+    _, result = visit(places, model)
+
+    assert [step["core_triples"] for step in result["trace"]] == [[LOCATED], [POPULATION]]
+    assert result["usage"]["dropped"] == 1
+
+
+def test_a_step_that_adds_nothing_looks_up_what_is_missing(places: KnowledgeBase) -> None:
+    missing = "The population of Boston in 2001 is missing."
+    model = ScriptedModel.of(
+        [chain(LOCATED), chain(conclusion=missing), chain(POPULATION, conclusion=ANSWERED), say("35,124")]
+    )
+
+    nodes, result = visit(places, model, TWO)
+
+    assert nodes.count("retrieve") == 3
+    assert [step["query"] for step in result["trace"]][2] == missing
+    assert result["trace"][1]["next_question"] == missing
+    assert result["answer"] == "35,124"
+
+
+def test_two_steps_in_a_row_that_add_nothing_end_the_search(places: KnowledgeBase) -> None:
+    nodes, result = visit(places, ScriptedModel.of([*[chain(conclusion="Nothing fits.")] * 2, say("unanswerable")]))
+
+    assert nodes == ["receive_question", *STEP, *STEP, *END]
+    assert result["evidence"] == []
+
+
+@pytest.mark.parametrize(("context", "steps"), [({}, 5), ({"max_steps": 2}, 2)])
+def test_our_search_ends_after_the_number_of_steps_too(
+    places: KnowledgeBase, context: dict[str, int], steps: int
+) -> None:
+    def script(prompt: str, given: Mapping[str, Any]) -> str:
+        return say("35,124") if prompt == "answer_from_chain" else chain(given["candidates"][0])
+
+    nodes, _ = visit(places, ScriptedModel.of(script), context)
+
+    assert nodes.count("construct_chain") == steps
+
+
+def test_the_reader_sees_the_passages_of_the_chain_first_and_the_chain(places: KnowledgeBase) -> None:
+    model = ScriptedModel.of([chain(POPULATION, LOCATED, conclusion=ANSWERED), say("35,124")])
+
+    visit(places, model, {"read_k": 2})
+
+    (read,) = values(model, "answer_from_chain")
+    assert {text["title"] for text in read["passages"]} == {"Kirton End", "Boston, Lincolnshire"}
+    assert read["chain"] == ["Boston population in 2001 census 35,124", "Kirton End location Boston"]
+
+
+def test_one_passage_with_many_facts_leaves_places_for_others_and_each_name_compared_has_one(tmp_path: Path) -> None:
+    talkative = [["Boston", "population", f"{number} in Kirton End"] for number in range(30)]
+    triples = {**TRIPLES, "boston": talkative}
+    model = ScriptedModel.of([chain(conclusion=ANSWERED), say("35,124")])
+    question = "Which is larger, Kirton End or Ollerton?"
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=TableExtractor(triples)) as kb:
+        kb.add(DOCUMENTS, progress=False)
+        visited(create_kirag(model, kb), question, {"max_candidates": 7})
+
+    shown = values(model, "construct_chain")[0]["candidates"]
+    assert len(shown) == 7
+    assert ["Ollerton", "is", "small town"] in shown
+    assert sum(triple in talkative for triple in shown) <= 5
 
 
 # --- bad replies -----------------------------------------------------------------------------------------------------
@@ -339,7 +447,7 @@ def test_an_empty_knowledge_base_says_so(tmp_path: Path) -> None:
 def test_without_constructor_the_best_candidate_continues_the_chain(places: KnowledgeBase) -> None:
     model = ScriptedModel.of([say("35,124")])
 
-    nodes, result = visit(places, model, {"max_steps": 3}, constructor="none")
+    nodes, result = visit(places, model, {"max_steps": 3}, constructor="none", **PUBLISHED)
 
     assert nodes.count("construct_chain") == 3
     assert model.prompts() == ["answer_from_passages"]
@@ -358,7 +466,7 @@ def test_without_aligner_all_triples_are_shown_in_the_order_of_their_passages(pl
 def test_without_retriever_the_aligner_searches_all_triples(places: KnowledgeBase) -> None:
     model = ScriptedModel.of(CASE)
 
-    nodes, result = visit(places, model, {"top_k": 1}, retriever="none")
+    nodes, result = visit(places, model, {"top_k": 1}, retriever="none", **PUBLISHED)
 
     assert nodes[:4] == ["receive_question", "look_up_question", "identify_in_whole_graph", "construct_chain"]
     assert not {"retrieve", "decompose_knowledge"} & set(nodes)
@@ -469,7 +577,7 @@ def test_a_trained_aligner_is_loaded_by_its_path(
 def test_constructor_and_reader_can_be_models_of_their_own(places: KnowledgeBase) -> None:
     constructor, reader = ScriptedModel.of(CASE[:-1]), ScriptedModel.of(CASE[-1:])
 
-    _, result = visit(places, ScriptedModel(), constructor=constructor, reader=reader)
+    _, result = visit(places, ScriptedModel(), constructor=constructor, reader=reader, **PUBLISHED)
 
     assert (len(constructor.received), len(reader.received), result["answer"]) == (3, 1, "35,124")
 
