@@ -202,6 +202,7 @@ def _refine(request: str) -> dict[str, Any]:
 
 _SCRIPTS: dict[str, Callable[[str], dict[str, Any]]] = {
     "integrate": _integrate,
+    "integrate_as_published": _integrate,
     "answer_from_triples": _refuse,
     "answer_from_sentences": _answer,
     "answer_from_passages": _answer,

@@ -76,6 +76,7 @@ METHODS = {
             "only-triples": {"granularities": ("triples",)},
             "only-sentences": {"granularities": ("sentences",)},
             "only-passages": {"granularities": ("passages",)},
+            "published": {"variant": "published"},
         },
         case="Facts of the kind who, when, where; evidence down to single triples",
     ),

@@ -68,14 +68,18 @@ TRAJECTORIES = [
 CASES: list[tuple[Prompt[Any], dict[str, Any]]] = [
     (cirag.FIND_ENTITIES, dict(NINE_TIDES)),
     (cirag.EXTRACT_TRIPLES, {**NINE_TIDES, "entities": ["Nine Tides", "1954", "Ilse Tarrant", 'Ebb "{1}"', "Brontë"]}),
-    (
-        cirag.INTEGRATE,
-        {
-            "question": QUESTION,
-            "history": HISTORY,
-            "query": "Who was the husband of Ilse Tarrant?",
-            "facts": [BORN, MARRIED],
-        },
+    *(
+        (
+            prompt,
+            {
+                "question": QUESTION,
+                "history": HISTORY,
+                "query": "Who was the husband of Ilse Tarrant?",
+                "facts": [BORN, MARRIED],
+                "is_last": True,
+            },
+        )
+        for prompt in (cirag.INTEGRATE, cirag.INTEGRATE_AS_PUBLISHED)
     ),
     (
         conversation.RESTATE_QUESTION,
@@ -326,7 +330,7 @@ def test_what_a_model_may_leave_out_it_is_asked_for_all_the_same(reply: type[Pro
 
 
 def test_where_there_is_nothing_to_show_the_prompt_says_so() -> None:
-    _, request = cirag.INTEGRATE.render(question=QUESTION, history=[], query=QUESTION, facts=[])
+    _, request = cirag.INTEGRATE.render(question=QUESTION, history=[], query=QUESTION, facts=[], is_last=False)
 
     assert request.text.split("\n\n")[1] == "(this is the first step)"
     assert request.text.endswith("Candidate facts:\n(none)")

@@ -23,12 +23,21 @@ from langgraph_rag.nodes.answer_from import (
     gather_passages,
     gather_sentences,
     gather_triples,
+    is_answer,
+    stands_in_facts,
 )
 from langgraph_rag.nodes.conclude import Conclude
-from langgraph_rag.nodes.construct import Construct, all_of_them, most_similar
+from langgraph_rag.nodes.construct import (
+    Construct,
+    accepted,
+    all_of_them,
+    most_similar,
+    most_similar_spread,
+    offered,
+)
 from langgraph_rag.nodes.extract_triples import ExtractTriples, ModelExtractor
 from langgraph_rag.nodes.find_support import FindSupport
-from langgraph_rag.nodes.integrate import Integrate
+from langgraph_rag.nodes.integrate import Integrate, all_candidates, kept_alone
 from langgraph_rag.nodes.node import Choice, Node
 from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
 from langgraph_rag.nodes.retrieve import Retrieve
@@ -74,7 +83,10 @@ _PROMPTS = {
     "passages": answering.ANSWER_FROM_PASSAGES,
 }
 _GATHER = {"triples": gather_triples, "sentences": gather_sentences, "passages": gather_passages}
-_SELECT = {"similarity": most_similar, "none": all_of_them}
+_SELECT = {
+    "ours": {"similarity": most_similar_spread, "none": all_of_them},
+    "published": {"similarity": most_similar, "none": all_of_them},
+}
 
 
 def is_last_chance(state: CiragState) -> bool:
@@ -116,6 +128,7 @@ def create_cirag(
     ranking: Literal["similarity", "none"] = "similarity",
     triples: Literal["offline", "online"] = "offline",
     granularities: Sequence[Granularity] = ("triples", "sentences", "passages"),
+    variant: Literal["ours", "published"] = "ours",
 ) -> Machine[CiragState, Context, QuestionInput, CiragResult]:
     """Build CIRAG as a state machine; compile it with a checkpointer and a store of your choice.
 
@@ -130,6 +143,9 @@ def create_cirag(
         triples: "offline" uses the triples extracted when documents were added; "online" lets `llm` extract them when a
             passage is first retrieved (section 4.6).
         granularities: the kinds of evidence to answer from, in this order (table 3 leaves some out).
+        variant: "published" shows the integrator all candidates of earlier steps again (Eq. 2), and takes any answer
+            from triples that is no refusal (Eq. 6). "ours" shows each candidate once, at most five of a passage before
+            those of others, tells the last step that it is the last, and takes from triples what they say.
 
     Raises:
         TypeError: when a model is not a chat model, `kb` is not a knowledge base, or the granularities are
@@ -137,7 +153,8 @@ def create_cirag(
         UnknownNameError: when an option has a value that is not listed for it.
         ValueError: when there is no granularity, or one is repeated.
     """
-    expect_name("ranking", ranking, _SELECT)
+    expect_name("variant", variant, _SELECT)
+    expect_name("ranking", ranking, _SELECT[variant])
     expect_name("triples", triples, ("offline", "online"))
     expect_list(granularities, "levels of granularity")
     for level in granularities:
@@ -151,11 +168,20 @@ def create_cirag(
     graph.title = "CIRAG"
     graph.add_node("receive_question", Node(ReceiveQuestion(kb, CiragState)))
     graph.add_node("retrieve", Node(Retrieve(kb)))
-    graph.add_node("construct", Node(Construct(kb, online, _SELECT[ranking], DEFAULTS)))
-    graph.add_node("integrate", Node(Integrate(integrator or llm, prompts.INTEGRATE, kb)))
+    select, asked = _SELECT[variant][ranking], integrator or llm
+    if variant == "published":
+        construct = Construct(kb, online, select, DEFAULTS, accepted)
+        integrate = Integrate(asked, prompts.INTEGRATE_AS_PUBLISHED, kb, DEFAULTS, all_candidates)
+    else:
+        construct = Construct(kb, online, select, DEFAULTS, offered)
+        integrate = Integrate(asked, prompts.INTEGRATE, kb, DEFAULTS, kept_alone)
+    graph.add_node("construct", Node(construct))
+    graph.add_node("integrate", Node(integrate))
     graph.add_node("accumulate", Node(Accumulate(partial(kb.apassages_with_triples, extractor=online))))
     for name, level in zip(levels, granularities, strict=True):
-        graph.add_node(name, Node(AnswerFrom(reader or llm, _PROMPTS[level], kb, level, _GATHER[level])))
+        doubted = variant == "ours" and level == "triples" and level != granularities[-1]
+        suffices = stands_in_facts if doubted else is_answer
+        graph.add_node(name, Node(AnswerFrom(reader or llm, _PROMPTS[level], kb, level, _GATHER[level], suffices)))
     if "passages" in granularities:
         graph.add_node("find_support", Node(FindSupport(kb)))
         graph.add_edge("find_support", "conclude")

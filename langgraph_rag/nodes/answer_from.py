@@ -11,7 +11,7 @@ from langgraph_rag.llm import ask
 from langgraph_rag.metering import stopped
 from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.normal_forms import triple_key
+from langgraph_rag.normal_forms import normalise, stands_in, triple_key
 from langgraph_rag.prompts.answering import Answer, TitledText, passage_texts
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Evidence, ScoredPassage, ids_of, place_of
@@ -20,16 +20,33 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.round_robin import round_robin
 
 _MOST = 10  # passages
+_VERDICTS = ("yes", "no", "both", "neither", "equal", "same")
 
 Granularity = Literal["triples", "sentences", "passages"]
 
 
 class GenerateInput(TypedDict):
-    """The question, the evidence, and the first retrieval, which is used if there is no evidence."""
+    """The question, the answer so far, the evidence, and the first retrieval, which is used without evidence."""
 
     question: str
+    answer: str
     evidence: list[Evidence]
     first_retrieval: list[ScoredPassage]
+
+
+Suffices = Callable[[str, dict[str, Any]], bool]
+"""Returns whether an answer from some texts ends the cascade."""
+
+
+def is_answer(answer: str, texts: dict[str, Any]) -> bool:
+    """Accept all but refusals (Eq. 6)."""
+    return not is_refusal(answer)
+
+
+def stands_in_facts(answer: str, texts: dict[str, Any]) -> bool:
+    """Accept what the triples say, and verdicts: other answers from triples are often inferred from a garbled one."""
+    told = ". ".join(" ".join(triple) for triple in texts["triples"])
+    return is_answer(answer, texts) and (normalise(answer) in _VERDICTS or stands_in(answer, told))
 
 
 Gather = Callable[[KnowledgeBase, GenerateInput], Awaitable[dict[str, Any]]]
@@ -80,6 +97,7 @@ class AnswerFrom:
     kb: KnowledgeBase
     granularity: Granularity
     gather: Gather
+    suffices: Suffices = is_answer
 
     async def __call__(self, state: GenerateInput) -> dict[str, Any]:
         """Return the answer, its thought, the passages read, and the granularity."""
@@ -88,9 +106,9 @@ class AnswerFrom:
             emit(f"answer_from_{self.granularity}", thought="", answer="", sufficient=False)
             return {"granularity": "none"}
         reply = await ask(self.llm, self.prompt, question=state["question"], **texts)
-        sufficient = not is_refusal(reply.answer)
+        sufficient = self.suffices(reply.answer, texts)
         emit(f"answer_from_{self.granularity}", thought=reply.thought, answer=reply.answer, sufficient=sufficient)
-        if not reply.answer:
+        if not reply.answer or (is_refusal(reply.answer) and state["answer"] and not is_refusal(state["answer"])):
             return {"granularity": "none"}
         return {
             "answer": reply.answer,

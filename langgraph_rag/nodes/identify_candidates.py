@@ -1,9 +1,8 @@
 """KiRAG's candidate knowledge identification (section 3.2), and its two ablations."""
 
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import count, islice
+from itertools import count
 from typing import Any
 
 from typing_extensions import TypedDict
@@ -11,14 +10,13 @@ from typing_extensions import TypedDict
 from langgraph_rag.context import Settings, context
 from langgraph_rag.nodes.decompose_knowledge import WholeGraph
 from langgraph_rag.nodes.node import emit
+from langgraph_rag.nodes.spreading import spread_out
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.records import Candidate, ScoredPassage
 from langgraph_rag.tools.aligner import Aligner, names_led_to, with_and_without_chain
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.language.spans import spot_names
 
 _OFFERED = 0.8  # the score of what was offered before, as a share
-_OF_PASSAGE = 5  # candidates of a passage, as long as there are others
 
 
 class IdentifyCandidatesInput(TypedDict):
@@ -124,31 +122,7 @@ def places_for_all(state: IdentifyCandidatesInput, ranked: list[Candidate], most
     offered = set(state["offered"])
     scores = [c["score"] * (_OFFERED if normalise(c["name"]) in offered else 1.0) for c in ranked]
     order = sorted(range(len(ranked)), key=lambda place: -scores[place])
-    return _spread([ranked[place] for place in order], state["question"], most)
-
-
-def _spread(ranked: list[Candidate], question: str, most: int | None) -> list[Candidate]:
-    """Return the `most` best candidates, but few of each passage, and one about each name of a comparison.
-
-    Otherwise the many facts of one passage, or about one of the things compared, would leave no place for the others.
-    """
-    if most is None or len(ranked) <= most:
-        return ranked
-    few, others, of_passage = list[int](), list[int](), Counter[str]()
-    for place, candidate in enumerate(ranked):
-        passage = candidate["sources"][0]["passage_id"]
-        of_passage[passage] += 1
-        (few if of_passage[passage] <= _OF_PASSAGE else others).append(place)
-    chosen = list(dict.fromkeys([*_compared(ranked, question), *few, *others]))[:most]
-    return [ranked[place] for place in sorted(chosen)]
-
-
-def _compared(ranked: list[Candidate], question: str) -> Iterator[int]:
-    """Yield the place of the best candidate about each name of a question that has several."""
-    names = {normalise(span.text) for span in spot_names(question)}
-    ends = [normalise(" ".join(candidate["triple"][::2]) or candidate["text"]) for candidate in ranked]
-    for name in names if len(names) > 1 else ():
-        yield from islice((place for place, end in enumerate(ends) if name in end), 1)
+    return spread_out([ranked[place] for place in order], state["question"], most)
 
 
 def _best(knowledge: list[Candidate], scores: list[float], most: int | None) -> list[Candidate]:

@@ -1,12 +1,12 @@
 """CIRAG's integration phase (section 3.3, Eq. 1): selects core triples and asks for missing information."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from typing_extensions import TypedDict
 
-from langgraph_rag.context import context
+from langgraph_rag.context import Settings, context
 from langgraph_rag.llm import ask
 from langgraph_rag.matching import resolve_triples
 from langgraph_rag.metering import count_dropped, tokens_in
@@ -36,6 +36,20 @@ class IntegrateInput(TypedDict):
     trace: list[TraceStep]
 
 
+Remember = Callable[[list[list[str]]], list[list[str]]]
+"""Returns which of the candidates of a step later steps see."""
+
+
+def all_candidates(shown: list[list[str]]) -> list[list[str]]:
+    """Remember all candidates, as published."""
+    return shown
+
+
+def kept_alone(shown: list[list[str]]) -> list[list[str]]:
+    """Remember none of the candidates, but what was kept of them."""
+    return []
+
+
 @dataclass(frozen=True)
 class Integrate:
     """Ask the integrator for a thought, the core triples and the next question."""
@@ -43,6 +57,8 @@ class Integrate:
     llm: ChatModel
     prompt: Prompt[Integration]
     kb: KnowledgeBase
+    defaults: Settings
+    remember: Remember
 
     async def __call__(self, state: IntegrateInput) -> dict[str, Any]:
         """Return the core triples and the next question as `query`, empty if the search ends.
@@ -57,6 +73,7 @@ class Integrate:
             history=history,
             query=state["query"],
             facts=[entry["triple"] for entry in state["candidates"]],
+            is_last=state["step"] >= context(self.defaults).max_steps,
         )
         candidates = [*reply.shown(state["candidates"])]
         kept = _kept(reply.facts, [*candidates, *_seen(state["offered"], history)], state["history"])
@@ -71,7 +88,7 @@ class Integrate:
             dropped=sum(entry not in kept for entry in state["candidates"]),
             next_question=following,
         )
-        shown = [entry["triple"] for entry in candidates]
+        shown = self.remember([entry["triple"] for entry in candidates])
         done = HistoryStep(query=state["query"], candidates=shown, thought=reply.thought, facts=core)
         step = trace_step(state["step"], state["query"], reply.thought, core_triples=core, next_question=following)
         return {

@@ -22,6 +22,7 @@ SKILLS: dict[str, Skill] = {
     "find_entities": cirag.find_entities,
     "extract_triples": cirag.extract_triples,
     "integrate": cirag.integrate,
+    "integrate_as_published": cirag.integrate,
     "answer_from_triples": answer_from_triples,
     "answer_from_sentences": answer_from_texts,
     "answer_from_passages": answer_from_texts,

@@ -1,5 +1,7 @@
 """Prompts of CIRAG (Wei et al. 2026): extraction (appendix A.1) and integration (A.2)."""
 
+from dataclasses import replace
+
 from typing_extensions import TypedDict
 
 from langgraph_rag.prompts.prompt import Prompt, PromptReply, TripleReplies, name_list, triple_lines
@@ -96,23 +98,19 @@ Reply: {"triples": [["Halden Ferry", "links", "Orsby"], ["Halden Ferry", "links"
     show={"entities": name_list},
 )
 
-INTEGRATE = Prompt(
-    name="integrate",
-    instructions="""\
+_INTEGRATE = """\
 You collect facts, step by step, until a question can be answered. You see the question, the earlier steps, the \
 current query, and the candidate facts found for it, the likeliest first. A fact is a triple [head, relation, tail]; \
 they were extracted automatically and some are clipped or garbled: ask again where one only suggests what you need. \
 Facts kept earlier still count and are not listed again. Reply with JSON only, as in the examples.
 - thought: briefly, which candidates help with the question, and whether all kept facts together answer it or what is \
 missing; use only the facts shown
-- facts: the candidates that help, copied unchanged: whoever answers the question will see the kept facts alone. A \
-candidate listed in an earlier step may be kept now, if only now it proves to help. May be empty. Where it is open \
-which of several names is meant, keep the facts about each; leave out facts about names that nothing connects with the \
-question.
+- facts: the candidates that help, copied unchanged: whoever answers the question will see the kept facts alone. \
+{earlier} May be empty. Where it is open which of several names is meant, keep the facts about each; leave out facts \
+about names that nothing connects with the question.
 - question: a short one about what is missing next that can be searched for on its own, with the names found in place \
-of descriptions, of several names at once if the same is missing of each; first about a link that is uncertain; never \
-an earlier query, not even reworded. null if the kept facts are enough, or if what is missing was asked for in vain \
-and no other line is open.
+of descriptions, of several names at once if the same is missing of each; first about a link that is uncertain; \
+{anew}. null if the kept facts are enough, or if what is missing was asked for in vain and no other line is open.
 
 Example of a first step
 Question: In which country was the architect of Mill Bridge born?
@@ -123,18 +121,15 @@ Current query: In which country was the architect of Mill Bridge born?
 Candidate facts:
 ["Mill Bridge", "designed by", "Ada Moss"]
 ["Mill", "is", "town"]
-Reply: {"thought": "Ada Moss designed the bridge. Where she was born is missing.", "facts": [["Mill Bridge", \
-"designed by", "Ada Moss"]], "question": "In which country was Ada Moss born?"}
+Reply: {{"thought": "Ada Moss designed the bridge. Where she was born is missing.", "facts": [["Mill Bridge", \
+"designed by", "Ada Moss"]], "question": "In which country was Ada Moss born?"}}
 
 Example of a later step
 Question: In which country was the architect of Mill Bridge born?
 
 Step 1
 Query: In which country was the architect of Mill Bridge born?
-Candidate facts:
-["Mill Bridge", "designed by", "Ada Moss"]
-["Mill", "is", "town"]
-Thought: Ada Moss designed the bridge. Where she was born is missing.
+{candidates}Thought: Ada Moss designed the bridge. Where she was born is missing.
 Kept facts:
 ["Mill Bridge", "designed by", "Ada Moss"]
 
@@ -142,8 +137,21 @@ Current query: In which country was Ada Moss born?
 Candidate facts:
 ["Ada Moss", "married", "Jon Hale"]
 ["Ada Moss", "born in", "Bergen, Norway"]
-Reply: {"thought": "The architect Ada Moss was born in Norway. So the answer is Norway.", "facts": [["Ada Moss", \
-"born in", "Bergen, Norway"]], "question": null}""",
+Reply: {{"thought": "The architect Ada Moss was born in Norway. So the answer is Norway.", "facts": [["Ada Moss", \
+"born in", "Bergen, Norway"]], "question": null}}"""
+
+_LAST_STEP = """
+
+This is the last step: nothing is looked up after it. Keep every candidate that may be part of an answer; the question \
+is null."""
+
+INTEGRATE = Prompt(
+    name="integrate",
+    instructions=_INTEGRATE.format(
+        earlier="A candidate is listed once: keep now what may prove to help later.",
+        anew="an earlier query only if it found nothing, once and in other words; what everybody knows may stand in it",
+        candidates="",
+    ),
     request="""\
 Question: {question}
 
@@ -151,8 +159,24 @@ Question: {question}
 
 Current query: {query}
 Candidate facts:
-{facts}""",
+{facts}{is_last}""",
     reply=Integration,
     shortens="facts",
-    show={"facts": triple_lines, "history": history_text},
+    show={"facts": triple_lines, "history": history_text, "is_last": lambda is_last: _LAST_STEP if is_last else ""},
 )
+
+INTEGRATE_AS_PUBLISHED = replace(
+    INTEGRATE,
+    name="integrate_as_published",
+    instructions=_INTEGRATE.format(
+        earlier="A candidate listed in an earlier step may be kept now, if only now it proves to help.",
+        anew="never an earlier query, not even reworded",
+        candidates="""\
+Candidate facts:
+["Mill Bridge", "designed by", "Ada Moss"]
+["Mill", "is", "town"]
+""",
+    ),
+    request=INTEGRATE.request.replace("{is_last}", ""),
+)
+"""With the candidates of earlier steps (Eq. 2), and without a word on the last step."""

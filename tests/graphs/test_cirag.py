@@ -67,6 +67,7 @@ TRIPLES = {
     "carlmar": [STARTED, CARLMAR],
     "curtiz": [CURTIZ, ["michael curtiz", "born in", "Budapest"]],
 }
+INTEGRATE = "integrate_as_published"  # the prompt
 ALL_LEVELS = ["answer_from_triples", "answer_from_sentences", "answer_from_passages"]
 PAPERS_STEPS = {"top_k": 3, "search": "dense"}
 
@@ -101,8 +102,8 @@ def run(kb: KnowledgeBase, script: Any, context: Mapping[str, Any] | None = None
 def visit(
     kb: KnowledgeBase, model: ScriptedModel, context: Mapping[str, Any] | None = None, **options: Any
 ) -> tuple[list[str], dict[str, Any]]:
-    """Return the nodes in the order they ran, and the result."""
-    return visited(create_cirag(model, kb, **options), QUESTION, context)
+    """Return the nodes in the order they ran, and the result, by default as published."""
+    return visited(create_cirag(model, kb, **{"variant": "published", **options}), QUESTION, context)
 
 
 # --- the paper's case study ------------------------------------------------------------------------------------------
@@ -260,7 +261,7 @@ def test_where_nothing_was_kept_only_the_passages_of_the_first_retrieval_are_rea
 
     visit(films, model, {"top_k": 2, "search": "dense"})
 
-    assert model.prompts() == ["integrate", "integrate", "answer_from_passages"]
+    assert model.prompts() == [INTEGRATE, INTEGRATE, "answer_from_passages"]
     assert {text["title"] for text in values(model, "answer_from_passages")[0]["passages"]} == {
         "Aldri annet enn bråk",
         "God's Gift to Women",
@@ -273,7 +274,7 @@ def test_a_level_without_evidence_asks_nothing_and_refuses(films: KnowledgeBase,
 
     _, result = visit(films, model, granularities=levels)
 
-    assert model.prompts() == ["integrate"]
+    assert model.prompts() == [INTEGRATE]
     assert (result["answer"], result["granularity"]) == ("unanswerable", "none")
 
 
@@ -281,6 +282,70 @@ def test_a_level_without_evidence_leaves_the_refusal_before_it(films: KnowledgeB
     result = run(films, [keep(), say("cannot be determined")], granularities=("passages", "sentences"))
 
     assert (result["answer"], result["granularity"]) == ("cannot be determined", "none")
+
+
+# --- our own variant -------------------------------------------------------------------------------------------------
+OURS = {"variant": "ours"}
+
+
+def keep_one(prompt: str, shown: Mapping[str, Any]) -> str:
+    """Keep the first candidate and ask on; answer with its end."""
+    return keep(shown["facts"][0], ask=BIRTHS) if prompt == "integrate" else say(shown["triples"][0][2])
+
+
+def test_a_candidate_is_shown_once_and_leaves_the_history_if_it_was_not_kept(films: KnowledgeBase) -> None:
+    model = ScriptedModel.of(keep_one)
+
+    visit(films, model, {"max_candidates": 2}, **OURS)
+
+    first, second = values(model, "integrate")
+    assert [triple for triple in second["facts"] if triple in first["facts"]] == []
+    assert [(step["candidates"], step["facts"]) for step in second["history"]] == [([], first["facts"][:1])]
+
+
+def test_the_last_step_is_told_that_it_is_the_last(films: KnowledgeBase) -> None:
+    model = ScriptedModel.of(keep_one)
+
+    visit(films, model, {"max_steps": 2, "max_candidates": 2}, **OURS)
+
+    first, second = (request[-1].text for request in model.received[:2])
+    assert "last step" not in first and "This is the last step" in second
+
+
+@pytest.mark.parametrize(
+    ("answers", "granularity"),
+    [
+        (["Michael Curtiz"], "triples"),
+        (["yes"], "triples"),
+        (["1931", "1931"], "sentences"),  # no triple says so
+    ],
+)
+def test_an_answer_that_no_kept_fact_states_is_sought_in_their_sentences(
+    films: KnowledgeBase, answers: list[str], granularity: str
+) -> None:
+    result = run(films, [keep(GIFT), *map(say, answers)], **OURS)
+
+    assert (result["answer"], result["granularity"]) == (answers[-1], granularity)
+
+
+def test_an_answer_from_facts_stays_where_more_text_gives_none(films: KnowledgeBase) -> None:
+    result = run(films, [keep(GIFT), *map(say, ["1931", "unanswerable", "unanswerable"])], **OURS)
+
+    assert (result["answer"], result["granularity"]) == ("1931", "none")
+
+
+def test_one_talkative_passage_leaves_places_among_the_candidates(tmp_path: Path) -> None:
+    talkative = [["Edith Carlmar", "made", f"film {number}"] for number in range(40)]
+    model = ScriptedModel.of([keep(BRAK), say("Edith Carlmar")])
+    with KnowledgeBase.open(
+        tmp_path / "kb", ArithmeticEmbeddings(), extractor=TableExtractor({**TRIPLES, "carlmar": talkative})
+    ) as kb:
+        kb.add(DOCUMENTS, progress=False)
+        visit(kb, model, {"max_candidates": 10}, **OURS)
+
+    shown = values(model, "integrate")[0]["facts"]
+    assert sum(triple in talkative for triple in shown) < 10
+    assert all(any(triple in shown for triple in TRIPLES[id_]) for id_ in ("gift", "brak", "milne", "curtiz"))
 
 
 # --- stops -----------------------------------------------------------------------------------------------------------
@@ -419,7 +484,7 @@ def test_a_kept_fact_told_in_other_words_is_not_kept_again(films: KnowledgeBase)
 
 def test_a_fact_left_out_of_a_prompt_that_is_too_long_is_dropped(films: KnowledgeBase) -> None:
     def narrow(prompt: str, shown: Mapping[str, Any]) -> Any:
-        if prompt != "integrate":
+        if prompt != INTEGRATE:
             return say("unknown")
         facts = shown["facts"]
         left_out.extend(facts[1:])
@@ -437,7 +502,7 @@ def test_kept_triples_are_not_shown_again_but_rejected_ones_are(films: Knowledge
 
     visit(films, model)
 
-    first, second = (request["facts"] for request in values(model, "integrate"))
+    first, second = (request["facts"] for request in values(model, INTEGRATE))
     assert GIFT in first
     assert BRAK in first
     assert sorted(second) == sorted(fact for fact in first if fact not in (GIFT, BRAK))
@@ -451,7 +516,7 @@ def test_a_triple_stated_by_two_passages_brings_evidence_from_both(tmp_path: Pat
         model = ScriptedModel.of([keep(GIFT), say("Michael Curtiz")])
         _, result = visit(kb, model)
 
-    assert len(values(model, "integrate")[0]["facts"]) == 1
+    assert len(values(model, INTEGRATE)[0]["facts"]) == 1
     assert len(values(model, "answer_from_triples")[0]["triples"]) == 1
     assert {(entry["passage_id"], entry["sentence"]) for entry in result["evidence"]} == {
         ("gift", "Its director was Michael Curtiz."),
@@ -462,7 +527,7 @@ def test_a_triple_stated_by_two_passages_brings_evidence_from_both(tmp_path: Pat
 def test_a_passage_deleted_while_the_question_runs_is_no_evidence(films: KnowledgeBase) -> None:
     def delete_then_keep(prompt: str, shown: Mapping[str, Any]) -> str:
         films.delete(["gift"])
-        return keep(GIFT, BRAK) if prompt == "integrate" else say("1954")
+        return keep(GIFT, BRAK) if prompt == INTEGRATE else say("1954")
 
     result = run(films, delete_then_keep)
 
@@ -475,7 +540,7 @@ def test_the_integrator_sees_what_earlier_steps_were_shown_thought_and_kept(film
 
     visit(films, model, PAPERS_STEPS)
 
-    first, second = values(model, "integrate")
+    first, second = values(model, INTEGRATE)
     thought = json.loads(CASE_STUDY[0])["thought"]
     assert first["history"] == []
     assert second["history"] == [
@@ -490,7 +555,7 @@ def test_a_candidate_of_an_earlier_step_may_be_kept_later(films: KnowledgeBase) 
 
     _, result = visit(films, model, {"max_candidates": 4})
 
-    first, second = (given["facts"] for given in values(model, "integrate"))
+    first, second = (given["facts"] for given in values(model, INTEGRATE))
     assert BRAK in first
     assert BRAK not in second
     assert [step["core_triples"] for step in result["trace"]] == [[GIFT], [BRAK]]
@@ -515,7 +580,7 @@ def test_a_history_over_budget_loses_its_oldest_candidates_first_and_nothing_els
     visit(films, short, {"max_history_tokens": 200})
     visit(films, shortest, {"max_history_tokens": 1})
 
-    histories = [values(model, "integrate")[2]["history"] for model in (whole, short, shortest)]
+    histories = [values(model, INTEGRATE)[2]["history"] for model in (whole, short, shortest)]
     shown = [[bool(step["candidates"]) for step in history] for history in histories]
     assert shown == [[True, True], [False, True], [False, False]]
     assert [[step | {"candidates": []} for step in history] for history in histories] == [histories[2]] * 3
@@ -553,8 +618,8 @@ def test_without_ranking_the_integrator_is_shown_every_triple(films: KnowledgeBa
     visit(films, ranked, {"max_candidates": 2})
     visit(films, unranked, {"max_candidates": 2}, ranking="none")
 
-    assert len(values(ranked, "integrate")[0]["facts"]) == 2
-    assert len(values(unranked, "integrate")[0]["facts"]) == sum(map(len, TRIPLES.values()))
+    assert len(values(ranked, INTEGRATE)[0]["facts"]) == 2
+    assert len(values(unranked, INTEGRATE)[0]["facts"]) == sum(map(len, TRIPLES.values()))
 
 
 def test_ranking_puts_the_triples_most_like_the_query_first(films: KnowledgeBase) -> None:
@@ -562,7 +627,7 @@ def test_ranking_puts_the_triples_most_like_the_query_first(films: KnowledgeBase
 
     visit(films, model)
 
-    assert values(model, "integrate")[1]["facts"][0] == STARTED
+    assert values(model, INTEGRATE)[1]["facts"][0] == STARTED
 
 
 def test_online_triples_put_one_node_between_retrieval_and_construction() -> None:
@@ -581,13 +646,13 @@ def test_online_each_passage_is_read_once_when_it_is_first_retrieved(films: Know
             return json.dumps({"entities": [shown["title"]]})
         if prompt == "extract_triples":
             return json.dumps({"triples": [[shown["title"], "is", shown["title"]]]})
-        return keep(["Edith Carlmar", "is", "Edith Carlmar"]) if prompt == "integrate" else say("Carlmar")
+        return keep(["Edith Carlmar", "is", "Edith Carlmar"]) if prompt == INTEGRATE else say("Carlmar")
 
     model = ScriptedModel.of(reads)
     first, again = run(films, reads, triples="online"), visit(films, model, triples="online")[1]
 
     assert first["usage"]["calls"] == 2 * len(DOCUMENTS) + 2
-    assert model.prompts() == ["integrate", "answer_from_triples"]
+    assert model.prompts() == [INTEGRATE, "answer_from_triples"]
     assert again["evidence"] == first["evidence"] != []
 
 
@@ -599,7 +664,7 @@ def test_online_a_passage_that_cannot_be_read_is_tried_once_for_a_question(films
             return "no" if shown["title"] == "Dan Milne" else json.dumps({"entities": []})
         if prompt == "extract_triples":
             return json.dumps({"triples": [[shown["title"], "is", thing] for thing in ("a", "b", "c")]})
-        return keep(shown["facts"][0], ask=next(asks)) if prompt == "integrate" else say("Carlmar")
+        return keep(shown["facts"][0], ask=next(asks)) if prompt == INTEGRATE else say("Carlmar")
 
     model = ScriptedModel.of(reads)
     _, result = visit(films, model, triples="online")
@@ -644,7 +709,7 @@ def test_a_shorter_cascade_asks_only_its_own_levels(films: KnowledgeBase, levels
 
     _, result = visit(films, model, granularities=levels)
 
-    assert model.prompts() == ["integrate", *(f"answer_from_{level}" for level in levels)]
+    assert model.prompts() == [INTEGRATE, *(f"answer_from_{level}" for level in levels)]
     assert result["granularity"] == "none"
 
 
@@ -666,7 +731,7 @@ def test_the_last_call_that_a_limit_leaves_reads_passages(
 
     titles = {"gift": "God's Gift to Women", "brak": "Aldri annet enn bråk", "curtiz": "Michael Curtiz"}
     shown = [passage["title"] for passage in asked_for(model.received[-1])["values"]["passages"]]
-    assert model.prompts() == ["integrate", *(f"answer_from_{level}" for level in levels)]
+    assert model.prompts() == [INTEGRATE, *(f"answer_from_{level}" for level in levels)]
     assert shown == [titles[id_] for id_ in read]
 
 
@@ -676,7 +741,7 @@ def test_integrator_and_reader_are_asked_their_own_prompts_only(films: Knowledge
     _, result = visit(films, llm, integrator=integrator, reader=reader)
 
     assert llm.prompts() == []
-    assert integrator.prompts() == ["integrate"]
+    assert integrator.prompts() == [INTEGRATE]
     assert reader.prompts() == ["answer_from_triples"]
     assert result["usage"]["calls"] == 2
 
@@ -773,7 +838,7 @@ def test_with_the_default_context_there_are_ten_passages_if_the_knowledge_base_h
     isles = [{"id": f"isle-{n}", "title": f"Isle {n}", "text": f"Isle {n} is an island."} for n in range(6)]
     kb.add(isles, progress=False)
 
-    result = run(kb, lambda prompt, _: keep() if prompt == "integrate" else say("1644"))
+    result = run(kb, lambda prompt, _: keep() if prompt == INTEGRATE else say("1644"))
 
     assert len({passage["id"] for passage in result["passages"]}) == len(result["passages"]) == 10
 
