@@ -171,7 +171,7 @@ async def test_a_model_that_counts_no_tokens_is_held_to_them_too(method: Any, sa
     usage = (await graph.ainvoke(LATER, context={"max_tokens": most}))["usage"]
 
     assert (usage["input_tokens"], usage["output_tokens"], usage["stopped_by"]) == (0, 0, "max_tokens")
-    assert usage["estimated_tokens"] <= most + 50  # the last reply may exceed the limit
+    assert usage["estimated_tokens"] <= most + 75  # the last reply may exceed it, and one passage is always shown
 
 
 async def test_the_answer_is_sought_in_fewer_passages_where_tokens_leave_no_room_for_all(

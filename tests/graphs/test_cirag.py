@@ -251,7 +251,9 @@ async def test_of_many_passages_ten_are_read_each_step_in_turn(empty_kb: Knowled
     empty_kb.add([{"id": id_, "title": id_, "text": f"This is {id_}."} for id_ in ids], progress=False)
     evidence = [Evidence(triple=[], sentence="", passage_id=id_, title="", step=1 + (id_ == ids[-1])) for id_ in ids]
 
-    found = await gather_passages(empty_kb, {"question": QUESTION, "evidence": evidence, "first_retrieval": []})
+    found = await gather_passages(
+        empty_kb, {"question": QUESTION, "evidence": evidence, "answer": "", "first_retrieval": []}
+    )
 
     assert [text["title"] for text in found["passages"]] == [ids[0], ids[-1], *ids[1:9]]
 
@@ -285,7 +287,7 @@ def test_a_level_without_evidence_leaves_the_refusal_before_it(films: KnowledgeB
 
 
 # --- our own variant -------------------------------------------------------------------------------------------------
-OURS = {"variant": "ours"}
+OURS: dict[str, Any] = {"variant": "ours"}
 
 
 def keep_one(prompt: str, shown: Mapping[str, Any]) -> str:
