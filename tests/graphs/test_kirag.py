@@ -407,18 +407,18 @@ def test_the_reader_sees_the_passages_of_the_chain_first_and_the_chain(places: K
 
 
 def test_one_passage_with_many_facts_leaves_places_for_others_and_each_name_compared_has_one(tmp_path: Path) -> None:
-    talkative = [["Boston", "population", f"{number} in Kirton End"] for number in range(30)]
-    triples = {**TRIPLES, "boston": talkative}
+    talkative = [["Boston", "larger than", f"Ward {number}"] for number in range(30)]
+    text = " ".join(f"Boston is larger than {ward}." for _, _, ward in talkative)
     model = ScriptedModel.of([chain(conclusion=ANSWERED), say("35,124")])
-    question = "Which is larger, Kirton End or Ollerton?"
-    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=TableExtractor(triples)) as kb:
-        kb.add(DOCUMENTS, progress=False)
-        visited(create_kirag(model, kb), question, {"max_candidates": 7})
+    extractor = TableExtractor({**TRIPLES, "boston": talkative})
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=extractor) as kb:
+        kb.add([{**document, "text": text} if document["id"] == "boston" else document for document in DOCUMENTS])
+        visited(create_kirag(model, kb), "Which is larger, Kirton End or Ollerton?", {"max_candidates": 7})
 
     shown = values(model, "construct_chain")[0]["candidates"]
     assert len(shown) == 7
     assert ["Ollerton", "is", "small town"] in shown
-    assert sum(triple in talkative for triple in shown) <= 5
+    assert 0 < sum(triple in talkative for triple in shown) <= 5
 
 
 # --- bad replies -----------------------------------------------------------------------------------------------------
