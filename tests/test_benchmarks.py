@@ -8,8 +8,12 @@ from typing import Any
 
 import kills
 import measuring
+import published
 import pytest
+import results_page
 import tokens
+
+from langgraph_rag.evaluation.questions import load_questions
 
 
 @pytest.mark.parametrize(
@@ -68,3 +72,68 @@ def test_methods_are_held_to_the_goals_of_the_data_that_are_there() -> None:
     assert tokens._row("mgranrag", own) == ("mgranrag", "5,000 (own 5,000)", "")
     assert tokens._row("par_rag", {"tokens": {"own": 6000}})[2] == "at most 5,040: missed"
     assert tokens._row("cirag", {"tokens": {"2wiki": 1}})[2] == ""
+
+
+PASSAGES = [
+    {"title": "Kell", "text": "Kell is an isle. It lies off Ost."},
+    {"title": "Kell", "text": "Kell is a surname."},
+    {"title": "Ost", "text": "Ost is a town."},
+]
+SAMPLE = {
+    "_id": "q1",
+    "type": "compositional",
+    "question": "Off which town lies Kell?",
+    "answer": "Ost",
+    "supporting_facts": [["Kell", 1], ["Ost", 0], ["Kell", 0]],
+    "context": [["Ost", ["Ost is a town."]], ["Rook", ["A bird."]], ["Kell", ["Kell is an isle.", "It lies off Ost."]]],
+}
+
+
+def hipporags_files(folder: Path, *samples: dict[str, Any]) -> Path:
+    (folder / "2wikimultihopqa_corpus.json").write_text(json.dumps(PASSAGES), encoding="utf-8")
+    (folder / "2wikimultihopqa.json").write_text(json.dumps(samples), encoding="utf-8")
+    return folder
+
+
+def test_hipporags_own_files_are_taken_and_namesakes_told_apart_by_their_texts(tmp_path: Path) -> None:
+    made = published.jsonl(hipporags_files(tmp_path, SAMPLE), tmp_path / "made")
+
+    (question,) = load_questions(made / "questions.jsonl")
+    assert (question["answers"], question["supporting_ids"]) == (["Ost"], ["2", "0"])
+    assert [passage["text"] for passage in measuring.corpus(made)] == [passage["text"] for passage in PASSAGES]
+    assert published.jsonl(made, tmp_path / "again") == made
+
+
+def test_a_gold_passage_that_is_not_in_the_corpus_is_told(tmp_path: Path) -> None:
+    unknown = {**SAMPLE, "supporting_facts": [["Rook", 0]]}
+
+    with pytest.raises(SystemExit, match=r"question q1: expected its gold passages in the corpus, missing \['Rook'\]"):
+        published.jsonl(hipporags_files(tmp_path, unknown), tmp_path / "made")
+    with pytest.raises(SystemExit, match="expected corpus.jsonl and questions.jsonl, or 2wikimultihopqa"):
+        published.jsonl(tmp_path / "made", tmp_path / "other")
+
+
+def test_the_readme_gets_others_figures_marked_as_theirs_and_ours_with_command_and_commit() -> None:
+    figures = {
+        "published": [row._asdict() for row in published.PUBLISHED],
+        "ours": {"cirag": {"questions": 826, "failures": 0, "recall_at_5": 94.0}},
+        "command": "python benchmarks/published.py sample",
+        "commit": "abc1234",
+    }
+
+    readme = published.with_table(results_page.README.read_text(encoding="utf-8"), figures)
+
+    lines = readme.splitlines()
+    here = next(number for number, line in enumerate(lines) if line.startswith("| **cirag** here | **94.0** |"))
+    assert "`python benchmarks/published.py sample` at abc1234, 826 questions" in lines[here]
+    assert lines[here - 1].startswith("| HippoRAG 2 | 90.4 | Llama-3.3-70B-Instruct | NV-Embed-v2 |")
+    assert published.with_table(readme, figures) == readme
+    with pytest.raises(SystemExit, match="once in the README, got them 0 times"):
+        published.with_table("# A page", figures)
+
+
+def test_the_readme_shows_the_published_figures_that_were_last_measured() -> None:
+    written = measuring.RESULTS / "published.json"
+    readme = results_page.README.read_text(encoding="utf-8")
+
+    assert not written.exists() or published.with_table(readme, json.loads(written.read_text())["figures"]) == readme

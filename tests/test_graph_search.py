@@ -166,3 +166,16 @@ def test_what_was_added_or_deleted_is_found_or_not_at_once(empty_kb: KnowledgeBa
     assert "anstrey" in found()
     empty_kb.delete(["anstrey"])
     assert found() == before
+
+
+def test_of_many_facts_those_most_like_the_query_are_walked_on(empty_kb: KnowledgeBase) -> None:
+    """The first passage has more facts than are used: its last is the one asked about, and alone leads to Orvane."""
+    bought = " ".join(f"Sarl Works bought Reed {n}." for n in range(9))
+    works = {"id": "works", "title": "Sarl Works", "text": f"{bought} Sarl Works was founded by Matthis Orvane."}
+    reeds = [{"id": f"reed-{n}", "title": f"Reed {n}", "text": f"Reed {n} owns Pond {n}."} for n in range(9)]
+    empty_kb.add([works, *reeds, CHAIN[1], *OTHERS], progress=False)
+
+    found = [passage["id"] for passage in empty_kb.search("Who founded Sarl Works?", 5, by="graph")]
+
+    assert found[0] == "works"
+    assert "orvane" in found
