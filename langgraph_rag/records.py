@@ -11,7 +11,9 @@ T = TypeVar("T")
 class Passage(TypedDict):
     """A unit of retrieval: about 50 to 250 words with the title of their subject.
 
-    `metadata` has other fields of its document, such as page or URL, as JSON values.
+    `metadata` has other fields of its document, such as page or URL, as JSON values. `headings` are those above it in
+    its document, the outermost first. Passages with the same `document` are of one document; `position` counts them
+    from 0.
     """
 
     id: str
@@ -19,6 +21,9 @@ class Passage(TypedDict):
     text: str
     source: NotRequired[str]
     metadata: NotRequired[dict[str, Any]]
+    headings: NotRequired[list[str]]
+    document: NotRequired[str]
+    position: NotRequired[int]
 
 
 class Record(Passage):

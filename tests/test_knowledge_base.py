@@ -27,6 +27,7 @@ from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.records import Record, ids_of
 from langgraph_rag.tools import indexing
 from langgraph_rag.tools.embedding.sentence_embeddings import MiniLMEmbeddings
+from langgraph_rag.tools.embedding.tokens import ESTIMATED
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.language.extraction import Reading, RuleExtractor
 from langgraph_rag.tools.language.text import TextPipeline, text_pipeline
@@ -81,16 +82,14 @@ def test_the_same_passage_given_twice_counts_once(empty_kb: KnowledgeBase, docum
 def test_a_long_text_with_an_id_is_kept_whole_and_told_of_once(
     write: str, empty_kb: KnowledgeBase, caplog: pytest.LogCaptureFixture
 ) -> None:
-    documents = [{"id": f"log-{words}", "text": "Herons wait. " * (words // 2)} for words in (400, 402, 600)]
+    documents = [{"id": f"log-{words}", "text": "Sun set. " * (words // 2)} for words in (340, 342, 600)]
 
     for _ in range(2):
         getattr(empty_kb, write)(documents, progress=False)
 
-    assert [len(record["text"].split()) for record in empty_kb.passages(["log-402", "log-600"])] == [402, 600]
-    told = [message for message in caplog.messages if "over 400 words" in message]
-    assert [message.split(", of over")[0] for message in told] == [
-        "2 passages ('log-402', 'log-600') with an id of its own"
-    ]
+    assert [len(record["text"].split()) for record in empty_kb.passages(["log-342", "log-600"])] == [342, 600]
+    told = [message for message in caplog.messages if "about 512 tokens" in message]  # three for two words
+    assert [message.split(" of more")[0] for message in told] == ["2 passages ('log-342', 'log-600')"]
 
 
 def test_a_passage_without_triples_is_named_by_its_title_else_by_its_id(
@@ -159,8 +158,8 @@ def test_a_long_text_without_id_is_split_and_keeps_title_and_source(empty_kb: Kn
     empty_kb.add([{"title": "Herons", "text": text, "source": "pond.txt"}], progress=False)
     parts = empty_kb.passages(empty_kb._records.ids())
 
-    assert len(parts) == 4
-    assert all(len(part["text"].split()) <= 200 for part in parts)
+    assert len(parts) == 5
+    assert all(ESTIMATED.count(part["text"]) <= 200 for part in parts)
     assert all(part["text"].endswith(".") for part in parts)
     assert {(part["title"], part["source"]) for part in parts} == {("Herons", "pond.txt")}
     assert sorted(" ".join(part["text"] for part in parts).split()) == sorted(text.split())

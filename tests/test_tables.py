@@ -43,7 +43,7 @@ def test_columns_may_be_named(tmp_path: Path) -> None:
 
     read = read_what_can_be([tmp_path / "mills.csv"], {"text": "body", "title": "mill"})
 
-    assert [(passage["title"], passage["text"]) for passage in read.passages] == [("Upper Mill", "It burned.")]
+    assert [(passage["title"], passage["text"]) for passage in read.documents] == [("Upper Mill", "It burned.")]
     (problem,) = read.problems
     assert "mills.csv, line 3: expected a text in 'body', got the fields 'mill'" in problem
 
@@ -82,7 +82,7 @@ def test_quotation_marks_of_texts_between_tabs_are_left_as_they_are(tmp_path: Pa
 def test_the_column_named_for_titles_is_the_title_and_the_first_is_told(tmp_path: Path) -> None:
     (tmp_path / "tools.csv").write_text("code,label,price\nHX-1,Hammer,5\n")
 
-    (row,) = read_what_can_be([tmp_path / "tools.csv"], {"text": "text", "title": "label", "id": "id"}).passages
+    (row,) = read_what_can_be([tmp_path / "tools.csv"], {"text": "text", "title": "label", "id": "id"}).documents
 
     assert (row["title"], row["text"]) == ("Hammer", "- Code: HX-1\n- Price: 5")
 

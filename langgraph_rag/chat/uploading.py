@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 from langgraph_rag.characters import without_controls
 from langgraph_rag.errors import DocumentError, DuplicateIdError, KnowledgeBaseError
 from langgraph_rag.records import Passage
-from langgraph_rag.tools.documents import to_passages
+from langgraph_rag.tools.documents import to_documents
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.reading.files import read_documents
 from langgraph_rag.tools.reading.folders import READABLE
@@ -70,8 +70,8 @@ async def read(file: File) -> list[Passage]:
             raise DocumentError(f"{told}\n{_NOTHING_ADDED}") from error
 
 
-async def update(kb: KnowledgeBase, passages: list[Passage]) -> AsyncIterator[Progress]:
-    """Add the passages of a file in batches; with the last one, remove passages of its earlier versions.
+async def update(kb: KnowledgeBase, documents: list[Passage]) -> AsyncIterator[Progress]:
+    """Add the documents of a file, passages in batches; with the last one, remove passages of its earlier versions.
 
     The first progress is yielded before anything is added, so that the caller can stop there.
 
@@ -80,6 +80,7 @@ async def update(kb: KnowledgeBase, passages: list[Passage]) -> AsyncIterator[Pr
         DuplicateIdError: when an id is stored with another text from another source; nothing is changed.
     """
     check_folder(kb, "added")
+    passages = await asyncio.to_thread(kb.split, documents)
     known = set(await asyncio.to_thread(kb.ids))
     if contested := await asyncio.to_thread(kb.contested, passages):
         name = passages[0]["source"].removeprefix(UPLOADED)
@@ -123,10 +124,10 @@ def _cut(text: str, most: int) -> str:
 
 
 def _read(path: Path, source: str) -> list[Passage]:
-    passages = to_passages(read_documents([path]))
-    for passage in passages:
-        own = passage.get("source", str(path))
+    documents = to_documents(read_documents([path]))
+    for document in documents:
+        own = document.get("source", str(path))
         if own != str(path):
-            passage["metadata"] = {**passage.get("metadata", {}), "source": own}
-        passage["source"] = source
-    return to_passages(passages)  # lines that named several sources may now be the same
+            document["metadata"] = {**document.get("metadata", {}), "source": own}
+        document["source"] = source
+    return documents

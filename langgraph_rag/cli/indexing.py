@@ -72,7 +72,7 @@ def index(
     extractor = _extractor(model, cache)
     with KnowledgeBase.open(kb, embedder_of(kb, embeddings, device), extractor=extractor, chroma=chroma) as base:
         _check_extractor(base)
-        passages = _without_taken(base, read, sources, skip_bad=skip_bad)
+        passages = base.split(_without_taken(base, read, sources, skip_bad=skip_bad))
         added = _update(base, passages, sources) if update else _add(base, passages, sources)
         _tell_known_otherwise(base, sources)
         if embed_triples:
@@ -86,7 +86,7 @@ def index(
 
 def _read(sources: Iterable[Path], names: FieldNames, *, skip_bad: bool) -> Read:
     read = read_what_can_be(sources, names)
-    if read.problems and not (skip_bad and read.passages):
+    if read.problems and not (skip_bad and read.documents):
         left = "nothing can be read" if skip_bad else "--skip-bad leaves out what cannot be"
         raise DocumentError(f"{first_problems(read.problems)}\nNothing was indexed; {left}.")
     _tell_bad(read.problems)
@@ -190,12 +190,12 @@ def _without_taken(base: KnowledgeBase, read: Read, given: Sequence[Path], *, sk
     if taken and not skip_bad:
         raise DuplicateIdError(f"{first_problems([*taken.values()])}\nNothing was changed; --skip-bad leaves out such.")
     _tell_bad(taken.values())
-    return [passage for passage in read.passages if passage["id"] not in taken]
+    return [document for document in read.documents if document["id"] not in taken]
 
 
 def _taken(base: KnowledgeBase, read: Read, given: Sequence[Path]) -> dict[str, str]:
     """Return the ids that have other texts in sources that are neither given nor gone, with a message for each."""
-    contested = set(base.contested(read.passages))
+    contested = set(base.contested(read.documents))
     if not contested:
         return {}
     known = base.sources()
@@ -206,7 +206,7 @@ def _taken(base: KnowledgeBase, read: Read, given: Sequence[Path]) -> dict[str, 
             f"{source or 'no source'}, which would be lost: give it another id, or index both sources at "
             f"once if it moved, or delete that one first (`langgraph-rag delete --kb {base.path} --id {id_}`)"
         )
-        for source in sorted(still_there - _sources(read.passages))
+        for source in sorted(still_there - _sources(read.documents))
         for id_ in sorted(contested.intersection(base.ids(source)))
     }
 

@@ -2,39 +2,37 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import dropwhile
 from numbers import Number
 from os import PathLike, fspath
-from typing import Any
+from typing import Any, TypeGuard
 from uuid import UUID
 
 from langchain_core.documents import Document
-from langchain_text_splitters import RecursiveCharacterTextSplitter
 
 from langgraph_rag.arguments import expect_list
 from langgraph_rag.characters import is_text, without_controls
 from langgraph_rag.errors import DocumentError, DuplicateIdError
 from langgraph_rag.naming import first_few
-from langgraph_rag.normal_forms import UNSPACED, half_words, without_piles
+from langgraph_rag.normal_forms import UNSPACED, without_piles
 from langgraph_rag.records import Passage
-from langgraph_rag.tools.language.code import whole_blocks
 from langgraph_rag.tools.language.topics import opening_of
+from langgraph_rag.tools.splitting import Splitter
 from langgraph_rag.tools.storage.metadata import to_metadata
 from langgraph_rag.tools.storage.record_store import content_hash
 
-WORDS_PER_PASSAGE = 200
-LONG = 2 * WORDS_PER_PASSAGE  # words of a passage with an id: most embedders read only the beginning of longer ones
 PLACE = "place in a file"  # the field with the name of a document from a file in messages
 _FIELDS = ("id", "title", "text", "source", PLACE)  # all others are metadata
 _LIFTED = ("title", "source")  # from the metadata
-_UNPARTED = 10_000  # characters of a part: with words of over fifty letters, it is data without spaces
 _LONGEST = 1_000_000  # characters of a passage: the limit of spaCy
 _TOLD = 20  # fields named in a message about a document without text
 LONGEST_NAME = 1_000  # characters of a title or id: a title is in every prompt with its passage
 AnyDocument = Document | Mapping[str, object]
-PassagesById = dict[str, tuple[Passage, str]]
-"""Earlier passages, with the places of their documents."""
+DocumentsById = dict[str, tuple[Passage, str]]
+"""Earlier documents with ids, and their places."""
+ESTIMATING = Splitter()
 
 _LETTER = re.compile(r"[^\W\d_]")
 _OTHER_LETTER = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff]")
@@ -48,61 +46,70 @@ But next to characters of scripts without spaces, a zero-width space separates w
 """
 
 
-_splitter = RecursiveCharacterTextSplitter(
-    chunk_size=2 * WORDS_PER_PASSAGE, chunk_overlap=0, length_function=half_words, keep_separator="end",
-    separators=[r"\n\n", r"\n", r"(?:\. |[।۔؟] |[。！？｡][”’」』）]?)", " ", "\u200b", ""], is_separator_regex=True,
-)  # fmt: skip
-
-
-def to_passages(documents: Iterable[AnyDocument], known: PassagesById | None = None) -> list[Passage]:
-    """Convert documents to passages, each once per source.
-
-    A document with an id is one passage. A document without one is split at about 200 words; its passages keep title,
-    source and metadata, and their ids are hashes of their content. A document without a title gets its first line or
-    subject as title; if it has neither, each of its passages gets its own.
+def to_documents(documents: Iterable[AnyDocument], known: DocumentsById | None = None) -> list[Passage]:
+    """Check and clean documents in all accepted forms.
 
     Args:
         documents: LangChain `Document`s or dicts; an id and a title may be numbers.
-        known: earlier passages, whose ids must not have another text now; new passages are added if all are valid.
+        known: earlier documents with ids, which must not have another text now; new ones are added if all are valid.
+
+    Returns:
+        The documents; those that were given no id have the id "". One without a title has its first line or subject as
+            title, or none.
 
     Raises:
-        DocumentError: when a document has no text, is of another kind, has a passage of over 1,000,000 characters, a
-            title or id of over 1,000, or metadata that cannot be stored.
+        DocumentError: when a document has no text, is of another kind, has an id and over 1,000,000 characters, a title
+            or id of over 1,000, or metadata that cannot be stored.
         DuplicateIdError: when an id has two different texts.
     """
     expect_list(documents, "documents")
     known = {} if known is None else known
-    new: PassagesById = {}
-    passages: dict[tuple[str, str], Passage] = {}
-    for number, document in enumerate(documents, start=1):
-        fields = _fields(document, number)
+    new: DocumentsById = {}
+    checked: list[Passage] = []
+    for number, given in enumerate(documents, start=1):
+        fields = _fields(given, number)
         place = str(fields.get(PLACE, f"document {number}"))
-        for passage in _passages(fields, place):
-            first, there = known.get(passage["id"]) or new.setdefault(passage["id"], (passage, place))
-            if (first["title"], first["text"]) != (passage["title"], passage["text"]):
-                raise DuplicateIdError(
-                    f"{place}: id {passage['id']!r} was already given with another text or title ({there})"
-                )
-            passages.setdefault((passage["id"], passage.get("source", "")), passage)
+        document = _document(fields, place)
+        if id_ := document["id"]:
+            first, there = known.get(id_) or new.setdefault(id_, (document, place))
+            if (first["title"], first["text"]) != (document["title"], document["text"]):
+                raise DuplicateIdError(f"{place}: id {id_!r} was already given with another text or title ({there})")
+        checked.append(document)
     known |= new
-    return list(passages.values())
+    return checked
 
 
-def _split(text: str) -> Iterator[str]:
-    """Yield the parts of a text; parts with too many letters are split, even if they have few words."""
-    for part in [text] if half_words(text) <= 2 * WORDS_PER_PASSAGE else _splitter.split_text(text):
-        yield from (part[start : start + _UNPARTED] for start in range(0, len(part), _UNPARTED))
+def to_passages(documents: Iterable[AnyDocument], splitter: Splitter = ESTIMATING) -> list[Passage]:
+    """Convert documents to passages, each once per source.
+
+    A document with an id is one passage. A document without one is split; its passages keep title, headings, source and
+    metadata, and their ids are hashes of their content. If a document has no title, each of its passages gets its own.
+
+    Each passage knows its document and its position in it. One document are all those given with the same `document`
+    and source, or else with the same title and source.
+
+    Raises:
+        DocumentError, DuplicateIdError: as in `to_documents`.
+    """
+    whole: defaultdict[tuple[str, ...], dict[str, Passage]] = defaultdict(dict)
+    given: dict[tuple[str, str], Passage] = {}
+    for number, document in enumerate(to_documents(documents)):
+        source, name = document.get("source", ""), document.get("document", "") or document["title"]
+        together = whole[(source, name) if source or name else (str(number),)]
+        for passage in _passages(document, splitter):
+            if given.setdefault((passage["id"], source), passage) is passage:
+                together[passage["id"]] = passage
+    for passages in whole.values():
+        document_id = content_hash(next(iter(passages.values())).get("source", ""), " ".join(passages))
+        for position, passage in enumerate(passages.values()):
+            passage["document"], passage["position"] = document_id, position
+    return list(given.values())
 
 
 def cleaned(text: str) -> str:
     """Return a text in NFC, without invisible characters and terminal codes; words cut by hyphens are joined."""
     visible = _UNSEEN.sub("", without_piles(without_controls(_OF_TERMINALS.sub("", text))))
     return _CUT.sub(r"\1", unicodedata.normalize("NFC", visible)).strip()
-
-
-def long_passages(passages: Sequence[Passage]) -> list[str]:
-    """Return the ids of the passages that are much longer than the parts of a split document."""
-    return [passage["id"] for passage in passages if half_words(passage["text"]) > 2 * LONG]
 
 
 def in_other_scripts(passages: Sequence[Passage]) -> list[str]:
@@ -131,7 +138,7 @@ def _fields(document: AnyDocument, number: int) -> Mapping[str, object]:
     return {**document, **{name: inner[name] for name in lifted}, "metadata": rest}
 
 
-def _passages(fields: Mapping[str, object], place: str) -> Iterable[Passage]:
+def _document(fields: Mapping[str, object], place: str) -> Passage:
     text, title, source = (_string(fields, name, place) for name in ("text", "title", "source"))
     text, title = cleaned(text), cleaned(title)
     if not text:
@@ -144,23 +151,39 @@ def _passages(fields: Mapping[str, object], place: str) -> Iterable[Passage]:
     id_ = _id(fields, place)
     _check_strings(f"{place} ({ascii(id_ or title):.80})", id=id_, text=text, title=title, source=source)
     title = " ".join(title.splitlines()) or opening_of(text)  # the hash of a passage treats its first line as the title
-    text = _without_heading(title, text)
-    metadata = _metadata(fields, place)
-    for part in [text] if id_ else whole_blocks(_split(text)):
-        part = _without_heading(title, part.strip())  # some texts repeat it on each page
+    if id_ and len(text) > _LONGEST:
+        raise DocumentError(
+            f"{place} ({id_ or title or source or 'no id'}): expected passages of at most {_LONGEST:,} characters, got "
+            f"one of {len(text):,}: leave out its id to have it split, or give it in parts"
+        )
+    document = Passage(id=id_, title=title, text=_without_heading(title, text))
+    if source:
+        document["source"] = source
+    if metadata := _metadata(fields, place):
+        document["metadata"] = metadata
+    if _are_headings(headings := fields.get("headings")):
+        document["headings"] = headings
+    if isinstance(name := fields.get("document"), str) and isinstance(position := fields.get("position"), int):
+        document["document"], document["position"] = name, position
+    return document
+
+
+def _passages(document: Passage, splitter: Splitter) -> Iterable[Passage]:
+    id_, title = document["id"], document["title"]
+    for part in [document["text"]] if id_ else splitter.split(document["text"], title):
+        part = _without_heading(title, part.strip("\n"))  # some texts repeat it on each page
         own_title = title or opening_of(part)
-        if len(part) > _LONGEST:
-            remedy = "leave out its id to have it split, or give it in parts" if id_ else "give it in parts"
-            raise DocumentError(
-                f"{place} ({id_ or title or source or 'no id'}): expected passages of at most {_LONGEST:,} "
-                f"characters, got one of {len(part):,}: {remedy}"
-            )
-        passage = Passage(id=id_ or content_hash(title, part), title=own_title, text=_without_heading(own_title, part))
-        if source:
-            passage["source"] = source
-        if metadata:
-            passage["metadata"] = metadata
-        yield passage
+        text = _without_heading(own_title, part)
+        yield {**document, "id": id_ or content_hash(title, part), "title": own_title, "text": text}
+
+
+def _are_headings(given: object) -> TypeGuard[list[str]]:
+    return isinstance(given, list) and all(isinstance(heading, str) for heading in given)
+
+
+def _is_placed(fields: Mapping[str, object]) -> bool:
+    """Return whether `document` and `position` are those of a passage, and not fields of another meaning."""
+    return isinstance(fields.get("document"), str) and isinstance(fields.get("position"), int)
 
 
 def _check_strings(document: str, **strings: str) -> None:
@@ -179,7 +202,12 @@ def _check_strings(document: str, **strings: str) -> None:
 
 def _metadata(fields: Mapping[str, object], place: str) -> dict[str, Any]:
     """Return all other fields of a document, and those in its field `metadata`."""
-    rest = {name: value for name, value in fields.items() if name not in _FIELDS}
+    own = {*_FIELDS, *(("document", "position") if _is_placed(fields) else ())}
+    rest = {
+        name: value
+        for name, value in fields.items()
+        if name not in own and not (name == "headings" and _are_headings(value))
+    }
     if isinstance(inner := rest.get("metadata"), Mapping):
         del rest["metadata"]
         rest |= inner

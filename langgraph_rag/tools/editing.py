@@ -10,17 +10,19 @@ from langgraph_rag.concurrency.background import run_in_background
 from langgraph_rag.errors import DuplicateIdError
 from langgraph_rag.naming import counted, first_few
 from langgraph_rag.normal_forms import first_of_each
-from langgraph_rag.records import Passage
-from langgraph_rag.tools.documents import LONG, in_other_scripts, long_passages
+from langgraph_rag.records import Passage, titled_text
+from langgraph_rag.tools.documents import in_other_scripts
+from langgraph_rag.tools.embedder import Embedder
 from langgraph_rag.tools.embedding.sentence_embeddings import MINILM
 from langgraph_rag.tools.indexing import Indexer, Read, read_later
 from langgraph_rag.tools.language.extraction import RuleExtractor, TripleExtractor
 from langgraph_rag.tools.storage.origins import Origin
-from langgraph_rag.tools.storage.record_store import RecordStore
+from langgraph_rag.tools.storage.record_store import RecordStore, has_own_id
 from langgraph_rag.tools.triple_reading import TripleReader
 
 LAST_EXTRACTOR = "extractor"  # the property with the last extractor
 UNREAD = "unread by "  # + extractor: the property with the ids of the passages that it could not read
+SPLITTING = "splitting"  # the property with the label of how documents are split
 _NAMED = 5  # in a warning, at most
 _log = logging.getLogger(__name__)
 
@@ -49,7 +51,7 @@ class Updated(Added):
 class Editor:
     """Adds, replaces and removes passages, in the one thread that changes the folder."""
 
-    def __init__(self, records: RecordStore, indexer: Indexer, reader: TripleReader, embedder: str) -> None:
+    def __init__(self, records: RecordStore, indexer: Indexer, reader: TripleReader, embedder: Embedder) -> None:
         self._records, self._indexer, self._reader, self._embedder = records, indexer, reader, embedder
 
     def add(self, given: Sequence[Passage], extractor: TripleExtractor, *, progress: bool) -> Added:
@@ -69,7 +71,7 @@ class Editor:
             )
         self._tell_hard_to_embed(new)
         self._indexer.store(new, self._reading(extractor), progress=progress)
-        self._records.origins.add(given)
+        self._place(given)
         return self._read_out(passages, extractor, added=len(new), progress=progress)
 
     def upsert(self, given: Sequence[Passage], extractor: TripleExtractor, *, progress: bool) -> Updated:
@@ -106,7 +108,7 @@ class Editor:
         read = self._reading(extractor)
         self._indexer.store(new, read, progress=progress)
         self._indexer.replace(changed, read, progress=progress)
-        self._records.origins.add(given)
+        self._place(given)
         self._records.update_metadata(given)
         gone = self._remove(left_over)
         if gone > len(passages):
@@ -158,13 +160,22 @@ class Editor:
         sources = list(dict.fromkeys(source for _, source in still))
         return [origin for origin in self._records.origins.of(sources) if origin not in still]
 
+    def _place(self, given: Sequence[Passage]) -> None:
+        """Store where stored passages come from, and their places there, all at once."""
+        splitting = self._records.meta(SPLITTING) or ""
+        with self._records.together():
+            self._records.origins.add(given)
+            self._records.places.put(given, lambda passage: "" if has_own_id(passage) else splitting)
+
     def _tell_hard_to_embed(self, passages: Sequence[Passage]) -> None:
+        tokens = self._embedder.tokens
+        about = "" if tokens.exact else "about "
         _tell(
-            long_passages(passages),
-            f"with an id of its own, of over {LONG} words, of which most embedders read only the beginning: leave out "
-            "the id to have such a text split, or give it in parts",
+            [passage["id"] for passage in passages if tokens.count(titled_text(passage)) > tokens.limit],
+            f"of more than the {about}{tokens.limit} tokens that the embedder reads, so that the end of each is found "
+            "by words only: leave out the id to have such a text split, or give it in parts",
         )
-        if self._embedder == MINILM:
+        if self._embedder.name == MINILM:
             _tell(
                 in_other_scripts(passages),
                 f"mostly not in Latin letters: {MINILM} was trained on English and will find little there by meaning; "

@@ -1,6 +1,7 @@
 """The embedder of a knowledge base, and the check that it is always the same one."""
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
@@ -12,6 +13,7 @@ from langgraph_rag.errors import EmbeddingsMismatchError
 from langgraph_rag.tools.embedding.calling import embed_queries, embed_texts, name_of
 from langgraph_rag.tools.embedding.embeddings import SAME_EMBEDDER
 from langgraph_rag.tools.embedding.sentence_embeddings import FEW, SentenceEmbeddings
+from langgraph_rag.tools.embedding.tokens import Tokens, tokens_of
 from langgraph_rag.tools.storage.record_store import RecordStore
 from langgraph_rag.tools.vectors import Matrix
 
@@ -57,6 +59,11 @@ class Embedder:
         """The rounded vector of one sentence, which distinguishes embedders with the same name; [] if there is none."""
         stored = self._stored_probe()
         return [] if stored is None else [round(float(x), 1) + 0.0 for x in stored]  # no "-0.0"
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        """The tokens of the embedder, and how many it reads."""
+        return tokens_of(self.embeddings)
 
     def texts(self, texts: Sequence[str]) -> Matrix:
         """Return the vectors of passages or triples, of unit length; shape: texts x dimensions.

@@ -4,7 +4,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,11 +17,11 @@ from langgraph_rag.concurrency.threads import in_thread
 from langgraph_rag.context import DEFAULT_SEARCH, Search
 from langgraph_rag.errors import EmptyKnowledgeBaseError
 from langgraph_rag.naming import expect_name
-from langgraph_rag.records import FoundPassage, Record, ScoredPassage, Triple, passage_of
+from langgraph_rag.records import FoundPassage, Passage, Record, ScoredPassage, Triple, passage_of
 from langgraph_rag.tools.access import Access
 from langgraph_rag.tools.batcher import RequestQueue, one_at_a_time
 from langgraph_rag.tools.documents import AnyDocument, cleaned, to_passages
-from langgraph_rag.tools.editing import LAST_EXTRACTOR, UNREAD, Added, Editor, Updated
+from langgraph_rag.tools.editing import LAST_EXTRACTOR, SPLITTING, UNREAD, Added, Editor, Updated
 from langgraph_rag.tools.embedder import Embedder
 from langgraph_rag.tools.embedding.embeddings import last_embedder
 from langgraph_rag.tools.fingerprint import fingerprint_of
@@ -35,6 +35,7 @@ from langgraph_rag.tools.language.text import text_pipeline
 from langgraph_rag.tools.queries import checked_queries, checked_query, checked_words, names_among
 from langgraph_rag.tools.search import SEARCHES, Searcher
 from langgraph_rag.tools.similarity import Similarity
+from langgraph_rag.tools.splitting import Splitter, Splitting, label_of, last_splitting
 from langgraph_rag.tools.storage.chroma import checked_address
 from langgraph_rag.tools.storage.folder import RECORDS, checked_folder, needing_to_write
 from langgraph_rag.tools.storage.origins import StoredDocument
@@ -54,10 +55,17 @@ ALIGNER = "aligner"
 
 
 class Info(Counts):
-    """The contents and the configuration of a knowledge base; `aligner` says whether it has a trained one for KiRAG."""
+    """The contents and the configuration of a knowledge base.
+
+    `aligner` says whether it has a trained one for KiRAG. `splitting` is how documents are split now, and
+    `passages_split_otherwise` counts those that were split with other settings, by other code or for another embedder,
+    until their sources are updated.
+    """
 
     path: str
     embeddings: str
+    splitting: str
+    passages_split_otherwise: int
     extractor: str
     text_pipeline: str
     aligner: bool
@@ -76,11 +84,13 @@ class KnowledgeBase:
         vectors: VectorIndex,
         embeddings: Embeddings,
         extractor: TripleExtractor,
+        splitting: Splitting | None = None,
     ) -> None:
         self.path: Path = path
         self.extractor = extractor
         self._access, self._records, self._vectors = access, records, vectors
         self._embedder = Embedder(path, embeddings, records)
+        self._splitting = splitting
         comparing = RequestQueue()
         self._similarity = Similarity(self._embedder, vectors, records, comparing)
         self._graphs = DerivedGraphs(records)
@@ -88,7 +98,7 @@ class KnowledgeBase:
         self._searcher = Searcher(records, self._similarity, self._graphs.entities, comparing, at_once)
         self._indexer = Indexer(records, vectors, self._similarity, self._embedder, access.check_not_closing)
         self._reader = TripleReader(records, access.check_not_closing)
-        self._editor = Editor(records, self._indexer, self._reader, self._embedder.name)
+        self._editor = Editor(records, self._indexer, self._reader, self._embedder)
         self._triple_embedding = TripleEmbedding(records, vectors, self._similarity)
         self._memory = RecordMemory(records)
         self._unread = UnreadNotice(partial(self._read, records.triples.unextracted))
@@ -109,6 +119,7 @@ class KnowledgeBase:
         create: bool = True,
         chroma: str | None = None,
         read_only: bool = False,
+        splitting: Splitting | None = None,
     ) -> "KnowledgeBase":
         """Open the knowledge base in a folder; create an empty one if there is none.
 
@@ -126,8 +137,11 @@ class KnowledgeBase:
                 place, at first the folder. In a new place, the vectors are created again.
             read_only: open for reading, so that another process can make changes; the folder must exist. Data that
                 questions create, such as vectors of triples, is still stored.
+            splitting: how documents without ids are split into passages; by default as the last ones, at first into
+                passages of at most 200 tokens. What was split otherwise is split anew when its source is updated.
 
         Raises:
+            ValueError: when passages of that size are longer than what the embedder reads.
             KnowledgeBaseError: when the path is empty, the folder is missing and must not be created, cannot be read
                 or written, has other contents or another format, or when the server cannot be reached.
             EmbeddingsMismatchError: when the knowledge base was created with another embedder.
@@ -137,6 +151,7 @@ class KnowledgeBase:
         expect(Embeddings | None, embeddings, "an embedder (LangChain Embeddings)", "load_embeddings(NAME) returns one")
         if extractor is not None:
             expect_extractor(extractor)
+        expect(Splitting | None, splitting, "a Splitting", "Splitting(size=150) is one")
         place = None if chroma is None else checked_address(chroma)
         with ExitStack() as opened:  # closes everything again after an error
             with needing_to_write(path):
@@ -156,8 +171,11 @@ class KnowledgeBase:
                 vectors,
                 embeddings or last_embedder(records.meta("embeddings")),
                 extractor or last_extractor(records.meta(LAST_EXTRACTOR) or records.triples.most_read_by()),
+                splitting,
             )
             kb._embedder.check()
+            if splitting:
+                _ = kb._splitter  # is checked when it is made
             if not kb._indexer.in_step():
                 kb._access.if_free(kb._indexer.repair)  # running writes look like damage
             opened.pop_all()
@@ -201,7 +219,7 @@ class KnowledgeBase:
 
         Args:
             documents: LangChain `Document`s, or dicts with `text` and, optionally, `id`, `title` and `source`; other
-                fields are stored as metadata. A document without an id is split into passages of about 200 words.
+                fields are stored as metadata. A document without an id is split into passages (see `open`).
             progress: whether to show the progress on the standard error.
 
         Returns:
@@ -263,7 +281,7 @@ class KnowledgeBase:
             DocumentError, DuplicateIdError, TypeError: as in `update`, for the same documents.
         """
         self._access.check_open()
-        return self._editor.outdated(to_passages(documents))
+        return self._editor.outdated(self.split(documents))
 
     def contested(self, documents: Iterable[AnyDocument]) -> list[str]:
         """Return the ids that also come from other sources and whose text or title `update` would change.
@@ -272,7 +290,16 @@ class KnowledgeBase:
             DocumentError, DuplicateIdError, TypeError: as in `update`, for the same documents.
         """
         self._access.check_open()
-        return self._editor.contested(to_passages(documents))
+        return self._editor.contested(self.split(documents))
+
+    def split(self, documents: Iterable[AnyDocument]) -> list[Passage]:
+        """Return the passages that `add` makes of documents; each can be added as a document again.
+
+        Raises:
+            DocumentError, DuplicateIdError, TypeError: as in `add`.
+        """
+        self._access.check_open()
+        return to_passages(documents, self._splitter)
 
     def delete(self, ids: Iterable[str] = (), *, sources: Iterable[str] = ()) -> int:
         """Remove passages, with all sentences, phrases, triples and vectors that come only from them.
@@ -396,13 +423,31 @@ class KnowledgeBase:
         return self._records.passages(ids)
 
     def ids(self, source: str | Path | None = None) -> list[str]:
-        """Return the ids of all passages, or of those from one source ("": without a source), in the order of storing.
+        """Return the ids of all passages, or of those from one source ("": without a source).
 
-        In one call of `add` or `update`, the longest new passages are stored first.
+        Those from one source are in the order of their document, all in the order of storing: in one call of `add` or
+        `update`, the longest new passages are stored first.
         """
         self._access.check_open()
         source = None if source is None else str(source)
         return [] if source is not None and not is_text(source) else self._records.ids(source)
+
+    def neighbours(self, id_: str, *, before: int = 1, after: int = 1) -> list[Record]:
+        """Return the passages before and after a passage in its document, in order, without itself.
+
+        Fewer are returned at the beginning and the end of a document, none of an unknown passage. While a document is
+        updated, those of its earlier version are returned until the new ones are all stored.
+
+        Args:
+            id_: the id of the passage.
+            before: the most passages before it.
+            after: the most passages after it.
+
+        Raises:
+            ValueError: when a number is no whole number from 0 on.
+        """
+        ids = self._records.places.near(*self._near(id_, before, after))
+        return self._records.passages([near for near in ids if near != id_])
 
     def sources(self) -> list[str]:
         """Return the sources of all passages, in alphabetical order."""
@@ -444,6 +489,8 @@ class KnowledgeBase:
             path=str(self.path),
             **self._records.counts(self.extractor.version),
             embeddings=self._embedder.made_with,
+            splitting=str(self._how_split),
+            passages_split_otherwise=self._records.places.split_otherwise(self._splitting_label),
             extractor=self.extractor.version,
             text_pipeline=self._records.meta("text_pipeline") or text_pipeline().name,
             aligner=self.aligner.is_dir(),
@@ -575,6 +622,11 @@ class KnowledgeBase:
             await self.acheck_filled()
         return found
 
+    async def aneighbours(self, id_: str, *, before: int = 1, after: int = 1) -> list[Record]:
+        """Return passages like `neighbours`, without blocking the event loop."""
+        ids = await self._read(self._records.places.near, *self._near(id_, before, after))
+        return await self._read(self._memory.passages, [near for near in ids if near != id_])
+
     async def aids(self) -> list[str]:
         """Return the ids of all passages."""
         return await self._read(self._records.ids)
@@ -608,6 +660,28 @@ class KnowledgeBase:
         done: T = await self._reads.ask(partial(work, *values))
         return done
 
+    def _near(self, id_: str, before: int, after: int) -> tuple[str, int, int]:
+        self._access.check_open()
+        names_among([id_], "ids")
+        for name, number in {"before": before, "after": after}.items():
+            if number != 0:
+                expect_count(number, name)
+        return id_, before, after
+
+    @property
+    def _how_split(self) -> Splitting:
+        return self._splitting or last_splitting(self._records.meta(SPLITTING))
+
+    @cached_property
+    def _splitter(self) -> Splitter:
+        return Splitter(self._embedder.tokens, self._how_split)
+
+    @property
+    def _splitting_label(self) -> str:
+        """The label of the present splitting; the embedder, which may not be given, is not asked for its limit."""
+        *_, limit = (self._records.meta(SPLITTING) or "").split(" ")
+        return label_of(self._how_split, limit)
+
     def _unread_and_triples(self, ids: Sequence[str], extractor: str) -> tuple[list[str], list[Triple]]:
         triples = self._memory.triples(ids, extractor)
         read = {source["passage_id"] for entry in triples for source in entry["sources"]}
@@ -621,6 +695,7 @@ class KnowledgeBase:
 
     def _edit(self, edit: Callable[..., T], documents: Iterable[AnyDocument], *, progress: bool) -> T:
         self._access.check_writable()  # before the documents are read, which may take long
-        given = to_passages(documents)
+        given = self.split(documents)
         with self._access.changing():
+            self._records.set_meta(SPLITTING, self._splitter.label)
             return edit(given, self.extractor, progress=progress)

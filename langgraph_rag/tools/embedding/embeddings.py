@@ -17,6 +17,7 @@ from langgraph_rag.tools.embedding.sentence_embeddings import (
     SentenceEmbeddings,
 )
 from langgraph_rag.tools.embedding.served_embeddings import ServedEmbeddings
+from langgraph_rag.tools.embedding.tokens import Tokens
 
 _WORD = re.compile(r"[^\W_]+")  # of a name: e5, base, v2
 SAME_EMBEDDER = (
@@ -30,15 +31,24 @@ class PlaceholderEmbeddings(Embeddings):
     def __init__(self, model_name: str) -> None:
         self.model_name = model_name
 
+    @property
+    def tokens(self) -> Tokens:
+        """Raise an error that the embedder is needed."""
+        raise self._needed
+
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Raise an error that the embedder is needed."""
-        raise EmbeddingsMismatchError(
-            f"the knowledge base was made with embedder {self.model_name!r}: to search it or add to it, {SAME_EMBEDDER}"
-        )
+        raise self._needed
 
     def embed_query(self, text: str) -> list[float]:
         """Raise the same error."""
-        return self.embed_documents([text])[0]
+        raise self._needed
+
+    @property
+    def _needed(self) -> EmbeddingsMismatchError:
+        return EmbeddingsMismatchError(
+            f"the knowledge base was made with embedder {self.model_name!r}: to search it or add to it, {SAME_EMBEDDER}"
+        )
 
 
 def load_embeddings(name_or_path: str, device: str = CPU) -> Embeddings:

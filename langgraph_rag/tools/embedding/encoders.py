@@ -12,6 +12,7 @@ from typing import Any, Protocol, Self
 import torch
 
 from langgraph_rag.errors import EmbedderError
+from langgraph_rag.tools.embedding.tokens import Tokens
 
 _log = logging.getLogger(__name__)
 
@@ -55,6 +56,9 @@ class Encoder(Protocol):
     @property
     def dtype(self) -> Any:
         """The number format of the computation."""
+
+    def tokens(self, prefix: str) -> Tokens:
+        """Return the tokens of passages, all of which begin with a prefix."""
 
     def lengths(self, texts: list[str]) -> list[int]:
         """Return the number of tokens of each text when it is embedded alone, at least one."""

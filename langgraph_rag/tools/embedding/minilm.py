@@ -13,8 +13,8 @@ from torch.nn import functional
 
 from langgraph_rag.tools.embedding.batching import of_few_tokens
 from langgraph_rag.tools.embedding.encoders import MULTIPLE, Tensors, padded_length, trace
+from langgraph_rag.tools.embedding.tokens import READ_BY_MINILM, Tokens, tokens_of_tokenizer
 
-_LONGEST = 256  # tokens, as in its training
 _ROW = 32  # tokens; rows of attention are padded to a multiple of it
 _FOR_AMX = 64  # tokens; products with fewer, in bfloat16 on processors with AMX, are summed in another order
 
@@ -34,7 +34,7 @@ class MiniLM:
         self._epsilon = settings["layer_norm_eps"]
         self._weights = _with_joined_projections(load_file(folder / "model.safetensors"), self._layers)
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        self._tokenizer.enable_truncation(_LONGEST)
+        self._tokenizer.enable_truncation(READ_BY_MINILM)
         self._tokenizer.no_padding()
         self._run, self.multiple = self._forward, MULTIPLE
 
@@ -42,6 +42,10 @@ class MiniLM:
     def dtype(self) -> Any:
         """The number format of the weights."""
         return self._word_vectors.dtype
+
+    def tokens(self, prefix: str) -> Tokens:
+        """Return the tokens of passages with a prefix."""
+        return tokens_of_tokenizer(self._tokenizer, READ_BY_MINILM, prefix)
 
     def lengths(self, texts: list[str]) -> list[int]:
         """Return the number of tokens of each text."""

@@ -18,6 +18,7 @@ from langchain_core.embeddings import Embeddings
 from langgraph_rag.concurrency.caching import thread_safe_cache
 from langgraph_rag.errors import EmbedderError, MissingExtraError
 from langgraph_rag.tools.embedding.batching import of_like_length
+from langgraph_rag.tools.embedding.tokens import READ_BY_MINILM, Tokens, tokens_of_tokenizer
 
 if TYPE_CHECKING:
     from langgraph_rag.tools.embedding.encoders import Encoder
@@ -75,6 +76,11 @@ class SentenceEmbeddings(Embeddings):
     def on_processor(self) -> bool:
         """Whether it runs on the processor, and not on a device such as a GPU."""
         return self._device == CPU
+
+    @property
+    def tokens(self) -> Tokens:
+        """The tokens of passages, and how many of them the model reads."""
+        return self._encoder().tokens(self.family.passage_prefix)
 
     @property
     def threads(self) -> int:
@@ -152,6 +158,11 @@ class MiniLMEmbeddings(SentenceEmbeddings):
     def __init__(self, device: str = CPU) -> None:
         super().__init__(MINILM, "", Family(), device)
 
+    @property
+    def tokens(self) -> Tokens:
+        """Its tokens, for which the model itself is not loaded."""
+        return _tokens_of_minilm()
+
     def _load(self) -> "Encoder":
         return _minilm(self._device)
 
@@ -170,6 +181,14 @@ def load_minilm(device: str) -> "Encoder":
 
 
 _minilm = thread_safe_cache(load_minilm)
+
+
+@thread_safe_cache
+def _tokens_of_minilm() -> Tokens:
+    folder = packaged_minilm()
+    from tokenizers import Tokenizer
+
+    return tokens_of_tokenizer(Tokenizer.from_file(str(folder / "tokenizer.json")), READ_BY_MINILM)
 
 
 def packaged_minilm() -> Path:

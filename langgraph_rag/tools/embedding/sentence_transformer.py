@@ -14,6 +14,7 @@ from transformers.utils import logging
 from langgraph_rag.errors import EmbedderError
 from langgraph_rag.tools.embedding.batching import of_one_length
 from langgraph_rag.tools.embedding.encoders import MULTIPLE, Tensors, padded_length, trace
+from langgraph_rag.tools.embedding.tokens import Tokens, tokens_of_model
 
 
 class SentenceTransformerEncoder:
@@ -35,6 +36,10 @@ class SentenceTransformerEncoder:
     def dtype(self) -> Any:
         """The number format of the weights."""
         return next(self._model.parameters()).dtype
+
+    def tokens(self, prefix: str) -> Tokens:
+        """Return the tokens of passages with a prefix."""
+        return tokens_of_model(self._model, prefix)
 
     def lengths(self, texts: list[str]) -> list[int]:
         """Return the number of tokens of each text when it is padded alone, at least one; 1 if there is no padding."""

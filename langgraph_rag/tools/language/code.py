@@ -5,7 +5,7 @@ neither do tildes around a text: `~~~~~~~~~~`, `~~~ Chapter 1 ~~~`.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 _TILDES = "~{3,4}(?!~)"
@@ -52,12 +52,7 @@ def blocks_of_code(text: str) -> Iterator[Block]:
         yield Block(start, len(text), opening[0], opening["fence"], closed=False)
 
 
-def whole_blocks(parts: Iterable[str]) -> Iterator[str]:
-    """Close a block of code that is cut at the end of a part, and open it again in the next part."""
-    opening = ""
-    for part in parts:
-        text = f"{opening}\n{part}" if opening else part
-        *_, last = [None, *blocks_of_code(text)]
-        cut = last if last and not last.closed else None
-        opening = "" if not cut else cut.opening if len(cut.opening) <= _LONGEST_OPENING else cut.fence
-        yield f"{text.rstrip()}\n{cut.fence}" if cut else text
+def closed(part: str) -> str:
+    """Close a block of code that is cut at the end of a part."""
+    *_, last = [None, *blocks_of_code(part)]
+    return f"{part}\n{last.fence}" if last and not last.closed else part

@@ -13,7 +13,7 @@ from langgraph_rag.errors import DocumentError
 from langgraph_rag.naming import first_problems
 from langgraph_rag.progress import hidden
 from langgraph_rag.records import Passage
-from langgraph_rag.tools.documents import LONGEST_NAME, PLACE, PassagesById, to_passages
+from langgraph_rag.tools.documents import LONGEST_NAME, PLACE, DocumentsById, to_documents
 from langgraph_rag.tools.language.topics import opening_of
 from langgraph_rag.tools.reading.folders import (
     HTML,
@@ -53,9 +53,9 @@ def read_documents(sources: str | Path | Iterable[str | Path]) -> list[dict[str,
             with such files; in folders, JSON and tables are left out.
 
     Returns:
-        A dict for each passage that the knowledge base makes of them. A passage of a Markdown, HTML or Word file is
-            from one section. Its title is the heading of the section, with the title of the file in parentheses. The
-            title of a file without one is its first line or subject, or else its name.
+        A dict for each row, page or section, which the knowledge base splits into passages. The title of a section of a
+            Markdown, HTML or Word file is its heading, with the title of the file in parentheses. The title of a file
+            without one is its first line or subject, or else its name.
 
     Raises:
         DocumentError: when a file is missing or cannot be read. The message names each invalid file or line, and what
@@ -70,19 +70,21 @@ def read_documents(sources: str | Path | Iterable[str | Path]) -> list[dict[str,
     read = read_what_can_be(map(Path, several))
     if read.problems:
         raise DocumentError(first_problems(read.problems))
-    return [dict(passage) for passage in read.passages]
+    return [
+        {name: value for name, value in document.items() if (name, value) != ("id", "")} for document in read.documents
+    ]
 
 
 class Read(NamedTuple):
-    """The passages of some files, the problems of invalid files, and the place of each passage by id."""
+    """The documents in some files, the problems of invalid files, and the places of the documents with ids."""
 
-    passages: list[Passage]
+    documents: list[Passage]
     problems: list[str]
     places: dict[str, str]
 
 
 def read_what_can_be(sources: Iterable[Path], names: FieldNames | None = None) -> Read:
-    """Read files and folders, and return the passages together with the problems of invalid files.
+    """Read files and folders, and return the documents together with the problems of invalid files.
 
     In JSON, JSON lines and tables, only invalid elements and lines are left out. Also invalid are a repeated id with
     another text, a file whose name is not UTF-8, and a folder that cannot be read.
@@ -94,9 +96,9 @@ def read_what_can_be(sources: Iterable[Path], names: FieldNames | None = None) -
     Raises:
         DocumentError: when there is no such file or folder, or it has no files of a supported kind.
     """
-    passages: list[Passage] = []
+    documents: list[Passage] = []
     problems: list[str] = []
-    known: PassagesById = {}
+    known: DocumentsById = {}
     for source in sources:
         files, unreadable = readable_files(source)
         if not files and not unreadable:
@@ -105,15 +107,15 @@ def read_what_can_be(sources: Iterable[Path], names: FieldNames | None = None) -
             )
         problems += unreadable
         for file in tqdm(files, "reading", unit="file", delay=_SOON, leave=False, disable=hidden()):
-            found, bad = _passages_of(file, names or {}, known)
-            passages += found
+            found, bad = _documents_of(file, names or {}, known)
+            documents += found
             problems += [first_problems(bad)] if bad else []
-    return Read(passages, problems, {id_: place for id_, (_, place) in known.items()})
+    return Read(documents, problems, {id_: place for id_, (_, place) in known.items()})
 
 
-def _passages_of(file: Path, names: FieldNames, known: PassagesById) -> tuple[list[Passage], list[str]]:
-    """Return the passages of a file, of JSON line by line, and the problems of the file or its lines."""
-    passages: list[Passage] = []
+def _documents_of(file: Path, names: FieldNames, known: DocumentsById) -> tuple[list[Passage], list[str]]:
+    """Return the documents of a file, of JSON line by line, and the problems of the file or its lines."""
+    checked: list[Passage] = []
     try:
         documents, problems = _documents(file, names)
     except DocumentError as error:
@@ -122,10 +124,10 @@ def _passages_of(file: Path, names: FieldNames, known: PassagesById) -> tuple[li
         [[line] for line in documents] if file.suffix.lower() in JSON | JSON_LINES | TABLES else [documents]
     ):
         try:
-            passages += to_passages(together, known)
+            checked += to_documents(together, known)
         except DocumentError as error:
             problems.append(str(error))
-    return passages, problems
+    return checked, problems
 
 
 def _documents(file: Path, names: FieldNames) -> tuple[list[dict[str, object]], list[str]]:
@@ -150,7 +152,12 @@ def _documents(file: Path, names: FieldNames) -> tuple[list[dict[str, object]], 
     else:
         text = _read(file)
         found = [{"title": opening_of(text) or _name_of(file), "text": text}]
-    return [{**document, "source": str(file), PLACE: str(file)} for document in found], []
+    return [{**document, **_placed(file, number), PLACE: str(file)} for number, document in enumerate(found)], []
+
+
+def _placed(file: Path, position: int) -> dict[str, object]:
+    """Return the fields by which the parts of a file are one document."""
+    return {"source": str(file), "document": str(file), "position": position}
 
 
 def _pages(file: Path) -> list[dict[str, object]]:
@@ -163,7 +170,7 @@ def _pages(file: Path) -> list[dict[str, object]]:
         {
             "title": title,
             "text": text,
-            "source": str(file),
+            **_placed(file, number),
             "metadata": {"page": number},
             PLACE: f"{file}, page {number}",
         }
@@ -198,7 +205,12 @@ def _sections(text: str, file: Path, named: str = "") -> list[dict[str, object]]
     opening = "" if sections[0].headings else opening_of(sections[0].text)
     title = title or named or opening or _name_of(file)
     return [
-        {"title": section_title(title, section.headings)[:LONGEST_NAME], "text": section.text, "metadata": fields}
+        {
+            "title": section_title(title, section.headings)[:LONGEST_NAME],
+            "text": section.text,
+            "headings": [heading for heading in (title, *section.headings) if heading],
+            "metadata": fields,
+        }
         for section in sections
     ]
 

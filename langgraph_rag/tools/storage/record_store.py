@@ -14,13 +14,22 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.records import Passage, Record, ScoredPassage, ids_of
-from langgraph_rag.tools.storage import change_log, metadata, origins, triple_records, waiting_vectors, word_index
+from langgraph_rag.tools.storage import (
+    change_log,
+    metadata,
+    origins,
+    places,
+    triple_records,
+    waiting_vectors,
+    word_index,
+)
 from langgraph_rag.tools.storage.bm25 import Bm25
 from langgraph_rag.tools.storage.change_log import ChangeLog
 from langgraph_rag.tools.storage.chroma import NEEDS_WRITING
 from langgraph_rag.tools.storage.database import Database, as_json
 from langgraph_rag.tools.storage.metadata import MetadataTable
 from langgraph_rag.tools.storage.origins import Origins
+from langgraph_rag.tools.storage.places import Places
 from langgraph_rag.tools.storage.triple_records import TripleRecords
 from langgraph_rag.tools.storage.waiting_vectors import WaitingVectors
 from langgraph_rag.tools.storage.word_index import words_to_index, words_to_search
@@ -53,10 +62,11 @@ def content_hash(title: str, text: str) -> str:
     return hashlib.sha256(f"{title}\n{text}".encode()).hexdigest()[:32]
 
 
-def has_own_id(record: Record) -> bool:
+def has_own_id(passage: Passage) -> bool:
     """Return whether the id of a passage was given, and is not the hash of its text, with or without a title."""
-    title, text = record["title"], record["text"]
-    return record["id"] not in (record["hash"], content_hash("", text), content_hash("", f"{title}\n\n{text}"))
+    title, text = passage["title"], passage["text"]
+    hashes = content_hash(title, text), content_hash("", text), content_hash("", f"{title}\n\n{text}")
+    return passage["id"] not in hashes
 
 
 class RecordStore:
@@ -75,6 +85,8 @@ class RecordStore:
                     parts = (word_index.TABLES, origins.TABLE, triple_records.TABLES, metadata.TABLE, change_log.TABLE)
                     schema = "".join([_SCHEMA, *parts, waiting_vectors.TABLE])
                     self._db.executescript(f"BEGIN IMMEDIATE;{schema}{made}COMMIT;")  # another process may do the same
+                if "standing" not in tables:  # also of a knowledge base that was made before there was such a table
+                    self._db.executescript(f"BEGIN IMMEDIATE;{places.TABLE}COMMIT;")
             except sqlite3.OperationalError as error:
                 raise KnowledgeBaseError(
                     f"{path} cannot be opened: {error} ({NEEDS_WRITING}, and room on the disk)"
@@ -84,6 +96,7 @@ class RecordStore:
             self._metadata, self.waiting = MetadataTable(self._db), WaitingVectors(self._db)
             self.triples = TripleRecords(self._db)
             self.origins = Origins(self._db, self._metadata, self.changes)
+            self.places = Places(self._db, self.changes)
             found = self.meta("format") or "0"
             if found != str(FORMAT):
                 newer = found.isdecimal() and int(found) > FORMAT
@@ -161,8 +174,10 @@ class RecordStore:
     def replace(self, records: Sequence[Record], vectors: Matrix) -> list[str]:
         """Replace the passages with the same ids; return the ids of triple vectors that are no longer used."""
         with self._db.change():
+            places = self.places.of(ids_of(records))
             unused = self.delete(ids_of(records))
             self.insert(records, vectors)
+            self.places.restore(places)
         return unused
 
     def update_metadata(self, passages: Sequence[Passage]) -> None:
@@ -174,24 +189,31 @@ class RecordStore:
 
     def passages(self, ids: Sequence[str]) -> list[Record]:
         """Return the stored passages of the given ids, in that order; unknown ids are left out."""
+        its_own = "passage = passages.number AND {0}.source = coalesce(passages.source, '')"
         rows = self._db.by_ids(
-            "id, title, text, passages.source, hash, json(sentences), json(phrases), json(fields)",
-            "passages LEFT JOIN metadata ON passage = number AND metadata.source = coalesce(passages.source, '') "
-            "WHERE id IN",
+            "id, title, text, passages.source, hash, json(sentences), json(phrases), json(fields), document, position, "
+            "json(headings)",
+            f"passages LEFT JOIN metadata ON metadata.{its_own.format('metadata')} "
+            f"LEFT JOIN standing ON standing.{its_own.format('standing')} WHERE id IN",
             ids,
         )
         found = {row[0]: _record(row) for row in rows}
         return [found[id_] for id_ in dict.fromkeys(ids) if id_ in found]
 
     def ids(self, source: str | None = None) -> list[str]:
-        """Return the ids of all passages, or of those from one source ("": without a source), in the order of storing.
+        """Return the ids of all passages, or of those from one source ("": without a source).
 
-        In one call of `add` or `update`, the longest new passages are stored first.
+        Those from one source are in the order of their document, all in the order of storing: in one call of `add` or
+        `update`, the longest new passages are stored first.
         """
         if source is None:
             rows = self._db.rows("id", "(SELECT id FROM passages ORDER BY number)")
         else:
-            of = "(SELECT id FROM origins JOIN passages ON number = passage WHERE origins.source = ? ORDER BY number)"
+            of = (
+                "(SELECT id FROM origins JOIN passages ON passages.number = origins.passage LEFT JOIN standing "
+                "ON standing.passage = origins.passage AND standing.source = origins.source WHERE origins.source = ? "
+                "ORDER BY standing.number IS NULL, standing.number, passages.number)"
+            )
             rows = self._db.rows("id", of, source)
         return [row[0] for row in rows]
 
@@ -233,10 +255,14 @@ class RecordStore:
 
 
 def _record(row: tuple[Any, ...]) -> Record:
-    id_, title, text, source, hash_, sentences, phrases, fields = row
+    id_, title, text, source, hash_, sentences, phrases, fields, document, position, headings = row
     record = Record(id=id_, title=title, text=text, hash=hash_, sentences=sentences, phrases=phrases)
     if source:
         record["source"] = source
     if fields:
         record["metadata"] = fields
+    if document is not None:
+        record["document"], record["position"] = document, position
+    if headings:
+        record["headings"] = headings
     return record
