@@ -158,7 +158,7 @@ def test_headings_of_one_level_without_one_above_them_stand_for_themselves(tmp_p
         ("- Mill:\n  - owner: Ada\n    - since 1883", "- Mill:\n- Mill: owner: Ada\n- Mill: owner: Ada: since 1883"),
         ("- It was closed.\n  - Then it opened.", "- It was closed.\n- Then it opened."),
         ("It sails.[^1] Use `[^a]`.\n\n[^1]: By Ada.", "It sails. Use [^a].\n\nBy Ada."),
-        ("> Kell is small.\n>\n> It is dry.", "Kell is small.\nIt is dry."),
+        ("> Kell is small.\n>\n> It is dry.", "Kell is small.\n\n  It is dry."),
         (
             "| Boat | By |\n|---|---|\n| **HX** | Ada |\n| MX | |",
             "- Boat: HX; By: Ada\n- Boat: MX",
@@ -171,10 +171,10 @@ def test_headings_of_one_level_without_one_above_them_stand_for_themselves(tmp_p
         ("<div><![CDATA[x > y]]>By <![if !IE]>Ada<![endif]></div>", "By Ada"),
         ("One  \ntwo.", "One\ntwo."),
         ("By Ada.[^1] `a[^1]` \\[^b]\n\n[^1]: https://kell.example", "By Ada. a[^1] [^b]"),
-        ("- Config:\n  ```yaml\n  - name: x\n  ```", "- Config:\n```yaml\n- name: x\n```"),
+        ("- Config:\n  ```yaml\n  - name: x\n  ```", "- Config:\n  ```yaml\n  - name: x\n  ```"),
         (
             "~~~py\nx\n~~~\n\n    y\n\n- z\n  ````\n  ```\n  ````",
-            "~~~py\nx\n~~~\n\n```\ny\n```\n\n- z\n````\n```\n````",
+            "~~~py\nx\n~~~\n\n```\ny\n```\n\n- z\n  ````\n  ```\n  ````",
         ),
         ("~~~~~~~ a`b`\n````\n~~~\n~~~~~~~", "````` ab\n````\n~~~\n`````"),
     ],

@@ -74,7 +74,7 @@ def test_the_title_in_the_head_names_a_page_whose_headings_name_none(tmp_path: P
         ('See <img src="./Kell - Atlas_files/map.png" alt="A map [1]">.', "See A map [1]."),
         ("The class [^abc] [[x]] matches; for %%i in (a) do echo %%i.",
          "The class [^abc] [[x]] matches; for %%i in (a) do echo %%i."),
-        ("<ul><li>Config:<pre>- name: x\n- b: 2</pre></ul>", "- Config:\n```\n- name: x\n- b: 2\n```"),
+        ("<ul><li>Config:<pre>- name: x\n- b: 2</pre></ul>", "- Config:\n  ```\n  - name: x\n  - b: 2\n  ```"),
         ("See below.<details><summary>More</summary>Inside</details>", "See below.\n\nMore\n\nInside"),
     ],
 )  # fmt: skip

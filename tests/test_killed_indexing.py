@@ -13,6 +13,7 @@ from processes import start
 
 from langgraph_rag.records import Record
 from langgraph_rag.tools.embedding.sentence_embeddings import FEW, Family, SentenceEmbeddings
+from langgraph_rag.tools.embedding.tokens import ESTIMATED
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.language.extraction import Reading, RuleExtractor
 from langgraph_rag.tools.storage import vector_files
@@ -51,6 +52,8 @@ class LoggedEmbeddings(SentenceEmbeddings):
     def __init__(self, log: Log) -> None:
         super().__init__("arithmetic", "", Family())
         self._log, self._arithmetic = log, ArithmeticEmbeddings()
+
+    tokens = ESTIMATED
 
     @property
     def threads(self) -> int:

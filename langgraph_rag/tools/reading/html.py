@@ -112,7 +112,8 @@ class _Converter(MarkdownConverter):
         return f"\n\n{text.strip().rstrip(':')}:"
 
     def convert_dd(self, _: Tag, text: str, parent_tags: set[str]) -> str:
-        return f"\n\n{text.strip()}\n\n" if "\n" in text.strip() else f" {text.strip()}"
+        lines = text.strip().split("\n")
+        return "\n\n" + "".join(f"> {line}\n" for line in lines) + "\n" if len(lines) > 1 else f" {lines[0]}"
 
 
 _converter = _Converter(

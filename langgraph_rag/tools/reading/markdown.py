@@ -218,6 +218,9 @@ def _lines(block: SyntaxTreeNode) -> Iterator[str]:
             yield from (_below(item, line) for line in others)
         case "table":
             yield from _rows(block)
+        case "blockquote":  # as a description stands below its term
+            parts = ["\n".join(_lines(child)) for child in block.children]
+            yield "\n\n".join(filter(None, (_indented(part) for part in parts)))
         case _:
             for child in block.children:
                 yield from _lines(child)
@@ -230,9 +233,15 @@ def _number(item: SyntaxTreeNode) -> str:
 
 def _below(item: str, line: str) -> str:
     """Return a line of a list item; an item below a label begins with the label: `- Mill: built in 1883`."""
+    if not line.startswith("- "):
+        return _indented(line)
     label = item.rstrip(":")
-    labelled = line.startswith("- ") and len(label) <= _LONGEST_LABEL and not label.endswith((".", "!", "?"))
+    labelled = len(label) <= _LONGEST_LABEL and not label.endswith((".", "!", "?"))
     return f"- {label}: {line[2:]}" if labelled else line
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" if line else "" for line in text.split("\n"))
 
 
 def _rows(table: SyntaxTreeNode) -> Iterator[str]:
