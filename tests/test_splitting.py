@@ -157,12 +157,6 @@ def test_what_must_be_divided_carries_its_term_or_its_head_again(text: str, agai
     assert all(part.lstrip().startswith(again.rstrip()) for part in parts)
 
 
-def test_text_added_at_the_end_changes_only_the_last_parts() -> None:
-    before = split(prose(60))[:-2]
-
-    assert split(f"{prose(60)} It is the last.")[: len(before)] == before
-
-
 # --- where a part stands --------------------------------------------------------------------------------------------
 PAGE = f"""# Harl Mill
 
