@@ -241,7 +241,8 @@ def _beginning(text: str, longest: int = _LONGEST) -> str:
 
 def _facts_about(kb: KnowledgeBase, entity: str) -> list[list[str]]:
     graph = kb.graph
-    facts = graph.neighbours(entity) or [fact for name in kb.entities.link(entity) for fact in graph.neighbours(name)]
+    named = kb.entities.bearing(entity) or kb.entities.link(entity)
+    facts = [fact for name in named for fact in graph.neighbours(name)]
     return [list(fact) for fact in dict.fromkeys(map(tuple, facts))]
 
 

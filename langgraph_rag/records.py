@@ -1,7 +1,7 @@
 """Plain, JSON-like data: in the knowledge base, in the states of graphs, and in results."""
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, Literal, NotRequired, TypeVar, cast
+from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypeVar, cast
 
 from typing_extensions import TypedDict
 
@@ -89,6 +89,17 @@ class Fact(TypedDict):
 
 Statement = tuple[str, str, str, str]
 """The id of a passage, and the head, relation and tail of a triple that it states."""
+
+
+class Naming(NamedTuple):
+    """Another name that a passage gives to an entity.
+
+    `kind` says what sort of name it is (`facts.names`); with one, `entity` may be empty.
+    """
+
+    name: str
+    entity: str
+    kind: str = ""
 
 
 class Source(TypedDict):

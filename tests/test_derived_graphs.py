@@ -56,6 +56,15 @@ def stated(id_: str, seed: int) -> list[Statement]:
     return [(id_, chance.choice(NAMES), chance.choice(RELATIONS), chance.choice(NAMES)) for _ in facts]
 
 
+def named(id_: str, seed: int) -> list[tuple[str, str, str, str]]:
+    """Return the names that a passage gives: its title, and perhaps others."""
+    chance = random.Random(seed)
+    title, *_ = stated(id_, seed) or [(id_, chance.choice(NAMES))]
+    given = [(chance.choice(NAMES), title[1], chance.choice(["", "abbreviation"])) for _ in range(chance.randrange(3))]
+    said = [(chance.choice(NAMES), "", "film 1931")] * chance.randrange(2)
+    return [(id_, *names) for names in dict.fromkeys([(title[1], title[1], "title"), *given, *said])]
+
+
 def recorded(id_: str, seed: int) -> Record:
     chance = random.Random(seed)
     sentences = [f"{chance.choice(NAMES)} {chance.choice(RELATIONS)} {chance.choice(NAMES)}." for _ in range(3)]
@@ -81,16 +90,46 @@ def found_by_walks(graph: EntityGraph) -> dict[str, dict[str, float]]:
     }
 
 
+def facts_and_names(seeds: dict[str, int]) -> tuple[list[Statement], list[tuple[str, str, str, str]]]:
+    facts = [statement for id_, seed in seeds.items() for statement in stated(id_, seed)]
+    return facts, [naming for id_, seed in seeds.items() for naming in named(id_, seed)]
+
+
+def test_a_triple_graph_that_grew_and_shrank_is_one_made_at_once() -> None:
+    graph, rows = TripleGraph(), EntityRows()
+    joined = 0
+    for changed, come, there in changes():
+        facts, names = facts_and_names(come)
+        rows.remove(changed)
+        rows.add(facts, names)
+        graph.remove(changed)
+        graph.add(facts)
+        joins = rows.graph(list(there)).joins
+        graph.join(joins)
+        graph.sort(list(there))
+
+        anew = TripleGraph()
+        anew.join(joins)
+        anew.add(facts_and_names(there)[0])
+        anew.sort(list(there))
+        assert dict(graph.networkx.nodes(data="name")) == dict(anew.networkx.nodes(data="name"))
+        edges, made = graph.networkx.edges, anew.networkx.edges
+        assert {edge: dict(edges[edge]) for edge in edges} == {edge: dict(made[edge]) for edge in made}
+        joined += len(joins.everywhere) + len(joins.in_passage)
+    assert joined
+
+
 def test_an_entity_graph_that_grew_and_shrank_is_one_made_at_once() -> None:
     rows = EntityRows()
     for changed, come, there in changes():
         rows.remove(changed)
-        rows.add(statement for id_, seed in come.items() for statement in stated(id_, seed))
+        rows.add(*facts_and_names(come))
         grown = rows.graph(list(there))
 
         anew = EntityRows()
-        anew.add(statement for id_, seed in there.items() for statement in stated(id_, seed))
+        anew.add(*facts_and_names(there))
         made = anew.graph(list(there))
+        assert grown.joins == made.joins
         found, expected = found_by_walks(grown), found_by_walks(made)
         assert found.keys() == expected.keys()
         assert all(found[name] == pytest.approx(expected[name]) for name in expected)

@@ -3,6 +3,7 @@
 import pytest
 
 from langgraph_rag.errors import EmptyKnowledgeBaseError
+from langgraph_rag.records import Naming
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityGraph, EntityRows
 
@@ -16,9 +17,9 @@ STATEMENTS = [
 ]
 
 
-def built(statements: list[tuple[str, str, str, str]]) -> EntityGraph:
+def built(statements: list[tuple[str, str, str, str]], names: list[tuple[str, Naming]] | None = None) -> EntityGraph:
     rows = EntityRows()
-    rows.add(statements)
+    rows.add(statements, [(id_, *naming) for id_, naming in names or []])
     return rows.graph([*dict.fromkeys(id_ for id_, *_ in statements), "blank"])
 
 

@@ -581,7 +581,7 @@ def test_a_reading_that_is_replaced_is_gone_with_its_vectors(tmp_path: Path) -> 
         facts = [Fact(triple=["Kell", "has", "another"], sentences=[0])]
         assert len(kb.triples(["kell"])) == 1
 
-        kb._records.triples.save("forgetful", [(kb.passages(["kell"])[0], facts)])
+        kb._records.triples.save("forgetful", [(kb.passages(["kell"])[0], facts)], [[]])
 
         assert kb.info()["triple_vectors"] == 0
         assert [entry["triple"] for entry in kb.triples(["kell"])] == [["Kell", "has", "another"]]

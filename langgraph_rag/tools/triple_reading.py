@@ -15,6 +15,7 @@ from langgraph_rag.errors import BudgetReachedError
 from langgraph_rag.metering import count_dropped, current_meter, stop
 from langgraph_rag.progress import hidden
 from langgraph_rag.records import Record
+from langgraph_rag.tools.facts.names import names_in, with_whole_names
 from langgraph_rag.tools.facts.stated import stated
 from langgraph_rag.tools.language.extraction import (
     Reading,
@@ -113,8 +114,9 @@ class TripleReader:
 
     def _save(self, extractor: str, readings: Sequence[Reading], passages: dict[str, Record]) -> None:
         read = valid_readings(extractor, readings, passages)
-        facts = [(passages[id_], stated(found, passages[id_])) for id_, found in read]
-        self._records.triples.save(extractor, facts)
-        dropped = sum(len(found) for _, found in read) - sum(len(held) for _, held in facts)
+        held = [(passages[id_], stated(found, passages[id_])) for id_, found in read]
+        facts = [(passage, with_whole_names(facts, passage)) for passage, facts in held]
+        self._records.triples.save(extractor, facts, [names_in(facts, passage) for passage, facts in held])
+        dropped = sum(len(found) for _, found in read) - sum(len(facts) for _, facts in held)
         self._dropped += dropped
         count_dropped(dropped)

@@ -39,6 +39,7 @@ class DerivedGraphs:
             graph.add(self._records.triples.statements(extractor, ids))
 
         def in_order(graph: TripleGraph) -> TripleGraph:
+            graph.join(self.entities(extractor).joins)
             graph.sort(self._records.ids())
             return graph
 
@@ -46,7 +47,8 @@ class DerivedGraphs:
 
     def _entities_by(self, extractor: str) -> Incremental[EntityRows, EntityGraph]:
         def fill(rows: EntityRows, ids: Sequence[str] | None) -> None:
-            rows.add(self._records.triples.statements(extractor, ids))
+            triples = self._records.triples
+            rows.add(triples.statements(extractor, ids), triples.namings(extractor, ids))
 
         return Incremental(EntityRows, fill, lambda rows: rows.graph(self._records.ids()), self._logs(extractor))
 

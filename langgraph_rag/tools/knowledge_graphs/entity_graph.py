@@ -4,14 +4,15 @@ from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from itertools import islice
+from functools import cache, partial
+from itertools import compress, islice
 
 import numpy as np
 
 from langgraph_rag.normal_forms import UNSPACED, apart, normalise
 from langgraph_rag.records import ScoredPassage, Statement
 from langgraph_rag.tools.knowledge_graphs.graph_rows import Nodes, Rows, forget
+from langgraph_rag.tools.knowledge_graphs.joining import Joins, NameRows, chosen
 from langgraph_rag.tools.knowledge_graphs.names import Names
 from langgraph_rag.tools.knowledge_graphs.pagerank import Ids, PageRankGraph, PassageNodes
 from langgraph_rag.tools.language.spans import spot
@@ -37,6 +38,8 @@ class EntityGraph:
     """The first mention of each node, in the order of the passages and their facts."""
     names: Names
     """The entities by their words; newer ones may have been added."""
+    joins: Joins
+    """Which names mean one entity."""
     by_characters: Mapping[str, str]
     """The entities in scripts without spaces, by their characters set apart."""
 
@@ -44,18 +47,27 @@ class EntityGraph:
         """Return the entities in a text, by normal form or else by most common words, without a model.
 
         Names are spans that look like a name, and known names of several words; or else the whole text, if it is known.
+        Of the entities that bear one name, they are those whose other words are most in the text, such as their year.
         """
-        linked = dict.fromkeys(entity for span in spot(text) if (entity := self._entity(span.text)))
         words, begin = normalise(apart(text)).split(), 0
+        spotted = filter(None, (self._entity(span.text) for span in spot(text)))
+        linked = dict.fromkeys(entity for name in spotted for entity in self._meant(name, words))
         while begin < len(words):
             ends = range(min(len(words), begin + _LONGEST_NAME), begin + 1, -1)
             known = ((end, name) for end in ends if (name := self._known(words[begin:end])))
-            begin, entity = next(known, (begin + 1, ""))
-            if entity:
-                linked[entity] = None
+            begin, name = next(known, (begin + 1, ""))
+            linked |= dict.fromkeys(self._meant(name, words) if name else ())
         if not linked and (whole := self._known(words)):
-            linked[whole] = None
+            linked |= dict.fromkeys(self._meant(whole, words))
         return list(linked)
+
+    def bearing(self, name: str) -> list[str]:
+        """Return the entities that bear a name, by normal form; none if it is unknown."""
+        return self._meant(form, ()) if (form := self._known(normalise(apart(name)).split())) else []
+
+    def node(self, name: str) -> int | None:
+        """Return the node of an entity by one of its names, if it is known."""
+        return self.entities.get(normalise(name))
 
     def stating(self, passages: Iterable[str]) -> dict[str, int]:
         """Return the nodes of the passages that state facts; a walk cannot reach others."""
@@ -79,11 +91,18 @@ class EntityGraph:
 
     def _known(self, words: Sequence[str]) -> str:
         name = " ".join(words)
-        return name if name in self.entities else self.by_characters.get(name, "")
+        known = name in self.entities or name in self.joins.bearers
+        return name if known else self.by_characters.get(name, "")
+
+    def _meant(self, name: str, words: Sequence[str]) -> list[str]:
+        """Return the entities that bear a known name, as far as the words of a text tell which."""
+        own = [self.joins.entity(name)] if name in self.entities else []
+        bearers = [one for one in self.joins.bearers.get(name, ()) if one in self.entities]
+        return chosen(list(dict.fromkeys([*own, *bearers])), name, words)
 
     def _entity(self, name: str) -> str:
         form = normalise(name)
-        if form in self.entities:
+        if form in self.entities or form in self.joins.bearers:
             return form
         alike = self.names.alike(form, self.entities)
         return max(alike, key=lambda other: (alike[other], -self.mention[self.entities[other]]), default="")
@@ -99,20 +118,23 @@ class EntityRows:
         self._relations: defaultdict[str, int] = defaultdict(Nodes())
         self._names = Names()
         self._facts = Rows(4)  # passage, head, relation, tail
+        self._namings = NameRows(self._entities, self._passages)
 
-    def add(self, statements: Iterable[Statement]) -> None:
-        """Add the facts of passages."""
+    def add(self, statements: Iterable[Statement], namings: Iterable[tuple[str, str, str, str]] = ()) -> None:
+        """Add the facts of passages, and the names that they give: id of the passage, name, entity, kind."""
         known, facts, form = len(self._entities), array("q"), cache(normalise)
         for id_, head, relation, tail in statements:
             ends = self._entities[form(head)], self._entities[form(tail)]
             facts.extend((self._passages[id_], ends[0], self._relations[form(relation)], ends[1]))
         self._facts.add(facts)
+        self._namings.add(namings)
         self._names.add(islice(self._entities, known, None))
 
     def remove(self, ids: Iterable[str]) -> None:
         """Remove the facts of passages, and the entities that no other passage names."""
         passages = [self._passages.pop(id_) for id_ in ids if id_ in self._passages]
-        if unnamed := self._facts.remove(passages, columns=(1, 3)):
+        gone = self._facts.remove(passages, columns=(1, 3)) | self._namings.rows.remove(passages, columns=(1, 2))
+        if unnamed := self._namings.rows.without(self._facts.without(gone, columns=(1, 3)), columns=(1, 2)):
             self._names.remove(forget(self._entities, unnamed))
 
     def outgrown(self) -> bool:
@@ -125,10 +147,16 @@ class EntityRows:
         size = self._nodes.given
         there = np.zeros(size, bool)
         there[list(nodes.values())] = True
-        passage, head, relation, tail = self._facts.columns[:, there[self._facts.columns[0]]]
+        facts = self._facts.columns[:, there[self._facts.columns[0]]]
+        passage, head, relation, tail = facts
+        joins = self._namings.joins(nodes, facts, self._relations, self._names.with_word)
+        everywhere = np.arange(size)
+        everywhere[self._nodes_of(joins.everywhere)] = self._nodes_of(joins.everywhere.values())
+        meant = partial(_meant, everywhere, *self._in_passages(joins, nodes))
+        head, tail = meant(passage, head), meant(passage, tail)
         _, pair = np.unique(head * size + tail, return_inverse=True)
-        _, facts = _distinct(pair * len(self._relations) + relation)
-        lower, higher = np.minimum(head, tail)[facts], np.maximum(head, tail)[facts]
+        _, distinct = _distinct(pair * len(self._relations) + relation)
+        lower, higher = np.minimum(head, tail)[distinct], np.maximum(head, tail)[distinct]
         weights, edges = _distinct(lower * size + higher)
         naming, named = np.tile(passage, 2), np.concatenate([head, tail])
         _, once = _distinct(naming * size + named)
@@ -138,7 +166,7 @@ class EntityRows:
         in_order = np.argsort(places[passage], kind="stable")  # rows are in the order of changes
         return EntityGraph(
             passages=nodes,
-            entities=dict(self._entities),
+            entities=self._named(everywhere, named),
             walk=PageRankGraph.from_edges(
                 size,
                 np.concatenate([lower[edges], naming]),
@@ -148,8 +176,33 @@ class EntityRows:
             spread=np.bincount(named, minlength=size),
             mention=_first_places(np.stack([head, tail])[:, in_order].ravel(order="F"), size),
             names=self._names,
+            joins=joins,
             by_characters={apart(name): name for name in self._entities if UNSPACED.search(name)},
         )
+
+    def _nodes_of(self, names: Iterable[str]) -> list[int]:
+        return [self._entities[name] for name in names]
+
+    def _in_passages(self, joins: Joins, passages: Mapping[str, int]) -> tuple[Ids, Ids]:
+        """Return keys of passage and name, ascending, and the entity that each means."""
+        size = self._nodes.given
+        places = [passages[id_] * size + self._entities[name] for id_, name in joins.in_passage]
+        keys, meant = np.array(places, np.int64), np.array(self._nodes_of(joins.in_passage.values()), np.int64)
+        order = np.argsort(keys)
+        return keys[order], meant[order]
+
+    def _named(self, everywhere: Ids, named: Ids) -> dict[str, int]:
+        """Return the nodes of the entities that facts name, by each of their names."""
+        nodes = everywhere[np.fromiter(self._entities.values(), np.int64, len(self._entities))]
+        return dict(compress(zip(self._entities, nodes.tolist(), strict=True), np.isin(nodes, named).tolist()))
+
+
+def _meant(everywhere: Ids, keys: Ids, entities: Ids, passage: Ids, name: Ids) -> Ids:
+    """Return what names mean in passages: what they mean there (`keys`, `entities`), or else everywhere."""
+    meant, wanted = everywhere[name], passage * everywhere.size + name
+    found = np.flatnonzero(np.isin(wanted, keys))
+    meant[found] = entities[np.searchsorted(keys, wanted[found])]
+    return meant
 
 
 def _first_places(numbers: Ids, size: int) -> Ids:

@@ -43,6 +43,11 @@ class Rows:
         numbers = np.unique(removed[list(columns)])
         return set(numbers[~np.isin(numbers, self.columns[list(columns)])].tolist())
 
+    def without(self, numbers: set[int], columns: Sequence[int]) -> set[int]:
+        """Return those of some numbers that are in none of some columns."""
+        some = np.fromiter(numbers, np.int64, len(numbers))
+        return set(some[~np.isin(some, self.columns[list(columns)])].tolist())
+
 
 def forget(keys: dict[str, int], nodes: Container[int]) -> list[str]:
     """Remove the keys of nodes; return them."""

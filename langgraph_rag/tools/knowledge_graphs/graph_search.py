@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from math import inf, sqrt
 from statistics import fmean
 
-from langgraph_rag.normal_forms import normalise
 from langgraph_rag.records import ScoredPassage, ids_of
 from langgraph_rag.tools.fusion import DEPTH
 from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityGraph
@@ -72,7 +71,7 @@ def _seeds(
     likeness: defaultdict[int, list[float]] = defaultdict(list)
     for (subject, _, object_), cosine in facts:
         for name in (subject, object_):
-            if cosine > 0 and not is_generic(name) and (entity := graph.entities.get(normalise(name))) is not None:
+            if cosine > 0 and not is_generic(name) and (entity := graph.node(name)) is not None:
                 likeness[entity].append(cosine)
     seeds = defaultdict(float, {entity: fmean(cosines) for entity, cosines in likeness.items()})
     for name in names:

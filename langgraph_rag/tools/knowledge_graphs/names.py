@@ -27,6 +27,10 @@ class Names:
                 if not self._by_word[word]:
                     del self._by_word[word]
 
+    def with_word(self, word: str) -> Iterable[str]:
+        """Return the names with a word in them."""
+        return tuple(self._by_word.get(word, ()))
+
     def alike(self, name: str, among: Container[str]) -> Mapping[str, float]:
         """Return the names in `among` that share at least half of all words with a name, each with this share."""
         words = set(name.split())

@@ -2,10 +2,13 @@
 
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from itertools import chain
 
-from langgraph_rag.normal_forms import normalise, triple_key
+from langgraph_rag.normal_forms import normalise
 from langgraph_rag.records import Statement
+from langgraph_rag.tools.knowledge_graphs.joining import Joins
 
 Edge = tuple[str, str, str]
 
@@ -14,8 +17,8 @@ class TripleGraph:
     """Entities as nodes (by normal form, with a `name`), facts as edges (with `triple` and `passages`).
 
     `networkx` is the graph itself, for reading and drawing. It changes with the records; copy it to keep a state. The
-    name of an entity is its most frequent spelling. A fact is spelled as in its first passage. So no spelling of a
-    removed passage remains.
+    names of one entity are one node. Its `name` is its own most frequent spelling, or else that of its other names. A
+    fact is spelled as in its first passage. So no spelling of a removed passage remains.
     """
 
     def __init__(self) -> None:
@@ -23,6 +26,8 @@ class TripleGraph:
 
         self.networkx = MultiDiGraph()
         self._lock = threading.Lock()
+        self._joins = Joins()
+        self._stated: dict[str, list[list[str]]] = {}  # by passage
         self._by_passage: dict[str, dict[Edge, list[str]]] = {}
         self._spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._shared: set[Edge] = set()  # facts that were added by another passage
@@ -30,31 +35,55 @@ class TripleGraph:
     def add(self, statements: Iterable[Statement]) -> None:
         """Add the facts of passages; an existing fact gets the new passages."""
         with self._lock:
-            for id_, *triple in statements:
-                edge = (normalise(triple[0]), normalise(triple[2]), triple_key(triple))
-                facts = self._by_passage.setdefault(id_, {})
-                if edge in facts:
-                    continue
-                facts[edge] = triple
-                if not self.networkx.has_edge(*edge):
-                    self.networkx.add_edge(*edge, triple=triple, passages=[])
-                else:
-                    self._shared.add(edge)
-                self.networkx.edges[edge]["passages"].append(id_)
-                self._count_spellings(edge, triple, 1)
+            self._add(statements)
 
     def remove(self, ids: Iterable[str]) -> None:
         """Remove passages, the facts that only they state, and the entities that only these facts name."""
         with self._lock:
-            for id_ in ids:
-                for edge, triple in self._by_passage.pop(id_, {}).items():
-                    fact = self.networkx.edges[edge]
-                    fact["passages"].remove(id_)
-                    if fact["passages"]:
-                        fact["triple"] = self._by_passage[fact["passages"][0]][edge]
-                    else:
-                        self.networkx.remove_edge(*edge)
-                    self._count_spellings(edge, triple, -1)
+            self._remove(ids)
+
+    def join(self, joins: Joins) -> None:
+        """Make the names of one entity one node, and no longer those that were joined before."""
+        with self._lock:
+            before, self._joins = self._joins, joins
+            changed = {id_ for (id_, _), _ in before.in_passage.items() ^ joins.in_passage.items()}
+            names = {name for name, _ in before.everywhere.items() ^ joins.everywhere.items()}
+            for node in self.networkx.nbunch_iter({before.entity(name) for name in names}):
+                edges = chain(
+                    self.networkx.out_edges(node, data="passages"), self.networkx.in_edges(node, data="passages")
+                )
+                changed.update(id_ for _, _, passages in edges for id_ in passages)
+            again = [(id_, *triple) for id_ in changed for triple in self._stated.get(id_, ())]
+            self._remove(changed)
+            self._add((id_, head, relation, tail) for id_, head, relation, tail in again)
+
+    def _add(self, statements: Iterable[Statement]) -> None:
+        for id_, *triple in statements:
+            self._stated.setdefault(id_, []).append(triple)
+            head, tail = (self._joins.meant(id_, normalise(end)) for end in (triple[0], triple[2]))
+            edge = head, tail, "|".join((head, normalise(triple[1]), tail))
+            facts = self._by_passage.setdefault(id_, {})
+            if edge in facts:
+                continue
+            facts[edge] = triple
+            if not self.networkx.has_edge(*edge):
+                self.networkx.add_edge(*edge, triple=triple, passages=[])
+            else:
+                self._shared.add(edge)
+            self.networkx.edges[edge]["passages"].append(id_)
+            self._count_spellings(edge, triple, 1)
+
+    def _remove(self, ids: Iterable[str]) -> None:
+        for id_ in ids:
+            self._stated.pop(id_, None)
+            for edge, triple in self._by_passage.pop(id_, {}).items():
+                fact = self.networkx.edges[edge]
+                fact["passages"].remove(id_)
+                if fact["passages"]:
+                    fact["triple"] = self._by_passage[fact["passages"][0]][edge]
+                else:
+                    self.networkx.remove_edge(*edge)
+                self._count_spellings(edge, triple, -1)
 
     def sort(self, passages: Sequence[str]) -> None:
         """Sort the passages of facts in this order; they are added in the order of changes."""
@@ -78,17 +107,22 @@ class TripleGraph:
             if not spellings[spelling]:
                 del spellings[spelling]
             if spellings:
-                self.networkx.nodes[node]["name"] = min(spellings, key=lambda name: (-spellings[name], name))
+                self.networkx.nodes[node]["name"] = min(spellings, key=partial(_order, node, spellings))
             else:
                 del self._spellings[node]
                 self.networkx.remove_node(node)
 
     def neighbours(self, entity: str) -> list[list[str]]:
         """Return the facts that name an entity, first as head, then only as tail."""
-        node = normalise(entity)
+        node = self._joins.entity(normalise(entity))
         with self._lock:
             if node not in self.networkx:
                 return []
             leaving, coming = self.networkx.out_edges(node, data="triple"), self.networkx.in_edges(node, data="triple")
             facts = [triple for _, _, triple in leaving] + [triple for head, _, triple in coming if head != node]
             return [[*triple] for triple in facts]
+
+
+def _order(node: str, spellings: Mapping[str, int], name: str) -> tuple[bool, int, str]:
+    """Order the spellings of a node: its own before those of its other names, then by how often they are used."""
+    return normalise(name) != node, -spellings[name], name

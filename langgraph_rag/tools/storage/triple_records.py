@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 
 from langgraph_rag.normal_forms import triple_text
-from langgraph_rag.records import Fact, Record, Statement
+from langgraph_rag.records import Fact, Naming, Record, Statement
 from langgraph_rag.tools.storage.change_log import ChangeLog
 from langgraph_rag.tools.storage.database import Database, as_json
 from langgraph_rag.tools.vectors import Matrix
@@ -21,6 +21,10 @@ CREATE TABLE IF NOT EXISTS triples (
     position INTEGER NOT NULL, head TEXT NOT NULL, relation TEXT NOT NULL, tail TEXT NOT NULL,
     sentences TEXT NOT NULL, vector TEXT NOT NULL, PRIMARY KEY (passage, extractor, position)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS triples_by_vector ON triples (vector);
+CREATE TABLE IF NOT EXISTS namings (
+    passage INTEGER NOT NULL REFERENCES passages(number) ON DELETE CASCADE, extractor TEXT NOT NULL,
+    name TEXT NOT NULL, entity TEXT NOT NULL, kind TEXT NOT NULL,
+    PRIMARY KEY (passage, extractor, name, entity, kind)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS triple_vectors (id TEXT PRIMARY KEY, vector BLOB NOT NULL);
 """
 _STATED = "triples JOIN passages ON number = passage WHERE extractor = ? AND id IN"
@@ -69,8 +73,10 @@ class TripleRecords:
         of = "(SELECT extractor FROM extractions GROUP BY extractor ORDER BY count(*) DESC, extractor LIMIT 1)"
         return next((row[0] for row in self._db.rows("extractor", of)), None)
 
-    def save(self, extractor: str, facts: Sequence[tuple[Record, Sequence[Fact]]]) -> None:
-        """Store the triples of passages; earlier ones of the same extractor are replaced.
+    def save(
+        self, extractor: str, facts: Sequence[tuple[Record, Sequence[Fact]]], names: Sequence[Sequence[Naming]]
+    ) -> None:
+        """Store the triples of passages and the names that each gives; earlier ones of the extractor are replaced.
 
         Passages that were deleted or replaced in the meantime are left out.
         """
@@ -82,7 +88,17 @@ class TripleRecords:
             read = [(number, extractor) for number, _ in read_from if number is not None]
             before = self.vector_ids_of(ids)
             self._db.executemany("DELETE FROM triples WHERE passage = ? AND extractor = ?", read)
+            self._db.executemany("DELETE FROM namings WHERE passage = ? AND extractor = ?", read)
             self._db.executemany("INSERT OR REPLACE INTO extractions VALUES (?, ?)", read)
+            self._db.executemany(
+                "INSERT OR IGNORE INTO namings VALUES (?, ?, ?, ?, ?)",
+                [
+                    (number, extractor, *naming)
+                    for (number, _), given in zip(read_from, names, strict=True)
+                    if number is not None
+                    for naming in given
+                ],
+            )
             self._db.executemany(
                 "INSERT INTO triples VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 [
@@ -115,6 +131,13 @@ class TripleRecords:
         if ids is None:
             return self._all_statements(extractor)
         return self._db.by_ids("id, head, relation, tail", _STATED, ids, extractor)
+
+    def namings(self, extractor: str, ids: Sequence[str] | None = None) -> Iterable[tuple[str, str, str, str]]:
+        """Return the names that passages (all, or some) give: id of the passage, name, entity, kind."""
+        columns, of = "id, name, entity, kind", "namings JOIN passages ON number = passage WHERE extractor = ?"
+        if ids is None:
+            return self._db.rows(columns, of, extractor)
+        return self._db.by_ids(columns, f"{of} AND id IN", ids, extractor)
 
     def _all_statements(self, extractor: str) -> Iterator[Statement]:
         columns = "passage, position, id, head, relation, tail"

@@ -1,0 +1,256 @@
+"""The other names that a passage gives to what it is about, and to what else it names.
+
+Only what the text says counts: a title and its short form (`Nine Tides (1931 film)` is also `Nine Tides`), the full
+name in the first sentence, "also known as", "born", and abbreviations in brackets. Whether a name that several things
+bear may be joined is decided where all of them are known (`knowledge_graphs.joining`).
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from langgraph_rag.normal_forms import normalise
+from langgraph_rag.records import Fact, Naming, Record
+from langgraph_rag.tools.language.spans import MONTHS
+from langgraph_rag.tools.language.topics import topic_of
+
+_WORD = r"(?:[^\W\d_a-z][\w'’.&/-]*|\d[\w'’-]*)"
+_LINK = r"(?:(?:of|the|de|del|della|la|le|du|di|da|dos|von|van|der|den|zu|af|bin|ibn|al|el|y|&) ){0,2}"
+_NAME = rf"{_WORD}(?: {_LINK}{_WORD}){{0,7}}"
+_LEAD = re.compile(r"(?:The |An? )?(?P<subject>[^(),;:]{2,100}?)(?=\s*\(|,| (?:is|was|are|were|has|had)\b)")
+_VERB = re.compile(r"(?:^|[\s),])(?:is|was|are|were|has|had)\b")
+_LIFE = re.compile(r"\s*\([^()]*(?:\bborn\b|\bdied\b|\bc\. ?\d|\b[12]?\d{3}\b[^()]*[–—-])")
+_BRACKETS = re.compile(r"\([^()]*\)")
+_OWN = r"(?:his|her|its|their|the)"
+_CUE = (
+    r"(?<!best )\bknown (?:[a-z]+ly )?(?:to [a-z]+ )?(?:as|by "
+    rf"{_OWN} (?:[a-z]+ )?(?:name|pseudonym|nickname|alias)(?: of)?)(?: just| simply)?"
+    r"|\b(?:also|formerly|originally|previously|sometimes|often|commonly|usually) (?:called|named|spelled)"
+    rf"|\b(?:under|by) {_OWN} (?:stage|pen|ring|birth) name(?: of)?|\bnicknamed|\balias|\ba\.?k\.?a\.?|\bor simply"
+    r"|\babbreviated(?: as| to)?"
+)
+_QUOTED = r"[\"“]\s?([^\"“”()]{2,60}?)\s?[\"”]"
+_END = r"(?=\W*$| ?[,.;:()]| (?:in|and|or|is|was|are|were|who|which|that|because|after|by|at|among|until|as)\b)"
+_CALLED = re.compile(
+    rf"(?:{_CUE}),?\s?(?:the\s)?(?:{_QUOTED}|((?>{_NAME})){_END})(?: or (?:{_QUOTED}|((?>{_NAME})){_END}))?"
+)
+_BORN = re.compile(
+    rf"(?:[(;]|, ?)\s?(?:born|né) (?P<name>(?!\d){_WORD}(?: {_LINK}(?!\d){_WORD}){{1,7}})(?=\s?[,;)]| on\b| in\b)"
+)
+_IT_IS = re.compile(r"(?:It|He|She|They) (?:is|was|were|are|has been|had been) [^.,;]{0,20}?$")
+_SHORTENED = re.compile(
+    r"\(\s?(?:the |abbreviated(?: as| to)? |or )?[\"“']?(?P<short>[A-Z][\w.&-]{1,9})[\"”']?\s?[);,]"
+)
+_TWO = re.compile(r" (?:or|aka|and) ")
+_FUNCTION = frozenset("of the and for in on to a an at by".split())
+_PERSONAL = re.compile(r"(?:^|[.;,] |\b(?:and|but|when|where|that) )(?:He|She|he|she|His|Her|his|her)\b")
+_RANKS = frozenset(
+    "king queen prince princess duke duchess count countess emperor empress saint sir lady lord dame pope dr prof "
+    "professor president general colonel captain major bishop archbishop st mr mrs".split()
+)
+KINDS = frozenset(
+    "film movie novel book story poem play musical opera song single album series show episode game band magazine "
+    "newspaper ship painting comic manga anime sitcom documentary".split()
+)
+"""What works of one name may be."""
+_PLAIN = re.compile(r"[A-Z][a-z]{1,5}")  # a word that might be taken for an abbreviation
+_INITIALS = re.compile(r"(?!U\. ?[SKN]\.)(?:[A-Z]\. ?)+(?=[A-Z][^\W\d_]+ [A-Z])")  # but for the U.S.
+_YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
+_SENTENCES = 4  # that may say another name of the topic
+_WINDOW = 300  # characters
+
+
+TITLE, ABBREVIATION, INITIALS, WORD = "title", "abbreviation", "initials", "word"
+"""Kinds of names: a title, as that of itself; one that may be a single word; one whose entity must be a title; and one
+that is spelled as a word, so that it is no abbreviation."""
+
+
+def other_names(title: str, sentences: Sequence[str]) -> list[Naming]:
+    """Return the names that a passage gives; its title is given, too, as a name of itself."""
+    found = [Naming(title, title, TITLE)] if normalise(title) else []
+    if (short := topic_of(title)) != title:
+        found.append(Naming(short, title))
+    if initials := _INITIALS.match(short):
+        found.append(Naming(short[initials.end() :], title))
+    if sentences:
+        found += [Naming(name, title) for name in _of_topic(short, sentences)]
+    for sentence in sentences:
+        if "(" in sentence:
+            found += _abbreviations(sentence, title)
+    return list(dict.fromkeys(one for one in found if one.name and one.entity))
+
+
+def _of_topic(short: str, sentences: Sequence[str]) -> Iterator[str]:
+    """Yield the other names of the topic in the first sentences: its full name, "also known as", "born"."""
+    first = sentences[0]
+    lead = _LEAD.match(first)
+    if short and lead and (subject := _whole(lead["subject"], short, lived=bool(_LIFE.match(first, lead.end())))):
+        if normalise(subject) != normalise(short):
+            yield subject
+        beside = _aside(first, lead.end())
+        yield from (name for called in _CALLED.finditer(beside) for name in _names_of(called))
+        born = _BORN.search(beside)
+        if born and normalise(born["name"]).split()[0] not in MONTHS:
+            yield _trimmed(born["name"])
+    for sentence in sentences[1:_SENTENCES] if short else ():
+        called = _CALLED.search(sentence, 0, _WINDOW)
+        if called and _IT_IS.match(sentence[: called.start()]):
+            yield from _names_of(called)
+
+
+def _aside(sentence: str, begin: int) -> str:
+    """Return what is said beside a subject that ends there, in brackets or commas, before the verb."""
+    aside = sentence[begin : begin + _WINDOW].lstrip()
+    if not aside.startswith(("(", ",")):
+        return ""
+    hidden = _BRACKETS.sub(lambda inside: " " * len(inside[0]), aside)  # the verb there is not that of the sentence
+    verb = _VERB.search(hidden)
+    return aside[: verb.start() if verb else len(hidden) - len(hidden.lstrip())]
+
+
+def _names_of(called: re.Match[str]) -> Iterator[str]:
+    for name in map(_trimmed, filter(None, called.groups())):
+        rank, *rest = normalise(name).split() or [""]
+        if not name.islower() and not (rank in _RANKS and rest[:1] == ["of"]):
+            yield name
+
+
+def _trimmed(name: str) -> str:
+    return name if re.search(r"\b[A-Z]\.$", name) else name.rstrip(".,'’ ")
+
+
+def _whole(subject: str, short: str, *, lived: bool) -> str:
+    """Return the subject of the first sentence if it is the title, in short or in full; else an empty text.
+
+    In full it ends like the title and has all its words, such as `S. R. Puttanna Kanagal`; with dates of life, it has
+    one of them.
+    """
+    subject = subject.strip(" \"“”'")
+    words, wanted = normalise(subject).split(), normalise(short).split()
+    left = iter(words)
+    has_all = len(wanted) > 1 and all(word in left for word in wanted) and words[-1] == wanted[-1]
+    capital = all(not word[0].islower() or len(word) < 4 for word in subject.split()) and not _TWO.search(subject)
+    same = words == wanted or (capital and (has_all or (lived and bool(set(words) & set(wanted)))))
+    return subject if same and len(words) <= len(wanted) + 5 else ""
+
+
+def _abbreviations(sentence: str, title: str) -> Iterator[Naming]:
+    """Yield the abbreviations in brackets after what they stand for: `Kestrel Holdings (KH)`."""
+    for found in _SHORTENED.finditer(sentence):
+        letters = [letter.lower() for letter in found["short"].removesuffix("s") if letter.isalpha()]
+        capitals = sum(map(str.isupper, found["short"]))
+        if capitals >= 2 and (whole := _spelled_out(sentence[: found.start()].rstrip(' "”'), letters)):
+            is_topic = normalise(whole) == normalise(topic_of(title))
+            yield Naming(found["short"], title if is_topic else whole, ABBREVIATION)
+
+
+def _spelled_out(before: str, letters: Sequence[str]) -> str:
+    """Return the words at the end of a text whose first letters these are, except for those of function words."""
+    words = re.findall(r"[^\s-]+(?:[\s-]|$)", before[-120:])
+    for count in range(2, min(len(words), 2 * len(letters)) + 1):
+        some = words[-count:]
+        initials = [word[0].lower() for word in some if word.strip(" -").lower() not in _FUNCTION]
+        every = [word[0].lower() for word in some]
+        if letters in (initials, every) and some[0].strip(" -").lower() not in _FUNCTION:
+            whole = "".join(some).strip()
+            capitals = all(word[0].isupper() for word in some if word.strip(" -").lower() not in _FUNCTION)
+            return whole if capitals or len(letters) > 2 else ""
+    return ""
+
+
+def names_in(facts: Iterable[Fact], passage: Record) -> list[Naming]:
+    """Return the names that a passage gives, and what it says of the names in its facts."""
+    return [*other_names(passage["title"], passage["sentences"]), *kinds_told(facts, passage["sentences"])]
+
+
+def kinds_told(facts: Iterable[Fact], sentences: Sequence[str]) -> list[Naming]:
+    """Return what sentences say of the names in their facts, as far as it tells bearers of one name apart.
+
+    For `the 1931 film Nine Tides` and `Nine Tides (1931)`, this is the year and the kind.
+    """
+    told: dict[Naming, None] = {}
+    for fact in facts:
+        for name in fact["triple"][::2]:
+            if full := _INITIALS.match(name):
+                told[Naming(name, name[full.end() :], INITIALS)] = None
+            if _PLAIN.fullmatch(name):
+                told[Naming(name, "", WORD)] = None
+            if not name[:1].islower():
+                for place in fact["sentences"]:
+                    if kind := _kind_at(name, sentences[place]):
+                        told[Naming(name, "", kind)] = None
+    return list(told)
+
+
+def _kind_at(name: str, sentence: str) -> str:
+    begin = sentence.find(name)
+    if begin < 0:
+        return ""
+    before = sentence[max(0, begin - 40) : begin].strip("\"“'‘ ").split()[-4:]
+    if not _tells(before[-1:]):
+        before = []
+    after = sentence[begin + len(name) : begin + len(name) + 40].lstrip("\"”'’ ")
+    inside = after[1:].partition(")")[0].split() if after.startswith("(") else []
+    return " ".join(_tells([*before, *inside]))
+
+
+def _tells(words: Sequence[str]) -> list[str]:
+    return [word for word in map(normalise, words) if word in KINDS or _YEAR.fullmatch(word)]
+
+
+def with_whole_names(facts: Sequence[Fact], passage: Record) -> list[Fact]:
+    """Return facts whose ends that mean the topic of a passage are its title, with its qualifier.
+
+    These are the title without its qualifier, and the given name or surname of a person who is meant by it all through
+    the text. If the other end is the title, both stay.
+    """
+    title, sentences = passage["title"], passage["sentences"]
+    short, form = topic_of(title), normalise(title)
+    known = {normalise(short), *_personal(short, sentences)} - {form} if form else set()
+    if not known:
+        return [*facts]
+    named = []
+    for fact in facts:
+        head, relation, tail = fact["triple"]
+        ends = normalise(head), normalise(tail)
+        if ends[0] in known and ends[1] != form:
+            head, ends = title, (form, ends[1])
+        if ends[1] in known and ends[0] != form:
+            tail = title
+        named.append(Fact(triple=[head, relation, tail], sentences=fact["sentences"]))
+    return named
+
+
+def _personal(short: str, sentences: Sequence[str]) -> Iterator[str]:
+    """Yield the words of the name of a person that mean nobody else in a text, in normal form."""
+    words = short.partition(" of ")[0].partition(",")[0].split()
+    if not 1 < len(short.split()) < 6 or not all(word[0].isupper() for word in words) or any(map(str.isdigit, short)):
+        return
+    if not any(_PERSONAL.search(sentence) for sentence in sentences):
+        return
+    own = {word.strip(".'’") for word in short.split()}
+    text = " ".join(sentences)
+    for word in (words[0], words[-1]):
+        if len(word) > 2 and normalise(word) not in _RANKS and not _shared(word, own, text):
+            yield normalise(word)
+
+
+def _shared(word: str, own: set[str], text: str) -> bool:
+    """Return whether a word also stands in another name: `Senn` in `Ida Senn`."""
+    beside = re.compile(rf"(?:(?P<before>\w[\w'’-]*) )?\b{re.escape(word)}\b(?! ?['’]s)(?: (?P<after>\w[\w'’-]*))?")
+    for found in beside.finditer(text):
+        for other in (found["before"], found["after"]):
+            if other and other[0].isupper() and other not in own and not _opens(text, found, other):
+                return True
+    return False
+
+
+def _opens(text: str, found: re.Match[str], other: str) -> bool:
+    """Return whether a capital is that of the first word of a sentence, which is no part of a name."""
+    return (
+        other == found["before"]
+        and text[: found.start()].rstrip()[-1:] in ("", ".", "!", "?")
+        and normalise(other) in _OPENING
+    )
+
+
+_OPENING = frozenset("when after before while in although though since but and as then later".split())

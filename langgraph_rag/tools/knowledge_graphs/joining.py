@@ -1,0 +1,247 @@
+"""Which names mean one entity, as far as the passages of a knowledge base tell: a wrong merge is worse than none.
+
+A name that a passage gives holds in that passage. A name of its own, such as "also known as", is joined elsewhere, too,
+if nothing else bears it; a single word must also be part of no other name, unless it is an abbreviation. A part of a
+name, such as a title without its qualifier, may mean something else in another passage: there it is joined only if the
+passage tells: by year or kind (`the 1931 film Nine Tides`), by a relation (`directed by` for a director), or by another
+end of the fact, which the passage about the bearer names, too.
+"""
+
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+
+import numpy as np
+
+from langgraph_rag.normal_forms import normalise
+from langgraph_rag.records import Statement
+from langgraph_rag.tools.facts.names import ABBREVIATION, INITIALS, KINDS, TITLE, WORD
+from langgraph_rag.tools.knowledge_graphs.graph_rows import Nodes, Rows
+from langgraph_rag.tools.knowledge_graphs.pagerank import Ids
+
+WithWord = Callable[[str], Iterable[str]]
+Place = tuple[str, str]
+"""The id of a passage, and a name in it."""
+_NONE = -1  # the entity of what is said of a name
+_DIFFERS = -9  # more than anything that fits
+_STEM = 5  # letters that "directed" and "director" share at least
+
+
+@dataclass(frozen=True)
+class Joins:
+    """Which names are joined: names and entities are in normal form."""
+
+    everywhere: Mapping[str, str] = field(default_factory=dict)
+    """The entity of each joined name."""
+    in_passage: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """The entity of a name, where it is another one in some passage; by the passage's id and the name."""
+    bearers: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The entities that bear a name which is not joined, in alphabetical order."""
+
+    def entity(self, name: str) -> str:
+        """Return the entity of a name outside of passages: itself, if it is not joined."""
+        return self.everywhere.get(name, name)
+
+    def meant(self, passage: str, name: str) -> str:
+        """Return the entity that a name means in a passage."""
+        return self.in_passage.get((passage, name)) or self.entity(name)
+
+
+class NameRows:
+    """The names that passages give, kept for a fast rebuild after changes of passages.
+
+    Args:
+        entities: the nodes of entities by normal form, shared with their facts.
+        passages: the nodes of passages by id, shared with their facts.
+    """
+
+    def __init__(self, entities: "defaultdict[str, int]", passages: "defaultdict[str, int]") -> None:
+        self._entities, self._passages = entities, passages
+        self._kinds: defaultdict[str, int] = defaultdict(Nodes())
+        self._title = self._kinds[TITLE]
+        self.rows = Rows(4)  # passage, name, entity, kind
+
+    def add(self, namings: Iterable[tuple[str, str, str, str]]) -> None:
+        """Add the names that passages give: id of the passage, name, entity, kind."""
+        rows = array("q")
+        for id_, name, entity, kind in namings:
+            form, of = normalise(name), normalise(entity)
+            if form:
+                node = self._entities[of] if of else _NONE
+                rows.extend((self._passages[id_], self._entities[form], node, self._kinds[kind]))
+        self.rows.add(rows)
+
+    def joins(
+        self,
+        passages: Mapping[str, int],
+        facts: Ids,
+        relations: Mapping[str, int],
+        with_word: Callable[[str], Iterable[str]],
+    ) -> Joins:
+        """Return which names are joined by what passages say.
+
+        Args:
+            passages: the nodes of the passages by id.
+            facts: passage, head, relation and tail of each of their facts; shape: 4 x facts.
+            relations: the numbers of relations by normal form.
+            with_word: returns the names with a word in them.
+        """
+        there = self.rows.columns[:, np.isin(self.rows.columns[0], list(passages.values()))]
+        _, name, entity, kind = there
+        others = np.unique(
+            np.concatenate([name[(kind != self._title) & (entity != _NONE)], entity[kind != self._title]])
+        )
+        there = there[:, np.isin(name, others)]  # most titles have no other name
+        kinds = {number: kind for kind, number in self._kinds.items()}
+        ids = {node: id_ for id_, node in passages.items()}
+        forms = {node: form for form, node in self._entities.items()} | {_NONE: ""}
+        given = _Given([(ids[at], forms[one], forms[of], kinds[how]) for at, one, of, how in there.T.tolist()])
+        everywhere = given.everywhere(with_word)
+        bearers = given.several(everywhere)
+        wanted, homes = [self._entities[one] for one in bearers], given.homes(bearers)
+        near = np.isin(facts[0], [passages[id_] for id_ in chain.from_iterable(homes.values())])
+        using = np.isin(facts[1], wanted) | np.isin(facts[3], wanted)
+        how = {number: relation for relation, number in relations.items()} if using.any() else {}
+
+        def stated(some: Ids) -> list[Statement]:
+            return [(ids[at], forms[head], how[by], forms[tail]) for at, head, by, tail in facts[:, some].T.tolist()]
+
+        beside = defaultdict[str, set[str]](set)
+        for id_, head, _, tail in stated(near) if using.any() else ():
+            beside[id_].update((everywhere.get(head, head), everywhere.get(tail, tail)))
+        around = {entity: set().union(*(beside[id_] for id_ in those)) for entity, those in homes.items()}
+        return Joins(everywhere, given.in_passages(everywhere, bearers, stated(using), around), bearers)
+
+
+class _Given:
+    """What passages say of names: id of the passage, name, entity (or none), kind; all in normal form."""
+
+    def __init__(self, given: Sequence[tuple[str, str, str, str]]) -> None:
+        self._given = given
+        self._titles = {name for _, name, _, kind in given if kind == TITLE}
+        self._bearers = defaultdict[str, set[str]](set)
+        for _, name, entity, kind in given:
+            if entity and kind != INITIALS:
+                self._bearers[name].add(entity)
+        for entity, names in self._initialled().items():
+            if len(names) == 1 and (entity in self._titles or entity in self._bearers):
+                self._bearers[min(names)].add(entity)
+
+    def _initialled(self) -> Mapping[str, set[str]]:
+        initialled = defaultdict[str, set[str]](set)
+        for _, name, entity, kind in self._given:
+            if kind == INITIALS:
+                initialled[entity].add(name)
+        return initialled
+
+    def everywhere(self, with_word: WithWord) -> dict[str, str]:
+        """Return the entities of the names that nothing else bears, and that are not only a part of their entity's."""
+        short = {name for _, name, _, kind in self._given if kind == ABBREVIATION}
+        single = {name: min(those) for name, those in self._bearers.items() if len(those) == 1 and those != {name}}
+        own = defaultdict[str, set[str]](set)
+        for name, entity in single.items():
+            own[entity].update((name, entity))
+        whole = {
+            name: entity
+            for name, entity in single.items()
+            if not set(name.split()) < set(entity.split())
+            and (" " in name or name in short or own[entity].issuperset(with_word(name)))
+        }
+        return {name: entity for name in whole if (entity := _end(name, whole)) != name}
+
+    def several(self, everywhere: Mapping[str, str]) -> dict[str, list[str]]:
+        """Return the bearers of the names that are not joined everywhere."""
+        told = {
+            name: sorted({everywhere.get(entity, entity) for entity in those})
+            for name, those in self._bearers.items()
+            if name not in everywhere
+        }
+        return {name: those for name, those in told.items() if those != [name]}
+
+    def homes(self, bearers: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+        """Return the passages about each of some bearers of names."""
+        homes: dict[str, list[str]] = {entity: [] for those in bearers.values() for entity in those}
+        for id_, name, _, kind in self._given:
+            if kind == TITLE and name in homes:
+                homes[name].append(id_)
+        return homes
+
+    def in_passages(
+        self,
+        everywhere: Mapping[str, str],
+        bearers: Mapping[str, Sequence[str]],
+        using: Iterable[Statement],
+        around: Mapping[str, Container[str]],
+    ) -> dict[tuple[str, str], str]:
+        """Return what names mean in single passages, where that is not what they mean everywhere.
+
+        Args:
+            everywhere: what names mean in all passages.
+            bearers: the bearers of the other names.
+            using: the facts with these names, of any passage.
+            around: what is named in the passages about a bearer.
+        """
+        here, said = self._in_passages(everywhere)
+        meant = {place: min(entities) for place, entities in here.items() if len(entities) == 1}
+        fitting = defaultdict[Place, Counter[str]](Counter)
+        for id_, head, relation, tail in using:
+            for name, other in ((head, tail), (tail, head)):
+                for entity in bearers.get(name, ()):
+                    fit = _fit(entity, name, said[id_, name])
+                    acts = _acts(relation, set(entity.split()) - set(name.split()))
+                    mutual = everywhere.get(other, other) in around[entity]
+                    fitting[id_, name][entity] += fit + (fit > _DIFFERS) * (acts + mutual) * (name != entity)
+        for place, fits in fitting.items():
+            best = [entity for entity, fit in fits.items() if fit == max(fits.values()) > 0]
+            if place not in here and len(best) == 1:
+                meant[place] = best[0]
+        for (id_, name), kinds in said.items():
+            if name in everywhere and (WORD in kinds or _fit(everywhere[name], name, kinds) == _DIFFERS):
+                meant.setdefault((id_, name), name)
+        return {place: entity for place, entity in meant.items() if entity != everywhere.get(place[1], place[1])}
+
+    def _in_passages(
+        self, everywhere: Mapping[str, str]
+    ) -> tuple[Mapping[Place, set[str]], defaultdict[Place, set[str]]]:
+        """Return the entities that each passage gives to a name, and what it says of a name."""
+        here, said = defaultdict[Place, set[str]](set), defaultdict[Place, set[str]](set)
+        for id_, name, entity, kind in self._given:
+            if entity and kind not in (TITLE, INITIALS):
+                here[id_, name].add(everywhere.get(entity, entity))
+            elif not entity and name in self._bearers:
+                said[id_, name].update(kind.split())
+        return here, said
+
+
+def _end(name: str, joined: Mapping[str, str]) -> str:
+    """Follow a name to its entity, and return it; the name itself if it leads back to it."""
+    seen = [name]
+    while (following := joined.get(seen[-1], seen[-1])) not in seen:
+        seen.append(following)
+    return seen[-1] if following == seen[-1] else name
+
+
+def _fit(entity: str, name: str, said: set[str]) -> int:
+    """Return how well what is said of a name fits a bearer: `_DIFFERS` if it does not, 0 if it does not tell."""
+    qualifier = set(entity.split()) - set(name.split())
+    years, kinds = {word for word in qualifier if word.isdigit()}, qualifier & KINDS
+    said_years, said_kinds = {word for word in said if word.isdigit()}, said & KINDS
+    is_title = entity.startswith(f"{name} ")
+    other_kind = said_kinds and (kinds or is_title) and not kinds & said_kinds
+    if other_kind or (years and said_years and not years & said_years):
+        return _DIFFERS
+    return 2 * bool(years & said_years) + bool(kinds & said_kinds)
+
+
+def _acts(relation: str, qualifier: Iterable[str]) -> bool:
+    """Return whether a relation is what somebody of that kind does: `directed by` for a director."""
+    return any(word[:_STEM] == other[:_STEM] for word in relation.split() for other in qualifier if len(word) >= _STEM)
+
+
+def chosen(bearers: Sequence[str], name: str, words: Iterable[str]) -> list[str]:
+    """Return those of the bearers of a name whose other words are most among the words of a text; all without any."""
+    among = set(words) - set(name.split())
+    counts = [len(among & (set(bearer.split()) - set(name.split()))) for bearer in bearers]
+    return [bearer for bearer, count in zip(bearers, counts, strict=True) if count == max(counts)]

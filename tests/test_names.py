@@ -1,0 +1,267 @@
+"""The other names that a passage gives, and which of them are joined where all that bear them are known."""
+
+import pytest
+from test_entity_graph import built
+
+from langgraph_rag.records import Naming
+from langgraph_rag.tools.facts.names import kinds_told, other_names, with_whole_names
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+
+def given(title: str, *sentences: str) -> dict[str, str]:
+    return {one.name: one.entity for one in other_names(title, sentences) if one.name != one.entity}
+
+
+@pytest.mark.parametrize(
+    ("title", "sentence", "names"),
+    [
+        ("Nine Tides (1931 film)", "Nine Tides is a film.", ["Nine Tides"]),
+        ("Nine Tides (1931 film)", "Nine Tides (also known as Neun Fluten) is a film.", ["Nine Tides", "Neun Fluten"]),
+        ("Arun Kell", "S. R. Arun Kell (born 3 May 1931) was a director.", ["S. R. Arun Kell"]),
+        ("S. R. Arun Kell", "S. R. Arun Kell was a director.", ["Arun Kell"]),
+        ("Ida Strand", 'Ida "Ink" Strand (1903–1950) was a printer.', ['Ida "Ink" Strand']),
+        ("Ada Renk", "Ada Renk (born Ada Maria Moss; 2 May 1900) was a builder.", ["Ada Maria Moss"]),
+        ("Ada Renk", "Ada Renk (born 2 May 1900 in Ost) was a builder.", []),
+        ("Ada Renk", "Ada Renk (born New Ost, 1900) was a builder.", ["New Ost"]),
+        ("Vint", "Karl Vinter (1900–1950), better known by his stage name Vint, was a singer.", []),
+        ("Karl Vinter", "Karl Vinter, better known by his stage name Vint, was a singer.", ["Vint"]),
+        ("Old Mill", "The Old Mill, formerly known as Hale Works, is a museum.", ["Hale Works"]),
+        (
+            "Old Mill",
+            'The Old Mill, also called "The Wheel for Ost" or "Rad", is a mill.',
+            ["The Wheel for Ost", "Rad"],
+        ),
+        ("Karl Hale", "Karl Hale, best known as the Captain in Nine Tides, was an actor.", []),
+        ("Karl Hale", "Karl Hale is the brother of Ida Hale, also known as Ink.", []),
+        ("Ida Hale", "Karl Hale was the father of Ida Hale.", []),
+        ("Kestrel Holdings", "Kestrel Holdings (KH) is a firm.", ["KH"]),
+        ("Kestrel Holdings", "Kestrel Holdings (abbreviated as KH) is a firm.", ["KH"]),
+        ("Kestrel Holdings", "Kestrel Holdings (AG) is a firm.", []),
+    ],
+)
+def test_a_passage_says_the_other_names_of_its_topic(title: str, sentence: str, names: list[str]) -> None:
+    assert list(given(title, sentence)) == names
+    assert all(entity == title for entity in given(title, sentence).values())
+
+
+def test_a_later_sentence_may_say_another_name_of_the_topic_and_abbreviations_of_others() -> None:
+    names = given(
+        "Old Mill",
+        "The Old Mill is a museum of the Board of Old Trades (BOOT).",
+        "It is also known as Hale Works.",
+        "It uses structured light imaging (SLI) and the Kell scanner (XK).",
+    )
+
+    assert names == {
+        "Hale Works": "Old Mill",
+        "BOOT": "Board of Old Trades",
+        "SLI": "structured light imaging",
+    }
+
+
+def test_a_sentence_tells_the_year_and_kind_of_a_name() -> None:
+    sentences = ["He directed the 1931 film Nine Tides and the opera “Sund”.", "He saw Kell (1920) and met Ada Renk."]
+    facts = [["A. K. Senn", "directed", name] for name in ("Nine Tides", "Sund")]
+    facts += [["A. K. Senn", "saw", name] for name in ("Kell", "Ada Renk")]
+
+    told = kinds_told(facts, [[0], [0], [1], [1]], sentences)
+
+    said = [("Nine Tides", "1931 film"), ("Sund", "word"), ("Sund", "opera"), ("Kell", "word"), ("Kell", "1920")]
+    assert [(one.name, one.kind) for one in told] == said
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "name", "whole"),
+    [
+        ("Nine Tides (1931 film)", "Nine Tides was shot in Ost.", "Nine Tides", True),
+        ("Mathilde of Sund", "She married Karl. Mathilde lived in Ost.", "Mathilde", True),
+        ("Mathilde of Sund", "She married Karl. His sister Mathilde Vint lived in Ost.", "Mathilde", False),
+        ("Karl Senn", "He lived in Ost. Ida Moss married Senn there.", "Senn", True),
+        ("Karl Senn", "He lived in Ost. Ida Senn married Bo Ray.", "Senn", False),
+        ("University of Ost", "The university lies in Ost.", "Ost", False),
+        ("Kell Bridge", "It was built in 1900 near Kell.", "Kell", False),
+        ("King Karl of Sund", "He fought King Bo.", "King", False),
+    ],
+)
+def test_the_end_of_a_fact_that_means_the_topic_is_its_whole_title(
+    title: str, text: str, name: str, whole: bool
+) -> None:
+    sentences = [f"{sentence}." for sentence in text.removesuffix(".").split(". ")]
+
+    (fact,) = with_whole_names(title, sentences, [["Bo Ray", "met", name]])
+
+    assert fact == ["Bo Ray", "met", title if whole else name]
+
+
+def test_a_fact_about_the_topic_keeps_its_other_end() -> None:
+    fact = ["Nine Tides (1931 film)", "based on novel", "Nine Tides"]
+
+    assert with_whole_names("Nine Tides (1931 film)", ["Nine Tides is a film."], [fact]) == [fact]
+
+
+# --- in the graph ----------------------------------------------------------------------------------------------------
+FILMS = [
+    ("p31", "Nine Tides (1931 film)", "directed by", "Ilse Tarrant"),
+    ("p88", "Nine Tides (1988 film)", "directed by", "Bo Ray"),
+]
+TITLES = [
+    ("p31", Naming("Nine Tides (1931 film)", "Nine Tides (1931 film)", "title")),
+    ("p31", Naming("Nine Tides", "Nine Tides (1931 film)")),
+    ("p88", Naming("Nine Tides (1988 film)", "Nine Tides (1988 film)", "title")),
+    ("p88", Naming("Nine Tides", "Nine Tides (1988 film)")),
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "linked"),
+    [
+        ("Who directed Nine Tides?", ["nine tides 1931 film", "nine tides 1988 film"]),
+        ("who directed nine tides", ["nine tides 1931 film", "nine tides 1988 film"]),
+        ("Who directed the 1988 film Nine Tides?", ["nine tides 1988 film"]),
+        ("Who made Nine Tides (1931 film)?", ["nine tides 1931 film"]),
+        ("Who made Nine Tides in 1931?", ["nine tides 1931 film"]),
+    ],
+)
+def test_a_question_links_to_all_that_bear_a_name_or_to_the_one_that_its_words_tell(
+    question: str, linked: list[str]
+) -> None:
+    assert built(FILMS, TITLES).link(question) == linked
+
+
+def test_two_with_one_name_are_never_joined_and_a_third_passage_tells_which_it_means() -> None:
+    facts = [
+        *FILMS,
+        ("renk", "Ada Renk", "saw", "Nine Tides"),
+        ("moss", "Ida Moss", "starred in", "Nine Tides"),
+    ]
+    graph = built(facts, [*TITLES, ("moss", Naming("Nine Tides", "", "1931 film"))])
+
+    assert graph.joins.meant("renk", "nine tides") == "nine tides"
+    assert graph.joins.meant("moss", "nine tides") == "nine tides 1931 film"
+    assert graph.entities["nine tides 1931 film"] != graph.entities["nine tides 1988 film"]
+    assert graph.spread[graph.entities["nine tides 1931 film"]] == 2
+    assert graph.link("Who saw Nine Tides?") == ["nine tides", "nine tides 1931 film", "nine tides 1988 film"]
+
+
+@pytest.mark.parametrize(
+    ("fact", "said", "meant"),
+    [
+        (("Ada Renk", "saw", "Nine Tides"), "", False),  # it may be another
+        (("Ada Renk", "saw", "Nine Tides"), "film", True),
+        (("Ada Renk", "saw", "Nine Tides"), "1931", True),
+        (("Ada Renk", "wrote", "Nine Tides"), "novel", False),
+        (("Ada Renk", "saw", "Nine Tides"), "1940 film", False),
+        (("Ilse Tarrant", "made", "Nine Tides"), "", True),  # who directed it, as its own page says
+        (("Ilse Tarrant", "made", "Nine Tides"), "novel", False),
+    ],
+)
+def test_a_part_of_a_title_means_it_elsewhere_only_if_the_passage_tells(
+    fact: tuple[str, str, str], said: str, meant: bool
+) -> None:
+    names = [*TITLES[:2], *([("renk", Naming("Nine Tides", "", said))] if said else [])]
+    graph = built([FILMS[0], ("renk", *fact)], names)
+
+    assert graph.joins.meant("renk", "nine tides") == ("nine tides 1931 film" if meant else "nine tides")
+    expected = ["nine tides 1931 film"] if meant else ["nine tides", "nine tides 1931 film"]
+    assert graph.link("Who directed Nine Tides?") == expected
+
+
+def test_a_relation_tells_the_kind_of_a_person() -> None:
+    facts = [("li", "Ada Li (director)", "lives in", "Ost"), ("sund", "Sund", "is film directed by", "Ada Li")]
+    names = [("li", Naming("Ada Li (director)", "Ada Li (director)", "title"))]
+    names.append(("li", Naming("Ada Li", "Ada Li (director)")))
+
+    assert built(facts, names).joins.meant("sund", "ada li") == "ada li director"
+    assert built([facts[0], ("sund", "Sund", "was sold to", "Ada Li")], names).joins.meant("sund", "ada li") == "ada li"
+
+
+def test_a_page_that_has_the_name_alone_is_a_bearer_too() -> None:
+    facts = [*FILMS[:1], ("ship", "Nine Tides", "is", "ship"), ("renk", "Ada Renk", "saw", "Nine Tides")]
+    graph = built(facts, [*TITLES[:2], ("ship", Naming("Nine Tides", "Nine Tides", "title"))])
+
+    assert graph.joins.meant("renk", "nine tides") == "nine tides"
+    assert graph.link("Where is Nine Tides?") == ["nine tides", "nine tides 1931 film"]
+
+
+def test_a_single_word_is_joined_only_if_it_is_in_no_other_name() -> None:
+    facts = [("vint", "Karl Moss", "lived in", "Ost"), ("sund", "Ada Renk", "met", "Vint")]
+    names = [("vint", Naming("Karl Moss", "Karl Moss", "title")), ("vint", Naming("Vint", "Karl Moss"))]
+
+    assert built(facts, names).joins.meant("sund", "vint") == "karl moss"
+    other = ("moss", "Ida Vint", "lived in", "Sund")
+    assert built([*facts, other], names).joins.meant("sund", "vint") == "vint"
+    assert built([*facts, other], names).joins.meant("vint", "vint") == "karl moss"
+
+
+def test_an_abbreviation_is_joined_in_all_passages_unless_it_stands_for_two_things() -> None:
+    facts = [
+        ("kh", "Kestrel Holdings", "owns", "Ost"),
+        ("b", "KH Pumps", "supplies", "KH"),
+        ("c", "KH", "sold", "Sund"),
+    ]
+    one = ("kh", Naming("KH", "Kestrel Holdings", "abbreviation"))
+    other = ("c", Naming("KH", "Kell Haulage", "abbreviation"))
+
+    assert built(facts, [one]).joins.meant("b", "kh") == "kestrel holdings"
+    word = ("b", Naming("KH", "", "word"))
+    assert built(facts, [one, word]).joins.meant("b", "kh") == "kh"
+    both = built(facts, [one, other]).joins
+    assert [both.meant(id_, "kh") for id_ in ("kh", "b", "c")] == ["kestrel holdings", "kh", "kell haulage"]
+
+
+def test_initials_before_a_title_mean_it_unless_others_have_other_initials() -> None:
+    facts = [("kell", "Arun Kell", "lived in", "Ost"), ("film", "Sund", "directed by", "S. R. Arun Kell")]
+    names = [
+        ("kell", Naming("Arun Kell", "Arun Kell", "title")),
+        ("film", Naming("S. R. Arun Kell", "Arun Kell", "initials")),
+    ]
+
+    assert built(facts, names).link("Who is S. R. Arun Kell?") == ["arun kell"]
+    other = ("x", Naming("T. Arun Kell", "Arun Kell", "initials"))
+    assert (
+        built([*facts, ("x", "T. Arun Kell", "is", "actor")], [*names, other]).joins.meant("film", "s r arun kell")
+        == "s r arun kell"
+    )
+    assert built(facts, names[1:]).joins.meant("film", "s r arun kell") == "s r arun kell"
+
+
+# --- in the knowledge base -------------------------------------------------------------------------------------------
+def test_names_come_and_go_with_the_passages_that_give_them(empty_kb: KnowledgeBase) -> None:
+    kb = empty_kb
+    kb.add([{"id": "film", "title": "Sund", "text": "Sund was directed by Ada Maria Moss."}], progress=False)
+    assert kb.entities.link("Ada Renk") == []
+
+    kb.add(
+        [{"id": "renk", "title": "Ada Renk", "text": "Ada Renk (born Ada Maria Moss; 1900) lived in Ost."}],
+        progress=False,
+    )
+
+    assert kb.entities.link("What did Ada Maria Moss direct?") == ["ada renk"]
+    assert ["Sund", "was directed by", "Ada Maria Moss"] in kb.graph.neighbours("Ada Renk")
+    assert kb.graph.neighbours("Ada Maria Moss") == kb.graph.neighbours("Ada Renk")
+    assert kb.graph.networkx.nodes["ada renk"]["name"] == "Ada Renk"
+    assert "ada maria moss" not in kb.graph.networkx
+
+    kb.delete(["renk"])
+
+    assert kb.entities.link("What did Ada Maria Moss direct?") == ["ada maria moss"]
+    assert kb.graph.neighbours("Ada Renk") == []
+
+
+def test_two_films_with_one_name_stay_apart_in_facts_and_graphs(empty_kb: KnowledgeBase) -> None:
+    empty_kb.add(
+        [
+            {"id": "p31", "title": "Nine Tides (1931 film)", "text": "Nine Tides was directed by Ilse Tarrant."},
+            {"id": "p88", "title": "Nine Tides (1988 film)", "text": "Nine Tides was directed by Bo Ray."},
+        ],
+        progress=False,
+    )
+
+    facts = [entry["triple"] for entry in empty_kb.triples(["p31", "p88"])]
+
+    assert facts == [
+        ["Nine Tides (1931 film)", "was directed by", "Ilse Tarrant"],
+        ["Nine Tides (1988 film)", "was directed by", "Bo Ray"],
+    ]
+    assert empty_kb.graph.neighbours("Nine Tides (1931 film)") == facts[:1]
+    assert [found["id"] for found in empty_kb.near_entities(["Who directed Nine Tides in 1988?"])] == ["p88"]
