@@ -59,10 +59,10 @@ def stated(id_: str, seed: int) -> list[Statement]:
 def named(id_: str, seed: int) -> list[tuple[str, str, str, str]]:
     """Return the names that a passage gives: its title, and perhaps others."""
     chance = random.Random(seed)
-    title, *_ = stated(id_, seed) or [(id_, chance.choice(NAMES))]
-    given = [(chance.choice(NAMES), title[1], chance.choice(["", "abbreviation"])) for _ in range(chance.randrange(3))]
+    title = next((head for _, head, _, _ in stated(id_, seed)), chance.choice(NAMES))
+    given = [(chance.choice(NAMES), title, chance.choice(["", "abbreviation"])) for _ in range(chance.randrange(3))]
     said = [(chance.choice(NAMES), "", "film 1931")] * chance.randrange(2)
-    return [(id_, *names) for names in dict.fromkeys([(title[1], title[1], "title"), *given, *said])]
+    return [(id_, *names) for names in dict.fromkeys([(title, title, "title"), *given, *said])]
 
 
 def recorded(id_: str, seed: int) -> Record:

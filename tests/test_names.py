@@ -3,6 +3,7 @@
 import pytest
 from test_entity_graph import built
 
+from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.records import Naming
 from langgraph_rag.tools.facts.names import kinds_told, other_names, with_whole_names
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
@@ -265,3 +266,89 @@ def test_two_films_with_one_name_stay_apart_in_facts_and_graphs(empty_kb: Knowle
     ]
     assert empty_kb.graph.neighbours("Nine Tides (1931 film)") == facts[:1]
     assert [found["id"] for found in empty_kb.near_entities(["Who directed Nine Tides in 1988?"])] == ["p88"]
+
+
+# --- given by people -------------------------------------------------------------------------------------------------
+KH = [
+    {"id": "kh", "title": "KH", "text": "KH was founded by Ada Moss."},
+    {"id": "firm", "title": "Kestrel Holdings", "text": "Kestrel Holdings was sold to Bo Ray."},
+]
+
+
+def heads(kb: KnowledgeBase) -> list[str]:
+    return [entry["triple"][0] for entry in kb.triples(["kh", "firm"])]
+
+
+def test_given_names_hold_in_facts_graphs_and_searches_until_they_are_taken_back(empty_kb: KnowledgeBase) -> None:
+    kb = empty_kb
+    kb.add(KH, progress=False)
+    before, graph = kb.triples(["kh", "firm"]), set(kb.graph.networkx.edges)
+    kb.embed_triples(progress=False)
+
+    kb.add_names({"KH": "Kestrel Holdings"})
+
+    assert kb.names() == {"KH": "Kestrel Holdings"}
+    assert heads(kb) == ["Kestrel Holdings", "Kestrel Holdings"]
+    assert kb.search_triples("who founded it", 1)[0]["triple"][0] == "Kestrel Holdings"
+    assert kb.entities.link("What is KH?") == ["kestrel holdings"]
+    assert kb.graph.neighbours("KH") == kb.graph.neighbours("Kestrel Holdings")
+    assert len(kb.graph.neighbours("KH")) == 2
+    assert {found["id"] for found in kb.near_entities(["kh"])} == {"kh", "firm"}
+    assert kb.passages(["kh"])[0]["text"] == "KH was founded by Ada Moss."
+
+    kb.remove_names(["KH", "unknown"])
+
+    assert kb.names() == {}
+    assert kb.triples(["kh", "firm"]) == before
+    assert set(kb.graph.networkx.edges) == graph
+    assert kb.entities.link("What is KH?") == ["kh"]
+    assert kb.search_triples("who founded it", 2)
+
+
+def test_names_hold_for_passages_that_come_later_and_after_opening_again(empty_kb: KnowledgeBase) -> None:
+    empty_kb.add_names({"KH": "Kestrel Holdings"})
+    empty_kb.add(KH, progress=False)
+
+    assert heads(empty_kb) == ["Kestrel Holdings", "Kestrel Holdings"]
+    empty_kb.update([{**KH[0], "text": "KH was founded by Ida Vint."}], progress=False)
+    assert ["Kestrel Holdings", "was founded by", "Ida Vint"] in empty_kb.graph.neighbours("KH")
+    with KnowledgeBase.open(empty_kb.path, empty_kb.embeddings, read_only=True) as other:
+        assert other.entities.link("What is KH?") == ["kestrel holdings"]
+    fingerprint = empty_kb.fingerprint()
+    empty_kb.remove_names(["kh"])
+    assert empty_kb.fingerprint() != fingerprint
+
+
+def test_names_of_names_lead_to_the_last_and_may_change(empty_kb: KnowledgeBase) -> None:
+    empty_kb.add(KH, progress=False)
+    empty_kb.add_names({"KH": "Kestrel Holdings", "Kestrel Holdings": "Kestrel Group"})
+    assert heads(empty_kb) == ["Kestrel Group", "Kestrel Group"]
+
+    empty_kb.add_names({"kh": "Kell Haulage"})
+    assert heads(empty_kb) == ["Kell Haulage", "Kestrel Group"]
+    empty_kb.remove_names(["Kestrel Holdings"])
+    assert heads(empty_kb) == ["Kell Haulage", "Kestrel Holdings"]
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ({"KH": "k-h", "Kell Ost": "KELL-OST"}, "expected another name of 'KELL-OST', got 'Kell Ost'"),
+        ({"KH": " ?"}, "expected words as names and entities, got ' \\?'"),
+        ({"": "Kell"}, "expected words as names and entities, got ''"),
+        ({"KH": "Kell", "kh": "Sund"}, "expected each name once, got 'KH' and 'kh'"),
+        ({"KH": "Kell", "Kell": "KH"}, "in a circle"),
+    ],
+)
+def test_names_that_mean_nothing_are_refused(empty_kb: KnowledgeBase, names: dict[str, str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        empty_kb.add_names(names)
+    assert empty_kb.names() == {}
+
+
+def test_names_are_a_mapping_and_only_the_writer_adds_them(empty_kb: KnowledgeBase) -> None:
+    with pytest.raises(TypeError, match="the entity of each name"):
+        empty_kb.add_names(["KH"])  # type: ignore[arg-type]
+    reading = KnowledgeBase.open(empty_kb.path, empty_kb.embeddings, read_only=True)
+    with reading, pytest.raises(KnowledgeBaseError, match="read_only"):
+        reading.add_names({"KH": "Kestrel Holdings"})

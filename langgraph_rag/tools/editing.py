@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from typing_extensions import TypedDict
 
@@ -87,6 +87,16 @@ class Editor:
         present = list(self._records.hashes(ids))
         self._indexer.remove(present)
         return len(present) + self._remove(self._records.origins.of(sources))
+
+    def give_names(self, names: Mapping[str, str]) -> None:
+        """Store names of entities, and put these in place of them in facts."""
+        self._indexer.repair()
+        self._indexer.forget_triples(self._records.triples.give_names(names))
+
+    def take_names(self, names: Sequence[str]) -> None:
+        """Remove names of entities; facts are again as they were written."""
+        self._indexer.repair()
+        self._indexer.forget_triples(self._records.triples.take_names(names))
 
     def outdated(self, given: Sequence[Passage]) -> list[str]:
         """Return the ids of the passages that `update` would remove, without those that it would replace."""

@@ -62,7 +62,7 @@ class Indexer:
         self.repair()  # even without ids, as the records are deleted first
         if ids:
             unused = self._records.delete(ids)
-            self._forget_triples(unused)
+            self.forget_triples(unused)
             self._vectors.delete(ids, [])  # last: while they are there, a kill can be noticed
 
     def in_step(self) -> bool:
@@ -124,13 +124,13 @@ class Indexer:
 
     def _index(self, unused: list[str]) -> None:
         """Index the waiting vectors after unused triple vectors were removed; waiting vectors reveal a kill."""
-        self._forget_triples([unused.pop() for _ in range(len(unused))])  # others may be added meanwhile
+        self.forget_triples([unused.pop() for _ in range(len(unused))])  # others may be added meanwhile
         if waiting := self._records.waiting.all():
             ids = list(waiting)
             self._vectors.put(ids, np.stack([waiting[id_] for id_ in ids]))
             self._records.waiting.forget(ids)
 
-    def _forget_triples(self, unused: Sequence[str]) -> None:
+    def forget_triples(self, unused: Sequence[str]) -> None:
         """Remove the vectors of deleted triples; keep those that concurrent questions have stored again."""
         if unused:
             self._vectors.delete([], unused)

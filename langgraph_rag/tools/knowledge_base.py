@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property, partial
 from pathlib import Path
@@ -32,7 +32,7 @@ from langgraph_rag.tools.knowledge_graphs.hierarchy_graph import HierarchyGraph
 from langgraph_rag.tools.knowledge_graphs.triple_graph import TripleGraph
 from langgraph_rag.tools.language.extraction import TripleExtractor, expect_extractor, last_extractor
 from langgraph_rag.tools.language.text import text_pipeline
-from langgraph_rag.tools.queries import checked_queries, checked_query, checked_words, names_among
+from langgraph_rag.tools.queries import checked_names, checked_queries, checked_query, checked_words, names_among
 from langgraph_rag.tools.search import SEARCHES, Searcher
 from langgraph_rag.tools.similarity import Similarity
 from langgraph_rag.tools.splitting import Splitter, Splitting, label_of, last_splitting
@@ -319,6 +319,35 @@ class KnowledgeBase:
         with self._access.changing():
             return self._editor.delete(ids, sources)
 
+    def add_names(self, names: Mapping[str, str]) -> None:
+        """Give entities other names, such as `{"KH": "Kestrel Holdings"}`; `remove_names` takes them back.
+
+        Facts, graphs and searches use the entity in place of its names, also in passages that are added later. No
+        passage is read again, and no text is changed.
+
+        Args:
+            names: the entity of each name; case and punctuation make no difference. An existing name gets the new one.
+
+        Raises:
+            ValueError: when a name or an entity has no letters or digits, both are the same, two names differ only in
+                case or punctuation, or a name leads back to itself; nothing is stored.
+            KnowledgeBaseError: when another process has opened the knowledge base for changes.
+        """
+        names = checked_names(names)
+        with self._access.changing():
+            self._editor.give_names(names)
+
+    def remove_names(self, names: Iterable[str]) -> None:
+        """Remove names that `add_names` gave; unknown ones are left out.
+
+        Raises:
+            KnowledgeBaseError: when another process has opened the knowledge base for changes.
+            TypeError: when a single name is passed instead of a list.
+        """
+        names = names_among(names, "names")
+        with self._access.changing():
+            self._editor.take_names(names)
+
     def embed_triples(self, *, progress: bool = True) -> int:
         """Embed all triples now instead of when a question first needs them; return how many were embedded.
 
@@ -449,6 +478,11 @@ class KnowledgeBase:
         ids = self._records.places.near(*self._near(id_, before, after))
         return self._records.passages([near for near in ids if near != id_])
 
+    def names(self) -> dict[str, str]:
+        """Return the entity of each name that `add_names` gave."""
+        self._access.check_open()
+        return self._records.triples.names.all()
+
     def sources(self) -> list[str]:
         """Return the sources of all passages, in alphabetical order."""
         self._access.check_open()
@@ -509,14 +543,14 @@ class KnowledgeBase:
         return self._access.is_there
 
     def fingerprint(self) -> str:
-        """Return a short digest of passages, embedder, extractor and trained aligner; it changes only if these do.
+        """Return a short digest of passages, given names, embedder, extractor and aligner; it changes only if these do.
 
         Adding the same documents again does not change it, nor does data that questions create.
         """
         self._access.check_open()
         unread = json.loads(self._records.meta(UNREAD + self.extractor.version) or "[]")
         made_by = f"{self._embedder.made_with}, {self.extractor.version}"
-        return fingerprint_of(self._records.hashes(), unread, made_by, self._embedder.mark, self.aligner)
+        return fingerprint_of(self._records.hashes(), unread, self.names(), made_by, self._embedder.mark, self.aligner)
 
     def without_triples(self, ids: Iterable[str]) -> list[str]:
         """Return the passages among `ids` that were read and have no triples.

@@ -50,7 +50,10 @@ class DerivedGraphs:
             triples = self._records.triples
             rows.add(triples.statements(extractor, ids), triples.namings(extractor, ids))
 
-        return Incremental(EntityRows, fill, lambda rows: rows.graph(self._records.ids()), self._logs(extractor))
+        def made(rows: EntityRows) -> EntityGraph:
+            return rows.graph(self._records.ids(), self._records.triples.names.entities())
+
+        return Incremental(EntityRows, fill, made, self._logs(extractor))
 
     def _add_passages(self, rows: HierarchyRows, ids: Sequence[str] | None) -> None:
         ids = self._records.ids() if ids is None else ids

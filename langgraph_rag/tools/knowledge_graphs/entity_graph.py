@@ -141,8 +141,11 @@ class EntityRows:
         """Return whether most nodes were removed; their numbers are not reused and take space in the arrays."""
         return self._nodes.given > 2 * (len(self._passages) + len(self._entities))
 
-    def graph(self, passages: Sequence[str]) -> EntityGraph:
-        """Build the graph of these passages; a fact that several passages state counts once."""
+    def graph(self, passages: Sequence[str], given: Mapping[str, str] | None = None) -> EntityGraph:
+        """Build the graph of these passages; a fact that several passages state counts once.
+
+        `given` has the entities of the names that people gave, which facts have no more; names are in normal form.
+        """
         nodes = PassageNodes((id_, self._passages[id_]) for id_ in passages)
         size = self._nodes.given
         there = np.zeros(size, bool)
@@ -152,6 +155,7 @@ class EntityRows:
         joins = self._namings.joins(nodes, facts, self._relations, self._names.with_word)
         everywhere = np.arange(size)
         everywhere[self._nodes_of(joins.everywhere)] = self._nodes_of(joins.everywhere.values())
+        joins = joins.with_given(given or {})
         meant = partial(_meant, everywhere, *self._in_passages(joins, nodes))
         head, tail = meant(passage, head), meant(passage, tail)
         _, pair = np.unique(head * size + tail, return_inverse=True)
@@ -166,7 +170,7 @@ class EntityRows:
         in_order = np.argsort(places[passage], kind="stable")  # rows are in the order of changes
         return EntityGraph(
             passages=nodes,
-            entities=self._named(everywhere, named),
+            entities=self._named(everywhere, named, joins),
             walk=PageRankGraph.from_edges(
                 size,
                 np.concatenate([lower[edges], naming]),
@@ -191,10 +195,11 @@ class EntityRows:
         order = np.argsort(keys)
         return keys[order], meant[order]
 
-    def _named(self, everywhere: Ids, named: Ids) -> dict[str, int]:
+    def _named(self, everywhere: Ids, named: Ids, joins: Joins) -> dict[str, int]:
         """Return the nodes of the entities that facts name, by each of their names."""
         nodes = everywhere[np.fromiter(self._entities.values(), np.int64, len(self._entities))]
-        return dict(compress(zip(self._entities, nodes.tolist(), strict=True), np.isin(nodes, named).tolist()))
+        known = dict(compress(zip(self._entities, nodes.tolist(), strict=True), np.isin(nodes, named).tolist()))
+        return known | {name: known[entity] for name, entity in joins.everywhere.items() if entity in known}
 
 
 def _meant(everywhere: Ids, keys: Ids, entities: Ids, passage: Ids, name: Ids) -> Ids:

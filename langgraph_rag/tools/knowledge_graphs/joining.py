@@ -10,10 +10,11 @@ end of the fact, which the passage about the bearer names, too.
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 import numpy as np
+import numpy.typing as npt
 
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.records import Statement
@@ -39,6 +40,11 @@ class Joins:
     """The entity of a name, where it is another one in some passage; by the passage's id and the name."""
     bearers: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """The entities that bear a name which is not joined, in alphabetical order."""
+
+    def with_given(self, names: Mapping[str, str]) -> "Joins":
+        """Return these joins with the names that people gave; the entities are written as people write them."""
+        given = {name: self.entity(normalise(entity)) for name, entity in names.items()}
+        return replace(self, everywhere={**self.everywhere, **given})
 
     def entity(self, name: str) -> str:
         """Return the entity of a name outside of passages: itself, if it is not joined."""
@@ -105,7 +111,7 @@ class NameRows:
         using = np.isin(facts[1], wanted) | np.isin(facts[3], wanted)
         how = {number: relation for relation, number in relations.items()} if using.any() else {}
 
-        def stated(some: Ids) -> list[Statement]:
+        def stated(some: npt.NDArray[np.bool_]) -> list[Statement]:
             return [(ids[at], forms[head], how[by], forms[tail]) for at, head, by, tail in facts[:, some].T.tolist()]
 
         beside = defaultdict[str, set[str]](set)

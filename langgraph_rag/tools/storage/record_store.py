@@ -16,6 +16,7 @@ from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.records import Passage, Record, ScoredPassage, ids_of
 from langgraph_rag.tools.storage import (
     change_log,
+    given_names,
     metadata,
     origins,
     places,
@@ -82,7 +83,14 @@ class RecordStore:
                     raise sqlite3.DatabaseError("it is another program's")
                 if not tables:
                     made = f"INSERT OR IGNORE INTO meta VALUES ('format', '{FORMAT}');"
-                    parts = (word_index.TABLES, origins.TABLE, triple_records.TABLES, metadata.TABLE, change_log.TABLE)
+                    parts = (
+                        word_index.TABLES,
+                        origins.TABLE,
+                        triple_records.TABLES,
+                        given_names.TABLES,
+                        metadata.TABLE,
+                        change_log.TABLE,
+                    )
                     schema = "".join([_SCHEMA, *parts, waiting_vectors.TABLE])
                     self._db.executescript(f"BEGIN IMMEDIATE;{schema}{made}COMMIT;")  # another process may do the same
                 if "standing" not in tables:  # also of a knowledge base that was made before there was such a table

@@ -4,12 +4,14 @@ The vectors are stored here and not only in the index, because a question needs 
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from langgraph_rag.normal_forms import triple_text
 from langgraph_rag.records import Fact, Naming, Record, Statement
 from langgraph_rag.tools.storage.change_log import ChangeLog
 from langgraph_rag.tools.storage.database import Database, as_json
+from langgraph_rag.tools.storage.given_names import GivenNames, renamed
 from langgraph_rag.tools.vectors import Matrix
 
 TABLES = """
@@ -31,6 +33,10 @@ _STATED = "triples JOIN passages ON number = passage WHERE extractor = ? AND id 
 _PAGE = 10_000  # triples
 
 
+_Rewritten = tuple[tuple[int, str, int], list[str], tuple[str, str]]
+"""The passage, extractor and position of a fact, the fact, and its ends as they were written."""
+
+
 def vector_id(triple: Sequence[str]) -> str:
     """Return the id of the vector of a triple, which is the same in all passages."""
     return hashlib.sha256(triple_text(triple).encode()).hexdigest()[:24]
@@ -44,7 +50,7 @@ class TripleRecords:
     """
 
     def __init__(self, db: Database) -> None:
-        self._db = db
+        self._db, self.names = db, GivenNames(db)
 
     def changes(self, extractor: str) -> ChangeLog:
         """Return the log of the passages whose triples were stored for an extractor, by any process."""
@@ -99,6 +105,7 @@ class TripleRecords:
                     for naming in given
                 ],
             )
+            self._db.executemany("DELETE FROM written_ends WHERE passage = ? AND extractor = ?", read)
             self._db.executemany(
                 "INSERT INTO triples VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 [
@@ -113,10 +120,70 @@ class TripleRecords:
                     for number, found in read_from
                     if number is not None
                     for position, fact in enumerate(found)
-                ],  # fmt: skip
+                ],
             )
+            if self.names.all():
+                self._rename(ids)
             self.delete_unused_vectors(before)
             self.changes(extractor).add(ids)
+
+    def give_names(self, names: Mapping[str, str]) -> list[str]:
+        """Store names of entities, and put these in place of them in all facts.
+
+        Returns:
+            The ids of the vectors that are no longer used.
+
+        Raises:
+            ValueError: when a name leads back to itself; nothing is stored.
+        """
+        with self._db.change():
+            self.names.add(names)
+            return self._renamed_everywhere()
+
+    def take_names(self, names: Iterable[str]) -> list[str]:
+        """Remove names, so that facts are as they were written; return the ids of the vectors no longer used."""
+        with self._db.change():
+            self.names.remove(names)
+            return self._renamed_everywhere()
+
+    def _renamed_everywhere(self) -> list[str]:
+        for (extractor,) in self._db.rows("extractor", "(SELECT DISTINCT extractor FROM extractions)"):
+            self.changes(extractor).add([""])  # also graphs whose facts stay the same know the names
+        return self._rename(None)
+
+    def _rename(self, ids: Sequence[str] | None) -> list[str]:
+        """Put entities in place of their given names in facts (of all passages, or of some), or names back in place.
+
+        Return the ids of the vectors that are no longer used.
+        """
+        columns = "id, triples.passage, triples.extractor, triples.position, triples.head, relation, triples.tail"
+        of = (
+            "triples JOIN passages ON number = triples.passage LEFT JOIN written_ends ON "
+            "(written_ends.passage, written_ends.extractor, written_ends.position) = "
+            "(triples.passage, triples.extractor, triples.position)"
+        )
+        columns += ", coalesce(written_ends.head, triples.head), coalesce(written_ends.tail, triples.tail)"
+        some = self._db.rows(columns, of) if ids is None else self._db.by_ids(columns, f"{of} WHERE id IN", ids)
+        entities, changed, touched = self.names.entities(), list[_Rewritten](), defaultdict[str, list[str]](list)
+        for id_, passage, extractor, position, head, relation, tail, was_head, was_tail in some:
+            triple = renamed((was_head, relation, was_tail), entities)
+            if triple != [head, relation, tail]:
+                changed.append(((passage, extractor, position), triple, (was_head, was_tail)))
+                touched[extractor].append(id_)
+        return self._rewrite(changed, touched)
+
+    def _rewrite(self, changed: Sequence[_Rewritten], touched: Mapping[str, Sequence[str]]) -> list[str]:
+        """Store changed facts, and the ends that were written; return the ids of the vectors no longer used."""
+        before = self.vector_ids_of([id_ for ids in touched.values() for id_ in ids])
+        at = "WHERE passage = ? AND extractor = ? AND position = ?"
+        rows = [(triple[0], triple[2], vector_id(triple), *place) for place, triple, _ in changed]
+        self._db.executemany(f"UPDATE triples SET head = ?, tail = ?, vector = ? {at}", rows)
+        self._db.executemany(f"DELETE FROM written_ends {at}", [place for place, *_ in changed])
+        written = [(*place, *ends) for place, triple, ends in changed if (triple[0], triple[2]) != ends]
+        self._db.executemany("INSERT INTO written_ends VALUES (?, ?, ?, ?, ?)", written)
+        for extractor, ids in touched.items():
+            self.changes(extractor).add(list(dict.fromkeys(ids)))
+        return self.delete_unused_vectors(before)
 
     def facts(self, extractor: str, ids: Sequence[str]) -> dict[str, list[Fact]]:
         """Return the triples of each of the given passages, known or not."""
