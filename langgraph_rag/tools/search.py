@@ -73,9 +73,9 @@ class Searcher:
     def _walk(self, begun: Sequence[tuple[_Request, list[ScoredPassage]]]) -> list[list[ScoredPassage]]:
         """Return the passages by meaning, words, and a walk over the triple graph."""
         graphs = {extractor: self._entities(extractor) for extractor in {one.extractor for one, _ in begun}}
-        names = [graphs[one.extractor].link(one.query) for one, _ in begun]
+        names = [graphs[one.extractor].linked(one.query) for one, _ in begun]
         shares = [
-            self._records.share_of_names(one.query, filter(_has_letter, linked))
+            self._records.share_of_names(one.query, filter(_has_letter, linked.values()))
             for (one, _), linked in zip(begun, names, strict=True)
         ]
         stated = [

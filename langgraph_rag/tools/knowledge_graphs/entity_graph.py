@@ -49,17 +49,19 @@ class EntityGraph:
         Names are spans that look like a name, and known names of several words; or else the whole text, if it is known.
         Of the entities that bear one name, they are those whose other words are most in the text, such as their year.
         """
+        return list(self.linked(text))
+
+    def linked(self, text: str) -> dict[str, str]:
+        """Return the name of each of the entities in a text."""
         words, begin = normalise(apart(text)).split(), 0
-        spotted = filter(None, (self._entity(span.text) for span in spot(text)))
-        linked = dict.fromkeys(entity for name in spotted for entity in self._meant(name, words))
+        names = [self._entity(span.text) for span in spot(text)]
         while begin < len(words):
             ends = range(min(len(words), begin + _LONGEST_NAME), begin + 1, -1)
             known = ((end, name) for end in ends if (name := self._known(words[begin:end])))
             begin, name = next(known, (begin + 1, ""))
-            linked |= dict.fromkeys(self._meant(name, words) if name else ())
-        if not linked and (whole := self._known(words)):
-            linked |= dict.fromkeys(self._meant(whole, words))
-        return list(linked)
+            names.append(name)
+        found = dict.fromkeys(filter(None, names)) or dict.fromkeys(filter(None, [self._known(words)]))
+        return {entity: name for name in found for entity in self._meant(name, words)}
 
     def bearing(self, name: str) -> list[str]:
         """Return the entities that bear a name, by normal form; none if it is unknown."""

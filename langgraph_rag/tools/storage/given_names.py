@@ -1,4 +1,7 @@
-"""Names that people give to entities: facts are stored with the entity in place of its name, and as written."""
+"""Names that people give to entities: facts are stored with the entity in place of its name, and as written.
+
+`namings` has those that passages give (`triple_records`).
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -6,6 +9,10 @@ from langgraph_rag.normal_forms import normalise
 from langgraph_rag.tools.storage.database import Database
 
 TABLES = """
+CREATE TABLE IF NOT EXISTS namings (
+    passage INTEGER NOT NULL REFERENCES passages(number) ON DELETE CASCADE, extractor TEXT NOT NULL,
+    name TEXT NOT NULL, entity TEXT NOT NULL, kind TEXT NOT NULL,
+    PRIMARY KEY (passage, extractor, name, entity, kind)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS given_names (form TEXT PRIMARY KEY, name TEXT NOT NULL, entity TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS written_ends (
     passage INTEGER NOT NULL REFERENCES passages(number) ON DELETE CASCADE, extractor TEXT NOT NULL,

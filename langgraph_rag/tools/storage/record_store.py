@@ -87,14 +87,13 @@ class RecordStore:
                         word_index.TABLES,
                         origins.TABLE,
                         triple_records.TABLES,
-                        given_names.TABLES,
                         metadata.TABLE,
                         change_log.TABLE,
                     )
                     schema = "".join([_SCHEMA, *parts, waiting_vectors.TABLE])
                     self._db.executescript(f"BEGIN IMMEDIATE;{schema}{made}COMMIT;")  # another process may do the same
-                if "standing" not in tables:  # also of a knowledge base that was made before there was such a table
-                    self._db.executescript(f"BEGIN IMMEDIATE;{places.TABLE}COMMIT;")
+                if not {"standing", "namings"}.issubset(tables):  # also of a knowledge base that was made before them
+                    self._db.executescript(f"BEGIN IMMEDIATE;{places.TABLE}{given_names.TABLES}COMMIT;")
             except sqlite3.OperationalError as error:
                 raise KnowledgeBaseError(
                     f"{path} cannot be opened: {error} ({NEEDS_WRITING}, and room on the disk)"

@@ -23,10 +23,6 @@ CREATE TABLE IF NOT EXISTS triples (
     position INTEGER NOT NULL, head TEXT NOT NULL, relation TEXT NOT NULL, tail TEXT NOT NULL,
     sentences TEXT NOT NULL, vector TEXT NOT NULL, PRIMARY KEY (passage, extractor, position)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS triples_by_vector ON triples (vector);
-CREATE TABLE IF NOT EXISTS namings (
-    passage INTEGER NOT NULL REFERENCES passages(number) ON DELETE CASCADE, extractor TEXT NOT NULL,
-    name TEXT NOT NULL, entity TEXT NOT NULL, kind TEXT NOT NULL,
-    PRIMARY KEY (passage, extractor, name, entity, kind)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS triple_vectors (id TEXT PRIMARY KEY, vector BLOB NOT NULL);
 """
 _STATED = "triples JOIN passages ON number = passage WHERE extractor = ? AND id IN"
