@@ -4,7 +4,7 @@ import pytest
 from test_entity_graph import built
 
 from langgraph_rag.errors import KnowledgeBaseError
-from langgraph_rag.records import Naming
+from langgraph_rag.records import Fact, Naming, Record
 from langgraph_rag.tools.facts.names import kinds_told, other_names, with_whole_names
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -62,10 +62,10 @@ def test_a_later_sentence_may_say_another_name_of_the_topic_and_abbreviations_of
 
 def test_a_sentence_tells_the_year_and_kind_of_a_name() -> None:
     sentences = ["He directed the 1931 film Nine Tides and the opera “Sund”.", "He saw Kell (1920) and met Ada Renk."]
-    facts = [["A. K. Senn", "directed", name] for name in ("Nine Tides", "Sund")]
-    facts += [["A. K. Senn", "saw", name] for name in ("Kell", "Ada Renk")]
+    ends = [("directed", "Nine Tides", 0), ("directed", "Sund", 0), ("saw", "Kell", 1), ("met", "Ada Renk", 1)]
+    facts = [Fact(triple=["A. K. Senn", relation, name], sentences=[place]) for relation, name, place in ends]
 
-    told = kinds_told(facts, [[0], [0], [1], [1]], sentences)
+    told = kinds_told(facts, sentences)
 
     said = [("Nine Tides", "1931 film"), ("Sund", "word"), ("Sund", "opera"), ("Kell", "word"), ("Kell", "1920")]
     assert [(one.name, one.kind) for one in told] == said
@@ -89,15 +89,18 @@ def test_the_end_of_a_fact_that_means_the_topic_is_its_whole_title(
 ) -> None:
     sentences = [f"{sentence}." for sentence in text.removesuffix(".").split(". ")]
 
-    (fact,) = with_whole_names(title, sentences, [["Bo Ray", "met", name]])
+    passage = Record(id="a", title=title, text=text, hash="", sentences=sentences, phrases=[])
+    (fact,) = with_whole_names([Fact(triple=["Bo Ray", "met", name], sentences=[0])], passage)
 
-    assert fact == ["Bo Ray", "met", title if whole else name]
+    assert fact == Fact(triple=["Bo Ray", "met", title if whole else name], sentences=[0])
 
 
 def test_a_fact_about_the_topic_keeps_its_other_end() -> None:
-    fact = ["Nine Tides (1931 film)", "based on novel", "Nine Tides"]
+    title, text = "Nine Tides (1931 film)", "Nine Tides is a film."
+    fact = Fact(triple=[title, "based on novel", "Nine Tides"], sentences=[0])
+    passage = Record(id="a", title=title, text=text, hash="", sentences=[text], phrases=[])
 
-    assert with_whole_names("Nine Tides (1931 film)", ["Nine Tides is a film."], [fact]) == [fact]
+    assert with_whole_names([fact], passage) == [fact]
 
 
 # --- in the graph ----------------------------------------------------------------------------------------------------
