@@ -23,6 +23,7 @@ from langgraph_rag.errors import (
     UnknownNameError,
 )
 from langgraph_rag.graphs.mgranrag import create_mgranrag
+from langgraph_rag.nodes.augment_query import with_evidence
 from langgraph_rag.nodes.extract_evidence import EvidenceUnit
 from langgraph_rag.nodes.grown_graph import GrownGraph
 from langgraph_rag.nodes.remember import confidence
@@ -428,6 +429,30 @@ def test_the_query_grows_by_new_evidence_and_the_best_of_before(kb: KnowledgeBas
     assert result["trace"][0]["query"] == QUESTION
     assert result["trace"][1]["query"].startswith(f"{QUESTION}\n")
     assert f"The Salt Road: {DIRECTED}" in result["trace"][1]["query"].split("\n")
+
+
+def test_of_the_evidence_of_before_the_most_confident_is_added_and_the_best_comes_first() -> None:
+    """Two sub-queries: two earlier sentences are added."""
+    memory = [
+        unit("Weak.", "a", 0.5),
+        unit("Best.", "b", 2.0),
+        unit("Good.", "c", 1.5),
+        unit("New and weak.", "d", 0.4, step=2),
+        unit("New and good.", "e", 1.8, step=2),
+    ]
+
+    added = with_evidence({"question": QUESTION, "subqueries": SUBQUERIES, "memory": memory, "trace": [{}, {}]})
+
+    assert added == [": Best.", ": New and good.", ": Good.", ": New and weak."]
+
+
+def test_the_extractor_is_shown_the_most_confident_evidence_first(kb: KnowledgeBase) -> None:
+    reader = Reader({BORN: {"full": [], "partial": [0], "phrases": ["Pellworth"]}, **{DIRECTED: EVIDENCE[TOWN]}})
+
+    visit(kb, reader, NARROW)
+
+    known = [[text["text"] for text in values["known"]] for values in reader.values("extract_evidence")]
+    assert known[-1] == [DIRECTED, BORN]
 
 
 # --- graph and weights -----------------------------------------------------------------------------------------------
