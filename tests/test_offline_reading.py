@@ -244,7 +244,7 @@ MORE_PAGES = Pages(Line(title, text, place == 0) for title, texts in MORE for pl
         ("Was the Ost Bridge designed by Ben Vale?", "yes"),
         ("Did Anna Korr design the Ost Bridge?", ""),
         ("Did Lena Brack design the Ost Bridge?", "no"),
-        ("Did Ida Brack paint the Ost Bridge?", "no"),
+        ("Did Ida Brack paint the Ost Bridge?", ""),
         ("Did Anton Senn marry Ida Brack?", "yes"),
         ("Was Anna Korr the first mayor of Tarn?", ""),
         ("Was Anna Korr mayor of Tarn?", "yes"),
@@ -524,7 +524,7 @@ TEAMS = [
      "Before 2019 the team was led by Ada Renk."},
     {"title": "Outage", "text": "The outage was noticed by Klaxon at 06:12 and resolved by Mara Tull at 07:49."},
     {"title": "Tull Freight", "text": "Tull Freight is a company. In 2012 the company bought the firm Stackwell."},
-    {"title": "Ada Renk", "text": "Ada Renk left Tull Freight in 2019 to found Copperline."},
+    {"title": "Ada Renk", "text": "Ada Renk left Tull Freight in 2019 and founded Copperline."},
     {"title": "Services", "text": "- Service: Klaxon; Owner: Wren team; Language: Elixir; On call: Lise Orn"},
 ]  # fmt: skip
 

@@ -3,12 +3,12 @@
 import re
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from langgraph_rag.offline.question import PLACES
 from langgraph_rag.offline.words import DEMONYM, SURE, name_likeness, name_words, plain, stem, stems
-from langgraph_rag.tools.language.rule_triples import extract_triples
+from langgraph_rag.tools.language.rule_triples import facts_of_sentences
 from langgraph_rag.tools.language.spans import JOINED_WORD, spot_names
 from langgraph_rag.tools.language.stop_words import stop_words
 from langgraph_rag.tools.language.text import RULES, text_pipeline
@@ -34,20 +34,25 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True)
 class Line:
-    """A sentence with its title; `given` is the fact that it was made from, if any."""
+    """A sentence with its title and the opening sentence of its page.
+
+    `given` is the fact that it was made from, if any.
+    """
 
     title: str
     text: str
     opens: bool
     given: tuple[str, ...] = ()
+    opening: str = field(default="", compare=False)
 
     @cached_property
     def facts(self) -> list[Fact]:
         """Return the triples that the sentence states."""
         if self.given:
             return [self.given]
-        sentences = [self.text] if self.opens else ["", self.text]  # the first name in an opening one is the topic
-        return [*extract_triples(self.title, sentences)]
+        sentences = [self.text] if self.opens else [self.opening, self.text]  # which tells what "it" means
+        *_, facts = facts_of_sentences(self.title, sentences)
+        return [*facts]
 
     @cached_property
     def topic(self) -> str:
@@ -166,7 +171,10 @@ class Pages:
 def lines_of(title: str, text: str) -> tuple[Line, ...]:
     """Return the sentences of a text with its title."""
     sentences = text_pipeline(RULES).sentences(text)
-    return tuple(Line(title, told[:_LONGEST], number == 0) for number, told in enumerate(sentences))
+    return tuple(
+        Line(title, told[:_LONGEST], number == 0, opening=sentences[0][:_LONGEST])
+        for number, told in enumerate(sentences)
+    )
 
 
 def pages_of(texts: Iterable[Mapping[str, str]]) -> Pages:

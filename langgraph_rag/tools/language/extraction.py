@@ -59,7 +59,7 @@ class RuleExtractor:
     """The default extractor: sentence patterns without a model."""
 
     NAME = "rules"
-    version = f"{NAME}-18"
+    version = f"{NAME}-19"
 
     async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
         """Yield all readings at once."""

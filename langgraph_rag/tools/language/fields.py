@@ -5,6 +5,11 @@ from collections.abc import Iterator
 
 from langgraph_rag.tools.language.subjects import UPPER
 
+_NO_FIELDS = frozenset(
+    "chapter appendix example examples note notes section figure table see usage syntax warning tip hint "
+    "important caution todo where page part for false true none yes no syntax".split()
+)
+_NAMED = re.compile(r"[^\W\d_a-z]|\w-\w|\d")  # a name of its own
 _LABELLED = re.compile(rf"({UPPER}[^:;.!?]{{0,60}}): (\w[^:;.!?]{{0,40}}): ([^:;!?]{{1,80}}[^:;.!?])")
 _FIELD = re.compile(rf"(?P<name>{UPPER}[^:;.!?]{{0,40}}): (?P<value>[^:;!?]{{1,80}}[^:;.!?])")
 _IN_ROW = re.compile(  # also "- Stock: 5; Opens: 9:30; Maker: Acme Inc.; 2023: 7"
@@ -31,5 +36,11 @@ def fields_of(line: str) -> list[tuple[str, str]]:
 def field_facts(topic: str, fields: list[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
     """Read a single field as a fact about the topic; the value of the first of several is the subject of the others."""
     subject = topic if len(fields) == 1 else fields[0][1]
+    if len(subject.split()) > 8 and subject != topic:
+        return
     for name, value in fields:
-        yield subject, name.lower(), value
+        plain = len(fields) > 1 or (
+            len(name.split()) <= 3 and not set("(){}\\$") & set(name) and not _NAMED.search(name[1:])
+        )
+        if plain and name.lower().split(" ")[0] not in _NO_FIELDS:
+            yield subject, name.lower(), value

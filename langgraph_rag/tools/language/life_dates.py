@@ -4,12 +4,14 @@ import re
 from collections.abc import Iterator
 
 from langgraph_rag.tools.language.spans import DATE, spot
-from langgraph_rag.tools.language.subjects import ACTED, Subject
 
 _LIFE_DATES = re.compile(r"\(([^()]*\d{4}[^()]*)\)")
 _DASH = re.compile(r"\s*[–—]\s*|(?:\s+|(?<=\d))-(?=[\s\d])\s*")
-_BORN, _DIED = re.compile(r"\bborn\b|\bb\."), re.compile(r"\bdied\b|\bd\.")
-_THEN_DIED = re.compile(r"(?:\s*[,;–—-])?\s+(?=died\b|d\.)")
+_BORN, _DIED = re.compile(r"\bborn\b|\bb\."), re.compile(r"\bdied\b|\bdead\b|\bd\.")
+_THEN_DIED = re.compile(r"(?:\s*[,;–—-])?\s+(?=died\b|dead\b|d\.)")
+_TWO_DATES = re.compile(
+    rf"\s*{DATE.pattern.replace('(?P<mark>', '(').replace('(?P=mark)', '[/.]')}\s+{DATE.pattern}\s*"
+)
 _OTHER_TIMES = re.compile(r"[,;]\s*(?:(?:r|fl)\.|reigned|ruled|in office)")
 _WORD_OR_MARK = re.compile(r"\w+|[^\w\s.]")
 _BEFORE_BIRTH = frozenset(
@@ -18,10 +20,10 @@ _BEFORE_BIRTH = frozenset(
 )
 
 
-def life_dates(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]]:
-    """Read the dates and places of birth and death from the parentheses after a name."""
-    match = _LIFE_DATES.search(sentence[:250], subject.begin)
-    if not match or ACTED.search(sentence, subject.begin, match.start()):
+def life_dates(brackets: str) -> Iterator[tuple[str, str]]:
+    """Read the dates and places of birth and death, each with its relation, from the parentheses after a name."""
+    match = _LIFE_DATES.match(brackets[:250])
+    if not match:
         return
     inside = _OTHER_TIMES.split(match[1], maxsplit=1)[0]
     lived, died = _THEN_DIED.split(inside, maxsplit=1), _DASH.split(inside, maxsplit=1)
@@ -29,6 +31,8 @@ def life_dates(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]
         events = [("born", lived[0]), ("died", lived[1])]
     elif len(died) == 2 and _is_birth(died[0]) and DATE.search(died[1]):
         events = [("born", died[0]), ("died", died[1])]
+    elif _TWO_DATES.fullmatch(inside) and len([*DATE.finditer(inside)]) == 2:
+        events = list(zip(("born", "died"), (date[0] for date in DATE.finditer(inside)), strict=True))
     elif _BORN.search(inside):
         events = [("born", inside)]
     elif _DIED.search(inside):
@@ -38,9 +42,9 @@ def life_dates(subject: Subject, sentence: str) -> Iterator[tuple[str, str, str]
     for event, text in events:
         dates = [span.start for span in spot(text) if span.kind == "date"]
         for span in spot(text):
-            named = dates and span.kind == "name" and span.start < dates[0]  # "born John Smith, 3 May 1900"
+            named = dates and span.kind == "name" and 0 < span.start < dates[0]  # "born John Smith, 3 May 1900"
             if span.kind != "number" and not named:
-                yield subject.name, f"{event} {'on' if span.kind == 'date' else 'in'}", span.text
+                yield f"{event} {'on' if span.kind == 'date' else 'in'}", span.text
 
 
 def _is_birth(half: str) -> bool:

@@ -16,16 +16,27 @@ _YEAR = r"(?:1\d{3}|20\d{2})"
 _OF_MESSAGES = rf"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), +\d{{1,2}} [A-Z][a-z]{{2}} {_YEAR}(?: [\d:]+(?: [+-]\d{{4}})?)?"
 DATE = re.compile(
     rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)?\s+{_MONTH}(?:,?\s+{_YEAR})?|{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+{_YEAR})?"
+    r"|\d{1,4}\s(?:BCE?|CE|AD)"
     rf"|{_OF_MESSAGES}|{_MONTH}\s+{_YEAR}|{_YEAR}-\d\d-\d\d|\d{{1,2}}(?P<mark>[/.])\d{{1,2}}(?P=mark)\d{{4}}|{_YEAR}s?)\b"
 )
 NUMBER = re.compile(
     r"(?<![\w.])\d+(?::\d+)+(?:\s?(?:[ap]m|[ap]\.m\.))?(?!\w)"  # a time, or a score
     r"|(?<![\w.])\d+(?:\.\d+){2,}\b"  # a version
+    r"|(?<![\w.])\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?![\w,.]\d)"  # 10 000
     rf"|(?<![\w.])(?:{SIGN})?(?:[$€£]\s?)?\d[\d,]*(?:\.\d+)?(?:\s?%|(?:\s?(?:percent|million|billion|thousand|hundred))?\b)"
-    r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|thousand)\b"
+    r"|\b(?:(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)-[a-z]+|one|two|three|four|five|six|seven|eight|nine"
+    r"|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|thousand)\b(?!-\w)"
 )
 # Before an @ are at most 64 characters: without this limit it takes quadratic time to look for the @.
 _ADDRESS = re.compile(r"\bhttps?://[^\s<>()\"]*[^\s<>()\".,;:!?]|\b[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+")
+_DEGREES = re.compile(r"(?<![\w.])[-\u2212]?\d[\d,]*(?:\.\d+)?\s?°(?:\s?[CFK]\b)?")
+_IDENTIFIER = re.compile(
+    r"``?(?P<code>[^`\s][^`\n]{0,80})``?"
+    r"|(?<![\w-])--?[a-z][\w-]*(?![\w(])"  # an option
+    r"|\b[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?:\(\))?"  # a path of names
+    r"|\b[^\W\d]\w*_\w+(?:\(\))?|\b[a-z]+[A-Z]\w*(?:\(\))?|\b[A-Za-z]\w+\(\)"
+    r"|(?<![\w/.])(?:~|\.{1,2})?(?:/[\w.-]+)+/?(?![\w/])"
+)
 QUOTE = re.compile(r"[\"“«]\s?([^\"“”«»]{1,80}?)\s?[\"”»]")
 JOINED_WORD = re.compile(r"\w+(?:['’-]\w+)*")  # including apostrophes and hyphens
 _TOKEN = re.compile(
@@ -79,6 +90,10 @@ def spot(sentence: str) -> tuple[Span, ...]:
             taken.append(Span(quote.start(), quote.end(), text, "name"))
     for address in _ADDRESS.finditer(sentence):
         _add(taken, Span(address.start(), address.end(), address[0], "name"))
+    for found in identifiers(sentence):
+        _add(taken, Span(found.start(), found.end(), found["code"] or found[0], "name"))
+    for match in _DEGREES.finditer(sentence):
+        _add(taken, Span(match.start(), match.end(), match[0], "number"))
     for match in DATE.finditer(sentence):
         _add(taken, Span(match.start(), match.end(), match[0], "date"))
     for name in _names(sentence):
@@ -91,6 +106,19 @@ def spot(sentence: str) -> tuple[Span, ...]:
 def spot_names(sentence: str) -> list[Span]:
     """Return the names in a sentence, in reading order."""
     return [span for span in spot(sentence) if span.kind == "name"]
+
+
+def identifiers(text: str) -> Iterator[re.Match[str]]:
+    """Find the names of programs: `--dry-run`, `django.db.models`, `max_length`, `urlopen()`, `/etc/hosts`."""
+    return filter(_is_identifier, _IDENTIFIER.finditer(text))
+
+
+def _is_identifier(found: re.Match[str]) -> bool:
+    """Return whether a match is no end of a sentence without a space, and no abbreviation: "fell.The", "p.m"."""
+    if found["code"] or "." not in found[0] or found[0][0] in "./~-":
+        return True
+    parts = found[0].removesuffix("()").split(".")
+    return all(len(part) > 1 for part in parts) and not any(part.lower() in stop_words() for part in parts[1:2])
 
 
 def _add(taken: list[Span], span: Span) -> None:
@@ -139,6 +167,9 @@ def _name_end(sentence: str, tokens: list[re.Match[str]], start: int) -> int:
             ahead += 1
         if ahead == len(tokens) or DATE.match(sentence, tokens[ahead].start()):
             return end
+        alone = ahead == end + 1 and tokens[end][0] == "the"
+        if alone and ahead + 1 < len(tokens) and _capitalised(tokens[ahead + 1][0]):
+            return end  # "In the Long War the Sarl Mill", unlike "Bo the Bold"
         following = tokens[ahead][0]
         if not (_capitalised(following) or (ahead == end and _ROMAN.fullmatch(following))):
             return end

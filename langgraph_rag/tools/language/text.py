@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 from langgraph_rag.concurrency.caching import thread_safe_cache
 from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.tools.language.code import blocks_of_code
-from langgraph_rag.tools.language.spans import spot, within
+from langgraph_rag.tools.language.spans import identifiers, spot, within
 
 TRAINED_PIPELINE, RULES = "en_core_web_sm", "rules"
 
@@ -26,6 +26,7 @@ _END = re.compile(
     r"|(?<=(?![0-9])\d)\.(?=\s)"
     r"|[.!?][\"”’)]*(?:\[\w{1,3}\])+(?=\s)"  # footnote marks
     rf"|(?<=\w\.)\s+(?=(?:{_BEGINS})\s)"  # "World War I. He", unlike "J. R. Holm"
+    r"|(?<=\w\.)\s+(?=[\"“][^\"”\n]{1,60}[\"”]\s+(?:means?|shall mean|refers to|is|are|has)\s)"
     r"|(?<=\bNo\.)\s+(?=[^\W\d_a-z][a-z])"  # "No. She", unlike "No. 5"
 )
 _MARK = r"(?:[^\w\s]|_)"
@@ -111,7 +112,8 @@ def _sentences(text: str, doc: Any) -> list[str]:
     edges = {0, *starts, *ends, *(openings.get(span.start_char, span.start_char) for span in doc.sents), len(text)}
     brackets = _brackets(text, starts)
     ordinals = [ordinal.span() for ordinal in _GERMAN_ORDINAL.finditer(text)]
-    inside = {edge for edge in edges if any(within(edge, whole) for whole in (code, endings, ordinals))}
+    named = [name.span() for name in identifiers(text)]
+    inside = {edge for edge in edges if any(within(edge, whole) for whole in (code, endings, ordinals, named))}
     for start, end in pairwise(sorted(edges - inside)):
         if not text[start:end].strip():
             continue

@@ -1,0 +1,444 @@
+"""Facts that the rules read: what a sentence states, each part whole, and nothing else."""
+
+import pytest
+
+from langgraph_rag.tools.language.rule_triples import extract_triples
+from langgraph_rag.tools.language.text import RULES, text_pipeline
+
+
+def stated(title: str, text: str) -> list[str]:
+    return [" | ".join(fact) for fact in extract_triples(title, text_pipeline(RULES).sentences(text))]
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "facts"),
+    [
+        ("Ada Renk", "She designed the Tolmar Bridge.", ["Ada Renk | designed | Tolmar Bridge"]),
+        ("Ada Renk", "Her father taught in Kell.", ["Ada Renk | father taught in | Kell"]),
+        (
+            "Ada Renk",
+            "Ada Renk lived in Kell. Casper Holm founded the Tolmar Company in 1950.",
+            [
+                "Ada Renk | lived in | Kell",
+                "Casper Holm | founded | Tolmar Company",
+                "Casper Holm | founded Tolmar Company in | 1950",
+            ],
+        ),
+        (
+            "Ada Renk",
+            "Ada Renk was born in Kell. Her husband was Karl Senn. He died in Ost. She died in Orsby.",
+            ["Ada Renk | was born in | Kell", "Ada Renk | husband was | Karl Senn", "Ada Renk | died in | Orsby"],
+        ),
+        ("Ada Renk", "Ada Renk met Karl Senn. He died in Ost. She died in Orsby.", ["Ada Renk | met | Karl Senn"]),
+        (
+            "Ada Renk",
+            "Ada Renk was born in Ost. His uncle Otto died in 1901, and he was raised in Lund.",
+            ["Ada Renk | was born in | Ost", "Ada Renk | uncle | Otto", "Otto | died in | 1901"],
+        ),
+        (
+            "Nils Brask",
+            "Nils Brask is old. His uncle Otto died in 1901, and he was raised in Lund.",
+            ["Nils Brask | uncle | Otto", "Otto | died in | 1901"],
+        ),
+        (
+            "Nils Brask",
+            "Nils Brask is old. His wife Ada died in 1901, and he married Vera Holm.",
+            ["Nils Brask | wife | Ada", "Ada | died in | 1901", "Nils Brask | married | Vera Holm"],
+        ),
+        (
+            "Nine Tides (1931 film)",
+            "Nine Tides is a film. The film was shot in Ost. It stars Bo Ray.",
+            [
+                "Nine Tides (1931 film) | is | film",
+                "Nine Tides (1931 film) | was shot in | Ost",
+                "Nine Tides (1931 film) | stars | Bo Ray",
+            ],
+        ),
+        (
+            "Notes of May",
+            "The Sarl Bridge was built by Egon Elster. It was sold in 1920.",
+            ["Sarl Bridge | was built by | Egon Elster"],
+        ),
+        ("Notes of May", "It was built by Egon Elster. The mill was sold to Karl Senn.", []),
+        (
+            "Tolm Quay",
+            "Tolm Quay is a quay. Tolm Quay Road was opened in 1960. The pier was built by Karl Senn.",
+            ["Tolm Quay | is | quay", "Tolm Quay Road | was opened in | 1960"],
+        ),
+        ("Dance by Night", "Dance by Night is a film by Karl Senn.", ["Dance by Night | is film by | Karl Senn"]),
+        ("Conn mac Airt", "Conn mac Airt ruled Kell.", ["Conn mac Airt | ruled | Kell"]),
+        ("", "Ada Renk sailed to Kell. She met Ida Strand.", ["Ada Renk | sailed to | Kell"]),
+        ("Timeline of the life of Bo Ray", "Bo Ray was the mayor of Ost.", ["Bo Ray | was mayor of | Ost"]),
+        ("Kell", "Positional parameters are used in Ost. Work began in 1920. Points were set by Bo Ray.", []),
+    ],
+)
+def test_the_subject_is_the_sentences_own_or_the_topic_where_something_refers_to_it(
+    title: str, text: str, facts: list[str]
+) -> None:
+    assert stated(title, text) == facts
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "facts"),
+    [
+        (
+            "Ost Bank",
+            "Ost Bank is a bank. Its CFO is Li Warren. Its CEO, Li Warren, was born in Ferl.",
+            [
+                "Ost Bank | is | bank",
+                "Ost Bank | CFO is | Li Warren",
+                "Ost Bank | CEO | Li Warren",
+                "Li Warren | was born in | Ferl",
+            ],
+        ),
+        (
+            "Ada Renk",
+            "Her brother, Orlo Renk, painted the Kell Mill.",
+            ["Ada Renk | brother | Orlo Renk", "Orlo Renk | painted | Kell Mill"],
+        ),
+        (
+            "Ada Renk",
+            "Her first novel The Long Road won the Kell Prize.",
+            ["Ada Renk | first novel | Long Road", "Long Road | won | Kell Prize"],
+        ),
+        (
+            "Ada Renk",
+            "Her parents Orlo and Ida moved to Kell.",
+            [
+                "Ada Renk | parents | Orlo",
+                "Ada Renk | parents | Ida",
+                "Orlo | moved to | Kell",
+                "Ida | moved to | Kell",
+            ],
+        ),
+        (
+            "Ada Renk",
+            "Her friends included Orlo Renk, Ida Strand and Kell Ashby.",
+            [
+                "Ada Renk | friends included | Orlo Renk",
+                "Ada Renk | friends included | Ida Strand",
+                "Ada Renk | friends included | Kell Ashby",
+            ],
+        ),
+        ("Kell", "The wife of Karl Senn was born in Ost.", ["Karl Senn | wife was born in | Ost"]),
+        ("Kell", "Karl Senn's wife, Orla Vint, left Ost.", ["Karl Senn | wife | Orla Vint", "Orla Vint | left | Ost"]),
+        (
+            "Kell",
+            "The wife of Karl Senn, Orla Vint, left Ost.",
+            ["Karl Senn | wife | Orla Vint", "Orla Vint | left | Ost"],
+        ),
+        ("Kell", "The village of Hale, Brenn, was sold in 1920.", ["Hale | was sold in | 1920"]),
+        ("Kell", "The Danish painter Ida Brack was born in Ost.", ["Ida Brack | was born in | Ost"]),
+        (
+            "Low Tide",
+            "Low Tide is Ada Renk's third novel, published in 1982.",
+            ["Low Tide | is third novel of | Ada Renk", "Low Tide | published in | 1982"],
+        ),
+        ("Low Tide", "Low Tide became Karl Hales’ best work.", ["Low Tide | became best work of | Karl Hales"]),
+    ],
+)
+def test_what_belongs_to_a_name_is_told_of_that_name(title: str, text: str, facts: list[str]) -> None:
+    assert stated(title, text) == facts
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "facts"),
+    [
+        ("Bo Ray", "Bo Ray is the CEO of Skell Lines.", ["Bo Ray | is CEO of | Skell Lines"]),
+        (
+            "Ida Vint",
+            "Ida Vint was the Minister of Trade of Norland and a member of the Ost Council.",
+            ["Ida Vint | was Minister of Trade of | Norland", "Ida Vint | was member of | Ost Council"],
+        ),
+        (
+            "Ada Renk",
+            "Ada Renk is an Ostrellan singer, lute player, and songwriter.",
+            ["Ada Renk | is | Ostrellan singer, lute player, and songwriter"],
+        ),
+        (
+            "Ada Renk",
+            "Ada Renk was a lens maker and chemist born in Kell.",
+            ["Ada Renk | was | lens maker and chemist", "Ada Renk | born in | Kell"],
+        ),
+        (
+            "Nine Tides",
+            "Nine Tides is a 1931 Norlandic comedy film written and directed by Ilse Tarrant and starring Bo Ray.",
+            [
+                "Nine Tides | is film of | 1931",
+                "Nine Tides | is | Norlandic comedy film",
+                "Nine Tides | written and directed by | Ilse Tarrant",
+                "Nine Tides | starring | Bo Ray",
+            ],
+        ),
+        (
+            "Kell",
+            "Kell is an inland town on Ostrel, 31 kilometres (19 mi) south of Ellowick in Brenn.",
+            ["Kell | is inland town on | Ostrel", "Kell | is 31 kilometres south of | Ellowick"],
+        ),
+        (
+            "Kell",
+            "Kell is about 312 metres (1,024 ft) long and 20 m wide.",
+            ["Kell | is long | 312 metres", "Kell | is wide | 20 m"],
+        ),
+        ("Kell", "Kell is a public, free town library.", ["Kell | is | public, free town library"]),
+        (
+            "Hugh Roe",
+            "Hugh Roe, 2nd Earl of Ost, was the son of Bo Roe, 1st Earl of Ost and Ida Vint.",
+            ["Hugh Roe | was son of | Bo Roe, 1st Earl of Ost", "Hugh Roe | was son of | Ida Vint"],
+        ),
+    ],
+)
+def test_what_something_is_stands_whole(title: str, text: str, facts: list[str]) -> None:
+    assert stated(title, text) == facts
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "facts"),
+    [
+        (
+            "Skell Light",
+            "In 1907 the Skell Light was built by Karl Senn.",
+            ["Skell Light | was built by | Karl Senn", "Skell Light | was built in | 1907"],
+        ),
+        (
+            "Skell Light",
+            "Until 1920, the Skell Light was owned by Ost AG.",
+            ["Skell Light | was owned by | Ost AG", "Skell Light | was owned until | 1920"],
+        ),
+        (
+            "Skell Light",
+            "From 1920 to 1930 the Skell Light was closed.",
+            ["Skell Light | was closed from | 1920 to 1930"],
+        ),
+        (
+            "Skell Light",
+            "Between 1920 and 1930, the Skell Light was closed.",
+            ["Skell Light | was closed between | 1920 and 1930"],
+        ),
+        (
+            "Skell Light",
+            "During the Long War the Skell Light was owned by Ida Vint.",
+            ["Skell Light | was owned by | Ida Vint", "Skell Light | was owned during | Long War"],
+        ),
+        (
+            "Skell Light",
+            "By 1950, Ost AG had sold the Skell Light.",
+            ["Ost AG | had sold | Skell Light", "Ost AG | had sold Skell Light by | 1950"],
+        ),
+        (
+            "Skell Light",
+            "On 3 May 1907, the Skell Light was sold to Bo Ray.",
+            ["Skell Light | was sold to | Bo Ray", "Skell Light | was sold on | 3 May 1907"],
+        ),
+        (
+            "Skell Light",
+            "The Skell Light was built in 450 BC. It holds 10 000 litres. It was sold for 23,406 crowns.",
+            [
+                "Skell Light | was built in | 450 BC",
+                "Skell Light | holds | 10 000 litres",
+                "Skell Light | was sold for | 23,406 crowns",
+            ],
+        ),
+        ("Skell Light", "The Skell Light was cooled to -12 °C.", ["Skell Light | was cooled to | -12 °C"]),
+        ("Ada Renk", "She swam from 06:00 to 22:30.", ["Ada Renk | swam from | 06:00 to 22:30"]),
+        (
+            "Ada Renk",
+            "She employed 120 workers and sold twenty-nine boats.",
+            ["Ada Renk | employed | 120 workers", "Ada Renk | sold | twenty-nine boats"],
+        ),
+        (
+            "Bo Ray",
+            "He succeeded Karl Senn as Mayor of Ost in 1920.",
+            [
+                "Bo Ray | succeeded | Karl Senn",
+                "Bo Ray | succeeded Karl Senn as | Mayor of Ost",
+                "Bo Ray | succeeded Karl Senn in | 1920",
+            ],
+        ),
+    ],
+)
+def test_dates_and_numbers_belong_to_what_happened_then(title: str, text: str, facts: list[str]) -> None:
+    assert stated(title, text) == facts
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "facts"),
+    [
+        ("Ada Renk", "She lived in Kell and Orsby.", ["Ada Renk | lived in | Kell", "Ada Renk | lived in | Orsby"]),
+        ("Ada Renk", "She met Karl near Orsby.", ["Ada Renk | met | Karl", "Ada Renk | met Karl near | Orsby"]),
+        ("Ada Renk", "She wrote for New Kell director Karl Senn.", ["Ada Renk | wrote for | Karl Senn"]),
+        (
+            "Ada Renk",
+            "She died of a fever in Ost.",
+            ["Ada Renk | died of | fever", "Ada Renk | died of a fever in | Ost"],
+        ),
+        (
+            "Ada Renk",
+            "She won the Kell Prize for Best Novel in 1920.",
+            [
+                "Ada Renk | won | Kell Prize",
+                "Ada Renk | won Kell Prize for | Best Novel",
+                "Ada Renk | won Kell Prize in | 1920",
+            ],
+        ),
+        (
+            "Ada Renk",
+            "She was born in Ost, Norland, on 3 May 1900.",
+            ["Ada Renk | was born in | Ost, Norland", "Ada Renk | was born on | 3 May 1900"],
+        ),
+        (
+            "Ada Renk",
+            "She was born in Ost and died in Brenn in 1970.",
+            ["Ada Renk | was born in | Ost", "Ada Renk | died in | Brenn", "Ada Renk | died in Brenn in | 1970"],
+        ),
+        ("Ada Renk", "She was known for her novels about life in Ost.", []),
+        (
+            "Ada Renk",
+            "She moved to the Ministry of Trade and Industry in Ost.",
+            [
+                "Ada Renk | moved to | Ministry of Trade and Industry",
+                "Ada Renk | moved to the Ministry of Trade and Industry in | Ost",
+            ],
+        ),
+        (
+            "Ada Renk",
+            "She bought the firm Stackwell, and Bo Ray sold the Ost Mill to Li Warren; Ida Vint left Ost.",
+            [
+                "Ada Renk | bought | Stackwell",
+                "Bo Ray | sold | Ost Mill",
+                "Bo Ray | sold Ost Mill to | Li Warren",
+                "Ida Vint | left | Ost",
+            ],
+        ),
+        ("Kell", "Kell lies four miles (6 km) west of Ost.", ["Kell | lies four miles west of | Ost"]),
+        ("Hale", "Hale, 12 km north of the mill, was founded in 1900.", ["Hale | was founded in | 1900"]),
+        (
+            "Ada Renk",
+            "Ada Renk, also known as Ink, and later the mayor of Ost, was born in Kell.",
+            ["Ada Renk | known as | Ink"],
+        ),
+    ],
+)
+def test_each_object_is_whole_and_has_its_own_preposition(title: str, text: str, facts: list[str]) -> None:
+    assert stated(title, text) == facts
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "facts"),
+    [
+        (
+            "Karl Senn",
+            "He met Orla Vint, who died in Ost, Brenn, in 1999.",
+            [
+                "Karl Senn | met | Orla Vint",
+                "Orla Vint | died in | Ost, Brenn",
+                "Orla Vint | died in Ost, Brenn in | 1999",
+            ],
+        ),
+        (
+            "Karl Senn",
+            "Karl Senn, who was born in Ost, left Brenn.",
+            ["Karl Senn | was born in | Ost", "Karl Senn | left | Brenn"],
+        ),
+        (
+            "Karl Senn",
+            "Karl Senn was a smith from Ost who lived in Brenn.",
+            ["Karl Senn | was smith from | Ost", "Karl Senn | lived in | Brenn"],
+        ),
+        ("Karl Senn", "He wrote a book about Ost, which was sold in Brenn.", []),
+        ("Karl Senn", "He left the Ost Mill, which Ida Strand sold to Brenn.", ["Karl Senn | left | Ost Mill"]),
+        ("Karl Senn", "He knew a woman who was a painter.", []),
+    ],
+)
+def test_a_relative_clause_is_about_the_name_before_it_or_about_nobody(title: str, text: str, facts: list[str]) -> None:
+    assert stated(title, text) == facts
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "facts"),
+    [
+        ("Skell Light", "It is untrue that the Skell Light was built by Karl Senn.", []),
+        ("Skell Light", "There is no evidence that the Skell Light was sold to Bo Ray.", []),
+        ("Skell Light", "Bo Ray denied that the Skell Light was built by Karl Senn.", []),
+        ("Skell Light", "The Skell Light was not built by Karl Senn. The Skell Light was never sold to Ost AG.", []),
+        (
+            "Skell Light",
+            "The Skell Light was built not by Karl Senn but by Bo Ray.",
+            ["Skell Light | was built by | Bo Ray"],
+        ),
+        ("Skell Light", "The Skell Light was reportedly built in 1907. According to Bo Ray, it was sold in 1920.", []),
+        ("Skell Light", "Bo Ray is said to have built Ost Mill. Bo Ray claimed that Ost Mill was sold in 1920.", []),
+        ("Skell Light", "If Karl Senn left Ost, Bo Ray bought Ost AG. Bo Ray sold Ost AG if Karl Senn left.", []),
+        (
+            "Skell Light",
+            "Was the Skell Light built by Karl Senn? Neither Karl Senn nor Bo Ray built the Skell Light.",
+            [],
+        ),
+        (
+            "Skell Light",
+            "Ost Mill may be sold to Bo Ray. Bo Ray would have bought Ost Mill. Bo Ray tried to buy Ost AG.",
+            [],
+        ),
+        ("Skell Light", "Set SKELL_LIGHT to True. Use Ost Mill instead. You can sell the Skell Light to Bo Ray.", []),
+        ("Skell Light", "Ada Renk: It was sold to Karl Senn.", []),
+        ("Skell Light", '"I was born in Ost," said Karl Senn. Karl Senn said: "I was born in Ost."', []),
+    ],
+)
+def test_what_is_denied_doubted_reported_asked_conditional_or_told_to_do_is_not_stated(
+    title: str, text: str, facts: list[str]
+) -> None:
+    assert stated(title, text) == facts
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "facts"),
+    [
+        (
+            "Lease",
+            '"Tenant" means Karl Senn Ltd. "Landlord" means Ost AG.',
+            ["Tenant | means | Karl Senn Ltd", "Landlord | means | Ost AG"],
+        ),
+        (
+            "Lease",
+            'The term "Premises" means the Ost Mill and its yard. "Rent" means 400 crowns a month.',
+            ["Premises | means | Ost Mill", "Rent | means | 400 crowns a month"],
+        ),
+        (
+            "Settings",
+            "The MAX_LAMPS setting defaults to 12. The --dry-run option was deprecated in version 4.2.",
+            ["MAX_LAMPS | defaults to | 12", "--dry-run | was deprecated in | version 4.2"],
+        ),
+        (
+            "Settings",
+            "LampStore is a subclass of store.base.Store. The `lamp_size` field was added in Skell 2.1.",
+            ["LampStore | is subclass of | store.base.Store", "lamp_size | was added in | Skell 2.1"],
+        ),
+        ("MAX_LAMPS (settings, Core)", "Default: 12", ["MAX_LAMPS (settings, Core) | default | 12"]),
+        (
+            "Leak of June",
+            "- Reporter: Ada Renk\n- Fixed by: Orla Vint in v3.2",
+            ["Leak of June | reporter | Ada Renk", "Leak of June | fixed by | Orla Vint in v3.2"],
+        ),
+        (
+            "Prices",
+            "- Product: HX-100; Price (EUR): 1,250; Designer: Ilka Brandt",
+            ["HX-100 | price (eur) | 1,250", "HX-100 | designer | Ilka Brandt"],
+        ),
+        ("Sights", "- Mill of Kell: owner: Ada Renk", ["Mill of Kell | owner | Ada Renk"]),
+        ("Kell", "Note: Kell lies in Norrland.\n\nExample: print it", ["Kell | lies in | Norrland"]),
+    ],
+)
+def test_definitions_settings_and_fields_are_facts(title: str, text: str, facts: list[str]) -> None:
+    assert stated(title, text) == facts
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "facts"),
+    [
+        ("Ada Renk", "She directed the film. She sold it in 1920. She had many others.", []),
+        ("Ada Renk", "She took part in the same race. She was one of the best.", []),
+        ("Ada Renk", "She met his brother. She wrote several kinds.", []),
+    ],
+)
+def test_what_says_nothing_of_itself_is_no_fact(title: str, text: str, facts: list[str]) -> None:
+    assert stated(title, text) == facts
