@@ -30,7 +30,7 @@ NUMBER = re.compile(
 # Before an @ are at most 64 characters: without this limit it takes quadratic time to look for the @.
 _ADDRESS = re.compile(r"\bhttps?://[^\s<>()\"]*[^\s<>()\".,;:!?]|\b[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+")
 _DEGREES = re.compile(r"(?<![\w.])[-\u2212]?\d[\d,]*(?:\.\d+)?\s?°(?:\s?[CFK]\b)?")
-_IDENTIFIER = re.compile(
+_OF_PROGRAMS = re.compile(
     r"``?(?P<code>[^`\s][^`\n]{0,80})``?"
     r"|(?<![\w-])--?[a-z][\w-]*(?![\w(])"  # an option
     r"|\b[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?:\(\))?"  # a path of names
@@ -56,7 +56,7 @@ _ARTICLES = frozenset({"the", "a", "an"})
 _BEGIN_NAMES = frozenset("First Third Last IT US WHO".split())
 _GIVEN_NAMES = frozenset("Can May Per".split())  # no statement begins with one of these before a name
 _GOES_ON = re.compile(r"[\w,]")  # a capital after these begins no clause ("in Then She Found Me")
-_IDENTIFIER = re.compile(r"[\d_]|\w[./:]\w")
+_IDENTIFIER = re.compile(r"^-|[\d_]|\w[./:]\w")
 _ROMAN = re.compile(r"[IVXLC]+|\d+(?:\.\d+)*")
 
 
@@ -110,7 +110,7 @@ def spot_names(sentence: str) -> list[Span]:
 
 def identifiers(text: str) -> Iterator[re.Match[str]]:
     """Find the names of programs: `--dry-run`, `django.db.models`, `max_length`, `urlopen()`, `/etc/hosts`."""
-    return filter(_is_identifier, _IDENTIFIER.finditer(text))
+    return filter(_is_identifier, _OF_PROGRAMS.finditer(text))
 
 
 def _is_identifier(found: re.Match[str]) -> bool:
