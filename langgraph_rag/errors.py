@@ -90,7 +90,7 @@ class BudgetReachedError(RagError):
     """A question's budget, `limit`, leaves no room for another model call; every method here answers all the same."""
 
     def __init__(self, limit: Limit, value: float) -> None:
-        super().__init__(f"the budget of the question, {limit}={value}, leaves no room for another model call")
+        super().__init__(f"the budget, {limit}={value}, leaves no room for another model call")
         self.limit = limit
 
 

@@ -53,12 +53,14 @@ class Call:
 class Account:
     """What a run of a method costs, with the runs inside it; `outer` is that of the run around it, which pays as well.
 
-    `limits` are those that the run around the account set. `pending` are the estimated tokens of prompts without a
-    reply so far. `runs` counts the methods that run right inside it now: a call for the answer of each is kept.
+    `limits` are those that the run around the account set; a part of them is kept if there is an `answer` to give.
+    `pending` are the estimated tokens of prompts without a reply so far. `runs` counts the methods that run right
+    inside it now: a call for the answer of each is kept.
     """
 
     outer: "Account | None" = None
     limits: Context = field(default_factory=Context)
+    answer: bool = True
     calls: int = 0
     tokens: int = 0
     pending: int = 0
@@ -80,6 +82,7 @@ class Account:
 
     def check(self, limits: Context, tokens: int, *, concluding: bool) -> None:
         """Refuse a call for which the limits leave no room."""
+        concluding = concluding or not self.answer
         most, kept = limits.max_model_calls, 0 if concluding else max(self.runs, 1)
         if most is not None and self.calls >= most - kept:
             raise BudgetReachedError("max_model_calls", most)
@@ -217,9 +220,15 @@ _meter: ContextVar[Meter | None] = ContextVar("langgraph_rag_meter", default=Non
 
 
 @contextmanager
-def metered(before: Usage | None = None) -> Iterator[Usage]:
-    """Measure the cost of the block and its tasks; `before` is the cost of the question so far, and may lack fields."""
+def metered(before: Usage | None = None, *, most: Context | None = None) -> Iterator[Usage]:
+    """Measure the cost of the block and its tasks; `before` is the cost of the question so far, and may lack fields.
+
+    Beyond the calls and tokens of `most`, if it is given, `ask` raises `BudgetReachedError`; no part is kept for an
+    answer. Replies that are under way may exceed the tokens.
+    """
     meter = Meter(Usage(**{**no_usage(), **(before or no_usage())}))
+    if most is not None:
+        meter.account = Account(Account(limits=most, answer=False))
     try:
         with override(_meter, meter):
             yield meter.usage

@@ -47,11 +47,18 @@ from langgraph_rag.models.reasoning import without_reasoning
 from langgraph_rag.models.replies import MAX_REPLY_CHARS, read_reply
 from langgraph_rag.models.retries import pauses
 from langgraph_rag.prompts.answering import ANSWER_FROM_TRIPLES, Answer
-from langgraph_rag.prompts.cirag import EXTRACT_TRIPLES
 from langgraph_rag.prompts.kirag import ChainOfTexts
 from langgraph_rag.prompts.mgranrag import EXTRACT_EVIDENCE
-from langgraph_rag.prompts.prompt import METADATA_KEY, Prompt, PromptReply
+from langgraph_rag.prompts.prompt import METADATA_KEY, Prompt, PromptReply, TripleReplies
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+
+class Facts(PromptReply):
+    triples: TripleReplies
+    useful_in_part = True
+
+
+CHAIN = Prompt(name="facts", instructions="List facts.", request="Ada lives in Ost.", reply=Facts)
 
 
 class City(PromptReply):
@@ -661,7 +668,7 @@ async def test_a_list_that_was_cut_off_counts_for_what_it_has(written: str, read
     model = SynchronousModel(reply=AIMessage(written, response_metadata={"finish_reason": "length"}))
     model.may_reply.set()
 
-    reply = await ask(model, EXTRACT_TRIPLES, title="Ada", text="Ada lives in Ost.", entities=[])
+    reply = await ask(model, CHAIN)
 
     assert len(reply.triples) == read
     assert all(len(triple) == 3 for triple in reply.triples)
@@ -685,7 +692,7 @@ async def test_a_list_that_was_cut_off_in_its_first_item_is_an_error() -> None:
     model.may_reply.set()
 
     with pytest.raises(ModelOutputError, match="it was cut off for its length"):
-        await ask(model, EXTRACT_TRIPLES, title="Ada", text="Ada lives in Ost.", entities=[])
+        await ask(model, CHAIN)
 
 
 def test_a_model_without_coroutines_that_goes_on_after_the_deadline_is_not_waited_for(

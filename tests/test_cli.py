@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import shlex
 import signal
 import socket
 import sqlite3
@@ -30,10 +31,11 @@ from langgraph_rag.cli import app, main
 from langgraph_rag.cli.answers import show_answer
 from langgraph_rag.cli.asking import ask
 from langgraph_rag.context import Context
-from langgraph_rag.errors import RagError
+from langgraph_rag.errors import ModelCallError, RagError
 from langgraph_rag.evaluation.run_folder import alone
 from langgraph_rag.methods import METHODS, parse_methods
 from langgraph_rag.offline.model import OfflineModel
+from langgraph_rag.offline.skills import SKILLS
 from langgraph_rag.records import Usage, no_usage
 from langgraph_rag.tools.embedding.sentence_embeddings import MiniLMEmbeddings, load_minilm
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
@@ -413,6 +415,95 @@ def test_a_cache_without_a_model_is_refused(tmp_path: Path) -> None:
     assert result.exit_code == 2
     assert "--cache goes with --model" in " ".join(result.stderr.split())
     assert not (tmp_path / "kb").exists()
+
+
+# --- what a model takes ----------------------------------------------------------------------------------------------
+def many(folder: Path) -> Path:
+    """Write twelve documents, for which a model takes two calls."""
+    isles = [{"id": f"isle{n}", "title": f"Isle {n}", "text": f"Isle {n} lies in Norland."} for n in range(12)]
+    return write(folder, {"isles.jsonl": lines(isles)}) / "isles.jsonl"
+
+
+def test_an_estimate_asks_no_model_and_stores_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VLLM_BASE_URL", "http://127.0.0.1:9/v1")  # where nothing listens
+    of = ("index", many(tmp_path), "--kb", tmp_path / "kb", "--estimate", "--model")
+
+    said = run(*of, "vllm:big").stdout
+
+    assert re.fullmatch(
+        r"To read: 12 passages, in about 2 calls of big with 7\d\d tokens, and \d+ in its replies.\n", said
+    )
+    assert not (tmp_path / "kb").exists()
+    run(*of[:4], "--model", "offline")
+    assert run(*of, "offline").stdout.startswith("To read: 0 passages, in about 0 calls of offline")
+    assert run(*of, "vllm:big").stdout.startswith("To read: 12 passages, in about 2 calls of big")  # another reading
+
+
+@pytest.mark.parametrize("option", [("--estimate",), ("--max-calls", "3"), ("--max-tokens", "3000")])
+def test_what_bounds_a_model_goes_with_one(tmp_path: Path, option: tuple[str, ...]) -> None:
+    result = CliRunner().invoke(app, ["index", str(many(tmp_path)), "--kb", str(tmp_path / "kb"), *option])
+
+    assert result.exit_code == 2
+    assert f"{option[0]} goes with --model" in " ".join(result.stderr.split())
+
+
+def test_a_spent_budget_ends_the_reading_and_says_what_is_stored_and_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, kb = many(tmp_path), ("--kb", tmp_path / "k b", "--model", "offline")
+
+    said = refuse(monkeypatch, capsys, "index", source, *kb, "--max-calls", 1)
+
+    assert "To read: 12 passages, in about 2 calls of offline" in said
+    assert re.search(
+        r"Stored so far: 12 passages, of which (8|4) are read, with \d+ facts; (4|8) are still unread", said
+    )
+    command = said.partition("To go on: ")[2].partition(" The model took")[0]
+    assert sorted(shlex.split(command)) == sorted(map(str, ("langgraph-rag", "index", source, *kb)))
+    assert "The model took 1 call with " in said
+    assert "the budget, max_model_calls=1, leaves no room" in said
+    done = run("index", source, *kb)
+    assert "The model took 1 call with " in done.stderr
+    assert re.search(r"passages to extract +0", done.stdout)
+
+
+def test_a_model_out_of_reach_is_told_of_with_what_is_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def unreachable(*_: object, **__: object) -> None:
+        raise ModelCallError("big could not be asked: no route to host")
+
+    monkeypatch.setattr("langgraph_rag.nodes.extract_triples.ask", unreachable)
+
+    said = refuse(
+        monkeypatch, capsys, "index", many(tmp_path), "--kb", tmp_path / "kb", "--model", "offline", "--update"
+    )
+
+    assert "Stored so far: 12 passages, of which 0 are read, with 0 facts; 12 are still unread. To go on:" in said
+    assert "--model offline --update" in said
+    assert "no route to host" in said
+
+
+def test_who_interrupts_is_told_what_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("langgraph_rag.nodes.extract_triples.ask", interrupted)
+
+    result = CliRunner().invoke(app, ["index", str(many(tmp_path)), "--kb", str(tmp_path / "kb"), "--model", "offline"])
+
+    assert result.exit_code != 0
+    assert "Stored so far: 12 passages, of which 0 are read" in result.stderr
+
+
+def test_facts_that_no_sentence_bears_out_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    invented = {"passages": [{"passage": 1, "facts": [["1", "Isle 0", "was built by", "Ada Moss"]]}]}
+    monkeypatch.setitem(SKILLS, "extract_facts", lambda _: invented)
+    source = write(tmp_path, {"isle.txt": "Isle 0 lies in Norland."}) / "isle.txt"
+
+    done = run("index", source, "--kb", tmp_path / "kb", "--model", "offline")
+
+    assert "1 passage added, 0 there already; 1 fact dropped that no sentence bears out." in done.stdout
 
 
 # --- updating and deleting -------------------------------------------------------------------------------------------

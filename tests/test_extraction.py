@@ -76,34 +76,30 @@ async def test_the_rules_read_each_passage_once() -> None:
 Documents = list[dict[str, str]]
 
 
+def titles(values: Mapping[str, Any]) -> list[str]:
+    return [passage["title"] for passage in values["passages"]]
+
+
 def last_word(text: str) -> str:
     return text.split()[-1].strip(".")
 
 
 class Reader:
-    """Finds the title and one thing about it; has trouble with some titles for a while."""
+    """Finds one thing about each title; leaves some out of its replies, and fails on them alone, for a while."""
 
     def __init__(self, *trouble: str) -> None:
         self.trouble = set(trouble)
 
     def __call__(self, prompt: str, values: Mapping[str, Any]) -> str:
-        title = values["title"]
-        if title in self.trouble:
-            return "I would rather not."
-        if prompt == "find_entities":
-            return json.dumps({"entities": [title, last_word(values["text"])]})
-        assert values["entities"] == [title, last_word(values["text"])]
-        return json.dumps({"triples": [[title, "ends with", last_word(values["text"])], ["too", "short"]]})
+        read = [
+            {"passage": number, "facts": [["1", passage["title"], "ends with", last_word(passage["sentences"][-1])]]}
+            for number, passage in enumerate(values["passages"], start=1)
+            if passage["title"] not in self.trouble
+        ]
+        return json.dumps({"passages": read}) if read else "I would rather not."
 
 
-async def test_a_passage_takes_two_calls_the_second_with_the_entities_of_the_first() -> None:
-    model = ScriptedModel.of(Reader())
-
-    readings = [reading async for batch in ModelExtractor(model).extract([MILL]) for reading in batch]
-
-    assert readings == [("mill", [["Halden Mill", "ends with", "Holm"]])]
-    assert model.prompts() == ["find_entities", "extract_triples"]
-    assert '["Halden Mill", "Holm"]' in model.received[1][-1].text
+ENDS = Fact(triple=["Halden Mill", "ends with", "Holm"], sentences=[0])
 
 
 async def test_a_runnable_outside_a_graph_can_read_with_a_model() -> None:
@@ -113,7 +109,7 @@ async def test_a_runnable_outside_a_graph_can_read_with_a_model() -> None:
         extractor = ModelExtractor(ScriptedModel.of(Reader()))
         return [reading async for batch in extractor.extract([passage]) for reading in batch]
 
-    assert await RunnableLambda(read).ainvoke(MILL) == [("mill", [["Halden Mill", "ends with", "Holm"]])]
+    assert await RunnableLambda(read).ainvoke(MILL) == [("mill", [ENDS])]
 
 
 def test_add_reads_every_passage_with_the_model_and_again_only_what_is_new(
@@ -122,11 +118,11 @@ def test_add_reads_every_passage_with_the_model_and_again_only_what_is_new(
     model = ScriptedModel.of(Reader())
     with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=ModelExtractor(model)) as kb:
         kb.add(documents[:6], progress=False)
-        assert len(model.received) == 12
+        assert len(model.received) == 1
 
         kb.add(documents, progress=False)
 
-        assert len(model.received) == 16
+        assert len(model.received) == 2
         assert kb.triples(["heron"])[0]["triple"] == ["Grey heron", "ends with", "fish"]
 
 
@@ -139,13 +135,13 @@ def test_a_passage_the_model_fails_on_is_counted_told_of_and_read_again_by_the_n
         with caplog.at_level(logging.WARNING):
             assert kb.add(documents, progress=False)["failed"] == 2
         assert kb.info()["passages_to_extract"] == 2
-        assert caplog.text.count("a passage is left without triples for now: prompt 'find_entities': scripted") == 2
+        assert caplog.text.count("a passage is left without triples for now: prompt 'extract_facts': scripted") == 2
 
         reader.trouble, model.received[:], unread = set(), [], kb.fingerprint()
         assert kb.add(documents, progress=False)["failed"] == 0
 
         assert kb.fingerprint() != unread
-        assert len(model.received) == 4  # two calls for each of the two
+        assert len(model.received) == 1
         assert kb.triples(["skellby"])[0]["triple"] == ["Skellby", "ends with", "1802"]
 
 
@@ -160,7 +156,7 @@ def test_a_passage_that_the_model_does_not_take_is_counted_and_passed_over(
     tmp_path: Path, documents: Documents, refusal: Exception
 ) -> None:
     read = Reader()
-    model = ScriptedModel.of(lambda prompt, values: refusal if values["title"] == "Skellby" else read(prompt, values))
+    model = ScriptedModel.of(lambda prompt, values: refusal if "Skellby" in titles(values) else read(prompt, values))
     with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=ModelExtractor(model)) as kb:
         assert kb.add(documents, progress=False)["failed"] == 1
         assert kb.info()["passages_to_extract"] == 1
@@ -169,13 +165,16 @@ def test_a_passage_that_the_model_does_not_take_is_counted_and_passed_over(
 def test_passages_without_facts_are_counted_told_of_and_not_read_again(
     tmp_path: Path, documents: Documents, caplog: pytest.LogCaptureFixture
 ) -> None:
-    model = ScriptedModel.of(lambda prompt, values: '{"entities": [], "triples": []}')
+    def nothing(prompt: str, values: Mapping[str, Any]) -> str:
+        return json.dumps({"passages": [{"passage": 1 + n, "facts": []} for n in range(len(values["passages"]))]})
+
+    model = ScriptedModel.of(nothing)
     with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=ModelExtractor(model)) as kb:
         assert kb.add(documents, progress=False)["without_triples"] == 8
         assert [message.split(" (")[0] for message in caplog.messages] == ["8 passages"]
         assert kb.add(documents, progress=False)["without_triples"] == 8
         assert kb.info()["passages_without_triples"] == 8
-    assert len(model.received) == 16
+    assert len(model.received) == 1
 
 
 def test_when_the_model_is_out_of_reach_add_fails_and_goes_on_where_it_was(
@@ -184,7 +183,7 @@ def test_when_the_model_is_out_of_reach_add_fails_and_goes_on_where_it_was(
     read, reachable, asked = Reader(), True, list[str]()
 
     def script(prompt: str, values: Mapping[str, Any]) -> str | Exception:
-        asked.append(values["title"])
+        asked.extend(titles(values))
         return read(prompt, values) if reachable else OSError("no route to host")
 
     model = ScriptedModel.of(script)
@@ -238,16 +237,15 @@ def test_the_version_names_the_model_and_changes_with_it() -> None:
     assert one != other
 
 
-def test_the_version_changes_with_each_part_of_each_prompt() -> None:
-    model, find, extract = ScriptedModel.of([]), prompts.FIND_ENTITIES, prompts.EXTRACT_TRIPLES
+def test_the_version_changes_with_each_part_of_the_prompt() -> None:
+    model, prompt = ScriptedModel.of([]), prompts.EXTRACT_FACTS
     extractors = [
         ModelExtractor(model),
-        ModelExtractor(model, finding=replace(find, instructions=f"{find.instructions} Please.")),
-        ModelExtractor(model, finding=replace(find, request=f"Read this. {find.request}")),
-        ModelExtractor(model, extracting=replace(extract, instructions=f"{extract.instructions} Please.")),
+        ModelExtractor(model, replace(prompt, instructions=f"{prompt.instructions} Please.")),
+        ModelExtractor(model, replace(prompt, request=f"Read this. {prompt.request}")),
     ]
 
-    assert len({extractor.version for extractor in extractors}) == 4
+    assert len({extractor.version for extractor in extractors}) == 3
 
 
 def test_another_version_reads_all_passages_anew_and_sees_only_its_own_triples(
@@ -340,7 +338,7 @@ async def test_two_callers_at_once_have_a_passage_read_once(tmp_path: Path, docu
         one, other = await asyncio.gather(kb.atriples(ids, extractor), kb.atriples(ids, extractor))
 
     assert one == other != []
-    assert len(model.received) == 2 * len(documents)
+    assert len(model.received) == 1
 
 
 class PatientExtractor:

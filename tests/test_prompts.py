@@ -20,7 +20,7 @@ from langgraph_rag.prompts.answering import TitledText
 from langgraph_rag.prompts.cirag import HistoryStep
 from langgraph_rag.prompts.dualrag import OutlineEntry
 from langgraph_rag.prompts.par_rag import Trajectory
-from langgraph_rag.prompts.prompt import Prompt, PromptReply
+from langgraph_rag.prompts.prompt import Prompt, PromptReply, TripleReplies
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 QUESTION = "Whom did the director of Nine Tides marry?"
@@ -65,9 +65,23 @@ TRAJECTORIES = [
     ),
     Trajectory(place=1, question="Who is Ilse?", answer="unknown; {1} tells.", status="UNCONFIDENT", sources=[]),
 ]
+
+
+class Triples(PromptReply):
+    triples: TripleReplies
+    useful_in_part = True
+
+
 CASES: list[tuple[Prompt[Any], dict[str, Any]]] = [
-    (cirag.FIND_ENTITIES, dict(NINE_TIDES)),
-    (cirag.EXTRACT_TRIPLES, {**NINE_TIDES, "entities": ["Nine Tides", "1954", "Ilse Tarrant", 'Ebb "{1}"', "Brontë"]}),
+    (
+        cirag.EXTRACT_FACTS,
+        {
+            "passages": [
+                {"title": NINE_TIDES["title"], "sentences": [NINE_TIDES["text"], 'Its working title was "Ebb {1}".']},
+                {"title": "Brontë", "sentences": ["Brontë wrote it."]},
+            ]
+        },
+    ),
     *(
         (
             prompt,
@@ -199,7 +213,12 @@ def test_instructions_do_not_depend_on_the_values_so_that_servers_can_reuse_them
     assert prompt.render(**values)[0] == prompt.render(**nothing)[0]
 
 
-@pytest.mark.parametrize("prompt", [prompt for prompt, _ in CASES], ids=lambda prompt: prompt.name)
+WITH_EXAMPLES = [
+    prompt for prompt, _ in CASES if prompt is not cirag.EXTRACT_FACTS
+]  # weak models copy examples as facts
+
+
+@pytest.mark.parametrize("prompt", WITH_EXAMPLES, ids=lambda prompt: prompt.name)
 def test_the_replies_shown_as_examples_are_replies_the_prompt_accepts(prompt: Prompt[Any]) -> None:
     examples = prompt.instructions.split("\nReply: ")[1:]
 
@@ -308,7 +327,7 @@ def test_a_correction_under_another_name_is_not_taken_for_none(other: dict[str, 
     ],
 )
 def test_triples_are_read_as_small_models_write_them(written: list[object], read: list[list[str]]) -> None:
-    reply = read_reply(json.dumps({"triples": written}), cirag.Triples)
+    reply = read_reply(json.dumps({"triples": written}), Triples)
 
     assert [[part.strip() for part in triple] for triple in reply.triples] == read
 
@@ -316,7 +335,7 @@ def test_triples_are_read_as_small_models_write_them(written: list[object], read
 @pytest.mark.parametrize("written", [["Ada", "Ost"], [{"name": "Ada"}], [["Ada", "in", None]], ["[1, "]])
 def test_what_holds_no_triple_is_asked_for_again(written: list[object]) -> None:
     with pytest.raises(ValueError, match="field 'triples"):
-        read_reply(json.dumps({"triples": written}), cirag.Triples)
+        read_reply(json.dumps({"triples": written}), Triples)
 
 
 @pytest.mark.parametrize(("given", "read"), [(None, ""), (["Kell"], "Kell"), (True, "yes"), (False, "no"), (2, "2")])

@@ -1,8 +1,12 @@
 """`langgraph-rag index`: adds documents to a knowledge base."""
 
+import re
+import shlex
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -10,11 +14,16 @@ import typer
 from langgraph_rag.characters import without_controls
 from langgraph_rag.cli.describing import show_info
 from langgraph_rag.cli.options import Cache, EmbeddingsName, KbFolder, embedder_of, named_path
-from langgraph_rag.errors import DocumentError, DuplicateIdError, KnowledgeBaseError, ModelOutputError
+from langgraph_rag.concurrency.background import run_in_background
+from langgraph_rag.context import Context
+from langgraph_rag.errors import DocumentError, DuplicateIdError, KnowledgeBaseError, ModelOutputError, RagError
+from langgraph_rag.metering import metered
+from langgraph_rag.models.bindings import model_name
 from langgraph_rag.models.loading import load_model
 from langgraph_rag.naming import counted, first_few, first_problems
 from langgraph_rag.nodes.extract_triples import ModelExtractor
-from langgraph_rag.records import Passage
+from langgraph_rag.prompts.cirag import SentencesOf
+from langgraph_rag.records import Passage, Usage, titled_text
 from langgraph_rag.tools.editing import Added
 from langgraph_rag.tools.embedding.sentence_embeddings import CPU
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
@@ -23,10 +32,12 @@ from langgraph_rag.tools.reading.files import Read, read_what_can_be
 from langgraph_rag.tools.reading.folders import NAMED, READABLE, empty_folders, left_out, otherwise_named, vanished
 from langgraph_rag.tools.reading.rows import FieldNames
 
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _KINDS = 8  # the most that messages name
 
 
 def index(
+    context: typer.Context,
     sources: Annotated[
         list[Path],
         typer.Argument(
@@ -42,6 +53,16 @@ def index(
         ),
     ] = None,
     cache: Cache = None,
+    estimate: Annotated[
+        bool,
+        typer.Option(
+            "--estimate", help="Only estimate the calls and tokens that --model takes; ask and store nothing."
+        ),
+    ] = False,
+    max_calls: Annotated[
+        int | None, typer.Option(min=1, help="Most calls of --model; then end, and say how to go on.")
+    ] = None,
+    max_tokens: Annotated[int | None, typer.Option(min=1, help="Most tokens of --model, read and written.")] = None,
     embeddings: EmbeddingsName = None,
     device: Annotated[str, typer.Option(help="Where an embedder in this process runs, such as cuda.")] = CPU,
     chroma: Annotated[
@@ -63,17 +84,27 @@ def index(
     id_field: Annotated[str, typer.Option(help="Field that has the id.")] = "id",
 ) -> None:
     """Add documents to a knowledge base, which is created if it is missing; run again to continue a stopped run."""
-    if cache and model in (None, RuleExtractor.NAME):
-        raise typer.BadParameter("--cache goes with --model: the sentence rules ask no model")
+    _check_for_model(
+        {"--cache": cache, "--estimate": estimate, "--max-calls": max_calls, "--max-tokens": max_tokens}, model
+    )
     emptied = _emptied(sources, kb) if update else []
     filled = [source for source in sources if source not in emptied]
     read = _read(filled, {"text": text_field, "title": title_field, "id": id_field}, skip_bad=skip_bad)
     _tell_left_out(sources, kb)
     extractor = _extractor(model, cache)
+    if estimate and isinstance(extractor, ModelExtractor):
+        with TemporaryDirectory() as nowhere:
+            there = kb if kb.exists() else Path(nowhere) / "kb"
+            with KnowledgeBase.open(there, embedder_of(kb, embeddings, device), read_only=kb.exists()) as base:
+                typer.echo(_told(extractor, _to_read(base, base.split(read.documents), extractor)))
+        return
     with KnowledgeBase.open(kb, embedder_of(kb, embeddings, device), extractor=extractor, chroma=chroma) as base:
         _check_extractor(base)
         passages = base.split(_without_taken(base, read, sources, skip_bad=skip_bad))
-        added = _update(base, passages, sources) if update else _add(base, passages, sources)
+        if isinstance(extractor, ModelExtractor):
+            typer.echo(_told(extractor, _to_read(base, passages, extractor)), err=True)
+        with _spending(base, context, max_calls, max_tokens):
+            added = _update(base, passages, sources) if update else _add(base, passages, sources)
         _tell_known_otherwise(base, sources)
         if embed_triples:
             base.embed_triples()
@@ -82,6 +113,86 @@ def index(
         show_info(found)
         if added["failed"] and found["passages_to_extract"] == found["passages"]:
             raise ModelOutputError(f"{found['extractor']} could read none of the passages; they have no facts")
+
+
+def _check_for_model(given: Mapping[str, object], model: str | None) -> None:
+    if model in (None, RuleExtractor.NAME) and (named := [name for name, value in given.items() if value]):
+        raise typer.BadParameter(f"{', '.join(named)} goes with --model: the sentence rules ask no model")
+
+
+def _to_read(base: KnowledgeBase, passages: Sequence[Passage], extractor: TripleExtractor) -> list[SentencesOf]:
+    """Return the passages that a model has not read: new ones, those with another text, and stored ones."""
+    given = {passage["id"]: passage for passage in passages}
+    known = base.passages([*given])
+    same = {record["id"] for record in known if titled_text(record) == titled_text(given[record["id"]])}
+    stored = [id_ for id_ in base.ids() if id_ not in given or id_ in same]
+    unread = base.passages(run_in_background(base.aunread(stored, extractor)))
+    new = [passage for id_, passage in given.items() if id_ not in same]
+    return [*unread, *map(_as_shown, new)]
+
+
+def _as_shown(passage: Passage) -> SentencesOf:
+    """Return a passage that is not analysed yet, with about the sentences that a model will see."""
+    return SentencesOf(title=passage["title"], sentences=_SENTENCE_END.split(passage["text"]))
+
+
+def _told(extractor: ModelExtractor, passages: Sequence[SentencesOf]) -> str:
+    cost = extractor.cost(passages)
+    return (
+        f"To read: {counted(len(passages), 'passage')}, in about {counted(cost.calls, 'call')} of "
+        f"{model_name(extractor.llm)} with {cost.input_tokens:,} tokens, and {cost.output_tokens:,} in its replies."
+    )
+
+
+@contextmanager
+def _spending(
+    base: KnowledgeBase, context: typer.Context, max_calls: int | None, max_tokens: int | None
+) -> Iterator[None]:
+    """Keep the model within a budget, and say what it took, and after a failure what is stored and how to go on."""
+    with metered(most=Context(max_model_calls=max_calls, max_tokens=max_tokens)) as spent:
+        try:
+            yield
+        except (RagError, KeyboardInterrupt):
+            _tell_stored(base, context)
+            raise
+        finally:
+            if spent["calls"]:
+                _tell_spent(spent)
+
+
+def _tell_spent(spent: Usage) -> None:
+    about = f", {counted(spent['estimated_tokens'], 'token')} estimated" if spent["estimated_tokens"] else ""
+    typer.echo(
+        f"The model took {counted(spent['calls'], 'call')} with {spent['input_tokens']:,} tokens, and "
+        f"{spent['output_tokens']:,} in its replies{about}; {counted(spent['repairs'], 'repair')}, "
+        f"{counted(spent['dropped'], 'fact')} dropped, {spent['seconds']:.0f} s.",
+        err=True,
+    )
+
+
+def _tell_stored(base: KnowledgeBase, context: typer.Context) -> None:
+    held = base.info()
+    read = held["passages"] - held["passages_to_extract"]
+    typer.echo(
+        f"Stored so far: {counted(held['passages'], 'passage')}, of which {read:,} are read, with "
+        f"{counted(held['triples'], 'fact')}; {held['passages_to_extract']:,} are still unread. To go on:\n"
+        f"  {_command(context)}",
+        err=True,
+    )
+
+
+def _command(context: typer.Context) -> str:
+    """Return this call of the command as it goes on, without its budget."""
+    words = context.command_path.split()
+    for option in context.command.params:
+        value = context.params.get(option.name or "")
+        if option.name in ("max_calls", "max_tokens") or value == option.get_default(context):
+            continue
+        if option.param_type_name == "argument":
+            words += map(str, value or [])
+        else:
+            words += [option.opts[0]] if value is True else [option.opts[0], str(value)]
+    return shlex.join(words)
 
 
 def _read(sources: Iterable[Path], names: FieldNames, *, skip_bad: bool) -> Read:

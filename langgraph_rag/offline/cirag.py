@@ -3,21 +3,21 @@
 from typing import Any
 
 from langgraph_rag.offline import Values, search
-from langgraph_rag.tools.language import rule_triples
-from langgraph_rag.tools.language.spans import spot
-from langgraph_rag.tools.language.text import RULES, text_pipeline
+from langgraph_rag.records import Fact, Record
+from langgraph_rag.tools.facts.stated import stated
+from langgraph_rag.tools.language.rule_triples import extract_triples
 
 
-def find_entities(values: Values) -> dict[str, Any]:
-    """Return the title, and the names, dates and numbers of a passage."""
-    sentences = text_pipeline(RULES).sentences(values["text"])
-    spans = [span.text for sentence in sentences for span in spot(sentence)]
-    return {"entities": list(dict.fromkeys([values["title"], *spans]))}
+def extract_facts(values: Values) -> dict[str, Any]:
+    """Return the facts that the sentences of each passage state."""
+    numbered = enumerate(values["passages"], start=1)
+    return {"passages": [{"passage": number, "facts": _facts(**passage)} for number, passage in numbered]}
 
 
-def extract_triples(values: Values) -> dict[str, Any]:
-    """Return the triples that the sentences of a passage state."""
-    return {"triples": rule_triples.extract_triples(values["title"], text_pipeline(RULES).sentences(values["text"]))}
+def _facts(title: str, sentences: list[str]) -> list[list[str]]:
+    passage = Record(id="", title=title, text="", hash="", sentences=sentences, phrases=[])
+    read = [Fact(triple=triple, sentences=[]) for triple in extract_triples(title, sentences)]
+    return [[str(1 + fact["sentences"][0]), *fact["triple"]] for fact in stated(read, passage)]
 
 
 def integrate(values: Values) -> dict[str, Any]:

@@ -19,8 +19,7 @@ Skill = Callable[[Values], Mapping[str, Any]]
 """Returns the fields of a reply for the values of a prompt."""
 
 SKILLS: dict[str, Skill] = {
-    "find_entities": cirag.find_entities,
-    "extract_triples": cirag.extract_triples,
+    "extract_facts": cirag.extract_facts,
     "integrate": cirag.integrate,
     "integrate_as_published": cirag.integrate,
     "answer_from_triples": answer_from_triples,

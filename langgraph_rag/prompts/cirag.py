@@ -1,10 +1,23 @@
 """Prompts of CIRAG (Wei et al. 2026): extraction (appendix A.1) and integration (A.2)."""
 
+import re
 from dataclasses import replace
+from typing import Annotated, Any
 
+from pydantic import BeforeValidator, WithJsonSchema, field_validator
 from typing_extensions import TypedDict
 
-from langgraph_rag.prompts.prompt import Prompt, PromptReply, TripleReplies, name_list, triple_lines
+from langgraph_rag.prompts.prompt import Prompt, PromptReply, TripleReplies, triple_lines
+
+_PARTS = 4
+_NUMBER = re.compile(r"\d+")
+
+
+class SentencesOf(TypedDict):
+    """A passage as the extractor reads it."""
+
+    title: str
+    sentences: list[str]
 
 
 class HistoryStep(TypedDict):
@@ -16,16 +29,46 @@ class HistoryStep(TypedDict):
     facts: list[list[str]]
 
 
-class Entities(PromptReply):
-    """The named entities of a passage."""
+def _readable_facts(given: object) -> object:
+    """Read what some models write instead of a fact: an object, a text with bars, or no number of a sentence."""
+    facts = [_fact(item) for item in given] if isinstance(given, list) else []
+    return [fact for fact in facts if len(fact) == _PARTS] if isinstance(given, list) else given
 
-    entities: list[str]
+
+def _fact(given: object) -> list[Any]:
+    if isinstance(given, dict):
+        given = [given.get(name) for name in ("sentence", "head", "relation", "tail")]
+    if isinstance(given, str):
+        given = given.split("|")
+    parts = [part for part in given if isinstance(part, str | int | float)] if isinstance(given, list) else []
+    return ["", *parts] if len(parts) == _PARTS - 1 else parts
 
 
-class Triples(PromptReply):
-    """The facts of a passage, each `[head, relation, tail]`."""
+FactReply = Annotated[
+    list[str],
+    WithJsonSchema({"type": "array", "items": {"type": "string"}, "minItems": _PARTS, "maxItems": _PARTS}),
+]
 
-    triples: TripleReplies
+
+class PassageFacts(PromptReply):
+    """The facts of one passage, each `[sentence, head, relation, tail]`; passage and sentence by their numbers."""
+
+    passage: int
+    facts: Annotated[list[FactReply], BeforeValidator(_readable_facts)]
+    unsaid = {"facts": []}
+
+    @field_validator("passage", mode="before")
+    @classmethod
+    def _number(cls, given: object) -> object:
+        """Read a number with something around it, as in "[1]"."""
+        found = _NUMBER.search(given) if isinstance(given, str) else None
+        return found[0] if found else given
+
+
+class FactsOfPassages(PromptReply):
+    """The facts of several passages. The passages of a reply that was cut off are there as far as they are whole."""
+
+    passages: list[PassageFacts]
     useful_in_part = True
 
 
@@ -53,49 +96,40 @@ def history_text(history: list[HistoryStep]) -> str:
     return "\n\n".join(rounds)
 
 
-FIND_ENTITIES = Prompt(
-    name="find_entities",
+def passages_text(passages: list[SentencesOf]) -> str:
+    """Show passages and their sentences with numbers."""
+    return "\n\n".join(
+        "\n".join(
+            [
+                f"Passage {number}: {passage['title']}",
+                *(f"{place}. {sentence}" for place, sentence in enumerate(passage["sentences"], start=1)),
+            ]
+        )
+        for number, passage in enumerate(passages, start=1)
+    )
+
+
+EXTRACT_FACTS = Prompt(
+    name="extract_facts",
     instructions="""\
-You read a passage and list the named entities in it: people, places, organisations, works, events, and also dates, \
-years and quantities that a fact could be about. The title names what the passage is about; it is an entity too. \
-Write each entity once, as it is spelled in the passage.
+You read numbered passages and write down the facts that each states. A fact has a head, a relation and a tail, which \
+read one after the other are a short statement that can be understood alone.
+- Find the entities of a passage first: people, places, organisations, works, events, products, terms, and dates, \
+numbers and quantities. Head and tail are such entities, copied from the passage or its title as they are written \
+there: names in full, numbers with their unit and what they count.
+- Where the passage has a pronoun or a phrase such as "the film", write the name that it stands for.
+- One fact says one thing: of a list, write one fact for each item. Leave out what tells nothing.
+- State only what the passage states: nothing that you know from elsewhere, and nothing that it denies, doubts, asks, \
+or only reports as said by somebody.
+- Each fact begins with the number of the sentence that states it.
+- Write an entry for each passage, with an empty list if it states nothing.
 
-Reply with one JSON object and nothing else:
-{"entities": ["...", "..."]}
-
-Example
-Title: Halden Ferry
-Text: The Halden Ferry has linked Orsby and the island of Kell since 4 May 1911. It was built by Brandt & Sons and \
-carries 120 passengers.
-Reply: {"entities": ["Halden Ferry", "Orsby", "Kell", "4 May 1911", "Brandt & Sons", "120 passengers"]}""",
-    request="Title: {title}\nText: {text}",
-    reply=Entities,
-)
-
-EXTRACT_TRIPLES = Prompt(
-    name="extract_triples",
-    instructions="""\
-You turn a passage into facts. Each fact is a triple of three short strings: head, relation, tail.
-- Use the listed entities: at least one of them in each fact, two where the passage connects two.
-- Replace pronouns and phrases such as "the film" by the name they stand for, so that each fact can be understood \
-alone.
-- Keep dates, numbers and names exactly as written. One fact says one thing; split lists into several facts.
-- State only what the passage says. If it says nothing, return an empty list.
-
-Reply with one JSON object and nothing else:
-{"triples": [["head", "relation", "tail"], ...]}
-
-Example
-Title: Halden Ferry
-Text: The Halden Ferry has linked Orsby and the island of Kell since 4 May 1911. It was built by Brandt & Sons and \
-carries 120 passengers.
-Entities: ["Halden Ferry", "Orsby", "Kell", "4 May 1911", "Brandt & Sons", "120 passengers"]
-Reply: {"triples": [["Halden Ferry", "links", "Orsby"], ["Halden Ferry", "links", "Kell"], ["Kell", "is", "island"], \
-["Halden Ferry", "in service since", "4 May 1911"], ["Halden Ferry", "built by", "Brandt & Sons"], \
-["Halden Ferry", "carries", "120 passengers"]]}""",
-    request="Title: {title}\nText: {text}\nEntities: {entities}",
-    reply=Triples,
-    show={"entities": name_list},
+Reply with one JSON object and nothing else, of this form: {"passages": [{"passage": number, "facts": [["sentence \
+number", "head", "relation", "tail"], ...]}, ...]}""",
+    request="{passages}",
+    reply=FactsOfPassages,
+    shortens="passages",
+    show={"passages": passages_text},
 )
 
 _INTEGRATE = """\

@@ -25,7 +25,7 @@ from langgraph_rag.methods import METHODS, create
 from langgraph_rag.nodes.conclude import planned, thought_last
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.prompts.answering import ANSWER_FROM_TRIPLES
-from langgraph_rag.prompts.cirag import FIND_ENTITIES, INTEGRATE
+from langgraph_rag.prompts.cirag import EXTRACT_FACTS, INTEGRATE
 from langgraph_rag.records import TraceStep, Usage, add_usage, no_usage
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
@@ -52,7 +52,7 @@ class SlowReader(ScriptedModel):
     """Reads passages for a long time."""
 
     async def _agenerate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
-        if asked_for(messages)["prompt"] == "find_entities":
+        if asked_for(messages)["prompt"] == "extract_facts":
             await asyncio.sleep(60)
         return self._generate(messages)
 
@@ -144,11 +144,11 @@ async def test_what_a_budget_leaves_unread_is_logged_in_one_line(
 ) -> None:
     graph = METHODS["cirag"].create(OfflineModel(), sample_kb, triples="online").compile()
 
-    found = await graph.ainvoke(LATER, context={"max_model_calls": 3})
+    found = await graph.ainvoke(LATER, context={"max_model_calls": 2})
 
     assert found["usage"]["stopped_by"] == "max_model_calls"
     assert [line for line in caplog.messages if "without triples" in line] == [
-        "passages are left without triples for now: the budget of the question, max_model_calls=3, leaves no room for "
+        "passages are left without triples for now: the budget, max_model_calls=2, leaves no room for "
         "another model call"
     ]
 
@@ -451,7 +451,7 @@ async def test_a_prompt_without_a_reply_for_that_case_raises(monkeypatch: pytest
     monkeypatch.setattr("langgraph_rag.llm.context", lambda: Context(max_model_calls=1))
 
     with metered() as usage, pytest.raises(BudgetReachedError):
-        await ask(ScriptedModel.of([]), FIND_ENTITIES, title="a", text="b")
+        await ask(ScriptedModel.of([]), EXTRACT_FACTS, passages=[])
     assert usage["stopped_by"] == "max_model_calls"
 
 

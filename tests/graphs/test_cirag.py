@@ -642,18 +642,26 @@ def test_online_triples_put_one_node_between_retrieval_and_construction() -> Non
     assert online_edges == edges - {("retrieve", "construct")} | between
 
 
+def online_reply(shown: Mapping[str, Any], *trouble: str) -> str:
+    """Write that each title is a title."""
+    read = [
+        {"passage": number, "facts": [["1", passage["title"], verb, passage["title"]] for verb in ("is", "was", "has")]}
+        for number, passage in enumerate(shown["passages"], start=1)
+        if passage["title"] not in trouble
+    ]
+    return json.dumps({"passages": read}) if read else "garbage"
+
+
 def test_online_each_passage_is_read_once_when_it_is_first_retrieved(films: KnowledgeBase) -> None:
     def reads(prompt: str, shown: Mapping[str, Any]) -> str:
-        if prompt == "find_entities":
-            return json.dumps({"entities": [shown["title"]]})
-        if prompt == "extract_triples":
-            return json.dumps({"triples": [[shown["title"], "is", shown["title"]]]})
+        if prompt == "extract_facts":
+            return online_reply(shown)
         return keep(["Edith Carlmar", "is", "Edith Carlmar"]) if prompt == INTEGRATE else say("Carlmar")
 
     model = ScriptedModel.of(reads)
     first, again = run(films, reads, triples="online"), visit(films, model, triples="online")[1]
 
-    assert first["usage"]["calls"] == 2 * len(DOCUMENTS) + 2
+    assert first["usage"]["calls"] == 1 + 2
     assert model.prompts() == [INTEGRATE, "answer_from_triples"]
     assert again["evidence"] == first["evidence"] != []
 
@@ -662,27 +670,26 @@ def test_online_a_passage_that_cannot_be_read_is_tried_once_for_a_question(films
     asks = iter(["Who?", "When?", None])
 
     def reads(prompt: str, shown: Mapping[str, Any]) -> str:
-        if prompt == "find_entities":
-            return "no" if shown["title"] == "Dan Milne" else json.dumps({"entities": []})
-        if prompt == "extract_triples":
-            return json.dumps({"triples": [[shown["title"], "is", thing] for thing in ("a", "b", "c")]})
+        if prompt == "extract_facts":
+            return online_reply(shown, "Dan Milne")
         return keep(shown["facts"][0], ask=next(asks)) if prompt == INTEGRATE else say("Carlmar")
 
     model = ScriptedModel.of(reads)
     _, result = visit(films, model, triples="online")
 
-    assert [shown["title"] for shown in values(model, "find_entities")].count("Dan Milne") == 1 + MAX_REPAIRS
+    asked = [passage["title"] for shown in values(model, "extract_facts") for passage in shown["passages"]]
+    assert asked.count("Dan Milne") == 1 + 1 + MAX_REPAIRS  # among others, then alone
     assert len(result["trace"]) == 3
 
 
 def test_online_passages_are_read_by_the_model_for_everything_else(films: KnowledgeBase) -> None:
-    facts = {"find_entities": json.dumps({"entities": []}), "extract_triples": json.dumps({"triples": [GIFT]})}
-    llm = ScriptedModel.of(lambda prompt, _: facts[prompt])
+    read = {"passages": [{"passage": number, "facts": [["1", *GIFT]]} for number in range(1, 1 + len(DOCUMENTS))]}
+    llm = ScriptedModel.of([json.dumps(read)])
 
     integrator, reader = ScriptedModel.of([keep(GIFT)]), ScriptedModel.of([say("1931")])
     visit(films, llm, triples="online", integrator=integrator, reader=reader)
 
-    assert set(llm.prompts()) == set(facts)
+    assert llm.prompts() == ["extract_facts"]
 
 
 LEVELS = ("triples", "sentences", "passages")

@@ -81,7 +81,7 @@ class _Told:
 
     def __init__(self, passage: Record) -> None:
         self._sentences = [_read(sentence) for sentence in passage["sentences"]]
-        self._title = _read(passage["title"])
+        self._title = _read(" ".join([passage["title"], *passage.get("headings", [])]))
         self._with: defaultdict[str, int] = defaultdict(int)
         for position, sentence in enumerate(self._sentences):
             for word in sentence.words:
