@@ -177,15 +177,16 @@ def _plan(request: str) -> dict[str, Any]:
     name, number = _about(request, 0), _hops(request)
     asked = ("Who or what", "Which place or work", "Which year or event")[: number - 1]
     steps = [
-        {"thought": "find what it leads to", "question": f"{what} is {name} connected with?", "action": "retrieve"}
-        for what in asked
+        {"thought": "find what it leads to", "question": f"{what} is {known} connected with?", "action": "retrieve"}
+        for what, known in zip(asked, (name, "#1", "#2"), strict=False)
     ]
-    return {"steps": [*steps, {"thought": "answer", "question": _question(request), "action": "retrieve"}]}
+    last = f"{_question(request)} (#{number - 1})"
+    return {"steps": [*steps, {"thought": "answer", "question": last, "action": "retrieve"}]}
 
 
 def _act(request: str) -> dict[str, Any]:
     number, title, text = (_SOURCE.findall(request) or [("1", "it", "nothing is known")])[0]
-    return {"answer": f"{title} is what is asked for, since {text[:80]} [{number}]."}
+    return {"answer": f"{title} is what is asked for, since {text[:80]} [{number}].", "short": title}
 
 
 def _review(request: str) -> dict[str, Any]:
@@ -230,6 +231,9 @@ _SCRIPTS: dict[str, Callable[[str], dict[str, Any]]] = {
     "extract_evidence": _extract_evidence,
     "plan": _plan,
     "act": _act,
+    "plan_in_order": _plan,
+    "act_in_order": _act,
+    "plan_anew": lambda _: {"steps": []},
     "review": _review,
     "refine": _refine,
     "answer_from_trajectories": _answer,

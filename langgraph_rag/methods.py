@@ -102,7 +102,11 @@ METHODS = {
     "par_rag": Method(
         create_par_rag,
         "Zhang et al. 2025, Plan-then-Act-and-Review (Credible plan-driven RAG)",
-        {"without-plan": {"plan": False}, "without-review": {"review": False}},
+        {
+            "published": {"course": "published"},
+            "without-plan": {"plan": False},
+            "without-review": {"review": False},
+        },
         case="A plan that people can see and change",
     ),
 }

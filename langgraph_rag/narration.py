@@ -154,6 +154,7 @@ _TELL: Mapping[str, Callable[[Event], str]] = {
     "extract_evidence": _extract_evidence,
     "calibrate": _calibrate,
     "plan": _plan,
+    "plan_anew": _plan,
     "approve_plan": _approve_plan,
     "recall": "Step {step}: {query}\n  from      what was cited before".format_map,
     "act": _act,

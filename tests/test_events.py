@@ -39,12 +39,14 @@ def run(graph: Any, asked: Any, config: Any = None) -> tuple[list[Any], Counter[
 
 
 @pytest.mark.parametrize("name", parse_methods("ablations"))
-def test_each_node_that_has_run_has_sent_one_event_of_the_schema(name: str, sample_kb: KnowledgeBase) -> None:
+def test_each_node_that_has_run_has_sent_an_event_of_the_schema(name: str, sample_kb: KnowledgeBase) -> None:
     graph = create(name, OfflineModel(), sample_kb).compile()
 
     for question in QUESTIONS if name in METHODS else QUESTIONS[:1]:
         events, ran = run(graph, {"question": question})
-        assert Counter(event["node"] for event in events) == ran
+        told = Counter(event["node"] for event in events)
+        assert told >= ran if name.startswith("par_rag") else told == ran  # PAR RAG tells each question side by side
+        assert told.keys() == ran.keys()
         assert events[0]["node"] == "receive_question"
         assert events[-1]["node"] == "conclude"
 

@@ -60,10 +60,13 @@ TRAJECTORIES = [
         place=0,
         question="Who directed Nine Tides?",
         answer="Ilse Tarrant directed Nine Tides.",
+        short="Ilse Tarrant",
         status="PASS",
         sources=[NINE_TIDES],
     ),
-    Trajectory(place=1, question="Who is Ilse?", answer="unknown; {1} tells.", status="UNCONFIDENT", sources=[]),
+    Trajectory(
+        place=1, question="Who is Ilse?", answer="unknown; {1} tells.", short="", status="UNCONFIDENT", sources=[]
+    ),
 ]
 
 
@@ -147,7 +150,18 @@ CASES: list[tuple[Prompt[Any], dict[str, Any]]] = [
         },
     ),
     (par_rag.PLAN, {"question": QUESTION, "most": 6}),
-    (par_rag.ACT, {"question": QUESTION, "sources": [NINE_TIDES, TARRANT]}),
+    (par_rag.PLAN_IN_ORDER, {"question": QUESTION, "most": 6}),
+    (par_rag.PLAN_ANEW, {"question": QUESTION, "found": TRAJECTORIES, "most": 4}),
+    (
+        par_rag.ACT,
+        {
+            "question": "Whom did Ilse Tarrant marry?",
+            "whole": QUESTION,
+            "found": TRAJECTORIES[:1],
+            "sources": [NINE_TIDES, TARRANT],
+        },
+    ),
+    (par_rag.ACT_IN_ORDER, {"question": QUESTION, "sources": [NINE_TIDES, TARRANT]}),
     (par_rag.REVIEW, {"question": QUESTION, "answer": "Corwen Ashlade.", "sources": [NINE_TIDES, TARRANT]}),
     (par_rag.REFINE, {"question": QUESTION, "found": TRAJECTORIES[:1], "following": QUESTION}),
     (par_rag.ANSWER_FROM_TRAJECTORIES, {"question": QUESTION, "trajectories": TRAJECTORIES}),
@@ -227,8 +241,9 @@ def test_the_replies_shown_as_examples_are_replies_the_prompt_accepts(prompt: Pr
         assert set(read_reply(example, prompt.reply).model_dump()) == set(prompt.reply.model_fields)
 
 
-def test_a_plan_shown_as_example_looks_up_all_and_leaves_the_question_to_the_final_answer() -> None:
-    question, example = par_rag.PLAN.instructions.rpartition("\nQuestion: ")[2].split("\nReply: ")
+@pytest.mark.parametrize("prompt", [par_rag.PLAN, par_rag.PLAN_IN_ORDER])
+def test_a_plan_shown_as_example_looks_up_all_and_leaves_the_question_to_the_final_answer(prompt: Prompt[Any]) -> None:
+    question, example = prompt.instructions.rpartition("\nQuestion: ")[2].split("\nReply: ")
 
     steps = read_reply(example, par_rag.Plan).steps
 

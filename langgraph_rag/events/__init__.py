@@ -1,8 +1,8 @@
 """The custom events of the graphs (`stream_mode="custom"`).
 
-After each run, a node sends one event, a plain JSON object. `node` names the kind of event; each method has a module of
-its kinds. All of them together are version 1. A version may add fields; if a field is removed or changes its meaning,
-there is a new version.
+After each run, a node sends one event, a plain JSON object; in PAR RAG one for each question acted on. `node` names the
+kind of event; each method has a module of its kinds. All of them together are version 1. A version may add fields; if a
+field is removed or changes its meaning, there is a new version.
 """
 
 from typing import Annotated, Any

@@ -25,6 +25,16 @@ class PlanMade(BaseEvent):
     """Whether the planner gave a plan; if not, the question is the only step."""
 
 
+class PlanMadeAnew(BaseEvent):
+    """The rest of the plan was made anew, because a step found nothing that others built on."""
+
+    node: Literal["plan_anew"]
+    plan: list[PlanStep]
+    """The steps of the plan: first those that were taken."""
+    new: int
+    """Number of new steps; 0 if the planner saw no other way."""
+
+
 class PlanApproved(BaseEvent):
     """A person approved, edited or rejected the plan (the variant `approve_plan=True`)."""
 
@@ -92,11 +102,13 @@ class StepRecorded(StepEvent):
     answer: str
     """Its answer."""
     next_question: str
-    """The next question; empty if the plan is complete."""
+    """The next question, or several; empty if the plan is complete."""
     evidence: list[Evidence]
     """The evidence that this step adds."""
     settled: bool
-    """Whether it resolves a doubt: the evidence of the step before, numbered one less, is removed."""
+    """Whether it resolves a doubt: the evidence of the step with the number `replaced` is removed."""
+    replaced: int
+    """Number of the step whose answer and evidence it replaces; else 0."""
 
 
 class QuestionRefined(BaseEvent):
@@ -118,6 +130,7 @@ class AnsweredFromTrajectories(AnswerEvent):
 ParRagEvent = (
     QuestionLookedUp
     | PlanMade
+    | PlanMadeAnew
     | PlanApproved
     | CitedRecalled
     | StepAnswered

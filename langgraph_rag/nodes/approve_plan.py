@@ -29,6 +29,7 @@ class ApproveInput(TypedDict):
     question: str
     plan: list[PlanStep]
     problem: str
+    in_order: bool
 
 
 @dataclass(frozen=True)
@@ -64,10 +65,11 @@ class ApprovePlan:
             return {"answer": REJECTED, "problem": ""}
         approved = _means(given, True, _APPROVALS)
         try:
-            update = begin(_steps(state["plan"]) if approved else self._edited(given))  # the state may be edited, too
+            plan = _steps(state["plan"]) if approved else self._edited(given)  # the state may be edited, too
         except PlanError as error:
             return {"problem": str(error)}
-        edited = not approved and update["plan"] != state["plan"]
+        edited = not approved and plan != state["plan"]
+        update = begin(plan, in_order=edited or state["in_order"])  # people refer to earlier steps in words
         emit("approve_plan", plan=update["plan"], edited=edited, rejected=False)
         return {**update, "problem": ""}
 

@@ -7,6 +7,7 @@ from langgraph_rag.context import Settings, context
 from langgraph_rag.llm import ask
 from langgraph_rag.metering import first_of
 from langgraph_rag.models.bindings import ChatModel
+from langgraph_rag.nodes.for_each_question import act_next
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.receive_question import QuestionInput
 from langgraph_rag.normal_forms import first_of_each, normalise
@@ -24,27 +25,37 @@ def as_step(step: StepReply) -> PlanStep:
     return PlanStep(thought=step.thought, question=step.question, action=step.action)
 
 
-def begin(plan: list[PlanStep]) -> dict[str, Any]:
+def begin(plan: list[PlanStep], *, in_order: bool) -> dict[str, Any]:
     """Return the update that starts a plan; its first step always retrieves."""
-    first = PlanStep({**plan[0], "action": "retrieve"})
-    return {"plan": [first, *plan[1:]], "query": first["question"]}
+    plan = [PlanStep({**plan[0], "action": "retrieve"}), *plan[1:]]
+    return {"plan": plan, "in_order": in_order, "acting": act_next(plan, [], in_order, 0)}
+
+
+def distinct_steps(steps: list[StepReply]) -> list[PlanStep]:
+    """Return the steps of a reply that ask something, each once."""
+    return [
+        as_step(step) for step in first_of_each(steps, lambda step: normalise(step.question)).values() if step.question
+    ]
 
 
 @dataclass(frozen=True)
 class MakePlan:
-    """Ask for a plan of at most `max_steps` steps, without duplicates; an unusable plan becomes a single step."""
+    """Ask for a plan of at most `max_steps` steps, without duplicates; an unusable plan becomes a single step.
+
+    The steps of a plan `in_order` are taken one after the other. Otherwise only those wait that refer to others.
+    """
 
     llm: ChatModel
     prompt: Prompt[Plan]
     defaults: Settings
+    in_order: bool
 
     async def __call__(self, state: QuestionInput) -> dict[str, Any]:
         """Return the plan and its first question."""
         question, most = state["question"], context(self.defaults).max_steps
         reply = await ask(self.llm, self.prompt, question=question, most=most)
-        steps = first_of_each(reply.steps, lambda step: normalise(step.question))
-        plan = first_of([as_step(step) for step in steps.values() if step.question], most)
-        update = begin(plan or one_step(question))
+        plan = first_of(distinct_steps(reply.steps), most)
+        update = begin(plan or one_step(question), in_order=self.in_order)
         emit("plan", plan=update["plan"], readable=bool(plan))
         return update
 
@@ -55,6 +66,6 @@ class PlanOneStep:
 
     async def __call__(self, state: QuestionInput) -> dict[str, Any]:
         """Return the plan and its first question."""
-        update = begin(one_step(state["question"]))
+        update = begin(one_step(state["question"]), in_order=True)
         emit("plan", plan=update["plan"], readable=True)
         return update

@@ -5,13 +5,14 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
+from langgraph_rag.nodes.for_each_question import ForEachQuestion
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.records import Evidence, reciprocal_ranks
 from langgraph_rag.tools.round_robin import round_robin
 
 
 class RecallInput(TypedDict):
-    """The number of the last step, and the evidence so far."""
+    """The question of the step, and the evidence so far."""
 
     query: str
     step: int
@@ -19,11 +20,11 @@ class RecallInput(TypedDict):
 
 
 @dataclass(frozen=True)
-class Recall:
-    """Begin the next step with the passages cited so far, from each step in turn, as only the first are used."""
+class Recall(ForEachQuestion):
+    """Begin a step with the passages cited so far, from each step in turn, as only the first are used."""
 
-    async def __call__(self, state: RecallInput) -> dict[str, Any]:
-        """Return the passages and the number of their step."""
+    async def one(self, state: RecallInput) -> dict[str, Any]:
+        """Return the passages."""
         passages = reciprocal_ranks(round_robin(state["evidence"]))
-        emit("recall", step=state["step"] + 1, query=state["query"], passages=passages)
-        return {"step": state["step"] + 1, "retrieved": passages}
+        emit("recall", step=state["step"], query=state["query"], passages=passages)
+        return {"retrieved": passages}

@@ -8,6 +8,7 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.llm import ask
 from langgraph_rag.models.bindings import ChatModel
+from langgraph_rag.nodes.for_each_question import ForEachQuestion, put_in, references
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import stands_in
 from langgraph_rag.prompts.par_rag import Refined, Trajectory
@@ -18,7 +19,7 @@ FoundBefore = Callable[[list[Trajectory]], list[Trajectory]]
 
 
 class RefineInput(TypedDict):
-    """The original question, the next question of the plan, and the findings."""
+    """The original question, a next question of the plan, and the findings."""
 
     question: str
     query: str
@@ -26,20 +27,27 @@ class RefineInput(TypedDict):
 
 
 @dataclass(frozen=True)
-class Refine:
-    """Replace references to earlier steps in the next question by what these found."""
+class Refine(ForEachQuestion):
+    """Replace references to earlier steps in the next questions by what these found.
+
+    Where all that #1 and the like refer to is known by a name, no model is needed.
+    """
 
     llm: ChatModel
     prompt: Prompt[Refined]
     found: FoundBefore
 
-    async def __call__(self, state: RefineInput) -> dict[str, Any]:
+    async def one(self, state: RefineInput) -> dict[str, Any]:
         """Return the refined question as the query."""
-        found = [Trajectory({**t, "sources": []}) for t in self.found(state["trajectories"])]
-        reply = await ask(self.llm, self.prompt, question=state["question"], found=found, following=state["query"])
-        keeps = asks_nothing(reply.question) or _answers(reply.question, found)
-        refined = state["query"] if keeps else reply.question
-        emit("refine", planned=state["query"], refined=refined)
+        planned, found = state["query"], [Trajectory({**t, "sources": []}) for t in self.found(state["trajectories"])]
+        named = put_in(planned, {t["place"]: t["short"] for t in found})
+        if references(planned) and not references(named):
+            refined = named
+        else:
+            reply = await ask(self.llm, self.prompt, question=state["question"], found=found, following=planned)
+            keeps = asks_nothing(reply.question) or _answers(reply.question, found)
+            refined = put_in(planned, {t["place"]: t["answer"] for t in found}) if keeps else reply.question
+        emit("refine", planned=planned, refined=refined)
         return {"query": refined}
 
 

@@ -8,7 +8,9 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.concurrency.tasks import gather
 from langgraph_rag.context import Settings, context
+from langgraph_rag.nodes.for_each_question import ForEachQuestion
 from langgraph_rag.nodes.node import emit
+from langgraph_rag.prompts.par_rag import Standing
 from langgraph_rag.records import Evidence, Record, Triple, evidence_at, ids_of, new_evidence, place_of
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.fusion import fuse
@@ -23,17 +25,18 @@ class RetrieveFinelyInput(TypedDict):
     query: str
     step: int
     interim: str
+    status: Standing
     cited: list[Evidence]
 
 
 @dataclass(frozen=True)
-class RetrieveFinely:
-    """Retrieve the sentences against which an interim answer is checked."""
+class RetrieveFinely(ForEachQuestion):
+    """Retrieve the sentences against which an interim answer is checked, unless it was quoted."""
 
     kb: KnowledgeBase
     defaults: Settings
 
-    async def __call__(self, state: RetrieveFinelyInput) -> dict[str, Any]:
+    async def one(self, state: RetrieveFinelyInput) -> dict[str, Any]:
         """Return at most `max_candidates` sources: cited ones, then those most similar to question and answer.
 
         If there are enough other sources, at most half are cited ones, so that no answer is checked against its own
@@ -41,6 +44,8 @@ class RetrieveFinely:
         passages that the answer retrieves (E(a)), and the passages nearest in the triple graph to the entities of
         question and answer (KG(a)).
         """
+        if state["status"] == "QUOTED":
+            return {}
         settings, question, answer = context(self.defaults), state["query"], state["interim"]
         both, most = f"{question} {answer}", settings.max_candidates or 0
         named = spot_names(answer) and not is_refusal(answer)

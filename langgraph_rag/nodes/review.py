@@ -8,10 +8,11 @@ from typing_extensions import TypedDict
 from langgraph_rag.llm import ask
 from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.nodes.citations import UNCITED, cited, uncited
+from langgraph_rag.nodes.for_each_question import ForEachQuestion
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.prompts.answering import evidence_texts
-from langgraph_rag.prompts.par_rag import Reviewed, Trajectory
+from langgraph_rag.prompts.par_rag import Reviewed, Standing, Trajectory
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Evidence
 from langgraph_rag.refusals import asks_nothing, is_refusal
@@ -23,21 +24,27 @@ class ReviewInput(TypedDict):
     query: str
     step: int
     interim: str
+    status: Standing
     cited: list[Evidence]
     fine_sources: list[Evidence]
-    doubting: bool
+    doubting: int
     trajectories: list[Trajectory]
 
 
 @dataclass(frozen=True)
-class Review:
-    """Accept an answer, correct it, or ask a new question if a detail is missing (once per step)."""
+class Review(ForEachQuestion):
+    """Accept an answer, correct it, or ask a new question if a detail is missing (once per step).
+
+    An answer that was quoted is not looked at.
+    """
 
     llm: ChatModel
     prompt: Prompt[Reviewed]
 
-    async def __call__(self, state: ReviewInput) -> dict[str, Any]:
+    async def one(self, state: ReviewInput) -> dict[str, Any]:
         """Return the status, the answer with its evidence, and the new question, empty if there is none."""
+        if state["status"] == "QUOTED":
+            return {}
         shown = evidence_texts(state["fine_sources"])
         reply = await ask(self.llm, self.prompt, question=state["query"], answer=state["interim"], sources=shown)
         fine = reply.shown(state["fine_sources"])
@@ -52,7 +59,12 @@ class Review:
             fresh = [evidence for evidence in fine if evidence not in state["cited"]]
             supporting = [fine[position] for position in cited(reply.answer or "", len(fine))]
             unchanged = state["cited"] if normalise(better) == normalise(state["interim"]) else []
-            update |= {"interim": better, "cited": supporting or unchanged or (fresh or fine)[:UNCITED]}
+            update |= {
+                "interim": better,
+                "short": "",
+                "settled": False,
+                "cited": supporting or unchanged or (fresh or fine)[:UNCITED],
+            }
         elif reply.status == "UNCONFIDENT" and not state["doubting"]:
             asked = [normalise(state["query"]), *(normalise(earlier["question"]) for earlier in state["trajectories"])]
             new = reply.question or ""

@@ -23,6 +23,16 @@ _LIES = " where {} is located"
 
 
 def plan(values: Values) -> dict[str, Any]:
+    """Plan the steps of a question, with the numbers of earlier steps in place of the descriptions they ask for."""
+    steps = plan_in_order(values)["steps"]
+    phrases = {described(step["question"]): number for number, step in enumerate(steps, start=1)}
+    for number, step in enumerate(steps, start=1):
+        for phrase in sorted((p for p, earlier in phrases.items() if p and earlier < number), key=len, reverse=True):
+            step["question"] = put_for(phrase, f"#{phrases[phrase]}", step["question"])
+    return {"steps": steps}
+
+
+def plan_in_order(values: Values) -> dict[str, Any]:
     """Plan the steps that a question needs, the innermost description first."""
     text = values["question"]
     question = analyse(text)
@@ -38,7 +48,8 @@ def act(values: Values) -> dict[str, Any]:
     question, sources = values["question"], values["sources"]
     pages = pages_of(sources)
     if conclusion := conclude(question, pages, least=LEAST["passages"]):
-        return {"answer": f"{conclusion.answer}{_REASON}{_told(conclusion.lines, sources)}"}
+        told = f"{conclusion.answer}{_REASON}{_told(conclusion.lines, sources)}"
+        return {"answer": told, "short": conclusion.answer}
     closest = pages.stating(integrate(question, pages.facts, [], [question]).facts)[:1]
     return {"answer": f"{_UNKNOWN}; {_told(closest, sources)}" if closest else _UNKNOWN}
 

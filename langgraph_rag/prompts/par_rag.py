@@ -12,13 +12,14 @@ from langgraph_rag.prompts.prompt import Prompt, PromptReply, first_half, last_h
 _FOOTNOTE = re.compile(r"\[([1-9]\d?)\]")
 
 Action = Literal["retrieve", "answer"]
-Standing = Literal["PASS", "REVISED", "UNCONFIDENT", "NOT REVIEWED"]
+Standing = Literal["PASS", "REVISED", "UNCONFIDENT", "QUOTED", "NOT REVIEWED"]
 
 
 class PlanStep(TypedDict):
     """A step of a plan: why it is taken (`thought`), what it asks (`question`), and its `action`.
 
-    The action "retrieve" retrieves passages for the question; "answer" answers it from what is known by then.
+    The action "retrieve" retrieves passages for the question; "answer" answers it from what is known by then. "#1" in a
+    question stands for what the first step finds.
     """
 
     thought: str
@@ -29,13 +30,15 @@ class PlanStep(TypedDict):
 class Trajectory(TypedDict):
     """A `question` that was acted on, its `answer`, the review's `status`, and the sentences it cites (`sources`).
 
-    `status` is "PASS", "REVISED", "UNCONFIDENT" or "NOT REVIEWED". `place` is the position of its step in the plan; a
-    question asked because of doubt has the place of the doubted one.
+    `short` is the name, date or number in the answer that was asked for; empty if it is not known. `status` is "PASS",
+    "REVISED", "UNCONFIDENT", "QUOTED" (it stands in its sources, and needs no review) or "NOT REVIEWED". `place` is the
+    position of its step in the plan; a question asked because of doubt has the place of the doubted one.
     """
 
     place: int
     question: str
     answer: str
+    short: str
     status: Standing
     sources: list[TitledText]
 
@@ -72,9 +75,14 @@ class Plan(PromptReply):
 
 
 class CitedAnswer(PromptReply):
-    """An answer with the numbers of its sources in square brackets."""
+    """An answer with the numbers of its sources in square brackets.
+
+    `short` is the name, date or number in it; `settled` says that the whole question can be answered now.
+    """
 
     answer: str
+    short: str = ""
+    settled: bool = False
     unasked = {"answer": "unknown"}
 
 
@@ -134,6 +142,11 @@ def _trajectory_lines(trajectory: Trajectory) -> str:
     return "\n".join([f"Q: {trajectory['question']}", f"A: {trajectory['answer']}{doubt}", *sources])
 
 
+def taken_text(trajectories: list[Trajectory]) -> str:
+    """Show the steps of a plan that were taken, with their numbers and what they found."""
+    return "\n".join(f"#{t['place'] + 1} {t['question']}\n{t['answer']}" for t in trajectories) or "(none)"
+
+
 def fewer_findings(trajectories: list[Trajectory]) -> list[Trajectory]:
     """Keep the first half of the sentences of each step; if none has more than one, the newer half of the steps."""
     fewer = [Trajectory({**trajectory, "sources": first_half(trajectory["sources"])}) for trajectory in trajectories]
@@ -146,8 +159,54 @@ def _titled(source: TitledText) -> str:
     return text if not title or re.match(rf"{re.escape(title)}(?!\w)", text) else f"{title}: {text}"
 
 
+_ACTION = """\
+- action: "retrieve" to look it up, "answer" only where a later step needs earlier answers compared or combined"""
+
 PLAN = Prompt(
     name="plan",
+    instructions=f"""\
+Plan how to answer a question by looking things up: split it into the fewest sub-questions, one for each fact; what \
+they find is put together afterwards. A simple question is one step. Sides of a comparison are looked up each on its \
+own; a side that is only described is identified first. {JSON_ONLY}
+- thought: what the step is for, in a few words
+- question: can be searched for on its own: names in full, never "he" or "that city". For what an earlier step finds, \
+write # and the number of that step. Steps without # are taken at the same time.
+{_ACTION}
+
+Question: Who is older, the architect of Mill Bridge or Jon Hale?
+Reply: {{"steps": [{{"thought": "find the architect", "question": "Who was the architect of Mill Bridge?", "action": \
+"retrieve"}}, {{"thought": "one birth", "question": "When was #1 born?", "action": "retrieve"}}, {{"thought": \
+"other birth", "question": "When was Jon Hale born?", "action": "retrieve"}}]}}""",
+    request="At most {most} steps.\n\nQuestion: {question}",
+    reply=Plan,
+)
+
+PLAN_ANEW = Prompt(
+    name="plan_anew",
+    instructions=f"""\
+A plan to answer a question by looking things up came to a dead end. You see its steps and what they found. Write the \
+steps that are still needed: find what is unknown by another way, such as by another name, from the other end, or by \
+what leads there. None if the steps found enough, or no way is left. {JSON_ONLY}
+- thought: what the step is for, in a few words
+- question: can be searched for on its own: names in full, in other words than before. For what an earlier or a new \
+step finds, write # and its number; numbers go on.
+{_ACTION}
+
+#1 Who was the architect of Mill Bridge?
+unknown; Mill Bridge crosses the Orle.
+
+Question: When was the architect of Mill Bridge born?
+Reply: {{"steps": [{{"thought": "from the other end", "question": "Which architect built bridges over the Orle?", \
+"action": "retrieve"}}, {{"thought": "birth", "question": "When was #2 born?", "action": "retrieve"}}]}}""",
+    request="{found}\n\nAt most {most} steps.\n\nQuestion: {question}",
+    reply=Plan,
+    shortens="found",
+    shorter=last_half,
+    show={"found": taken_text},
+)
+
+PLAN_IN_ORDER = Prompt(
+    name="plan_in_order",
     instructions=f"""\
 Plan how to answer a question by looking things up: split it into the fewest sub-questions, one for each fact, in \
 order; what they find is put together afterwards. A simple question is one step. A comparison looks up one side to its \
@@ -155,7 +214,7 @@ end, then the other; a side that is only described is identified first. {JSON_ON
 - thought: what the step is for, in a few words
 - question: can be searched for on its own, with names and descriptions in full, never "he" or "that city"; what \
 the step before finds will be put in for a description
-- action: "retrieve" to look it up, "answer" only where a later step needs earlier answers compared or combined
+{_ACTION}
 
 Question: Who is older, the architect of Mill Bridge or Jon Hale?
 Reply: {{"steps": [{{"thought": "find the architect", "question": "Who was the architect of Mill Bridge?", "action": \
@@ -167,6 +226,34 @@ Reply: {{"steps": [{{"thought": "find the architect", "question": "Who was the a
 
 ACT = Prompt(
     name="act",
+    instructions="""\
+A question is answered step by step. Answer the step from the numbered sources alone. Reply with JSON only, as in the \
+examples.
+- answer: one short sentence that names what it is about, with the number of each source used in square brackets; if \
+they do not tell, "unknown; " and what comes closest, if anything. Where sources differ, give both. If they also tell \
+the answer to the whole question, a second such sentence.
+- short: the name, date or number in it that the step asks for, copied; "" if unknown
+- settled: true only if nothing of the whole question is open any more
+
+[1] Mill is a town.
+[2] Mill Bridge: It was designed by Ada Moss.
+
+Whole question: In which country was the architect of Mill Bridge born?
+Found before:
+(none)
+Step: Who was the architect of Mill Bridge?
+Reply: {"answer": "Ada Moss was the architect of Mill Bridge [2].", "short": "Ada Moss", "settled": false}
+
+Step: When did Mill Bridge open?
+Reply: {"answer": "unknown; Ada Moss designed Mill Bridge [2].", "short": "", "settled": false}""",
+    request="{sources}\n\nWhole question: {whole}\nFound before:\n{found}\nStep: {question}",
+    reply=CitedAnswer,
+    shortens="sources",
+    show={"sources": numbered, "found": trajectory_text},
+)
+
+ACT_IN_ORDER = Prompt(
+    name="act_in_order",
     instructions="""\
 Answer a question from the numbered sources alone, in one short sentence that names what it is about, with the number \
 of each source used in square brackets. If they do not tell, begin with "unknown; " and add what comes closest, if \
@@ -191,12 +278,13 @@ REVIEW = Prompt(
     instructions="""\
 Check the answer to a question against numbered background sentences, picked automatically: some do not matter. \
 Reply with JSON only, as in the examples.
-- status PASS: the answer fits the question and the background bears it out; or it is unknown, and the background does \
-not help
+- status PASS: the answer fits the question, and some sentence bears out what was asked for, in whatever words; what \
+else the answer says does not matter; or it is unknown, and the background does not help
 - status REVISED: the background gives a better answer, or one to what was unknown, perhaps by several sentences \
 together; answer: that one, short, with sentence numbers in square brackets
-- status UNCONFIDENT: the background does not bear the answer out, or the answer is unknown and the background shows \
-where to look; question: a new short one, searchable on its own, that would settle it
+- status UNCONFIDENT: no sentence bears out what was asked for, or only one about another of the same name; or the \
+answer is unknown and the background shows where to look; question: a new short one, searchable on its own, that would \
+settle it
 
 [1] Mill is a town.
 [2] Ada Moss: She was born in Bergen and grew up in Oslo.

@@ -33,7 +33,7 @@ def stopped(name: str, kb: KnowledgeBase, before: str, **options: Any) -> Any:
         ("cirag", "integrate", {"candidates": [["Vint", "is", "poet"]]}, "Integrate: the field 'candidates' of the"),
         ("native_rag", "read_passages", {"ranking": [{}]}, r"ReadPassages: the field 'ranking' .*Field required"),
         ("native_rag", "conclude", {"answer": 5}, "Conclude: the field 'answer' .* with 5 in it"),
-        ("par_rag", "review", {"cited": [{"x": 1}]}, "RecordTrajectory: the field 'cited' .*Field required"),
+        ("par_rag", "retrieve", {"acting": [{"x": 1}]}, "RetrieveForSteps: the field 'acting' .*Field required"),
     ],
 )
 def test_a_field_of_another_form_is_named(

@@ -18,6 +18,7 @@ from running import TableExtractor, say, values, visited
 from langgraph_rag.context import Context
 from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelOutputError, QuestionError, UnknownNameError
 from langgraph_rag.graphs.par_rag import ParRagResult, create_par_rag
+from langgraph_rag.methods import create
 from langgraph_rag.models.replies import MAX_REPLY_CHARS
 from langgraph_rag.nodes.citations import cited, uncited
 from langgraph_rag.nodes.receive_question import QuestionInput
@@ -72,7 +73,7 @@ def visit(
     kb: KnowledgeBase, model: ScriptedModel, context: Mapping[str, Any] | None = None, **options: Any
 ) -> tuple[list[str], dict[str, Any]]:
     """Return the nodes in the order they ran, and the result."""
-    return visited(create_par_rag(model, kb, **options), QUESTION, context)
+    return visited(create_par_rag(model, kb, **{"course": "published", **options}), QUESTION, context)
 
 
 def run(kb: KnowledgeBase, script: Any, context: Mapping[str, Any] | None = None, **options: Any) -> dict[str, Any]:
@@ -99,8 +100,8 @@ def test_each_call_sees_what_the_paper_gives_it(kb: KnowledgeBase) -> None:
 
     visit(kb, model)
 
-    assert values(model, "plan") == [{"question": QUESTION, "most": 6}]
-    assert [request["question"] for request in values(model, "act")] == [
+    assert values(model, "plan_in_order") == [{"question": QUESTION, "most": 6}]
+    assert [request["question"] for request in values(model, "act_in_order")] == [
         DIRECTOR,
         BIRTHPLACE_OF_VINT,
         COUNTRY_OF_PELLWORTH,
@@ -240,8 +241,8 @@ def test_a_year_in_brackets_is_no_citation(kb: KnowledgeBase) -> None:
 
 def test_the_evidence_is_the_sentence_that_supports_the_answer(kb: KnowledgeBase) -> None:
     def one(prompt: str, shown: Mapping[str, Any]) -> str:
-        if prompt != "act":
-            return {"plan": planned(DIRECTOR), "review": PASS}.get(prompt) or say("Orla Vint")
+        if prompt != "act_in_order":
+            return {"plan_in_order": planned(DIRECTOR), "review": PASS}.get(prompt) or say("Orla Vint")
         number = [source["title"] for source in shown["sources"]].index("The Salt Road") + 1
         return said(f"Orla Vint directed The Salt Road [{number}].")
 
@@ -262,7 +263,7 @@ def test_the_model_is_shown_as_many_passages_as_the_context_says(kb: KnowledgeBa
     visit(kb, models[0])
     visit(kb, models[1], {"read_k": 2})
 
-    assert [len(values(model, "act")[0]["sources"]) for model in models] == [4, 2]
+    assert [len(values(model, "act_in_order")[0]["sources"]) for model in models] == [4, 2]
 
 
 # --- fine-grained retrieval and review -------------------------------------------------------------------------------
@@ -388,9 +389,9 @@ def too_long(shown: Mapping[str, Any], name: str, most: int) -> RuntimeError | N
 
 def test_a_citation_of_a_source_left_out_of_a_prompt_that_is_too_long_is_none(kb: KnowledgeBase) -> None:
     def narrow(prompt: str, shown: Mapping[str, Any]) -> Any:
-        if prompt == "act":
+        if prompt == "act_in_order":
             return too_long(shown, "sources", 2) or said("Orla Vint directed The Salt Road [1], [4].")
-        return {"plan": planned(DIRECTOR), "review": PASS}.get(prompt) or say("Orla Vint")
+        return {"plan_in_order": planned(DIRECTOR), "review": PASS}.get(prompt) or say("Orla Vint")
 
     result = run(kb, narrow)
 
@@ -436,7 +437,9 @@ def test_a_revised_answer_takes_the_place_of_the_first_with_its_own_evidence(kb:
             texts = [source["text"] for source in shown["sources"]]
             number = texts.index("The Salt Road is a 1968 drama film directed by Orla Vint.") + 1
             return reviewed("revised", answer=f"Orla Vint directed it [{number}].")
-        return {"plan": planned(DIRECTOR), "act": said("Casper Holm [1]")}.get(prompt) or say("Orla Vint")
+        return {"plan_in_order": planned(DIRECTOR), "act_in_order": said("Casper Holm [1]")}.get(prompt) or say(
+            "Orla Vint"
+        )
 
     result = run(kb, one)
 
@@ -589,7 +592,11 @@ def test_a_question_that_is_planned_again_is_asked_once(kb: KnowledgeBase) -> No
 @pytest.mark.parametrize(("context", "most"), [(None, 6), ({"max_steps": 2}, 2)])
 def test_a_plan_has_no_more_steps_than_allowed(kb: KnowledgeBase, context: Mapping[str, Any] | None, most: int) -> None:
     def long_winded(prompt: str, shown: Mapping[str, Any]) -> str:
-        replies = {"plan": planned(*(f"What is {n}?" for n in range(9))), "act": said("Vint [1]"), "review": PASS}
+        replies = {
+            "plan_in_order": planned(*(f"What is {n}?" for n in range(9))),
+            "act_in_order": said("Vint [1]"),
+            "review": PASS,
+        }
         return replies.get(prompt) or (say("Vint") if prompt == "answer_from_trajectories" else refined("Who?"))
 
     result = run(kb, long_winded, context)
@@ -620,7 +627,9 @@ def test_a_step_in_between_that_only_answers_retrieves_nothing(kb: KnowledgeBase
     nodes, result = visit(kb, model)
 
     assert nodes == [*FIRST, *STEP, "refine", "recall", *STEP[1:], "refine", *STEP, *LAST]
-    assert [source["title"] for source in values(model, "act")[1]["sources"]] == [result["evidence"][0]["title"]]
+    assert [source["title"] for source in values(model, "act_in_order")[1]["sources"]] == [
+        result["evidence"][0]["title"]
+    ]
     assert [step["step"] for step in result["trace"]] == [1, 2, 3]
 
 
@@ -637,7 +646,9 @@ def test_a_step_that_combines_sees_what_each_step_before_cites(kb: KnowledgeBase
 
     visit(kb, model)
 
-    first, second, both, _ = ([source["title"] for source in shown["sources"]] for shown in values(model, "act"))
+    first, second, both, _ = (
+        [source["title"] for source in shown["sources"]] for shown in values(model, "act_in_order")
+    )
     assert both[0] == first[0]
     assert set(both[1:]) & set(second) - set(first)
 
@@ -686,7 +697,9 @@ THREAD: Any = {"configurable": {"thread_id": "1"}}
 
 def stopped(kb: KnowledgeBase, script: list[str]) -> tuple[Any, dict[str, Any]]:
     """Return a graph that waits for approval, and what it shows."""
-    graph: Any = create_par_rag(ScriptedModel.of(script), kb, approve_plan=True).compile(checkpointer=InMemorySaver())
+    graph: Any = create_par_rag(ScriptedModel.of(script), kb, approve_plan=True, course="published").compile(
+        checkpointer=InMemorySaver()
+    )
     (shown,) = graph.invoke({"question": QUESTION}, THREAD)["__interrupt__"]
     return graph, shown.value
 
@@ -716,6 +729,7 @@ async def test_an_edited_plan_is_acted_on_instead(way: str, kb: KnowledgeBase) -
         ScriptedModel.of([RUN[0], said("Norland [1]"), PASS, refined("And?"), said("x [1]"), PASS, say("Norland")]),
         kb,
         approve_plan=True,
+        course="published",
     ).compile(checkpointer=InMemorySaver())
     await graph.ainvoke({"question": QUESTION}, THREAD)
 
@@ -730,7 +744,7 @@ async def test_an_edited_plan_is_acted_on_instead(way: str, kb: KnowledgeBase) -
 @pytest.mark.parametrize("rejection", [False, "reject", "No"])
 def test_a_plan_that_is_rejected_ends_the_question_without_an_answer(kb: KnowledgeBase, rejection: object) -> None:
     model = ScriptedModel.of([RUN[0]])
-    graph: Any = create_par_rag(model, kb, approve_plan=True).compile(checkpointer=InMemorySaver())
+    graph: Any = create_par_rag(model, kb, approve_plan=True, course="published").compile(checkpointer=InMemorySaver())
     graph.invoke({"question": QUESTION}, THREAD)
 
     result = graph.invoke(Command(resume=rejection), THREAD)
@@ -738,7 +752,7 @@ def test_a_plan_that_is_rejected_ends_the_question_without_an_answer(kb: Knowled
     assert is_refusal(result["answer"])
     assert (result["evidence"], result["trajectories"]) == ([], [])
     assert [step["question"] for step in result["plan"]] == STEPS
-    assert model.prompts() == ["plan"]
+    assert model.prompts() == ["plan_in_order"]
 
 
 SERACH = {"question": "When?", "action": "serach"}
@@ -793,7 +807,9 @@ def test_a_problem_repeats_no_more_than_the_beginning_of_what_came(kb: Knowledge
 
 
 async def test_a_plan_cannot_wait_without_a_checkpointer(kb: KnowledgeBase) -> None:
-    inner = create_par_rag(ScriptedModel.of([RUN[0], RUN[0], RUN[0]]), kb, approve_plan=True).compile()
+    inner = create_par_rag(
+        ScriptedModel.of([RUN[0], RUN[0], RUN[0]]), kb, approve_plan=True, course="published"
+    ).compile()
     outer: Any = StateGraph(QuestionInput).add_node("ask", inner).add_edge(START, "ask")
 
     for graph in (inner, outer.compile()):
@@ -841,8 +857,8 @@ def test_each_part_can_have_a_model_of_its_own(kb: KnowledgeBase) -> None:
     visit(kb, ScriptedModel.of([]), **parts)
 
     assert {part: model.prompts() for part, model in parts.items()} == {
-        "planner": ["plan"],
-        "executor": ["act", "refine", "act"],
+        "planner": ["plan_in_order"],
+        "executor": ["act_in_order", "refine", "act_in_order"],
         "reviewer": ["review", "review"],
         "reader": ["answer_from_trajectories"],
     }
@@ -900,3 +916,255 @@ def test_the_cited_passages_come_first_and_those_found_with_the_whole_question_f
 
     cited = list(dict.fromkeys(e["passage_id"] for e in result["evidence"]))
     assert [passage["id"] for passage in result["passages"]] == [*cited, *(id_ for id_ in found if id_ not in cited)]
+
+
+# --- the default course ----------------------------------------------------------------------------------------------
+CHAIN = [DIRECTOR, "Where was #1 born?", "In which country is #2?"]
+SHORTS = {
+    DIRECTOR: ("Orla Vint directed The Salt Road.", "Orla Vint", "The Salt Road"),
+    "Where was Orla Vint born?": ("Orla Vint was born in Pellworth.", "Pellworth", "Orla Vint"),
+    "In which country is Pellworth?": ("Pellworth is a town in Norland.", "Norland", "Pellworth"),
+    "When was Casper Holm born?": ("Casper Holm was born on 3 May 1929.", "3 May 1929", "Casper Holm"),
+    "When was Ines Barrow born?": ("Ines Barrow was born on 2 June 1940.", "2 June 1940", "Ines Barrow"),
+}
+
+
+class Careful:
+    """Acts as a strong model does: short answers with the source that states them; other replies come as given."""
+
+    def __init__(self, plan: str, changes: Mapping[str, Any] | None = None, **others: Any) -> None:
+        self.plan, self.changes, self.others = plan, dict(changes or {}), others
+
+    def __call__(self, prompt: str, shown: Mapping[str, Any]) -> str:
+        if prompt == "act":
+            return self.act(shown)
+        if prompt in self.others:
+            reply = self.others[prompt]
+            return str(reply.pop(0) if isinstance(reply, list) else reply)
+        return {"plan": self.plan, "review": PASS, "plan_anew": planned()}.get(prompt) or say("Norland")
+
+    def act(self, shown: Mapping[str, Any]) -> str:
+        answer, short, title = SHORTS.get(shown["question"], ("unknown", "", ""))
+        titles = [source["title"] for source in shown["sources"]]
+        number = f" [{titles.index(title) + 1}]" if title in titles else ""
+        reply = {"answer": answer + number, "short": short, "settled": False}
+        return json.dumps(reply | self.changes.get(shown["question"], {}))
+
+
+def short_visit(
+    kb: KnowledgeBase, script: Any, context: Mapping[str, Any] | None = None, **options: Any
+) -> tuple[list[str], dict[str, Any], ScriptedModel]:
+    model = ScriptedModel.of(script)
+    return *visit(kb, model, {"read_k": 8, **(context or {})}, course="short", **options), model
+
+
+def test_a_chain_costs_a_call_a_step_beside_plan_and_answer(kb: KnowledgeBase) -> None:
+    nodes, result, model = short_visit(kb, Careful(planned(*CHAIN)))
+
+    step = ["retrieve", "act", "record"]
+    assert nodes == [*FIRST, *step, "refine", *step, "refine", *step, *LAST]
+    assert model.prompts() == ["plan", "act", "act", "act", "answer_from_trajectories"]
+    assert [found["question"] for found in result["trajectories"]] == list(SHORTS)[:3]
+    assert {found["status"] for found in result["trajectories"]} == {"QUOTED"}
+
+
+def test_steps_that_refer_to_none_are_taken_side_by_side_and_not_refined(kb: KnowledgeBase) -> None:
+    plan = planned("When was Casper Holm born?", "When was Ines Barrow born?")
+
+    nodes, result, model = short_visit(kb, Careful(plan))
+
+    assert nodes == [*FIRST, "retrieve", "act", "record", *LAST]
+    assert len(model.received) == 4
+    assert [step["step"] for step in result["trace"]] == [1, 2]
+    assert {entry["step"]: entry["title"] for entry in result["evidence"]} == {1: "Casper Holm", 2: "Ines Barrow"}
+
+
+def test_both_sides_of_a_comparison_go_on_at_the_same_time(kb: KnowledgeBase) -> None:
+    plan = planned(DIRECTOR, "When was Casper Holm born?", "Where was #1 born?")
+
+    _, result, model = short_visit(kb, Careful(plan))
+
+    assert [request["question"] for request in values(model, "act")] == [
+        DIRECTOR, "When was Casper Holm born?", "Where was Orla Vint born?",
+    ]  # fmt: skip
+    assert [step["next_question"] for step in result["trace"]] == ["", "Where was #1 born?", ""]
+    assert len(model.received) == 5
+
+
+@pytest.mark.parametrize(("answer", "settled"), [("Orla Vint of Pellworth in Norland", True), ("unknown", False)])
+def test_a_step_that_settles_the_question_ends_the_plan(kb: KnowledgeBase, answer: str, settled: bool) -> None:
+    script = Careful(planned(*CHAIN), {DIRECTOR: {"answer": f"{answer} [1].", "short": "Orla Vint", "settled": True}})
+
+    _, result, model = short_visit(kb, script)
+
+    assert len(values(model, "act")) == 1
+    assert ("plan_anew" in model.prompts()) == (not settled)
+    assert values(model, "act")[0]["whole"] == QUESTION
+    assert len(result["plan"]) == (3 if settled else 1)
+
+
+@pytest.mark.parametrize(
+    ("reply", "status"),
+    [
+        ({}, "QUOTED"),
+        ({"short": "orla vint"}, "QUOTED"),
+        ({"short": "Casper Holm", "answer": "Casper Holm directed The Salt Road [1]."}, "PASS"),
+        ({"short": ""}, "PASS"),
+        ({"short": "yes"}, "PASS"),
+        ({"short": "unknown"}, "PASS"),
+    ],
+)
+def test_an_answer_that_is_quoted_from_its_sentence_is_not_reviewed(
+    kb: KnowledgeBase, reply: Mapping[str, str], status: str
+) -> None:
+    _, result, model = short_visit(kb, Careful(planned(DIRECTOR), {DIRECTOR: reply}))
+
+    assert [found["status"] for found in result["trajectories"]] == [status]
+    assert ("review" in model.prompts()) == (status == "PASS")
+
+
+def test_a_quotation_of_another_name_is_reviewed(kb: KnowledgeBase) -> None:
+    asked = "When was Tobin Holm born?"
+    said_of_another = {"answer": "He was born on 3 May 1929 [1].", "short": "3 May 1929"}
+
+    _, result, _ = short_visit(kb, Careful(planned(asked), {asked: said_of_another}))
+
+    assert result["trajectories"][0]["status"] == "PASS"
+
+
+def test_of_steps_side_by_side_only_those_not_quoted_are_reviewed(kb: KnowledgeBase) -> None:
+    plan = planned(DIRECTOR, "When was Casper Holm born?")
+
+    nodes, result, model = short_visit(kb, Careful(plan, {DIRECTOR: {"short": ""}}))
+
+    assert nodes == [*FIRST, *STEP, *LAST]
+    assert [request["question"] for request in values(model, "review")] == [DIRECTOR]
+    assert [found["status"] for found in result["trajectories"]] == ["PASS", "QUOTED"]
+
+
+@pytest.mark.parametrize("course", ["short", "published"])
+def test_evidence_is_carried_in_the_order_of_its_passage_and_once(kb: KnowledgeBase, course: str) -> None:
+    def script(prompt: str, shown: Mapping[str, Any]) -> str:
+        if prompt.startswith("act"):
+            number = [source["title"] for source in shown["sources"]].index("The Salt Road") + 1
+            told = "The film was shot in Pellworth. Orla Vint directed it. It was shot in Pellworth"
+            return said(f"{told} [{number}].")
+        plan = planned(DIRECTOR)
+        return {"plan": plan, "plan_in_order": plan, "review": PASS}.get(prompt) or say("Orla Vint")
+
+    _, result = visit(kb, ScriptedModel.of(script), {"read_k": 8}, course=course)
+
+    assert [entry["sentence"] for entry in result["evidence"]] == [
+        "The Salt Road is a 1968 drama film directed by Orla Vint.",
+        "The film was shot in Pellworth.",
+    ]
+
+
+def test_what_builds_on_a_step_that_stays_unknown_is_planned_anew(kb: KnowledgeBase) -> None:
+    plan = planned("Who owns the heron?", "Where was #1 born?", "When was Casper Holm born?")
+    anew = planned("Who owns the heron?", DIRECTOR, "Where was #3 born?")
+
+    nodes, result, model = short_visit(kb, Careful(plan, plan_anew=anew))
+
+    assert nodes.count("plan_anew") == 1
+    (request,) = values(model, "plan_anew")
+    assert [(taken["place"], taken["answer"]) for taken in request["found"]] == [
+        (0, "unknown"),
+        (1, "Casper Holm was born on 3 May 1929."),
+    ]
+    assert [step["question"] for step in result["plan"]] == [
+        "Who owns the heron?", "When was Casper Holm born?", DIRECTOR, "Where was #3 born?",
+    ]  # fmt: skip
+    assert [found["question"] for found in result["trajectories"]][2:] == [DIRECTOR, "Where was Orla Vint born?"]
+    assert result["answer"] == "Norland"
+
+
+@pytest.mark.parametrize("anew", [[], ["Who owns the heron?"], ["Who fed the heron?", "Who is #2?"]])
+def test_a_plan_is_made_anew_once_and_then_answered_from_what_was_found(kb: KnowledgeBase, anew: list[str]) -> None:
+    plan = planned("Who owns the heron?", "Where was #1 born?")
+
+    nodes, result, _ = short_visit(kb, Careful(plan, plan_anew=planned(*anew)))
+
+    assert nodes.count("plan_anew") == 1
+    assert nodes[-2:] == LAST
+    assert result["answer"] == "Norland"
+
+
+def test_an_answer_that_was_revised_is_put_in_by_a_model(kb: KnowledgeBase) -> None:
+    revised = reviewed("REVISED", answer="Orla Vint directed it [1].")
+    script = Careful(
+        planned(*CHAIN[:2]),
+        {DIRECTOR: {"answer": "Holm [1]", "short": ""}},
+        review=revised,
+        refine=refined("Where was Orla Vint born?"),
+    )
+
+    _, result, model = short_visit(kb, script)
+
+    assert values(model, "refine")[0]["following"] == "Where was #1 born?"
+    assert result["trajectories"][1]["question"] == "Where was Orla Vint born?"
+
+
+def test_without_a_usable_refinement_the_answer_is_put_in(kb: KnowledgeBase) -> None:
+    script = Careful(planned(*CHAIN[:2]), {DIRECTOR: {"short": ""}}, refine=refined(""))
+
+    _, result, _ = short_visit(kb, script)
+
+    assert result["trajectories"][1]["question"] == "Where was Orla Vint directed The Salt Road. born?"
+
+
+def test_doubts_of_steps_side_by_side_are_settled_side_by_side(kb: KnowledgeBase) -> None:
+    plan = planned("When was Casper Holm born?", "When was Ines Barrow born?")
+    wrong = {"answer": "In 1900 [1].", "short": "1900"}
+
+    def script(prompt: str, shown: Mapping[str, Any]) -> str:
+        if prompt == "review":
+            name = "Casper Holm" if "Holm" in shown["question"] else "Ines Barrow"
+            return PASS if "1900" not in shown["answer"] else reviewed("UNCONFIDENT", question=f"Who is {name}?")
+        return careful(prompt, shown)
+
+    careful = Careful(plan, {question: wrong for question in list(SHORTS)[3:]})
+    for name in ("Casper Holm", "Ines Barrow"):
+        careful.changes[f"Who is {name}?"] = {"answer": f"{name} made films [1].", "short": ""}
+
+    nodes, result, _ = short_visit(kb, script)
+
+    assert nodes == [*FIRST, *STEP, *STEP, *LAST]
+    assert [found["question"] for found in result["trajectories"]] == ["Who is Casper Holm?", "Who is Ines Barrow?"]
+    assert {entry["step"] for entry in result["evidence"]} == {3, 4}
+
+
+def test_an_edited_plan_is_taken_in_order_and_refined_by_a_model(kb: KnowledgeBase) -> None:
+    script = Careful(planned(*CHAIN), refine=refined("Where was Orla Vint born?"))
+    model = ScriptedModel.of(script)
+    graph: Any = create_par_rag(model, kb, approve_plan=True).compile(checkpointer=InMemorySaver())
+    graph.invoke({"question": QUESTION}, THREAD, context=Context(read_k=8))
+
+    result = graph.invoke(Command(resume=[DIRECTOR, "Where was she born?"]), THREAD, context=Context(read_k=8))
+
+    assert [found["question"] for found in result["trajectories"]] == [DIRECTOR, "Where was Orla Vint born?"]
+    assert model.prompts() == ["plan", "act", "refine", "act", "answer_from_trajectories"]
+
+
+def test_an_approved_plan_is_taken_as_it_was_made(kb: KnowledgeBase) -> None:
+    model = ScriptedModel.of(Careful(planned("When was Casper Holm born?", "When was Ines Barrow born?")))
+    graph: Any = create_par_rag(model, kb, approve_plan=True).compile(checkpointer=InMemorySaver())
+    graph.invoke({"question": QUESTION}, THREAD)
+
+    graph.invoke(Command(resume=True), THREAD)
+
+    assert model.prompts()[:3] == ["plan", "act", "act"]
+
+
+@pytest.mark.parametrize("question", ["Who is #1?", "Who is #9?", "Who is #0?"])
+def test_a_reference_to_no_earlier_step_waits_for_none(kb: KnowledgeBase, question: str) -> None:
+    _, result, _ = short_visit(kb, Careful(planned(question)))
+
+    assert [found["question"] for found in result["trajectories"]] == [question]
+
+
+def test_the_methods_name_has_the_course_of_the_paper(kb: KnowledgeBase) -> None:
+    nodes, result = visited(create("par_rag/published", ScriptedModel.of(RUN), kb), QUESTION)
+
+    assert nodes == [*FIRST, *STEP, "refine", *STEP, "refine", *STEP, *LAST]
+    assert result["answer"] == "Norland"

@@ -46,11 +46,14 @@ SCRIPTS: dict[str, dict[str, Any]] = {  # for nodes that the offline model does 
         "plan": {
             "steps": [
                 {"question": "Who directed The Salt Road?"},
-                {"question": "Which of them?", "action": "answer"},
-                {"question": "Where were they born?"},
+                {"question": "Which of #1?", "action": "answer"},
+                {"question": "Where was #2 born?"},
+                {"question": "Who is Nobody?"},
+                {"question": "Where was #4 born?"},
             ]
         },
-        "act": {"answer": "Orla Vint [1]"},
+        "act": lambda values: {"answer": "unknown" if "Nobody" in values["question"] else "Orla Vint [1]"},
+        "plan_anew": {"steps": [{"question": "Where was Casper Holm born?"}]},
         "review": {"status": "PASS"},
         "refine": {"question": "Where was Orla Vint born?"},
         "answer_from_trajectories": {"thought": "", "answer": "Pellworth"},
@@ -105,8 +108,12 @@ def remember(asked: list[str], messages: list[BaseMessage]) -> None:
 def model(name: str, question: str) -> Any:
     """Return the offline model, or for the last of all questions the script of a method."""
     if question == "scripted":
-        return RememberingScript.of(lambda prompt, values: json.dumps(SCRIPTS[name][prompt]))
+        return RememberingScript.of(lambda prompt, values: json.dumps(_scripted(SCRIPTS[name][prompt], values)))
     return RememberingModel()
+
+
+def _scripted(reply: Any, values: Any) -> Any:
+    return reply(values) if callable(reply) else reply
 
 
 def killed_at(builder: Any, node: str, when: str, inside: list[str]) -> None:
