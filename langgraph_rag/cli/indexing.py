@@ -183,7 +183,7 @@ def _tell_stored(base: KnowledgeBase, context: typer.Context) -> None:
 
 def _command(context: typer.Context) -> str:
     """Return this call of the command as it goes on, without its budget."""
-    words = context.command_path.split()
+    words = ["langgraph-rag", str(context.info_name)]
     for option in context.command.params:
         value = context.params.get(option.name or "")
         if option.name in ("max_calls", "max_tokens") or value == option.get_default(context):
