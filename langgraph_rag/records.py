@@ -26,12 +26,24 @@ class Passage(TypedDict):
     position: NotRequired[int]
 
 
+class Fact(TypedDict):
+    """A triple of one passage with the positions of the sentences that state it; none where they are not known yet."""
+
+    triple: list[str]
+    sentences: list[int]
+
+
 class Record(Passage):
-    """A stored passage, with the hash of its content, its sentences in order, and its phrases."""
+    """A stored passage, with the hash of its content, its sentences in order, and its phrases.
+
+    While it is indexed, it also has the facts that its text pipeline read at once, and by what name.
+    """
 
     hash: str
     sentences: list[str]
     phrases: list[str]
+    facts: NotRequired[list[Fact]]
+    read_by: NotRequired[str]
 
 
 def passage_of(record: Record) -> Passage:
@@ -78,13 +90,6 @@ class FoundPassage(Passage):
     """A passage returned by a search."""
 
     score: float
-
-
-class Fact(TypedDict):
-    """A triple of one passage with the positions of the sentences that state it; none where they are not known yet."""
-
-    triple: list[str]
-    sentences: list[int]
 
 
 Statement = tuple[str, str, str, str]

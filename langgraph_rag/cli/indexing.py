@@ -52,6 +52,12 @@ def index(
             help="Model that extracts triples from the passages; by default, or as `rules`, rules for English."
         ),
     ] = None,
+    pipeline: Annotated[
+        str | None,
+        typer.Option(
+            help="spaCy pipeline that finds phrases and facts, such as en_core_web_sm, or `rules`; by default the last."
+        ),
+    ] = None,
     cache: Cache = None,
     estimate: Annotated[
         bool,
@@ -98,7 +104,8 @@ def index(
             with KnowledgeBase.open(there, embedder_of(kb, embeddings, device), read_only=kb.exists()) as base:
                 typer.echo(_told(extractor, _to_read(base, base.split(read.documents), extractor)))
         return
-    with KnowledgeBase.open(kb, embedder_of(kb, embeddings, device), extractor=extractor, chroma=chroma) as base:
+    embedder = embedder_of(kb, embeddings, device)
+    with KnowledgeBase.open(kb, embedder, extractor=extractor, chroma=chroma, pipeline=pipeline) as base:
         _check_extractor(base)
         passages = base.split(_without_taken(base, read, sources, skip_bad=skip_bad))
         if isinstance(extractor, ModelExtractor):

@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from typing_extensions import TypedDict
 
@@ -14,6 +15,7 @@ from langgraph_rag.records import Passage, titled_text
 from langgraph_rag.tools.documents import in_other_scripts
 from langgraph_rag.tools.embedder import Embedder
 from langgraph_rag.tools.embedding.sentence_embeddings import MINILM
+from langgraph_rag.tools.facts.parsed import ParseExtractor
 from langgraph_rag.tools.indexing import Indexer, Read, read_later
 from langgraph_rag.tools.language.extraction import RuleExtractor, TripleExtractor
 from langgraph_rag.tools.storage.origins import Origin
@@ -132,9 +134,11 @@ class Editor:
         return Updated(**added, removed=gone + len(changed))
 
     def _reading(self, extractor: TripleExtractor) -> Read:
-        """Return how passages are read when stored: by the rules at once, by a model later, many in parallel."""
-        by_rules = type(extractor) is RuleExtractor  # a subclass may read differently
-        return self._reader.read_by_rules if by_rules else read_later
+        """Return how passages are read when stored: without a model at once, by a model later, many in parallel."""
+        own = type(extractor) in (RuleExtractor, ParseExtractor)  # a subclass may read differently
+        if own and isinstance(extractor, RuleExtractor | ParseExtractor):
+            return partial(self._reader.read_at_once, extractor)
+        return read_later
 
     def _read_out(
         self, passages: Sequence[Passage], extractor: TripleExtractor, *, added: int, progress: bool

@@ -20,6 +20,7 @@ from langgraph_rag.tools.vectors import Matrix
 
 T = TypeVar("T")
 
+TEXT_PIPELINE = "text_pipeline"  # the property with the name of the pipeline of all passages
 _BATCH = 64  # passages analysed together, and vectors indexed together
 
 Keep = Callable[[Sequence[Record], Matrix], list[str]]
@@ -38,7 +39,9 @@ class Indexer:
         similarity: Similarity,
         embedder: Embedder,
         check_not_closing: Callable[[], None],
+        pipeline: str | None = None,
     ) -> None:
+        self._pipeline = pipeline
         self._records, self._vectors, self._similarity, self._embedder = records, vectors, similarity, embedder
         self._check_not_closing = check_not_closing
 
@@ -90,8 +93,8 @@ class Indexer:
         if not passages:
             return
         self._embedder.settle()
-        pipeline = text_pipeline(self._records.meta("text_pipeline"))  # one for all: another finds other phrases
-        self._records.set_meta("text_pipeline", pipeline.name)
+        pipeline = text_pipeline(self._pipeline or self._records.meta(TEXT_PIPELINE))  # one for all passages
+        self._records.set_meta(TEXT_PIPELINE, pipeline.name)
         passages = sorted(passages, key=lambda passage: -len(passage["text"]))  # alike in length, a batch embeds faster
         records = chain.from_iterable(map(partial(_analysed, pipeline), _parts(passages)))
         with tqdm(total=len(passages), desc="indexing", unit="passage", disable=hidden(progress)) as bar:
@@ -156,7 +159,7 @@ def _parts(items: Sequence[T]) -> Iterator[Sequence[T]]:
 
 
 def _analysed(pipeline: TextPipeline, passages: Sequence[Passage]) -> list[Record]:
-    analyses = pipeline.analyse([passage["text"] for passage in passages])
+    analyses = pipeline.analyse(*zip(*((passage["text"], passage["title"]) for passage in passages), strict=True))
     return [
         Record(**passage, **analysis, hash=content_hash(passage["title"], passage["text"]))
         for passage, analysis in zip(passages, analyses, strict=True)

@@ -15,7 +15,7 @@ from langgraph_rag.characters import is_text
 from langgraph_rag.concurrency.background import run_in_background
 from langgraph_rag.concurrency.threads import in_thread
 from langgraph_rag.context import DEFAULT_SEARCH, Search
-from langgraph_rag.errors import EmptyKnowledgeBaseError
+from langgraph_rag.errors import EmptyKnowledgeBaseError, KnowledgeBaseError
 from langgraph_rag.naming import expect_name
 from langgraph_rag.records import FoundPassage, Passage, Record, ScoredPassage, Triple, passage_of
 from langgraph_rag.tools.access import Access
@@ -25,13 +25,13 @@ from langgraph_rag.tools.editing import LAST_EXTRACTOR, SPLITTING, UNREAD, Added
 from langgraph_rag.tools.embedder import Embedder
 from langgraph_rag.tools.embedding.embeddings import last_embedder
 from langgraph_rag.tools.fingerprint import fingerprint_of
-from langgraph_rag.tools.indexing import Indexer
+from langgraph_rag.tools.indexing import TEXT_PIPELINE, Indexer
 from langgraph_rag.tools.knowledge_graphs.derived_graphs import DerivedGraphs
 from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityGraph
 from langgraph_rag.tools.knowledge_graphs.hierarchy_graph import HierarchyGraph
 from langgraph_rag.tools.knowledge_graphs.triple_graph import TripleGraph
-from langgraph_rag.tools.language.extraction import TripleExtractor, expect_extractor, last_extractor
-from langgraph_rag.tools.language.text import text_pipeline
+from langgraph_rag.tools.language.extraction import TripleExtractor, expect_extractor, extractor_with, last_extractor
+from langgraph_rag.tools.language.text import default_pipeline, text_pipeline
 from langgraph_rag.tools.queries import checked_names, checked_queries, checked_query, checked_words, names_among
 from langgraph_rag.tools.search import SEARCHES, Searcher
 from langgraph_rag.tools.similarity import Similarity
@@ -85,8 +85,10 @@ class KnowledgeBase:
         embeddings: Embeddings,
         extractor: TripleExtractor,
         splitting: Splitting | None = None,
+        pipeline: str | None = None,
     ) -> None:
         self.path: Path = path
+        self._pipeline = pipeline
         self.extractor = extractor
         self._access, self._records, self._vectors = access, records, vectors
         self._embedder = Embedder(path, embeddings, records)
@@ -96,7 +98,7 @@ class KnowledgeBase:
         self._graphs = DerivedGraphs(records)
         at_once = self._embedder.searches_at_once
         self._searcher = Searcher(records, self._similarity, self._graphs.entities, comparing, at_once)
-        self._indexer = Indexer(records, vectors, self._similarity, self._embedder, access.check_not_closing)
+        self._indexer = Indexer(records, vectors, self._similarity, self._embedder, access.check_not_closing, pipeline)
         self._reader = TripleReader(records, access.check_not_closing)
         self._editor = Editor(records, self._indexer, self._reader, self._embedder)
         self._triple_embedding = TripleEmbedding(records, vectors, self._similarity)
@@ -120,6 +122,7 @@ class KnowledgeBase:
         chroma: str | None = None,
         read_only: bool = False,
         splitting: Splitting | None = None,
+        pipeline: str | None = None,
     ) -> "KnowledgeBase":
         """Open the knowledge base in a folder; create an empty one if there is none.
 
@@ -130,8 +133,9 @@ class KnowledgeBase:
             path: the folder. Nothing outside it is written, except vectors on a server.
             embeddings: any LangChain embedder, by default all-MiniLM-L6-v2. It must be the one that the knowledge base
                 was created with. Methods that embed nothing (`info`, `delete`) work without it.
-            extractor: extracts triples from passages; by default by rules (`RuleExtractor`). If another extractor was
-                used last, its triples are used, and it must be passed again to add passages.
+            extractor: extracts triples from passages; by default the one that goes with the pipeline
+                (`ParseExtractor`, or `RuleExtractor`). If another extractor was used last, its triples are used, and it
+                must be passed again to add passages.
             create: whether to create a missing folder.
             chroma: where to store the vectors: the address of a Chroma server, or "folder". The default is the last
                 place, at first the folder. In a new place, the vectors are created again.
@@ -139,11 +143,14 @@ class KnowledgeBase:
                 questions create, such as vectors of triples, is still stored.
             splitting: how documents without ids are split into passages; by default as the last ones, at first into
                 passages of at most 200 tokens. What was split otherwise is split anew when its source is updated.
+            pipeline: finds phrases and facts: the name of an installed spaCy pipeline for English, or "rules". The
+                default is the last one, at first `en_core_web_sm` if it is installed, or else the rules.
 
         Raises:
             ValueError: when passages of that size are longer than what the embedder reads.
             KnowledgeBaseError: when the path is empty, the folder is missing and must not be created, cannot be read
-                or written, has other contents or another format, or when the server cannot be reached.
+                or written, has other contents or another format, when the server cannot be reached, or the pipeline is
+                not installed or not the one that analysed the passages.
             EmbeddingsMismatchError: when the knowledge base was created with another embedder.
             TypeError: when the path, the embedder or the extractor is of another type.
         """
@@ -170,8 +177,9 @@ class KnowledgeBase:
                 records,
                 vectors,
                 embeddings or last_embedder(records.meta("embeddings")),
-                extractor or last_extractor(records.meta(LAST_EXTRACTOR) or records.triples.most_read_by()),
+                extractor or _extractor(records, pipeline),
                 splitting,
+                _checked(pipeline, records, path),
             )
             kb._embedder.check()
             if splitting:
@@ -526,7 +534,7 @@ class KnowledgeBase:
             splitting=str(self._how_split),
             passages_split_otherwise=self._records.places.split_otherwise(self._splitting_label),
             extractor=self.extractor.version,
-            text_pipeline=self._records.meta("text_pipeline") or text_pipeline().name,
+            text_pipeline=self._pipeline or self._records.meta(TEXT_PIPELINE) or default_pipeline(),
             aligner=self.aligner.is_dir(),
             vectors=self._vectors.place.name,
             format=FORMAT,
@@ -733,3 +741,24 @@ class KnowledgeBase:
         with self._access.changing():
             self._records.set_meta(SPLITTING, self._splitter.label)
             return edit(given, self.extractor, progress=progress)
+
+
+def _checked(pipeline: str | None, records: RecordStore, path: Path) -> str | None:
+    """Return a text pipeline that was asked for, if it is there and also that of the stored passages."""
+    made_with = records.meta(TEXT_PIPELINE)
+    if pipeline is not None:
+        text_pipeline(pipeline)
+        if made_with not in (None, pipeline) and records.count():
+            raise KnowledgeBaseError(
+                f"the phrases in {path} were found by the text pipeline {made_with}, not by {pipeline}: index the "
+                "documents into another folder, or leave the pipeline out"
+            )
+    return pipeline
+
+
+def _extractor(records: RecordStore, pipeline: str | None) -> TripleExtractor:
+    """Return the extractor of a pipeline that was asked for, or else the last one."""
+    last = records.meta(LAST_EXTRACTOR) or records.triples.most_read_by()
+    if pipeline is None and last:
+        return last_extractor(last)
+    return extractor_with(pipeline or records.meta(TEXT_PIPELINE) or default_pipeline())

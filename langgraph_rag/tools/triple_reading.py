@@ -15,13 +15,16 @@ from langgraph_rag.errors import BudgetReachedError
 from langgraph_rag.metering import count_dropped, current_meter, stop
 from langgraph_rag.progress import hidden
 from langgraph_rag.records import Record
+<<<<<<< HEAD
 from langgraph_rag.tools.facts.names import names_in, with_whole_names
+=======
+from langgraph_rag.tools.facts.parsed import ParseExtractor
+>>>>>>> bad9e60 (feat: with a trained spaCy pipeline, facts are read from its parse)
 from langgraph_rag.tools.facts.stated import stated
 from langgraph_rag.tools.language.extraction import (
     Reading,
     RuleExtractor,
     TripleExtractor,
-    read_by_rules,
     valid_readings,
 )
 from langgraph_rag.tools.storage.record_store import RecordStore
@@ -66,11 +69,9 @@ class TripleReader:
         dropped, self._dropped = self._dropped, 0
         return dropped
 
-    def read_by_rules(self, passages: Sequence[Record]) -> None:
+    def read_at_once(self, extractor: RuleExtractor | ParseExtractor, passages: Sequence[Record]) -> None:
         """Read passages in this thread, without a model."""
-        self._save(
-            RuleExtractor.version, [*map(read_by_rules, passages)], {record["id"]: record for record in passages}
-        )
+        self._save(extractor.version, extractor.read(passages), {record["id"]: record for record in passages})
 
     async def read_once(self, ids: Sequence[str], extractor: TripleExtractor) -> None:
         """Read passages that no other call is reading, and wait for the others, as model calls are expensive.

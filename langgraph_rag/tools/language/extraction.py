@@ -12,7 +12,9 @@ from langgraph_rag.arguments import expect
 from langgraph_rag.naming import counted
 from langgraph_rag.normal_forms import first_of_each
 from langgraph_rag.records import Fact, Record
+from langgraph_rag.tools.facts.parsed import ParseExtractor, pipeline_of
 from langgraph_rag.tools.language.rule_triples import extract_triples
+from langgraph_rag.tools.language.text import RULES, is_installed
 
 _log = logging.getLogger(__name__)
 _LONGEST_TRIPLE = 60  # words
@@ -58,17 +60,16 @@ def expect_extractor(given: object) -> None:
 class RuleExtractor:
     """The default extractor: sentence patterns without a model."""
 
-    NAME = "rules"
+    NAME = RULES
     version = f"{NAME}-19"
 
     async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
         """Yield all readings at once."""
-        yield await asyncio.to_thread(lambda: [*map(read_by_rules, passages)])
+        yield await asyncio.to_thread(self.read, passages)
 
-
-def read_by_rules(passage: Record) -> Reading:
-    """Read one passage like `RuleExtractor`."""
-    return passage["id"], extract_triples(passage["title"], passage["sentences"])
+    def read(self, passages: Sequence[Record]) -> list[Reading]:
+        """Read passages in this thread."""
+        return [(passage["id"], extract_triples(passage["title"], passage["sentences"])) for passage in passages]
 
 
 _RULES = re.compile(rf"{RuleExtractor.NAME}-\d+")  # of any version
@@ -89,9 +90,17 @@ class PlaceholderExtractor:
         yield []
 
 
-def last_extractor(version: str | None) -> TripleExtractor:
-    """Return a placeholder for the last extractor of a knowledge base; the rules if these were it or there was none."""
-    return RuleExtractor() if not version or _RULES.fullmatch(version) else PlaceholderExtractor(version)
+def extractor_with(pipeline: str) -> TripleExtractor:
+    """Return the extractor that goes with a text pipeline: its parse, or the rules."""
+    return RuleExtractor() if pipeline == RULES else ParseExtractor(pipeline)
+
+
+def last_extractor(version: str) -> TripleExtractor:
+    """Return the last extractor of a knowledge base; a placeholder if it is a model, or a pipeline that is gone."""
+    if _RULES.fullmatch(version):
+        return RuleExtractor()
+    pipeline = pipeline_of(version)
+    return ParseExtractor(pipeline) if pipeline and is_installed(pipeline) else PlaceholderExtractor(version)
 
 
 def valid_facts(facts: Iterable[Fact]) -> list[Fact]:

@@ -1,18 +1,23 @@
-"""Finds the sentences and phrases of a text with spaCy: with a trained pipeline if installed, or else with rules."""
+"""Finds the sentences and phrases of a text with spaCy, and with a trained pipeline also its facts."""
 
+import importlib.metadata
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from langgraph_rag.concurrency.caching import thread_safe_cache
 from langgraph_rag.errors import KnowledgeBaseError
+from langgraph_rag.records import Fact
+from langgraph_rag.tools.facts.grammar import GRAMMAR, stated_facts
 from langgraph_rag.tools.language.code import blocks_of_code
+from langgraph_rag.tools.language.parsing import ParsedPiece, parsed, written
 from langgraph_rag.tools.language.spans import identifiers, spot, within
 
 TRAINED_PIPELINE, RULES = "en_core_web_sm", "rules"
+_ENGLISH = "en_core_web_"  # how the names of spaCy's pipelines for English begin
 
 _LABEL = r"\[[^]\n]{0,20}\d:\d\d[^]\n]{0,10}\]|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|(?:\d[\d./:, –-]*)?[^\W\d_a-z][\w-]*: "
 """The beginning of a message or header: `[10:33]`, `2024-05-01 10:33`, `10:33 Ada: `, `Subject: `."""
@@ -47,46 +52,81 @@ _GERMAN_ORDINAL = re.compile(
     r"\b\d{1,2}\.\s+(?:Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
     r"|Jahrhundert|Jh\b)"
 )
-_NAMELESS = {"DET", "PRON", "PUNCT", "SCONJ"}  # parts of speech
+_NAMELESS = frozenset("DT PDT WDT PRP PRP$ WP WP$ EX IN CC . , : `` '' -LRB- -RRB- HYPH POS".split())
+"""Tags of words without content."""
 _LONGEST_ENDING = 8  # characters, more than an abbreviation with its surroundings
 
 
 class Analysis(TypedDict):
-    """The sentences of a text in order, and its phrases without repetition."""
+    """The sentences of a text in order, and its phrases without repetition.
+
+    A trained pipeline also reads facts at once, and names itself as who read them.
+    """
 
     sentences: list[str]
     phrases: list[str]
+    facts: NotRequired[list[Fact]]
+    read_by: NotRequired[str]
 
 
 @dataclass(frozen=True)
 class TextPipeline:
-    """A spaCy pipeline; `name` is `en_core_web_sm` or `rules`."""
+    """A spaCy pipeline that finds sentences and, without a model, phrases; `name` is `rules`."""
 
     name: str
     nlp: Any
 
-    def analyse(self, texts: Sequence[str]) -> Iterator[Analysis]:
-        """Yield the analysis of each text, in order."""
+    def analyse(self, texts: Sequence[str], titles: Sequence[str] = ()) -> Iterator[Analysis]:  # noqa: ARG002
+        """Yield the analysis of each text, in order; `titles` are those of the texts, if they have any."""
         for text, doc in zip(texts, self.nlp.pipe(map(_without_long_rows, texts)), strict=True):
             sentences = _sentences(text, doc)
-            yield Analysis(sentences=sentences, phrases=self._phrases(sentences, doc))
+            found = (_on_one_line(span.text) for sentence in sentences for span in spot(sentence))
+            yield Analysis(sentences=sentences, phrases=[*dict.fromkeys(filter(None, found))])
 
     def sentences(self, text: str) -> list[str]:
         """Return the sentences of one text."""
         return _sentences(text, self.nlp(_without_long_rows(text)))
 
-    def _phrases(self, sentences: Sequence[str], doc: Any) -> list[str]:
-        if self.name == RULES:
-            found = [span.text for sentence in sentences for span in spot(sentence)]
-        else:
-            found = [_named(chunk) for chunk in doc.noun_chunks] + [entity.text for entity in doc.ents]
-        return list(dict.fromkeys(filter(None, map(_on_one_line, found))))
+
+@dataclass(frozen=True)
+class TrainedPipeline(TextPipeline):
+    """A trained spaCy pipeline: it parses the sentences that the rules find, for phrases and facts.
+
+    So the parse is the same while a text is indexed and when its stored sentences are parsed later.
+    """
+
+    def analyse(self, texts: Sequence[str], titles: Sequence[str] = ()) -> Iterator[Analysis]:
+        """Yield the analysis of each text, in order; with its facts if there are titles."""
+        titled, version = bool(titles), facts_version(self.name)
+        titles = titles or [""] * len(texts)
+        found = [analysis["sentences"] for analysis in text_pipeline(RULES).analyse(texts)]
+        parses = parsed(self.nlp, [*zip(titles, found, strict=True)])
+        for title, sentences, (pieces, doc) in zip(titles, found, parses, strict=True):
+            analysis = Analysis(sentences=sentences, phrases=_phrases(pieces, doc))
+            if titled:
+                analysis.update(facts=stated_facts(title, pieces), read_by=version)
+            yield analysis
+
+    def facts(self, passages: Sequence[tuple[str, Sequence[str]]]) -> Iterator[list[Fact]]:
+        """Yield the facts of passages, each given as its title and sentences."""
+        for (title, _), (pieces, _) in zip(passages, parsed(self.nlp, passages), strict=True):
+            yield stated_facts(title, pieces)
+
+    def sentences(self, text: str) -> list[str]:
+        """Return the sentences of one text."""
+        return text_pipeline(RULES).sentences(text)
 
 
-def _named(chunk: Any) -> str:
-    """Return a noun chunk from its first content word on: "old ferry" of "the old ferry", nothing of "it"."""
-    first = next((token for token in chunk if token.pos_ not in _NAMELESS), None)
-    return str(chunk.doc[first.i : chunk.end].text) if first else ""
+def _phrases(pieces: Sequence[ParsedPiece], doc: Any) -> list[str]:
+    """Return the names, dates and numbers of a parsed text, and its noun chunks, each once."""
+    words = [word for piece in pieces for word in piece.words]
+    found = [span.text for piece in pieces for span in spot(piece.piece.text)]
+    for chunk in doc.noun_chunks:  # from its first content word on: "old ferry" of "the old ferry", nothing of "it"
+        named = [word for token, word in zip(chunk, words[chunk.start : chunk.end], strict=True)]
+        while named and named[0].tag in _NAMELESS:
+            named.pop(0)
+        found.append(written(named))
+    return [*dict.fromkeys(filter(None, found))]
 
 
 def _without_long_rows(text: str) -> str:
@@ -164,28 +204,82 @@ def _brackets(text: str, starts: Iterable[int]) -> list[tuple[int, int]]:
     return found
 
 
-@thread_safe_cache
-def text_pipeline(name: str | None = None) -> TextPipeline:
-    """Load a pipeline by name; by default the trained one if installed, or else a blank one with a sentence rule.
+def trained_pipelines() -> list[str]:
+    """Return the names of the installed trained pipelines for English, the usual one first."""
+    found = {
+        name
+        for distribution in importlib.metadata.distributions()
+        if (name := (distribution.name or "").replace("-", "_")).startswith(_ENGLISH)
+    }
+    return sorted(found, key=lambda name: (name != TRAINED_PIPELINE, name))
+
+
+def default_pipeline() -> str:
+    """Return the pipeline of new knowledge bases: `en_core_web_sm` if it is installed, or else the rules."""
+    return TRAINED_PIPELINE if is_installed(TRAINED_PIPELINE) else RULES
+
+
+def facts_version(name: str) -> str:
+    """Return the name under which the facts of a trained pipeline are stored.
 
     Raises:
-        KnowledgeBaseError: when the trained one is requested but not installed.
+        KnowledgeBaseError: when it is not installed.
+    """
+    _expect_installed(name)
+    return f"parse-{GRAMMAR} of {name} {importlib.metadata.version(name)}"
+
+
+def is_installed(name: str) -> bool:
+    """Return whether a spaCy pipeline is installed."""
+    import spacy
+
+    return bool(spacy.util.is_package(name))
+
+
+def _expect_installed(name: str) -> None:
+    if not is_installed(name):
+        others = ", ".join([*trained_pipelines(), RULES])
+        raise KnowledgeBaseError(
+            f"the text pipeline is spaCy's {name}, which is not installed: install it (`python -m spacy download "
+            f"{name}`, or with pip), or index the documents with another one into another folder (here: {others})"
+        )
+
+
+@thread_safe_cache
+def trained_pipeline(name: str) -> TrainedPipeline:
+    """Load a trained pipeline for English.
+
+    Raises:
+        KnowledgeBaseError: when it is not installed, has no parser, or is for another language.
+    """
+    import spacy
+
+    _expect_installed(name)
+    nlp = spacy.load(name, exclude=["lemmatizer", "ner"])
+    if nlp.lang != "en" or {"tagger", "parser"}.difference(nlp.pipe_names):
+        raise KnowledgeBaseError(
+            f"expected a spaCy pipeline for English with a tagger and a parser, such as {TRAINED_PIPELINE}; {name} is "
+            f"for the language {nlp.lang!r} and has: {', '.join(nlp.pipe_names) or 'nothing'}"
+        )
+    return TrainedPipeline(name, nlp)
+
+
+@thread_safe_cache
+def text_pipeline(name: str | None = None) -> TextPipeline:
+    """Load a pipeline by name, `rules` or that of an installed package; by default `default_pipeline`.
+
+    Raises:
+        KnowledgeBaseError: as by `trained_pipeline`.
     """
     import spacy
     from spacy.attrs import IS_PUNCT
 
-    trained = spacy.util.is_package(TRAINED_PIPELINE)
     if name is None:
-        return text_pipeline(TRAINED_PIPELINE if trained else RULES)
+        return text_pipeline(default_pipeline())
     if name == RULES:
         nlp = spacy.blank("en")
         nlp.add_pipe("sentencizer")
         # The sentence rule reads no other attribute, and computing all of each new word is a quarter of an analysis.
         nlp.vocab.lex_attr_getters = {IS_PUNCT: nlp.vocab.lex_attr_getters[IS_PUNCT]}
         return TextPipeline(RULES, nlp)
-    if not trained:
-        raise KnowledgeBaseError(
-            f"sentences and phrases were found by spaCy's {name}, which is not installed: install it "
-            f"(`python -m spacy download {name}`), or index the documents again"
-        )
-    return TextPipeline(name, spacy.load(name, exclude=["lemmatizer"]))
+    return trained_pipeline(name)
