@@ -30,7 +30,7 @@ from langgraph_rag.tools.embedding.sentence_embeddings import MiniLMEmbeddings
 from langgraph_rag.tools.embedding.tokens import ESTIMATED
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.language.extraction import Reading, RuleExtractor
-from langgraph_rag.tools.language.text import TextPipeline, text_pipeline
+from langgraph_rag.tools.language.text import Analysis, TextPipeline, text_pipeline
 from langgraph_rag.tools.search import SEARCHES
 from langgraph_rag.tools.storage.database import Database
 from langgraph_rag.tools.vectors import Matrix
@@ -103,8 +103,8 @@ def test_a_passage_without_triples_is_named_by_its_title_else_by_its_id(
 class Trained(TextPipeline):
     """Stands in for a trained text pipeline: finds one phrase in every text."""
 
-    def _phrases(self, sentences: Sequence[str], doc: object) -> list[str]:
-        return ["a noun chunk"]
+    def analyse(self, texts: Sequence[str], titles: Sequence[str] = ()) -> Iterator[Analysis]:
+        return (Analysis(sentences=[text], phrases=["a noun chunk"]) for text in texts)
 
 
 @pytest.mark.parametrize(("made_with", "phrases"), [("rules", ["Kell", "Norland"]), (None, ["a noun chunk"])])

@@ -3,7 +3,6 @@
 import random
 from collections.abc import Iterator, Sequence
 from inspect import unwrap
-from typing import Any
 
 import pytest
 import spacy
@@ -197,43 +196,6 @@ def test_a_trained_pipeline_that_is_missing_is_an_error_that_says_so(monkeypatch
         KnowledgeBaseError, match=r"en_core_web_sm, which is not installed: install it \(`python -m spacy"
     ):
         unwrap(text_pipeline)("en_core_web_sm")
-
-
-# --- sentences and phrases by a trained pipeline ---------------------------------------------------------------------
-class ParsedByHand:
-    """Stands in for a trained spaCy pipeline: hands out one document parsed by hand."""
-
-    def __init__(self) -> None:
-        self.doc = Doc(
-            spacy.blank("en").vocab,
-            words=["The", "old", "ferry", "linked", "Orsby", "in", "1911", ".", "It", "sank", "."],
-            spaces=[True, True, True, True, True, True, False, True, True, False, False],
-            pos=["DET", "ADJ", "NOUN", "VERB", "PROPN", "ADP", "NUM", "PUNCT", "PRON", "VERB", "PUNCT"],
-            deps=["det", "amod", "nsubj", "ROOT", "dobj", "prep", "pobj", "punct", "nsubj", "ROOT", "punct"],
-            heads=[2, 2, 3, 3, 3, 3, 5, 3, 9, 9, 9],
-            ents=["O", "O", "O", "O", "B-GPE", "O", "B-DATE", "O", "O", "O", "O"],
-        )
-
-    def __call__(self, text: str) -> Doc:
-        return self.doc
-
-    def pipe(self, texts: Sequence[str]) -> Iterator[Any]:
-        return (self.doc for _ in texts)
-
-
-def test_a_trained_pipeline_gives_noun_chunks_that_name_something_and_entities_each_once() -> None:
-    pipeline = TextPipeline("en_core_web_sm", ParsedByHand())
-
-    (analysis,) = pipeline.analyse(["The old ferry linked Orsby in 1911. It sank."])
-
-    assert analysis["sentences"] == ["The old ferry linked Orsby in 1911.", "It sank."]
-    assert analysis["phrases"] == ["old ferry", "Orsby", "1911"]
-
-
-def test_rules_do_not_look_at_the_parse() -> None:
-    (analysis,) = TextPipeline("rules", ParsedByHand()).analyse(["The old ferry linked Orsby in 1911. It sank."])
-
-    assert analysis["phrases"] == ["Orsby", "1911"]
 
 
 # --- spans -----------------------------------------------------------------------------------------------------------

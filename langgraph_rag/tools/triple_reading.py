@@ -71,7 +71,7 @@ class TripleReader:
 
     def read_at_once(self, extractor: RuleExtractor | ParseExtractor, passages: Sequence[Record]) -> None:
         """Read passages in this thread, without a model."""
-        self._save(extractor.version, extractor.read(passages), {record["id"]: record for record in passages})
+        self._save(extractor.version, extractor.read_now(passages), {record["id"]: record for record in passages})
 
     async def read_once(self, ids: Sequence[str], extractor: TripleExtractor) -> None:
         """Read passages that no other call is reading, and wait for the others, as model calls are expensive.

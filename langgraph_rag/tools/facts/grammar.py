@@ -452,7 +452,7 @@ def _without_twins(triples: Sequence[_Triple]) -> list[_Triple]:
     return [
         triple
         for triple, text in zip(triples, texts, strict=True)
-        if triple[2][0].isupper() or not any(len(other) > len(text) and other.startswith(text) for other in texts)
+        if not triple[2][0].islower() or not any(len(other) > len(text) and other.startswith(text) for other in texts)
     ]
 
 

@@ -8,6 +8,7 @@ from langgraph_rag.records import Fact, Record
 from langgraph_rag.tools.language.text import TRAINED_PIPELINE, facts_version, trained_pipeline, trained_pipelines
 
 _VERSION = re.compile(r"parse-\d+ of (\S+) \S+")
+_Reading = tuple[str, Sequence[Sequence[str] | Fact]]
 _BATCH = 64  # passages parsed together
 
 
@@ -25,12 +26,12 @@ class ParseExtractor:
         self.pipeline = pipeline or next(iter(trained_pipelines()), TRAINED_PIPELINE)
         self.version = facts_version(self.pipeline)
 
-    async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[tuple[str, list[Fact]]]]:
+    async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[_Reading]]:
         """Yield the readings of some passages at a time."""
         for start in range(0, len(passages), _BATCH):
-            yield await asyncio.to_thread(self.read, passages[start : start + _BATCH])
+            yield await asyncio.to_thread(self.read_now, passages[start : start + _BATCH])
 
-    def read(self, passages: Sequence[Record]) -> list[tuple[str, list[Fact]]]:
+    def read_now(self, passages: Sequence[Record]) -> list[_Reading]:
         """Read passages in this thread; those that were just analysed by this pipeline are not parsed again."""
         new = [passage for passage in passages if passage.get("read_by") != self.version]
         facts = trained_pipeline(self.pipeline).facts([(passage["title"], passage["sentences"]) for passage in new])

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.tools.facts.noun_phrases import PRONOUNS, below, determined, is_name, is_noun, name_of
-from langgraph_rag.tools.language.parsing import Word
+from langgraph_rag.tools.language.parsing import Word, is_identifier
 from langgraph_rag.tools.language.spans import DATE, Span, spot
 from langgraph_rag.tools.language.topics import topic_of
 
@@ -25,6 +25,8 @@ _THINGS = frozenset(
     "disorder weather winter summer matter manner chamber harbor tumor floor door thriller restaurant plant "
     "processor".split()
 )
+_TECHNICAL = frozenset("setting option command method function class attribute variable argument parameter module "
+                       "package field flag tag filter keyword middleware widget validator".split())  # fmt: skip
 _GROUPS = frozenset("band group duo trio quartet team club company people tribe family brothers orchestra".split())
 _RANKS = frozenset("sir lord lady prince princess king queen duke duchess earl count countess baron baronet saint "
                    "of de von van the and emperor empress pope dr jr sr".split())  # fmt: skip
@@ -50,6 +52,7 @@ class Topic:
         self._about = self._focus = False  # whether the passage is about its title, and a pronoun can mean it
         self._person, self._gender = False, ""
         self._nouns: set[str] = set()  # what the title is: "film"
+        self._identifier = is_identifier(topic_of(title))
 
     @property
     def is_person(self) -> bool:
@@ -85,6 +88,8 @@ class Topic:
 
     def is_meant(self, word: Word) -> bool:
         """Return whether a pronoun, or a noun such as "the film", means what the passage is about."""
+        if self._identifier and word.text.lower() in _TECHNICAL and determined(word, "this"):
+            return not word.of("amod", "prep", "relcl", "acl", "compound", "conj")
         if not self._about or not self._focus:
             return False
         pronoun = PRONOUNS.get(word.text.lower())
@@ -102,7 +107,9 @@ class Topic:
 
     def is_kind(self, word: Word) -> bool:
         """Return whether a noun says what the passage is about: "film"."""
-        return is_noun(word) and word.text.lower() in self._nouns
+        return is_noun(word) and (
+            word.text.lower() in self._nouns or (self._identifier and word.text.lower() in _TECHNICAL)
+        )
 
     def follow(self, verb: Word) -> None:
         """Keep in mind after a clause whom the next pronoun can mean."""

@@ -65,9 +65,9 @@ class RuleExtractor:
 
     async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
         """Yield all readings at once."""
-        yield await asyncio.to_thread(self.read, passages)
+        yield await asyncio.to_thread(self.read_now, passages)
 
-    def read(self, passages: Sequence[Record]) -> list[Reading]:
+    def read_now(self, passages: Sequence[Record]) -> list[Reading]:
         """Read passages in this thread."""
         return [(passage["id"], extract_triples(passage["title"], passage["sentences"])) for passage in passages]
 

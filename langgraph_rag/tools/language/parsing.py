@@ -158,9 +158,14 @@ def _doc(nlp: Any, pieces: Sequence[ParsedPiece]) -> Any:
     return Doc(nlp.vocab, [word.stand_in for word in words], [word.space for word in words], sent_starts=starts)
 
 
+def is_identifier(text: str) -> bool:
+    """Return whether a text is a single identifier, such as `DATA_MAX_SIZE`, `fields.E304` or `--dry-run`."""
+    return re.fullmatch(_CODE, text) is not None
+
+
 def _pieces_of(nlp: Any, title: str, sentences: Sequence[str]) -> list[ParsedPiece]:
     topic = topic_of(title)
-    named = topic[:1].isupper() or topic[:1].isdigit() and not topic.isdigit()
+    named = topic[:1].isupper() or (topic[:1].isdigit() and not topic.isdigit()) or is_identifier(topic)
     known = re.compile(rf"(?<!\w){_loosely(topic)}(?!\w)") if named else None
     found, count = [], 0
     for position, sentence in enumerate(sentences):

@@ -104,7 +104,7 @@ class TrainedPipeline(TextPipeline):
         for title, sentences, (pieces, doc) in zip(titles, found, parses, strict=True):
             analysis = Analysis(sentences=sentences, phrases=_phrases(pieces, doc))
             if titled:
-                analysis.update(facts=stated_facts(title, pieces), read_by=version)
+                analysis["facts"], analysis["read_by"] = stated_facts(title, pieces), version
             yield analysis
 
     def facts(self, passages: Sequence[tuple[str, Sequence[str]]]) -> Iterator[list[Fact]]:
