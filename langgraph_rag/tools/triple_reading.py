@@ -15,11 +15,8 @@ from langgraph_rag.errors import BudgetReachedError
 from langgraph_rag.metering import count_dropped, current_meter, stop
 from langgraph_rag.progress import hidden
 from langgraph_rag.records import Record
-<<<<<<< HEAD
 from langgraph_rag.tools.facts.names import names_in, with_whole_names
-=======
 from langgraph_rag.tools.facts.parsed import ParseExtractor
->>>>>>> bad9e60 (feat: with a trained spaCy pipeline, facts are read from its parse)
 from langgraph_rag.tools.facts.stated import stated
 from langgraph_rag.tools.language.extraction import (
     Reading,
