@@ -68,7 +68,10 @@ def test_a_clause_states_who_does_what(sentence: str, facts: list[list[str]]) ->
     [
         ("In 1907 the Marl Mill was built by Otto Brandt.", ["Marl Mill", "was built in", "1907"]),
         ("On 3 May 1907 Otto Brandt opened the Marl Mill.", ["Otto Brandt", "opened Marl Mill on", "3 May 1907"]),
-        ("During the Long War the Marl Mill was sold by Bo Ray.", ["Marl Mill", "was sold during", "Long War"]),
+        (
+            "During the Long War the Kell Light was rebuilt by Una Holt.",
+            ["Kell Light", "was rebuilt during", "Long War"],
+        ),
         ("Until 1931 Otto Brandt lived in Ost.", ["Otto Brandt", "lived until", "1931"]),
         ("Between 1901 and 1905 Otto Brandt lived in Ost.", ["Otto Brandt", "lived between", "1901 and 1905"]),
         ("From 1911 to 1920 Otto Brandt lived in Ferl.", ["Otto Brandt", "lived from", "1911 to 1920"]),

@@ -38,9 +38,13 @@ _READER = frozenset("you your yours we our us i my me let please e.g.".split())
 _SYMBOLS = re.compile(r"[{}<>|=\\]|\.\.\. ?\w|[.…]{4}")  # of code and forms
 _OF_MANY = frozenset("number part group majority series kind sort type lot variety range set rest member".split())
 _WHEN = frozenset("in at on during after before since until till by within over through throughout with".split())
-_LOOSE = frozenset(
-    "using including regarding depending following according assuming meaning being given having".split()
+_HAVING = frozenset("starring featuring containing comprising connecting covering".split())
+_POINTLESS = frozenset(
+    "described considered regarded gave took got put saw seen mentioned called let helped given taken made make makes "
+    "take takes gives get gets named elected appointed chose".split()
 )
+"""Verbs that say little of their object alone."""
+_BOUNDS = frozenset("since until before after".split())
 _LONGEST_RELATION, _LONGEST_TAIL = 9, 14  # words
 _MOST_SUBJECTS = 4
 _DEEPEST = 2  # prepositions within one another
@@ -117,13 +121,14 @@ class _Reader:
     def _subjects(self, verb: Word) -> list[str]:
         """Return the names of who does what a verb says; none if that is not a name."""
         if own := verb.of("nsubj", "nsubjpass"):
-            return self._entities(own[0])
-        if verb.of("expl", "csubj", "csubjpass") or verb.text.lower() in _LOOSE:
+            return self._entities(own[-1])
+        if verb.of("expl", "csubj", "csubjpass"):
             return []
         if verb.role == "conj" and is_verb(verb.head):
             return self._subjects(verb.head)
-        participle = verb.tag in ("VBN", "VBG")
-        if verb.role == "acl" and participle and (antecedent := _antecedent(verb)):
+        participle = verb.tag == "VBN"
+        having = verb.text.lower() in _HAVING
+        if verb.role == "acl" and (participle or having) and (antecedent := _antecedent(verb)):
             return [*filter(None, [self._entity(antecedent)])]
         if verb.role == "advcl" and participle and not verb.of("mark", "aux", "advmod"):
             return self._subjects(verb.head)
@@ -131,7 +136,7 @@ class _Reader:
 
     def _owners(self, verb: Word) -> tuple[list[str], str]:
         """Return whose the subject is, and what it is: `Its boiler holds`, `the offer of Kestrel GmbH was accepted`."""
-        noun = next(iter(verb.of("nsubj", "nsubjpass")), None)
+        noun = next(reversed(verb.of("nsubj", "nsubjpass")), None)
         if not noun or noun.kind or not noun.tag.startswith("NN") or noun.of("conj", "relcl", "acl", "appos", "nummod"):
             return [], ""
         preps = noun.of("prep")
@@ -193,7 +198,7 @@ class _Reader:
     def _predicates(self, verb: Word) -> Iterator[_Predicate]:
         """Yield what a clause says of its subject."""
         base, objects = _base(verb), verb.of("dobj")
-        if any(is_refused(word) or is_choice(word) for word in objects):
+        if _says_more(verb) or _lacks_object(verb) or any(is_refused(word) or is_choice(word) for word in objects):
             return
         for attr in verb.of("oprd", *(["attr"] if verb.text.lower() in _BE else [])):
             yield from self._is_a(base, attr)
@@ -204,13 +209,16 @@ class _Reader:
         for date in verb.of("npadvmod"):
             if date.kind == "date":
                 yield base, date.text
-        yield from self._attached(_with_complement(base, verb), verb)
+        if _is_complete(verb):
+            yield from self._attached(_with_complement(base, verb), verb)
         yield from self._shared_agent(base, verb)
 
     def _is_a(self, base: str, attr: Word) -> Iterator[_Predicate]:
         """Read `is a Norwegian singer`, `is the CEO of Skell Lines`, `is Ada Renk`."""
         if is_refused(attr) or is_choice(attr) or not (attr.kind or attr.tag.startswith("NN") or attr.tag == "CD"):
             return
+        if is_name(attr) and attr.of("det") and attr.of("prep", "acl", "relcl"):
+            return  # "the International Commission" on something
         if attr.kind == "name" and attr.of("det") and " of " in attr.text:  # "the CEO of Skell Lines"
             office, _, rest = attr.text.partition(" of ")
             yield f"{base} {attr.of('det')[0].text} {office} of", rest
@@ -259,6 +267,8 @@ class _Reader:
         if word.text.lower() in RELATIVE | PRONOUNS.keys():
             return
         names = self._entities(word)
+        if names and (is_name(word) or word.of("appos")) and verb.text.lower() in _POINTLESS:
+            return
         if names and (is_name(word) or word.of("appos")):
             more = [f" and {other.text}" for other in word.of("conj") if other.tag in ("JJR", "RB", "RBR")]
             yield from ((base, name + "".join(more)) for name in names)
@@ -269,7 +279,9 @@ class _Reader:
         yield from self._attached(f"{base} {phrase(word, of=False) or word.text}", word)
 
     def _goes_on(self, word: Word, verb: Word) -> bool:
-        """Return whether a fact that ends with an object would leave out what it is for, from or to."""
+        """Return whether a fact that ends with an object would leave out what it is for, from or to, or which it is."""
+        if word.of("relcl", "acl") or verb.text.lower() in _POINTLESS:
+            return True
         preps = [prep for prep in (*word.of("prep"), *verb.of("prep")) if prep.place > word.place]
         return any(prep.text.lower() != "of" and (not prep.of("pobj") or self._is_common(prep)) for prep in preps)
 
@@ -290,7 +302,8 @@ class _Reader:
     # --- where, when, of whom ----------------------------------------------------------------------------------------
     def _attached(self, base: str, word: Word, depth: int = 0) -> Iterator[_Predicate]:
         """Yield what prepositions join to a verb or noun; what says nothing alone stands in the relations after it."""
-        for prep in word.of("prep", "agent"):
+        first_only = word.role == "attr" and determined(word, "the")  # "the largest city in Norland by the sea"
+        for prep in word.of("prep", "agent")[: 1 if first_only else None]:
             negated = prep.of("neg") or any(
                 child.text.lower() == "not" and child.place == prep.place - 1 for child in word.children
             )
@@ -307,6 +320,7 @@ class _Reader:
 
     def _of_preposition(self, base: str, prep: Word, depth: int) -> Iterator[_Predicate]:
         own = prep.text if prep.text.isupper() else prep.text.lower()
+        own = "such as" if own == "as" and any(word.text == "such" for word in prep.head.of("amod")) else own
         relation = f"{base} {own}"
         for nested in prep.of("prep"):  # "out of"
             yield from self._of_preposition(relation, nested, depth)
@@ -343,7 +357,8 @@ class _Reader:
         """Yield what further prepositions join: `in the harbour of Ost in 1911`."""
         for nested in place.of("prep"):
             target = next(iter(nested.of("pobj")), None)
-            if target and is_year(target) and nested.text.lower() != "of":
+            bound = relation.rpartition(" ")[2] in _BOUNDS
+            if target and is_year(target) and nested.text.lower() != "of" and not bound:
                 yield from self._of_preposition(base, nested, depth)
             elif not (place.kind == "date" or place.tag == "CD" or (target and target.tag == "CD")):
                 told = name_of(place) if is_name(place) else phrase(place, of=nested.text.lower() != "of") or place.text
@@ -432,6 +447,27 @@ def _with_complement(base: str, verb: Word) -> str:
         return f"{base} {others[0].text}"
     attr = next(iter(verb.of("attr")), None)
     return f"{base} {short(attr)}" if attr and not is_refused(attr) else base
+
+
+def _says_more(verb: Word) -> bool:
+    """Return whether a verb is about another clause, or about what a pronoun means."""
+    pronouns = [word for word in verb.of("dobj", "dative") if word.tag in ("PRP", "DT") or word.text.lower() == "one"]
+    return bool(pronouns or verb.of("xcomp", "ccomp"))
+
+
+def _lacks_object(verb: Word) -> bool:
+    """Return whether a relative clause is about an object that it does not name: "the film she made in 1911"."""
+    relative = any(word.text.lower() in RELATIVE for word in verb.of("nsubj", "nsubjpass", "dobj"))
+    return verb.role == "relcl" and not relative
+
+
+def _is_complete(verb: Word) -> bool:
+    """Return whether a verb with its object, or what it says that something is, can be said without the text around."""
+    for word in verb.of("dobj"):
+        points = determined(word, "the", "this", "that", "these", "those") or word.of("relcl", "acl")
+        if is_noun(word) and points and not has_name(word):
+            return False
+    return not any(determined(attr, "the") and attr.of("prep", "relcl", "acl") for attr in verb.of("attr"))
 
 
 def _facts(subjects: Sequence[str], relation: str, tail: str) -> Iterator[_Triple]:

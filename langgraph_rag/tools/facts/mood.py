@@ -46,7 +46,8 @@ def asserted_around(word: Word) -> bool:
     if word.role in ("ccomp", "xcomp", "pcomp", "csubj", "parataxis"):
         return False
     if word.role in ("advcl", "acl"):
-        participle = word.tag in ("VBN", "VBG") and not word.of("mark", "aux")
+        participle = word.tag == "VBN" or (word.tag == "VBG" and word.role == "acl")
+        participle = participle and not word.of("mark", "aux")
         return participle and (asserted(head) if is_verb(head) else asserted_around(head))
     if word.role == "conj" and word.tag.startswith("VB"):
         return is_verb(head) and asserted(head)

@@ -62,7 +62,13 @@ def name_of(word: Word) -> str:
         joins = child.place == parts[0].place - 1 and not parts[0].gap and (child.kind or child.text[:1].isupper())
         if not word.kind and joins:
             parts.insert(0, child)
-    return _TITLES.sub("", written(parts), count=1) if _TITLES.match(written(parts)) else written(parts)
+    of = next((prep for prep in word.of("prep") if prep.text == "of" and prep.place == word.place + 1), None)
+    whole = of and not word.kind and word.tag.startswith("NNP") and next(iter(of.of("pobj")), None)
+    if of and whole and is_name(whole) and not of.gap:  # "Bay of Baku"
+        return f"{written(parts)} of {name_of(whole)}"
+    name = written(parts)
+    titles = _TITLES.match(name)
+    return name[titles.end() :] if titles else name
 
 
 def short(noun: Word) -> str:
@@ -151,7 +157,8 @@ def _is_loose(word: Word, top: Word) -> bool:
     """Return whether a word below a noun belongs to another clause or to a preposition other than "of"."""
     while word is not top:
         other = word.role == "prep" and word.text.lower() != "of"
-        if word.role in _OTHER_CLAUSES or word.role == "appos" or other:
+        after = word.role == "amod" and word.place > word.head.place  # "composer responsible for"
+        if word.role in _OTHER_CLAUSES or word.role == "appos" or other or after:
             return True
         word = word.head
     return False

@@ -15,7 +15,7 @@ _WOMEN = frozenset("actress queen wife daughter sister mother woman girl princes
 _KIN = _MEN | _WOMEN | frozenset("child parent friend partner colleague spouse cousin uncle aunt teacher".split())
 _PERSON = re.compile(
     r".*(?:[^n]ist|er|or|ian|man|woman|ess|ete|ant|poet|king|queen|saint|monk|nun|pope|chef|diplomat|spy|priest"
-    r"|prince|host|mayor|member|professor|minister)"
+    r"|prince|host|mayor|member|professor|minister|duke|earl|sultan|chief|noble|bishop|abbot|head)"
 )
 _THINGS = frozenset(
     "letter center theatre computer newspaper water river newsletter number chapter order tower register server "
@@ -28,8 +28,14 @@ _THINGS = frozenset(
 _TECHNICAL = frozenset("setting option command method function class attribute variable argument parameter module "
                        "package field flag tag filter keyword middleware widget validator".split())  # fmt: skip
 _GROUPS = frozenset("band group duo trio quartet team club company people tribe family brothers orchestra".split())
-_RANKS = frozenset("sir lord lady prince princess king queen duke duchess earl count countess baron baronet saint "
-                   "of de von van the and emperor empress pope dr jr sr".split())  # fmt: skip
+_EVENTS = frozenset(
+    "war battle conflict election campaign festival tournament season storm hurricane exhibition event expedition siege "
+    "riot crisis strike conference protest mission flood trial championship".split()
+)
+_RANKS = frozenset(
+    "sir lord lady prince princess king queen duke duchess earl count countess baron baronet saint of de von van the "
+    "and emperor empress pope dr jr sr".split()
+)
 _LIVED = re.compile(
     r"\b(?P<born>born|b\.|née)|\b(?P<died>died|d\.)|(?P<dash>\s[–—-]\s|[–—]|(?<=\d)-\s|(?<=\d{4})-(?=\d{4}))",
     re.IGNORECASE,
@@ -130,7 +136,9 @@ class Topic:
         spans = [span for span in spot(text) if span.kind in ("date", "name")]
         marks = [(mark.start(), mark.lastgroup) for mark in _LIVED.finditer(text)]
         kinds = {kind for _, kind in marks}
-        if not spans or not (kinds & {"born", "died"} or (self._person and len(marks) == 1)):
+        days = len([span for span in spans if span.kind == "date" and _DAY.search(span.text)])
+        person = self._person or (days == 2 and len(self._words) > 1 and not self._nouns & _EVENTS)
+        if not spans or not (kinds & {"born", "died"} or (person and len(marks) == 1)):
             return
         self._person = True
         events: dict[str, list[Span]] = {"born": [], "died": []}
@@ -162,6 +170,8 @@ def _is_person(noun: str) -> bool:
 
 
 def _singular(noun: Word) -> str:
+    if noun.kind == "name" and " of " in noun.text:  # "Duke of Ost"
+        return noun.text.partition(" of ")[0].rpartition(" ")[2].lower()
     return noun.text.lower().removesuffix("s") if noun.tag == "NNS" else noun.text.lower()
 
 

@@ -8,6 +8,7 @@ parsed as sentences of their own, after that which they interrupt.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 from langgraph_rag.tools.language.spans import DATE, spot
@@ -71,11 +72,24 @@ _HONOURS = re.compile(r"(?:,? [A-Z]{2,6}\b)+,?(?=\s(?:is|was)\b|$)")
 _LONGER = re.compile(rf"(?: ?-? ?{_UPPER}[\w'’-]*\.?)*(?:,? [A-Z]{{2,6}})*,?(?=\s(?:is|was|are|were|also)\b|$)")
 _NAME = rf"{_UPPER}[\w'’-]*(?: {_UPPER}[\w'’-]*){{0,3}}"
 _AFTER_PLACE = rf"[.;)]|$|,(?! (?:and|or)\b)|\s(?:in|on|at|to|from|by|where|when|for|with|until|and (?!{_UPPER}))\b"
-_PLACE = re.compile(rf"(?<=\b(?:in|at) ){_NAME}, {_NAME}(?:, {_NAME})?(?={_AFTER_PLACE})")
+_PLACE = re.compile(rf"\b(?:in|at) (?:[a-z]+ )?({_NAME}, {_NAME}(?:, {_NAME})?)(?={_AFTER_PLACE})")
 """A place with the one that it lies in: `in Ferl, Norland`."""
 
 
 _Span = tuple[int, int, str, Kind]  # start, end, as written, kind
+
+
+_INSTITUTION = re.compile(
+    rf"{_UPPER}[\w'’-]+(?: {_UPPER}[\w'’-]+)? and (?:{_UPPER}[\w'’-]+ ){{1,3}}?(?:Institute|University|College|School"
+    rf"|Museum|Society|Association|Department|Ministry|Council|Commission|Committee|Agency|Bureau|Board|Academy|Act|Centre"
+    rf"|Center)\b(?: of(?: the)? {_UPPER}[\w'’-]+)*"
+)
+_LONGEST_NAME = 60  # characters
+_BEFORE_DASH = re.compile(rf"(?:{_UPPER}[\w'’.]*(?: |–))+(?<=–)$")
+_AFTER_DASH = re.compile(rf"–{_UPPER}[\w'’.]*(?:(?: |–){_UPPER}[\w'’.]*)*")
+
+
+_OPENING = re.compile(r"[A-Z][a-z]+ (?:the )?")
 
 
 class Piece(NamedTuple):
@@ -113,8 +127,10 @@ class ParsedPiece(NamedTuple):
     words: list[Word]
 
 
-def parsed(nlp: Any, passages: Sequence[tuple[str, Sequence[str]]]) -> Iterator[tuple[list[ParsedPiece], Any]]:
-    """Parse passages; yield for each its pieces and spaCy's document of them.
+def parsed(
+    nlp: Any, passages: Sequence[tuple[str, Sequence[str]]]
+) -> Iterator[tuple[list[ParsedPiece], list[list[Word]]]]:
+    """Parse passages; yield for each its pieces and its noun chunks.
 
     Args:
         nlp: a spaCy pipeline with tagger and parser.
@@ -126,10 +142,12 @@ def parsed(nlp: Any, passages: Sequence[tuple[str, Sequence[str]]]) -> Iterator[
         for word, token in zip(words, doc, strict=True):
             word.tag, word.role, word.head = token.tag_, token.dep_, words[token.head.i]
         _mend(words)
-        for word in words:
+        chunks = [words[chunk.start : chunk.end] for chunk in doc.noun_chunks]
+        pieces = [ParsedPiece(piece, _joined(own)) for piece, own in pieces]
+        for word in chain.from_iterable(own for _, own in pieces):
             if word.head is not word:
                 word.head.children.append(word)
-        yield pieces, doc
+        yield pieces, chunks
 
 
 def _mend(words: Sequence[Word]) -> None:
@@ -142,6 +160,31 @@ def _mend(words: Sequence[Word]) -> None:
         if word.role == "conj" and word.tag.startswith("VB"):  # "directed by A and starring B"
             while not word.head.tag.startswith(("VB", "MD")) and word.head.head is not word.head:
                 word.head = word.head.head
+
+
+def _joined(words: Sequence[Word]) -> list[Word]:
+    """Return words with those of one hyphenated word as one, and no word below another across a colon or semicolon."""
+    heads: dict[Word, Word] = {}
+    for at, mark in enumerate(words[1:-1], start=1):
+        before, after = words[at - 1], words[at + 1]
+        if mark.text in ("-", "–") and not (before.space or mark.space or before.kind or after.kind):
+            before = heads.get(before, before)
+            last = after if before.head in (mark, after) or before.role in ("punct", "") else before
+            last.text = f"{before.text}{mark.text}{after.text}"
+            last.space = after.space
+            for part in {before, mark, after} - {last}:
+                heads[part], part.text, part.space = last, "", False
+    kept = [word for word in words if word not in heads]
+    breaks = [place for place, word in enumerate(kept) if word.tag == ":" and word.text not in "-–"]
+    for place, word in enumerate(kept):
+        word.place = place
+        while word.head in heads and word.head is not word:
+            word.head = heads[word.head]
+    for word in kept:
+        between = sorted((word.place, word.head.place))
+        if any(between[0] < place < between[1] for place in breaks) and not word.tag.startswith("VB"):
+            word.role = "dep"
+    return kept
 
 
 def written(words: Iterable[Word]) -> str:
@@ -220,7 +263,7 @@ def _apart(sentence: str) -> Iterator[tuple[str, bool, list[int]]]:
 
 def _spans(text: str, topic: str, known: re.Pattern[str] | None) -> list[_Span]:
     """Return what is parsed as one word, in order."""
-    found = [*_topics(text, topic, known), *_marked(text), *_names(text), *_marked(text, versions=True)]
+    found = [*_topics(text, topic, known), *_names(text), *_marked(text), *_marked(text, versions=True)]
     chosen: list[_Span] = []
     for span in found:  # the first of those that overlap
         if all(span[1] <= other[0] or other[1] <= span[0] for other in chosen):
@@ -253,15 +296,27 @@ def _marked(text: str, *, versions: bool = False) -> Iterator[_Span]:
 def _names(text: str) -> Iterator[_Span]:
     """Yield names of several words."""
     for place in _PLACE.finditer(text):
-        yield *place.span(), place[0], "name"
+        yield *place.span(1), place[1], "name"
+    for name in _INSTITUTION.finditer(text):
+        yield *name.span(), name[0], "name"
     for span in spot(text):
         if span.kind == "name" and text.startswith(span.text, span.start):
-            end = span.start + len(span.text)
+            start, end = _dashed(text, span.start, span.start + len(span.text))
             ranked = _RANK.match(text, end)
-            honoured = _HONOURS.match(text, end) if span.start == 0 else None
-            if " " in span.text or ranked:
-                stop = ranked.end() if ranked else honoured.end() if honoured else end
-                yield span.start, stop, text[span.start : stop] if ranked else span.text, "name"
+            honoured = _HONOURS.match(text, end) if start == 0 else None
+            told = text[start : ranked.end()] if ranked else text[start:end]
+            opening, the, rest = told.partition(" the ")
+            if the and _OPENING.fullmatch(text, 0, start):  # "During the Long War the Mill was sold"
+                yield start, start + len(opening), opening, "name"
+                start, told = start + len(opening) + len(the), rest
+            if " " in told or "–" in told:
+                yield start, ranked.end() if ranked else honoured.end() if honoured else end, told, "name"
+
+
+def _dashed(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return a name with what dashes join to it: `Kansas–Nebraska Act`."""
+    before, after = _BEFORE_DASH.search(text, max(start - _LONGEST_NAME, 0), start), _AFTER_DASH.match(text, end)
+    return before.start() if before else start, after.end() if after else end
 
 
 def _stand_in(told: str, kind: Kind, known: re.Pattern[str] | None) -> str:

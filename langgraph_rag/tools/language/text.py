@@ -5,7 +5,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain, dropwhile, pairwise
 from typing import Any, NotRequired, TypedDict
 
 from langgraph_rag.concurrency.caching import thread_safe_cache
@@ -13,7 +13,7 @@ from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.records import Fact
 from langgraph_rag.tools.facts.grammar import GRAMMAR, stated_facts
 from langgraph_rag.tools.language.code import blocks_of_code
-from langgraph_rag.tools.language.parsing import ParsedPiece, parsed, written
+from langgraph_rag.tools.language.parsing import ParsedPiece, Word, parsed, written
 from langgraph_rag.tools.language.spans import identifiers, spot, within
 
 TRAINED_PIPELINE, RULES = "en_core_web_sm", "rules"
@@ -101,8 +101,8 @@ class TrainedPipeline(TextPipeline):
         titles = titles or [""] * len(texts)
         found = [analysis["sentences"] for analysis in text_pipeline(RULES).analyse(texts)]
         parses = parsed(self.nlp, [*zip(titles, found, strict=True)])
-        for title, sentences, (pieces, doc) in zip(titles, found, parses, strict=True):
-            analysis = Analysis(sentences=sentences, phrases=_phrases(pieces, doc))
+        for title, sentences, (pieces, chunks) in zip(titles, found, parses, strict=True):
+            analysis = Analysis(sentences=sentences, phrases=_phrases(pieces, chunks))
             if titled:
                 analysis["facts"], analysis["read_by"] = stated_facts(title, pieces), version
             yield analysis
@@ -117,15 +117,11 @@ class TrainedPipeline(TextPipeline):
         return text_pipeline(RULES).sentences(text)
 
 
-def _phrases(pieces: Sequence[ParsedPiece], doc: Any) -> list[str]:
+def _phrases(pieces: Sequence[ParsedPiece], chunks: Iterable[Sequence[Word]]) -> list[str]:
     """Return the names, dates and numbers of a parsed text, and its noun chunks, each once."""
-    words = [word for piece in pieces for word in piece.words]
     found = [span.text for piece in pieces for span in spot(piece.piece.text)]
-    for chunk in doc.noun_chunks:  # from its first content word on: "old ferry" of "the old ferry", nothing of "it"
-        named = [word for token, word in zip(chunk, words[chunk.start : chunk.end], strict=True)]
-        while named and named[0].tag in _NAMELESS:
-            named.pop(0)
-        found.append(written(named))
+    for chunk in chunks:  # from its first content word on: "old ferry" of "the old ferry", nothing of "it"
+        found.append(written(dropwhile(lambda word: word.tag in _NAMELESS, chunk)))
     return [*dict.fromkeys(filter(None, found))]
 
 
