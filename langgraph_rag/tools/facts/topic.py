@@ -29,8 +29,8 @@ _TECHNICAL = frozenset("setting option command method function class attribute v
                        "package field flag tag filter keyword middleware widget validator".split())  # fmt: skip
 _GROUPS = frozenset("band group duo trio quartet team club company people tribe family brothers orchestra".split())
 _EVENTS = frozenset(
-    "war battle conflict election campaign festival tournament season storm hurricane exhibition event expedition siege "
-    "riot crisis strike conference protest mission flood trial championship".split()
+    "war battle conflict election campaign festival tournament season storm hurricane exhibition event expedition "
+    "siege riot crisis strike conference protest mission flood trial championship".split()
 )
 _RANKS = frozenset(
     "sir lord lady prince princess king queen duke duchess earl count countess baron baronet saint of de von van the "
