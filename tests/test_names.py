@@ -38,6 +38,7 @@ def given(title: str, *sentences: str) -> dict[str, str]:
         ("Kestrel Holdings", "Kestrel Holdings (KH) is a firm.", ["KH"]),
         ("Kestrel Holdings", "Kestrel Holdings (abbreviated as KH) is a firm.", ["KH"]),
         ("Kestrel Holdings", "Kestrel Holdings (AG) is a firm.", []),
+        ("Nine Tides (disambiguation)", "Nine Tides may refer to:", []),
     ],
 )
 def test_a_passage_says_the_other_names_of_its_topic(title: str, sentence: str, names: list[str]) -> None:
@@ -155,8 +156,10 @@ def test_two_with_one_name_are_never_joined_and_a_third_passage_tells_which_it_m
         (("Ada Renk", "saw", "Nine Tides"), "1931", True),
         (("Ada Renk", "wrote", "Nine Tides"), "novel", False),
         (("Ada Renk", "saw", "Nine Tides"), "1940 film", False),
-        (("Ilse Tarrant", "made", "Nine Tides"), "", True),  # who directed it, as its own page says
-        (("Ilse Tarrant", "made", "Nine Tides"), "novel", False),
+        (("Ilse Tarrant", "directed", "Nine Tides"), "", True),  # as its own page says
+        (("Ilse Tarrant", "directed", "Nine Tides"), "novel", False),
+        (("Ilse Tarrant", "wrote", "Nine Tides"), "", False),  # which may be the book
+        (("Bo Ray", "directed", "Nine Tides"), "", False),
     ],
 )
 def test_a_part_of_a_title_means_it_elsewhere_only_if_the_passage_tells(
@@ -211,6 +214,17 @@ def test_an_abbreviation_is_joined_in_all_passages_unless_it_stands_for_two_thin
     assert built(facts, [one, word]).joins.meant("b", "kh") == "kh"
     both = built(facts, [one, other]).joins
     assert [both.meant(id_, "kh") for id_ in ("kh", "b", "c")] == ["kestrel holdings", "kh", "kell haulage"]
+
+
+def test_an_abbreviation_that_is_often_used_but_explained_once_may_mean_another_thing() -> None:
+    facts = [
+        ("kh", "Kestrel Holdings", "owns", "Ost"),
+        *((f"p{n}", f"Firm {n}", "was sold to", "KH") for n in range(20)),
+    ]
+    one = ("kh", Naming("KH", "Kestrel Holdings", "abbreviation"))
+
+    assert built(facts, [one]).joins.meant("p1", "kh") == "kh"
+    assert built(facts, [one, ("p2", one[1])]).joins.meant("p1", "kh") == "kestrel holdings"
 
 
 def test_initials_before_a_title_mean_it_unless_others_have_other_initials() -> None:

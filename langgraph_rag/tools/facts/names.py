@@ -41,6 +41,7 @@ _SHORTENED = re.compile(
     r"\(\s?(?:the |abbreviated(?: as| to)? |or )?[\"“']?(?P<short>[A-Z][\w.&-]{1,9})[\"”']?\s?[);,]"
 )
 _TWO = re.compile(r" (?:or|aka|and) ")
+_LISTS = "(disambiguation)"  # what ends the title of a page about a name
 _FUNCTION = frozenset("of the and for in on to a an at by".split())
 _PERSONAL = re.compile(r"(?:^|[.;,] |\b(?:and|but|when|where|that) )(?:He|She|he|she|His|Her|his|her)\b")
 _RANKS = frozenset(
@@ -52,7 +53,7 @@ KINDS = frozenset(
     "newspaper ship painting comic manga anime sitcom documentary".split()
 )
 """What works of one name may be."""
-_PLAIN = re.compile(r"[A-Z][a-z]{1,5}")  # a word that might be taken for an abbreviation
+_PLAIN = re.compile(r"[A-Z](?=\w*[a-z])\w{1,5}")  # a word that might be taken for an abbreviation
 _INITIALS = re.compile(r"(?!U\. ?[SKN]\.)(?:[A-Z]\. ?)+(?=[A-Z][^\W\d_]+ [A-Z])")  # but for the U.S.
 _YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
 _SENTENCES = 4  # that may say another name of the topic
@@ -67,7 +68,7 @@ that is spelled as a word, so that it is no abbreviation."""
 def other_names(title: str, sentences: Sequence[str]) -> list[Naming]:
     """Return the names that a passage gives; its title is given, too, as a name of itself."""
     found = [Naming(title, title, TITLE)] if normalise(title) else []
-    if (short := topic_of(title)) != title:
+    if (short := topic_of(title)) != title and not title.endswith(_LISTS):
         found.append(Naming(short, title))
     if initials := _INITIALS.match(short):
         found.append(Naming(short[initials.end() :], title))

@@ -27,7 +27,16 @@ Place = tuple[str, str]
 """The id of a passage, and a name in it."""
 _NONE = -1  # the entity of what is said of a name
 _DIFFERS = -9  # more than anything that fits
+_OFTEN = 12  # facts
 _STEM = 5  # letters that "directed" and "director" share at least
+_FILMED, _SUNG, _WRITTEN = "direc starr produ filme appea actor", "recor perfo compo", "wrote writt autho publi novel"
+_DONE = {  # with works of a kind: the beginnings of verbs
+    **dict.fromkeys(["film", "movie", "documentary"], _FILMED),
+    **dict.fromkeys(["series", "show", "sitcom", "episode"], "starr creat appea actor"),
+    **dict.fromkeys(["song", "single", "album"], _SUNG),
+    **dict.fromkeys(["novel", "book", "story", "poem"], _WRITTEN),
+    **dict.fromkeys(["play", "musical", "opera"], f"{_SUNG} wrote writt stage appea"),
+}
 
 
 @dataclass(frozen=True)
@@ -104,7 +113,10 @@ class NameRows:
         ids = {node: id_ for id_, node in passages.items()}
         forms = {node: form for form, node in self._entities.items()} | {_NONE: ""}
         given = _Given([(ids[at], forms[one], forms[of], kinds[how]) for at, one, of, how in there.T.tolist()])
-        everywhere = given.everywhere(with_word)
+        uses = np.bincount(facts[[1, 3]].ravel(), minlength=1)
+        everywhere = given.everywhere(
+            with_word, {forms[node] for node in np.flatnonzero(uses > _OFTEN).tolist() if node in forms}
+        )
         bearers = given.several(everywhere)
         wanted, homes = [self._entities[one] for one in bearers], given.homes(bearers)
         near = np.isin(facts[0], [passages[id_] for id_ in chain.from_iterable(homes.values())])
@@ -142,9 +154,13 @@ class _Given:
                 initialled[entity].add(name)
         return initialled
 
-    def everywhere(self, with_word: WithWord) -> dict[str, str]:
-        """Return the entities of the names that nothing else bears, and that are not only a part of their entity's."""
-        short = {name for _, name, _, kind in self._given if kind == ABBREVIATION}
+    def everywhere(self, with_word: WithWord, often: Container[str]) -> dict[str, str]:
+        """Return the entities of the names that nothing else bears, and that are not only a part of their entity's.
+
+        An abbreviation that is used often, but explained once, may mostly mean something known to everybody.
+        """
+        explained = Counter(name for _, name, _, kind in self._given if kind == ABBREVIATION)
+        short = {name for name, times in explained.items() if times > 1 or name not in often}
         single = {name: min(those) for name, those in self._bearers.items() if len(those) == 1 and those != {name}}
         own = defaultdict[str, set[str]](set)
         for name, entity in single.items():
@@ -153,7 +169,7 @@ class _Given:
             name: entity
             for name, entity in single.items()
             if not set(name.split()) < set(entity.split())
-            and (" " in name or name in short or own[entity].issuperset(with_word(name)))
+            and (name in short if name in explained else " " in name or own[entity].issuperset(with_word(name)))
         }
         return {name: entity for name in whole if (entity := _end(name, whole)) != name}
 
@@ -196,9 +212,9 @@ class _Given:
             for name, other in ((head, tail), (tail, head)):
                 for entity in bearers.get(name, ()):
                     fit = _fit(entity, name, said[id_, name])
-                    acts = _acts(relation, set(entity.split()) - set(name.split()))
                     mutual = everywhere.get(other, other) in around[entity]
-                    fitting[id_, name][entity] += fit + (fit > _DIFFERS) * (acts + mutual) * (name != entity)
+                    tells = name != entity and _tells(relation, set(entity.split()) - set(name.split()), mutual=mutual)
+                    fitting[id_, name][entity] += fit + (fit > _DIFFERS) * tells
         for place, fits in fitting.items():
             best = [entity for entity, fit in fits.items() if fit == max(fits.values()) > 0]
             if place not in here and len(best) == 1:
@@ -241,9 +257,17 @@ def _fit(entity: str, name: str, said: set[str]) -> int:
     return 2 * bool(years & said_years) + bool(kinds & said_kinds)
 
 
-def _acts(relation: str, qualifier: Iterable[str]) -> bool:
-    """Return whether a relation is what somebody of that kind does: `directed by` for a director."""
-    return any(word[:_STEM] == other[:_STEM] for word in relation.split() for other in qualifier if len(word) >= _STEM)
+def _tells(relation: str, qualifier: set[str], *, mutual: bool) -> bool:
+    """Return whether a fact tells that a bearer is meant, with the words that tell it apart.
+
+    It does if the relation is what somebody of that kind does (`directed by` for a director), or if the other end is
+    named in the passage about the bearer (`mutual`). Of works, there are often several of one name by the same people:
+    there, the relation must be one to a work of that kind, too.
+    """
+    verbs = {word[:_STEM] for word in relation.split() if len(word) >= _STEM}
+    if kinds := qualifier & KINDS:
+        return mutual and any(verbs.intersection(_DONE.get(kind, "").split()) for kind in kinds)
+    return mutual or any(word[:_STEM] in verbs for word in qualifier)
 
 
 def chosen(bearers: Sequence[str], name: str, words: Iterable[str]) -> list[str]:
