@@ -160,6 +160,7 @@ def test_two_with_one_name_are_never_joined_and_a_third_passage_tells_which_it_m
         (("Ilse Tarrant", "directed", "Nine Tides"), "novel", False),
         (("Ilse Tarrant", "wrote", "Nine Tides"), "", False),  # which may be the book
         (("Bo Ray", "directed", "Nine Tides"), "", False),
+        (("Ilse Tarrant", "directed opera", "Nine Tides"), "", False),
     ],
 )
 def test_a_part_of_a_title_means_it_elsewhere_only_if_the_passage_tells(

@@ -7,6 +7,7 @@ passage tells: by year or kind (`the 1931 film Nine Tides`), by a relation (`dir
 end of the fact, which the passage about the bearer names, too.
 """
 
+import re
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
@@ -27,6 +28,7 @@ Place = tuple[str, str]
 """The id of a passage, and a name in it."""
 _NONE = -1  # the entity of what is said of a name
 _DIFFERS = -9  # more than anything that fits
+_REGNAL = re.compile(r"\w+ [ivxl]+")  # many kings have the name
 _OFTEN = 12  # facts
 _STEM = 5  # letters that "directed" and "director" share at least
 _FILMED, _SUNG, _WRITTEN = "direc starr produ filme appea actor", "recor perfo compo", "wrote writt autho publi novel"
@@ -168,7 +170,7 @@ class _Given:
         whole = {
             name: entity
             for name, entity in single.items()
-            if not set(name.split()) < set(entity.split())
+            if not (set(name.split()) < set(entity.split()) or _REGNAL.fullmatch(name))
             and (name in short if name in explained else " " in name or own[entity].issuperset(with_word(name)))
         }
         return {name: entity for name in whole if (entity := _end(name, whole)) != name}
@@ -206,18 +208,23 @@ class _Given:
             around: what is named in the passages about a bearer.
         """
         here, said = self._in_passages(everywhere)
-        meant = {place: min(entities) for place, entities in here.items() if len(entities) == 1}
+        meant = {
+            (id_, name): entity
+            for (id_, name), (entity, *others) in here.items()
+            if not others and _fit(entity, name, said[id_, name] & KINDS) > _DIFFERS
+        }
+        own = {(id_, name) for id_, name, _, kind in self._given if kind == TITLE}
         fitting = defaultdict[Place, Counter[str]](Counter)
         for id_, head, relation, tail in using:
             for name, other in ((head, tail), (tail, head)):
                 for entity in bearers.get(name, ()):
-                    fit = _fit(entity, name, said[id_, name])
+                    fit = _fit(entity, name, said[id_, name].union(relation.split()[-1:] if name == tail else ()))
                     mutual = everywhere.get(other, other) in around[entity]
                     tells = name != entity and _tells(relation, set(entity.split()) - set(name.split()), mutual=mutual)
                     fitting[id_, name][entity] += fit + (fit > _DIFFERS) * tells
         for place, fits in fitting.items():
             best = [entity for entity, fit in fits.items() if fit == max(fits.values()) > 0]
-            if place not in here and len(best) == 1:
+            if place not in here and place not in own and len(best) == 1:
                 meant[place] = best[0]
         for (id_, name), kinds in said.items():
             if name in everywhere and (WORD in kinds or _fit(everywhere[name], name, kinds) == _DIFFERS):
@@ -250,8 +257,9 @@ def _fit(entity: str, name: str, said: set[str]) -> int:
     qualifier = set(entity.split()) - set(name.split())
     years, kinds = {word for word in qualifier if word.isdigit()}, qualifier & KINDS
     said_years, said_kinds = {word for word in said if word.isdigit()}, said & KINDS
-    is_title = entity.startswith(f"{name} ")
-    other_kind = said_kinds and (kinds or is_title) and not kinds & said_kinds
+    other_kind = said_kinds and not kinds & said_kinds
+    if entity == name:
+        return 0
     if other_kind or (years and said_years and not years & said_years):
         return _DIFFERS
     return 2 * bool(years & said_years) + bool(kinds & said_kinds)
