@@ -217,6 +217,7 @@ _SCRIPTS: dict[str, Callable[[str], dict[str, Any]]] = {
     "extract_facts": _extract_facts,
     "integrate": _integrate,
     "integrate_as_published": _integrate,
+    "integrate_with_sentences": _integrate,
     "answer_from_triples": _refuse,
     "answer_from_sentences": _answer,
     "answer_from_passages": _answer,

@@ -96,7 +96,7 @@ CASES: list[tuple[Prompt[Any], dict[str, Any]]] = [
                 "is_last": True,
             },
         )
-        for prompt in (cirag.INTEGRATE, cirag.INTEGRATE_AS_PUBLISHED)
+        for prompt in (cirag.INTEGRATE, cirag.INTEGRATE_WITH_SENTENCES, cirag.INTEGRATE_AS_PUBLISHED)
     ),
     (
         conversation.RESTATE_QUESTION,

@@ -37,7 +37,7 @@ from langgraph_rag.nodes.construct import (
 )
 from langgraph_rag.nodes.extract_triples import ExtractTriples, ModelExtractor
 from langgraph_rag.nodes.find_support import FindSupport
-from langgraph_rag.nodes.integrate import Integrate, all_candidates, kept_alone
+from langgraph_rag.nodes.integrate import Integrate, all_candidates, facts_alone, facts_with_sentences, kept_alone
 from langgraph_rag.nodes.node import Choice, Node
 from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
 from langgraph_rag.nodes.retrieve import Retrieve
@@ -77,6 +77,13 @@ class CiragState(QuestionInput, CiragResult):
 
 
 DEFAULTS = Settings(max_candidates=30, max_steps=4)
+_SHOWN = {
+    "ours": {
+        "facts": (prompts.INTEGRATE, facts_alone),
+        "sentences": (prompts.INTEGRATE_WITH_SENTENCES, facts_with_sentences),
+    },
+    "published": {"facts": (prompts.INTEGRATE_AS_PUBLISHED, facts_alone)},
+}
 _PROMPTS = {
     "triples": answering.ANSWER_FROM_TRIPLES,
     "sentences": answering.ANSWER_FROM_SENTENCES,
@@ -129,6 +136,7 @@ def create_cirag(
     triples: Literal["offline", "online"] = "offline",
     granularities: Sequence[Granularity] = ("triples", "sentences", "passages"),
     variant: Literal["ours", "published"] = "ours",
+    shown: Literal["facts", "sentences"] = "facts",
 ) -> Machine[CiragState, Context, QuestionInput, CiragResult]:
     """Build CIRAG as a state machine; compile it with a checkpointer and a store of your choice.
 
@@ -146,6 +154,8 @@ def create_cirag(
         variant: "published" shows the integrator all candidates of earlier steps again (Eq. 2), and takes any answer
             from triples that is no refusal (Eq. 6). "ours" shows each candidate once, at most five of a passage before
             those of others, tells the last step that it is the last, and takes from triples what they say.
+        shown: "sentences" shows the integrator each candidate with the sentence that states it, which takes about twice
+            the tokens ("published" shows "facts").
 
     Raises:
         TypeError: when a model is not a chat model, `kb` is not a knowledge base, or the granularities are
@@ -156,6 +166,7 @@ def create_cirag(
     expect_name("variant", variant, _SELECT)
     expect_name("ranking", ranking, _SELECT[variant])
     expect_name("triples", triples, ("offline", "online"))
+    expect_name("shown", shown, _SHOWN[variant])
     expect_list(granularities, "levels of granularity")
     for level in granularities:
         expect_name("granularity", level, _PROMPTS)
@@ -169,12 +180,13 @@ def create_cirag(
     graph.add_node("receive_question", Node(ReceiveQuestion(kb, CiragState)))
     graph.add_node("retrieve", Node(Retrieve(kb)))
     select, asked = _SELECT[variant][ranking], integrator or llm
+    prompt, show = _SHOWN[variant][shown]
     if variant == "published":
         construct = Construct(kb, online, select, DEFAULTS, accepted)
-        integrate = Integrate(asked, prompts.INTEGRATE_AS_PUBLISHED, kb, DEFAULTS, all_candidates)
+        integrate = Integrate(asked, prompt, kb, DEFAULTS, all_candidates, show)
     else:
         construct = Construct(kb, online, select, DEFAULTS, offered)
-        integrate = Integrate(asked, prompts.INTEGRATE, kb, DEFAULTS, kept_alone)
+        integrate = Integrate(asked, prompt, kb, DEFAULTS, kept_alone, show)
     graph.add_node("construct", Node(construct))
     graph.add_node("integrate", Node(integrate))
     graph.add_node("accumulate", Node(Accumulate(partial(kb.apassages_with_triples, extractor=online))))

@@ -1,6 +1,6 @@
 """CIRAG's integration phase (section 3.3, Eq. 1): selects core triples and asks for missing information."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import first_of_each, normalise, triple_key
 from langgraph_rag.prompts.cirag import HistoryStep, Integration, history_text
 from langgraph_rag.prompts.prompt import Prompt
-from langgraph_rag.records import TraceStep, Triple, trace_step
+from langgraph_rag.records import TraceStep, Triple, evidence_at, trace_step
 from langgraph_rag.refusals import asks_nothing
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -50,6 +50,26 @@ def kept_alone(shown: list[list[str]]) -> list[list[str]]:
     return []
 
 
+Show = Callable[[KnowledgeBase, Sequence[Triple]], Awaitable[list[list[str]]]]
+"""Returns what the integrator sees of candidates."""
+
+
+async def facts_alone(kb: KnowledgeBase, candidates: Sequence[Triple]) -> list[list[str]]:
+    """Show head, relation and tail."""
+    return [entry["triple"] for entry in candidates]
+
+
+async def facts_with_sentences(kb: KnowledgeBase, candidates: Sequence[Triple]) -> list[list[str]]:
+    """Show, after the tail, the sentences of a fact's first source, if they still exist."""
+    sources = [entry["sources"][0] for entry in candidates]
+    passages = {record["id"]: record for record in await kb.apassages([source["passage_id"] for source in sources])}
+    told = [evidence_at(source["sentences"], passages.get(source["passage_id"]), 0, []) for source in sources]
+    return [
+        [*entry["triple"], *([" ".join(one["sentence"] for one in found)] if found else [])]
+        for entry, found in zip(candidates, told, strict=True)
+    ]
+
+
 @dataclass(frozen=True)
 class Integrate:
     """Ask the integrator for a thought, the core triples and the next question."""
@@ -59,6 +79,7 @@ class Integrate:
     kb: KnowledgeBase
     defaults: Settings
     remember: Remember
+    show: Show = facts_alone
 
     async def __call__(self, state: IntegrateInput) -> dict[str, Any]:
         """Return the core triples and the next question as `query`, empty if the search ends.
@@ -72,11 +93,13 @@ class Integrate:
             question=state["question"],
             history=history,
             query=state["query"],
-            facts=[entry["triple"] for entry in state["candidates"]],
+            facts=await self.show(self.kb, state["candidates"]),
             is_last=state["step"] >= context(self.defaults).max_steps,
         )
         candidates = [*reply.shown(state["candidates"])]
-        kept = _kept(reply.facts, [*candidates, *_seen(state["offered"], history)], state["history"])
+        kept = _kept(
+            [fact[:3] for fact in reply.facts], [*candidates, *_seen(state["offered"], history)], state["history"]
+        )
         core = [entry["triple"] for entry in kept]
         asked = [step["query"] for step in state["history"]] + [state["query"]]
         following = await self._unasked(reply.question or "", asked)

@@ -25,7 +25,7 @@ def integrate(values: Values) -> dict[str, Any]:
     history = values["history"]
     decision = search.integrate(
         values["question"],
-        candidates=values["facts"],
+        candidates=[fact[:3] for fact in values["facts"]],  # a sentence may follow
         kept=[fact for step in history for fact in step["facts"]],
         asked=[*(step["query"] for step in history), values["query"]],
     )

@@ -22,6 +22,7 @@ SKILLS: dict[str, Skill] = {
     "extract_facts": cirag.extract_facts,
     "integrate": cirag.integrate,
     "integrate_as_published": cirag.integrate,
+    "integrate_with_sentences": cirag.integrate,
     "answer_from_triples": answer_from_triples,
     "answer_from_sentences": answer_from_texts,
     "answer_from_passages": answer_from_texts,

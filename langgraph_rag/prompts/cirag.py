@@ -199,6 +199,18 @@ Candidate facts:
     show={"facts": triple_lines, "history": history_text, "is_last": lambda is_last: _LAST_STEP if is_last else ""},
 )
 
+INTEGRATE_WITH_SENTENCES = replace(
+    INTEGRATE,
+    name="integrate_with_sentences",
+    instructions=INTEGRATE.instructions.replace(
+        "Reply with JSON only",
+        "After each candidate stands the sentence that states it, as a fourth text: believe the sentence where the two "
+        "differ, and leave it out when you copy a fact. Reply with JSON only",
+        1,
+    ),
+)
+"""With the sentence of each candidate."""
+
 INTEGRATE_AS_PUBLISHED = replace(
     INTEGRATE,
     name="integrate_as_published",

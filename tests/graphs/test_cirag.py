@@ -632,6 +632,22 @@ def test_ranking_puts_the_triples_most_like_the_query_first(films: KnowledgeBase
     assert values(model, INTEGRATE)[1]["facts"][0] == STARTED
 
 
+def test_candidates_may_be_shown_with_their_sentences_and_are_kept_without(films: KnowledgeBase) -> None:
+    model = ScriptedModel.of([keep([*GIFT, "Its director was Michael Curtiz."]), say("1931")])
+
+    _, result = visit(films, model, variant="ours", shown="sentences", granularities=["triples"])
+
+    shown = values(model, "integrate_with_sentences")[0]["facts"]
+    assert [*GIFT, "Its director was Michael Curtiz."] in shown
+    assert all(len(fact) == 4 for fact in shown)
+    assert result["trace"][0]["core_triples"] == [GIFT]
+
+
+def test_as_published_the_integrator_sees_facts_alone() -> None:
+    with pytest.raises(UnknownNameError, match="unknown shown 'sentences': expected one of facts"):
+        shape(variant="published", shown="sentences")
+
+
 def test_online_triples_put_one_node_between_retrieval_and_construction() -> None:
     nodes, edges = shape()
 
