@@ -21,6 +21,7 @@ from langgraph_rag.tools.embedding.embeddings import load_embeddings
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.language.extraction import RuleExtractor
 from langgraph_rag.tools.reading.files import read_documents
+from langgraph_rag.tools.splitting import Splitting
 
 __all__ = [
     "Context",
@@ -30,6 +31,7 @@ __all__ = [
     "RagError",
     "Result",
     "RuleExtractor",
+    "Splitting",
     "as_tool",
     "create_cirag",
     "create_dualrag",

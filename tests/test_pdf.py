@@ -101,7 +101,8 @@ def test_a_hyphen_at_the_end_of_a_line_goes_where_it_cuts_a_word(line: str, foll
 def test_an_initial_is_a_part_of_its_word_and_no_title() -> None:
     lines = [(40.0, "T"), (LARGE, "Boats of Kell"), *body("he ferries of Kell are old.")]
 
-    assert read_pdf(pdf(lines)) == ("Boats of Kell", ["The ferries of Kell are old."])
+    read = read_pdf(pdf(lines))
+    assert (read.title, read.pages) == ("Boats of Kell", ["The ferries of Kell are old."])
 
 
 def test_the_numbers_of_footnotes_are_left_out_but_not_those_of_units() -> None:

@@ -41,8 +41,15 @@ def show_info(held: Info) -> None:
     """Print what a knowledge base contains and how it was made."""
     rest = held["passages_to_extract"]
     more = f", not read by {held['extractor']} yet: run index again" if rest else ""
-    shown = {**held, "passages_to_extract": f"{rest}{more}", "aligner": "trained"}
-    show_properties({name: value for name, value in shown.items() if name != "aligner" or held["aligner"]})
+    otherwise = f"{held['passages_split_otherwise']:,}: index --update splits their files anew"
+    shown = {
+        **held,
+        "passages_to_extract": f"{rest}{more}",
+        "aligner": "trained",
+        "passages_split_otherwise": otherwise,
+    }
+    none = {name for name in ("aligner", "passages_split_otherwise") if not dict(held)[name]}
+    show_properties({name: value for name, value in shown.items() if name not in none})
 
 
 def _listed(record: Record) -> dict[str, str]:

@@ -5,11 +5,13 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
+from langchain_core.embeddings import Embeddings
 
 from langgraph_rag.characters import without_controls
 from langgraph_rag.cli.describing import show_info
@@ -26,11 +28,13 @@ from langgraph_rag.prompts.cirag import SentencesOf
 from langgraph_rag.records import Passage, Usage, titled_text
 from langgraph_rag.tools.editing import Added
 from langgraph_rag.tools.embedding.sentence_embeddings import CPU
+from langgraph_rag.tools.embedding.tokens import tokens_of
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.language.extraction import PlaceholderExtractor, RuleExtractor, TripleExtractor
 from langgraph_rag.tools.reading.files import Read, read_what_can_be
 from langgraph_rag.tools.reading.folders import NAMED, READABLE, empty_folders, left_out, otherwise_named, vanished
 from langgraph_rag.tools.reading.rows import FieldNames
+from langgraph_rag.tools.splitting import Splitter, Splitting
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _KINDS = 8  # the most that messages name
@@ -82,6 +86,16 @@ def index(
         bool,
         typer.Option("--update", help="Also remove passages of earlier versions, and of files gone from the folders."),
     ] = False,
+    size: Annotated[
+        int | None,
+        typer.Option(
+            help="Most tokens of a passage, as the embedder counts them; by default as last, at first "
+            f"{Splitting.size}. --update splits what was split otherwise anew."
+        ),
+    ] = None,
+    overlap: Annotated[
+        int | None, typer.Option(help="Most tokens that a passage repeats of the one before; by default as last.")
+    ] = None,
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="Warn of files and JSON lines that cannot be read, and index the rest.")
     ] = False,
@@ -98,15 +112,21 @@ def index(
     read = _read(filled, {"text": text_field, "title": title_field, "id": id_field}, skip_bad=skip_bad)
     _tell_left_out(sources, kb)
     extractor = _extractor(model, cache)
+    embedder = embedder_of(kb, embeddings, device)
+    given = {name: number for name, number in {"size": size, "overlap": overlap}.items() if number is not None}
+    _check_splitting(given, embedder)
     if estimate and isinstance(extractor, ModelExtractor):
         with TemporaryDirectory() as nowhere:
             there = kb if kb.exists() else Path(nowhere) / "kb"
-            with KnowledgeBase.open(there, embedder_of(kb, embeddings, device), read_only=kb.exists()) as base:
+            with KnowledgeBase.open(there, embedder, read_only=kb.exists()) as base:
+                if given:
+                    base.splitting = _splitting(base.splitting, given)
                 typer.echo(_told(extractor, _to_read(base, base.split(read.documents), extractor)))
         return
-    embedder = embedder_of(kb, embeddings, device)
     with KnowledgeBase.open(kb, embedder, extractor=extractor, chroma=chroma, pipeline=pipeline) as base:
         _check_extractor(base)
+        if given:
+            base.splitting = _splitting(base.splitting, given)
         passages = base.split(_without_taken(base, read, sources, skip_bad=skip_bad))
         if isinstance(extractor, ModelExtractor):
             typer.echo(_told(extractor, _to_read(base, passages, extractor)), err=True)
@@ -209,6 +229,23 @@ def _read(sources: Iterable[Path], names: FieldNames, *, skip_bad: bool) -> Read
         raise DocumentError(f"{first_problems(read.problems)}\nNothing was indexed; {left}.")
     _tell_bad(read.problems)
     return read
+
+
+def _check_splitting(given: Mapping[str, int], embedder: Embeddings | None) -> None:
+    """Refuse a size or an overlap before a folder is created."""
+    splitting = _splitting(Splitting(), {"overlap": 0, **given})
+    if embedder is not None:
+        try:
+            Splitter(tokens_of(embedder), splitting)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from error
+
+
+def _splitting(last: Splitting, given: Mapping[str, int]) -> Splitting:
+    try:
+        return replace(last, **given)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
 
 
 def _check_extractor(base: KnowledgeBase) -> None:

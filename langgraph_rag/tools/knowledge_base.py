@@ -84,7 +84,6 @@ class KnowledgeBase:
         vectors: VectorIndex,
         embeddings: Embeddings,
         extractor: TripleExtractor,
-        splitting: Splitting | None = None,
         pipeline: str | None = None,
     ) -> None:
         self.path: Path = path
@@ -92,7 +91,7 @@ class KnowledgeBase:
         self.extractor = extractor
         self._access, self._records, self._vectors = access, records, vectors
         self._embedder = Embedder(path, embeddings, records)
-        self._splitting = splitting
+        self._splitting: Splitting | None = None
         comparing = RequestQueue()
         self._similarity = Similarity(self._embedder, vectors, records, comparing)
         self._graphs = DerivedGraphs(records)
@@ -178,12 +177,11 @@ class KnowledgeBase:
                 vectors,
                 embeddings or last_embedder(records.meta("embeddings")),
                 extractor or _extractor(records, pipeline),
-                splitting,
                 _checked(pipeline, records, path),
             )
             kb._embedder.check()
             if splitting:
-                _ = kb._splitter  # is checked when it is made
+                kb.splitting = splitting
             if not kb._indexer.in_step():
                 kb._access.if_free(kb._indexer.repair)  # running writes look like damage
             opened.pop_all()
@@ -202,6 +200,22 @@ class KnowledgeBase:
     def extractor(self, extractor: TripleExtractor) -> None:
         expect_extractor(extractor)
         self._extractor = extractor
+
+    @property
+    def splitting(self) -> Splitting:
+        """How documents are split into passages; it can be replaced.
+
+        Raises:
+            ValueError: when passages of the new size are longer than what the embedder reads.
+            TypeError: when the new one is not a `Splitting`.
+        """
+        return self._splitting or last_splitting(self._records.meta(SPLITTING))
+
+    @splitting.setter
+    def splitting(self, splitting: Splitting) -> None:
+        expect(Splitting, splitting, "a Splitting", "Splitting(size=150) is one")
+        self._splitter = Splitter(self._embedder.tokens, splitting)
+        self._splitting = splitting
 
     def close(self) -> None:
         """Finish running work and release the files; in a forked process, only mark it as closed.
@@ -531,7 +545,7 @@ class KnowledgeBase:
             path=str(self.path),
             **self._records.counts(self.extractor.version),
             embeddings=self._embedder.made_with,
-            splitting=str(self._how_split),
+            splitting=str(self.splitting),
             passages_split_otherwise=self._records.places.split_otherwise(self._splitting_label),
             extractor=self.extractor.version,
             text_pipeline=self._pipeline or self._records.meta(TEXT_PIPELINE) or default_pipeline(),
@@ -710,19 +724,15 @@ class KnowledgeBase:
                 expect_count(number, name)
         return id_, before, after
 
-    @property
-    def _how_split(self) -> Splitting:
-        return self._splitting or last_splitting(self._records.meta(SPLITTING))
-
     @cached_property
     def _splitter(self) -> Splitter:
-        return Splitter(self._embedder.tokens, self._how_split)
+        return Splitter(self._embedder.tokens, self.splitting)
 
     @property
     def _splitting_label(self) -> str:
         """The label of the present splitting; the embedder, which may not be given, is not asked for its limit."""
         *_, limit = (self._records.meta(SPLITTING) or "").split(" ")
-        return label_of(self._how_split, limit)
+        return label_of(self.splitting, limit)
 
     def _unread_and_triples(self, ids: Sequence[str], extractor: str) -> tuple[list[str], list[Triple]]:
         triples = self._memory.triples(ids, extractor)

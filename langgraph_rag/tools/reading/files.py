@@ -32,6 +32,7 @@ from langgraph_rag.tools.reading.folders import (
 )
 from langgraph_rag.tools.reading.json_documents import read_json, read_json_lines
 from langgraph_rag.tools.reading.markdown import read_markdown, section_title
+from langgraph_rag.tools.reading.not_text import leads_on, without_what_is_no_text
 from langgraph_rag.tools.reading.pdf import read_pdf
 from langgraph_rag.tools.reading.restructured_text import restructured_text_to_markdown
 from langgraph_rag.tools.reading.rows import FieldNames
@@ -152,7 +153,18 @@ def _documents(file: Path, names: FieldNames) -> tuple[list[dict[str, object]], 
     else:
         text = _read(file)
         found = [{"title": opening_of(text) or _name_of(file), "text": text}]
+    found = _with_text(found)
     return [{**document, **_placed(file, number), PLACE: str(file)} for number, document in enumerate(found)], []
+
+
+def _with_text(found: list[dict[str, object]]) -> list[dict[str, object]]:
+    """Leave out what is no text: contents, indexes, signs that lead to other pages, and pages that only lead on.
+
+    A text that is nothing else stays, as it may be a list of its own kind.
+    """
+    kept = [{**section, "text": without_what_is_no_text(str(section["text"]))} for section in found]
+    is_stub = len(found) == 1 and leads_on(str(found[0]["text"]))
+    return [section for section in kept if section["text"]] or ([] if is_stub else found)
 
 
 def _placed(file: Path, position: int) -> dict[str, object]:
@@ -168,14 +180,14 @@ def _pages(file: Path) -> list[dict[str, object]]:
     title = pdf.title or opening_of(next(filter(None, pdf.pages), "")) or _name_of(file)
     pages: list[dict[str, object]] = [
         {
-            "title": title,
-            "text": text,
+            "title": section_title(title, part.headings)[:LONGEST_NAME],
+            "text": part.text,
+            "headings": [title, *part.headings],
             **_placed(file, number),
-            "metadata": {"page": number},
-            PLACE: f"{file}, page {number}",
+            "metadata": {"page": part.page},
+            PLACE: f"{file}, page {part.page}",
         }
-        for number, text in enumerate(pdf.pages, start=1)
-        if text
+        for number, part in enumerate(part for part in pdf.parts if part.text)
     ]
     if not pages:
         raise DocumentError(

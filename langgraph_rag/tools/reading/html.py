@@ -14,7 +14,9 @@ from langgraph_rag.tools.reading.html_tables import simplify_tables
 
 _NO_TEXT = (
     "script, style, template, noscript, svg, iframe, button, select, dialog, nav, footer, [role=navigation], "
-    "[role=search], [hidden], [aria-hidden=true], [style*='display:none'], [style*='display: none']"
+    "[role=search], .navheader, .navfooter, .breadcrumb, .breadcrumbs, .skip-link, .skiplink, .prev-next-area, "
+    "[role=doc-pagebreak], [rel=prev], [rel=next], [hidden], [aria-hidden=true], "
+    "[style*='display:none'], [style*='display: none']"
 )
 _MAIN = ("main, [role=main]", "article", "body")
 _HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"]

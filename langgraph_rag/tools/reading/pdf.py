@@ -5,15 +5,18 @@ import logging
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from io import BytesIO
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from langgraph_rag.tools.reading.not_text import without_lists_of_pages
 
 if TYPE_CHECKING:
-    from pypdf import PageObject
+    from pypdf import PageObject, PdfReader
 
+_log = logging.getLogger(__name__)
 logging.getLogger("pypdf").addHandler(logging.NullHandler())  # problems of a file are reported once, below
 
 _MOST_INSTRUCTIONS = 10_000_000  # per file, which take six minutes; a page of a book has a thousand
@@ -45,14 +48,40 @@ _NOTED = re.compile(r"(?:[^\W\d_]{3}|[.,;:!?\"'\u201d\u2019)\]])$")  # before th
 _LIGATURE = re.compile("[\ufb00-\ufb06]")
 _STOP = re.compile(r"[.!?][\"'\u201d\u2019)\]]*(?:\s+|$)")
 _PROSE = re.compile(rf"\w{{3}}{_STOP.pattern}")  # not "Invoice no. 7"
+_NUMBER = re.compile(r"(?:chapter|appendix|part|section|kapitel|anhang|teil)?[\da-z]{0,2}\d*|[ivxlc]*")
+_HEADING_LINES, _LONGEST_LINE = 3, 100  # lines of a heading; characters of one, or of a term
 _SENTENCE_END = re.compile(r"[.!?:;][\"'\u201d\u2019)\]]*(?:\s+|$)")
 
 
+class Part(NamedTuple):
+    """The text on one page (counted from 1) below the same headings, the outermost first."""
+
+    page: int
+    headings: tuple[str, ...]
+    text: str
+
+
 class Pdf(NamedTuple):
-    """The title of a PDF file, or "", and the texts of its pages, some of which may be empty."""
+    """The title of a PDF file, or "", and the parts of its text."""
 
     title: str
-    pages: list[str]
+    parts: list[Part]
+
+    @property
+    def pages(self) -> list[str]:
+        """The texts of the pages, some of which may be empty."""
+        texts: dict[int, list[str]] = {}
+        for part in self.parts:
+            texts.setdefault(part.page, []).extend([part.text] if part.text else [])
+        return ["\n\n".join(own) for own in texts.values()]
+
+
+class _Heading(NamedTuple):
+    """An entry of the outline: its page (from 0), its depth and its text."""
+
+    page: int
+    depth: int
+    text: str
 
 
 class _Line(NamedTuple):
@@ -64,7 +93,8 @@ def read_pdf(written: bytes) -> Pdf:
     """Read the text of a PDF file; scans have none.
 
     Running heads and the numbers of pages and footnotes are removed. Lines are joined to paragraphs, and hyphenated
-    words are joined. A sentence across two pages is placed on the second one.
+    words are joined. A sentence across two pages is placed on the second one, and so is a heading or a line that leads
+    in. Contents and indexes are left out. Headings are those of the outline that stand on their pages.
 
     Raises:
         ValueError: when it is not a PDF file, is broken, needs a password, or has more than 10 million instructions.
@@ -76,13 +106,85 @@ def read_pdf(written: bytes) -> Pdf:
         locked = reader.is_encrypted and not reader.decrypt("")
         count = _at_most(_MOST_INSTRUCTIONS)
         pages = [] if locked else [_lines(page, count) for page in reader.pages]
+        outline = [] if locked else _outline(reader)
     except Exception as error:  # any error, as files are broken in many ways
         raise ValueError(f"it cannot be read as PDF ({error})") from error
     if locked:
         raise ValueError("it wants a password: save it without one")
     title = _largest(pages[0]) if pages else []
     bodies = [_with_initials(line for line in lines if line not in title) for lines in _without_heads(pages)]
-    return Pdf(reduce(_joined, (line.text for line in title), ""), _with_whole_sentences(map(_paragraphs, bodies)))
+    parts = [
+        Part(page, headings, _paragraphs(lines)) for page, headings, lines in _sections(_without_lists(bodies), outline)
+    ]
+    return Pdf(reduce(_joined, (line.text for line in title), ""), _with_whole_sentences(parts))
+
+
+def _outline(reader: "PdfReader") -> list[_Heading]:
+    """Return the entries of the outline in order; none if there is none, or it is broken."""
+
+    def flat(entries: Sequence[Any], depth: int) -> Iterator[_Heading]:
+        for entry in entries:
+            if isinstance(entry, list):
+                yield from flat(entry, depth + 1)
+            elif (page := reader.get_destination_page_number(entry)) is not None and entry.title:
+                yield _Heading(page, depth, " ".join(str(entry.title).split()))
+
+    try:
+        return list(flat(reader.outline, 0))
+    except Exception as error:
+        _log.debug("the outline of a PDF file cannot be read: %s", error)
+        return []
+
+
+def _without_lists(pages: Sequence[Sequence[_Line]]) -> list[list[_Line]]:
+    """Leave out contents and indexes."""
+    left: list[list[_Line]] = []
+    goes_on = False
+    for lines in pages:
+        texts = [line.text for line in lines]
+        kept = pages_left = without_lists_of_pages(texts, len(pages) + _FRONT, goes_on=goes_on)
+        goes_on = bool(texts) and len(pages_left) < len(texts) and (not kept or kept[-1] != texts[-1])
+        rest = iter(kept)
+        wanted = next(rest, None)
+        own: list[_Line] = []
+        for line in lines:
+            if wanted is not None and line.text == wanted:
+                own.append(line)
+                wanted = next(rest, None)
+        left.append(own)
+    return left
+
+
+def _sections(
+    pages: Sequence[Sequence[_Line]], outline: Sequence[_Heading]
+) -> Iterator[tuple[int, tuple[str, ...], list[_Line]]]:
+    """Yield the lines of each page section by section: its number, the headings above, and the lines."""
+    path: list[str] = []
+    for number, lines in enumerate(pages):
+        start = 0
+        for heading in (entry for entry in outline if entry.page == number):
+            found = _find(heading.text, [line.text for line in lines], start)
+            if found:
+                yield number + 1, tuple(path), list(lines[start : found[0]])
+                start = found[1]
+            if found or not lines:
+                path = [*path[: heading.depth], heading.text]
+        yield number + 1, tuple(path), list(lines[start:])
+
+
+def _find(heading: str, lines: Sequence[str], start: int) -> tuple[int, int] | None:
+    """Return where a heading stands: its first line and the one after it; before it may be its number."""
+    wanted = _letters(heading)
+    for first in range(start, len(lines)):
+        for end in range(first + 1, min(first + _HEADING_LINES, len(lines)) + 1):
+            found = _letters(" ".join(lines[first:end]))
+            if wanted and found.endswith(wanted) and _NUMBER.fullmatch(found.removesuffix(wanted)):
+                return first, end
+    return None
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text)).casefold()
 
 
 def _at_most(instructions: int) -> Callable[..., None]:
@@ -237,16 +339,28 @@ def _joined(text: str, more: str) -> str:
     return (text[:-1] if is_cut else text) + more
 
 
-def _with_whole_sentences(pages: Iterable[str]) -> list[str]:
-    """Move the beginning of a sentence across two pages to the second one."""
-    whole = list(pages)
+def _with_whole_sentences(parts: Iterable[Part]) -> list[Part]:
+    """Move the beginning of a sentence across two pages to the second one, and a last line that leads in."""
+    whole = list(parts)
     for number in range(1, len(whole)):
-        before, page = whole[number - 1], whole[number]
+        (_, above, before), (_, headings, page) = whole[number - 1], whole[number]
+        if above != headings or not before or not page:
+            continue
         paragraph = before.rfind("\n\n") + 2 if "\n\n" in before else 0
         end = max((found.end() for found in _STOP.finditer(before, paragraph)), default=paragraph)
-        if _is_cut(before[paragraph:end], before[end:], page.partition("\n\n")[0]):
-            whole[number - 1], whole[number] = before[:end].strip(), _joined(before[end:], page)
+        following = page.partition("\n\n")[0]
+        if _is_cut(before[paragraph:end], before[end:], following):
+            before, page = before[:end].strip(), _joined(before[end:], page)
+        elif paragraph and _leads_in(before[paragraph:], following):
+            before, page = before[:paragraph].strip(), f"{before[paragraph:]}\n\n{page}"
+        whole[number - 1], whole[number] = whole[number - 1]._replace(text=before), whole[number]._replace(text=page)
     return whole
+
+
+def _leads_in(last: str, following: str) -> bool:
+    """Return whether the last line of a page is a heading or a term, or ends in a colon."""
+    is_line = len(last) <= _LONGEST_LINE and len(following) > len(last) and any(map(str.isalpha, last))
+    return last.endswith(":") or is_line and last[-1] not in ".!?,;\u2026"
 
 
 def _is_cut(sentences: str, rest: str, following: str) -> bool:
