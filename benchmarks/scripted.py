@@ -153,6 +153,15 @@ def _summarize(request: str) -> dict[str, Any]:
     return {"summary": ". ".join(told) + "."}
 
 
+def _reason_and_look_up(request: str) -> dict[str, Any]:
+    said = _reason(request)
+    return said | (_identify_entities(request) if said["needs_retrieval"] else {"answer": _about(request, 0)})
+
+
+def _take_notes(request: str) -> dict[str, Any]:
+    return {"notes": [{"entity": _about(request, 0), **_summarize(request)}]}
+
+
 def _decompose(request: str) -> dict[str, Any]:
     name = _about(request, 0)
     thought = f"First it has to be found out what {name} is, then what it is connected with, and from that the answer."
@@ -227,6 +236,8 @@ _SCRIPTS: dict[str, Callable[[str], dict[str, Any]]] = {
     "reason": _reason,
     "identify_entities": _identify_entities,
     "summarize": _summarize,
+    "reason_and_look_up": _reason_and_look_up,
+    "take_notes": _take_notes,
     "answer_from_outline": _answer,
     "decompose": _decompose,
     "extract_evidence": _extract_evidence,

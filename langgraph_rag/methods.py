@@ -84,6 +84,7 @@ METHODS = {
         create_dualrag,
         "Cheng et al. 2025, A Dual-Process Approach to Integrate Reasoning and Retrieval",
         {
+            "published": {"course": "published"},
             "without-reasoner": {"detect_gaps": False},
             "without-entity-identifier": {"identify_entities": False},
             "without-outline": {"keep_outline": False},

@@ -83,6 +83,10 @@ def _update_outline(event: Event) -> str:
     return f"  outline   {event['added']} added, now on {', '.join(filter(None, event['entities'])) or 'nothing yet'}"
 
 
+def _reason(event: Event) -> str:
+    return f"Thought: {event['thought']}" + (f"\n{_identify_entities(event)}" if event.get("demands") else "")
+
+
 def _identify_entities(event: Event) -> str:
     return f"  look up   {', '.join(demand['entity'] or 'the thought itself' for demand in event['demands'])}"
 
@@ -167,7 +171,7 @@ _TELL: Mapping[str, Callable[[Event], str]] = {
     "construct_chain": _construct_chain,
     "think": "  thought   {thought}".format_map,
     "read_passages": _read_passages,
-    "reason": "Thought: {thought}".format_map,
+    "reason": _reason,
     "identify_entities": _identify_entities,
     "query_with_thought": _identify_entities,
     "select_documents": _select_documents,

@@ -149,6 +149,23 @@ CASES: list[tuple[Prompt[Any], dict[str, Any]]] = [
             "questions": [QUESTION, "Who directed Nine Tides?"],
         },
     ),
+    (
+        dualrag.REASON_AND_LOOK_UP,
+        {"question": QUESTION, "outline": OUTLINE, "names": ["Nine Tides"], "thoughts": THOUGHTS, "vain": ["Kell"]},
+    ),
+    (
+        dualrag.TAKE_NOTES,
+        {
+            "question": QUESTION,
+            "thoughts": THOUGHTS,
+            "wanted": [
+                {"entity": "Nine Tides", "queries": ["director"], "known": []},
+                {"entity": "Ilse Tarrant", "queries": ["spouse", "birth"], "known": ["She is a director."]},
+                {"entity": "", "queries": ["{1}"], "known": []},
+            ],
+            "documents": [NINE_TIDES, TARRANT],
+        },
+    ),
     (par_rag.PLAN, {"question": QUESTION, "most": 6}),
     (par_rag.PLAN_IN_ORDER, {"question": QUESTION, "most": 6}),
     (par_rag.PLAN_ANEW, {"question": QUESTION, "found": TRAJECTORIES, "most": 4}),

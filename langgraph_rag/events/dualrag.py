@@ -1,6 +1,6 @@
 """Events of DualRAG."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NotRequired
 
 from pydantic import Field
 
@@ -17,6 +17,8 @@ class Reasoned(StepEvent):
     """Its reasoning."""
     needs_retrieval: bool
     """Whether something is missing."""
+    demands: NotRequired[list[Demand]]
+    """The entities to look up, each with the queries about it, if they came in the same reply."""
 
 
 class _Demanded(StepEvent):
@@ -50,11 +52,11 @@ class DocumentsSelected(StepEvent):
 
 
 class FindingsSummarized(StepEvent):
-    """The passages found for an entity were summarised."""
+    """The passages found for an entity were summarised, or those of a round for all of its entities."""
 
     node: Literal["summarize"]
     entity: str
-    """The entity."""
+    """The entity, or the names that something was found about."""
     summary: str
     """What they say about it; empty if nothing helps."""
 

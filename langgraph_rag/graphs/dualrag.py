@@ -15,6 +15,7 @@ from langgraph_rag.arguments import expect_flags
 from langgraph_rag.context import Context, Settings, context
 from langgraph_rag.machine import Machine
 from langgraph_rag.models.bindings import ChatModel
+from langgraph_rag.naming import expect_name
 from langgraph_rag.nodes.answer_from_findings import AnswerFromFindings
 from langgraph_rag.nodes.collect_passages import CollectPassages
 from langgraph_rag.nodes.conclude import Conclude, as_ranked
@@ -23,11 +24,13 @@ from langgraph_rag.nodes.identify_entities import Demand, IdentifyEntities, Quer
 from langgraph_rag.nodes.node import Choice, Node
 from langgraph_rag.nodes.read_passages import ReadPassages
 from langgraph_rag.nodes.reason import Reason
+from langgraph_rag.nodes.reason_and_look_up import ReasonAndLookUp
 from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
 from langgraph_rag.nodes.retrieve import Retrieve
 from langgraph_rag.nodes.retrieve_for_entity import Found, RetrieveForEntity
 from langgraph_rag.nodes.select_documents import Reading, SelectDocuments
 from langgraph_rag.nodes.summarize import Fragment, Summarize
+from langgraph_rag.nodes.take_notes import TakeNotes
 from langgraph_rag.nodes.update_outline import UpdateOutline, append_support, merge_all
 from langgraph_rag.prompts import answering
 from langgraph_rag.prompts import dualrag as prompts
@@ -49,6 +52,7 @@ class DualragState(QuestionInput, Result):
     fragments: Annotated[list[Fragment], joined]
     outline: list[prompts.OutlineEntry]
     vain: list[str]
+    missing: list[str]
     fruitless: int
     ranking: list[ScoredPassage]
     retrieved: list[ScoredPassage]
@@ -70,6 +74,22 @@ def after_reason(state: DualragState) -> Literal["look_up", "answer", "read_pass
     if state["needs_retrieval"]:
         return "look_up"
     return to_answer(state) if state["step"] else "retrieve"
+
+
+def after_reason_and_look_up(
+    state: DualragState,
+) -> list[Send] | Literal["conclude", "answer", "read_passages", "retrieve"]:
+    """Look up all entities in parallel, end with the answer of the last thought, or answer as usual."""
+    if state["needs_retrieval"]:
+        return for_each_entity(state)
+    if state["answer"]:
+        return "conclude"
+    return to_answer(state) if state["step"] else "retrieve"
+
+
+def to_take_notes(state: DualragState) -> Literal["summarize", "update_outline"]:
+    """Continue directly if there are no new passages."""
+    return "summarize" if state["readings"] else "update_outline"
 
 
 def for_each_entity(state: DualragState) -> list[Send]:
@@ -101,6 +121,7 @@ def create_dualrag(
     detect_gaps: bool = True,
     identify_entities: bool = True,
     keep_outline: bool = True,
+    course: Literal["short", "published"] = "short",
 ) -> Machine[DualragState, Context, QuestionInput, Result]:
     """Build DualRAG as a state machine; compile it with a checkpointer and a store of your choice.
 
@@ -117,12 +138,19 @@ def create_dualrag(
             (table 3, "w/o R").
         identify_entities: True makes queries per entity; False takes the thought as the query (table 3, "w/o EI").
         keep_outline: True summarises findings by entity; False keeps the passages as they are (table 3, "w/o KO").
+        course: "short" asks for the thought and the entities in one reply, unless there is an `identifier`, reads the
+            passages of a round together, and takes the answer of the last thought; "published" has a call for each, as
+            in the paper.
 
     Raises:
         TypeError: when a model is not a chat model, `kb` is not a knowledge base, or a boolean option is not
             True or False.
+        UnknownNameError: when an option has a value that is not listed for it.
     """
     expect_flags(detect_gaps=detect_gaps, identify_entities=identify_entities, keep_outline=keep_outline)
+    expect_name("course", course, ("short", "published"))
+    short = course == "short"
+    at_once = short and detect_gaps and identify_entities and identifier is None
     thinking = reasoner or llm
     reason = Node(Reason(thinking, prompts.REASON) if detect_gaps else Reason(thinking, prompts.THINK_ON))
     look_up = "identify_entities" if identify_entities else "query_with_thought"
@@ -133,8 +161,11 @@ def create_dualrag(
     graph = Machine(DualragState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
     graph.title = "DualRAG"
     graph.add_node("receive_question", Node(ReceiveQuestion(kb, DualragState)))
-    graph.add_node("reason", reason)
-    graph.add_node(look_up, Node(querying))
+    if at_once:
+        graph.add_node("reason", Node(ReasonAndLookUp(thinking, prompts.REASON_AND_LOOK_UP)))
+    else:
+        graph.add_node("reason", reason)
+        graph.add_node(look_up, Node(querying))
     graph.add_node("retrieve_for_entity", Node(RetrieveForEntity(kb, reranker or EmbeddingReranker(kb=kb))))
     graph.add_node("retrieve", Node(Retrieve(kb)))
     answer = AnswerFromFindings(reader or llm, prompts.ANSWER_FROM_OUTLINE, "answer", ["outline", "thoughts"])
@@ -145,18 +176,24 @@ def create_dualrag(
 
     graph.add_edge(START, "receive_question")
     graph.add_edge("receive_question", "reason")
-    graph.add_conditional_edges(
-        "reason",
-        Choice(after_reason),
-        {"look_up": look_up, "answer": "answer", "read_passages": "read_passages", "retrieve": "retrieve"},
-    )
-    graph.add_conditional_edges(look_up, Choice(for_each_entity), ["retrieve_for_entity"])
+    ends = ["answer", "read_passages", "retrieve"]
+    if at_once:
+        found = [*ends, "retrieve_for_entity", "conclude"]
+        graph.add_conditional_edges("reason", Choice(after_reason_and_look_up), found)
+    else:
+        graph.add_conditional_edges(
+            "reason", Choice(after_reason), {"look_up": look_up, **dict(zip(ends, ends, strict=True))}
+        )
+        graph.add_conditional_edges(look_up, Choice(for_each_entity), ["retrieve_for_entity"])
     if keep_outline:
         graph.add_node("select_documents", Node(SelectDocuments()))
-        graph.add_node("summarize", Node(Summarize(summarizer or llm, prompts.SUMMARIZE, kb)))
+        reading = TakeNotes(summarizer or llm, prompts.TAKE_NOTES, kb)
+        each = Summarize(summarizer or llm, prompts.SUMMARIZE, kb)
+        graph.add_node("summarize", Node(reading if short else each))
         graph.add_node("update_outline", Node(UpdateOutline(append_support)))
         graph.add_edge("retrieve_for_entity", "select_documents")
-        graph.add_conditional_edges("select_documents", Choice(for_each_reading), ["summarize", "update_outline"])
+        selected = Choice(to_take_notes if short else for_each_reading)
+        graph.add_conditional_edges("select_documents", selected, ["summarize", "update_outline"])
         graph.add_edge("summarize", "update_outline")
     else:
         graph.add_node("collect_passages", Node(CollectPassages(kb)))

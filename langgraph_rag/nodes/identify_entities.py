@@ -13,7 +13,7 @@ from langgraph_rag.normal_forms import normalise
 from langgraph_rag.prompts.dualrag import Demands, EntityQueries, OutlineEntry
 from langgraph_rag.prompts.prompt import Prompt
 
-_MOST_ENTITIES = 8  # per round: each costs a call
+MOST_ENTITIES = 8  # per round: each costs a call
 _MOST_QUERIES = 8  # per entity
 
 
@@ -56,7 +56,7 @@ class IdentifyEntities:
             thoughts=state["thoughts"],
             vain=state["vain"],
         )
-        demands = first_of(_linked(reply.entities, names), _MOST_ENTITIES)
+        demands = first_of(linked(reply.entities, names), MOST_ENTITIES)
         return _begin_step("identify_entities", state, demands or [_thought_as_query(state)])
 
 
@@ -69,7 +69,7 @@ class QueryWithThought:
         return _begin_step("query_with_thought", state, [_thought_as_query(state)])
 
 
-def _linked(entities: list[EntityQueries], names: list[str]) -> list[Demand]:
+def linked(entities: list[EntityQueries], names: list[str]) -> list[Demand]:
     """Merge the queries of each entity, with its spelling in the outline.
 
     Only equal normal forms are merged, because similar names (Otto I, Otto II) may be different entities. To link a

@@ -64,7 +64,7 @@ class Summarize:
             documents=passage_texts(records),
         )
         shown = reply.shown(records)
-        text = await in_thread(_told, reply.summary or "")
+        text = await in_thread(told_in, reply.summary or "")
         evidence = await in_thread(supporting_evidence, text, shown, reading["step"])
         emit("summarize", step=reading["step"], entity=reading["entity"], summary=text)
         read = ids_of(shown)
@@ -72,7 +72,7 @@ class Summarize:
         return {"fragments": [fragment]} if text else {}
 
 
-def _told(summary: str) -> str:
+def told_in(summary: str) -> str:
     """Return a summary; empty if it only says that the documents have no information."""
     sentences = text_pipeline(RULES).sentences(summary)
     parts = (part.strip(" ,.") for sentence in sentences for part in _PARTS.split(sentence))

@@ -34,6 +34,20 @@ def reason(values: Values) -> dict[str, Any]:
     return {"thought": conclude(question, pages, least=LEAST["passages"]).thought, "needs_retrieval": False}
 
 
+def reason_and_look_up(values: Values) -> dict[str, Any]:
+    """Return the next thought with the entities to look up, or the answer."""
+    said = reason(values)
+    if said["needs_retrieval"]:
+        return said | identify_entities({**values, "thoughts": [*values["thoughts"], said["thought"]]})
+    return said | {"answer": conclude(values["question"], _read(values["outline"]), least=LEAST["passages"]).answer}
+
+
+def take_notes(values: Values) -> dict[str, Any]:
+    """Return what `summarize` says for each entity."""
+    said = [(each["entity"], summarize({**values, **each})["summary"]) for each in values["wanted"]]
+    return {"notes": [{"entity": entity, "summary": summary} for entity, summary in said if summary]}
+
+
 def think_on(values: Values) -> dict[str, Any]:
     """Return the next fact on the way to the answer, and whether it is the last; nothing more is searched for."""
     question, thoughts = values["question"], values["thoughts"]

@@ -34,6 +34,8 @@ SKILLS: dict[str, Skill] = {
     "reason": dualrag.reason,
     "think_on": dualrag.think_on,
     "identify_entities": dualrag.identify_entities,
+    "reason_and_look_up": dualrag.reason_and_look_up,
+    "take_notes": dualrag.take_notes,
     "summarize": dualrag.summarize,
     "answer_from_outline": dualrag.answer_from_outline,
     "decompose": mgranrag.decompose,

@@ -1,6 +1,8 @@
 """Prompts of DualRAG (appendix A): the reasoner, the entity identifier, the knowledge summariser, and the answer."""
 
-from pydantic import Field, model_validator
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field, model_validator
 from typing_extensions import TypedDict
 
 from langgraph_rag.conclusions import concluded
@@ -53,12 +55,45 @@ class EntityQueries(PromptReply):
         return {"entity": given} if isinstance(given, str) else given
 
 
+class LookUp(PromptReply):
+    """One step of reasoning, with the entities to look up, or without any and with the answer (Eqs. 3 and 5)."""
+
+    thought: str
+    entities: list[EntityQueries] = Field(default_factory=list)
+    answer: Annotated[str, BeforeValidator(lambda value: {True: "yes", False: "no"}.get(value, value))] = ""
+    unasked = {"thought": "", "entities": [], "answer": ""}
+
+
 class Demands(PromptReply):
     """The entities to look up in a step (Eq. 5)."""
 
     entities: list[EntityQueries]
     unasked = {"entities": []}
     dispensable = True
+
+
+class Note(PromptReply):
+    """What documents say about a name."""
+
+    entity: str
+    summary: str
+
+
+class Notes(PromptReply):
+    """The helpful content of the documents of a round, by name (Eq. 9), and what they do not tell."""
+
+    notes: list[Note] = Field(default_factory=list)
+    missing: list[str] = Field(default_factory=list)
+    unasked = {"notes": [], "missing": []}
+    dispensable = True
+
+
+class Wanted(TypedDict):
+    """An entity that was searched for, the queries, and what was known of it before."""
+
+    entity: str
+    queries: list[str]
+    known: list[str]
 
 
 class Summary(PromptReply):
@@ -101,6 +136,15 @@ def known_text(known: list[str]) -> str:
     return "".join(["\nKnown already:", *(f" {fragment}" for fragment in known)]) if known else ""
 
 
+def wanted_text(wanted: list[Wanted]) -> str:
+    """Show what was searched for, with what is known of it."""
+    shown = []
+    for entry in wanted:
+        name = f"{entry['entity']}: " if entry["entity"] else ""
+        shown.append(f"- {name}{name_list(entry['queries'])}{known_text(entry['known'])}")
+    return "\n".join(shown)
+
+
 REASON = Prompt(
     name="reason",
     instructions="""\
@@ -136,6 +180,61 @@ Jon Hale.", "needs_retrieval": false}""",
     shortens="outline",
     shorter=newest_half,
     show={"outline": outline_text, "thoughts": thoughts_text, "vain": vain_text},
+)
+
+REASON_AND_LOOK_UP = Prompt(
+    name="reason_and_look_up",
+    instructions="""\
+You reason, step by step, towards the answer to a question, while an assistant searches documents for you. You see \
+what was found so far, under the names it is about, and your reasoning so far. Write the next step, from what was \
+found alone, not from memory. Reply with JSON only, as in the examples.
+- thought: either the steps to the answer, or what is known and exactly what is missing, with the names found in place \
+of descriptions; if no way is left, that it cannot be told. Do not merely repeat an earlier step; compare dates and \
+numbers spelled out; where documents differ, say so.
+- entities: what to search for next, best first; empty if nothing is missing, or no way is left. Each a person, place, \
+organisation, work or event by its name: as written under "Names so far" if it is there, else as found or asked. What \
+has no name yet has to wait: take the named thing that leads to it; only where there is none, a description. queries: \
+one text to search with for each thing to be found out about it, naming both; what was searched for and not found is \
+asked for in another way, or something else that leads there.
+- answer: "" as long as entities are named. Else the answer alone, as short as possible: a name, date or number with \
+its unit, yes or no, or a short phrase where the question asks what happened; as exact as asked; if it cannot be told: \
+unanswerable
+
+Example
+Question: Who is older, the architect of Mill Bridge or Jon Hale?
+
+Found so far:
+(nothing yet)
+
+Names so far: []
+
+Reasoning so far:
+(none yet)
+Reply: {"thought": "Who designed Mill Bridge and when Jon Hale was born is missing, then the architect's birth.", \
+"entities": [{"entity": "Mill Bridge", "queries": ["Mill Bridge architect"]}, {"entity": "Jon Hale", "queries": \
+["Jon Hale birth date"]}], "answer": ""}
+
+If "Mill Bridge was designed by Ada Moss." and "Jon Hale was born in 1870." had been found:
+Reply: {"thought": "The architect is Ada Moss. Jon Hale was born in 1870. When Ada Moss was born is missing.", \
+"entities": [{"entity": "Ada Moss", "queries": ["Ada Moss birth date"]}], "answer": ""}
+
+If "Ada Moss was born in 1882." had been found too:
+Reply: {"thought": "The architect Ada Moss was born in 1882, Jon Hale in 1870. 1870 is earlier. So the answer is \
+Jon Hale.", "entities": [], "answer": "Jon Hale"}""",
+    request="""\
+Question: {question}
+
+Found so far:
+{outline}
+
+Names so far: {names}
+
+Reasoning so far:
+{thoughts}{vain}""",
+    reply=LookUp,
+    shortens="outline",
+    shorter=newest_half,
+    show={"outline": outline_text, "names": name_list, "thoughts": thoughts_text, "vain": vain_text},
 )
 
 THINK_ON = Prompt(
@@ -249,6 +348,50 @@ Searches: {queries}
     reply=Summary,
     shortens="documents",
     show={"thoughts": thoughts_text, "known": known_text, "queries": name_list, "documents": titled_texts},
+)
+
+TAKE_NOTES = Prompt(
+    name="take_notes",
+    instructions=f"""\
+Somebody reasons towards the answer to a question and searched documents. Write down what in them is of use. {JSON_ONLY}
+- notes: for each name that they say something of use about: entity, the name, as it was searched for if it was; and \
+summary, what they say that the answer or the next search may need: about it, about what connects it with another \
+name, and the names, places and dates that lead on. Say each thing once; leave out what is of no use or known \
+already. Keep names, dates, numbers with their units and decisive wording; write a name in place of "he" or "it", so \
+that each sentence is clear alone. Where documents differ, give both; where one name stands for several things, say \
+what is said of each. Add nothing of your own.
+- missing: what was searched for and stands in none of them, briefly
+
+Example
+Question: Who is older, the architect of Mill Bridge or Jon Hale?
+
+Reasoning so far:
+1. I have to find out who designed Mill Bridge, and when that person and Jon Hale were born.
+
+Title: Mill Bridge
+It is 210 metres long and was designed by Ada Moss.
+
+Title: Mill
+Mill is a town in Norway.
+
+Searched for:
+- Mill Bridge: ["Mill Bridge architect"]
+- Jon Hale: ["Jon Hale birth date"]
+Reply: {{"notes": [{{"entity": "Mill Bridge", "summary": "Mill Bridge was designed by Ada Moss."}}], "missing": \
+["birth date of Jon Hale"]}}""",
+    request="""\
+Question: {question}
+
+Reasoning so far:
+{thoughts}
+
+{documents}
+
+Searched for:
+{wanted}""",
+    reply=Notes,
+    shortens="documents",
+    show={"thoughts": thoughts_text, "documents": titled_texts, "wanted": wanted_text},
 )
 
 ANSWER_FROM_OUTLINE = Prompt(

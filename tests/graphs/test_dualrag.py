@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from fakes import ArithmeticEmbeddings, ScriptedModel
@@ -13,8 +13,9 @@ from langchain_core.documents import BaseDocumentCompressor, Document
 from pydantic import TypeAdapter
 from running import say, values, visited
 
-from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelOutputError, QuestionError
+from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelOutputError, QuestionError, UnknownNameError
 from langgraph_rag.graphs.dualrag import create_dualrag
+from langgraph_rag.methods import create
 from langgraph_rag.nodes.retrieve_for_entity import Found
 from langgraph_rag.nodes.update_outline import append_support
 from langgraph_rag.records import Evidence, Result, ScoredPassage, ids_of
@@ -129,7 +130,7 @@ def visit(
     kb: KnowledgeBase, model: ScriptedModel, context: Mapping[str, Any] | None = None, **options: Any
 ) -> tuple[list[str], dict[str, Any]]:
     """Return the nodes in the order they ran, and the result."""
-    return visited(create_dualrag(model, kb, **options), QUESTION, context)
+    return visited(create_dualrag(model, kb, **{"course": "published", **options}), QUESTION, context)
 
 
 def run(kb: KnowledgeBase, actor: Any, context: Mapping[str, Any] | None = None, **options: Any) -> dict[str, Any]:
@@ -659,6 +660,180 @@ async def test_where_one_search_fails_the_others_are_called_off(
     model = ScriptedModel.of(Actor([think("Film is unknown.")], [look_up(Film=["takes time", "fails"])]))
 
     with pytest.raises(OSError, match="the line is dead"):
-        await create_dualrag(model, films).compile().ainvoke({"question": QUESTION})
+        await create_dualrag(model, films, course="published").compile().ainvoke({"question": QUESTION})
 
     assert ended == ["takes time"]
+
+
+# --- the default course ----------------------------------------------------------------------------------------------
+def ask_for(thought: str, **queries: list[str]) -> str:
+    return json.dumps({"thought": thought, **json.loads(look_up(**queries)), "answer": ""})
+
+
+def end(thought: str, answer: str = VIAJE) -> str:
+    return json.dumps({"thought": thought, "entities": [], "answer": answer})
+
+
+def notes(missing: Sequence[str] = (), **told: str) -> str:
+    found = [{"entity": entity.replace("_", " "), "summary": text} for entity, text in told.items()]
+    return json.dumps({"notes": found, "missing": list(missing)})
+
+
+FILMS_ASKED = ask_for(FIRST, **{VIAJE: [f"{VIAJE} director"], PAWN: [f"{PAWN} director"]})
+PEOPLE_ASKED = ask_for(SECOND, **{GOMEZ: [f"{GOMEZ} birth year"], SAUNDERS: [f"{SAUNDERS} birth year"]})
+SHORT_RUN = [FILMS_ASKED, notes(**DIRECTORS), PEOPLE_ASKED, notes(**BIRTHS), end(LAST)]
+SHORT_ROUND = ["reason", *RETRIEVALS, "select_documents", "summarize", "update_outline"]
+
+
+def short_visit(
+    kb: KnowledgeBase, script: Any, context: Mapping[str, Any] | None = None, **options: Any
+) -> tuple[list[str], dict[str, Any], ScriptedModel]:
+    model = ScriptedModel.of(script)
+    return *visit(kb, model, context, course="short", **options), model
+
+
+def test_thought_and_entities_come_in_one_reply_and_the_last_thought_answers(films: KnowledgeBase) -> None:
+    nodes, result, model = short_visit(films, SHORT_RUN)
+
+    assert nodes == ["receive_question", *SHORT_ROUND, *SHORT_ROUND, "reason", "conclude"]
+    assert model.prompts() == ["reason_and_look_up", "take_notes"] * 2 + ["reason_and_look_up"]
+    assert result["answer"] == VIAJE
+    assert [step["thought"] for step in result["trace"]] == [FIRST, SECOND, LAST]
+    assert {(entry["passage_id"], entry["step"]) for entry in result["evidence"]} >= {("viaje", 1), ("gomez", 2)}
+
+
+def test_a_question_that_one_round_answers_takes_three_calls(films: KnowledgeBase) -> None:
+    script = [ask_for("Who directed it?", **{PAWN: ["director"]}), notes(**DIRECTORS), end("Saunders.", SAUNDERS)]
+
+    assert short_visit(films, script)[1]["usage"]["calls"] == 3
+
+
+def test_passages_of_a_round_are_read_once_together(films: KnowledgeBase) -> None:
+    _, _, model = short_visit(films, SHORT_RUN)
+
+    first, second = values(model, "take_notes")
+    titles = [document["title"] for document in first["documents"]]
+    assert len(titles) == len(set(titles)) == len(DOCUMENTS)
+    assert [wanted["entity"] for wanted in first["wanted"]] == [VIAJE, PAWN]
+    assert [wanted["known"] for wanted in second["wanted"]] == [[], []]
+
+
+@pytest.mark.parametrize(("most", "read"), [(1, 2), (2, 3)])
+def test_the_best_passages_of_each_entity_are_read(films: KnowledgeBase, most: int, read: int) -> None:
+    _, _, model = short_visit(films, list(SHORT_RUN), {"top_k": most})
+
+    assert len(values(model, "take_notes")[0]["documents"]) in (read, read + 1)
+
+
+def test_what_stayed_open_is_shown_to_the_next_thought_alone(films: KnowledgeBase) -> None:
+    script = [
+        FILMS_ASKED,
+        notes(["who directed Love In Pawn"], **{VIAJE: DIRECTORS[VIAJE]}),
+        ask_for("Again.", **{PAWN: ["Who made Love In Pawn"]}),
+        notes(**{PAWN: DIRECTORS[PAWN]}),
+        end(LAST),
+    ]
+
+    _, _, model = short_visit(films, script, {"top_k": 2})
+
+    vain = f"{PAWN} director"
+    assert [asked["vain"] for asked in values(model, "reason_and_look_up")][:2] == [
+        [],
+        [vain, "who directed Love In Pawn"],
+    ]
+    assert "who directed Love In Pawn" not in values(model, "reason_and_look_up")[2]["vain"]
+
+
+def test_a_name_that_was_found_is_a_name(films: KnowledgeBase) -> None:
+    script = [FILMS_ASKED, notes(**{**DIRECTORS, SAUNDERS: "Charles Saunders is a director."}), end(LAST)]
+
+    _, _, model = short_visit(films, script)
+
+    assert values(model, "reason_and_look_up")[1]["names"] == [VIAJE, PAWN, SAUNDERS]
+
+
+@pytest.mark.parametrize("written", ["love in pawn", "LOVE IN PAWN!"])
+def test_notes_go_to_the_entity_that_was_searched_for(films: KnowledgeBase, written: str) -> None:
+    script = [FILMS_ASKED, json.dumps({"notes": [{"entity": written, "summary": DIRECTORS[PAWN]}]}), end(LAST)]
+
+    _, _, model = short_visit(films, script)
+
+    assert values(model, "reason_and_look_up")[1]["names"] == [PAWN]
+
+
+@pytest.mark.parametrize("said", ["", "unanswerable", "unknown"])
+def test_a_last_thought_without_an_answer_is_followed_by_the_final_one(films: KnowledgeBase, said: str) -> None:
+    script = [FILMS_ASKED, notes(**DIRECTORS), end("It cannot be told.", said), say(VIAJE)]
+
+    nodes, result, _ = short_visit(films, script)
+
+    assert nodes[-3:] == ["reason", "answer", "conclude"]
+    assert result["answer"] == VIAJE
+
+
+def test_an_answer_in_a_style_is_asked_for(films: KnowledgeBase) -> None:
+    nodes, result, _ = short_visit(films, [*SHORT_RUN, say("Es ist El Extraño Viaje.")], {"answer_style": "in German"})
+
+    assert nodes[-2:] == ["answer", "conclude"]
+    assert result["answer"] == "Es ist El Extraño Viaje."
+
+
+def test_an_answer_from_memory_does_not_count(films: KnowledgeBase) -> None:
+    nodes, result, _ = short_visit(films, [end("I know it."), say("1964")])
+
+    assert nodes == ["receive_question", "reason", "retrieve", "read_passages", "find_support", "conclude"]
+    assert result["answer"] == "1964"
+
+
+def test_an_answer_where_nothing_was_found_does_not_count(films: KnowledgeBase) -> None:
+    nodes, result, _ = short_visit(films, [FILMS_ASKED, notes(["all"]), end("I know it."), say("1964")])
+
+    assert "read_passages" in nodes
+    assert result["answer"] == "1964"
+
+
+async def test_the_answer_of_the_last_thought_is_streamed(films: KnowledgeBase) -> None:
+    graph = create_dualrag(ScriptedModel.of(SHORT_RUN), films).compile()
+
+    streamed: list[Any] = [chunk async for chunk in graph.astream({"question": QUESTION}, stream_mode="messages")]
+
+    assert "".join(message.text for message, _ in streamed) == VIAJE
+
+
+@pytest.mark.parametrize(("said", "answer"), [(True, "yes"), (False, "no"), (1921, "1921")])
+def test_answers_that_are_no_texts_are_read(films: KnowledgeBase, said: Any, answer: str) -> None:
+    last = json.dumps({"thought": LAST, "entities": [], "answer": said})
+
+    assert short_visit(films, [FILMS_ASKED, notes(**DIRECTORS), last])[1]["answer"] == answer
+
+
+def test_an_identifier_of_its_own_is_asked(films: KnowledgeBase) -> None:
+    identifier = ScriptedModel.of([look_up(**{PAWN: ["director"]})])
+    script = [think(FIRST), notes(**DIRECTORS), think(LAST, more=False), say(VIAJE)]
+
+    _, result, model = short_visit(films, script, identifier=identifier)
+
+    assert model.prompts() == ["reason", "take_notes", "reason", "answer_from_outline"]
+    assert identifier.prompts() == ["identify_entities"]
+    assert result["answer"] == VIAJE
+
+
+def test_notes_that_cannot_be_read_leave_the_passages_to_be_read(films: KnowledgeBase) -> None:
+    bad = [FILMS_ASKED, *["Nice films!"] * 3] * 2
+
+    nodes, result, _ = short_visit(films, [*bad, say("1964")])
+
+    assert nodes[-3:] == ["read_passages", "find_support", "conclude"]
+    assert result["answer"] == "1964"
+
+
+def test_the_methods_name_has_the_course_of_the_paper(films: KnowledgeBase) -> None:
+    nodes, result = visited(create("dualrag/published", ScriptedModel.of(case_study()), films), QUESTION)
+
+    assert nodes == ["receive_question", "reason", *ROUND, "reason", *ROUND, "reason", "answer", "conclude"]
+    assert result["usage"]["calls"] == 10
+
+
+def test_a_course_has_two_names(films: KnowledgeBase) -> None:
+    with pytest.raises(UnknownNameError, match="course 'long': expected one of short, published"):
+        create_dualrag(ScriptedModel.of([]), films, course=cast(Any, "long"))
