@@ -29,11 +29,9 @@ from langgraph_rag.nodes.answer_from import (
 from langgraph_rag.nodes.conclude import Conclude
 from langgraph_rag.nodes.construct import (
     Construct,
-    accepted,
     all_of_them,
     most_similar,
-    most_similar_spread,
-    offered,
+    new_first,
 )
 from langgraph_rag.nodes.extract_triples import ExtractTriples, ModelExtractor
 from langgraph_rag.nodes.find_support import FindSupport
@@ -91,7 +89,7 @@ _PROMPTS = {
 }
 _GATHER = {"triples": gather_triples, "sentences": gather_sentences, "passages": gather_passages}
 _SELECT = {
-    "ours": {"similarity": most_similar_spread, "none": all_of_them},
+    "ours": {"similarity": new_first, "none": all_of_them},
     "published": {"similarity": most_similar, "none": all_of_them},
 }
 
@@ -152,8 +150,9 @@ def create_cirag(
             passage is first retrieved (section 4.6).
         granularities: the kinds of evidence to answer from, in this order (table 3 leaves some out).
         variant: "published" shows the integrator all candidates of earlier steps again (Eq. 2), and takes any answer
-            from triples that is no refusal (Eq. 6). "ours" shows each candidate once, at most five of a passage before
-            those of others, tells the last step that it is the last, and takes from triples what they say.
+            from triples that is no refusal (Eq. 6). "ours" leaves those that were not kept out of the history, shows
+            new candidates before them, at most five of a passage before those of others, tells the last step that it is
+            the last, and takes from triples what they say.
         shown: "sentences" shows the integrator each candidate with the sentence that states it, which takes about twice
             the tokens ("published" shows "facts").
 
@@ -181,14 +180,9 @@ def create_cirag(
     graph.add_node("retrieve", Node(Retrieve(kb)))
     select, asked = _SELECT[variant][ranking], integrator or llm
     prompt, show = _SHOWN[variant][shown]
-    if variant == "published":
-        construct = Construct(kb, online, select, DEFAULTS, accepted)
-        integrate = Integrate(asked, prompt, kb, DEFAULTS, all_candidates, show)
-    else:
-        construct = Construct(kb, online, select, DEFAULTS, offered)
-        integrate = Integrate(asked, prompt, kb, DEFAULTS, kept_alone, show)
-    graph.add_node("construct", Node(construct))
-    graph.add_node("integrate", Node(integrate))
+    remember = all_candidates if variant == "published" else kept_alone
+    graph.add_node("construct", Node(Construct(kb, online, select, DEFAULTS)))
+    graph.add_node("integrate", Node(Integrate(asked, prompt, kb, DEFAULTS, remember, show)))
     graph.add_node("accumulate", Node(Accumulate(partial(kb.apassages_with_triples, extractor=online))))
     for name, level in zip(levels, granularities, strict=True):
         doubted = variant == "ours" and level == "triples" and level != granularities[-1]

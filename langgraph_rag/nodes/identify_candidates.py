@@ -10,13 +10,11 @@ from typing_extensions import TypedDict
 from langgraph_rag.context import Settings, context
 from langgraph_rag.nodes.decompose_knowledge import WholeGraph
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.nodes.spreading import spread_out
+from langgraph_rag.nodes.spreading import OFFERED, spread_out
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.records import Candidate, ScoredPassage
 from langgraph_rag.tools.aligner import Aligner, names_led_to, with_and_without_chain
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-
-_OFFERED = 0.8  # the score of what was offered before, as a share
 
 
 class IdentifyCandidatesInput(TypedDict):
@@ -120,7 +118,7 @@ def places_for_all(state: IdentifyCandidatesInput, ranked: list[Candidate], most
     Otherwise the facts nearest to the question keep most places in each step, although the model did not take them.
     """
     offered = set(state["offered"])
-    scores = [c["score"] * (_OFFERED if normalise(c["name"]) in offered else 1.0) for c in ranked]
+    scores = [c["score"] * (OFFERED if normalise(c["name"]) in offered else 1.0) for c in ranked]
     order = sorted(range(len(ranked)), key=lambda place: -scores[place])
     return spread_out([ranked[place] for place in order], state["question"], most)
 

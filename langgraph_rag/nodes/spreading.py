@@ -10,6 +10,8 @@ from langgraph_rag.records import Triple
 from langgraph_rag.tools.language.spans import spot_names
 
 T = TypeVar("T", bound=Triple)
+OFFERED = 0.8
+"""The weight of a fact that was offered in an earlier step and not taken."""
 _OF_PASSAGE = 5  # facts of a passage, as long as there are others
 
 

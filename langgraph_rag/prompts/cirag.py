@@ -182,7 +182,7 @@ is null."""
 INTEGRATE = Prompt(
     name="integrate",
     instructions=_INTEGRATE.format(
-        earlier="A candidate is listed once: keep now what may prove to help later.",
+        earlier="Keep what may prove to help later: it may not be listed again.",
         anew="an earlier query only if it found nothing, once and in other words; what everybody knows may stand in it",
         candidates="",
     ),

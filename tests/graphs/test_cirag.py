@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from fakes import ArithmeticEmbeddings, ScriptedModel, asked_for
 from pydantic import TypeAdapter
@@ -22,7 +23,8 @@ from langgraph_rag.errors import (
 from langgraph_rag.graphs.cirag import CiragResult, create_cirag
 from langgraph_rag.llm import MAX_REPAIRS
 from langgraph_rag.nodes.answer_from import gather_passages
-from langgraph_rag.records import Evidence
+from langgraph_rag.nodes.construct import most_similar, new_first
+from langgraph_rag.records import Evidence, Source, Triple
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 QUESTION = "Which film has the director who is older, God's Gift To Women or Aldri Annet Enn Bråk?"
@@ -295,14 +297,28 @@ def keep_one(prompt: str, shown: Mapping[str, Any]) -> str:
     return keep(shown["facts"][0], ask=BIRTHS) if prompt == "integrate" else say(shown["triples"][0][2])
 
 
-def test_a_candidate_is_shown_once_and_leaves_the_history_if_it_was_not_kept(films: KnowledgeBase) -> None:
+def test_what_was_not_kept_leaves_the_history(films: KnowledgeBase) -> None:
     model = ScriptedModel.of(keep_one)
 
     visit(films, model, {"max_candidates": 2}, **OURS)
 
     first, second = values(model, "integrate")
-    assert [triple for triple in second["facts"] if triple in first["facts"]] == []
     assert [(step["candidates"], step["facts"]) for step in second["history"]] == [([], first["facts"][:1])]
+
+
+async def test_what_was_offered_before_makes_room_for_what_is_new(
+    films: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def cosines(queries: Sequence[str], triples: Sequence[Sequence[str]]) -> Any:
+        return np.array([[1.0], [0.9], [0.7]], np.float32)
+
+    monkeypatch.setattr(films, "atriple_cosines", cosines)
+    old, new, far = (Triple(triple=triple, sources=[Source(passage_id="x", sentences=[0])]) for triple in
+                     (GIFT, BRAK, CURTIZ))  # fmt: skip
+    state: Any = {"query": QUESTION, "offered": [old]}
+
+    assert await new_first(films, state, [old, new, far], 2) == [new, old]
+    assert await most_similar(films, state, [old, new, far], 2) == [old, new]
 
 
 def test_the_last_step_is_told_that_it_is_the_last(films: KnowledgeBase) -> None:
