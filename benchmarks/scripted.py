@@ -241,6 +241,7 @@ _SCRIPTS: dict[str, Callable[[str], dict[str, Any]]] = {
     "answer_from_outline": _answer,
     "decompose": _decompose,
     "extract_evidence": _extract_evidence,
+    "extract_and_go_on": _extract_evidence,
     "plan": _plan,
     "act": _act,
     "plan_in_order": _plan,

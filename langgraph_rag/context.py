@@ -38,7 +38,7 @@ class Context:
     max_candidates: Count | None = None
     """Triples shown to the model per step (CIRAG: N = 30, KiRAG: N = 20), or sentences (PAR RAG: 6)."""
     max_steps: Count | None = None
-    """Most rounds (CIRAG: L = 4, KiRAG: L = 5, DualRAG: 5, MGranRAG: T = 1, IRCoT: 8), or steps (PAR RAG: 6)."""
+    """Most rounds (CIRAG: L = 4, KiRAG: L = 5, DualRAG: 5, MGranRAG: T = 3, IRCoT: 8), or steps (PAR RAG: 6)."""
     read_k: Count | None = None
     """Passages the reader answers from (KiRAG: 5, MGranRAG: 5, DualRAG: 10, IRCoT: 15), or each step (PAR RAG: 4)."""
     similar_k: Count = 200

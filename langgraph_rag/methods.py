@@ -95,6 +95,7 @@ METHODS = {
         create_mgranrag,
         "Hu et al. 2026, Iterative Multi-Granular RAG with Contextual Hierarchical Graph",
         {
+            "published": {"course": "published"},
             "graph": {"parts": "graph"},
             "graph+decomposition": {"parts": "graph+decomposition"},
         },

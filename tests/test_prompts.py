@@ -135,6 +135,14 @@ CASES: list[tuple[Prompt[Any], dict[str, Any]]] = [
     (dualrag.ANSWER_FROM_OUTLINE, {"question": QUESTION, "outline": OUTLINE, "thoughts": THOUGHTS}),
     (mgranrag.DECOMPOSE, {"question": QUESTION}),
     (
+        mgranrag.EXTRACT_AND_GO_ON,
+        {
+            "known": [],
+            "passages": [{"title": "Nine Tides", "first": 1, "sentences": ["Ilse Tarrant directed it."]}],
+            "questions": [QUESTION, "Who directed Nine Tides?"],
+        },
+    ),
+    (
         mgranrag.EXTRACT_EVIDENCE,
         {
             "known": [TARRANT],

@@ -14,7 +14,7 @@ from langgraph_rag.machine import Machine
 from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.naming import expect_name
 from langgraph_rag.nodes.align_phrases import AlignPhrases
-from langgraph_rag.nodes.augment_query import AugmentQuery, with_evidence, with_subqueries
+from langgraph_rag.nodes.augment_query import AugmentQuery, with_evidence, with_open_questions, with_subqueries
 from langgraph_rag.nodes.calibrate import Calibrate
 from langgraph_rag.nodes.conclude import Conclude, as_ranked
 from langgraph_rag.nodes.decompose import Decompose
@@ -31,7 +31,8 @@ from langgraph_rag.prompts import mgranrag as prompts
 from langgraph_rag.records import Result, ScoredPassage
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
-DEFAULTS = Settings(max_steps=1, read_k=5)
+DEFAULTS = Settings(max_steps=3, read_k=5)
+PUBLISHED = Settings(max_steps=1, read_k=5)
 
 
 class MgranragState(QuestionInput, Result):
@@ -48,6 +49,7 @@ class MgranragState(QuestionInput, Result):
     aligned: dict[str, str]
     ranking: list[ScoredPassage]
     seen: list[str]
+    open: list[str]
     unread: int
     read: list[str]
     thought: str
@@ -57,10 +59,20 @@ _WEIGHTS = {"paper": PAPER, "official": OFFICIAL}
 _PARTS = ("graph", "graph+decomposition", "graph+decomposition+evidence")
 
 
+def _goes_on(state: MgranragState, defaults: Settings) -> bool:
+    """Return whether rounds and budget are left and the last round found something new."""
+    left = len(state["trace"]) < context(defaults).max_steps and not state["usage"]["stopped_by"]
+    return left and bool(state["fresh"] or state["unread"])
+
+
 def after_calibrate(state: MgranragState) -> Literal["extract_evidence", "read_passages"]:
-    """Begin another round while rounds and budget are left and the last round found something new."""
-    left = len(state["trace"]) < context(DEFAULTS).max_steps and not state["usage"]["stopped_by"]
-    return "extract_evidence" if left and (state["fresh"] or state["unread"]) else "read_passages"
+    """Begin another round while one of the questions is open, too."""
+    return "extract_evidence" if _goes_on(state, DEFAULTS) and state["open"] else "read_passages"
+
+
+def after_calibrate_published(state: MgranragState) -> Literal["extract_evidence", "read_passages"]:
+    """Begin another round, whatever was found."""
+    return "extract_evidence" if _goes_on(state, PUBLISHED) else "read_passages"
 
 
 def create_mgranrag(
@@ -71,6 +83,7 @@ def create_mgranrag(
     reader: ChatModel | None = None,
     weights: Literal["paper", "official"] = "paper",
     parts: Literal["graph", "graph+decomposition", "graph+decomposition+evidence"] = "graph+decomposition+evidence",
+    course: Literal["short", "published"] = "short",
 ) -> Machine[MgranragState, Context, QuestionInput, Result]:
     """Build MGranRAG as a state machine; compile it with a checkpointer and a store of your choice.
 
@@ -83,12 +96,17 @@ def create_mgranrag(
         parts: which parts of the method run (table 4): only the graph (+ CHG), also query decomposition (+ QD), or also
             evidence, which is the whole method. Without evidence there is only one round.
 
+        course: "short" makes up to three rounds, until the evidence answers all questions, and writes the names found
+            into the open ones; "published" makes as many rounds as `max_steps` says, by default one.
+
     Raises:
         TypeError: when a model is not a chat model, or `kb` is not a knowledge base.
         UnknownNameError: when an option has a value that is not listed for it.
     """
     expect_name("weights", weights, _WEIGHTS)
     expect_name("parts", parts, _PARTS)
+    expect_name("course", course, ("short", "published"))
+    short = course == "short"
 
     graph = Machine(MgranragState, context_schema=Context, input_schema=QuestionInput, output_schema=Result)
     graph.title = "MGranRAG"
@@ -114,16 +132,18 @@ def create_mgranrag(
         graph.add_edge("augment_query", "calibrate")
         graph.add_edge("calibrate", "read_passages")
     else:
-        graph.add_node("extract_evidence", Node(ExtractEvidence(extractor or llm, prompts.EXTRACT_EVIDENCE, kb)))
+        extracting = prompts.EXTRACT_AND_GO_ON if short else prompts.EXTRACT_EVIDENCE
+        graph.add_node("extract_evidence", Node(ExtractEvidence(extractor or llm, extracting, kb)))
         graph.add_node("remember", Node(Remember()))
-        graph.add_node("augment_query", Node(AugmentQuery(with_evidence)))
+        graph.add_node("augment_query", Node(AugmentQuery(with_open_questions if short else with_evidence)))
         graph.add_node("align_phrases", Node(AlignPhrases(kb)))
         graph.add_edge("retrieve", "extract_evidence")
         graph.add_edge("extract_evidence", "remember")
         graph.add_edge("remember", "augment_query")
         graph.add_edge("augment_query", "align_phrases")
         graph.add_edge("align_phrases", "calibrate")
-        graph.add_conditional_edges("calibrate", Choice(after_calibrate), ["extract_evidence", "read_passages"])
+        after = Choice(after_calibrate if short else after_calibrate_published)
+        graph.add_conditional_edges("calibrate", after, ["extract_evidence", "read_passages"])
     graph.add_edge("read_passages", "find_support")
     graph.add_edge("find_support", "conclude")
     graph.add_edge("conclude", END)

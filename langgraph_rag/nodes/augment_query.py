@@ -15,6 +15,7 @@ class AugmentInput(TypedDict):
 
     question: str
     subqueries: list[str]
+    open: list[str]
     memory: list[EvidenceUnit]
     trace: list[Any]
 
@@ -28,6 +29,11 @@ def with_evidence(state: AugmentInput) -> list[str]:
     earlier = [unit for unit in best_first(state["memory"]) if unit["step"] < step][: max(1, len(state["subqueries"]))]
     new = [unit for unit in state["memory"] if unit["step"] == step]
     return [f"{unit['title']}: {unit['sentence']}" for unit in best_first([*earlier, *new])]
+
+
+def with_open_questions(state: AugmentInput) -> list[str]:
+    """Add the open questions, with the names found so far, before the evidence."""
+    return [*state["open"], *with_evidence(state)]
 
 
 def with_subqueries(state: AugmentInput) -> list[str]:

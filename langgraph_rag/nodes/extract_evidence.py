@@ -19,6 +19,7 @@ from langgraph_rag.prompts.answering import TitledText
 from langgraph_rag.prompts.mgranrag import EvidenceReply, Extraction, NumberedText
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Record, ScoredPassage, TraceStep, ids_of, trace_step
+from langgraph_rag.refusals import asks_nothing
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 _NUMBER = re.compile(r"\D{0,3}(\d{1,6})(?:\.0)?\D{0,2}")  # 3, 3.0, "3", "[3]", "Q3"
@@ -60,18 +61,21 @@ class ExtractEvidence:
     kb: KnowledgeBase
 
     async def __call__(self, state: ExtractEvidenceInput) -> dict[str, Any]:
-        """Return the evidence of this round, not scored yet, and the trace."""
+        """Return the evidence of this round, not scored yet, the trace, and the questions that are open."""
         step = len(state["trace"]) + 1
         records = await self.kb.apassages(ids_of(state["retrieved"]))
         parts = await gather(self._read(state, step, part) for part in _parts(records))
-        found = [unit for _, units in parts for unit in units]
-        thought = " ".join(thought for thought, _ in parts)
+        found = [unit for _, units, _ in parts for unit in units]
+        thought = " ".join(thought for thought, *_ in parts)
+        told = any(0 in unit["full"] for unit in [*state["memory"], *found])  # the answer to the question itself
+        still_open = [] if told else list(first_of_each((q for *_, asked in parts for q in asked), normalise).values())
         emit("extract_evidence", step=step, thought=thought, found=found, passages=len(records))
-        return {"found": found, "trace": [*state["trace"], trace_step(step, state["query"], thought)]}
+        following = trace_step(step, state["query"], thought, next_question=" ".join(still_open))
+        return {"found": found, "open": still_open, "trace": [*state["trace"], following]}
 
     async def _read(
         self, state: ExtractEvidenceInput, step: int, records: Sequence[Record]
-    ) -> tuple[str, list[EvidenceUnit]]:
+    ) -> tuple[str, list[EvidenceUnit], list[str]]:
         questions = [state["question"], *state["subqueries"]]
         known = best_first(state["memory"])
         reply = await ask(
@@ -84,7 +88,8 @@ class ExtractEvidence:
         records = reply.shown(records)
         shown = [*questions, *(f"{unit['title']} {unit['sentence']}" for unit in known)]
         shown += [f"{record['title']} {record['text']}" for record in records]
-        return reply.thought, _units(reply.evidence, records, len(questions), " ".join(shown), step)
+        units = _units(reply.evidence, records, len(questions), " ".join(shown), step)
+        return reply.thought, units, [text for text in reply.open if not asks_nothing(text)]
 
 
 def best_first(memory: Iterable[EvidenceUnit]) -> list[EvidenceUnit]:

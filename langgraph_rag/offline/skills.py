@@ -39,6 +39,7 @@ SKILLS: dict[str, Skill] = {
     "summarize": dualrag.summarize,
     "answer_from_outline": dualrag.answer_from_outline,
     "decompose": mgranrag.decompose,
+    "extract_and_go_on": mgranrag.extract_evidence,
     "extract_evidence": mgranrag.extract_evidence,
     "plan": par_rag.plan,
     "act": par_rag.act,

@@ -59,10 +59,11 @@ def _read_row(row: object) -> object:
 
 
 class Extraction(PromptReply):
-    """The evidence in the passages of a round."""
+    """The evidence in the passages of a round, and the questions that stay open, with the names found so far."""
 
     thought: str = ""
     evidence: list[Annotated[EvidenceReply, BeforeValidator(_read_row), WithJsonSchema({"type": "string"})]]
+    open: list[str] = Field(default_factory=list)
     unasked = {"thought": "", "evidence": []}
     unsaid = {"evidence": []}
     useful_in_part = True
@@ -91,18 +92,49 @@ def known_lines(known: list[TitledText]) -> str:
 DECOMPOSE = Prompt(
     name="decompose",
     instructions="""\
-Split a question into the simple questions to answer before it. Reply with JSON only, as in the examples.
+Split a question into the simple questions that lead to its answer, the last one included. Reply with JSON only, as in \
+the examples.
 - thought: what to find out, in order
 - subqueries: five at most, none if it is simple; each asks for one fact and is clear on its own: keep names, \
 describe what is not known yet
 
 Question: Where was the architect of Mill Bridge born?
-Reply: {"thought": "The architect, then the birthplace.", "subqueries": ["Who was the architect of Mill Bridge?"]}
+Reply: {"thought": "The architect, then the birthplace.", "subqueries": ["Who was the architect of Mill Bridge?", \
+"Where was that architect born?"]}
 
 Question: Did Mill Bridge open before Rose Tower?
 Reply: {"thought": "Compare dates.", "subqueries": ["When did Mill Bridge open?", "When did Rose Tower open?"]}""",
     request="Question: {question}",
     reply=Decomposition,
+)
+
+EXTRACT_AND_GO_ON = Prompt(
+    name="extract_and_go_on",
+    instructions=f"""\
+Find the numbered sentences that help to answer Q0 or the questions on the way to it. {JSON_ONLY}
+- thought: briefly, what helps with which question, and what is open
+- evidence: a row for each sentence that really helps, at most 12, best first, or none: its number | questions whose \
+answer it states | other questions it is a step towards | the names in it that lead to what is still missing, and \
+names meant by pronouns, parted by semicolons; a date or number only where it is asked for
+- open: the questions that no sentence answers, none if Q0 can be answered; with the names found so far in place of \
+"that architect" and the like, so that each can be searched for
+
+Example
+# Mill Bridge
+1. It was designed by Ada Moss in 1905.
+
+# Mill
+2. Mill is a town.
+
+Q0: Where was the architect of Mill Bridge born?
+Q1: Who was the architect of Mill Bridge?
+Q2: Where was that architect born?
+Reply: {{"thought": "1 answers Q1. Where Ada Moss was born is open.", "evidence": ["1 | 1 | 0, 2 | Ada Moss"], "open": \
+["Where was Ada Moss born?"]}}""",
+    request="{known}{passages}\n\n{questions}",
+    reply=Extraction,
+    shortens="passages",
+    show={"known": known_lines, "passages": numbered_texts, "questions": numbered_questions},
 )
 
 EXTRACT_EVIDENCE = Prompt(

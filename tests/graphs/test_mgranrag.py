@@ -23,6 +23,7 @@ from langgraph_rag.errors import (
     UnknownNameError,
 )
 from langgraph_rag.graphs.mgranrag import create_mgranrag
+from langgraph_rag.methods import create
 from langgraph_rag.nodes.augment_query import with_evidence
 from langgraph_rag.nodes.extract_evidence import EvidenceUnit
 from langgraph_rag.nodes.grown_graph import GrownGraph
@@ -88,12 +89,14 @@ def visit(
     kb: KnowledgeBase, script: Any, context: Mapping[str, Any] | None = None, **options: Any
 ) -> tuple[list[str], dict[str, Any]]:
     """Return the nodes in the order they ran, and the result."""
-    return visited(create_mgranrag(ScriptedModel.of(script), kb, **options), QUESTION, context)
+    return visited(
+        create_mgranrag(ScriptedModel.of(script), kb, **{"course": "published", **options}), QUESTION, context
+    )
 
 
 def states(kb: KnowledgeBase, script: Any, context: Mapping[str, Any] | None = None, **options: Any) -> dict[str, Any]:
     """Return the last state, inner keys included."""
-    graph: Any = create_mgranrag(ScriptedModel.of(script), kb, **options).compile()
+    graph: Any = create_mgranrag(ScriptedModel.of(script), kb, **{"course": "published", **options}).compile()
     return list(graph.stream({"question": QUESTION}, context=context, stream_mode="values"))[-1]  # type: ignore[no-any-return]
 
 
@@ -203,7 +206,7 @@ async def test_parts_are_called_off_when_one_cannot_be_read(kb: KnowledgeBase) -
                 read.append("a part")
             return self._generate(messages)
 
-    graph: Any = create_mgranrag(Breaking(script=Reader()), kb).compile()
+    graph: Any = create_mgranrag(Breaking(script=Reader()), kb, course="published").compile()
 
     with pytest.raises(ModelCallError, match="the line is dead"):
         await graph.ainvoke({"question": QUESTION}, context={"max_reading_tokens": 60})
@@ -441,7 +444,9 @@ def test_of_the_evidence_of_before_the_most_confident_is_added_and_the_best_come
         unit("New and good.", "e", 1.8, step=2),
     ]
 
-    added = with_evidence({"question": QUESTION, "subqueries": SUBQUERIES, "memory": memory, "trace": [{}, {}]})
+    added = with_evidence(
+        {"question": QUESTION, "subqueries": SUBQUERIES, "open": [], "memory": memory, "trace": [{}, {}]}
+    )
 
     assert added == [": Best.", ": New and good.", ": Good.", ": New and weak."]
 
@@ -642,3 +647,59 @@ def test_an_empty_knowledge_base_and_an_empty_question_are_refused(empty_kb: Kno
         graph.invoke({"question": QUESTION})
     with pytest.raises(QuestionError):
         graph.invoke({"question": "  "})
+
+
+# --- the default course ----------------------------------------------------------------------------------------------
+class Searching(Reader):
+    """Says what is open, as long as something is."""
+
+    def __init__(self, still_open: Sequence[Sequence[str]], evidence: Mapping[str, Found] = EVIDENCE) -> None:
+        super().__init__(evidence)
+        self.still_open = list(still_open)
+
+    def __call__(self, prompt: str, values: Mapping[str, Any]) -> str:
+        reply = super().__call__(prompt, values)
+        if prompt != "extract_and_go_on":
+            return reply
+        one = {"evidence": json.loads(reply)["evidence"][:1]}  # each round finds something new
+        return json.dumps(one | {"open": self.still_open.pop(0) if self.still_open else []})
+
+
+OPEN = "In which country was Orla Vint born?"
+PARTIAL: dict[str, Found] = {
+    DIRECTED: {"full": [1], "partial": [0, 2], "phrases": ["Orla Vint"]},
+    BORN: {"full": [], "partial": [0, 2], "phrases": ["Pellworth"]},
+    TOWN: {"full": [2], "partial": [0], "phrases": ["Norland"]},
+}
+SHORT: Mapping[str, Any] = {"top_k": 3, "search": "dense"}
+
+
+@pytest.mark.parametrize(("still_open", "rounds"), [([], 1), ([[OPEN]], 2), ([[OPEN]] * 9, 3), ([[""]], 1)])
+def test_rounds_go_on_while_a_question_is_open_three_at_most(
+    kb: KnowledgeBase, still_open: list[list[str]], rounds: int
+) -> None:
+    nodes, result = visit(kb, Searching(still_open, PARTIAL), {"top_k": 8}, course="short")
+
+    assert nodes == [*FIRST, *ROUND * rounds, *LAST]
+    assert result["usage"]["calls"] == 2 + rounds
+
+
+def test_a_question_whose_answer_is_stated_is_not_open(kb: KnowledgeBase) -> None:
+    nodes, _ = visit(kb, Searching([[OPEN]] * 9, {TOWN: EVIDENCE[TOWN]}), {"top_k": 8}, course="short")
+
+    assert nodes == [*FIRST, *ROUND, *LAST]
+
+
+def test_the_open_question_with_the_name_found_leads_the_next_round(kb: KnowledgeBase) -> None:
+    _, result = visit(kb, Searching([[OPEN]], PARTIAL), SHORT, course="short")
+
+    assert result["trace"][0]["next_question"] == OPEN
+    assert result["trace"][1]["query"].split("\n")[:2] == [QUESTION, OPEN]
+
+
+def test_the_published_course_makes_one_round(kb: KnowledgeBase) -> None:
+    reader = Searching([[OPEN]] * 9, PARTIAL)
+
+    nodes, _ = visited(create("mgranrag/published", ScriptedModel.of(reader), kb), QUESTION, SHORT)
+
+    assert nodes == [*FIRST, *ROUND, *LAST]
